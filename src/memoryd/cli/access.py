@@ -42,7 +42,7 @@ def revoke(
     which: Annotated[str, typer.Argument(help="The id of a login, or the name of a person or a client.")],
 ) -> None:
     """End a login, or all those of a person or a client, at once."""
-    demand_writable(settings, "access revoke")
+    demand_writable(settings, "access revoke writes")
     with Engine(settings, fetch=False) as engine:
         ended = engine.logins.revoke(which)
     for one in ended:

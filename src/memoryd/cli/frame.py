@@ -112,15 +112,15 @@ def command(*fields: str) -> Callable[[Callable[..., None]], Callable[..., None]
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         def run(ctx: typer.Context, **given: Any) -> None:
-            own = overrides(**{name: given.pop(name) for name in fields})
+            options = {**(ctx.obj or {}), **overrides(**{name: given.pop(name) for name in fields})}
             with errors_reported(), written_by("", ctx.command_path):
                 _demand_text(given.values())
-                if empty := [name for name, value in {**(ctx.obj or {}), **own}.items() if value == ""]:
+                if empty := [name for name, value in options.items() if value == ""]:
                     option = empty[0].removesuffix("_path").replace("_", "-")
                     raise InvalidInputError(f"--{option} is empty. Name one, or leave it out.")
-                if given.get("every") and "workspace" in {**(ctx.obj or {}), **own}:
+                if given.get("every") and "workspace" in options:
                     raise InvalidInputError("--all means every workspace, and --workspace one: leave one of both out.")
-                function(Settings.read(**{**(ctx.obj or {}), **own}), **given)
+                function(Settings.read(**options), **given)
 
         _, *parameters = signature(function).parameters.values()
         parameters += [_parameter(name, *OPTIONS[name]) for name in fields]
@@ -133,9 +133,9 @@ def command(*fields: str) -> Callable[[Callable[..., None]], Callable[..., None]
 
 
 def demand_writable(settings: Settings, what: str) -> None:
-    """Raise InvalidInputError where nothing may be written."""
+    """Raise InvalidInputError where nothing may be written; `what`: e.g. `restore changes the memory`."""
     if settings.read_only:
-        raise InvalidInputError(f"{what} writes, which --read-only (MEMORY_READ_ONLY) forbids.")
+        raise InvalidInputError(f"{what}, which --read-only (MEMORY_READ_ONLY) forbids.")
 
 
 def bound(workspace: str | None) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from memoryd.cli import exports, show
-from memoryd.cli.frame import FAILED, PLACE, AsJson, command, err, note, out
+from memoryd.cli.frame import FAILED, PLACE, AsJson, command, demand_writable, err, note, out
 from memoryd.core.engine import Engine
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.maintenance import compaction, purging, scheduler
@@ -33,8 +33,8 @@ def maintain(
     as_json: AsJson = False,
 ) -> None:
     """Consolidate, and with a language model compact, the memories of the workspace; say what was done and why."""
-    if settings.read_only and not dry_run:
-        raise InvalidInputError("maintain changes the memory, which --read-only (MEMORY_READ_ONLY) forbids.")
+    if not dry_run:
+        demand_writable(settings, "maintain changes the memory")
     with Engine(settings, fetch=False) as engine:
         workspace = engine.workspace(make=False)
         if configured(settings):
@@ -117,8 +117,7 @@ def restore(
     as_json: AsJson = False,
 ) -> None:
     """Restore deleted records, the previous text of changed ones, or the originals of a summary: all ids or none."""
-    if settings.read_only:
-        raise InvalidInputError("restore changes the memory, which --read-only (MEMORY_READ_ONLY) forbids.")
+    demand_writable(settings, "restore changes the memory")
     with Engine(settings, fetch=False) as engine:
         done = changes.restore(Graph(Scope(engine, engine.workspace(make=False))), ids, at)
         if not as_json:
@@ -139,8 +138,7 @@ def purge(
     as_json: AsJson = False,
 ) -> None:
     """Remove records for good, with their versions, words and vectors, and search the files for what is left."""
-    if settings.read_only:
-        raise InvalidInputError("purge changes the memory, which --read-only (MEMORY_READ_ONLY) forbids.")
+    demand_writable(settings, "purge changes the memory")
     with Engine(settings, fetch=False) as engine:
         scope = Scope(engine, engine.workspace(make=False))
         if not yes:

@@ -33,7 +33,7 @@ def set_(
 
     Another password ends the logins that were made with the one before.
     """
-    demand_writable(settings, "login set")
+    demand_writable(settings, "login set writes")
     allowed = bound(workspace)
     password = _typed() if sys.stdin.isatty() else sys.stdin.readline().rstrip("\r\n")
     with Engine(settings, fetch=False) as engine:
@@ -77,7 +77,7 @@ def list_(settings: Settings, *, as_json: AsJson = False) -> None:
 @command(*FILES)
 def remove(settings: Settings, name: Annotated[str, typer.Argument(help="Who.")]) -> None:
     """Remove a person: the password, and all logins made with it."""
-    demand_writable(settings, "login remove")
+    demand_writable(settings, "login remove writes")
     with Engine(settings, fetch=False) as engine:
         engine.accounts.remove(name)
     show.verbatim(f"{name} can log in no more; all their logins have ended.")

@@ -4,21 +4,20 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from memoryd import errors
 from memoryd.cli import results, service, show
-from memoryd.cli.frame import PLACE, AsJson, command, err, note
+from memoryd.cli.frame import PLACE, AsJson, command, demand_writable, err, note
 from memoryd.core.base.batches import batches
 from memoryd.core.engine import Engine
 from memoryd.core.memories import correction
 from memoryd.core.memories.correction import CONTENT, Correction
 from memoryd.core.memories.view import ForgottenMemories, InspectedMemories, RecalledMemories
+from memoryd.core.records import short_ids
 from memoryd.core.records.records import origin
-from memoryd.core.records.short_ids import names
 from memoryd.core.scope import together
 from memoryd.core.security import secrets
 from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, UncertainError
@@ -259,8 +258,7 @@ def edit(
     as_json: AsJson = False,
 ) -> None:
     """Correct a memory in place: its text, tags or importance. Its earlier text is kept, and can be restored."""
-    if settings.read_only:
-        raise InvalidInputError("edit changes the memory, which --read-only (MEMORY_READ_ONLY) forbids.")
+    demand_writable(settings, "edit changes the memory")
     if tag and no_tags:
         raise InvalidInputError("--tag gives tags, and --no-tags takes all away: leave one of both out.")
     with Engine(settings, fetch=False) as engine, secrets.noted() as masked:
@@ -310,7 +308,7 @@ def forget(
                 _ask(gone)
                 gone = _forgotten(tools, gone["ids"])
         alone = () if tag or query or before else ids or ()
-        unknown = [one for one in alone if not any(map(partial(names, one), gone["ids"]))]
+        unknown = short_ids.unnamed(alone, gone["ids"])
         if as_json:
             show.as_json(gone)
         elif gone["ids"] or not unknown:

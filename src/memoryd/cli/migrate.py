@@ -26,7 +26,7 @@ def migrate(
     as_json: AsJson = False,
 ) -> None:
     """Copy the whole memory to another database and verify it. What is there already is not written twice."""
-    demand_writable(settings, "migrate")
+    demand_writable(settings, "migrate writes")
     places = {"--from": source, "--to": target}
     for option, place in places.items():
         _check(option, place, settings)

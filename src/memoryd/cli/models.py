@@ -59,7 +59,7 @@ def use(
     model: Annotated[str, typer.Argument(help="`multilingual`, or any value of MEMORY_EMBEDDER.")],
 ) -> None:
     """Fetch an embedding model and embed all that is stored; until that is done, searches use the old vectors."""
-    demand_writable(settings, "models use")
+    demand_writable(settings, "models use writes")
     with Engine(settings.model_copy(update={"embedder": model, "reranker": "none"})) as engine, reported() as report:
         engine.demand_database()
         report(f"loading {model}", 0.0)

@@ -46,11 +46,8 @@ def status(settings: Settings, *, as_json: AsJson = False) -> None:
 @command(*FILES)
 def stop(settings: Settings) -> None:
     """End the service of this memory; the next call of a client starts another."""
-    place = _address(settings)
-    if place is None:
-        show.verbatim("No service runs.")
-        return
     try:
+        place = _address(settings)
         state = channel.state(place.socket, "stop")
     except TimeoutError:
         raise fail(f"The service at {place.socket} does not answer. End its process.", FAILED) from None
@@ -66,11 +63,11 @@ def logs(
     settings: Settings, *, lines: Annotated[int, typer.Option(min=1, metavar="N", help="How many lines.")] = 50
 ) -> None:
     """Show the end of the log of the service of this memory."""
-    place = _address(settings)
-    if place is None:
+    try:
+        log = Path(_address(settings).log)
+    except FileNotFoundError:
         note("There is no log: no service was started for this memory.")
         return
-    log = Path(place.log)
     texts: list[str] = []
     for path in (log.with_suffix(".log.1"), log):
         with suppress(FileNotFoundError):
@@ -116,10 +113,7 @@ def described(settings: Settings) -> str:
     if not settings.service:
         return "off"
     try:
-        place = _address(settings)
-        if place is None:
-            return "none"
-        state = channel.state(place.socket)
+        state = channel.state(_address(settings).socket)
     except TimeoutError:
         return "does not answer"
     except (OSError, InvalidInputError):
@@ -140,13 +134,15 @@ def _up(state: dict[str, Any]) -> timedelta:
     return timedelta(seconds=state["seconds"])
 
 
-def _address(settings: Settings) -> "Address | None":
-    """Return where the service of this memory is; None if there never was one. Raise InvalidInputError."""
+def _address(settings: Settings) -> "Address":
+    """Return where the service of this memory is. Raise FileNotFoundError if there never was one, InvalidInputError."""
     if sys.platform == "win32":
         raise InvalidInputError("There is no service on Windows: each client has a server of its own.")
     place = address(environment.at(settings.data_dir, settings.db_path), make=False)
-    if place is None and (room := settings.data_dir / "service").exists():
+    if place:
+        return place
+    if (room := settings.data_dir / "service").exists():
         raise InvalidInputError(
             f"There is no service: {room} is not this user's alone. Correct its rights (chmod 700)."
         )
-    return place
+    raise FileNotFoundError(room)

@@ -32,7 +32,7 @@ def create(
     expires: Annotated[float, typer.Option(metavar="DAYS", min=0, help="Days that it is valid; 0: for ever.")] = 0,
 ) -> None:
     """Create a token, and print it on the last line: it is not shown again."""
-    demand_writable(settings, "token create")
+    demand_writable(settings, "token create writes")
     tools = [tool.strip() for tool in (allow or "").split(",") if tool.strip()]
     if allow is not None and not tools:
         raise InvalidInputError("--allow names no tool. Leave it out to allow those of a level.")
@@ -64,7 +64,7 @@ def list_(settings: Settings, *, as_json: AsJson = False) -> None:
 @command(*FILES)
 def revoke(settings: Settings, name: Annotated[str, typer.Argument(help="Its name or id.")]) -> None:
     """Revoke a token, effective at once."""
-    demand_writable(settings, "token revoke")
+    demand_writable(settings, "token revoke writes")
     with Engine(settings, fetch=False) as engine:
         show.verbatim(f"Revoked the token {engine.tokens.revoke(name).name}.")
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from memoryd.cli import exports, intake, show, transcripts
-from memoryd.cli.frame import FAILED, PLACE, AsJson, command, fail, named, note, out, reported
+from memoryd.cli.frame import FAILED, PLACE, AsJson, command, demand_writable, fail, named, note, out, reported
 from memoryd.core.agents import transcript_source
 from memoryd.core.engine import Engine
 from memoryd.core.graph.transaction import Graph
@@ -67,8 +67,7 @@ def import_(
     as_json: AsJson = False,
 ) -> None:
     """Import an export, or another's memory. What is there already stays as it is, so it can be repeated."""
-    if settings.read_only:
-        raise InvalidInputError("import changes the memory, which --read-only (MEMORY_READ_ONLY) forbids.")
+    demand_writable(settings, "import changes the memory")
     if mode not in exports.MODES:
         raise InvalidInputError(f"There is no mode {mode[:50]!r}. There are: {', '.join(exports.MODES)}.")
     if form is not None and form not in FORMATS:

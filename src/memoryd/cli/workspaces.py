@@ -11,7 +11,7 @@ import typer
 
 from memoryd import environment
 from memoryd.cli import show
-from memoryd.cli.frame import FILES, PLACE, AsJson, command, note
+from memoryd.cli.frame import FILES, PLACE, AsJson, command, demand_writable, note
 from memoryd.core.engine import Engine
 from memoryd.core.records.perspectives import templates
 from memoryd.core.workspaces.project import declare, declared_keys
@@ -192,8 +192,7 @@ def _template(given: str) -> tuple[str, str]:
 
 
 def _demand_writable(settings: Settings) -> None:
-    if settings.read_only:
-        raise InvalidInputError("That changes workspaces, which --read-only (MEMORY_READ_ONLY) forbids.")
+    demand_writable(settings, "That changes workspaces")
 
 
 @contextmanager

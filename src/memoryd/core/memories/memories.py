@@ -295,7 +295,7 @@ class Memories:
         """
         found: dict[str, Hit] = {}
         for scope in self._scope.each:
-            left = [given for given in ids if not any(short_ids.names(given, key) for key in found)]
+            left = short_ids.unnamed(ids, found)
             own = Memories(scope)
             hits = scope.read(partial(own._by_ids, left)) if left else []
             found |= {hit.record.id: replace(hit, workspace=self._named_place(scope)) for hit in hits}

@@ -113,7 +113,7 @@ def _not_forgotten(memories: Memories, criteria: Criteria, gone: Sequence[Record
 
     If one of them is of the graph, say so: its own tools delete it.
     """
-    missing = _unnamed(criteria.ids or (), gone)
+    missing = short_ids.unnamed(criteria.ids or (), [record.id for record in gone])
     if gone and not (missing and criteria.ids_alone):
         return ""
     named = ", ".join(given[:NAMED_ID] for given in missing[:NAMED_IDS])
@@ -140,14 +140,9 @@ def inspected(memories: Memories, view: MemoryView, limit: int) -> InspectedMemo
 def inspected_by_id(memories: Memories, ids: Sequence[str]) -> InspectedMemories:
     """Return the records of any kind with these ids or beginnings of ids, and those that are not there."""
     hits = memories.get(ids)
-    missing = _unnamed(ids, [hit.record for hit in hits])
+    missing = short_ids.unnamed(ids, [hit.record.id for hit in hits])
     result: InspectedMemories = {"view": "ids", "memories": fields(hits), "not_found": missing}
     return without_empty(result, "not_found")
-
-
-def _unnamed(ids: Sequence[str], found: Sequence[Record]) -> list[str]:
-    """Return those of some ids, or beginnings of ids, that are of no record that was found."""
-    return [given for given in ids if not any(short_ids.names(given, record.id) for record in found)]
 
 
 def fields(hits: Sequence[Hit]) -> list[dict[str, Any]]:

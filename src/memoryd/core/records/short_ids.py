@@ -5,7 +5,7 @@ Random ids only: a beginning that ids share by design, such as a date, may match
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import takewhile
 from typing import Literal
 
@@ -44,6 +44,11 @@ def names(given: str, record_id: str) -> bool:
     """Return whether `given` is the id of a record, or enough of its beginning."""
     begins = len(given) >= TAKEN and record_id.startswith(given)
     return given == record_id or (begins and _RANDOM.fullmatch(record_id) is not None)
+
+
+def unnamed(given: Sequence[str], ids: Collection[str]) -> list[str]:
+    """Return those of `given` that name none of some ids."""
+    return [one for one in given if not any(names(one, record_id) for record_id in ids)]
 
 
 def resolve(queries: Queries, field: str, given: Sequence[str], session: str, *among: Among) -> list[str]:
