@@ -76,6 +76,7 @@ def test_a_name_that_is_taken_is_said_in_one_line(home: Path, source: Path, url:
     assert (ended.stdout, ended.stderr.count("\n")) == ("", 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [

@@ -94,6 +94,7 @@ def test_a_socks_proxy_is_used_for_others(make: Make, monkeypatch: pytest.Monkey
         make("http://model.invalid")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:unclosed")  # neither HTTP client closes the connection to such a proxy
 @pytest.mark.parametrize("make", EITHER)
 def test_a_proxy_that_says_nothing_is_not_waited_for(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,6 +217,7 @@ def test_a_dimension_that_changes_is_an_error(service: Service, make: Make, answ
         embedder.embed_query("x")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", EITHER)
 def test_a_server_that_is_too_slow(service: Service, make: Make) -> None:
     def slow(_path: str, _body: dict[str, Any]) -> tuple[int, object]:

@@ -44,6 +44,7 @@ def test_one_process_has_a_lease_until_it_releases_it(open_one: Open) -> None:
     assert not one.take("work")
 
 
+@pytest.mark.slow
 def test_a_lease_runs_out_unless_it_is_renewed(open_one: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leases, "RENEWAL", 0.0)
     one, two = open_one().leases, open_one().leases

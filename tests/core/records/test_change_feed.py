@@ -87,6 +87,7 @@ GONE = Changed(listed=True, unknown=True)
 """What nothing is left of, or another workspace."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("apart", [False, True], ids=["its own", "another process"])
 def test_each_change_is_told(open_one: Open, apart: bool) -> None:
     here = open_one()
@@ -177,6 +178,7 @@ def test_a_vault_that_comes_to_be_is_told_with_what_is_in_it(open_one: Open) -> 
     assert set(watch.told) <= {GONE, created(("", "k"))}
 
 
+@pytest.mark.slow
 def test_another_place_is_another_list(open_one: Open) -> None:
     here = open_one()
     one, two = vault(here, name="one"), vault(here, name="two")
