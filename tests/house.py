@@ -284,14 +284,16 @@ def check_one_module_reads_the_environment(root: Path) -> list[str]:
 
 
 def check_nothing_is_left_over(root: Path) -> list[str]:
-    """No tracked text names a path of one machine, a package index, or work left undone."""
+    """No tracked text names a path of one machine, a package index, or work left undone; what is no text is a picture."""
     found = []
     for path in tracked(root):
-        text = path.read_text(encoding="utf-8", errors="replace")
+        name, text = path.relative_to(root).as_posix(), path.read_text(encoding="utf-8", errors="replace")
         if "\0" in text:
-            continue  # a picture is no text
+            if path.suffix != ".png":
+                found.append(f"{name}:1 is neither text nor a picture: a trial has left it behind.")
+            continue
         found += [
-            f"{path.relative_to(root).as_posix()}:{_line(text, match.start())} holds {what}: {match[0]}"
+            f"{name}:{_line(text, match.start())} holds {what}: {match[0]}"
             for pattern, what in LEFTOVERS.items()
             for match in re.finditer(pattern, text)
         ]

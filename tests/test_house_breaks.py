@@ -179,6 +179,7 @@ ADDED = [
     ("nothing_is_left_over", "pip.conf", "index-" + "url = https://a.mirror/simple\n"),
     ("nothing_is_left_over", f"{SRC}/core/base/a.py", "x = 1  # TO" + "DO: later\n"),
     ("nothing_is_left_over", f"{SRC}/core/base/a.py", "raise NotImplemented" + "Error\n"),
+    ("nothing_is_left_over", ":memory:/_meta.db", "SQLite format 3\0"),
     ("type_names_are_unique", f"{SRC}/settings.py", "class MemorydError(ValueError): ...\n"),
     ("type_names_are_unique", f"{SRC}/settings.py", "MemorydError = dict[str, int]\n"),
     ("type_names_are_unique", f"{SRC}/settings.py", "MemorydError = int | str\n"),

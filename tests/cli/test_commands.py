@@ -17,7 +17,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from memoryd import __version__
-from memoryd.cli import app
+from memoryd.cli import PANELS, app
 from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Memories
 from memoryd.core.scope import Scope
@@ -290,7 +290,7 @@ def test_a_place_that_is_no_directory(run: Run, tmp_path: Path) -> None:
 WITHOUT_RIGHTS = f"""
 import json, os, sys, typer.main
 from typer.testing import CliRunner
-from memoryd.cli import app
+from memoryd.cli import PANELS, app
 dict(typer.main.get_command(app).commands)  # imports them while that is allowed
 commands = json.loads(sys.argv[1])
 if os.getuid() == 0:
@@ -465,3 +465,11 @@ def test_maintenance_at_a_terminal_tells_before_it_does(run: Run) -> None:
     assert f"{newer}  a duplicate with the same words" in run("history").stdout
     assert run("maintain").stdout == "There was nothing to be done.\n"
     assert "--read-only" in told(run("--read-only", "maintain", code=2))
+
+
+def test_the_help_groups_commands(run: Run) -> None:
+    shown = run("--help").stdout
+    places = [shown.index(f"─ {panel} ─") for panel in PANELS]
+    assert places == sorted(places)
+    assert shown.index("│ store ") > places[0]
+    assert "─ Commands ─" not in shown, "each command stands in a group"

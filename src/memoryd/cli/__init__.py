@@ -24,34 +24,50 @@ from memoryd.cli.frame import (
     tolerate_streams,
 )
 
-COMMANDS = {
-    "serve": "serve:serve", "openapi": "openapi:openapi", "store": "memories:store", "recall": "memories:recall",
-    "context": "memories:context", "forget": "memories:forget", "inspect": "memories:inspect",
-    "maintain": "history:maintain", "history": "history:history", "restore": "history:restore",
-    "doctor": "upkeep:doctor", "audit": "audit:audit", "backup": "upkeep:backup", "migrate": "migrate:migrate",
-    "export": "exports:export", "import": "transfer:import_", "hook": "hook:app", "install": "clients.install:install",
-    "uninstall": "clients.install:uninstall", "models": "models:models", "workspace": "workspaces:workspaces",
-    "token": "tokens:tokens", "login": "logins:logins", "access": "access:access", "service": "service:services",
-    "ui": "ui:ui", "edit": "memories:edit", "purge": "history:purge",
+PANELS = {
+    "Memories": {
+        "store": "memories:store", "recall": "memories:recall", "context": "memories:context",
+        "inspect": "memories:inspect", "edit": "memories:edit", "forget": "memories:forget",
+        "history": "history:history", "restore": "history:restore", "purge": "history:purge",
+        "workspace": "workspaces:workspaces", "ui": "ui:ui",
+    },
+    "Clients": {
+        "install": "clients.install:install", "uninstall": "clients.install:uninstall", "hook": "hook:app",
+        "service": "service:services",
+    },
+    "Copies": {
+        "export": "exports:export", "import": "transfer:import_", "backup": "upkeep:backup",
+        "migrate": "migrate:migrate",
+    },
+    "Upkeep": {
+        "doctor": "upkeep:doctor", "audit": "audit:audit", "maintain": "history:maintain", "models": "models:models",
+    },
+    "HTTP": {
+        "serve": "serve:serve", "token": "tokens:tokens", "login": "logins:logins", "access": "access:access",
+        "openapi": "openapi:openapi",
+    },
 }  # fmt: skip
-"""The module of each command, and its function or Typer application there."""
+"""The commands as the help groups them: the module of each, and its function or Typer application there."""
+
+COMMANDS = {name: (target, panel) for panel, targets in PANELS.items() for name, target in targets.items()}
 
 
 class _Commands(UserDict[str, Any]):
     """The commands by name, imported on look-up: a hook must not wait for the imports of a server."""
 
     def __getitem__(self, name: str) -> Any:
-        return _made(name, self.data[name])
+        return _made(name)
 
 
 @cache
-def _made(name: str, target: str) -> Any:
+def _made(name: str) -> Any:
+    target, panel = COMMANDS[name]
     found = extras.named(f"memoryd.cli.{target}")
     if not isinstance(found, typer.Typer):
         function, found = found, typer.Typer(add_completion=False)
         found.command()(function)
-    made = get_command(found)
-    made.name = name
+    made: Any = get_command(found)
+    made.name, made.rich_help_panel = name, panel
     return made
 
 
@@ -102,7 +118,7 @@ def root(
         transport=transport, host=host, port=port,
     )  # fmt: skip
     if ctx.invoked_subcommand is None:
-        serve = _made("serve", COMMANDS["serve"])
+        serve = _made("serve")
         with serve.make_context("serve", [], parent=ctx) as own:
             serve.invoke(own)
 
