@@ -284,7 +284,7 @@ def check_one_module_reads_the_environment(root: Path) -> list[str]:
 
 
 def check_nothing_is_left_over(root: Path) -> list[str]:
-    """No tracked text names a path of one machine, a package index, or work left undone; what is no text is a picture."""
+    """No tracked text names a path of one machine, an index, or work left undone; what is no text is a picture."""
     found = []
     for path in tracked(root):
         name, text = path.relative_to(root).as_posix(), path.read_text(encoding="utf-8", errors="replace")

@@ -22,7 +22,7 @@ from memoryd.text import segmented
 
 BUSY_MS = 30_000  # eight processes that write at once exceed five seconds now and then
 SHARED = 32 * 2**10  # bytes of the index of a write-ahead log, at least; without them SQLite tells of an I/O error
-CACHES = 16 * 2**20  # bytes of pages that all connections of this process keep together; the system has the file in its own cache
+CACHES = 16 * 2**20  # bytes of pages that all connections of this process keep; the system caches the file, too
 
 WRITTEN_AT, ROLLBACK = 18, b"\x01"  # where a file says how it is written: not with a write-ahead log
 # Source: sqlite.org/fileformat2.html, "The Database Header".
