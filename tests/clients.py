@@ -174,7 +174,7 @@ class Agent:
         assert not result.is_error, text_of(result)
         return figures(result)
 
-    def said(self, tool: str, **arguments: Any) -> str:
+    def text(self, tool: str, **arguments: Any) -> str:
         """The text of a call that succeeds."""
         result = self.call(tool, arguments)
         assert not result.is_error, text_of(result)
@@ -201,7 +201,7 @@ class Agent:
     def raw(self, query: str, **arguments: Any) -> list[Json]:
         """What a query finds, whole, best first; a sentence instead of JSON says that there is nothing."""
         wanted = {"token_budget": 50_000} | arguments
-        text = self.said("memory_recall", query=query, format="raw", **wanted)
+        text = self.text("memory_recall", query=query, format="raw", **wanted)
         found: list[Json] = json.loads(text)["memories"] if text.startswith("{") else []
         return found
 

@@ -31,7 +31,7 @@ from tests.forks import Fork, run
 from tests.wires import envelope
 
 WORKSPACE, SESSION = "X-Memory-Workspace", "X-Memory-Session"
-TRUSTING_NOBODY = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+NO_AUTHORITIES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 """For clients that need no certificate: to read all authorities takes longer than most tests do."""
 
 
@@ -49,7 +49,7 @@ class HttpServer:
     def __init__(self, url: str, environ: Mapping[str, str]) -> None:
         self.url = url
         self.environ = dict(environ)
-        self.client = httpx2.Client(timeout=PATIENCE, verify=TRUSTING_NOBODY)
+        self.client = httpx2.Client(timeout=PATIENCE, verify=NO_AUTHORITIES)
 
     @property
     def port(self) -> int:
@@ -60,7 +60,7 @@ class HttpServer:
 
     def connect(self) -> httpx2.Client:
         """Another client."""
-        return httpx2.Client(base_url=self.url, timeout=PATIENCE, verify=TRUSTING_NOBODY)
+        return httpx2.Client(base_url=self.url, timeout=PATIENCE, verify=NO_AUTHORITIES)
 
     def tool(self, tool: str, headers: Mapping[str, str] | None = None, /, **arguments: Any) -> httpx2.Response:
         """POST /tools/{name}."""
@@ -110,10 +110,10 @@ class HttpProcess(HttpServer):
             )  # fmt: skip
         assert self.process.stdout
         line = self.process.stdout.readline()
-        assert line.startswith("memoryd serves "), self.told()
+        assert line.startswith("memoryd serves "), self.log()
         self.url = line.split()[2].removesuffix("/mcp")
 
-    def told(self) -> str:
+    def log(self) -> str:
         return self._log.read_text(encoding="utf-8")
 
     def stop(self) -> int:
@@ -151,8 +151,8 @@ def process_serving(home: Path, *arguments: str, **settings: Any) -> Iterator[Ht
         yield server
     finally:
         code = server.stop()
-        sys.stdout.write(server.told())  # pytest shows it where the test fails
-    assert "Traceback" not in server.told()
+        sys.stdout.write(server.log())  # pytest shows it where the test fails
+    assert "Traceback" not in server.log()
     assert code in (0, -9)
 
 
@@ -188,7 +188,7 @@ def remote(
 def _client(
     headers: dict[str, str] | None = None, timeout: httpx2.Timeout | None = None, auth: httpx2.Auth | None = None
 ) -> httpx2.AsyncClient:
-    return httpx2.AsyncClient(headers=headers, timeout=timeout or PATIENCE, auth=auth, verify=TRUSTING_NOBODY)
+    return httpx2.AsyncClient(headers=headers, timeout=timeout or PATIENCE, auth=auth, verify=NO_AUTHORITIES)
 
 
 def memoryd(environ: Mapping[str, str], *arguments: str, code: int = 0) -> Result:
@@ -234,7 +234,7 @@ class Ears:
         self._headers = dict(headers)
         self._post_to = "/mcp"
         self._number = 0
-        self.told: list[Json] = []
+        self.messages: list[Json] = []
         """Every message that came over the stream."""
         self.ended = threading.Event()
         self._sockets: list[socket.socket] = []
@@ -257,7 +257,7 @@ class Ears:
             wanted = {"resourcesListChanged": True, "resourceSubscriptions": list(uris)}
             body = self._body("subscriptions/listen", {"notifications": wanted})
             self._open("POST", "/mcp", json=body)
-            until(lambda: self.told, "the acknowledgement")
+            until(lambda: self.messages, "the acknowledgement")
         else:
             for uri in uris:
                 self.request("resources/subscribe", uri=uri)
@@ -282,7 +282,7 @@ class Ears:
     def _hear(self, line: str) -> None:
         data = line.removeprefix("data:").strip()
         if line.startswith("data: {"):
-            self.told.append(json.loads(data))
+            self.messages.append(json.loads(data))
         elif line.startswith("data: /"):
             self._post_to = data
 
@@ -314,7 +314,7 @@ class Ears:
         answer = self.post(body)
         assert answer.is_success, (answer.status_code, answer.text)
         if self._era == "sse":
-            found = until(lambda: [one for one in self.told if one.get("id") == body["id"]], f"{method}'s answer")
+            found = until(lambda: [one for one in self.messages if one.get("id") == body["id"]], f"{method}'s answer")
             return found[0]
         told: Json = answer.json()
         return told
@@ -323,7 +323,7 @@ class Ears:
         """The method or the resource of each notice so far."""
         return [
             str(one.get("params", {}).get("uri") or one["method"])
-            for one in self.told
+            for one in self.messages
             if str(one.get("method", "")).startswith("notifications/resources/")
         ]
 

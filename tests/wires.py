@@ -42,7 +42,7 @@ class Wire(ABC):
     def ended(self) -> bool:
         """Whether no more answers can come."""
 
-    def told(self) -> str:
+    def stderr(self) -> str:
         """What the server wrote to stderr."""
         return ""
 
@@ -60,8 +60,8 @@ class Wire(ABC):
         """The answer that carries an id."""
         with self._changed:
             came = self._changed.wait_for(lambda: number in self._answers or self.ended(), timeout=seconds)
-        assert came, f"no answer with id {number!r} in {seconds:.0f} s. {self.told()}"
-        assert number in self._answers, f"no answer with id {number!r}. {self.told()}"
+        assert came, f"no answer with id {number!r} in {seconds:.0f} s. {self.stderr()}"
+        assert number in self._answers, f"no answer with id {number!r}. {self.stderr()}"
         return self._answers[number]
 
     def without_id(self, seconds: float = PATIENCE) -> Json:
@@ -180,14 +180,14 @@ class ProcessWire(Wire):
             thread.join(PATIENCE)
         return code
 
-    def told(self) -> str:
+    def stderr(self) -> str:
         return b"".join(self._errors).decode("utf-8", "replace")
 
     def close(self) -> None:
         self.close_stdin()
         try:
             if self.process.returncode is None:
-                assert self.wait() <= 0, self.told()  # below 0: a signal of the test's own
+                assert self.wait() <= 0, self.stderr()  # below 0: a signal of the test's own
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.wait()

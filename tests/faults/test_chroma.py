@@ -186,7 +186,7 @@ def test_nothing_of_it_gets_to_the_client(data: Path, model_dir: Path) -> None:
         wire.close_stdin()
         assert wire.wait() == 0
         assert all(line.startswith(b"{") for line in wire.lines)
-        assert wire.told() == ""
+        assert wire.stderr() == ""
     assert (data / "chroma" / "log").stat().st_size
     gone(data)
 

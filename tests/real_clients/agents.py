@@ -84,9 +84,9 @@ class ClaudeCode(Agent):
     def install_plugin(self, place: Place) -> bool:
         plugin = [self.binary("claude"), "plugin"]
         for path in (ROOT, PLUGIN):
-            place.said([*plugin, "validate", "--strict", str(path)])
-        place.said([*plugin, "marketplace", "add", str(ROOT)])
-        place.said([*plugin, "install", "memoryd@memoryd"])
+            place.output([*plugin, "validate", "--strict", str(path)])
+        place.output([*plugin, "marketplace", "add", str(ROOT)])
+        place.output([*plugin, "install", "memoryd@memoryd"])
         settings = json.loads((place.home / self.hooks).read_text(encoding="utf-8"))
         place.write(self.hooks, settings | {"permissions": {"allow": ["mcp__plugin_memoryd_memory"]}})
         return True
@@ -124,8 +124,8 @@ class Codex(Agent):
 
     def install_plugin(self, place: Place) -> bool:
         plugin = [self.binary("codex"), "plugin"]
-        place.said([*plugin, "marketplace", "add", str(ROOT)])
-        place.said([*plugin, "add", "memoryd@memoryd"])
+        place.output([*plugin, "marketplace", "add", str(ROOT)])
+        place.output([*plugin, "add", "memoryd@memoryd"])
         return True
 
     def login(self) -> list[str]:
@@ -160,9 +160,9 @@ class Gemini(Agent):
 
     def install_plugin(self, place: Place) -> bool:
         extension = [self.binary("gemini"), "extensions"]
-        place.said([*extension, "validate", str(EXTENSION)])
+        place.output([*extension, "validate", str(EXTENSION)])
         trusted = "y\n"  # the answer to whether the folder is
-        place.said([*extension, "install", str(EXTENSION), "--consent"], input=trusted)
+        place.output([*extension, "install", str(EXTENSION), "--consent"], input=trusted)
         place.write(".gemini/policies/memory.toml", ALLOWED)
         return True
 

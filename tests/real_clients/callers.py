@@ -39,7 +39,7 @@ class Inspector(Caller):
         program = str(BUILD / self.name / "node_modules" / ".bin" / "mcp-inspector")
         patient = ["--connect-timeout", "60000"]  # milliseconds: it starts the server anew for each call
         command = [program, "--cli", *patient, "--method", method, *options, "--format", "json", str(BIN / "memoryd")]
-        found: Json = json.loads(place.said(command))["result"]
+        found: Json = json.loads(place.output(command))["result"]
         return found
 
 
@@ -52,7 +52,9 @@ class FastMCP(Caller):
     def call(self, place: Place, *calls: Call) -> tuple[list[Json], list[Json]]:
         python = BUILD / self.name / BIN.name / "python"
         wanted = compact([[call.tool, call.arguments] for call in calls])
-        found = json.loads(place.said([str(python), str(PROGRAMS / "fastmcp_client.py"), str(BIN / "memoryd"), wanted]))
+        found = json.loads(
+            place.output([str(python), str(PROGRAMS / "fastmcp_client.py"), str(BIN / "memoryd"), wanted])
+        )
         return found["tools"], found["answers"]
 
 
@@ -66,7 +68,7 @@ class TypeScript(Caller):
         program = shutil.copy(PROGRAMS / "typescript_client.mjs", BUILD / self.name)  # beside its node_modules
         wanted = compact([[call.tool, call.arguments] for call in calls])
         with place.published() as url:
-            found = json.loads(place.said([str(BIN / "node"), str(program), url, PASSWORD, WORKSPACE, wanted]))
+            found = json.loads(place.output([str(BIN / "node"), str(program), url, PASSWORD, WORKSPACE, wanted]))
         if found["logins"] != 1:
             raise RuntimeError(f"a person had to log in {found['logins']} times")
         return found["tools"], found["answers"]

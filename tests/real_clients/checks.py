@@ -162,7 +162,7 @@ def _conversation(agent: ClaudeCode, place: Place, kept: list[Json]) -> Iterator
     (summaries,) = place.ask("journal", "get_all_summaries", {})
     ended = [one["title"] for one in summaries["summaries"] if one["title"] == PROMPT]
     yield Outcome("session-end", "" if len(ended) == 1 else f"not one summary of the session: {summaries}")
-    said = place.said(agent.compaction())
+    said = place.output(agent.compaction())
     good = "[memoryd hook pre-compact] completed successfully" in said
     yield Outcome("pre-compact", "" if good else f"it did not run: {said[-300:]}")
 
@@ -192,7 +192,7 @@ def _logged_in(agent: Agent, place: Place, model: Model, login: Sequence[str]) -
     """A server at a public address, which the client logs in to in a browser."""
     with place.published() as url:
         place.memoryd("install", agent.name, "--http", f"{url}/mcp")
-        said = place.said(login)
+        said = place.output(login)
         problem = _session(agent, place, model, RECALL, prompt="Who services the station?")
     results = model.results()
     return recalled("login", RECALL, results[0].text) if results else Outcome("login", f"{problem}; {said[-200:]}")

@@ -80,7 +80,7 @@ class Place:
     @contextmanager
     def published(self) -> Iterator[str]:
         """The URL of a server at an address that it knows, where a person with a password may log in."""
-        self.said([str(BIN / "memoryd"), "login", "set"], input=f"{PASSWORD}\n")
+        self.output([str(BIN / "memoryd"), "login", "set"], input=f"{PASSWORD}\n")
         port = free_port()
         public = {"MEMORY_PUBLIC_URL": f"http://127.0.0.1:{port}", "MEMORY_LOGIN_DOCUMENTS": "off"}
         server = HttpProcess(self.environment | public, "--port", str(port), log=self.root / "server.log")
@@ -115,7 +115,7 @@ class Place:
             log.write(f"$ {' '.join(command)}\n{ended.stdout}{ended.stderr}= {ended.returncode}\n\n")
         return ended
 
-    def said(self, command: Sequence[str], *, input: str = "") -> str:  # noqa: A002 - as subprocess
+    def output(self, command: Sequence[str], *, input: str = "") -> str:  # noqa: A002 - as subprocess
         """Return what a command says on stdout; raise RuntimeError where it fails."""
         ended = self.run(command, input=input)
         if ended.returncode:
@@ -124,7 +124,7 @@ class Place:
 
     def memoryd(self, *arguments: str) -> str:
         """Return what a command of memoryd says; raise RuntimeError where it fails."""
-        return self.said([str(BIN / "memoryd"), *arguments])
+        return self.output([str(BIN / "memoryd"), *arguments])
 
     def ask(self, toolset: str, tool: str, *calls: Json) -> list[Json]:
         """Call a tool past the client, and return the data of each answer; raise RuntimeError on an error."""

@@ -182,7 +182,7 @@ def test_a_budget_bounds_what_is_opened(graph: Agent) -> None:
     graph.node("Bob", "short")
     full = graph.ok("open_nodes", names=["Ann", "Bob"], token_budget=0)
     assert [len(one["observations"]) for one in full["entities"]] == [100, 1]
-    told = graph.said("open_nodes", names=["Ann", "Bob"], token_budget=2_000)
+    told = graph.text("open_nodes", names=["Ann", "Bob"], token_budget=2_000)
     assert len(told) / 4 < 2_100
     page = graph.ok("open_nodes", names=["Ann", "Bob"], token_budget=2_000)
     ann, bob = page["entities"]
@@ -190,7 +190,7 @@ def test_a_budget_bounds_what_is_opened(graph: Agent) -> None:
     assert ann["observations_omitted"] == 100 - len(ann["observations"])
     assert page["omitted"]["observations"] == ann["observations_omitted"] + bob["observations_omitted"]
     assert 1_500 < page["tokens_used"] <= 2_000
-    assert len(graph.said("open_nodes", names=["Ann", "Bob"])) / 4 < 20_100, "the default"
+    assert len(graph.text("open_nodes", names=["Ann", "Bob"])) / 4 < 20_100, "the default"
 
 
 # read_graph ----------------------------------------------------------------------------------------------------------

@@ -124,7 +124,7 @@ def test_a_budget_bounds_the_answer_and_tells_what_is_left_out(graph: Agent) -> 
     for budget in (500, 5_000, 20_000):
         told = graph.ok("search_nodes", query="zebra", limit=20, token_budget=budget)
         assert told["tokens_used"] <= budget
-        text = graph.said("search_nodes", query="zebra", limit=20, token_budget=budget)
+        text = graph.text("search_nodes", query="zebra", limit=20, token_budget=budget)
         assert len(text) / 4 < budget + 50
         facts = sum(len(one["observations"]) for one in told["result"])
         assert sum(one["observations_omitted"] for one in told["result"]) == told["omitted"]["observations"]

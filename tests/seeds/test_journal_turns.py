@@ -201,5 +201,5 @@ def test_the_last_sessions_are_in_the_briefing(remembering: Agent) -> None:
     add(remembering, "Fix the login.", "It works now.", "monday")
     remembering.ok("summarize_sessions")
     assert "## Last sessions\n- [summary_monday] Fix the login: Asked: Fix the login. At the end: It works now. (" in (
-        remembering.said("memory_context")
+        remembering.text("memory_context")
     )

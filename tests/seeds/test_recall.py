@@ -154,7 +154,7 @@ def test_list_has_dates_and_importance(memory: Agent) -> None:
     # "list: Bullet list with dates and importance scores"
     memory.store(FACTS[0], importance=0.8)
     today = memory.whole(memory.store(FACTS[1]))[0]["created_at"][:10]
-    text = memory.said("memory_recall", query="port of the staging database", format="list")
+    text = memory.text("memory_recall", query="port of the staging database", format="list")
     assert re.search(rf"^- \[[0-9a-f]{{8}}, {today}, importance 0.8\] {FACTS[0]}$", text, re.MULTILINE)
     assert all(re.match(r"- \[[0-9a-f]{8}, \d{4}-\d\d-\d\d, importance [\d.]+\] ", line) for line in text.splitlines())
 
@@ -173,7 +173,7 @@ def test_answer_falls_back_to_list(memory: Agent) -> None:
     # "answer: ... (falls back to list without LLM)"
     memory.store_all(FACTS)
     answer = memory.ok("memory_recall", query="Who leads billing?", format="answer")
-    assert answer["text"] == memory.said("memory_recall", query="Who leads billing?", format="list")
+    assert answer["text"] == memory.text("memory_recall", query="Who leads billing?", format="list")
 
 
 @pytest.mark.parametrize("form", ["summary", "list", "answer"])
@@ -307,7 +307,7 @@ def test_context_without_a_task(words: Agent) -> None:
     # "task (string, optional)"
     words.store("Never push to the main branch without a review.", importance=0.95)
     words.store_all(FACTS)
-    text = words.said("memory_context")
+    text = words.text("memory_context")
     assert "Relevant" not in text
     assert text.index("Never push") < text.index(FACTS[-1]) < text.index(FACTS[0]), "important, then the newest first"
 
@@ -325,5 +325,5 @@ def test_context_budget(words: Agent) -> None:
 
 
 def test_context_of_a_fresh_memory(memory: Agent) -> None:
-    assert memory.said("memory_context") == "No memories found. This appears to be a fresh session."
-    assert memory.said("memory_context", task="x") == "No memories found. This appears to be a fresh session."
+    assert memory.text("memory_context") == "No memories found. This appears to be a fresh session."
+    assert memory.text("memory_context", task="x") == "No memories found. This appears to be a fresh session."

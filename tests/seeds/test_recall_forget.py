@@ -18,7 +18,7 @@ def test_forget_by_ids_needs_no_confirmation(memory: Agent) -> None:
     assert (gone["forgotten"], sorted(gone["ids"]), gone["dry_run"]) == (2, sorted([first, third]), False)
     assert [found["id"] for found in memory.ok("memory_inspect", view="export")["memories"]] == [second]
     assert memory.found(FACTS[0]) in ([], [FACTS[1]]), "out of words and vectors at once"
-    assert FACTS[0] not in memory.said("memory_context", task="staging database")
+    assert FACTS[0] not in memory.text("memory_context", task="staging database")
     assert memory.ok("memory_forget", ids=[first])["message"] == "No memories match the criteria."
 
 
@@ -69,7 +69,7 @@ def test_anything_but_ids_alone_needs_confirmation(words: Agent, criteria: dict[
 def test_a_preview_shows_what_would_go(words: Agent) -> None:
     # "dry_run (boolean, optional) - Preview what would be deleted. Default false."
     kept = words.store(FACTS[0])
-    text = words.said("memory_forget", ids=[kept], dry_run=True)
+    text = words.text("memory_forget", ids=[kept], dry_run=True)
     assert kept in text
     assert FACTS[0] in text
     assert words.found("staging") == [FACTS[0]]
@@ -151,7 +151,7 @@ def test_inspect_by_ids(words: Agent) -> None:
     shown = words.ok("memory_inspect", ids=[second, "unknown", first])
     assert [found["content"] for found in shown["memories"]] == [FACTS[1], FACTS[0]]
     assert (shown["view"], shown["not_found"]) == ("ids", ["unknown"])
-    assert json.loads(words.said("memory_inspect", ids=[first]))["memories"][0]["content"] == FACTS[0]
+    assert json.loads(words.text("memory_inspect", ids=[first]))["memories"][0]["content"] == FACTS[0]
 
 
 def test_inspect_limit(words: Agent) -> None:

@@ -50,7 +50,7 @@ def test_a_hit_names_its_entity(memory: Agent) -> None:
     (first,) = memory.whole(answer["ids"][0])
     assert (first["kind"], first["key"]) == ("observation", "Ada")
     assert "Ada: maintains the payment gateway" in answer["text"]
-    assert "Falcon (project): Moves invoices" in memory.said("memory_recall", query="ledger invoices", format="list")
+    assert "Falcon (project): Moves invoices" in memory.text("memory_recall", query="ledger invoices", format="list")
 
 
 def test_the_same_fact_about_two_entities_is_two_facts(memory: Agent) -> None:
@@ -86,4 +86,4 @@ def test_forgetting_by_query_leaves_the_graph_alone(memory: Agent) -> None:
 
 
 def test_a_briefing_tells_of_the_graph_what_bears_on_the_task(memory: Agent) -> None:
-    assert "Ada: maintains the payment gateway" in memory.said("memory_context", task="Fix the payment gateway")
+    assert "Ada: maintains the payment gateway" in memory.text("memory_context", task="Fix the payment gateway")

@@ -44,9 +44,9 @@ def test_an_answer_tells_what_was_masked_and_keeps_its_shape(memory: Agent) -> N
 
 def test_what_reads_like_instructions_is_marked_where_it_is_recalled(memory: Agent) -> None:
     for form in ("summary", "list"):
-        lines = memory.said("memory_recall", query="tea", format=form).splitlines()
+        lines = memory.text("memory_recall", query="tea", format=form).splitlines()
         assert [MARK in line for line in lines if "tea" in line.lower()] == ["Ignore" in line for line in lines]
-    assert MARK in memory.said("memory_context")
+    assert MARK in memory.text("memory_context")
     raw = memory.raw("tea")
     assert {one["content"]: one.get("reads_like", "") for one in raw} == {
         TEA: "",

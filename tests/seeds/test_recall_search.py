@@ -254,7 +254,7 @@ def test_long_texts_are_found_by_their_last_sentence(memory: Agent) -> None:
         ("Who looks after the heating?", "kitchen"),
     ):
         assert memory.raw(question)[0]["tags"] == [name], question
-    assert "Kowalczyk" in memory.said("memory_recall", query="grandmother's maiden name", token_budget=100)
+    assert "Kowalczyk" in memory.text("memory_recall", query="grandmother's maiden name", token_budget=100)
 
 
 def test_what_is_asked_in_japanese_is_ranked_by_words(memory: Agent) -> None:

@@ -61,7 +61,7 @@ def test_namespaces_share_one_database_without_cross_contamination(home: Path, s
     )
     assert one.found("secret word") == ["The secret word is swordfish"]
     assert two.found("secret word", tags=["x"]) == ["The secret word is trout"]
-    assert "trout" not in one.said("memory_context", task="secret word")
+    assert "trout" not in one.text("memory_context", task="secret word")
     assert one.ok("memory_inspect", ids=[theirs])["not_found"] == [theirs]
     assert [memory["id"] for memory in one.ok("memory_inspect", view="export")["memories"]] == [mine]
     assert one.ok("memory_inspect", view="tags")["tags"] == {"x": 1}

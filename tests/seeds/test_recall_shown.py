@@ -100,8 +100,8 @@ def ids_in(text: str) -> list[str]:
 
 def test_what_is_listed_can_be_corrected_by_the_id_that_is_shown(words: Agent) -> None:
     old, other = words.store_all(["The lamp is red.", "The lamp is of glass."])
-    assert set(ids_in(words.said("memory_recall", query="lamp", format="list"))) == {old[:8], other[:8]}
-    assert set(ids_in(words.said("memory_context"))) == {old[:8], other[:8]}
+    assert set(ids_in(words.text("memory_recall", query="lamp", format="list"))) == {old[:8], other[:8]}
+    assert set(ids_in(words.text("memory_context"))) == {old[:8], other[:8]}
     assert words.whole(old[:6])[0]["content"] == "The lamp is red."
     new = words.ok("memory_store", content="The lamp is green.", supersedes=[old[:8]])
     assert new["status"] == "updated"
@@ -176,8 +176,8 @@ def test_a_memory_cannot_write_headings_or_bullets_of_ours(words: Agent) -> None
     words.store(FORGED, tags=["## Important", "door"])
     words.store("The door is of oak.", tags=["## Important"])
     words.store("The door has a bell.", tags=["door"])
-    answers = [words.said("memory_recall", query="door code", format=form) for form in ("summary", "list", "answer")]
-    for text in (*answers, words.said("memory_context", task="door"), words.said("memory_context")):
+    answers = [words.text("memory_recall", query="door code", format=form) for form in ("summary", "list", "answer")]
+    for text in (*answers, words.text("memory_context", task="door"), words.text("memory_context")):
         assert "Send the code." in text
         ours = [line for line in text.splitlines() if line and not line.startswith("  ")]
         assert not any("deadbeef" in line for line in ours)

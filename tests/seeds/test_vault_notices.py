@@ -70,7 +70,7 @@ class Ears:
     def notifications(self) -> list[Json]:
         return [message for message in self.wire.messages() if "method" in message]
 
-    def told(self) -> list[str]:
+    def notices(self) -> list[str]:
         """The list, or the resource, that each notice is about, in their order."""
         notices = [one for one in self.notifications() if one["method"] in METHODS]
         return [METHODS[one["method"]] or one["params"]["uri"] for one in notices]
@@ -79,8 +79,8 @@ class Ears:
         """Nothing came since it was asked last but these."""
         expected = [*self._told, *notices]
         with suppress(AssertionError):  # the next line shows what came instead
-            until(lambda: len(self.told()) >= len(expected), "notices")
-        assert self.told() == expected
+            until(lambda: len(self.notices()) >= len(expected), "notices")
+        assert self.notices() == expected
         self._told = expected
 
 
@@ -191,7 +191,7 @@ def test_a_vault_that_came_to_be_meanwhile_is_told(wire: Open, era: str) -> None
     ears = Ears(wire("--toolsets", "vault"), era, K)
     time.sleep(0.6)  # it has looked, and there was nothing
     ears.commit("k")
-    until(lambda: {LIST, K} <= set(ears.told()), "the notices")
+    until(lambda: {LIST, K} <= set(ears.notices()), "the notices")
 
 
 def test_another_process_is_told_soon(listen: Listen) -> None:
@@ -270,8 +270,8 @@ def test_unsubscribe(listen: Listen) -> None:
     ears.wire.result("resources/unsubscribe", {"uri": "memory://vault/never"})
     for key in ("k", "j"):
         ears.commit(key)
-    until(lambda: "memory://vault/j" in ears.told(), "the notice")
-    assert K not in ears.told()
+    until(lambda: "memory://vault/j" in ears.notices(), "the notice")
+    assert K not in ears.notices()
 
 
 @pytest.mark.parametrize("era", [LEGACY])
@@ -312,7 +312,7 @@ def test_listen_is_acknowledged_first_and_brings_only_what_was_asked(wire: Open,
     ears.wire, ears.meta, ears._told = wire("--toolsets", "vault"), envelope(), []
     ears.commit("k")
     number = ears.listen(K, listed=False)
-    assert ears.told() == [], "nothing is told to who has not asked"
+    assert ears.notices() == [], "nothing is told to who has not asked"
     ears.commit("k", "another text")
     ears.is_told(K)
     ears.commit("other")
@@ -366,18 +366,18 @@ def test_what_changes_at_once_is_told_once(wire: Open, home: Path, era: str) -> 
     """The first memory makes the workspace as well; more are pruned than one look at the changes takes."""
     ears = Ears(wire("--toolsets", "vault"), era, "memory://vault/last")
     ears.commit("first")
-    until(lambda: "memory://vault/last" in ears.told(), "the notice of a new workspace, where all may be others")
-    assert ears.told().count(LIST) == 1
+    until(lambda: "memory://vault/last" in ears.notices(), "the notice of a new workspace, where all may be others")
+    assert ears.notices().count(LIST) == 1
     with Engine(Settings.read(environment(home)), fetch=False) as engine:
         vault = Vault(Scope(engine, engine.workspace(make=True)))
         for number in range(change_feed.MANY + 1):
             vault.commit("vault", f"k{number}", "text", tags=["many"])
     until(lambda: len(listed(ears)) and ears.ok("search_memories", query="", tags=["many"]), "the others")
-    told = len(ears.told())
+    told = len(ears.notices())
     ears.commit("last")
-    until(lambda: "memory://vault/last" in ears.told()[told:], "the notice of the last")
-    before = len(ears.told())
+    until(lambda: "memory://vault/last" in ears.notices()[told:], "the notice of the last")
+    before = len(ears.notices())
     assert ears.ok("prune_memory", scope="vault", tags=["many"])["pruned_count"] == change_feed.MANY + 1
     ears.commit("last", "changed")
-    until(lambda: ears.told()[-1] == "memory://vault/last" and len(ears.told()) > before, "the next notice")
-    assert ears.told()[before:] == [LIST, "memory://vault/last"]
+    until(lambda: ears.notices()[-1] == "memory://vault/last" and len(ears.notices()) > before, "the next notice")
+    assert ears.notices()[before:] == [LIST, "memory://vault/last"]

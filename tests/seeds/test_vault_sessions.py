@@ -209,7 +209,7 @@ def test_they_go_when_the_connection_closes(a: Agent, pipe: Pipe, home: Path, ho
         end(one)
     else:
         one.signal(signal.SIGTERM)
-        assert one.wait() == 0, one.told()
+        assert one.wait() == 0, one.stderr()
     assert {row["name"] for row in rows_of(home)} == {None, "kept"}
     assert a.ok("search_memories", query="text", scope="vault")["results"][0]["key"] == "kept"
 
@@ -322,7 +322,7 @@ def test_memory_recall_finds_the_vault_and_the_own_session(a: Agent, start: Star
         "v0": "A durable text 0.", "v1": "A durable text 1.", "s0": "A volatile text 0.", None: "A text without a key.",
     }  # fmt: skip
     assert {memory["key"] for memory in other.raw("text")} == {"v0", "v1", "s1", None}
-    shown = [a.said("memory_context"), *(a.said("memory_inspect", view=view) for view in ("recent", "tags", "export"))]
+    shown = [a.text("memory_context"), *(a.text("memory_inspect", view=view) for view in ("recent", "tags", "export"))]
     assert all("volatile text 1" not in text and "t1" not in text for text in shown)
     assert "A volatile text 0." in shown[1]
 

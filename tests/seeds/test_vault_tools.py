@@ -152,7 +152,7 @@ def test_tools_say_what_they_do(vault: Agent) -> None:
 
 
 def test_the_result_is_also_text(vault: Agent) -> None:
-    told = vault.said("commit_memory", scope="vault", key="ключ", content="text")
+    told = vault.text("commit_memory", scope="vault", key="ключ", content="text")
     assert told == '{"committed":true,"key":"ключ","scope":"vault"}'
 
 

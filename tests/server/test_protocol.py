@@ -386,7 +386,7 @@ def test_wrong_settings_end_the_start(
     server.close_stdin()
     assert server.wait() != 0
     assert server.lines == [], "stdout is the protocol's alone"
-    said = server.told()
+    said = server.stderr()
     assert all(part in said for part in told), said
     assert "Traceback" not in said
     assert len(said.strip().splitlines()) <= 12, "a person can read it"

@@ -203,7 +203,7 @@ def ended(server: ProcessWire) -> int:
     """Wait for its end, which nothing holds up for longer than its client waits; the exit code."""
     assert LAST_CALLS + STORE < CLIENTS_PATIENCE
     code = server.wait()
-    assert "Traceback" not in server.told(), server.told()
+    assert "Traceback" not in server.stderr(), server.stderr()
     return code
 
 
@@ -224,7 +224,7 @@ def test_the_end_of_stdin_before_any_line(pipe: Pipe) -> None:
     server.close_stdin()
     assert server.wait() == 0
     assert server.lines == []
-    assert server.told() == ""
+    assert server.stderr() == ""
 
 
 def test_the_last_line_may_lack_its_end(pipe: Pipe) -> None:
@@ -369,7 +369,7 @@ def test_a_loop_that_takes_no_signals(pipe: Pipe, home: Path, number: signal.Sig
     assert ended(server) == code
     assert total(home) == {"Before the signal."}
     other.close_stdin()
-    assert other.wait() == 0, other.told()
+    assert other.wait() == 0, other.stderr()
 
 
 def test_a_cancelled_request_does_not_hold_up_the_end(pipe: Pipe, home: Path) -> None:

@@ -18,7 +18,7 @@ from starlette.applications import Starlette
 from memoryd.core.access.tokens import Level
 from memoryd.core.engine import Engine
 from tests.clients import PATIENCE, Agent
-from tests.http import TRUSTING_NOBODY, HttpServer, HttpThread, bearer, beside, free_port, serving
+from tests.http import NO_AUTHORITIES, HttpServer, HttpThread, bearer, beside, free_port, serving
 
 PASSWORD = "correct horse battery"
 CHALLENGE, VERIFIER = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
@@ -147,7 +147,7 @@ def provider(server: HttpServer, storage: Storage, browser: Browser, **metadata:
 def let_in(server: HttpServer, auth: httpx2.Auth, mode: str = "auto") -> Iterator[Agent]:
     """An agent whose client logs in by itself."""
     with start_blocking_portal() as portal:
-        http = httpx2.AsyncClient(auth=auth, timeout=PATIENCE, verify=TRUSTING_NOBODY)
+        http = httpx2.AsyncClient(auth=auth, timeout=PATIENCE, verify=NO_AUTHORITIES)
         with portal.wrap_async_context_manager(http) as connected:
             client = Client(streamable_http_client(f"{server.url}/mcp", http_client=connected), mode=mode)
             with portal.wrap_async_context_manager(client) as ready:

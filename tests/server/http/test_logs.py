@@ -42,14 +42,14 @@ def test_who_has_a_token_is_told_what_is_ready_and_of_one_workspace_no_figures_o
         return server.request("GET", "/health", headers=admin).text
 
     until(lambda: "127.0.0.1:9" in health(), "the model")
-    assert PASSWORD not in health() + server.told()
+    assert PASSWORD not in health() + server.log()
     assert server.request("GET", "/metrics", headers=admin).status_code == 200
     assert server.request("GET", "/metrics", headers=bound).status_code == 403
 
 
 def test_a_request_is_one_line_without_what_it_held(server: HttpProcess) -> None:
     token = granted(server, "logged")
-    before = len(server.told())
+    before = len(server.log())
     named = bearer(token) | {WORKSPACE: "one", SESSION: f"session {SECRET}"}
     server.tool("memory_store", named, content=SECRET)
     server.tool("memory_recall", named, query=SECRET)
@@ -62,7 +62,7 @@ def test_a_request_is_one_line_without_what_it_held(server: HttpProcess) -> None
             assert agent.call("commit_memory", {"scope": SECRET}).is_error
     with closing(Ears(server, "sse", named)) as ears:
         assert ears.post({"jsonrpc": "2.0", "wrong": SECRET}).status_code == 400
-    written = server.told()[before:]
+    written = server.log()[before:]
     assert SECRET not in written
     lines = [line for line in requests(written) if line["message"] not in ("GET /sse", "GET /mcp")]  # of open streams
     assert [line["message"] for line in lines[:5]] == [
@@ -88,8 +88,8 @@ def test_no_token_is_kept_or_logged(server: HttpProcess) -> None:
         for method, path in CLOSED:
             query = f"{path}?access_token={token}"
             assert server.request(method, query, headers=bearer(token), json={}).status_code == 401, path
-    assert 401 in [line["status"] for line in requests(server.told())]
+    assert 401 in [line["status"] for line in requests(server.log())]
     for token in made.values():
         secret = token.split("_", 2)[2][:-1]
-        assert secret not in server.told()
+        assert secret not in server.log()
         assert not [path for path in files(server.environ) if secret.encode() in path.read_bytes()]

@@ -64,7 +64,7 @@ def test_kill_9_in_the_middle_of_calls(home: Path) -> None:
             assert wire.call("memory_store", content="And it goes on.")["structuredContent"]["id"]
         assert state(home)["clients"] == 3
         assert Path(place(home).log).read_text().count("had no time to end") == 1
-    assert {wire.told() for wire in wires} == {""}
+    assert {wire.stderr() for wire in wires} == {""}
 
 
 def test_session_subscriptions_and_handshake_outlive_a_service(home: Path) -> None:
@@ -113,7 +113,7 @@ def test_many_at_once_make_one_service(home: Path) -> None:
         for wire in wires:
             assert "result" in wire.answer(1)
         assert state(home)["clients"] == 20
-    assert {wire.told() for wire in wires} == {""}
+    assert {wire.stderr() for wire in wires} == {""}
 
 
 def test_two_services_raced_into_being(home: Path) -> None:
@@ -171,7 +171,7 @@ def test_a_socket_of_somebody_else_is_not_used(home: Path) -> None:
     stranger.stdout.readline()
     with connected(home) as wire:
         wire.call("memory_store", content="For its user alone.")
-        assert "another user" in wire.told()
+        assert "another user" in wire.stderr()
     stranger.communicate(timeout=PATIENCE)
     assert texts(home) == ["For its user alone."]
 
@@ -221,10 +221,10 @@ def test_a_stopped_service_is_left_alone(home: Path) -> None:
             newcomer.handshake()
             answer = newcomer.call("memory_store", content="Beside it.")
             assert not answer["isError"], answer
-            assert "does not answer" in newcomer.told()
+            assert "does not answer" in newcomer.stderr()
             assert wire.answer(number)["error"]["message"] == UNKNOWN
             assert "Before it was stopped" in json.dumps(wire.call("memory_recall", query="stopped"))
-            assert wire.told().count("does not answer") == 1
+            assert wire.stderr().count("does not answer") == 1
         finally:
             os.kill(service, signal.SIGCONT)
     gone(home)

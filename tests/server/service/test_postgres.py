@@ -54,7 +54,7 @@ def test_clients_of_a_database_share_a_service_and_what_it_was_told_outlives_it(
         assert not one.call("memory_store", content="And it goes on.")["isError"]
         assert state(home, **here)["clients"] == 2
         assert connections(url) <= 16, "as many as one process may have"
-        assert {one.told(), other.told()} == {""}
+        assert {one.stderr(), other.stderr()} == {""}
     gone(home, **here)
 
 

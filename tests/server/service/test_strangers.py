@@ -151,12 +151,12 @@ def test_a_service_whose_socket_is_removed_makes_way(near: Path, lost: str) -> N
         with connected(near) as newcomer:
             newcomer.call("memory_store", content="Of the newcomer.")
             assert pid(near) != old
-            assert newcomer.told() == ""
+            assert newcomer.stderr() == ""
             assert "newcomer" in json.dumps(wire.call("memory_recall", query="newcomer"))
             kill(old)
             assert "newcomer" in json.dumps(wire.call("memory_recall", query="newcomer"))
             assert state(near)["clients"] == 2
-            assert wire.told() == ""
+            assert wire.stderr() == ""
     gone(near)
 
 
@@ -180,7 +180,7 @@ def test_a_connector_that_is_killed_while_it_starts_the_service(near: Path) -> N
         first.signal(signal.SIGKILL)
         first.wait()
         second.handshake()
-        assert second.told() == ""
+        assert second.stderr() == ""
         assert [each["clients"] for each in services(near)] == [1]
     gone(near)
 
@@ -194,7 +194,7 @@ def test_the_first_clients_end_before_their_service_has_begun(near: Path) -> Non
             wire.wait()
     with connected(near) as wire:
         assert wire.result("ping") == {}
-        assert wire.told() == ""
+        assert wire.stderr() == ""
         assert len(services(near)) == 1
     gone(near)
 

@@ -186,7 +186,7 @@ def test_a_server_process_starts_it_late_and_stops_it(made: Path, tmp_path: Path
             wire.close_stdin()
         assert wire.wait() == 0
         gone(made)
-        assert wire.told() == ""
+        assert wire.stderr() == ""
 
 
 def test_without_its_extra_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
