@@ -40,11 +40,11 @@ T = TypeVar("T")
 Json = dict[str, Any]
 
 SOURCE = Path(memoryd.__file__).parents[1]
-PATIENCE = 120.0  # seconds after which what hangs is given up; no test is about time
+PATIENCE = 120.0  # seconds after which a hanging call fails; no test measures time
 POSTGRES: list[str] = []
-"""The URL of the server on which all are to keep their memories, where the tests run on Postgres."""
+"""The URL of the database server that every test server uses, if the tests run on Postgres."""
 SERVICE = {"MEMORY_SERVICE": "off"}
-"""Whether processes share a service; what is not about that has its servers to itself."""
+"""Whether processes share a service. By default each server stands alone."""
 NO_MODELS = {"MEMORY_EMBEDDER": "none", "MEMORY_RERANKER": "none"}
 SIGNALS_ELSEWHERE = """
 import signal
@@ -54,12 +54,12 @@ import time
 threading.Thread(target=time.sleep, args=(1e6,), daemon=True).start()
 signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM, signal.SIGINT))
 """
-"""Signals come to another thread than the main one, and interrupt no wait of that."""
+"""Has signals delivered to a thread other than the main one, so that they do not interrupt its waits."""
 MODERN, LEGACY = "2026-07-28", "2025-11-25"
 
 
 def environment(home: Path, models: Path | None = None, **settings: str) -> dict[str, str]:
-    """A clean environment for a server: its data below `home`, the models of a directory or none, and settings."""
+    """Return a clean environment for a server: data below `home`, models from `models` (else none), and settings."""
     home.mkdir(parents=True, exist_ok=True)
     if POSTGRES:
         settings = {"MEMORY_DATABASE_URL": database(POSTGRES[0], home)} | settings
@@ -75,7 +75,7 @@ def environment(home: Path, models: Path | None = None, **settings: str) -> dict
 
 
 def beginning_with(code: str, home: Path) -> str:
-    """The PYTHONPATH of processes that begin with some code."""
+    """Return a PYTHONPATH that makes Python run `code` at its start."""
     (home / "site").mkdir(parents=True)
     (home / "site/sitecustomize.py").write_text(code)
     return os.pathsep.join([str(home / "site"), str(SOURCE)])
@@ -83,7 +83,7 @@ def beginning_with(code: str, home: Path) -> str:
 
 @cache
 def database(server: str, home: Path, like: str = "") -> str:
-    """The URL of a database for a home on a Postgres server, made on first use: empty, or a copy of that at a URL."""
+    """Return the URL of a home's database on a Postgres server; create it at first, empty or as a copy of `like`."""
     name = "t" + hashlib.sha256(str(home).encode()).hexdigest()[:16]
     template = conninfo_to_dict(like)["dbname"] if like else _template(server)
     if not _exists(_connection(server), name):
@@ -93,7 +93,7 @@ def database(server: str, home: Path, like: str = "") -> str:
 
 @cache
 def _connection(server: str) -> psycopg.Connection[Any]:
-    """A connection that stays: each one starts a process of the server, which costs as much as making a database."""
+    """Return a connection that stays open: each new one starts a server process, which costs as much as a database."""
     made = psycopg.connect(server, autocommit=True)
     atexit.register(made.close)
     return made
@@ -101,7 +101,7 @@ def _connection(server: str) -> psycopg.Connection[Any]:
 
 @cache
 def _template(server: str) -> str:
-    """A database with the schema and no more: to copy it takes a tenth of making it; the workers share it."""
+    """Return the name of a database that has only the schema: a copy takes a tenth of the time. Workers share it."""
     made, making = "migrated", "migrating"
     with psycopg.connect(server, autocommit=True) as connection, connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(1)")
@@ -120,14 +120,14 @@ def _exists(connection: psycopg.Connection[Any], name: str) -> bool:
 
 
 def rows_of(home: Path, table: str = "records") -> list[Row]:
-    """The rows of a table in the default workspace of a home, past any server; none where nothing was stored."""
+    """Return a table's rows in a home's default workspace, read past any server; none if nothing was stored."""
     with Engine(Settings.read(environment(home)), fetch=False) as engine:
         found = engine.workspaces.get("default")
         return engine.store.read(found, lambda q: q.all(f"moved.{table}_first", limit=100_000)) if found else []
 
 
 def problems(home: Path) -> list[str]:
-    """What is wrong with the registry and the default workspace of a home."""
+    """Return the problems that the store finds in the registry and the default workspace of a home."""
     with Engine(Settings.read(environment(home)), fetch=False) as engine:
         return [found for one in (None, engine.workspace(make=False)) for found in engine.store.upkeep.problems(one)]
 
@@ -154,7 +154,7 @@ class Agent:
         self.data = Path(environ["MEMORY_DATA_DIR"])
 
     def ask(self, work: Callable[[Client], Awaitable[T]]) -> T:
-        """Whatever else the client can do."""
+        """Return the result of any other request of the client."""
 
         async def bounded() -> T:
             with anyio.fail_after(PATIENCE):
@@ -163,54 +163,54 @@ class Agent:
         return self._portal.call(bounded)
 
     def call(self, tool: str, arguments: Mapping[str, Any], meta: Json | None = None) -> types.CallToolResult:
-        """A call that may fail; the client checks structured content against the output schema."""
+        """Return the result of a call that may fail; the client validates structured content."""
         result = self.ask(lambda client: client.call_tool(tool, dict(arguments), meta=meta))  # type: ignore[arg-type]
         assert_each_field_is_whole(tool, result)
         return result
 
     def ok(self, tool: str, **arguments: Any) -> Json:
-        """The data of a call that succeeds, or its text and figures."""
+        """Return the data of a call that must succeed, or its text and figures."""
         result = self.call(tool, arguments)
         assert not result.is_error, text_of(result)
         return figures(result)
 
     def text(self, tool: str, **arguments: Any) -> str:
-        """The text of a call that succeeds."""
+        """Return the text of a call that must succeed."""
         result = self.call(tool, arguments)
         assert not result.is_error, text_of(result)
         return text_of(result)
 
     def refused(self, tool: str, **arguments: Any) -> str:
-        """The text of a call that fails."""
+        """Return the error text of a call that must fail."""
         result = self.call(tool, arguments)
-        assert result.is_error, f"{tool} took {arguments}"
+        assert result.is_error, f"{tool} accepted {arguments}"
         return text_of(result)
 
     def tools(self) -> list[types.Tool]:
         return self.ask(lambda client: client.list_tools()).tools
 
-    # the words of seed d ---------------------------------------------------------------------------------------------
+    # seed d ----------------------------------------------------------------------------------------------------------
 
     def store(self, content: str, **arguments: Any) -> str:
-        """Store a text; its id."""
+        """Store a text and return its id."""
         return str(self.ok("memory_store", content=content, **arguments)["id"])
 
     def store_all(self, contents: Sequence[str], **arguments: Any) -> list[str]:
         return [self.store(content, **arguments) for content in contents]
 
     def raw(self, query: str, **arguments: Any) -> list[Json]:
-        """What a query finds, whole, best first; a sentence instead of JSON says that there is nothing."""
+        """Return the memories that a query finds, best first; none if the answer is a sentence instead of JSON."""
         wanted = {"token_budget": 50_000} | arguments
         text = self.text("memory_recall", query=query, format="raw", **wanted)
         found: list[Json] = json.loads(text)["memories"] if text.startswith("{") else []
         return found
 
     def found(self, query: str, **arguments: Any) -> list[str]:
-        """The texts that a query finds, best first."""
+        """Return the texts that a query finds, best first."""
         return [memory["content"] for memory in self.raw(query, **arguments)]
 
     def whole(self, *ids: str) -> list[Json]:
-        """Memories by id."""
+        """Return memories by id."""
         shown: list[Json] = self.ok("memory_inspect", ids=list(ids))["memories"]
         return shown
 
@@ -229,40 +229,40 @@ class Agent:
         assert self.stats()["total"] == 0
         return self
 
-    # the words of seed c ---------------------------------------------------------------------------------------------
+    # seed c ----------------------------------------------------------------------------------------------------------
 
     def node(self, name: str, *observations: str, kind: str = "thing", **more: Any) -> Json:
-        """Make a node; what create_entities says of it."""
+        """Create a node and return its entry in the result of create_entities."""
         entity = {"name": name, "entity_type": kind, "observations": list(observations)} | more
         made: Json = self.ok("create_entities", entities=[entity])["result"][0]
         return made
 
     def nodes(self, *names: str) -> Self:
-        """Make nodes of which there is nothing to say."""
+        """Create nodes without observations."""
         self.ok("create_entities", entities=[{"name": name, "entity_type": "thing"} for name in names])
         return self
 
     def relate(self, *relations: str) -> Json:
-        """Make relations, each written as `Ann knows Bob`; the names are single words."""
+        """Create relations, each written as `Ann knows Bob`; names are single words."""
         return self.ok("create_relations", relations=[edge(relation) for relation in relations])
 
     def opened(self, *names: str) -> list[Json]:
-        """Nodes whole, in the order of `names`."""
+        """Return complete nodes, in the order of `names`."""
         entities: list[Json] = self.ok("open_nodes", names=list(names), token_budget=0)["entities"]
         return entities
 
     def facts(self, name: str) -> dict[int, str]:
-        """The observations of a node by ordinal, in the order in which they are told."""
+        """Return a node's observations by ordinal, in the order of the answer."""
         (node,) = self.opened(name)
         return {one["ordinal"]: one["content"] for one in node["observations"]}
 
     def edges(self) -> list[str]:
-        """Every relation, as `Ann knows Bob`, in the alphabet's order."""
+        """Return every relation as `Ann knows Bob`, sorted."""
         relations = self.ok("read_graph", token_budget=0)["relations"]
         return sorted(" ".join((one["from"], one["relation_type"], one["to"])) for one in relations)
 
     def hits(self, query: str, **arguments: Any) -> list[str]:
-        """The names of the nodes that a query finds, best first."""
+        """Return the names of the nodes that a query finds, best first."""
         return [one["name"] for one in self.ok("search_nodes", query=query, **arguments)["result"]]
 
     def clear_graph(self) -> Self:
@@ -272,7 +272,7 @@ class Agent:
         return self
 
     def settle_graph(self) -> Self:
-        """Wait until every observation has its vectors from all five perspectives, and every node its own."""
+        """Wait until every observation has a vector from each of the five perspectives, and every node its own."""
         settings = Settings.read(self.environ)
         with Engine(settings, fetch=False) as engine:
             until(lambda: _lacking(engine) == 0, "vectors", 60)
@@ -280,13 +280,13 @@ class Agent:
 
 
 def edge(words: str) -> Json:
-    """`Ann knows Bob` as an argument of create_relations."""
+    """Return `Ann knows Bob` as an argument of create_relations."""
     source, relation_type, target = words.split(" ")
     return {"from_entity": source, "to_entity": target, "relation_type": relation_type}
 
 
 def _lacking(engine: Engine) -> int:
-    """How many records lack a vector of the bundled model from some perspective."""
+    """Return the number of records that lack a vector of the bundled model from some perspective."""
 
     def count(queries: Queries) -> int:
         wanted = perspectives.to_be_counted(queries)
@@ -303,7 +303,7 @@ def _settled(stats: Json) -> bool:
 
 
 def assert_each_field_is_whole(tool: str, result: types.CallToolResult) -> None:
-    """Some clients show their model the structured content alone, others the text alone."""
+    """Check that text and structured content agree: some clients show their model only one of them."""
     text, body = text_of(result), result.structured_content
     if body is None:
         return
@@ -316,16 +316,16 @@ def assert_each_field_is_whole(tool: str, result: types.CallToolResult) -> None:
 
 
 def figures(result: types.CallToolResult) -> Json:
-    """The data of an answer, or its text and what stands beside that."""
+    """Return the structured content of an answer, or its text and the figures in `_meta`."""
     content: Json | None = result.structured_content
     if content is not None:
         return content
-    beside = {name.removeprefix("memoryd/"): value for name, value in (result.meta or {}).items()}
-    return {"text": text_of(result)} | beside
+    meta = {name.removeprefix("memoryd/"): value for name, value in (result.meta or {}).items()}
+    return {"text": text_of(result)} | meta
 
 
 def text_of(result: types.CallToolResult) -> str:
-    """The one text block of a result."""
+    """Return the text of a result that has exactly one text block."""
     (block,) = result.content
     assert isinstance(block, types.TextContent)
     return block.text
@@ -333,13 +333,13 @@ def text_of(result: types.CallToolResult) -> str:
 
 @cache
 def given(*arguments: str) -> dict[str, Any]:
-    """What the command line says; typer takes 10 ms to read it."""
+    """Return the parsed command line, cached because typer takes 10 ms to parse it."""
     return get_command(app).make_context("memoryd", list(arguments)).params
 
 
 @contextmanager
 def transport_to(environ: Mapping[str, str], *arguments: str) -> Iterator[InMemoryTransport]:
-    """A server in this process, as `memoryd serve` would make it, behind the SDK's in-memory transport."""
+    """Yield the SDK's in-memory transport to a server in this process, set up as by `memoryd serve`."""
     with Engine(Settings.read(environ, **overrides(**given(*arguments)))) as engine:
         server = MemoryServer(Calls(engine))
         if not engine.settings.read_only:
@@ -349,9 +349,9 @@ def transport_to(environ: Mapping[str, str], *arguments: str) -> Iterator[InMemo
 
 @contextmanager
 def agent(environ: Mapping[str, str], *arguments: str, mode: str = "auto") -> Iterator[Agent]:
-    """Connect to a server in this process: for all that is not about processes.
+    """Connect to a server in this process, for tests that are not about processes.
 
-    What it logs is in `caplog`, and holds no traceback: see tests/conftest.py.
+    Its log is in `caplog` and must contain no traceback: see tests/conftest.py.
     """
     with transport_to(environ, *arguments) as transport, start_blocking_portal() as portal:
         client = Client(transport, mode=mode)
@@ -361,24 +361,24 @@ def agent(environ: Mapping[str, str], *arguments: str, mode: str = "auto") -> It
 
 @asynccontextmanager
 async def piped(command: Sequence[str], environ: Mapping[str, str], errors: IO[str]) -> AsyncIterator[Any]:
-    """A server process behind its pipes, as the SDK's client wants a transport."""
+    """Yield the streams of a server process, as the SDK's client expects of a transport."""
     with Fork[str](command, env=environ, stdin=PIPE, stdout=PIPE, stderr=errors, encoding="utf-8") as process:
         assert process.stdin
         assert process.stdout
         ends = anyio.wrap_file(process.stdout), anyio.wrap_file(process.stdin)
-        async with stdio_server(*ends) as (read, write), read.clone() as rest:  # a pipe is the same from both sides
+        async with stdio_server(*ends) as (read, write), read.clone() as rest:  # it serves a client's ends as well
             try:
                 yield read, write
             finally:
                 process.stdin.close()
                 async for _ in rest:
-                    pass  # until its end, what the client no longer reads
+                    pass  # drain what the client no longer reads, until the process ends
                 await write.aclose()
 
 
 @contextmanager
 def process_agent(environ: Mapping[str, str], *arguments: str, mode: str = "auto", log: Path) -> Iterator[Agent]:
-    """Start a server process and connect to it; its stderr goes to `log` and must hold no traceback."""
+    """Start a server process and connect to it; its stderr goes to `log` and must contain no traceback."""
     command = [sys.executable, "-m", "memoryd", *arguments]
     try:
         with log.open("a", encoding="utf-8") as errors, start_blocking_portal() as portal:
@@ -387,5 +387,5 @@ def process_agent(environ: Mapping[str, str], *arguments: str, mode: str = "auto
                 yield Agent(portal, connected, environ)
     finally:
         written = log.read_text(encoding="utf-8")
-        sys.stdout.write(written)  # pytest shows it where the test fails
+        sys.stdout.write(written)  # pytest shows it if the test fails
     assert "Traceback" not in written

@@ -1,4 +1,4 @@
-"""The `memoryd` command on a home of the test's own: in this process, or in one of its own."""
+"""Runs the `memoryd` command on the test's own home: in this process, or in a separate one."""
 
 import os
 import subprocess
@@ -15,9 +15,9 @@ Ended = subprocess.CompletedProcess[str]
 
 
 def run(home: Path, *arguments: object, stdin: str | bytes = "", code: int = 0, **settings: str) -> Ended:
-    """A command in this process, with the environment that a process of its own would have.
+    """Run a command in this process, with the environment that a separate process would have.
 
-    A start costs more than most commands do: a process of its own is for what shows in one alone.
+    Starting a process costs more than most commands do: use `process` only for what this cannot show.
     """
     given = list(map(str, arguments))
     environ: dict[str, str | None] = {**dict.fromkeys(os.environ), **environment(home), **settings}
@@ -28,7 +28,7 @@ def run(home: Path, *arguments: object, stdin: str | bytes = "", code: int = 0, 
 
 
 def process(home: Path, *arguments: object, stdin: str = "", code: int = 0, **settings: str) -> Ended:
-    """The same in a process of its own."""
+    """Run a command in a separate process."""
     ended = forks.run(
         [sys.executable, "-m", "memoryd", *map(str, arguments)], env=environment(home) | settings, input=stdin,
         capture_output=True, text=True, timeout=PATIENCE, check=False,

@@ -1,4 +1,4 @@
-"""What tests share: the bundled models, servers to talk to, and on which store they keep their memories."""
+"""Shared fixtures: the bundled models, servers to talk to, and the store that the servers use."""
 
 import gc
 import json
@@ -42,26 +42,26 @@ Pipe = Callable[..., ProcessWire]
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--backend", choices=("sqlite", "postgres", "both"), default="sqlite",
-                     help="Where memories are kept; both: what differs with the store is tested on each.")  # fmt: skip
+                     help="The store under test; both: run the tests that depend on the store on each.")  # fmt: skip
     parser.addoption("--service", choices=("on", "off"), default="off", help="Whether processes share a service.")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep the tests' files in memory where there is room.
+    """Keep the tests' files in memory if there is room.
 
-    Each run has a directory of its own: pytest closes that of all runs to others, also to the account of a Postgres
-    that another run has started.
+    Each run has its own directory: pytest makes the common one private, which would lock out the account of a
+    Postgres that another run has started.
     """
-    if "PYTEST_DEBUG_TEMPROOT" not in os.environ:  # a worker has that of its run
+    if "PYTEST_DEBUG_TEMPROOT" not in os.environ:  # a worker inherits that of its run
         root = tempfile.mkdtemp(prefix="tests-", dir=places.for_files())
         os.environ["PYTEST_DEBUG_TEMPROOT"] = root
         config.add_cleanup(partial(shutil.rmtree, root, ignore_errors=True))
-    environ.limit_threads()  # also of the workers, which start after this
-    gc.disable()  # until all is collected: nothing of it is garbage
+    environ.limit_threads()  # applies to the workers too, which start after this
+    gc.disable()  # during collection, which makes no garbage
 
 
 def pytest_collection_finish() -> None:
-    """Let the garbage collector look at what the tests make, and not again and again at the tests themselves."""
+    """Let the garbage collector look at what the tests create, but not at the tests themselves."""
     gc.freeze()
     gc.set_threshold(20_000)  # new objects; a call makes some thousands
     gc.enable()
@@ -69,23 +69,23 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish() -> None:
-    """Collect once what is garbage: pytest does so five times more, which then finds nothing to look at."""
+    """Collect garbage once: pytest does so five more times, which then have nothing to look at."""
     gc.collect()
     gc.freeze()
 
 
 NEEDS = {"pipe": "process", "spawn": "process", "model_dir": "models", "postgres": "servers", "chroma": "servers"}
-"""What a test is marked with by its fixtures."""
+"""The marker that a fixture gives to its tests."""
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """`-n auto`: twice as many workers as processors, for half of the time a test waits for a server."""
+    """Return the number for `-n auto`: twice the processors, because a test waits for a server half of the time."""
     return 2 * (os.cpu_count() or 2)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what needs the models or another server, and leave out what the backend of this run has not."""
+    """Mark the tests that need models or other servers, and deselect those that this run's backend does not support."""
     for item in items:
         for fixture, marker in NEEDS.items():
             if fixture in getattr(item, "fixturenames", ()):
@@ -96,17 +96,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _on_postgres(item: pytest.Item) -> bool:
-    """Whether a test is to keep its memories there."""
+    """Return whether a test uses Postgres."""
     called = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
     return called.get("backend", item.config.getoption("backend")) == "postgres"
 
 
 ON_ONE = tuple(f"tests/seeds/test_{name}.py" for name in ("vault_prompts", "vault_notices", "recall_llm", "graph_llm"))
-"""Prompts and language models keep nothing, and tests/core/records/test_change_feed.py hears changes on both."""
+"""Tests that one store is enough for: prompts and language models store nothing, and
+tests/core/records/test_change_feed.py covers changes on both stores."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run what may differ with the store on both, where that is asked for."""
+    """With `--backend both`, run the tests that depend on the store on each."""
     file, test = metafunc.definition.nodeid, metafunc.definition
     differs = file.startswith("tests/seeds/") or test.get_closest_marker("stores")
     if metafunc.config.getoption("backend") == "both" and differs and not file.startswith(ON_ONE):
@@ -116,14 +117,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 _IN_PROCESS = Event()
-"""Set while a test runs that may not start a process."""
+"""Set while a test runs that must not start a process."""
 
 
 def _watch(event: str, arguments: tuple[object, ...]) -> None:
     if event != "subprocess.Popen" or not _IN_PROCESS.is_set() or arguments[0] == "git":
         return
-    if threading.current_thread() is threading.main_thread():  # a server's background may outlive its test
-        raise AssertionError("This test starts a process. Mark it with `process`, or do it in this process.")
+    if threading.current_thread() is threading.main_thread():  # a server's background work may outlive its test
+        raise AssertionError("This test starts a process. Mark it with `process`, or avoid the process.")
 
 
 sys.addaudithook(_watch)
@@ -131,7 +132,7 @@ sys.addaudithook(_watch)
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
-    """Hold who is not marked `process` to it."""
+    """Fail a test that starts a process without the marker `process`."""
     if not item.get_closest_marker("process"):
         _IN_PROCESS.set()
     try:
@@ -142,14 +143,14 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
 
 @pytest.fixture(scope="session")
 def postgres(testrun_uid: str) -> Iterator[str]:
-    """The URL of a server that all workers of a run share; the last one to end stops it."""
+    """Yield the URL of a server that all workers of a run share; the last one to end stops it."""
     shared = places.for_databases() / f"memoryd-{testrun_uid[:12]}"
     managed = import_module("memoryd.store.postgres.managed_server")
     with closing(managed.ManagedServer(shared)) as server:
         url = server.url()
         with psycopg.connect(url, autocommit=True) as connection:
-            for name in ("fsync", "full_page_writes", "autovacuum"):  # processes are killed here, no machines; and
-                connection.execute(f"ALTER SYSTEM SET {name} = off")  # each test leaves a database to be vacuumed
+            for name in ("fsync", "full_page_writes", "autovacuum"):  # tests kill processes, not machines, and leave
+                connection.execute(f"ALTER SYSTEM SET {name} = off")  # many databases that would be vacuumed
             connection.execute("SELECT pg_reload_conf()")
         yield url
     with (shared / "postgres.users").open("ab") as users:
@@ -161,7 +162,7 @@ def postgres(testrun_uid: str) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def chroma(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The URL of a ChromaDB server, one a worker."""
+    """Yield the URL of a ChromaDB server; each worker has one."""
     module = import_module("memoryd.store.chroma.server")
     with closing(module.ChromaServer(tmp_path_factory.mktemp("chroma"))) as server:
         yield server.url()
@@ -169,7 +170,7 @@ def chroma(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="session", autouse=True)
 def backend(request: pytest.FixtureRequest) -> Iterator[None]:
-    """The store that servers use from now on; those that several tests share end with it."""
+    """Select the store that servers use from now on."""
     asked = request.config.getoption("backend")
     if getattr(request, "param", "sqlite" if asked == "both" else asked) == "postgres":
         POSTGRES.append(request.getfixturevalue("postgres"))
@@ -184,17 +185,17 @@ def _service(request: pytest.FixtureRequest) -> None:
 
 @pytest.fixture(scope="session")
 def model_dir() -> Path:
-    """The bundled models where memoryd keeps them for this user, pulled once."""
+    """Return this user's directory of the bundled models; the first use fetches them."""
     directory = Settings.read().models
-    pull(directory, lambda _stage, _fraction: None)  # it is safe beside the other workers of a parallel run
+    pull(directory, lambda _stage, _fraction: None)  # safe with several workers at once
     return directory
 
 
 @pytest.fixture(autouse=True)
 def _no_traceback(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
-    """What goes wrong in a server of this process, and is foreseen nowhere, is logged with a traceback.
+    """Fail a test if a server in this process logged a traceback, as it does for every unexpected error.
 
-    What the SDK's client logs is not the server's, e.g. of a stream whose reader has gone.
+    Log records of the SDK's client do not count, e.g. about a stream whose reader has gone.
     """
     yield
     phases: tuple[Literal["setup", "call", "teardown"], ...] = ("setup", "call", "teardown")
@@ -203,8 +204,8 @@ def _no_traceback(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     assert not records, [(record.name, record.getMessage(), record.exc_info) for record in records]
 
 
-def _remembering(model: T) -> T:
-    """Let a model read each text once a worker: many tests, and those of both stores, have the same texts."""
+def _cached(model: T) -> T:
+    """Let a model process each text only once per worker: many tests use the same texts."""
     if isinstance(model, BundledReranker):
         score = cache(lambda query, text: BundledReranker.score(model, query, [text])[0])
         vars(model)["score"] = lambda query, texts: [score(query, text) for text in texts]
@@ -215,7 +216,7 @@ def _remembering(model: T) -> T:
 
 @pytest.fixture(scope="session", autouse=True)
 def _models_once() -> Iterator[None]:
-    """Load the bundled models once a worker: the servers of this process share them, for they are never changed."""
+    """Load the bundled models once per worker: the servers in this process share them, since they never change."""
 
     def once(load: Callable[[str, Settings], T]) -> Callable[[str, Settings], T]:
         made: dict[object, T] = {}
@@ -224,7 +225,7 @@ def _models_once() -> Iterator[None]:
             if not (Spec.parse(spec).bundled and weights.present(weights.place(settings))):
                 return load(spec, settings)
             key = spec, settings.models, settings.model_threads
-            return made.get(key) or made.setdefault(key, _remembering(load(spec, settings)))
+            return made.get(key) or made.setdefault(key, _cached(load(spec, settings)))
 
         return loaded
 
@@ -236,9 +237,9 @@ def _models_once() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _schema_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Make SQLite's schema once a worker: new databases of this process are copies of an empty one.
+    """Create SQLite's schema once per worker: new databases in this process are copies of an empty one.
 
-    Unless a test has other migrations.
+    A test with other migrations creates its own.
     """
     template = tmp_path_factory.mktemp("schema") / "memory.db"
     with closing(SqliteFile(template, "full", at_rest=True)) as made:
@@ -259,7 +260,7 @@ def _schema_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _declared_once() -> Iterator[None]:
-    """Check the schema of each tool's answers once a worker: the SDK's client does for every connection."""
+    """Check each tool's output schema once per worker: the SDK's client does so for every connection."""
     checked: set[str] = set()
     check = Draft202012Validator.check_schema
 
@@ -281,7 +282,7 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def start(home: Path) -> Iterator[Start]:
-    """Servers of this process without models in one home, each ended with the test."""
+    """Yield a function that starts a server in this process; all share one home and end with the test."""
     with ExitStack() as ends:
 
         def begin(*arguments: str, mode: str = "auto", models: Path | None = None, **settings: str) -> Agent:
@@ -293,7 +294,7 @@ def start(home: Path) -> Iterator[Start]:
 
 @pytest.fixture
 def spawn(home: Path) -> Iterator[Start]:
-    """The same, each in a process of its own."""
+    """Yield a function like `start` whose servers run in separate processes."""
     with ExitStack() as ends:
 
         def begin(*arguments: str, mode: str = "auto", models: Path | None = None, **settings: str) -> Agent:
@@ -305,7 +306,7 @@ def spawn(home: Path) -> Iterator[Start]:
 
 @pytest.fixture
 def wire(home: Path) -> Iterator[Open]:
-    """Raw connections to servers of this process without models in one home, each ended with the test."""
+    """Yield a function that opens a raw connection to a new server in this process; all share one home."""
     with ExitStack() as ends:
 
         def begin(*arguments: str, models: Path | None = None, **settings: str) -> Wire:
@@ -316,7 +317,7 @@ def wire(home: Path) -> Iterator[Open]:
 
 @pytest.fixture
 def pipe(home: Path) -> Iterator[Pipe]:
-    """The same, each to a process of its own."""
+    """Yield a function like `wire` whose servers run in separate processes."""
     with ExitStack() as ends:
 
         def begin(*arguments: str, models: Path | None = None, **settings: str) -> ProcessWire:

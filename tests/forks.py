@@ -1,7 +1,7 @@
-"""Python processes that need not import memoryd: they are forked off one that has.
+"""Python processes forked from one that has already imported memoryd.
 
-Starting Python, the SDK and memoryd takes a second of a processor; the suite starts hundreds of processes, and few of
-its tests are about their start. What is forked has its own memory, files and locks, and dies like any other process.
+Starting Python, the SDK and memoryd takes a second of processor time; the suite starts hundreds of processes, and few
+of its tests are about the start. A forked process has its own memory, files and locks, and dies like any other.
 """
 
 import atexit
@@ -20,25 +20,25 @@ IMPORTED = [
     "anyio._backends._asyncio", "memoryd.cli.serve", "memoryd.server.stdio", "memoryd.store.postgres.store",
     "memoryd.store.sqlite.store",
 ]  # fmt: skip
-"""What every server imports; the other commands import less."""
+"""The modules that every server imports; other commands import fewer."""
 
 STREAMS = ("r", "surrogateescape", -1), ("w", "surrogateescape", -1), ("w", "backslashreplace", 1)
-"""How Python opens stdin, stdout and stderr: for what, what it does with bytes that are not text, its buffer."""
+"""How Python opens stdin, stdout and stderr: mode, error handler, buffering."""
 
 
 class Fork(subprocess.Popen[AnyStr]):
-    """A `Popen` of this Python with `-m module` or `-c code`; it takes pipes, files, `cwd` and `env`, no more."""
+    """A `Popen` of this Python with `-m module` or `-c code`; it supports only pipes, files, `cwd` and `env`."""
 
     _process: Any
     _asking = threading.RLock()
-    """Held where the library asks which of its processes have ended: it reads the answer of each once.
+    """Held while multiprocessing checks which of its processes have ended: it can read each exit code only once.
 
-    The collector may delete another `Fork` meanwhile, which asks, too.
+    Reentrant, because the garbage collector may delete another `Fork` meanwhile, which checks too.
     """
 
-    if sys.platform != "win32":  # which cannot fork: there it is started
+    if sys.platform != "win32":  # Windows cannot fork: there it stays a plain Popen
 
-        def _execute_child(  # in place of fork and exec; called with the ends of the pipes
+        def _execute_child(  # replaces fork and exec; gets the ends of the pipes
             self, args: Sequence[str], _executable: object, _preexec: object, _close: object, _pass: object,
             cwd: str | Path | None, env: Mapping[str, str] | None, _info: object, _flags: object, _shell: object,
             theirs_in: int, ours_in: int, ours_out: int, theirs_out: int, ours_err: int, theirs_err: int, *_: object,
@@ -73,7 +73,7 @@ class Fork(subprocess.Popen[AnyStr]):
 def forked(
     command: Sequence[str], environ: Mapping[str, str], cwd: str | Path, streams: Sequence[int]
 ) -> multiprocessing.process.BaseProcess:
-    """Start a process with descriptors for its stdin, stdout and stderr; it ends with this one at the latest."""
+    """Start a process with these descriptors as stdin, stdout and stderr; it ends with this process at the latest."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(IMPORTED)
     pipes = [
@@ -87,7 +87,7 @@ def forked(
 
 
 def _run(command: list[str], environ: Mapping[str, str], cwd: str, pipes: Sequence[Connection]) -> None:
-    """Become what the command says, in the new process."""
+    """In the new process, run the command."""
     for number, pipe in enumerate(pipes):
         os.dup2(pipe.fileno(), number)
         pipe.close()
@@ -106,11 +106,11 @@ def _run(command: list[str], environ: Mapping[str, str], cwd: str, pipes: Sequen
         else:
             sys.argv = ["-c", *arguments]
             exec(compile(what, "<string>", "exec"), {"__name__": "__main__"})  # as `python -c` does
-    except Exception:  # noqa: BLE001 - as Python's own end tells it
+    except Exception:  # noqa: BLE001 - reported as by Python itself
         sys.excepthook(*sys.exc_info())
         sys.exit(1)
     finally:
-        threading._shutdown()  # type: ignore[attr-defined] # the threads first, as at Python's own end
+        threading._shutdown()  # type: ignore[attr-defined] # threads first, as when Python exits
         atexit._run_exitfuncs()
 
 
@@ -118,7 +118,7 @@ def run(
     command: Sequence[str], *, input: AnyStr | None = None, capture_output: bool = False, timeout: float | None = None,  # noqa: A002
     check: bool = False, **options: Any,
 ) -> subprocess.CompletedProcess[AnyStr]:  # fmt: skip
-    """`subprocess.run`, by a `Fork`."""
+    """Do what `subprocess.run` does, with a `Fork`."""
     if input is not None:
         options["stdin"] = subprocess.PIPE
     if capture_output:

@@ -1,7 +1,7 @@
-"""The rules of the house: every function `check_...` takes a source tree and gives one sentence for each break.
+"""The rules of the code base: each function `check_...` takes a source tree and returns one sentence per violation.
 
-test_house.py runs them on this repository, test_house_breaks.py shows that each of them bites. The tables come first:
-they are what one edits when the house grows a room.
+test_house.py runs them on this repository; test_house_breaks.py shows that each of them catches its violation. The
+tables come first: edit them when you add a package.
 """
 
 import ast
@@ -26,7 +26,7 @@ MAY_IMPORT = {
     **dict.fromkeys(_PLAIN | {"settings"}, _PLAIN),
     "errors": {"model"},
     "model": {"errors"},
-    **dict.fromkeys(("memoryd", "store", "models"), _GROUND),  # memoryd: the package's own face
+    **dict.fromkeys(("memoryd", "store", "models"), _GROUND),  # memoryd: the package's public names
     **dict.fromkeys(("core", "toolsets"), _CORE),
     "connect": {"environment"},
     "server": _CORE | {"toolsets", "connect"},
@@ -34,13 +34,13 @@ MAY_IMPORT = {
     "cli": _CORE | {"toolsets", "connect", "server"},
     "__main__": _CORE | {"toolsets", "connect", "server", "cli"},
 }
-"""Which layers a layer may import besides itself. Anyone may ask `memoryd` itself for its version."""
+"""The layers that a layer may import besides itself. Every layer may import `memoryd` itself, for its version."""
 
 ORDER = (
     {"security"}, {"base"}, {"workspaces"}, {"records"}, {"access", "llm"}, {"engine"}, {"scope"}, {"search"},
     {"memories", "graph", "journal"}, {"transfer", "admin"}, {"agents"}, {"maintenance"},
 )  # fmt: skip
-"""The rooms of core from the ground up. A room imports from those below it; those of one set are strangers."""
+"""The packages ("rooms") of core from the bottom up. A room imports only from rooms in earlier sets."""
 
 HOMES = {
     **dict.fromkeys(("mcp", "mcp_types"), ("toolsets/", "server/")),
@@ -52,29 +52,29 @@ HOMES = {
     "numpy": ("store/", "models/", "core/"),
     "jinja2": ("server/ui/",),
 }
-"""Where a library may be imported; one that is not here may be imported anywhere."""
+"""Where a library may be imported; libraries not listed may be imported anywhere."""
 
 CHOICES = ("__init__.py", "__main__.py", "cli/__init__.py", "cli/serve.py", "models/providers.py")
-"""Where a table has a module by name for each choice: the public class, the connector or a command, commands,
+"""The files with a table that names a module for each choice: the public class, connector or command, commands,
 transports, models."""
 
 BROAD_EXCEPTS = {
-    # The server's boundary: an unexpected error is logged with its traceback and answered without internals.
+    # The server's boundary: an unexpected error is logged with its traceback, and the answer has no internals.
     "server/": 1,
-    # The writer thread serves many callers: whatever breaks one job goes back to its caller, the thread lives on.
+    # The writer thread serves many callers: an error in a job goes back to its caller, and the thread continues.
     "store/sqlite/file.py": 1,
 }
-"""How many handlers of everything a place may have. Each must hand the error on: raise it, pass it, or log it whole."""
+"""How many catch-all handlers a place may have. Each must raise the error, pass it on, or log it with traceback."""
 
 BEYOND_TOOLSETS = {
     **dict.fromkeys(("read", "write", "change"), "core begins transactions"),
     **dict.fromkeys(("model_validate", "validate_python"), "results are what core returns, as it is"),
 }
-"""What a toolset does not call, and why; the registry validates arguments."""
+"""The methods that a toolset must not call, and why; the registry validates arguments."""
 
 MAX_FILE, MAX_FUNCTION = 500, 50
 
-# One letter of each stands in brackets, so that this file does not contain what it looks for.
+# One letter of each pattern is in brackets, so that this file does not match.
 _BEFORE_PATH = r"(?<![\w.~})>\]-])"
 LEFTOVERS = {
     rf"{_BEFORE_PATH}/(?:wor[k]|roo[t]|hom[e]/[\w.-]+)/|{_BEFORE_PATH}/tmp/tr[y]\b": "a path of one machine",
@@ -87,9 +87,9 @@ LEFTOVERS = {
 
 
 def check_imports_point_down(root: Path) -> list[str]:
-    """Imports follow MAY_IMPORT, and every module has a layer there."""
+    """Check that imports follow MAY_IMPORT and that every module has a layer there."""
     return [
-        f"{module.path}:1 has no layer: place `{module.layer}` in MAY_IMPORT."
+        f"{module.path}:1 has no layer: add `{module.layer}` to MAY_IMPORT."
         for module in package(root)
         if module.layer not in MAY_IMPORT
     ] + [
@@ -100,10 +100,10 @@ def check_imports_point_down(root: Path) -> list[str]:
 
 
 def check_rooms_of_core_stand_in_order(root: Path) -> list[str]:
-    """Every module of core is in a room of ORDER, and imports only from its own and those below."""
+    """Check that every module of core is in a room of ORDER, and imports only from its own room and those below."""
     floors = {room: floor for floor, rooms in enumerate(ORDER) for room in rooms}
     return [
-        f"{module.path}:1 is in no room of core: place `{module.room}` in ORDER."
+        f"{module.path}:1 is in no room of core: add `{module.room}` to ORDER."
         for module in package(root)
         if module.room and module.room not in floors
     ] + [
@@ -115,9 +115,9 @@ def check_rooms_of_core_stand_in_order(root: Path) -> list[str]:
 
 
 def check_toolsets_stand_alone(root: Path) -> list[str]:
-    """A toolset imports no other toolset, only the registry; `toolsets/__init__.py` gathers them."""
+    """Check that a toolset imports no other toolset, only the registry; `toolsets/__init__.py` collects them."""
     return [
-        f"{place} imports {target.name}: a toolset knows no other toolset but the registry."
+        f"{place} imports {target.name}: a toolset may import no other toolset, only the registry."
         for module, place, target in own_imports(root)
         if module.layer == target.layer == "toolsets" and module.name.count(".") > 1
         and target.name.split(".")[2:3] not in (["registry"], module.name.split(".")[2:3])
@@ -125,9 +125,9 @@ def check_toolsets_stand_alone(root: Path) -> list[str]:
 
 
 def check_toolsets_have_no_logic(root: Path) -> list[str]:
-    """A toolset asks no store, begins no transaction, spends no budget, and validates arguments alone: core does it."""
+    """Check that a toolset leaves the store, transactions, budgets and the shape of results to core."""
     return [
-        f"{place} imports {target}: core does what toolsets need of it."
+        f"{place} imports {target}: only core uses it."
         for module, place, target in imports(root)
         if module.layer == "toolsets" and target.startswith(("memoryd.store.", "memoryd.core.base.token_budget."))
     ] + [
@@ -139,7 +139,7 @@ def check_toolsets_have_no_logic(root: Path) -> list[str]:
 
 
 def check_no_cycles(root: Path) -> list[str]:
-    """No module imports itself by way of others; imports for type checkers count too."""
+    """Check that no module imports itself through others; imports for type checkers count too."""
     places = {(module.name, target.name): place for module, place, target in own_imports(root)}
     found: list[str] = []
     while True:
@@ -156,16 +156,16 @@ def check_no_cycles(root: Path) -> list[str]:
 
 
 def check_libraries_have_homes(root: Path) -> list[str]:
-    """A library of HOMES is imported only where it lives."""
+    """Check that a library of HOMES is imported only there."""
     return sorted({
-        f"{place} imports {library}, whose home is {' and '.join(HOMES[library])}."
+        f"{place} imports {library}, which may be imported only in {' and '.join(HOMES[library])}."
         for module, place, target in imports(root)
         if (library := target.split(".")[0]) in HOMES and not module.lives_in(HOMES[library])
     })  # fmt: skip
 
 
 def check_imports_stand_on_top(root: Path) -> list[str]:
-    """No import inside a function or a class; `if TYPE_CHECKING` and `try` at the top of a module are fine."""
+    """Check that no import is inside a function or a class; `if TYPE_CHECKING` and `try` at the top are fine."""
     return sorted({
         f"{module.path}:{node.lineno} imports inside a function or class."
         for module, scope, _ in nodes(root)
@@ -176,23 +176,23 @@ def check_imports_stand_on_top(root: Path) -> list[str]:
 
 
 def check_one_dynamic_import(root: Path) -> list[str]:
-    """Modules are imported by name in one place: extras.py."""
+    """Check that modules are imported by name in only one place, in extras.py."""
     places = [
         (not module.lives_in(["extras.py"]), place)
         for module, node, place in nodes(root)
         if getattr(node, "id", getattr(node, "attr", "")) in {"__import__", "import_module", "resolve_name"}
     ]
     return [
-        f"{place} loads a module by name: only one place of extras.py does that."
+        f"{place} loads a module by name: only one place in extras.py may do that."
         for number, (elsewhere, place) in enumerate(sorted(places))
         if number or elsewhere
     ]
 
 
 def check_imports_by_name_have_an_extra(root: Path) -> list[str]:
-    """`extras.load` names its module and the extra that brings it; tables of names stand in CHOICES alone."""
+    """Check that `extras.load` names its module and an extra, and that only CHOICES have tables of modules."""
     return [
-        f"{place} imports by name what no extra brings: import it at the top of a module that is cheap to import."
+        f"{place} imports by name what no extra installs: import it at the top of a module that is cheap to import."
         for module, node, place in nodes(root)
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
@@ -213,25 +213,25 @@ def _names_an_extra(call: ast.Call) -> bool:
 
 
 def check_errors_are_named(root: Path) -> list[str]:
-    """Nothing catches everything, except where BROAD_EXCEPTS says so; there the error is handed on, not swallowed."""
+    """Check that only BROAD_EXCEPTS catch everything, and that they pass the error on."""
     broad: dict[str, list[str]] = {entry: [] for entry in ("", *BROAD_EXCEPTS)}
     found = []
     for module, node, place in nodes(root):
         if _is_broad(node):
             broad[next((entry for entry in BROAD_EXCEPTS if module.lives_in([entry])), "")].append(place)
             if not _hands_on(node):
-                found.append(f"{place} swallows whatever goes wrong: name the errors, or hand this one on.")
+                found.append(f"{place} swallows every error: name the errors, or pass this one on.")
     for entry, places in broad.items():
         allowed = BROAD_EXCEPTS.get(entry, 0)
         if len(places) > allowed:
-            found += [f"{place} catches everything; BROAD_EXCEPTS allows {allowed} such here." for place in places]
+            found += [f"{place} catches everything; BROAD_EXCEPTS allows {allowed} here." for place in places]
         elif len(places) < allowed:
             found.append(f"{PACKAGE}/{entry}:1 has {len(places)} broad handlers: lower its entry in BROAD_EXCEPTS.")
     return found
 
 
 def _is_broad(node: Located) -> bool:
-    """`except:`, `except Exception`, the same in a tuple, and its disguise `suppress(Exception)`."""
+    """Return whether this is `except:`, `except Exception`, the same in a tuple, or `suppress(Exception)`."""
     match node:
         case ast.ExceptHandler(type=None):
             return True
@@ -245,7 +245,7 @@ def _is_broad(node: Located) -> bool:
 
 
 def _hands_on(handler: Located) -> bool:
-    """Whether the handler raises, names the error that it caught, or logs it with its traceback."""
+    """Return whether the handler raises, uses the error that it caught, or logs it with its traceback."""
     return isinstance(handler, ast.ExceptHandler) and any(
         isinstance(node, ast.Raise)
         or (isinstance(node, ast.Name) and node.id == handler.name)
@@ -256,7 +256,7 @@ def _hands_on(handler: Located) -> bool:
 
 
 def check_files_and_functions_are_short(root: Path) -> list[str]:
-    """At most 500 lines a file and 50 a function, tests and benches included; decorators do not count."""
+    """Check that files have at most 500 lines and functions 50, also in tests and bench; decorators do not count."""
     found = []
     for path in sorted(p for folder in ("src", "tests", "bench") for p in (root / folder).rglob("*")):
         if path.suffix in {".py", ".sql"}:
@@ -273,10 +273,10 @@ def check_files_and_functions_are_short(root: Path) -> list[str]:
 
 
 def check_one_module_reads_the_environment(root: Path) -> list[str]:
-    """Only environment.py reads it; letting typer (`envvar=`) or a path (`expandvars`) do it counts."""
+    """Check that only environment.py reads the environment, also through typer (`envvar=`) or `expandvars`."""
     readers = {"environ", "environb", "getenv", "getenvb", "expandvars"}
     return [
-        f"{place} reads the environment: environment.py does that."
+        f"{place} reads the environment: only environment.py may do that."
         for module, node, place in nodes(root)
         if (getattr(node, "attr", getattr(node, "name", "")) in readers or getattr(node, "arg", "") == "envvar")
         and not module.lives_in(["environment.py"])
@@ -284,16 +284,16 @@ def check_one_module_reads_the_environment(root: Path) -> list[str]:
 
 
 def check_nothing_is_left_over(root: Path) -> list[str]:
-    """No tracked text names a path of one machine, an index, or work left undone; what is no text is a picture."""
+    """Check that no tracked text matches LEFTOVERS, and that all binary files are pictures."""
     found = []
     for path in tracked(root):
         name, text = path.relative_to(root).as_posix(), path.read_text(encoding="utf-8", errors="replace")
         if "\0" in text:
             if path.suffix != ".png":
-                found.append(f"{name}:1 is neither text nor a picture: a trial has left it behind.")
+                found.append(f"{name}:1 is neither text nor a picture: delete it.")
             continue
         found += [
-            f"{name}:{_line(text, match.start())} holds {what}: {match[0]}"
+            f"{name}:{_line(text, match.start())} contains {what}: {match[0]}"
             for pattern, what in LEFTOVERS.items()
             for match in re.finditer(pattern, text)
         ]
@@ -305,8 +305,8 @@ def _line(text: str, place: int) -> int:
 
 
 def tracked(root: Path) -> list[Path]:
-    """What git tracks or would track; without git, every file outside of hidden folders."""
-    # A hook hands its own repository down in GIT_*, which must not answer for another tree.
+    """Return the files that git tracks or would track; without git, every file outside hidden folders."""
+    # A git hook sets GIT_* for its own repository, which must not apply to another tree.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     command = ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, env=environment, capture_output=True, text=True, check=False).stdout
@@ -317,10 +317,10 @@ def tracked(root: Path) -> list[Path]:
 
 
 def undocumented(root: Path, what: str, patterns: Mapping[str, str]) -> list[str]:
-    """Which names are in no docs/*.md nor README.md; a pattern says how a page would name one."""
+    """Return a sentence for each name whose pattern occurs neither in docs/*.md nor in README.md."""
     text = "\n".join(read(page) for page in (*root.glob("README.md"), *(root / "docs").glob("*.md")))
     return [
-        f"docs:1 no page (nor README.md) names the {what} {name}."
+        f"docs:1 neither a page nor README.md names the {what} {name}."
         for name, pattern in patterns.items()
         if not re.search(pattern, text)
     ]

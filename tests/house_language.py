@@ -1,4 +1,4 @@
-"""The rules of language: a type name means one thing, and the texts of the package are plain present-day English."""
+"""The language rules: a type name means one thing, and the package is written in plain present-day English."""
 
 import ast
 import re
@@ -6,15 +6,15 @@ from pathlib import Path
 
 from tests.house_tree import PACKAGE, package, read
 
-# One letter stands in brackets, so that this file does not contain what it looks for.
+# One letter of each word is in brackets, so that this file does not match.
 DIALECT = re.compile(r"(?<![a-z])(?:tol[d]|sai[d]|ane[w]|nobod[y])(?![a-z])", re.IGNORECASE)
 
 STORED = ('SHOWN = "tol' + 'd"', '    """no not never none ')
-"""How the lines begin that hold data, which keeps its words: names in existing files, words to compare."""
+"""The beginnings of lines that are exempt because they hold data: a name in existing files, words to compare."""
 
 
 def check_type_names_are_unique(root: Path) -> list[str]:
-    """No public class or type alias has the name of one in another module, so that a search leads to one place."""
+    """Check that no two modules define a public class or type alias of the same name."""
     places: dict[str, str] = {}
     found = []
     for module in package(root):
@@ -27,7 +27,7 @@ def check_type_names_are_unique(root: Path) -> list[str]:
 
 
 def _types(tree: ast.Module) -> list[tuple[str, int]]:
-    """Return the name and line of each public class and type alias of a module; a type variable is neither."""
+    """Return the name and line of each public class and type alias of a module, without type variables."""
     found = []
     for node in tree.body:
         match node:
@@ -39,7 +39,7 @@ def _types(tree: ast.Module) -> list[tuple[str, int]]:
 
 
 def check_plain_english(root: Path) -> list[str]:
-    """No name, docstring, comment or message has a word of DIALECT; migrations keep theirs, for none is ever edited."""
+    """Check that no source file contains a word of DIALECT; migrations are exempt, because they are never edited."""
     paths = sorted(path for path in (root / PACKAGE).rglob("*") if path.suffix in {".py", ".sql"})
     paths = [path for path in paths if path.parent.name != "migrations"]
     return [

@@ -1,4 +1,4 @@
-"""A rule of the house: what is stored passes `cleaned`, whoever calls. See house.py."""
+"""A rule of the code base: everything stored passes `cleaned`, whoever calls. See house.py."""
 
 import ast
 from collections.abc import Iterator
@@ -7,35 +7,35 @@ from pathlib import Path
 from tests.house_tree import PACKAGE
 
 WRITES_NO_TEXT = {
-    "graph/transaction": "`change`, which the functions of the graph begin with",
+    "graph/transaction": "`change`, which callers in the graph clean for",
     "engine": "the write path itself, and counts of recalls",
     "scope": "the write path itself",
-    "base/leases": "names of work, and who does it",
-    "access/sessions": "ids of sessions, which are compared",
-    "access/logins": "hashes and ids; what a client sent, which goes back to it; names that are clean",
-    "access/oauth_clients": "masks the name; an address is compared, and goes back to the client",
-    "access/accounts": "names are checked, and a password is hashed",
+    "base/leases": "names of jobs and their holders",
+    "access/sessions": "session ids, which are only compared",
+    "access/logins": "hashes and ids; values that go back to the client that sent them; clean names",
+    "access/oauth_clients": "masks the name; an address is only compared and returned to the client",
+    "access/accounts": "checked names, and a hashed password",
     "records/retention": "deletes",
-    "records/embedding": "vectors; templates are cleaned where they come in",
+    "records/embedding": "vectors; templates are cleaned on arrival",
     "workspaces/registry": "`tell` and `_make` clean; marks and places",
     "maintenance/scheduler": "reasons are masked in `do`, summaries in compaction",
-    "maintenance/history": "brings back what was stored",
+    "maintenance/history": "restores stored texts",
     "maintenance/purging": "deletes",
     "maintenance/proposals": "marks",
     "transfer/restore": "rows that transfer/reader has cleaned",
     "transfer/merge": "rows that transfer/reader has cleaned",
-    "transfer/foreign": "what `_clean` has cleaned, line by line",
+    "transfer/foreign": "lines that `_clean` has cleaned",
 }  # fmt: skip
-"""The modules of core that begin a transaction in a function without `cleaned`, and what these write."""
+"""The modules of core that begin a transaction in a function without `cleaned`, and what they write."""
 
 NO_TEXT_IN = {
     "journal/in_records": {"delete_summaries", "try_out"}, "access/tokens": {"revoke"},
 }  # fmt: skip
-"""Functions of other modules that write nothing that somebody has said."""
+"""Functions in other modules that write no text of a user."""
 
 
 def check_what_is_stored_is_cleaned(root: Path) -> list[str]:
-    """In core, a function that begins a transaction is `cleaned`, or stands in a table above."""
+    """Check that each function of core that begins a transaction is `cleaned`, or is in a table above."""
     folder = root / PACKAGE / "core"
     return [
         f"{path.relative_to(root).as_posix()}:{function.lineno}: {function.name} writes and is not @cleaned."
@@ -67,7 +67,7 @@ BEGINNINGS = {
     ("write", "engine"), ("write", "scope"), ("write", "store"), ("change", "graph"), ("_change", "self"),
     ("replacing", "database"),
 }  # fmt: skip
-"""How a transaction begins: the method, and the last name of what it is called on."""
+"""The calls that begin a transaction: the method, and the last name of its object."""
 
 
 def _is_cleaned(function: ast.FunctionDef) -> bool:

@@ -1,4 +1,4 @@
-"""The rules of the house for SQL: named statements, migrations, tables."""
+"""The SQL rules of the code base: named statements, migrations, tables."""
 
 import ast
 import re
@@ -15,15 +15,15 @@ from tests.house_tree import PACKAGE, Located, nodes, read
 SQL = f"{PACKAGE}/store/sql"
 MIGRATIONS = f"{SQL}/sqlite/migrations"
 POSTGRES = "store/postgres/"
-NOUN_VERB = r"[a-z_]+\.[a-z_]+"  # no digits: the loader's header has none, and would take such a header for SQL
+NOUN_VERB = r"[a-z_]+\.[a-z_]+"  # no digits: the loader would take a header with digits for SQL
 
 SHARED_TABLES = {
     name: " ".join((*(() if table.registry else ("workspace_id",)), *table.stored)) for name, table in TABLES.items()
 }
-"""The columns that a table has on every dialect."""
+"""The columns that a table has in every dialect."""
 
 OWN_COLUMNS = {"sqlite": {"records": {"rid"}, "embeddings": {"seq"}}}
-"""The columns that a shared table has on one dialect alone."""
+"""The columns that a shared table has only in one dialect."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Query:
 
 
 def _statements(root: Path) -> Iterator[Query]:
-    """The named statements, shared ones first. What stands before the first name of a file comes with the name ''."""
+    """Yield the named statements, shared ones first. The text before the first name of a file has the name ''."""
     base = root / SQL
     for path in [*sorted(base.glob("*.sql")), *sorted(base.glob("*/*.sql"))]:
         head, *parts = re.split(r"^(-- name:.*\n)", read(path), flags=re.MULTILINE)
@@ -51,23 +51,23 @@ def _statements(root: Path) -> Iterator[Query]:
 
 
 def queries(root: Path, dialect: str) -> dict[str, Query]:
-    """The named statements of a dialect: the shared ones, then its own."""
+    """Return the named statements of a dialect: the shared ones, then its own."""
     return {query.name: query for query in _statements(root) if query.name and query.folder in {".", dialect}}
 
 
 def _bare(sql: str) -> str:
-    """A statement without its comments, its strings emptied."""
+    """Return a statement without comments and with empty strings."""
     quoted = r"""--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|"[^"]*\""""
     return re.sub(quoted, lambda found: " " if found[0][0] in "-/" else "''", sql, flags=re.DOTALL)
 
 
 def check_queries_are_well_formed(root: Path) -> list[str]:
-    """A query is one statement under `-- name: noun.verb` and a line that says what it does; parameters are `:name`."""
+    """Check that each query is one statement under `-- name: noun.verb` and a description, with `:name` parameters."""
     found = []
     seen = set()
     for query in _statements(root):
         key = (query.folder, query.name)  # a dialect may replace a shared statement
-        faults = _faults(query) + (["is there twice"] if query.name and key in seen else [])
+        faults = _faults(query) + (["is defined twice"] if query.name and key in seen else [])
         found += [f"{query.place} {query.name or 'the head of the file'} {fault}." for fault in faults]
         seen.add(key)
     return found
@@ -76,21 +76,21 @@ def check_queries_are_well_formed(root: Path) -> list[str]:
 def _faults(query: Query) -> list[str]:
     sql = _bare(query.sql).strip().removesuffix(";")
     if not query.name:
-        return ["holds a statement without a name"] if sql else []
+        return ["has a statement without a name"] if sql else []
     faults = {
         "is not named noun.verb": not re.fullmatch(NOUN_VERB, query.name),
         "has no comment line that says what it does": not query.notes,
         "is empty": not sql,
         "is more than one statement": ";" in sql,
         "has a parameter that is not written :name": re.search(r"\?|[@$]\w", sql),
-        # External-content FTS5 is silently corrupted by it, and PRAGMA integrity_check still says ok.
+        # It silently corrupts external-content FTS5, and PRAGMA integrity_check still says ok.
         "replaces rows: use ON CONFLICT DO UPDATE": re.search(r"(?i)\bOR\s+REPLACE\b|\bREPLACE\s+INTO\b", sql),
     }
     return [fault for fault, is_so in faults.items() if is_so]
 
 
 def check_queries_are_used(root: Path) -> list[str]:
-    """Every named query occurs in the package as a string."""
+    """Check that every named query occurs in the package as a string."""
     literals = {node.value for _, node, _ in nodes(root) if isinstance(node, ast.Constant)}
     return [
         f"{query.place} {query.name} is not used."
@@ -100,10 +100,10 @@ def check_queries_are_used(root: Path) -> list[str]:
 
 
 def check_queries_exist(root: Path) -> list[str]:
-    """Every `noun.verb` that is handed to a verb of Queries is a named query of SQLite."""
+    """Check that every `noun.verb` passed to a method of Queries is a named query of SQLite."""
     known = queries(root, "sqlite")
     return [
-        f"{place} asks for {name}, which is no named query."
+        f"{place} uses {name}, which is not a named query."
         for module, node, place in nodes(root)
         if not module.lives_in([POSTGRES])
         for name in _asked(node)
@@ -112,7 +112,7 @@ def check_queries_exist(root: Path) -> list[str]:
 
 
 def _asked(node: Located) -> list[str]:
-    """The string or strings (`a if so else b`) that a call of one, all, run, many or value begins with."""
+    """Return the first argument of a call of one, all, run, many or value: a string, or two (`a if so else b`)."""
     match node:
         case ast.Call(func=ast.Attribute(attr="one" | "all" | "run" | "many" | "value"), args=[first, *_]):
             choices = [first.body, first.orelse] if isinstance(first, ast.IfExp) else [first]
@@ -121,14 +121,14 @@ def _asked(node: Located) -> list[str]:
 
 
 def check_migrations_apply(root: Path, database: apsw.Connection | None = None) -> list[str]:
-    """Migrations are numbered 0001, 0002, ... without a gap, and apply to an empty database."""
+    """Check that migrations are numbered 0001, 0002, ... without a gap, and apply to an empty database."""
     database = database or equipped(apsw.Connection(":memory:"))
     paths = sorted((root / MIGRATIONS).glob("*.sql"))
-    found = [] if paths else [f"{MIGRATIONS}:1 holds no migration."]
+    found = [] if paths else [f"{MIGRATIONS}:1 contains no migration."]
     for number, path in enumerate(paths, 1):
         place = f"{path.relative_to(root).as_posix()}:1"
         if not re.fullmatch(rf"{number:04}_[a-z0-9_]+\.sql", path.name):
-            found.append(f"{place} should be named {number:04}_something.sql.")
+            found.append(f"{place} has the wrong name: call it {number:04}_something.sql.")
         try:
             database.execute(read(path))
         except apsw.Error as error:
@@ -137,7 +137,7 @@ def check_migrations_apply(root: Path, database: apsw.Connection | None = None) 
 
 
 def check_queries_prepare(root: Path) -> list[str]:
-    """Every query of SQLite compiles on a database with all migrations."""
+    """Check that every query of SQLite compiles on a database with all migrations."""
     database = equipped(apsw.Connection(":memory:"))
     check_migrations_apply(root, database)
     found = []
@@ -151,7 +151,7 @@ def check_queries_prepare(root: Path) -> list[str]:
 
 
 def check_shared_tables_agree(root: Path) -> list[str]:
-    """Each table of SHARED_TABLES has these columns and no others."""
+    """Check that each table of SHARED_TABLES has these columns and no others."""
     database = equipped(apsw.Connection(":memory:"))
     check_migrations_apply(root, database)
     found = []
@@ -160,12 +160,12 @@ def check_shared_tables_agree(root: Path) -> list[str]:
         there = {str(name) for (name,) in rows} - OWN_COLUMNS["sqlite"].get(table, set())
         lacks, more = sorted(set(columns.split()) - there), sorted(there - set(columns.split()))
         if lacks or more:
-            found.append(f"{MIGRATIONS}:1 table {table} lacks {lacks} and has {more} against SHARED_TABLES.")
+            found.append(f"{MIGRATIONS}:1 table {table} lacks {lacks} and has {more}, compared with SHARED_TABLES.")
     return found
 
 
 def check_sql_stays_in_the_store(root: Path) -> list[str]:
-    """No string outside store/ is a statement."""
+    """Check that no string outside store/ is an SQL statement."""
     statement = re.compile(r"\s*(SELECT|INSERT|UPDATE|DELETE|REPLACE|CREATE|ALTER|DROP|PRAGMA|WITH)\s")
     return [
         f"{place} writes SQL, which belongs in store/sql/."

@@ -1,4 +1,4 @@
-"""The package as the rules of the house read it: modules, syntax trees, imports."""
+"""The package as the rules read it: modules, syntax trees, imports."""
 
 import ast
 from collections.abc import Iterable, Iterator
@@ -25,11 +25,11 @@ class Module:
 
     @property
     def room(self) -> str:
-        """The package of core that it is in, or the module of core that it is; '' outside of core."""
+        """The package or module directly in core that contains this module; '' outside core."""
         return self.name.split(".")[2] if self.name.startswith("memoryd.core.") else ""
 
     def lives_in(self, homes: Iterable[str]) -> bool:
-        """Whether it is one of these files, or in one of these folders (`models/`)."""
+        """Return whether it is one of these files, or in one of these folders (`models/`)."""
         home = self.path.removeprefix(f"{PACKAGE}/")
         return any(home.startswith(h) if h.endswith("/") else home == h for h in homes)
 
@@ -39,7 +39,7 @@ parse = cache(ast.parse)
 
 @cache
 def located(tree: ast.Module) -> list[Located]:
-    """The nodes of a tree that have a place, from the top to the bottom: each rule reads them, of each module."""
+    """Return the nodes of a tree that have a line, from top to bottom; cached, because every rule reads them."""
     return sorted((node for node in ast.walk(tree) if isinstance(node, Located)), key=lambda node: node.lineno)
 
 
@@ -54,14 +54,14 @@ def package(root: Path) -> Iterator[Module]:
 
 
 def nodes(root: Path) -> Iterator[tuple[Module, Located, str]]:
-    """Every node of the package with its module and its place, `path:line`."""
+    """Yield every node of the package with its module and its place, `path:line`."""
     for module in package(root):
         for node in located(module.tree):
             yield module, node, f"{module.path}:{node.lineno}"
 
 
 def imports(root: Path) -> Iterator[tuple[Module, str, str]]:
-    """Each import as module, place, imported name in full."""
+    """Yield each import as module, place, full imported name."""
     for module, node, place in nodes(root):
         if isinstance(node, ast.Import):
             yield from ((module, place, alias.name) for alias in node.names)
@@ -73,7 +73,7 @@ def imports(root: Path) -> Iterator[tuple[Module, str, str]]:
 
 
 def own_imports(root: Path) -> Iterator[tuple[Module, str, Module]]:
-    """The imports within the package as module, place, imported module."""
+    """Yield the imports within the package as module, place, imported module."""
     known = {module.name: module for module in package(root)}
     for module, place, target in imports(root):
         while target and target not in known:

@@ -32,11 +32,11 @@ from tests.wires import envelope
 
 WORKSPACE, SESSION = "X-Memory-Workspace", "X-Memory-Session"
 NO_AUTHORITIES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-"""For clients that need no certificate: to read all authorities takes longer than most tests do."""
+"""A TLS context without certificate authorities: loading them takes longer than most tests."""
 
 
 def free_port() -> int:
-    """A port of this machine on which nothing listens now."""
+    """Return a port of this machine on which nothing listens now."""
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         port: int = one.getsockname()[1]
@@ -44,7 +44,7 @@ def free_port() -> int:
 
 
 class HttpServer:
-    """A server, wherever it runs, and plain requests to it."""
+    """A server, in this process or another, and plain requests to it."""
 
     def __init__(self, url: str, environ: Mapping[str, str]) -> None:
         self.url = url
@@ -59,7 +59,7 @@ class HttpServer:
         return self.client.request(method, f"{self.url}{path}", **options)
 
     def connect(self) -> httpx2.Client:
-        """Another client."""
+        """Return a new client."""
         return httpx2.Client(base_url=self.url, timeout=PATIENCE, verify=NO_AUTHORITIES)
 
     def tool(self, tool: str, headers: Mapping[str, str] | None = None, /, **arguments: Any) -> httpx2.Response:
@@ -68,7 +68,7 @@ class HttpServer:
 
 
 class HttpThread(HttpServer):
-    """A server in a thread of this process, on a free port, with the arguments and the environment of a process."""
+    """A server in a thread of this process, on a free port, with arguments and environment as for a process."""
 
     def __init__(
         self, environ: Mapping[str, str], *arguments: str, certificate: str | None = None, key: str | None = None,
@@ -86,11 +86,11 @@ class HttpThread(HttpServer):
         self.url = f"{'https' if self.door.tls else 'http'}://{host}:{port}"
 
     def running(self) -> int:
-        """How many requests are not answered yet."""
+        """Return how many requests are still unanswered."""
         return len(self._server.server_state.tasks)
 
     def stop(self) -> None:
-        """End as at SIGTERM."""
+        """Stop as on SIGTERM."""
         self.client.close()
         self._server.should_exit = True
         self._thread.join(PATIENCE)
@@ -117,7 +117,7 @@ class HttpProcess(HttpServer):
         return self._log.read_text(encoding="utf-8")
 
     def stop(self) -> int:
-        """SIGTERM; the exit code."""
+        """Send SIGTERM and return the exit code."""
         self.client.close()
         if self.process.poll() is None:
             self.process.terminate()
@@ -132,9 +132,9 @@ def serving(
     home: Path, *arguments: str, certificate: str | None = None, key: str | None = None,
     made: Callable[[Engine], Starlette] | None = None, **settings: str,
 ) -> Iterator[HttpThread]:  # fmt: skip
-    """A server of this process that is stopped at the end: for all that is not about processes.
+    """Yield a server in this process and stop it at the end, for tests that are not about processes.
 
-    What it logs is in `caplog`, and holds no traceback: see tests/conftest.py.
+    Its log is in `caplog` and must contain no traceback: see tests/conftest.py.
     """
     server = HttpThread(environment(home, None, **settings), *arguments, certificate=certificate, key=key, made=made)
     try:
@@ -145,20 +145,20 @@ def serving(
 
 @contextmanager
 def process_serving(home: Path, *arguments: str, **settings: Any) -> Iterator[HttpProcess]:
-    """A server process that is stopped at the end, cleanly; its log must hold no traceback."""
+    """Yield a server process and stop it cleanly at the end; its log must contain no traceback."""
     server = HttpProcess(environment(home, **settings), *arguments, log=home / "http.log")
     try:
         yield server
     finally:
         code = server.stop()
-        sys.stdout.write(server.log())  # pytest shows it where the test fails
+        sys.stdout.write(server.log())  # pytest shows it if the test fails
     assert "Traceback" not in server.log()
     assert code in (0, -9)
 
 
 @contextmanager
-def _news_at_the_end() -> Iterator[None]:
-    """Let a message come while the SDK's client of SSE closes: it fails with that."""
+def _ignored_late_messages() -> Iterator[None]:
+    """Ignore the error that the SDK's SSE client raises if a message comes while it closes."""
     try:
         yield
     except* BrokenResourceError:
@@ -169,13 +169,13 @@ def _news_at_the_end() -> Iterator[None]:
 def remote(
     server: HttpServer, mode: str = "auto", extensions: Sequence[ClientExtension] = (), /, **headers: str
 ) -> Iterator[Agent]:
-    """An agent over HTTP: `mode` is the client's era, or `sse`. `X_Memory_Workspace` is a header's name here."""
+    """Yield an agent over HTTP. `mode` is the client's era, or `sse`; `X_Memory_Workspace=...` sets that header."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     with start_blocking_portal() as portal:
         if mode == "sse":
             stream = sse_client(f"{server.url}/sse", named, httpx_client_factory=_client)
             client = Client(stream, mode="legacy", extensions=extensions)
-            with _news_at_the_end(), portal.wrap_async_context_manager(client) as connected:
+            with _ignored_late_messages(), portal.wrap_async_context_manager(client) as connected:
                 yield Agent(portal, connected, server.environ)
             return
         with portal.wrap_async_context_manager(_client(named)) as http:
@@ -192,14 +192,14 @@ def _client(
 
 
 def memoryd(environ: Mapping[str, str], *arguments: str, code: int = 0) -> Result:
-    """A command, in this process."""
+    """Run a command in this process and return its result."""
     ended = CliRunner().invoke(app, arguments, env=environ)
     assert ended.exit_code == code, (ended.output, ended.exception)
     return ended
 
 
 def refused(environ: Mapping[str, str], *arguments: str) -> str:
-    """What a server process says that does not start, for it is told something wrong."""
+    """Return the stderr of a server process that refuses to start because of its arguments or settings."""
     command = [sys.executable, "-m", "memoryd", "serve", "--transport", "http", "--port", "0", *arguments]
     ended = run(command, env=dict(environ), capture_output=True, text=True, timeout=PATIENCE)
     assert (ended.returncode, ended.stdout) == (2, ""), ended
@@ -208,24 +208,24 @@ def refused(environ: Mapping[str, str], *arguments: str) -> str:
 
 @contextmanager
 def beside(server: HttpServer) -> Iterator[Engine]:
-    """The engine of another process on the same memories, without models."""
+    """Yield a second engine on the server's data, as another process would have, without models."""
     with Engine(Settings.read(server.environ | NO_MODELS), fetch=False) as engine:
         yield engine
 
 
 def granted(server: HttpServer, name: str, *arguments: Any, **more: Any) -> str:
-    """A new token."""
+    """Create a token and return it."""
     with beside(server) as engine:
         return engine.tokens.create(name, *arguments, **more)
 
 
 def bearer(token: str, **headers: str) -> dict[str, str]:
-    """The headers of a request with a token."""
+    """Return the headers of a request with a token."""
     return {"Authorization": f"Bearer {token}"} | {name.replace("_", "-"): value for name, value in headers.items()}
 
 
 class Ears:
-    """A client whose stream stays open, on the wire: it gathers what it is told."""
+    """A raw client whose stream stays open; it collects the messages that arrive."""
 
     def __init__(self, server: HttpServer, era: str, headers: Mapping[str, str], session: str = "") -> None:
         self._server = server
@@ -235,7 +235,7 @@ class Ears:
         self._post_to = "/mcp"
         self._number = 0
         self.messages: list[Json] = []
-        """Every message that came over the stream."""
+        """The messages that came over the stream."""
         self.ended = threading.Event()
         self._sockets: list[socket.socket] = []
         self._client = server.connect()
@@ -252,7 +252,7 @@ class Ears:
             self._open("GET", "/mcp")
 
     def listen(self, *uris: str) -> Self:
-        """Ask to be told of the list, and of some resources."""
+        """Subscribe to changes of the resource list and of some resources."""
         if self._era == MODERN:
             wanted = {"resourcesListChanged": True, "resourceSubscriptions": list(uris)}
             body = self._body("subscriptions/listen", {"notifications": wanted})
@@ -287,7 +287,7 @@ class Ears:
             self._post_to = data
 
     def headers(self, options: Mapping[str, Any]) -> dict[str, str]:
-        """Those of a request of its era."""
+        """Return the headers of a request of the client's era."""
         accept = {"Accept": "application/json, text/event-stream"}
         body = options.get("json")
         if self._era == MODERN and body:
@@ -301,7 +301,7 @@ class Ears:
         return {"jsonrpc": "2.0", "id": self._number, "method": method, "params": params}
 
     def post(self, body: Json, **headers: str) -> httpx2.Response:
-        """One message, perhaps with other headers."""
+        """Send one message, with `headers` on top of the usual ones, and return the response."""
         changed = {name.replace("_", "-"): value for name, value in headers.items()}
         answer = self._server.request("POST", self._post_to, json=body, headers=self.headers({"json": body}) | changed)
         if session := answer.headers.get("Mcp-Session-Id"):
@@ -309,18 +309,18 @@ class Ears:
         return answer
 
     def request(self, method: str, **params: Any) -> Json:
-        """A request and its answer, whole."""
+        """Send a request and return the complete answer."""
         body = self._body(method, params)
         answer = self.post(body)
         assert answer.is_success, (answer.status_code, answer.text)
         if self._era == "sse":
             found = until(lambda: [one for one in self.messages if one.get("id") == body["id"]], f"{method}'s answer")
             return found[0]
-        told: Json = answer.json()
-        return told
+        received: Json = answer.json()
+        return received
 
     def notices(self) -> list[str]:
-        """The method or the resource of each notice so far."""
+        """Return the method or the resource of each notice so far."""
         return [
             str(one.get("params", {}).get("uri") or one["method"])
             for one in self.messages
@@ -329,6 +329,6 @@ class Ears:
 
     def close(self) -> None:
         for one in self._sockets:
-            with suppress(OSError):  # the server was first
+            with suppress(OSError):  # the server has closed it already
                 one.shutdown(socket.SHUT_RDWR)
         self._client.close()

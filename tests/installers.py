@@ -1,4 +1,4 @@
-"""Runs npm and pip for what tests drive and Python has not: real clients, the protocol's suite, a browser."""
+"""Runs npm and pip to install what tests drive: real clients, the protocol's suite, a browser."""
 
 import os
 import subprocess
@@ -8,16 +8,16 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build"
-"""Where all of it is kept, each in a folder of its own."""
+"""The directory of everything installed, each in its own folder."""
 BIN = Path(sys.executable).parent
-"""Where `memoryd` is found, and npm and Node of the extra `dev`."""
+"""The directory of `memoryd`, and of npm and Node from the extra `dev`."""
 QUIET_NPM = ("--no-audit", "--no-fund", "--no-package-lock", "--loglevel=error")
-PATIENCE = 900  # seconds after which npm or pip is given up
-LINE = 120  # characters that are shown of a line of theirs
+PATIENCE = 900  # the time limit of npm and pip in seconds
+LINE = 120  # the number of characters shown of each line of their output
 
 
 class NotInstalledError(Exception):
-    """Something is not to be had; the text says why."""
+    """A program could not be installed; the text says why."""
 
 
 def around() -> dict[str, str]:
@@ -26,7 +26,7 @@ def around() -> dict[str, str]:
 
 
 def install(command: Sequence[str | Path], result: Path) -> None:
-    """Run npm or a pip, which make `result`; raise NotInstalledError with what they say where they do not."""
+    """Run npm or pip, which must create `result`; raise NotInstalledError with their output if they fail."""
     program, *arguments = command
     try:
         ended = subprocess.run(
@@ -38,5 +38,5 @@ def install(command: Sequence[str | Path], result: Path) -> None:
     except subprocess.TimeoutExpired:
         raise NotInstalledError(f"{program} took over {PATIENCE} s") from None
     if ended.returncode or not result.exists():
-        said = [line.strip()[:LINE] for line in (ended.stderr + ended.stdout).splitlines() if line.strip()]
-        raise NotInstalledError("; ".join(said) or f"{program} ended with {ended.returncode}")
+        lines = [line.strip()[:LINE] for line in (ended.stderr + ended.stdout).splitlines() if line.strip()]
+        raise NotInstalledError("; ".join(lines) or f"{program} ended with {ended.returncode}")

@@ -1,4 +1,4 @@
-"""A language model's endpoint over real HTTP: it answers as a test tells it, and keeps what it was asked."""
+"""A language model's endpoint over real HTTP: it answers as the test decides, and keeps the requests."""
 
 import json
 import time
@@ -11,7 +11,7 @@ from tests.clients import Json
 from tests.services import served
 
 Reply = Callable[[Json], tuple[int, Any]]
-"""The body of a request to a status and a body: text is what the model says, bytes are sent as they are."""
+"""From a request's body to a status and a body: text becomes the model's reply, bytes are sent as they are."""
 
 
 @dataclass
@@ -19,11 +19,11 @@ class Model:
     """The endpoint. `reply` may be changed at any time."""
 
     url: str
-    reply: Reply = field(default=lambda _body: (500, {"error": {"message": "not told what to answer"}}))
+    reply: Reply = field(default=lambda _body: (500, {"error": {"message": "no reply is set"}}))
     asked: list[Json] = field(default_factory=list)
 
     def says(self, value: object) -> None:
-        """From now on it says this: a text, or an object as JSON."""
+        """Reply with this from now on: a text, or an object as JSON."""
         text = value if isinstance(value, str) else json.dumps(value)
         self.reply = lambda _body: (200, text)
 
@@ -38,7 +38,7 @@ class Model:
         self.reply = reply
 
     def prompts(self) -> list[str]:
-        """What the user's part of each question was."""
+        """Return the user's message of each request."""
         return [str(body["messages"][-1]["content"]) for body in self.asked]
 
     def settings(self, **more: str) -> dict[str, str]:
@@ -47,13 +47,13 @@ class Model:
 
 @contextmanager
 def model() -> Iterator[Model]:
-    def answer(_path: str, body: Json) -> tuple[int, object]:
+    def respond(_path: str, body: Json) -> tuple[int, object]:
         here.asked.append(body)
-        status, said = here.reply(body)
-        return status, _completion(said) if isinstance(said, str) else said
+        status, answer = here.reply(body)
+        return status, _completion(answer) if isinstance(answer, str) else answer
 
     here = Model("")
-    with served(answer) as here.url:
+    with served(respond) as here.url:
         yield here
 
 

@@ -1,4 +1,4 @@
-"""Where the tests' files lie: in memory where there is room, since they wait for a disk otherwise."""
+"""Directories for the tests' files: in memory if there is room, because the tests would wait for a disk."""
 
 import os
 import shutil
@@ -14,15 +14,15 @@ def for_files() -> Path:
 
 
 def for_databases() -> Path:
-    """Where servers of Postgres keep theirs, hundreds of thousands of files.
+    """Return a directory for Postgres servers, which keep hundreds of thousands of files.
 
-    Not below pytest's directory: another run of pytest closes that to the account of the server.
+    It is not below pytest's directory, because another run of pytest would lock the server's account out of that.
     """
     return _roomy(_FOR_DATABASES)
 
 
 def _roomy(space: int) -> Path:
-    """Memory where files may lie, programs among them, if so many bytes of it are free."""
+    """Return an in-memory directory that may hold programs too, if `space` bytes are free; else one on disk."""
     if (
         _IN_MEMORY.is_dir()
         and min(shutil.disk_usage(_IN_MEMORY).free, _available()) > space
@@ -33,6 +33,6 @@ def _roomy(space: int) -> Path:
 
 
 def _available() -> int:
-    """The bytes of memory that Linux could give."""
+    """Return the bytes of memory that Linux has available."""
     lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
     return next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:"))

@@ -1,6 +1,6 @@
-"""Proxies before several servers: one of our own that sends each request to the next one, HAProxy and nginx.
+"""Proxies in front of several servers: a simple round-robin proxy, HAProxy and nginx.
 
-The last two run as docs/scale.md configures them, where they are installed.
+The last two run as configured in docs/scale.md, if they are installed.
 """
 
 import itertools
@@ -38,7 +38,7 @@ NGINX_KEEPS = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 
 @contextmanager
 def balanced(ports: Sequence[int], *, sticky: bool = False) -> Iterator[str]:
-    """The URL of a proxy; a `sticky` one sends the requests of a session to the server that has opened it."""
+    """Yield the URL of a proxy; a `sticky` one sends the requests of a session to the server that opened it."""
     with start_blocking_portal() as portal:
         serving, port = portal.start_task(_Proxy(ports, sticky=sticky).serve)
         yield f"http://127.0.0.1:{port}"
@@ -57,7 +57,7 @@ class _Proxy:
             await listener.serve(self._connected)
 
     async def _connected(self, client: SocketStream) -> None:
-        """Pass on the requests of a connection, each over a connection of its own."""
+        """Forward the requests of a connection, each over a new connection."""
         with suppress(anyio.EndOfStream, anyio.IncompleteRead, anyio.BrokenResourceError):
             async with client:
                 received = BufferedByteReceiveStream(client)
@@ -90,7 +90,7 @@ def _length(head: bytes) -> int:
 
 @contextmanager
 def installed(program: str, ports: Sequence[int], directory: Path) -> Iterator[str]:
-    """The URL of `haproxy` or `nginx` as the documentation configures it, before some servers."""
+    """Yield the URL of `haproxy` or `nginx` in front of some servers, configured as documented."""
     port = free_port()
     with _running(program, "\n".join(_lines(_documented(program)[0], ports)), port, directory):
         yield f"http://127.0.0.1:{port}"
@@ -98,7 +98,7 @@ def installed(program: str, ports: Sequence[int], directory: Path) -> Iterator[s
 
 @contextmanager
 def grouped(home: int, archive: int, maps: Mapping[str, str], port: int, directory: Path) -> Iterator[None]:
-    """HAProxy on a port as the documentation configures it before two groups of servers, here of one each."""
+    """Run HAProxy in front of two groups of one server each, configured as documented."""
     given = _documented("haproxy")[1].replace("10.0.1.1:8765", f"127.0.0.1:{home}")
     given = given.replace("10.0.2.1:8765", f"127.0.0.1:{archive}").replace("/etc/haproxy", str(directory))
     for name, lines in maps.items():
@@ -128,14 +128,14 @@ def _running(program: str, given: str, port: int, directory: Path) -> Iterator[N
         try:
             while process.poll() is None and not _listens(port):
                 time.sleep(0.02)
-            assert process.poll() is None, f"{program} refuses {given}"
+            assert process.poll() is None, f"{program} rejects {given}"
             yield
         finally:
             process.terminate()
 
 
 def _lines(given: str, ports: Sequence[int]) -> Iterator[str]:
-    """Yield the lines of a configuration with these servers in place of the first one; the others are left out."""
+    """Yield the lines of a configuration with these servers instead of those in it."""
     for line in given.splitlines():
         if "10.0.0.1:8765" in line:
             for port in ports:

@@ -1,4 +1,4 @@
-"""A web server on 127.0.0.1 that plays what is not ours: a model's endpoint, Ollama."""
+"""A web server on 127.0.0.1 that stands in for external services: a model's endpoint, Ollama."""
 
 import json
 import threading
@@ -8,33 +8,33 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 Answer = Callable[[str, dict[str, Any]], tuple[int, object]]
-"""Path and body of a request to status and body; bytes are sent as they are, text as events, all else as JSON."""
+"""From a request's path and body to a status and a body: bytes are sent as they are, text as events, else JSON."""
 
 
 class _Server(ThreadingHTTPServer):
     def handle_error(self, *_: object) -> None:
-        """Who did not wait for an answer is gone."""
+        """Ignore clients that did not wait for an answer."""
 
 
-def _content(said: object) -> tuple[str, bytes]:
-    match said:
+def _content(body: object) -> tuple[str, bytes]:
+    match body:
         case bytes():
-            return "text/html", said
+            return "text/html", body
         case str():
-            return "text/event-stream", said.encode()
+            return "text/event-stream", body.encode()
         case _:
-            return "application/json", json.dumps(said).encode()
+            return "application/json", json.dumps(body).encode()
 
 
 @contextmanager
 def served(answer: Answer) -> Iterator[str]:
-    """Its URL, for as long as it answers."""
+    """Run the server and yield its URL."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or "{}")
-            status, said = answer(self.path, body)
-            kind, content = _content(said)
+            status, reply = answer(self.path, body)
+            kind, content = _content(reply)
             self.send_response(status)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(content)))
@@ -44,7 +44,7 @@ def served(answer: Answer) -> Iterator[str]:
         do_GET = do_POST  # noqa: N815 - the name is http.server's
 
         def log_message(self, *_: object) -> None:
-            """A test's output stays clean."""
+            """Log nothing, to keep the test's output clean."""
 
     server = _Server(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)

@@ -1,4 +1,4 @@
-"""`from memoryd import Memory`: what docs/python.md shows runs, and the package itself stays light."""
+"""`from memoryd import Memory`: the examples of docs/python.md run, and the package itself stays light."""
 
 import inspect
 import subprocess
@@ -47,14 +47,14 @@ def test_every_method_is_on_the_page() -> None:
     assert [name for name in methods if f"`{name}(" not in text] == []
 
 
-def test_a_correction_is_found_and_what_it_replaced_is_not(memory: Memory) -> None:
+def test_a_correction_is_found_and_the_replaced_text_is_not(memory: Memory) -> None:
     old = memory.store("The office closes at six.")
     new = memory.correct(old["id"], "The office closes at seven.")
     assert new["status"] == "updated"
     assert [hit["content"] for hit in memory.recall("when does the office close")] == ["The office closes at seven."]
 
 
-def test_mistakes_are_named(memory: Memory, home: Path) -> None:
+def test_invalid_arguments_are_named(memory: Memory, home: Path) -> None:
     with pytest.raises(InvalidInputError, match="importance"):
         memory.store("x", importance=2)
     with pytest.raises(NotFoundError, match="There is no database yet"):
@@ -65,7 +65,7 @@ def test_mistakes_are_named(memory: Memory, home: Path) -> None:
         Memory(read_only=True).store("x")
 
 
-def test_a_text_is_no_list_of_its_letters(memory: Memory) -> None:
+def test_a_string_is_not_accepted_as_a_list(memory: Memory) -> None:
     kept = memory.store("Staging listens on port 5433.", tags=("infra",))
     for wrong in (
         lambda: memory.store("Another fact.", tags="infra"),
@@ -77,7 +77,7 @@ def test_a_text_is_no_list_of_its_letters(memory: Memory) -> None:
     assert memory.inspect(ids=(kept["id"],))["memories"][0]["tags"] == ["infra"]
 
 
-def test_what_a_relation_lacks_is_said(memory: Memory) -> None:
+def test_an_incomplete_relation_is_reported(memory: Memory) -> None:
     with pytest.raises(InvalidInputError, match=r"a source, a type and a target, which \('Ann', 'works_at'\) is not"):
         memory.create_relations(("Ann", "works_at"))  # type: ignore[arg-type]
 
@@ -112,8 +112,8 @@ if child:
 
 @pytest.mark.process
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot fork")
-def test_a_fork_does_no_harm(home: Path) -> None:
-    """SQLite damages a file that was open before a fork and is opened in it."""
+def test_a_fork_damages_nothing(home: Path) -> None:
+    """SQLite can corrupt a file that was open before a fork and is opened again in the child."""
     done = subprocess.run(
         [sys.executable, "-c", FORKED], env=environment(home), capture_output=True, text=True, timeout=PATIENCE,
         check=False,
@@ -125,13 +125,13 @@ def test_a_fork_does_no_harm(home: Path) -> None:
     assert found == "['After the first fork.', 'Before the fork.', 'In the second fork.', 'In the second.']"
 
 
-def test_what_is_not_there_is_no_attribute() -> None:
+def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'Memories'"):
         memoryd.Memories  # type: ignore[attr-defined]  # noqa: B018
 
 
 @pytest.mark.process
-def test_the_package_imports_next_to_nothing_until_the_class_is_used(home: Path) -> None:
+def test_the_package_imports_almost_nothing_until_the_class_is_used(home: Path) -> None:
     script = "import sys, memoryd; print(sum(name.startswith('memoryd') for name in sys.modules))"
     command = [sys.executable, "-c", script]
     shown = subprocess.run(

@@ -1,4 +1,4 @@
-"""Every snippet of docs/clients.md connects: it is read as its client would, and the SDK's client stands for that."""
+"""Every snippet of docs/clients.md connects: it is read as its client would read it, and the SDK's client connects."""
 
 import json
 import re
@@ -27,14 +27,14 @@ WORKSPACE = "atlas"
 
 @pytest.fixture(scope="module")
 def open_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
-    """As the page starts one, on this machine and without tokens."""
+    """Yield a server as the page starts it: on this machine, without tokens."""
     with serving(tmp_path_factory.mktemp("open")) as server:
         yield server
 
 
 @pytest.fixture(scope="module")
 def closed_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
-    """One with a token and a workspace, and the token in MY_TOKEN and TOKEN."""
+    """Yield a server with a workspace and a token, which is in MY_TOKEN and TOKEN."""
     home = tmp_path_factory.mktemp("closed")
     run(home, "workspace", "create", WORKSPACE)
     with serving(home) as server:
@@ -43,7 +43,7 @@ def closed_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServ
 
 
 def headers_of(made: Mapping[str, Any], variables: Mapping[str, str]) -> dict[str, str]:
-    """What a client sends for an entry, with its variables filled in."""
+    """Return the headers that a client sends for an entry, with its variables filled in."""
     headers = dict(made.get("headers", made.get("http_headers", {})))
     if "bearer_token_env_var" in made:
         headers["Authorization"] = f"Bearer ${{{made['bearer_token_env_var']}}}"
@@ -58,7 +58,7 @@ def check(server: HttpServer, url: str, headers: Mapping[str, str]) -> None:
 
 
 @pytest.mark.parametrize("words", HTTP, ids=" ".join)
-def test_what_install_writes_for_a_server_connects(
+def test_the_configuration_that_install_writes_connects(
     home: Path, words: list[str], open_server: HttpServer, closed_server: HttpServer
 ) -> None:
     server = closed_server if "--token-variable" in words else open_server
@@ -83,21 +83,26 @@ def installed(home: Path, words: list[str]) -> dict[str, Any]:
 
 
 def snippets() -> list[Any]:
-    """The configurations of the page: of each its one entry."""
-    held = [json.loads(text) for text in fences(PAGE, "json")] + [tomllib.loads(text) for text in fences(PAGE, "toml")]
+    """Return the single entry of each configuration on the page."""
+    parsed = [json.loads(text) for text in fences(PAGE, "json")] + [
+        tomllib.loads(text) for text in fences(PAGE, "toml")
+    ]
     tables = {client.table for client in CLIENTS.values()}
     found = [
-        one for configuration in held for table in tables & configuration.keys() for one in configuration[table].items()
+        one
+        for configuration in parsed
+        for table in tables & configuration.keys()
+        for one in configuration[table].items()
     ]
     assert len(found) >= 8
     return [made for _, made in found]
 
 
 @pytest.mark.parametrize("made", snippets(), ids=str)
-def test_every_configuration_of_the_page_connects(home: Path, made: dict[str, Any], closed_server: HttpServer) -> None:
+def test_every_configuration_on_the_page_connects(home: Path, made: dict[str, Any], closed_server: HttpServer) -> None:
     command = made["command"] if isinstance(made["command"], list) else [made["command"], *made.get("args", [])]
     env = made.get("env", made.get("environment", {}))
-    if command[0] == "npx":  # the bridge: what it would send
+    if command[0] == "npx":  # a bridge: check the headers that it would send
         given = dict(command[at + 1].split(":", 1) for at, word in enumerate(command) if word == "--header")
         variables = {name: value.replace("TOKEN", closed_server.environ["TOKEN"]) for name, value in env.items()}
         check(closed_server, f"{closed_server.url}/mcp", headers_of({"headers": given}, variables))

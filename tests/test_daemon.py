@@ -1,4 +1,4 @@
-"""Where the system allows no more threads: what needs one says so, and goes on once there are some."""
+"""When the system allows no more threads, work that needs one fails with a clear error and recovers later."""
 
 import threading
 from pathlib import Path
@@ -15,7 +15,7 @@ from tests.clients import PATIENCE, until
 from tests.core.kit import engine, memories, no_threads
 
 
-def test_a_thread_that_is_refused_is_named() -> None:
+def test_a_refused_thread_raises_a_clear_error() -> None:
     done = threading.Event()
     with no_threads(), pytest.raises(NoThreadError, match="ulimit -u"):
         started(done.set, "one")
@@ -23,7 +23,7 @@ def test_a_thread_that_is_refused_is_named() -> None:
     assert done.wait(PATIENCE)
 
 
-def test_what_was_not_written_is_written_at_the_next_call(tmp_path: Path) -> None:
+def test_a_failed_write_succeeds_at_the_next_call(tmp_path: Path) -> None:
     with engine(tmp_path) as here:
         with no_threads(), pytest.raises(NoThreadError):
             memories(here).store("text")
@@ -31,7 +31,7 @@ def test_what_was_not_written_is_written_at_the_next_call(tmp_path: Path) -> Non
         assert [hit.record.id for hit in memories(here).recent(5)] == [kept]
 
 
-def test_a_call_that_gets_no_thread_says_so(tmp_path: Path) -> None:
+def test_a_call_that_gets_no_thread_raises_a_clear_error(tmp_path: Path) -> None:
     def work() -> str:
         return "done"
 
@@ -45,7 +45,7 @@ def test_a_call_that_gets_no_thread_says_so(tmp_path: Path) -> None:
         assert anyio.run(calls, of) == "done"
 
 
-def test_a_model_that_gets_no_thread_is_not_waited_for() -> None:
+def test_a_model_that_gets_no_thread_fails_at_once() -> None:
     loader = Loader(lambda: "model", pause=0.0)
     with no_threads():
         loader.start()
@@ -54,7 +54,7 @@ def test_a_model_that_gets_no_thread_is_not_waited_for() -> None:
     until(lambda: loader.get() == "model", "the model")
 
 
-def test_a_watch_that_gets_no_thread_is_none(tmp_path: Path) -> None:
+def test_a_watch_that_gets_no_thread_is_not_registered(tmp_path: Path) -> None:
     with engine(tmp_path) as here:
         with no_threads(), pytest.raises(NoThreadError):
             here.changes.watch(lambda: None, lambda _: None, None)

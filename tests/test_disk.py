@@ -1,4 +1,4 @@
-"""What memoryd writes appears whole, survives a power cut, and is its user's alone."""
+"""Files that memoryd writes appear complete, and survive a power cut."""
 
 import hashlib
 import os
@@ -27,7 +27,7 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows opens no dir
 
 
 def ignored(*_: object) -> None:
-    """A report that nobody wants."""
+    """Discard a progress report."""
 
 
 def export(home: Path) -> object:
@@ -60,7 +60,7 @@ def configuration(home: Path) -> object:
 
 
 def noted(home: Path) -> None:
-    SessionNotes(home / "hooks", "s").set_shown(Workspace(id="w", name="w"), ["told"])
+    SessionNotes(home / "hooks", "s").set_shown(Workspace(id="w", name="w"), ["id"])
 
 
 def model(home: Path) -> None:
@@ -72,19 +72,21 @@ def model(home: Path) -> None:
 
 
 EVERY = (export, journal, backup, archive, configuration, noted, model)
-"""What writes files by giving them their names at the end."""
+"""The operations that write a file and name it at the end."""
 
 
 @posix
 @pytest.mark.files
 @pytest.mark.parametrize("act", EVERY)
-def test_a_name_is_durable_before_it_is_told_of(act: Act, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_renamed_files_are_durable_before_the_call_returns(
+    act: Act, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     names = _recorded(monkeypatch, lambda: act(tmp_path))
-    assert names, "something got its name by a rename"
+    assert names, "nothing was renamed"
 
 
 def _recorded(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> list[str]:
-    """What got its name while `act` ran; all of it was written to the disk before, and its directory after."""
+    """Return the names of the files that `act` renames; check that each is synced before, its directory after."""
     fsync, replace = os.fsync, os.replace
     synced, pending, names = set[int](), set[int](), list[str]()
 
@@ -96,7 +98,7 @@ def _recorded(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> lis
         pending.discard(number)
 
     def renames(source: Path, target: Path) -> None:
-        from_sqlite = target.suffix == ".db"  # which syncs its files itself
+        from_sqlite = target.suffix == ".db"  # SQLite syncs its files itself
         assert from_sqlite or source.stat().st_ino in synced, f"{target} has a name before its contents are durable"
         replace(source, target)
         pending.update({target.parent.stat().st_ino, source.parent.stat().st_ino})
@@ -121,7 +123,7 @@ def _fail(unfinished: Path, error: type[BaseException]) -> None:
 
 
 @pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])
-def test_a_file_that_fails_leaves_what_was_there(error: type[BaseException], tmp_path: Path) -> None:
+def test_a_failed_write_leaves_the_old_file(error: type[BaseException], tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("before")
     with pytest.raises(error), disk.appearing(file) as unfinished:

@@ -1,4 +1,4 @@
-"""What the documentation says is so: tables, links, snippets, commands, variables."""
+"""The documentation is correct: tables, links, snippets, commands, variables."""
 
 import ast
 import importlib.util
@@ -26,7 +26,7 @@ from tests import house_sql
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / f"{name}.md" for name in ("README", "CHANGELOG", "CONTRIBUTING")] + sorted((ROOT / "docs").glob("*.md"))
 NO_SETTINGS = {"MEMORY_SYSTEM_PROMPT"}
-"""What looks like a variable of ours and is none."""
+"""Names that look like memoryd's variables but are not."""
 
 FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\w*)\n(?P<text>.*?)^(?P=indent)```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?P<target>[^)\s]+)\)")
@@ -38,19 +38,19 @@ def page_id(page: Path) -> str:
 
 every_page = pytest.mark.parametrize("page", PAGES, ids=page_id)
 TRUE_HERE = [page for page in PAGES if page.name != "extending.md"]
-"""The pages whose names exist in this package: test_extending.py adds what that page adds, and then looks at it."""
+"""The pages about this package as it is; test_extending.py follows docs/extending.md and checks the result."""
 every_page_about_this = pytest.mark.parametrize("page", TRUE_HERE, ids=page_id)
 
 
 def fences(page: Path, *languages: str) -> Iterator[str]:
-    """The code blocks of these languages."""
+    """Yield the code blocks in these languages."""
     for fence in FENCE.finditer(page.read_text(encoding="utf-8")):
         if fence["language"] in languages:
             yield fence["text"]
 
 
 def prose(page: Path) -> str:
-    """A page without its code blocks."""
+    """Return a page without its code blocks."""
     return FENCE.sub("", page.read_text(encoding="utf-8"))
 
 
@@ -59,7 +59,7 @@ def prose(page: Path) -> str:
 
 @cache
 def tables() -> Any:
-    """docs/tables.py, which is a script and no package's module."""
+    """Import and return docs/tables.py, a script outside any package."""
     spec = importlib.util.spec_from_file_location("tables", ROOT / "docs" / "tables.py")
     assert spec is not None
     assert spec.loader is not None
@@ -90,7 +90,7 @@ def test_the_architecture_names_every_table_of_the_schema() -> None:
     assert {name for name in names - views if not name.startswith("sqlite_") and f"`{name}`" not in page} == set()
 
 
-def test_a_stale_table_is_noticed() -> None:
+def test_a_stale_table_is_replaced() -> None:
     page = "<!-- table: tools -->\n| old |\n<!-- /table -->\n"
     assert "memory_store" in tables().filled(page)
 
@@ -99,7 +99,7 @@ def test_a_stale_table_is_noticed() -> None:
 
 
 def anchors(page: Path) -> set[str]:
-    """The anchors that a forge gives the headings of a page."""
+    """Return the anchors that GitHub gives the headings of a page."""
     headings = re.findall(r"^#+ (.*)$", prose(page), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
 
@@ -143,7 +143,7 @@ def test_snippets_parse(page: Path) -> None:
 
 
 @every_page_about_this
-def test_python_imports_what_there_is(page: Path) -> None:
+def test_imports_in_python_blocks_exist(page: Path) -> None:
     for text in fences(page, "python"):
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("memoryd"):
@@ -152,7 +152,7 @@ def test_python_imports_what_there_is(page: Path) -> None:
 
 
 @every_page
-def test_code_blocks_say_what_they_are(page: Path) -> None:
+def test_code_blocks_name_their_language(page: Path) -> None:
     assert list(fences(page, "")) == [], "name a language, or `text`"
 
 
@@ -160,7 +160,7 @@ def test_code_blocks_say_what_they_are(page: Path) -> None:
 
 
 def commands(page: Path) -> Iterator[list[str]]:
-    """Each command of the `sh` blocks as words; pipes and lists are taken apart, comments left out."""
+    """Yield each command of the `sh` blocks as words, without comments; pipes and lists are split."""
     for text in fences(page, "sh"):
         for line in text.replace("\\\n", " ").splitlines():
             words = shlex.shlex(line, posix=True, punctuation_chars="|&;")
@@ -175,25 +175,25 @@ def commands(page: Path) -> Iterator[list[str]]:
 
 
 def program(command: list[str]) -> list[str]:
-    """A command without the variables that are set for it alone, and without the client that is told to start it."""
+    """Return a command without its leading variables, and without the client that registers it."""
     while command and re.match(r"[A-Za-z_]+=", command[0]):
         command = command[1:]
     return command[command.index("--") + 1 :] if command[:3] == ["claude", "mcp", "add"] else command
 
 
 def check_memoryd(words: list[str]) -> None:
-    """Every command and option exists."""
+    """Check that a command of memoryd and its options exist."""
     command: Any = get_command(app)
     rest = iter(words)
     for word in rest:
         options = {name: option for option in command.params for name in option.opts}
         if word.startswith("-") and word != "-":
             name, _, value = word.partition("=")
-            assert name in {*options, "--help", "-h"}, f"{word} is no option of memoryd {command.name}"
+            assert name in {*options, "--help", "-h"}, f"memoryd {command.name} has no option {word}"
             if not value and name in options and not options[name].is_flag:
                 next(rest)
         elif inner := getattr(command, "commands", None):
-            assert word in inner, f"{word} is no command of memoryd"
+            assert word in inner, f"memoryd has no command {word}"
             command = inner[word]
     assert not words or command.name != "models", f"memoryd {' '.join(words)} names no command"
 
@@ -214,7 +214,7 @@ def test_commands_exist(page: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [["stroe", "x"], ["recall", "--limit", "3", "x"], ["models"], ["--htp"]])
-def test_a_wrong_command_is_noticed(words: list[str]) -> None:
+def test_a_wrong_command_is_reported(words: list[str]) -> None:
     with pytest.raises(AssertionError):
         check_memoryd(words)
 
@@ -228,7 +228,7 @@ def test_variables_exist(page: Path) -> None:
 
 @every_page_about_this
 def test_tests_exist(page: Path) -> None:
-    """By their path, or by their path below tests/."""
+    """Check that the test files that a page names exist, by their path or their path below tests/."""
     named = set(re.findall(r"`((?:[\w/]+/)?test_\w+\.py)`", page.read_text(encoding="utf-8")))
     assert [name for name in named if not ((ROOT / name).is_file() or (ROOT / "tests" / name).is_file())] == []
 

@@ -1,7 +1,7 @@
-"""The recipes of docs/extending.md, followed word by word in a copy of the repository, where every rule then holds.
+"""The recipes of docs/extending.md work: followed literally in a copy of the repository, they break no rule.
 
 A `python`, `markdown` or `sql` block after a line "`path`:" is a new file. A `diff` block names its file and the lines
-around a change; they must be there, once.
+around a change, which must occur exactly once.
 """
 
 import os
@@ -24,10 +24,10 @@ CHANGE = re.compile(r"^```diff\n--- (?P<path>\S+)\n(?P<lines>.*?)^```$", re.DOTA
 
 
 def follow(root: Path) -> None:
-    """Do what the page says."""
+    """Apply the page's recipes to a tree."""
     for found in NEW_FILE.finditer(PAGE):
         path = root / found["path"]
-        assert not path.exists(), f"{found['path']} exists: the page calls it new"
+        assert not path.exists(), f"{found['path']} already exists, but the page calls it new"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(found["text"], encoding="utf-8")
     for found in CHANGE.finditer(PAGE):
@@ -35,12 +35,12 @@ def follow(root: Path) -> None:
         before = "".join(line[1:] for line in lines if line[0] in " -")
         after = "".join(line[1:] for line in lines if line[0] in " +")
         text = (root / found["path"]).read_text(encoding="utf-8")
-        assert text.count(before) == 1, f"{found['path']} does not hold once:\n{before}"
+        assert text.count(before) == 1, f"{found['path']} does not contain exactly once:\n{before}"
         (root / found["path"]).write_text(text.replace(before, after), encoding="utf-8")
 
 
 def extended(root: Path) -> None:
-    """Make a copy of the repository, and follow the recipes there."""
+    """Copy the repository and follow the recipes there."""
     for path in tracked(ROOT):
         copy = root / path.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -61,7 +61,7 @@ def run(root: Path, *arguments: str) -> str:
 
 
 @pytest.mark.process
-def test_what_was_added_works_is_documented_and_breaks_no_rule(tmp_path: Path) -> None:
+def test_the_recipes_work_are_documented_and_break_no_rule(tmp_path: Path) -> None:
     extended(tmp_path)
     added = [name for name in re.findall(r"tests/\w+/test_\w+\.py", PAGE) if not (ROOT / name).exists()]
     assert added

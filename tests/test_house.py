@@ -1,6 +1,6 @@
-"""The house stands: every rule of house.py holds on this repository, and the docs name what the package offers.
+"""Every rule of house.py holds in this repository, and the docs name what the package offers.
 
-What needs the package imports it inside its test, so that a package that does not import still shows its broken rules.
+Tests that need the package import it themselves, so that the rules also run when the package does not import.
 """
 
 import re
@@ -28,7 +28,7 @@ def test_rule(rule: str) -> None:
     _expect_none(CHECKS[rule](ROOT))
 
 
-def test_the_loader_finds_the_statements_that_the_rules_were_held_against() -> None:
+def test_the_rules_read_the_same_statements_as_the_loader() -> None:
     from memoryd.store.sql import load
 
     def words(sql: str) -> list[str]:
@@ -61,7 +61,7 @@ def test_the_docs_name_every_command() -> None:
 
 
 def commands(path: str, group: Any) -> Iterator[tuple[str, str]]:
-    """Each command in full, with how a page names it: `memoryd workspace create|list` names two."""
+    """Yield each full command with the pattern of its mention: `memoryd workspace create|list` names two."""
     for name, command in group.commands.items():
         if getattr(command, "commands", None):
             yield from commands(f"{path} {name}", command)

@@ -1,4 +1,4 @@
-"""Each rule of house.py bites: a small sound house breaks no rule, and one planted fault breaks exactly its own."""
+"""Each rule of house.py catches its violation: a small valid tree breaks no rule, each planted fault exactly one."""
 
 import subprocess
 from pathlib import Path
@@ -95,7 +95,7 @@ def command(table, name):
 -- What has this id; why not?
 SELECT 'a;b', "at" FROM (SELECT 1 AS "at") WHERE :id = '?' -- a ; in a remark
 -- name: things.find
--- What differs between dialects stands in both.
+-- Dialects that differ have their own statement.
 SELECT 1 WHERE :id <> '$.path';
 """,
     f"{SQL}/sqlite/things.sql": """-- name: things.find
@@ -112,7 +112,7 @@ MANY_LINES = "\n" * 501
 LONG_FUNCTION = "def long():\n" + "    x = 1\n" * 50
 SHORT_ENOUGH = "@decorate(\n    1,\n)\ndef short():\n" + "    x = 1\n" * 49
 THIS, THAT = "wo" + "rk", "ro" + "ot"
-SAYS = "to" + "ld"
+BANNED = "to" + "ld"
 
 # rule, file, what is added at its end
 ADDED = [
@@ -183,10 +183,10 @@ ADDED = [
     ("type_names_are_unique", f"{SRC}/settings.py", "class MemorydError(ValueError): ...\n"),
     ("type_names_are_unique", f"{SRC}/settings.py", "MemorydError = dict[str, int]\n"),
     ("type_names_are_unique", f"{SRC}/settings.py", "MemorydError = int | str\n"),
-    ("plain_english", f"{SRC}/core/base/a.py", f"# {SAYS} by hand\n"),
-    ("plain_english", f"{SRC}/core/base/a.py", f'"""It is {SAYS}."""\n'),
-    ("plain_english", f"{SRC}/core/base/a.py", f"print('{SAYS.title()}.')\n"),
-    ("plain_english", f"{SRC}/core/base/a.py", f"un_{SAYS} = 1\n"),
+    ("plain_english", f"{SRC}/core/base/a.py", f"# {BANNED} by hand\n"),
+    ("plain_english", f"{SRC}/core/base/a.py", f'"""It is {BANNED}."""\n'),
+    ("plain_english", f"{SRC}/core/base/a.py", f"print('{BANNED.title()}.')\n"),
+    ("plain_english", f"{SRC}/core/base/a.py", f"un_{BANNED} = 1\n"),
     ("queries_are_well_formed", f"{SQL}/things.sql", "-- name: things.get\n-- Once more.\nSELECT 1\n"),
     ("queries_are_well_formed", f"{SQL}/sqlite/more.sql", "SELECT 1;\n"),
     ("queries_are_well_formed", f"{SQL}/things.sql", "-- name: unexpected\n-- No noun.\nSELECT 1\n"),
@@ -213,7 +213,7 @@ ADDED = [
     ),
 ]
 
-# rule, file, what stands there, what stands there instead
+# rule, file, text, its replacement
 CHANGED = [
     ("errors_are_named", f"{SRC}/server/app.py", "except Exception:", "except ValueError:"),
     ("errors_are_named", f"{SRC}/server/app.py", 'log.exception("unexpected")', "pass"),
@@ -236,26 +236,26 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_sound_house_breaks_no_rule(root: Path) -> None:
+def test_a_valid_tree_breaks_no_rule(root: Path) -> None:
     _write(root / SRC / "core/base/short.py", SHORT_ENOUGH)
     _write(root / SRC / "core/base/full.py", "\n" * 500)
     assert _broken(root) == {}
 
 
 @pytest.mark.parametrize(("rule", "path", "text"), ADDED)
-def test_what_is_added_breaks_one_rule(root: Path, rule: str, path: str, text: str) -> None:
+def test_an_addition_breaks_one_rule(root: Path, rule: str, path: str, text: str) -> None:
     _write(root / path, SOUND.get(path, "") + text)
     _breaks(root, rule, path)
 
 
 @pytest.mark.parametrize(("rule", "path", "old", "new"), CHANGED)
-def test_what_is_changed_breaks_one_rule(root: Path, rule: str, path: str, old: str, new: str) -> None:
+def test_a_change_breaks_one_rule(root: Path, rule: str, path: str, old: str, new: str) -> None:
     assert SOUND[path].count(old) == 1
     _write(root / path, SOUND[path].replace(old, new))
     _breaks(root, rule, path)
 
 
-def test_a_break_names_its_line(root: Path) -> None:
+def test_a_violation_names_its_line(root: Path) -> None:
     _write(root / SRC / "core/base/a.py", "\n\ndef f():\n    import json\n")
     assert _broken(root) == {"imports_stand_on_top": [f"{SRC}/core/base/a.py:4 imports inside a function or class."]}
     _write(root / SRC / "core/base/a.py", "")
@@ -271,26 +271,26 @@ def test_two_modules_make_a_cycle(root: Path, text: str) -> None:
     assert "closes a cycle: memoryd." in broken["no_cycles"][0]
 
 
-def test_a_cycle_is_told_whole_and_once(root: Path) -> None:
+def test_a_cycle_is_reported_completely_and_once(root: Path) -> None:
     _write(root / SRC / "core/base/a.py", "import memoryd.core.base.b\n")
     _write(root / SRC / "core/base/b.py", "\nfrom . import c\n")
     _write(root / SRC / "core/base/c.py", "from memoryd.core.base.a import x\n")
-    [told] = _broken(root)["no_cycles"]
-    place, _, way = told.removesuffix(".").partition(" closes a cycle: ")
+    [violation] = _broken(root)["no_cycles"]
+    place, _, way = violation.removesuffix(".").partition(" closes a cycle: ")
     modules = way.replace("memoryd.core.base.", "").split(" -> ")
     assert modules in (["a", "b", "c", "a"], ["b", "c", "a", "b"], ["c", "a", "b", "c"])
     assert place == f"{SRC}/core/base/{modules[0]}.py:{2 if modules[0] == 'b' else 1}"
 
 
-def test_the_second_place_that_catches_everything_is_told_with_the_first(root: Path) -> None:
+def test_all_places_that_catch_everything_are_reported(root: Path) -> None:
     path = f"{SRC}/store/sqlite/file.py"
     _write(root / path, SOUND[path] + "try:\n    x = 1\nexcept BaseException:\n    raise\n")
-    told = _broken(root)["errors_are_named"]
-    assert [sentence.split()[0] for sentence in told] == [f"{path}:9", f"{path}:13"]
+    violations = _broken(root)["errors_are_named"]
+    assert [sentence.split()[0] for sentence in violations] == [f"{path}:9", f"{path}:13"]
 
 
 @pytest.mark.process
-def test_what_git_ignores_may_hold_anything(root: Path) -> None:
+def test_ignored_files_may_contain_anything(root: Path) -> None:
     _write(root / "notes/mine.txt", f"/{THIS}/main\n")
     assert list(_broken(root)) == ["nothing_is_left_over"]
     subprocess.run(["git", "init", "-q", root], check=True)
@@ -299,21 +299,21 @@ def test_what_git_ignores_may_hold_anything(root: Path) -> None:
     assert _broken(root) == {}
 
 
-def test_a_name_that_no_page_has_is_told(root: Path) -> None:
+def test_an_undocumented_name_is_reported(root: Path) -> None:
     tools = {"memory_store": r"\bmemory_store\b", "memory": r"\bmemory\b"}
-    assert house.undocumented(root, "tool", tools) == ["docs:1 no page (nor README.md) names the tool memory."]
+    assert house.undocumented(root, "tool", tools) == ["docs:1 neither a page nor README.md names the tool memory."]
 
 
 def test_one_alternation_names_several_commands(root: Path) -> None:
     shown = Group(create=Group(), list=Group(), lis=Group(), secret=Group(hidden=True))
     patterns = dict(commands("memoryd", Group(workspace=shown)))
     assert list(patterns) == ["memoryd workspace create", "memoryd workspace list", "memoryd workspace lis"]
-    [told] = house.undocumented(root, "command", patterns)
-    assert told.endswith("names the command memoryd workspace lis.")
+    [violation] = house.undocumented(root, "command", patterns)
+    assert violation.endswith("names the command memoryd workspace lis.")
 
 
 class Group:
-    """A command line's command, as far as the rules look at it."""
+    """The parts of a typer command that the rules look at."""
 
     def __init__(self, *, hidden: bool = False, **commands: "Group") -> None:
         self.commands = commands
@@ -330,7 +330,7 @@ def _broken(root: Path) -> dict[str, list[str]]:
 
 
 def _breaks(root: Path, rule: str, path: str) -> None:
-    """This rule alone is broken, and it says where."""
+    """Check that only this rule is broken, and that its violation names the place."""
     broken = _broken(root)
     assert list(broken) == [rule]
     folder = house_sql.MIGRATIONS if rule == "shared_tables_agree" else path

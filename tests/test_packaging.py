@@ -1,4 +1,4 @@
-"""What others install memoryd from: registry entry, bundle, image. Each says what the package says."""
+"""The files from which others install memoryd (registry entry, bundle, plugins, image) agree with the package."""
 
 import base64
 import hashlib
@@ -40,7 +40,7 @@ def text(name: str) -> str:
     return (ROOT / name).read_text(encoding="utf-8")
 
 
-def test_every_version_is_the_packages() -> None:
+def test_every_version_is_that_of_the_package() -> None:
     server, bundle = read("server.json"), tomllib.loads(text("mcpb/pyproject.toml"))["project"]
     pypi, image, packed = server["packages"]
     assert {server["version"], pypi["version"], image["identifier"].rpartition(":")[2]} == {__version__}
@@ -54,8 +54,8 @@ def test_every_version_is_the_packages() -> None:
     assert named == {f"memoryd>={__version__}"}
 
 
-def test_the_registry_entry_has_what_the_registry_demands() -> None:
-    """The rules of the schema of 2025-12-11 that bear on the entry, and those that the registry adds."""
+def test_the_registry_entry_meets_the_rules_of_the_registry() -> None:
+    """Check the rules of the schema of 2025-12-11 that apply to the entry, and those that the registry adds."""
     server = read("server.json")
     assert server["$schema"].endswith("/2025-12-11/server.schema.json")
     assert re.fullmatch(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+", server["name"])
@@ -89,7 +89,7 @@ PACKAGE = frozenset({
 })  # fmt: skip
 
 
-def test_the_image_is_the_one_of_the_registry_entry() -> None:
+def test_the_image_matches_the_registry_entry() -> None:
     server = read("server.json")
     _, image, _ = server["packages"]
     assert image["identifier"].startswith(f"ghcr.io/{REPOSITORY.removeprefix('https://github.com/')}:")
@@ -101,43 +101,43 @@ def test_the_image_is_the_one_of_the_registry_entry() -> None:
     assert [one["value"] for one in image["packageArguments"]] == ["serve"]
 
 
-def test_the_bundle_is_the_one_of_the_registry_entry(tmp_path: Path) -> None:
+def test_the_bundle_matches_the_registry_entry(tmp_path: Path) -> None:
     *_, bundle = read("server.json")["packages"]
     packed = tmp_path / "memoryd.mcpb"
     subprocess.run([sys.executable, ROOT / "mcpb" / "pack.py", packed], check=True)
-    assert hashlib.sha256(packed.read_bytes()).hexdigest() == bundle["fileSha256"], "pack it, and write its sum there"
+    assert hashlib.sha256(packed.read_bytes()).hexdigest() == bundle["fileSha256"], "update fileSha256 in server.json"
     with zipfile.ZipFile(packed) as archive:
         assert json.loads(archive.read("manifest.json"))["server"]["entry_point"] in archive.namelist()
 
 
-def test_the_package_is_the_one_of_the_registry_entry() -> None:
+def test_the_package_matches_the_registry_entry() -> None:
     project = tomllib.loads(text("pyproject.toml"))["project"]
     package, *_ = read("server.json")["packages"]
     assert package["identifier"] == project["name"]
     assert package["identifier"] in project["scripts"]  # so that `uvx NAME` starts it
 
 
-def test_the_source_distribution_has_what_these_tests_read() -> None:
+def test_the_source_distribution_has_the_files_that_these_tests_read() -> None:
     included = tomllib.loads(text("pyproject.toml"))["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
     source = Path(__file__).read_text(encoding="utf-8")
     named = {name.partition("/")[0] for name in re.findall(r'(?<![.\w])(?:read|text)\("([^"]+)"\)', source)}
-    assert named | {PLUGIN.parent.name} <= {*included, "pyproject.toml"}  # which is always a part of it
+    assert named | {PLUGIN.parent.name} <= {*included, "pyproject.toml"}  # which is always included
     assert [name for name in included if not (ROOT / name).exists()] == []
 
 
-def test_the_links_of_the_readme_lead_from_a_package_index_to_the_pages_of_the_version() -> None:
+def test_the_links_of_the_readme_work_on_a_package_index() -> None:
     (substitution,) = tomllib.loads(text("pyproject.toml"))["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"][
         "substitutions"
     ]
     shown = re.sub(substitution["pattern"], substitution["replacement"], text("README.md"))
-    begin = f"{REPOSITORY}/blob/v$HFPR_VERSION/"  # the builder of the package puts the version there
+    begin = f"{REPOSITORY}/blob/v$HFPR_VERSION/"  # the package build fills in the version
     pages = re.findall(rf"\]\({re.escape(begin)}([^)#]*)", shown)
     assert "docs/maintenance.md" in pages
     assert [page for page in pages if not (ROOT / page).is_file()] == []
     assert re.findall(r"\]\((?!https://)[^)]*\)", shown) == []
 
 
-def test_the_bundle_is_of_its_schema() -> None:
+def test_the_bundle_matches_its_schema() -> None:
     manifest = read("mcpb/manifest.json")
     jsonschema.Draft7Validator(read("tests/schemas/mcpb-manifest-v0.4.schema.json")).validate(manifest)
     assert manifest["manifest_version"] == "0.4"
@@ -147,7 +147,7 @@ def test_the_bundle_is_of_its_schema() -> None:
     assert set(configured.values()) == {f"${{user_config.{name}}}" for name in manifest["user_config"]}
 
 
-def test_the_bundle_has_what_a_directory_shows() -> None:
+def test_the_bundle_has_the_fields_that_a_directory_shows() -> None:
     manifest = read("mcpb/manifest.json")
     assert manifest["repository"]["url"] == f"{REPOSITORY}.git"
     assert all(manifest[name].startswith(REPOSITORY) for name in ("homepage", "documentation", "support"))
@@ -158,11 +158,11 @@ def test_the_bundle_has_what_a_directory_shows() -> None:
 
 
 def plugin_files(name: str) -> list[tuple[Path, Any]]:
-    """The files of the plugin of that name, with what they hold."""
+    """Return the plugin's files of that name with their content."""
     return [(path, json.loads(path.read_text(encoding="utf-8"))) for path in sorted(PLUGIN.rglob(name))]
 
 
-def test_the_plugin_is_whole_and_starts_what_is_there() -> None:
+def test_the_plugin_is_complete_and_starts_this_version() -> None:
     (listed,) = read(".claude-plugin/marketplace.json")["plugins"]
     assert (ROOT / listed["source"]).samefile(PLUGIN)
     (_, claude), (_, codex), (_, cursor) = plugin_files("plugin.json")
@@ -177,8 +177,8 @@ def test_the_plugin_is_whole_and_starts_what_is_there() -> None:
     assert {name for server in servers for name in server.get("env", {})} <= KNOWN
 
 
-def test_the_plugin_of_cursor_has_what_its_schema_knows() -> None:
-    """The schema of github.com/cursor/plugins, schemas/plugin.schema.json: it takes no other fields."""
+def test_the_plugin_of_cursor_has_only_fields_of_its_schema() -> None:
+    """Check against github.com/cursor/plugins, schemas/plugin.schema.json, which allows no other fields."""
     (listed,) = read(".cursor-plugin/marketplace.json")["plugins"]
     assert (ROOT / listed["source"]).samefile(PLUGIN)
     manifest = json.loads((PLUGIN / ".cursor-plugin" / "plugin.json").read_text(encoding="utf-8"))
@@ -190,12 +190,12 @@ def test_the_plugin_of_cursor_has_what_its_schema_knows() -> None:
     assert (PLUGIN / manifest["logo"]).is_file()
 
 
-def test_the_extension_of_gemini_says_what_the_docs_say() -> None:
+def test_the_extension_of_gemini_agrees_with_the_docs() -> None:
     extension = read("plugins/gemini/gemini-extension.json")
-    assert extension["name"] == "memoryd"  # the folder that the client makes
-    said = text(f"plugins/gemini/{extension['contextFileName']}").removeprefix("# Memory\n\n")
-    assert f"```markdown\n{said}```" in text("docs/clients.md")
-    assert "trust" not in extension["mcpServers"]["memory"]  # which an extension may not say
+    assert extension["name"] == "memoryd"  # the folder that the client creates
+    context = text(f"plugins/gemini/{extension['contextFileName']}").removeprefix("# Memory\n\n")
+    assert f"```markdown\n{context}```" in text("docs/clients.md")
+    assert "trust" not in extension["mcpServers"]["memory"]  # which an extension must not set
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_the_extension_of_gemini_says_what_the_docs_say() -> None:
         ("memoryd/hooks/cursor-hooks.json", "cursor"), ("gemini/hooks/hooks.json", "gemini"),
     ],
 )  # fmt: skip
-def test_the_hooks_of_the_plugin_are_those_that_install_writes(file: str, client: ClientName) -> None:
+def test_the_hooks_of_the_plugin_match_those_that_install_writes(file: str, client: ClientName) -> None:
     held = read(f"plugins/{file}")
     assert held.get("version") == HOOK_FILES[client].version
     hooks = {event: group.get("hooks", [group])[0] for event, (group,) in held["hooks"].items()}
@@ -216,25 +216,25 @@ def test_the_hooks_of_the_plugin_are_those_that_install_writes(file: str, client
     assert all(words[:5] == begin for words in run.values())
     assert {event: words[5] for event, words in run.items()} == HOOK_FILES[client].events
     assert all(("--client" in words) == (client != "claude-code") for words in run.values())
-    if client == "cursor":  # what it tells a plugin's server of the project is not known, so both use the default
+    if client == "cursor":  # it is not known what its plugin servers learn about the project: both use the default
         assert all("--workspace" not in words for words in run.values())
         return
     default = read("plugins/memoryd/.claude-plugin/plugin.json")["userConfig"]["workspace"]["default"]
     assert all(words[-1].removesuffix("}").rpartition(":-")[2] == default for words in run.values())
 
 
-def test_the_skill_keeps_to_the_standard() -> None:
+def test_the_skill_follows_the_standard() -> None:
     skill = (PLUGIN / "skills" / "memory" / "SKILL.md").read_text(encoding="utf-8")
     _, head, body = skill.split("---\n", 2)
     about = yaml.safe_load(head)
-    assert about["name"] == "memory"  # that of its folder
+    assert about["name"] == "memory"  # must equal the folder's name
     assert len(about["description"]) <= 1024
     assert len(about["compatibility"]) <= 500
     tools = {tool.name for tool in TOOLSETS["recall"]}
     assert set(re.findall(r"\bmemory_\w+", body)) < tools
 
 
-def test_a_click_adds_what_uvx_starts() -> None:
+def test_the_install_links_start_memoryd_with_uvx() -> None:
     page = text("docs/clients.md")
     (cursor,) = re.findall(r"`(cursor://[^`]+)`", page)
     asked = parse_qs(urlsplit(cursor).query)
@@ -244,7 +244,7 @@ def test_a_click_adds_what_uvx_starts() -> None:
     assert json.loads(unquote(vscode)) == {"name": "memory", "command": "uvx", "args": ["memoryd"]}
 
 
-def test_the_image_is_made_of_what_is_there() -> None:
+def test_the_image_is_built_from_existing_files() -> None:
     lines = text("Dockerfile").splitlines()
     copied = [word for line in lines if line.startswith("COPY") and "--from" not in line for word in line.split()[1:-1]]
     shown = [line.removeprefix("!") for line in text(".dockerignore").splitlines() if line.startswith("!")]
@@ -257,7 +257,7 @@ def test_the_image_is_made_of_what_is_there() -> None:
     assert ending[:5] == ["serve", "--transport", "http", "--host", "0.0.0.0"]
 
 
-def test_the_services_belong_together() -> None:
+def test_the_services_of_compose_fit_together() -> None:
     compose = yaml.safe_load(text("compose.yaml"))
     services = compose["services"]
     assert services["postgres"]["image"] == "pgvector/pgvector:pg18"

@@ -1,4 +1,4 @@
-"""Other users of the machine can read nothing that memoryd keeps, whatever the umask."""
+"""Other users of the machine cannot read what memoryd stores, whatever the umask."""
 
 import logging
 import os
@@ -22,13 +22,13 @@ from tests.test_disk import backup, export, ignored, journal, noted
 
 pytestmark = [
     pytest.mark.files,
-    pytest.mark.skipif(sys.platform == "win32", reason="rights are not modes there"),
+    pytest.mark.skipif(sys.platform == "win32", reason="Windows has no file modes"),
 ]
 
 
 @pytest.fixture(autouse=True)
 def _usual() -> Iterator[None]:
-    """The umask of most machines."""
+    """Set the umask of most machines."""
     before = os.umask(0o022)
     yield
     os.umask(before)
@@ -39,14 +39,14 @@ def mode(path: Path) -> int:
 
 
 def loose(home: Path) -> dict[str, str]:
-    """What others may read."""
+    """Return the paths that others may access, with their modes."""
     return {
         path.relative_to(home.parent).as_posix(): oct(mode(path))
         for path in (home, *home.rglob("*")) if mode(path) & 0o077
     }  # fmt: skip
 
 
-def test_all_that_is_written_is_its_users_alone(tmp_path: Path) -> None:
+def test_everything_written_is_private_to_the_user(tmp_path: Path) -> None:
     home = tmp_path / "new" / "data"
     with engine(home) as here:
         memories(here).store("a secret")
@@ -61,7 +61,7 @@ def test_all_that_is_written_is_its_users_alone(tmp_path: Path) -> None:
     assert loose(home.parent) == {}
 
 
-def test_a_single_file_is_its_users_alone_and_its_directory_as_it_was(tmp_path: Path) -> None:
+def test_a_single_file_is_private_and_its_directory_unchanged(tmp_path: Path) -> None:
     shared = tmp_path / "shared"
     shared.mkdir(0o755)
     with engine(tmp_path / "data", MEMORY_DB_PATH=str(shared / "x.db")) as here:
@@ -73,7 +73,7 @@ def test_a_single_file_is_its_users_alone_and_its_directory_as_it_was(tmp_path: 
 
 
 def opened_up(home: Path) -> None:
-    """A data directory as an older version left it under this umask."""
+    """Create a data directory as an older version left it under this umask."""
     with engine(home) as here:
         memories(here).store("a secret")
         here.workspaces.create("one")
@@ -81,19 +81,21 @@ def opened_up(home: Path) -> None:
         path.chmod(0o755 if path.is_dir() else 0o644)
 
 
-def test_a_looser_directory_is_closed_once_and_said_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_readable_directory_becomes_private_with_one_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     home = tmp_path / "data"
     opened_up(home)
     for _ in range(2):
         with engine(home) as here:
             assert [hit.record.body for hit in memories(here).recent(10)] == ["a secret"]
     assert loose(home) == {}
-    (said,) = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
-    assert str(home) in said
-    assert "now only this user can" in said
+    (warning,) = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+    assert str(home) in warning
+    assert "now only this user can" in warning
 
 
-def test_what_is_not_memoryds_stays_as_it_is(tmp_path: Path) -> None:
+def test_files_of_others_stay_unchanged(tmp_path: Path) -> None:
     home, foreign = tmp_path / "data", tmp_path / "data" / "site" / "index.html"
     opened_up(home)
     foreign.parent.mkdir(0o755)
@@ -103,7 +105,7 @@ def test_what_is_not_memoryds_stays_as_it_is(tmp_path: Path) -> None:
     assert set(loose(home)) == {"data", "data/site", "data/site/index.html"}
 
 
-def test_a_directory_that_is_for_all_stays_so(tmp_path: Path) -> None:
+def test_a_world_writable_directory_stays_unchanged(tmp_path: Path) -> None:
     home = tmp_path / "tmp"
     home.mkdir()
     home.chmod(0o1777)
@@ -139,7 +141,7 @@ def test_a_single_file_keeps_the_group_that_its_owner_gave_it(tmp_path: Path, be
     assert mode(file) == after
 
 
-def test_a_directory_to_pass_through_is_closed_enough(tmp_path: Path) -> None:
+def test_a_directory_that_others_may_only_traverse_stays_unchanged(tmp_path: Path) -> None:
     home = tmp_path / "data"
     with engine(home) as here:
         memories(here).store("a secret")
@@ -150,40 +152,42 @@ def test_a_directory_to_pass_through_is_closed_enough(tmp_path: Path) -> None:
     assert private.exposed(home) == []
 
 
-def test_models_that_come_first_leave_nothing_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_data_directory_is_private_if_models_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "share"))
     with workplace(user_data() / "models"):
         pass
     assert mode(user_data()) == 0o700
 
 
-def test_a_user_without_a_home_names_the_directory_of_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_user_without_a_home_can_name_the_model_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HOME", "XDG_DATA_HOME"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(os, "getuid", lambda: 4_000_000_000)  # an account that no list has, as in a container
+    monkeypatch.setattr(os, "getuid", lambda: 4_000_000_000)  # an account without an entry, as in a container
     with pytest.raises(InvalidInputError):
         user_data()
     with workplace(tmp_path / "models") as place:
         assert place.is_dir()
 
 
-def test_doctor_warns_of_no_directory_that_was_never_used(tmp_path: Path) -> None:
+def test_doctor_does_not_warn_about_an_unused_directory(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     with engine(tmp_path / "data") as here:
         assert not [one for one in Doctor(here, ignored).examine().findings if "read it" in one.problem]
 
 
-def test_doctor_tells_what_memoryd_may_not_close(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_reports_directories_that_it_cannot_make_private(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     home = tmp_path / "data"
     opened_up(home)
-    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)  # who is not its owner
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)  # not the owner
     with closing(Engine(Settings.read({"MEMORY_DATA_DIR": str(home), **NONE}), fetch=False)) as here:
         findings = Doctor(here, ignored).examine().findings
     assert str(home) in {finding.subject for finding in findings if "other users" in finding.problem}
     assert mode(home) == 0o755
 
 
-def test_what_another_user_shares_with_a_group_alone_is_that_users_choice(
+def test_a_directory_that_its_owner_shares_with_a_group_is_not_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = tmp_path / "volume"

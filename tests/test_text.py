@@ -1,4 +1,4 @@
-"""Queries by words, what two texts have in common, extracts."""
+"""Word queries, comparison of texts, extracts."""
 
 import re
 import unicodedata
@@ -34,7 +34,7 @@ QUERIES = st.lists(
     ("query", "emitted"),
     [
         ("where is the red car", '"red" OR "car"'),
-        ("where is it", '"where" OR "is" OR "it"'),  # nothing but stop words: then those
+        ("where is it", '"where" OR "is" OR "it"'),  # only stop words: keep them
         ("red AND car", '"red" AND "car"'),
         ("red car*", '"red" AND "car"*'),
         ('"red car" blue', '"red car" AND "blue"'),
@@ -42,7 +42,7 @@ QUERIES = st.lists(
         ("(red OR blue) car*", '("red" OR "blue") AND "car"*'),
         ("red NOT blue NOT green", '"red" NOT ("blue" OR "green")'),
         ("a-b c*", '"a b" AND "c"*'),
-        ("red and blue or not", '"red" OR "blue"'),  # operators stand in capitals
+        ("red and blue or not", '"red" OR "blue"'),  # operators must be in capitals
         ("AND", '"and"'),
         ("red AND", '"red"'),
         ("NOT red", '"red"'),
@@ -59,7 +59,7 @@ QUERIES = st.lists(
         ("LINT AND TESTS OR DOCS", '("lint" AND "tests") OR "docs"'),
         ("E1 AND E2 AND E3 NOT E4", '"e1" AND "e2" AND ("e3" NOT "e4")'),
         ("東京 大阪 AND 京都 神戸", '"東京" AND "大阪" AND "京都" AND "神戸"'),
-        ("what did Alice AND Bob decide", '"alice" AND "bob" AND "decide"'),  # stop words beside operators
+        ("what did Alice AND Bob decide", '"alice" AND "bob" AND "decide"'),  # stop words next to operators
         ("red NOT the blue", '"red" NOT "blue"'),
         ("US AND EU", '"us" AND "eu"'),  # without `us` it would not be valid
         ("red AND (the)", '"red" AND "the"'),
@@ -95,7 +95,7 @@ def test_queries(query: str, emitted: str) -> None:
         ("(a* b*) " * 200, '"a"* AND "b"*'), ("a*" + " NOT b" * 200, '"a"* NOT "b"'), ("a* A* b a*", '"a"* AND "b"'),
     ],
 )  # fmt: skip
-def test_what_a_query_repeats_is_looked_for_once(query: str, emitted: str) -> None:
+def test_a_repeated_part_of_a_query_is_searched_once(query: str, emitted: str) -> None:
     parsed = parse_query(query)
     assert parsed
     assert parsed.fts5() == emitted
@@ -130,7 +130,7 @@ def test_every_query_has_balanced_quotes_and_brackets(query: str) -> None:
         ("where is the red AND car", True, True), ("(red car)", False, False),
     ],
 )  # fmt: skip
-def test_what_is_syntax_and_what_binds(query: str, syntax: bool, binding: bool) -> None:
+def test_syntax_and_binding(query: str, syntax: bool, binding: bool) -> None:
     parsed = parse_query(query)
     assert parsed
     assert (parsed.syntax, parsed.binding) == (syntax, binding)
@@ -150,7 +150,7 @@ def finds(index: apsw.Connection, text: str, query: str) -> bool:
 
 
 def indexed(index: apsw.Connection, text: str, *matches: str) -> bool:
-    """Whether an index of this one text finds it by all of `matches`."""
+    """Return whether an index of this one text finds it by all of `matches`."""
     index.execute("DELETE FROM t")
     index.execute("INSERT INTO t VALUES (?)", (segmented(text),))
     return all(list(index.execute("SELECT 1 FROM t WHERE t MATCH ?", (match,))) for match in matches)
@@ -179,12 +179,12 @@ def test_a_decomposed_query_finds_the_composed_text(index: apsw.Connection, word
         assert finds(index, word, unicodedata.normalize("NFD", query)), query
 
 
-def test_every_accent_parts_words_as_in_the_index(index: apsw.Connection) -> None:
-    marks = set(range(0x300, 0x370)) - {0x340, 0x341, 0x344}  # deprecated: NFC makes others of them
+def test_every_accent_splits_words_as_in_the_index(index: apsw.Connection) -> None:
+    marks = set(range(0x300, 0x370)) - {0x340, 0x341, 0x344}  # deprecated: NFC replaces them
     assert [hex(mark) for mark in marks if not finds(index, f"q{chr(mark)}z", f"q{chr(mark)}z")] == []
 
 
-def test_texts_without_blanks_are_indexed_as_overlapping_pairs() -> None:
+def test_text_without_spaces_is_indexed_as_overlapping_pairs() -> None:
     assert segmented("東京都に住む。Tokyo 3区x") == " 東京 京都 都に に住 住む む 。Tokyo 3 区 x"
     assert segmented("naïve Straße 🚀, no change") == "naïve Straße 🚀, no change"
     assert words("日本語とEnglish") == ["日本", "本語", "語と", "と", "english"]
@@ -192,7 +192,7 @@ def test_texts_without_blanks_are_indexed_as_overlapping_pairs() -> None:
 
 
 @pytest.mark.parametrize("found", re.findall(r"\w-\w|\w", LETTERS), ids=ascii)
-def test_every_letter_of_a_script_without_blanks_is_found(index: apsw.Connection, found: str) -> None:
+def test_every_letter_of_a_script_without_spaces_is_found(index: apsw.Connection, found: str) -> None:
     for letter in (found[0], found[-1]):
         text = f"before {letter * 3} after"
         for query in (letter, letter * 2, f'"{letter * 3} after"'):
@@ -202,9 +202,9 @@ def test_every_letter_of_a_script_without_blanks_is_found(index: apsw.Connection
             assert parsed.matches(words(text))
 
 
-def test_words_as_the_index_folds_them() -> None:
+def test_words_are_folded_as_in_the_index() -> None:
     assert words("re\u0301sume\u0301 İstanbul I\u0307zmir") == ["résumé", "istanbul", "izmir"]
-    assert words("Straße") == ["straße"]  # FTS5 does not make ss of it
+    assert words("Straße") == ["straße"]  # FTS5 does not fold it to ss
     assert content_words("The Cat and the Hat, the CAT") == ["cat", "hat"]
 
 
@@ -216,7 +216,7 @@ APART = [
     ("Use (the) key", "Use key"), ("Drives: a, the", "Drives: a"), ("Use `a` here", "Use here"),
     ("Mount drive a", "Mount drive b"),
 ]  # fmt: skip
-SAID_ALIKE = [("Use (the) key", "Use key"), ("Drives: a, the", "Drives: a")]  # kept apart, but no other facts
+SAME_FACTS = [("Use (the) key", "Use key"), ("Drives: a, the", "Drives: a")]  # other fingerprints, but the same facts
 
 
 @pytest.mark.parametrize(
@@ -227,12 +227,12 @@ SAID_ALIKE = [("Use (the) key", "Use key"), ("Drives: a, the", "Drives: a")]  # 
         ("It is an axe on the wall", "It is axe on wall"),
         ("Look. A cat sat.", "Look. Cat sat."),
         ("A cat sat.", "Cat sat"),
-        ("Then (it is said) it works", "then it is said it works"),
+        ("Then (it is known) it works", "then it is known it works"),
         (" fine  line\n", "fine line"),
         ("Café", "cafe\u0301"),
     ],
 )
-def test_the_same_in_other_clothes_has_the_same_fingerprint(one: str, other: str) -> None:
+def test_texts_that_differ_only_in_form_have_the_same_fingerprint(one: str, other: str) -> None:
     assert fingerprint(one) == fingerprint(other)
 
 
@@ -244,7 +244,7 @@ def test_the_same_in_other_clothes_has_the_same_fingerprint(one: str, other: str
         ("yes", "no"), ("x > y", "x < y"), *APART,
     ],
 )  # fmt: skip
-def test_what_differs_has_another_fingerprint(one: str, other: str) -> None:
+def test_different_facts_have_different_fingerprints(one: str, other: str) -> None:
     assert fingerprint(one) != fingerprint(other)
 
 
@@ -267,7 +267,7 @@ def test_every_text_has_a_fingerprint(text: str) -> None:
         ("rotate left", "rotate right"),
         ("released in v2.1", "released in v2.2"),
         ("the limit is 10 %", "the limit is 10 ms"),
-        *(pair for pair in APART if pair not in SAID_ALIKE),
+        *(pair for pair in APART if pair not in SAME_FACTS),
     ],
 )
 def test_facts_that_may_differ(one: str, other: str) -> None:
@@ -291,7 +291,7 @@ def test_paraphrases(one: str, other: str) -> None:
 
 
 @pytest.mark.parametrize(("text", "tokens"), [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("🚀" * 8, 2)])
-def test_tokens_are_characters_by_four(text: str, tokens: int) -> None:
+def test_a_token_is_four_characters(text: str, tokens: int) -> None:
     assert estimate_tokens(text) == tokens
 
 
@@ -309,31 +309,31 @@ def test_sentences() -> None:
     ]  # fmt: skip
 
 
-def test_sentences_that_no_blank_parts() -> None:
+def test_sentences_without_spaces_between_them() -> None:
     assert sentences("雨だ。傘は？「ない。」と言う。終わり") == ["雨だ。", "傘は？", "「ない。」と言う。", "終わり"]
 
 
-def test_an_extract_of_a_text_without_blanks() -> None:
+def test_an_extract_of_a_text_without_spaces() -> None:
     filler = "これは別の話である。" * 12
     text = f"{filler}猫の名前はタマです。{filler}サーバーは東京都にある。{filler}"
     assert extract(text, content_words("東京のサーバー"), 15) == "… サーバーは東京都にある。 …"
     assert extract(text, content_words("猫"), 13) == "… 猫の名前はタマです。 …"
 
 
-def test_an_extract_keeps_what_bears_on_the_question_in_order() -> None:
-    filler = "Something else entirely is told here at length. " * 3
+def test_an_extract_keeps_relevant_sentences_in_order() -> None:
+    filler = "Something else entirely is shown here at length. " * 3
     text = f"{filler}The red car is fast. {filler}Its owner lives in Rome. {filler}"
     found = extract(text, ["rome", "car"], 25)
     assert found == "… The red car is fast. … Its owner lives in Rome. …"
 
 
-def test_an_extract_says_who_speaks() -> None:
+def test_an_extract_names_the_speaker() -> None:
     text = "Anna Lee: Good morning! How have you been? I sold the red car to a man from Rome. See you on Monday then."
     assert extract(text, ["car"], 15) == "Anna Lee: … I sold the red car to a man from Rome. …"
     assert extract(text, ["morning"], 8) == "Anna Lee: Good morning! …"
 
 
-def test_a_sentence_that_does_not_fit_is_whole_where_that_is_allowed() -> None:
+def test_a_sentence_that_does_not_fit_stays_whole_if_allowed() -> None:
     text = "The staging database listens on port 5433, and it is restarted with systemctl restart postgres."
     assert extract(text, ["staging"], 15) == cut(text, 15)
     assert extract(text, ["staging"], 15, 40) == text
@@ -346,7 +346,7 @@ def test_an_extract_fits(text: str, tokens: int, about: list[str]) -> None:
 
 
 @given(TEXTS)
-def test_what_fits_is_not_cut(text: str) -> None:
+def test_a_text_that_fits_is_not_cut(text: str) -> None:
     assert cut(text, estimate_tokens(text)) == extract(text, [], estimate_tokens(text)) == text
 
 
@@ -373,7 +373,7 @@ def test_a_url_is_shown_as_its_host_and_port(url: str, shown: str) -> None:
     assert address(url) == shown
 
 
-def test_who_speaks_stands_in_front() -> None:
+def test_the_speaker_is_the_name_before_the_first_colon() -> None:
     assert [speaker(text) for text in ("Anna Lee: yes", "Zoë: ja", "10 at: x", "no name", "one two three four: x")] == [
         "Anna Lee", "Zoë", "", "", "",
     ]  # fmt: skip

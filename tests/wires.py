@@ -1,4 +1,4 @@
-"""Raw messages to a server: in this process, or over the pipes of one of its own."""
+"""Raw messages to a server: in this process, or over the pipes of a separate one."""
 
 import json
 import queue
@@ -20,11 +20,11 @@ from tests.forks import Fork
 
 
 class Wire(ABC):
-    """A client that speaks to a server message by message, with nothing of the SDK's client between."""
+    """A client that exchanges raw messages with a server, without the SDK's client."""
 
     def __init__(self) -> None:
         self.lines: list[bytes] = []
-        """Everything that the server has sent so far."""
+        """The lines that the server has sent so far."""
         self._answers: dict[object, Json] = {}
         self._without_id: queue.SimpleQueue[Json] = queue.SimpleQueue()
         self._changed = threading.Condition()
@@ -32,18 +32,18 @@ class Wire(ABC):
 
     @abstractmethod
     def send(self, line: bytes | object) -> None:
-        """One line: bytes as they are, everything else as JSON."""
+        """Send one line: bytes as they are, everything else as JSON."""
 
     @abstractmethod
     def close(self) -> None:
-        """Go away, as a client does that needs the server no more; return when that has ended."""
+        """Disconnect as a client does at its end; return when the server has ended."""
 
     @abstractmethod
     def ended(self) -> bool:
-        """Whether no more answers can come."""
+        """Return whether no more answers can come."""
 
     def stderr(self) -> str:
-        """What the server wrote to stderr."""
+        """Return what the server wrote to stderr."""
         return ""
 
     def _heard(self, line: bytes) -> None:
@@ -57,7 +57,7 @@ class Wire(ABC):
                 self._changed.notify_all()
 
     def answer(self, number: object, seconds: float = PATIENCE) -> Json:
-        """The answer that carries an id."""
+        """Return the answer with an id."""
         with self._changed:
             came = self._changed.wait_for(lambda: number in self._answers or self.ended(), timeout=seconds)
         assert came, f"no answer with id {number!r} in {seconds:.0f} s. {self.stderr()}"
@@ -65,39 +65,39 @@ class Wire(ABC):
         return self._answers[number]
 
     def without_id(self, seconds: float = PATIENCE) -> Json:
-        """The next answer whose id is null."""
+        """Return the next message without an id."""
         return self._without_id.get(timeout=seconds)
 
     def post(self, method: str, params: Json | None = None) -> int:
-        """Send a request and do not wait; its id."""
+        """Send a request without waiting for the answer; return its id."""
         self._number += 1
         self.send({"jsonrpc": "2.0", "id": self._number, "method": method, "params": params or {}})
         return self._number
 
     def request(self, method: str, params: Json | None = None) -> Json:
-        """A request and its answer, whole."""
+        """Send a request and return the complete answer."""
         return self.answer(self.post(method, params))
 
     def result(self, method: str, params: Json | None = None) -> Json:
-        """The result of a request that succeeds."""
+        """Return the result of a request that must succeed."""
         answer = self.request(method, params)
         assert "result" in answer, answer
         found: Json = answer["result"]
         return found
 
     def handshake(self, version: str = LEGACY, **client_info: Any) -> Json:
-        """Begin a legacy connection; the result of `initialize`."""
+        """Begin a legacy connection; return the result of `initialize`."""
         info = {"name": "wire", "version": "1"} | client_info
         began = self.result("initialize", {"protocolVersion": version, "capabilities": {}, "clientInfo": info})
         self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
         return began
 
     def call(self, tool: str, _meta: Json | None = None, **arguments: Any) -> Json:
-        """The result of a tool call."""
+        """Return the result of a tool call."""
         return self.result("tools/call", {"name": tool, "arguments": arguments} | ({"_meta": _meta} if _meta else {}))
 
     def messages(self) -> list[Json]:
-        """Every line of stdout as the JSON-RPC message that it must be."""
+        """Return all lines so far as JSON-RPC messages; fail if one is not."""
         parsed = [json.loads(line) for line in self.lines]
         assert all(message.get("jsonrpc") == "2.0" for message in parsed), parsed
         return parsed
@@ -136,7 +136,7 @@ class StreamWire(Wire):
 
 
 class ProcessWire(Wire):
-    """A wire to a server process: its three pipes, a line at a time."""
+    """A wire to a server process over its three pipes, a line at a time."""
 
     START: type[subprocess.Popen[bytes]] = Fork
 
@@ -174,7 +174,7 @@ class ProcessWire(Wire):
             self.process.stdin.close()
 
     def wait(self, seconds: float = PATIENCE) -> int:
-        """The exit code, once everything that it wrote has been read."""
+        """Return the exit code, once all output of the process has been read."""
         code = self.process.wait(seconds)
         for thread in self._threads:
             thread.join(PATIENCE)
@@ -187,7 +187,7 @@ class ProcessWire(Wire):
         self.close_stdin()
         try:
             if self.process.returncode is None:
-                assert self.wait() <= 0, self.stderr()  # below 0: a signal of the test's own
+                assert self.wait() <= 0, self.stderr()  # below 0: a signal that the test sent
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.wait()
@@ -202,7 +202,7 @@ class ProcessWire(Wire):
 
 
 def envelope(version: str = MODERN, **more: Any) -> Json:
-    """The `_meta` that every request of the modern era carries."""
+    """Return the `_meta` that every request of the modern era carries."""
     return {
         "io.modelcontextprotocol/protocolVersion": version,
         "io.modelcontextprotocol/clientCapabilities": {},

@@ -1,4 +1,4 @@
-"""One server with the models and one without, shared by the tests of a worker; each test finds them empty."""
+"""Servers with and without models, shared by the tests of a worker and empty at the start of each test."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,13 +27,13 @@ def _without_models(backend: None, tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.fixture
 def memory(_with_models: Agent) -> Agent:
-    """An empty memory with the bundled models, ready."""
+    """Return an empty memory with the bundled models, ready."""
     return _with_models.clear().settle()
 
 
 @pytest.fixture
 def words(_without_models: Agent) -> Agent:
-    """An empty memory without any models."""
+    """Return an empty memory without models."""
     return _without_models.clear()
 
 
@@ -53,13 +53,13 @@ def _graph_without_models(backend: None, tmp_path_factory: pytest.TempPathFactor
 
 @pytest.fixture
 def meaning(_graph_with_models: Agent) -> Agent:
-    """An empty graph with the bundled models."""
+    """Return an empty graph with the bundled models."""
     return _graph_with_models.clear_graph()
 
 
 @pytest.fixture
 def graph(_graph_without_models: Agent) -> Agent:
-    """An empty graph without any models."""
+    """Return an empty graph without models."""
     return _graph_without_models.clear_graph()
 
 
@@ -72,7 +72,7 @@ def _vault(backend: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 @pytest.fixture
 def vault(_vault: Agent) -> Agent:
-    """An empty vault, and an empty session; embeddings have three dimensions."""
+    """Return an empty vault with an empty session; embeddings have three dimensions."""
     return emptied(_vault)
 
 
@@ -84,7 +84,7 @@ def _journal(backend: None, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 @pytest.fixture
 def journal(_journal: Agent) -> Agent:
-    """An empty journal; test_congruence.py shows that the one in ChromaDB answers alike."""
+    """Return an empty journal; test_congruence.py shows that one in ChromaDB gives the same answers."""
     return journals.emptied(_journal)
 
 
@@ -97,12 +97,12 @@ def _remembering(backend: None, tmp_path_factory: pytest.TempPathFactory, model_
 
 @pytest.fixture
 def remembering(_remembering: Agent) -> Agent:
-    """An empty journal with the bundled models, beside the tools of recall."""
+    """Return an empty journal with the bundled models, and the tools of recall."""
     return journals.emptied(_remembering).settle()
 
 
 @pytest.fixture(scope="module")
 def llm() -> Iterator[Model]:
-    """The endpoint of a language model, which says what a test tells it."""
+    """Yield a language model's endpoint that answers as the test decides."""
     with model() as found:
         yield found

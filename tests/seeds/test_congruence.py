@@ -1,4 +1,4 @@
-"""The same walk through every tool, resource and prompt is answered alike to clients of either era, and in ChromaDB."""
+"""The same calls of every tool, resource and prompt get the same answers in both eras, and from ChromaDB."""
 
 import json
 import re
@@ -16,12 +16,12 @@ from tests.clients import Agent, Json, agent, environment, figures, text_of
 OWN = re.compile(
     r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b[0-9a-f]{8}\b|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)|\d{8}T\d{6,}\w*"
 )
-"""What is another in each walk: ids and times."""
+"""The parts of answers that differ between walks: ids and times."""
 TEMPLATES = ("memory://vault/{key}", "memory://session/{id}")
 
 
 class Walk:
-    """Calls of an agent, and what was answered, ids and times by the order in which they came up."""
+    """The calls of an agent and their answers, in which numbers replace ids and times."""
 
     def __init__(self, walker: Agent) -> None:
         self._agent = walker
@@ -30,19 +30,19 @@ class Walk:
         self.called: set[str] = set()
 
     def __call__(self, tool: str, **arguments: Any) -> Json:
-        """Call a tool; what it answers, or nothing where the protocol refuses it."""
+        """Call a tool and return its answer, or nothing if it is a protocol error."""
         self.called.add(tool)
         try:
             result = self._agent.call(tool, arguments)
         except MCPError as error:
             self._note(tool, error.error.code, error.error.message)
             return {}
-        beside = {name: value for name, value in (result.meta or {}).items() if name.startswith("memoryd/")}
-        self._note(tool, result.is_error, result.structured_content, text_of(result), beside)
+        meta = {name: value for name, value in (result.meta or {}).items() if name.startswith("memoryd/")}
+        self._note(tool, result.is_error, result.structured_content, text_of(result), meta)
         return figures(result)
 
     def ask(self, what: str, work: Callable[[Client], Awaitable[Any]]) -> None:
-        """Send another request, which may be refused, each era with a code of its own."""
+        """Send another request. It may be refused; the error codes differ between the eras and are not noted."""
         try:
             answer = self._agent.ask(work)
         except MCPError as error:
@@ -157,7 +157,7 @@ def connect(call: Walk) -> None:
     call("create_entities", entities=people[:1])
     call("create_entities", entities=[{"name": "", "entity_type": "x"}])
     call("add_observations", observations=[{"entity_name": "Ann", "contents": ["Ann lives in Oslo."]}])
-    call("add_observations", observations=[{"entity_name": "Nobody", "contents": ["x"]}])
+    call("add_observations", observations=[{"entity_name": "Unknown", "contents": ["x"]}])
     call("replace_observation", entity_name="Ann", ordinal=1, new_content="Ann likes coffee.")
     call("replace_observation", entity_name="Ann", ordinal=99, new_content="x")
     call("delete_observations", deletions=[{"entity_name": "Bob", "ordinals": [1]}])
@@ -166,17 +166,17 @@ def connect(call: Walk) -> None:
         {"from_entity": "Bob", "to_entity": "Eve", "relation_type": "knows"},
         {"from_entity": "Ann", "to_entity": "Oslo", "relation_type": "lives_in"},
     ])  # fmt: skip
-    call("create_relations", relations=[{"from_entity": "Ann", "to_entity": "Nobody", "relation_type": "knows"}])
+    call("create_relations", relations=[{"from_entity": "Ann", "to_entity": "Unknown", "relation_type": "knows"}])
     call("update_relation_type", from_entity="Ann", to_entity="Bob", old_type="knows", new_type="trusts")
     call("get_relations_between", entity_a="Ann", entity_b="Bob")
     call("get_neighborhood", name="Ann", depth=2)
     call("get_path", from_entity="Ann", to_entity="Eve")
-    call("get_path", from_entity="Oslo", to_entity="Nobody")
+    call("get_path", from_entity="Oslo", to_entity="Unknown")
     call("set_summary", name="Ann", summary="Ann, who lives in Oslo.")
     call("set_tags", name="Ann", tags=["friend"])
     call("get_nodes_by_type", entity_type="person")
     call("get_recently_modified", days=1, limit=2)
-    call("open_nodes", names=["Ann", "Nobody"])
+    call("open_nodes", names=["Ann", "Unknown"])
     call("open_nodes", names=["Ann"], as_of="2000-01-01T00:00:00Z", token_budget=0)
     page = call("read_graph", token_budget=60)
     call("read_graph", cursor=page.get("next_cursor"))
@@ -188,7 +188,7 @@ def connect(call: Walk) -> None:
                    "get_pending_consolidation", "get_stats"):  # fmt: skip
         call(report)
     call("delete_relations", relations=[{"from_entity": "Ann", "to_entity": "Bob", "relation_type": "trusts"}])
-    call("delete_entities", entity_names=["Eve", "Nobody"])
+    call("delete_entities", entity_names=["Eve", "Unknown"])
 
 
 SESSIONS = {
@@ -238,8 +238,8 @@ WALKS = (project, remember, commit, connect, converse)
 
 
 @pytest.mark.slow
-@pytest.mark.files  # a store never hears of eras
-def test_both_eras_are_answered_alike(tmp_path: Path) -> None:
+@pytest.mark.files  # a store does not know the era
+def test_both_eras_get_the_same_answers(tmp_path: Path) -> None:
     walks = []
     for mode in ("auto", "legacy"):
         environ = environment(tmp_path / mode, MEMORY_MCP_EMBEDDING_DIM="3", MEMORY_MCP_SESSION_ID="walk")
@@ -254,7 +254,7 @@ def test_both_eras_are_answered_alike(tmp_path: Path) -> None:
 
 
 def in_order(answer: Any) -> Any:
-    """An answer in which matches that are equally good stand by their keys: by themselves they stand by random ids."""
+    """Return an answer with equally good matches sorted by key, since the server sorts them by random ids."""
     match answer:
         case ["search_memories", arguments, {"results": list(results), **more}, *rest]:
             by_key = sorted(results, key=lambda one: (-one["relevance"], one["key"], one["scope"]))
@@ -278,7 +278,7 @@ def test_a_journal_is_the_same_in_chromadb(tmp_path: Path, model_dir: Path, chro
 
 
 def alike(answer: Any) -> Any:
-    """An answer without what each store says in its own words: how near a hit is, and where it keeps the journal."""
+    """Return an answer without the parts that depend on the store: scores, and the place of the journal."""
     tool, failed, data, *_ = answer
     if tool == "healthcheck":
         return tool, failed, data["status"], sorted(data)

@@ -1,4 +1,4 @@
-"""What the graph tools do with calls that are wrong, odd or enormous: they say so, and change nothing."""
+"""Invalid, odd or enormous calls of the graph tools: they are refused with a reason, and nothing changes."""
 
 import pytest
 
@@ -28,13 +28,13 @@ def state(graph: Agent) -> Json:
 
 @pytest.mark.slow
 def test_odd_names_work_everywhere(graph: Agent) -> None:
-    graph.node("other", *(f"Beside {name} here." for name in ODD))
+    graph.node("other", *(f"Next to {name} here." for name in ODD))
     for name in ODD:
         works(graph, name)
 
 
 def works(graph: Agent, name: str) -> None:
-    """A node of this name goes through its whole life, beside `other`."""
+    """Check that a node of this name can be created, read, related, found and deleted, next to `other`."""
     made = graph.node(name, "a fact", name, kind=name[:200], summary=name)
     assert made["name"] == name
     (node,) = graph.opened(name)
@@ -51,7 +51,7 @@ def works(graph: Agent, name: str) -> None:
     assert [one["name"] for one in state(graph)["entities"]] == ["other"]
 
 
-def test_limits_are_taken(graph: Agent) -> None:
+def test_the_largest_allowed_values_are_accepted(graph: Agent) -> None:
     graph.node("x" * 500, *("y" * 10_000 for _ in range(3)), kind="t" * 200, summary="s" * 10_000)
     (node,) = graph.opened("x" * 500)
     assert [len(one["content"]) for one in node["observations"]] == [10_000] * 3
@@ -64,7 +64,7 @@ def test_limits_are_taken(graph: Agent) -> None:
 
 ENTITY = {"name": "New", "entity_type": "thing"}
 WRONG: list[tuple[str, Json, str]] = [
-    # nothing, empty, blank, too long, of another type
+    # missing, empty, blank, too long, of another type
     ("create_entities", {}, "entities: "),
     ("create_entities", {"entities": []}, "entities: "),
     ("create_entities", {"entities": {}}, "entities: "),
@@ -147,19 +147,19 @@ WRONG: list[tuple[str, Json, str]] = [
 
 @pytest.mark.storeless
 @pytest.mark.parametrize("tool", dict.fromkeys(tool for tool, _, _ in WRONG))
-def test_a_wrong_call_names_the_argument_and_changes_nothing(small: Agent, tool: str) -> None:
+def test_an_invalid_call_names_the_argument_and_changes_nothing(small: Agent, tool: str) -> None:
     before = state(small)
     for arguments, place in ((arguments, place) for name, arguments, place in WRONG if name == tool):
-        told = small.refused(tool, **arguments)
-        assert told.startswith(f"Invalid arguments for {tool}. {place}"), arguments
-        assert len(told) < 1_000, arguments
+        message = small.refused(tool, **arguments)
+        assert message.startswith(f"Invalid arguments for {tool}. {place}"), arguments
+        assert len(message) < 1_000, arguments
     assert state(small) == before
 
 
 @pytest.mark.storeless
-def test_of_many_errors_the_first_are_told(small: Agent) -> None:
-    told = small.refused("create_entities", entities=[{"name": "x"}] * 1_000)
-    assert told.endswith("entities.9.entity_type: Field required; and 990 more")
+def test_only_the_first_of_many_errors_are_reported(small: Agent) -> None:
+    message = small.refused("create_entities", entities=[{"name": "x"}] * 1_000)
+    assert message.endswith("entities.9.entity_type: Field required; and 990 more")
 
 
 # all or nothing ------------------------------------------------------------------------------------------------------
@@ -168,7 +168,7 @@ LAST_IS_WRONG: dict[str, Json] = {
     "create_entities": {"entities": [{"name": f"n{n}", "entity_type": "t"} for n in range(99)] + [{"name": "x"}]},
     "add_observations": {"observations": [{"entity_name": "Ann", "contents": ["new"]}, {"entity_name": "Ann"}]},
     "delete_observations": {
-        "deletions": [{"entity_name": "Ann", "ordinals": [0]}, {"entity_name": "Nobody", "ordinals": [0]}]
+        "deletions": [{"entity_name": "Ann", "ordinals": [0]}, {"entity_name": "Unknown", "ordinals": [0]}]
     },
     "create_relations": {
         "relations": [{"from": "Bob", "to": "Ann", "relation_type": "x"}, {"from": "Bob", "to": "Ann"}]
@@ -190,33 +190,33 @@ def test_a_call_that_fails_at_its_last_item_does_nothing(small: Agent) -> None:
 # unknown names -------------------------------------------------------------------------------------------------------
 
 UNKNOWN: list[tuple[str, Json]] = [
-    ("set_summary", {"name": "Nobody", "summary": "S"}),
-    ("set_tags", {"name": "Nobody", "tags": []}),
-    ("replace_observation", {"entity_name": "Nobody", "ordinal": 0, "new_content": "x"}),
-    ("delete_observations", {"deletions": [{"entity_name": "Nobody", "ordinals": [0]}]}),
-    ("query_observations", {"entity_name": "Nobody", "query": "x"}),
-    ("update_relation_type", {"from_entity": "Ann", "to_entity": "Nobody", "old_type": "knows", "new_type": "x"}),
-    ("get_relations_between", {"entity_a": "Nobody", "entity_b": "Ann"}),
+    ("set_summary", {"name": "Unknown", "summary": "S"}),
+    ("set_tags", {"name": "Unknown", "tags": []}),
+    ("replace_observation", {"entity_name": "Unknown", "ordinal": 0, "new_content": "x"}),
+    ("delete_observations", {"deletions": [{"entity_name": "Unknown", "ordinals": [0]}]}),
+    ("query_observations", {"entity_name": "Unknown", "query": "x"}),
+    ("update_relation_type", {"from_entity": "Ann", "to_entity": "Unknown", "old_type": "knows", "new_type": "x"}),
+    ("get_relations_between", {"entity_a": "Unknown", "entity_b": "Ann"}),
 ]
 
 
-def test_an_unknown_node_is_named_with_a_way_on(small: Agent) -> None:
+def test_an_unknown_node_is_named_with_a_next_step(small: Agent) -> None:
     for tool, arguments in UNKNOWN:
-        told = small.refused(tool, **arguments)
-        assert "'Nobody' not found" in told, tool
-        assert "search_nodes" in told, tool
+        message = small.refused(tool, **arguments)
+        assert "'Unknown' not found" in message, tool
+        assert "search_nodes" in message, tool
 
 
 @pytest.mark.slow
-def test_of_many_unknown_nodes_the_first_are_named(small: Agent) -> None:
+def test_only_the_first_of_many_unknown_nodes_are_named(small: Agent) -> None:
     deletions = [{"entity_name": f"n{number}" + "x" * 900, "ordinals": [0]} for number in range(100)]
-    told = small.refused("delete_observations", deletions=deletions)
-    assert "Nodes 'n0xxx" in told
-    assert "... and 90 more not found" in told
-    assert len(told) < 6_000
+    message = small.refused("delete_observations", deletions=deletions)
+    assert "Nodes 'n0xxx" in message
+    assert "... and 90 more not found" in message
+    assert len(message) < 6_000
 
 
-# what no store can keep ----------------------------------------------------------------------------------------------
+# text that no store can keep -----------------------------------------------------------------------------------------
 
 NUL: list[tuple[str, Json, str]] = [
     ("create_entities", {"entities": [ENTITY, ENTITY | {"name": "a\0b"}]}, "entities.1.name: "),
@@ -231,14 +231,14 @@ NUL: list[tuple[str, Json, str]] = [
 
 
 @pytest.mark.storeless
-def test_nul_is_refused_in_its_place(small: Agent) -> None:
+def test_nul_is_refused_with_its_place(small: Agent) -> None:
     for tool, arguments, place in NUL:
-        told = small.refused(tool, **arguments)
-        assert place in told, tool
-        assert "holds U+0000 at character" in told, tool
+        message = small.refused(tool, **arguments)
+        assert place in message, tool
+        assert "holds U+0000 at character" in message, tool
 
 
-def test_lone_surrogates_never_get_in(pipe: Pipe) -> None:
+def test_lone_surrogates_are_refused(pipe: Pipe) -> None:
     server = pipe("--toolsets", "graph")
     server.handshake()
     entity = {"name": "a\ud800b", "entity_type": "thing"}

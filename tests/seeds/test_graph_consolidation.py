@@ -1,4 +1,4 @@
-"""Seed c: what the graph tells about itself, sentence by sentence, through a real client and a real server."""
+"""Seed c: statistics and reports of the graph, sentence by sentence, through a real client and a real server."""
 
 import pytest
 
@@ -12,7 +12,7 @@ def names(nodes: list[Json]) -> list[str]:
 
 @pytest.fixture
 def team(meaning: Agent) -> Agent:
-    """Two who play music, two databases, and someone like nobody."""
+    """Return a graph with two musicians, two databases, and a node similar to no other."""
     meaning.node("Ann", "Plays the cello in an orchestra.", "Practises the cello every morning.", kind="person")
     meaning.node("Ben", "Plays the violin in an orchestra.", "Practises the violin every morning.", kind="person")
     for name in ("Postgres", "PostgreSQL"):
@@ -38,14 +38,14 @@ def test_summary_statistics(graph: Agent) -> None:
     assert graph.ok("get_stats")["embedding_coverage"] == 0, "there is no model"
 
 
-def test_embeddings_cover_everything_in_the_end(team: Agent) -> None:
+def test_embeddings_finally_cover_everything(team: Agent) -> None:
     assert team.ok("get_stats")["embedding_coverage"] == 1
 
 
 # get_pending_consolidation -------------------------------------------------------------------------------------------
 
 
-def test_nodes_whose_summary_is_behind(graph: Agent) -> None:
+def test_nodes_without_a_current_summary(graph: Agent) -> None:
     # c: "just the nodes that haven't been summarized or haven't had their summary updated since their last observation
     # was added." "{ name, entity_type, observation_count, last_observation_at, summary_updated_at | None }"
     graph.node("never", "one", "two", kind="thing")
@@ -69,12 +69,12 @@ def test_nodes_whose_summary_is_behind(graph: Agent) -> None:
 
 
 @pytest.mark.slow
-def test_what_is_pending_keeps_to_its_budget(graph: Agent) -> None:
+def test_pending_nodes_fit_the_budget(graph: Agent) -> None:
     nodes = [{"name": f"n{number}", "entity_type": "thing", "observations": ["one"]} for number in range(30)]
     graph.ok("create_entities", entities=nodes)
-    told = graph.ok("get_pending_consolidation", token_budget=400)
-    assert told["tokens_used"] <= 400
-    assert 0 < len(told["result"]) == 30 - told["omitted"] < 30
+    result = graph.ok("get_pending_consolidation", token_budget=400)
+    assert result["tokens_used"] <= 400
+    assert 0 < len(result["result"]) == 30 - result["omitted"] < 30
 
 
 # find_similar_nodes --------------------------------------------------------------------------------------------------
@@ -87,7 +87,7 @@ def similar(graph: Agent, **arguments: float) -> list[set[str]]:
     return [{one["node_a"], one["node_b"]} for one in found]
 
 
-def test_pairs_that_are_alike_and_not_related(team: Agent) -> None:
+def test_similar_pairs_without_a_relation(team: Agent) -> None:
     # c: "Find pairs of nodes that are semantically similar based on their full observation content, but have no
     # existing relation between them." "{ node_a, node_b, similarity, node_a_type, node_b_type }"
     best = similar(team, min_score=0.3)
@@ -104,7 +104,7 @@ def test_pairs_that_are_alike_and_not_related(team: Agent) -> None:
     assert {"Ann", "Ben"} not in similar(team, min_score=-1)
 
 
-def test_without_embeddings_nothing_is_alike(graph: Agent) -> None:
+def test_without_embeddings_nothing_is_similar(graph: Agent) -> None:
     graph.node("Ann", "same")
     graph.node("Ben", "same")
     assert similar(graph) == []
@@ -119,32 +119,32 @@ def test_similar_nodes_out_of_range(graph: Agent) -> None:
 # get_consolidation_report --------------------------------------------------------------------------------------------
 
 
-def test_a_report_of_what_needs_attention(team: Agent) -> None:
+def test_a_report_names_what_needs_attention(team: Agent) -> None:
     # c: "Returns a structured report identifying areas where the graph needs attention."
     team.relate("Postgres rivals Moss")
     team.settle_graph()
-    told = team.ok("get_consolidation_report")
-    stale = {one["name"]: one for one in told["stale_summaries"]}
+    result = team.ok("get_consolidation_report")
+    stale = {one["name"]: one for one in result["stale_summaries"]}
     # c: "{ name, entity_type, last_modified, observation_count, draft_summary }"
-    assert set(stale) == {"Ann", "Ben", "Postgres", "PostgreSQL"}, "Moss has its summary"
+    assert set(stale) == {"Ann", "Ben", "Postgres", "PostgreSQL"}, "Moss has a summary"
     assert (stale["Ann"]["entity_type"], stale["Ann"]["observation_count"]) == ("person", 2)
     assert "cello" in stale["Ann"]["draft_summary"]
     assert moment(stale["Ann"]["last_modified"])
     # c: "{ node_a, node_b, similarity_score, rationale }"
-    (candidate,) = told["relation_candidates"]
+    (candidate,) = result["relation_candidates"]
     assert (candidate["node_a"], candidate["node_b"]) == ("PostgreSQL", "Postgres")
     assert candidate["similarity_score"] >= 0.75
     assert "database" in candidate["rationale"]
     # c: "{ name, entity_type, updated_at }"
-    assert set(names(told["orphaned_nodes"])) == {"Ann", "Ben", "PostgreSQL"}
+    assert set(names(result["orphaned_nodes"])) == {"Ann", "Ben", "PostgreSQL"}
     # c: "{ cluster_id, node_names, centroid_label }"
-    clusters = {cluster["centroid_label"]: cluster["node_names"] for cluster in told["cluster_summary"]}
+    clusters = {cluster["centroid_label"]: cluster["node_names"] for cluster in result["cluster_summary"]}
     assert sorted(clusters.values()) == [["Ann", "Ben"], ["PostgreSQL", "Postgres"]]
     assert all(clusters), "labels"
-    assert told["omitted"] == dict.fromkeys(told["omitted"], 0)
+    assert result["omitted"] == dict.fromkeys(result["omitted"], 0)
 
 
-def test_a_report_counts_what_happened(graph: Agent) -> None:
+def test_a_report_counts_events(graph: Agent) -> None:
     # c: "event_summary: { since, creates, updates, deletes }" "events table with operation type + timestamp"
     before = graph.ok("get_consolidation_report")["event_summary"]
     graph.node("Ann", "one", "two")
@@ -169,9 +169,9 @@ def test_a_report_without_models_is_complete(graph: Agent) -> None:
     assert empty["stale_summaries"] == empty["relation_candidates"] == empty["orphaned_nodes"] == []
     for number in range(25):
         graph.node(f"n{number}", f"The fact {number}. It is about zebras.")
-    told = graph.ok("get_consolidation_report", limit=20)
-    assert len(told["stale_summaries"]) == len(told["orphaned_nodes"]) == 20
-    assert told["omitted"]["stale_summaries"] == told["omitted"]["orphaned_nodes"] == 5
-    assert all("zebras" in one["draft_summary"] for one in told["stale_summaries"])
-    assert told["relation_candidates"] == []
+    result = graph.ok("get_consolidation_report", limit=20)
+    assert len(result["stale_summaries"]) == len(result["orphaned_nodes"]) == 20
+    assert result["omitted"]["stale_summaries"] == result["omitted"]["orphaned_nodes"] == 5
+    assert all("zebras" in one["draft_summary"] for one in result["stale_summaries"])
+    assert result["relation_candidates"] == []
     assert "limit: " in graph.refused("get_consolidation_report", limit=101)

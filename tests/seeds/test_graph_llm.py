@@ -1,4 +1,4 @@
-"""Seed c with a language model: drafts, rationales and labels are its, or quoted where it fails."""
+"""Seed c with a language model: it writes drafts, rationales and labels; if it fails, they are quotes."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from tests.llm import Model
 
 @pytest.fixture(scope="module")
 def graph(llm: Model, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
-    """A node that wants a summary, and a cluster of related ones."""
+    """Yield a graph with a node that needs a summary, and a cluster."""
     home = tmp_path_factory.mktemp("llm")
     environ = environment(home, None, **llm.settings())
     with agent(environ, "--toolsets", "graph") as server:
@@ -20,23 +20,23 @@ def graph(llm: Model, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agen
 
 
 def report(graph: Agent) -> tuple[Json, Json]:
-    """The stale summaries, and the labels of clusters by their nodes."""
-    told = graph.ok("get_consolidation_report")
-    stale = {one["name"]: one["draft_summary"] for one in told["stale_summaries"]}
-    return stale, {" ".join(one["node_names"]): one["centroid_label"] for one in told["cluster_summary"]}
+    """Return the draft summaries by name, and the labels of clusters by their nodes."""
+    result = graph.ok("get_consolidation_report")
+    stale = {one["name"]: one["draft_summary"] for one in result["stale_summaries"]}
+    return stale, {" ".join(one["node_names"]): one["centroid_label"] for one in result["cluster_summary"]}
 
 
 def test_the_model_drafts_summaries_and_names_clusters(graph: Agent, llm: Model) -> None:
     place = [one["name"] for one in graph.ok("get_consolidation_report")["stale_summaries"]].index("Ann")
     llm.says({
-        "summaries": [{"number": place, "text": "Ann is the lead."}, {"number": 99, "text": "nobody"}],
+        "summaries": [{"number": place, "text": "Ann is the lead."}, {"number": 99, "text": "unused"}],
         "rationales": [], "labels": [{"number": 0, "text": "friends"}],
     })  # fmt: skip
     stale, labels = report(graph)
     assert (stale["Ann"], labels["Bob Cem"]) == ("Ann is the lead.", "friends")
 
 
-def test_what_the_model_leaves_out_is_quoted(graph: Agent, llm: Model) -> None:
+def test_texts_that_the_model_omits_are_quoted(graph: Agent, llm: Model) -> None:
     llm.says({"summaries": [], "rationales": [], "labels": []})
     assert "Ann leads the harbour project." in report(graph)[0]["Ann"]
 
@@ -49,7 +49,7 @@ def test_observations_go_to_the_model_as_data(graph: Agent, llm: Model) -> None:
     assert '"observations": ["Ann leads the harbour project.", "Ann speaks Danish."]' in body["messages"][1]["content"]
 
 
-@pytest.mark.parametrize("said", ["I cannot.", '{"summaries": "none"}'])
-def test_where_the_model_fails_all_is_quoted(graph: Agent, llm: Model, said: str) -> None:
-    llm.says(said)
+@pytest.mark.parametrize("reply", ["I cannot.", '{"summaries": "none"}'])
+def test_if_the_model_fails_everything_is_quoted(graph: Agent, llm: Model, reply: str) -> None:
+    llm.says(reply)
     assert "Ann leads the harbour project." in report(graph)[0]["Ann"]

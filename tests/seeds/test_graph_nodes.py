@@ -1,4 +1,4 @@
-"""Seeds b (4.2) and c: nodes, sentence by sentence, through a real client and a real server. The quotes are theirs."""
+"""Seeds b (4.2) and c: nodes, sentence by sentence, through a real client and a real server. Quotes are theirs."""
 
 import uuid
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from tests.clients import Agent, Json
 from tests.conftest import Start
 
 
-def test_a_walk_through_the_life_of_a_node(start: Start) -> None:
+def test_the_life_of_a_node(start: Start) -> None:
     agent = start("--toolsets", "graph")
     agent.node("Ann", "Likes tea.", "Lives in Rome.", kind="person", summary="A friend.", tags=["friend"])
     agent.nodes("Acme")
@@ -52,7 +52,7 @@ def test_create_one_or_more_nodes(graph: Agent) -> None:
 
 
 def test_a_name_is_unique_within_a_workspace(graph: Agent) -> None:
-    # c: "name: str # unique within workspace"; here the second call adds to the first
+    # c: "name: str # unique within workspace"; the second call adds to the first
     first = graph.node("Ann", "one", "two", kind="person", summary="Old.", tags=["old"])
     again = graph.node("Ann", "two", "three", kind="robot")
     assert again == first | {"already_existed": True}
@@ -110,7 +110,7 @@ def test_many_nodes_in_one_call(graph: Agent) -> None:
 
 
 @pytest.mark.storeless
-def test_a_thousand_nodes_may_be_named_in_one_call(graph: Agent) -> None:
+def test_one_call_may_name_a_thousand_nodes(graph: Agent) -> None:
     names = [f"node {number}" for number in range(1_000)]
     assert graph.ok("delete_entities", entity_names=names)["not_found"] == names
 
@@ -118,14 +118,14 @@ def test_a_thousand_nodes_may_be_named_in_one_call(graph: Agent) -> None:
 # delete_entities -----------------------------------------------------------------------------------------------------
 
 
-def test_delete_nodes_with_all_that_is_about_them(graph: Agent) -> None:
+def test_delete_nodes_with_their_observations_and_relations(graph: Agent) -> None:
     # c: "Delete nodes by name, including all their observations, relations, embeddings, and events."
     # b: "Sets deleted_at on matched entities + their observations and relations (both from/to)."
     graph.node("Ann", "Likes tea.")
     graph.nodes("Bob", "Eve")
     graph.relate("Ann knows Bob", "Bob knows Ann", "Bob knows Eve")
-    gone = graph.ok("delete_entities", entity_names=["Ann", "Nobody", "Ann"])
-    assert gone == {"deleted": ["Ann"], "not_found": ["Nobody"], "deleted_count": 1}  # b: "Count of deleted entities"
+    gone = graph.ok("delete_entities", entity_names=["Ann", "Unknown", "Ann"])
+    assert gone == {"deleted": ["Ann"], "not_found": ["Unknown"], "deleted_count": 1}  # b: "Count of deleted entities"
     assert graph.edges() == ["Bob knows Eve"]
     assert graph.hits("tea") == graph.hits("Ann") == []
     assert graph.ok("open_nodes", names=["Ann"])["not_found"] == ["Ann"]
@@ -147,15 +147,15 @@ def test_a_deleted_name_can_be_used_again(graph: Agent) -> None:
 # open_nodes ----------------------------------------------------------------------------------------------------------
 
 
-def test_open_nodes_tells_everything(graph: Agent) -> None:
+def test_open_nodes_shows_everything(graph: Agent) -> None:
     # c: "Retrieve full node content by name, including all observations (ordered by ordinal), summary, tags, and
     # relation stubs." "all relations where either endpoint is in the requested set"
     graph.node("Ann", "one", "two", kind="person", summary="S", tags=["b", "a"])
     graph.nodes("Bob", "Eve", "Far")
     graph.relate("Ann knows Bob", "Eve likes Ann", "Eve knows Far")
-    page = graph.ok("open_nodes", names=["Ann", "Nobody", "Bob", "Ann"])
+    page = graph.ok("open_nodes", names=["Ann", "Unknown", "Bob", "Ann"])
     assert [one["name"] for one in page["entities"]] == ["Ann", "Bob"]
-    assert page["not_found"] == ["Nobody"]
+    assert page["not_found"] == ["Unknown"]
     ann = page["entities"][0]
     assert ann["observations"] == [{"ordinal": 0, "content": "one"}, {"ordinal": 1, "content": "two"}]
     assert (ann["entity_type"], ann["summary"], ann["tags"]) == ("person", "S", ["b", "a"])
@@ -166,7 +166,7 @@ def test_open_nodes_tells_everything(graph: Agent) -> None:
     assert page["omitted"] == {"entities": 0, "observations": 0, "relations": 0}
 
 
-def test_only_what_is_not_deleted_is_opened(graph: Agent) -> None:
+def test_deleted_observations_and_relations_are_not_opened(graph: Agent) -> None:
     # b: "Array of entity objects with observations and relations (only active/non-deleted)"
     graph.node("Ann", "one", "two")
     graph.nodes("Bob").relate("Ann knows Bob", "Ann likes Bob")
@@ -177,13 +177,13 @@ def test_only_what_is_not_deleted_is_opened(graph: Agent) -> None:
     assert [one["relation_type"] for one in page["relations"]] == ["likes"]
 
 
-def test_a_budget_bounds_what_is_opened(graph: Agent) -> None:
+def test_open_nodes_keeps_to_its_budget(graph: Agent) -> None:
     graph.node("Ann", *(f"{number} " + "long " * 100 for number in range(100)))
     graph.node("Bob", "short")
     full = graph.ok("open_nodes", names=["Ann", "Bob"], token_budget=0)
     assert [len(one["observations"]) for one in full["entities"]] == [100, 1]
-    told = graph.text("open_nodes", names=["Ann", "Bob"], token_budget=2_000)
-    assert len(told) / 4 < 2_100
+    text = graph.text("open_nodes", names=["Ann", "Bob"], token_budget=2_000)
+    assert len(text) / 4 < 2_100
     page = graph.ok("open_nodes", names=["Ann", "Bob"], token_budget=2_000)
     ann, bob = page["entities"]
     assert 10 < len(ann["observations"]) < 20
@@ -212,7 +212,7 @@ def test_read_the_entire_graph(graph: Agent) -> None:
 
 
 @pytest.mark.slow
-def test_read_a_graph_that_is_large(graph: Agent) -> None:
+def test_read_a_large_graph(graph: Agent) -> None:
     # b: "Can be large."
     entities = [
         {"name": f"node {n:03}", "entity_type": "t", "observations": [f"{n} {m} " + "x" * 300 for m in range(n % 7)]}
@@ -241,7 +241,7 @@ def test_read_a_graph_that_is_large(graph: Agent) -> None:
 
 
 @pytest.mark.storeless
-def test_what_is_no_cursor_is_refused(graph: Agent) -> None:
+def test_an_invalid_cursor_is_refused(graph: Agent) -> None:
     for cursor in ("", "x", "1|", "|||Ann", "-1|||Ann", "1:Ann", "1||Ann", "١|||Ann", "1" * 400):
         assert "is not a cursor" in graph.refused("read_graph", cursor=cursor), cursor
 
@@ -302,7 +302,7 @@ def test_recently_modified_counts_any_child(graph: Agent, touch: Touch) -> None:
     assert moment(old["updated_at"]) < moment(new["updated_at"])
 
 
-def test_recently_modified_looks_back_so_many_days(graph: Agent) -> None:
+def test_recently_modified_looks_back_the_given_days(graph: Agent) -> None:
     graph.nodes("Ann", "Bob")
     assert graph.ok("get_recently_modified", days=1e-12)["result"] == []
     assert len(graph.ok("get_recently_modified", days=36_500)["result"]) == 2
@@ -316,9 +316,9 @@ def test_set_or_replace_the_summary(graph: Agent) -> None:
     # c: "Set or replace the summary field on a node." "{ name, summary, updated_at }"
     graph.node("Ann", "one")
     for summary in ("First.", "Second.\n ", "S" * 10_000):
-        told = graph.ok("set_summary", name="Ann", summary=summary)
+        result = graph.ok("set_summary", name="Ann", summary=summary)
         (ann,) = graph.opened("Ann")
-        assert told == {"name": "Ann", "summary": summary, "updated_at": ann["updated_at"]}
+        assert result == {"name": "Ann", "summary": summary, "updated_at": ann["updated_at"]}
         assert ann["summary"] == summary
     assert graph.ok("set_summary", name="Ann", summary="")["summary"] is None
     assert graph.opened("Ann")[0]["summary"] is None
@@ -335,5 +335,5 @@ def test_replace_the_tags(graph: Agent) -> None:
 
 
 @pytest.mark.parametrize(("tool", "more"), [("set_summary", {"summary": "S"}), ("set_tags", {"tags": ["t"]})])
-def test_setting_something_of_an_unknown_node_names_it(graph: Agent, tool: str, more: Json) -> None:
+def test_an_unknown_node_is_named_when_setting_fields(graph: Agent, tool: str, more: Json) -> None:
     assert "'No \"body\"'" in graph.refused(tool, name='No "body"', **more)

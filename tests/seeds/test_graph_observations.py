@@ -9,10 +9,10 @@ from tests.clients import Agent, Json
 
 
 def add(graph: Agent, name: str, *contents: str) -> list[int]:
-    """The ordinals that observations get."""
-    (told,) = graph.ok("add_observations", observations=[{"entity_name": name, "contents": list(contents)}])["result"]
-    assert not told["not_found"]
-    return [one["ordinal"] for one in told["added"]]
+    """Add observations and return their ordinals."""
+    (result,) = graph.ok("add_observations", observations=[{"entity_name": name, "contents": list(contents)}])["result"]
+    assert not result["not_found"]
+    return [one["ordinal"] for one in result["added"]]
 
 
 def delete(graph: Agent, name: str, **which: object) -> Json:
@@ -32,27 +32,27 @@ def test_append_observations_to_existing_nodes(graph: Agent) -> None:
         "add_observations",
         observations=[
             {"entity_name": "Ann", "contents": ["one", "two"]},
-            {"entity_name": "Nobody", "contents": ["lost"]},
+            {"entity_name": "Unknown", "contents": ["lost"]},
             {"entity_name": "Bob", "contents": ["zero"]},
             {"entity_name": "Ann", "contents": ["three"]},
         ],
     )["result"]
-    told = [(one["entity_name"], {f["ordinal"]: f["content"] for f in one["added"]}) for one in result]
-    assert told == [("Ann", {1: "one", 2: "two"}), ("Nobody", {}), ("Bob", {0: "zero"}), ("Ann", {3: "three"})]
+    added = [(one["entity_name"], {f["ordinal"]: f["content"] for f in one["added"]}) for one in result]
+    assert added == [("Ann", {1: "one", 2: "two"}), ("Unknown", {}), ("Bob", {0: "zero"}), ("Ann", {3: "three"})]
     assert [one["not_found"] for one in result] == [False, True, False, False]
     assert all(uuid.UUID(fact["id"]) and moment(fact["created_at"]) for one in result for fact in one["added"])
     # c: "Reads always return in ordinal order."
     assert list(graph.facts("Ann").items()) == [(0, "zero"), (1, "one"), (2, "two"), (3, "three")]
 
 
-def test_what_is_added_twice_is_there_twice(graph: Agent) -> None:
+def test_an_observation_added_twice_exists_twice(graph: Agent) -> None:
     graph.node("Ann")
     assert add(graph, "Ann", "same", "same") == [0, 1]
     assert add(graph, "Ann", "same") == [2]
     assert set(graph.facts("Ann").values()) == {"same"}
 
 
-def test_nothing_is_added_by_an_empty_list(graph: Agent) -> None:
+def test_an_empty_list_adds_nothing(graph: Agent) -> None:
     graph.node("Ann")
     assert add(graph, "Ann") == []
 
@@ -72,21 +72,21 @@ def test_observations_are_kept_verbatim(graph: Agent) -> None:
 def test_replace_a_single_observation_by_its_ordinal(graph: Agent) -> None:
     # c: "Replace a single observation by its ordinal. Preserves ordinal (in-place replacement)."
     graph.node("Ann", "one", "two", "three")
-    told = graph.ok("replace_observation", entity_name="Ann", ordinal=1, new_content="TWO zebras")
+    result = graph.ok("replace_observation", entity_name="Ann", ordinal=1, new_content="TWO zebras")
     # c: "{ entity_name, ordinal, old_content: str, new_content: str }"
-    assert told == {"entity_name": "Ann", "ordinal": 1, "old_content": "two", "new_content": "TWO zebras"}
+    assert result == {"entity_name": "Ann", "ordinal": 1, "old_content": "two", "new_content": "TWO zebras"}
     assert list(graph.facts("Ann").values()) == ["one", "TWO zebras", "three"]
     assert graph.hits("zebras", mode="text") == ["Ann"]
     assert graph.hits("two NOT zebras", mode="text") == [], "the old words are gone"
 
 
-def test_only_what_is_there_can_be_replaced(graph: Agent) -> None:
+def test_only_existing_observations_can_be_replaced(graph: Agent) -> None:
     graph.node("Ann", "one", "two")
     delete(graph, "Ann", ordinals=[0])
     for ordinal in (0, 2, 10**9):
-        told = graph.refused("replace_observation", entity_name="Ann", ordinal=ordinal, new_content="x")
-        assert f"'Ann' has no observation {ordinal}." in told
-    assert "'Nobody'" in graph.refused("replace_observation", entity_name="Nobody", ordinal=0, new_content="x")
+        message = graph.refused("replace_observation", entity_name="Ann", ordinal=ordinal, new_content="x")
+        assert f"'Ann' has no observation {ordinal}." in message
+    assert "'Unknown'" in graph.refused("replace_observation", entity_name="Unknown", ordinal=0, new_content="x")
     assert graph.facts("Ann") == {1: "two"}
 
 
@@ -97,8 +97,8 @@ def test_delete_specific_observations_by_ordinal(graph: Agent) -> None:
     # c: "Delete specific observations by ordinal. Ordinals of remaining observations are not renumbered."
     # c: "list of { entity_name, deleted_ordinals: list[int], not_found_ordinals: list[int] }"
     graph.node("Ann", "zero", "one", "two", "three")
-    told = delete(graph, "Ann", ordinals=[1, 3, 9, 1])
-    assert told["result"] == [
+    answer = delete(graph, "Ann", ordinals=[1, 3, 9, 1])
+    assert answer["result"] == [
         {
             "entity_name": "Ann",
             "deleted_ordinals": [1, 3],
@@ -114,7 +114,7 @@ def test_an_ordinal_is_stable_and_never_used_again(graph: Agent) -> None:
     # c: "with a stable per-node ordinal"
     graph.node("Ann", "zero", "one", "two")
     delete(graph, "Ann", ordinals=[2])
-    assert add(graph, "Ann", "three") == [3], "the last one's was not taken again"
+    assert add(graph, "Ann", "three") == [3], "the ordinal of the deleted one is not reused"
     delete(graph, "Ann", ordinals=[0, 1, 3])
     assert add(graph, "Ann", "four", "five") == [4, 5]
     assert graph.node("Ann", "six")["already_existed"]
@@ -125,32 +125,32 @@ def test_delete_observations_by_their_texts(graph: Agent) -> None:
     # b: "Observation content strings to match and delete" "Returns: Count of deleted observations"
     graph.node("Ann", "same", "other", "Same", "last")
     add(graph, "Ann", "same")
-    told = delete(graph, "Ann", observations=["same", "nothing"])
-    assert told["deleted_count"] == 2
-    assert told["result"][0]["deleted_ordinals"] == [0, 4]
-    assert told["result"][0]["not_found_observations"] == ["nothing"]
+    answer = delete(graph, "Ann", observations=["same", "nothing"])
+    assert answer["deleted_count"] == 2
+    assert answer["result"][0]["deleted_ordinals"] == [0, 4]
+    assert answer["result"][0]["not_found_observations"] == ["nothing"]
     both = delete(graph, "Ann", observations=["Same"], ordinals=[1])
     assert (both["deleted_count"], graph.facts("Ann")) == (2, {3: "last"})
 
 
 def test_an_unknown_node_is_named_and_nothing_deleted(graph: Agent) -> None:
     graph.node("Ann", "one")
-    deletions = [{"entity_name": "Ann", "ordinals": [0]}, {"entity_name": "Nobody", "ordinals": [0]}]
-    assert "'Nobody' not found" in graph.refused("delete_observations", deletions=deletions)
+    deletions = [{"entity_name": "Ann", "ordinals": [0]}, {"entity_name": "Unknown", "ordinals": [0]}]
+    assert "'Unknown' not found" in graph.refused("delete_observations", deletions=deletions)
     assert graph.facts("Ann") == {0: "one"}
 
 
 @pytest.mark.storeless
-def test_a_deletion_must_say_which(graph: Agent) -> None:
+def test_a_deletion_must_name_observations(graph: Agent) -> None:
     graph.node("Ann", "one")
     nothing: tuple[Json, ...] = ({}, {"ordinals": []}, {"observations": []}, {"ordinals": [], "observations": []})
     for which in nothing:
-        told = graph.refused("delete_observations", deletions=[{"entity_name": "Ann"} | which])
-        assert "deletions.0: give ordinals, observations" in told
+        message = graph.refused("delete_observations", deletions=[{"entity_name": "Ann"} | which])
+        assert "deletions.0: give ordinals, observations" in message
     assert graph.facts("Ann") == {0: "one"}
 
 
-def test_deleted_observations_are_found_no_more(graph: Agent) -> None:
+def test_deleted_observations_are_not_found(graph: Agent) -> None:
     graph.node("Ann", "Likes zebras.", "Likes tea.")
     delete(graph, "Ann", observations=["Likes zebras."])
     assert graph.hits("zebras") == []
@@ -182,12 +182,12 @@ def test_text_finds_exact_terms_within_a_node(graph: Agent) -> None:
     assert query(graph, "Ann", "instrument", mode="text") == []
 
 
-def test_words_decide_where_there_is_no_model(graph: Agent) -> None:
+def test_without_a_model_the_search_is_by_words(graph: Agent) -> None:
     # c: "or when the embedding pipeline is unavailable"
     graph.node("Ann", *FACTS)
-    told = graph.ok("query_observations", entity_name="Ann", query="a dog")
-    assert told["mode"] == "text"
-    assert [one["ordinal"] for one in told["result"]] == [1]
+    result = graph.ok("query_observations", entity_name="Ann", query="a dog")
+    assert result["mode"] == "text"
+    assert [one["ordinal"] for one in result["result"]] == [1]
 
 
 def test_embedding_finds_by_meaning_within_a_node(meaning: Agent) -> None:
@@ -198,9 +198,9 @@ def test_embedding_finds_by_meaning_within_a_node(meaning: Agent) -> None:
     assert query(meaning, "Ann", "Which musical instrument does she play?")[0] == (0, FACTS[0])
     assert query(meaning, "Ann", "What vehicle does she drive?")[0] == (2, FACTS[2])
     assert len(query(meaning, "Ann", "pets", limit=2)) == 2
-    told = meaning.ok("query_observations", entity_name="Ann", query="birthplace")
-    assert (told["mode"], told["result"][0]["ordinal"]) == ("embedding", 3)
+    result = meaning.ok("query_observations", entity_name="Ann", query="birthplace")
+    assert (result["mode"], result["result"][0]["ordinal"]) == ("embedding", 3)
 
 
 def test_an_unknown_node_cannot_be_queried(graph: Agent) -> None:
-    assert "'Nobody' not found" in graph.refused("query_observations", entity_name="Nobody", query="x")
+    assert "'Unknown' not found" in graph.refused("query_observations", entity_name="Unknown", query="x")

@@ -24,20 +24,20 @@ def test_create_directed_typed_relations(people: Agent) -> None:
     # c: "{ created: list[relation], already_existed: list[relation], not_found: list[str] }"
     # b: "Returns: Array of created relation objects"
     people.relate("Ann knows Bob")
-    told = people.relate("Ann knows Bob", "Bob knows Ann", "Ann likes Bob", "Ann knows Nobody", "Who knows Nobody")
-    assert written(told["created"]) == ["Ann likes Bob", "Bob knows Ann"]
-    assert written(told["already_existed"]) == ["Ann knows Bob"]
-    assert told["not_found"] == ["Nobody", "Who"]
-    assert all(uuid.UUID(one["id"]) and one["created_at"] for one in told["created"] + told["already_existed"])
+    answer = people.relate("Ann knows Bob", "Bob knows Ann", "Ann likes Bob", "Ann knows Unknown", "Who knows Unknown")
+    assert written(answer["created"]) == ["Ann likes Bob", "Bob knows Ann"]
+    assert written(answer["already_existed"]) == ["Ann knows Bob"]
+    assert answer["not_found"] == ["Unknown", "Who"]
+    assert all(uuid.UUID(one["id"]) and one["created_at"] for one in answer["created"] + answer["already_existed"])
     assert people.edges() == ["Ann knows Bob", "Ann likes Bob", "Bob knows Ann"]
 
 
-def test_a_relation_is_there_once(people: Agent) -> None:
+def test_a_relation_exists_only_once(people: Agent) -> None:
     # c: "(workspace_id, from_node_id, to_node_id, relation_type) unique constraint"
-    told = people.relate("Ann knows Bob", "Ann knows Bob")
-    assert written(told["created"]) == ["Ann knows Bob"]
+    answer = people.relate("Ann knows Bob", "Ann knows Bob")
+    assert written(answer["created"]) == ["Ann knows Bob"]
     again = people.relate("Ann knows Bob")
-    assert again["already_existed"] == told["created"]
+    assert again["already_existed"] == answer["created"]
     assert people.edges() == ["Ann knows Bob"]
 
 
@@ -65,7 +65,7 @@ def test_many_relations_in_one_call(graph: Agent) -> None:
 def test_delete_specific_relations(people: Agent) -> None:
     # c: "Delete specific relations." "{ deleted: int, not_found: int }"; b: "Returns: Count of deleted relations"
     people.relate("Ann knows Bob", "Bob knows Ann", "Ann likes Bob")
-    gone = [edge(words) for words in ("Ann knows Bob", "Ann knows Eve", "Ann hates Bob", "Ann knows Nobody")]
+    gone = [edge(words) for words in ("Ann knows Bob", "Ann knows Eve", "Ann hates Bob", "Ann knows Unknown")]
     assert people.ok("delete_relations", relations=gone) == {"deleted": 1, "not_found": 3}
     assert people.edges() == ["Ann likes Bob", "Bob knows Ann"]
     assert people.ok("delete_relations", relations=gone[:1] * 2) == {"deleted": 0, "not_found": 1}
@@ -90,8 +90,8 @@ def retype(words: str, new_type: str) -> Json:
 def test_rename_the_type_of_a_relation(people: Agent) -> None:
     # c: "Rename the type string on an existing relation." "{ from_entity, to_entity, old_type, new_type }"
     people.relate("Ann knows Bob", "Bob knows Ann", "Ann knows Eve")
-    told = people.ok("update_relation_type", **retype("Ann knows Bob", "trusts"))
-    assert told == {"from_entity": "Ann", "to_entity": "Bob", "old_type": "knows", "new_type": "trusts"}
+    result = people.ok("update_relation_type", **retype("Ann knows Bob", "trusts"))
+    assert result == {"from_entity": "Ann", "to_entity": "Bob", "old_type": "knows", "new_type": "trusts"}
     assert people.edges() == ["Ann knows Eve", "Ann trusts Bob", "Bob knows Ann"]
     assert people.ok("update_relation_type", **retype("Ann trusts Bob", "trusts"))["new_type"] == "trusts"
 
@@ -109,7 +109,7 @@ def test_only_what_is_there_can_be_renamed(people: Agent) -> None:
     assert "no relation 'Bob' 'knows' 'Ann'" in people.refused(
         "update_relation_type", **retype("Bob knows Ann", "likes")
     )
-    assert "'Nobody' not found" in people.refused("update_relation_type", **retype("Ann knows Nobody", "likes"))
+    assert "'Unknown' not found" in people.refused("update_relation_type", **retype("Ann knows Unknown", "likes"))
 
 
 # get_relations_between -----------------------------------------------------------------------------------------------
@@ -123,5 +123,5 @@ def test_all_relations_between_two_nodes(people: Agent) -> None:
         assert written(found) == ["Ann knows Bob", "Ann likes Bob", "Bob knows Ann"]
         assert all(set(relation) == {"from", "to", "relation_type"} for relation in found)
     assert people.ok("get_relations_between", entity_a="Bob", entity_b="Eve")["result"] == []
-    told = people.refused("get_relations_between", entity_a="Nobody", entity_b="Who")
-    assert "Nodes 'Nobody', 'Who' not found" in told
+    message = people.refused("get_relations_between", entity_a="Unknown", entity_b="Who")
+    assert "Nodes 'Unknown', 'Who' not found" in message

@@ -13,7 +13,7 @@ def library(graph: Agent) -> Agent:
 
 @pytest.fixture
 def understood(meaning: Agent) -> Agent:
-    """The same with the models, all of it embedded."""
+    """Return the same library with models, completely embedded."""
     return fill(meaning).settle_graph()
 
 
@@ -76,13 +76,13 @@ def test_names_types_summaries_and_tags_match_too(library: Agent) -> None:
     assert {one["name"] for one in search(library, "database")} == {"Postgres", "SQLite"}
 
 
-def test_the_observation_that_matched_is_told(library: Agent) -> None:
+def test_the_matching_observation_is_reported(library: Agent) -> None:
     # b: "Searches observations_fts for matching observation content"; c: "matched_observation: str"
     (ann,) = search(library, "the postman's dog", mode="text")
     assert (ann["matched_observation"], ann["matched_perspective"]) == ("Her dog barks at the postman.", None)
 
 
-def test_matches_come_whole(library: Agent) -> None:
+def test_matches_are_complete(library: Agent) -> None:
     # b: "For each matched entity, loads all its active observations and relations"
     # c: "{ name, entity_type, summary, matched_observation, matched_perspective, score }"
     library.ok("delete_observations", deletions=[{"entity_name": "Ann", "ordinals": [1]}])
@@ -100,7 +100,7 @@ def test_a_node_is_found_once(graph: Agent) -> None:
     assert sorted(one["name"] for one in search(graph, "zebra")) == ["zebra", "zoo"]
 
 
-def test_what_matches_better_comes_first(library: Agent) -> None:
+def test_better_matches_come_first(library: Agent) -> None:
     names = [one["name"] for one in search(library, "the planner likes shoes and marathons")]
     assert names == ["Bob", "Postgres"]
 
@@ -114,7 +114,7 @@ def test_a_limit(graph: Agent) -> None:
 
 
 @pytest.mark.slow
-def test_a_budget_bounds_the_answer_and_tells_what_is_left_out(graph: Agent) -> None:
+def test_a_budget_bounds_the_answer_and_counts_the_omitted(graph: Agent) -> None:
     for number in range(20):
         graph.node(f"n{number}", *(f"Zebra {fact} of {number}. " + "x" * 400 for fact in range(10)))
     graph.relate(*(f"n{one} next_to n{other}" for one in range(20) for other in range(20)))
@@ -122,16 +122,16 @@ def test_a_budget_bounds_the_answer_and_tells_what_is_left_out(graph: Agent) -> 
     assert everything["omitted"] == {"entities": 0, "observations": 0, "relations": 0}
     assert all(len(one["observations"]) == 10 and len(one["relations"]) == 39 for one in everything["result"])
     for budget in (500, 5_000, 20_000):
-        told = graph.ok("search_nodes", query="zebra", limit=20, token_budget=budget)
-        assert told["tokens_used"] <= budget
+        result = graph.ok("search_nodes", query="zebra", limit=20, token_budget=budget)
+        assert result["tokens_used"] <= budget
         text = graph.text("search_nodes", query="zebra", limit=20, token_budget=budget)
         assert len(text) / 4 < budget + 50
-        facts = sum(len(one["observations"]) for one in told["result"])
-        assert sum(one["observations_omitted"] for one in told["result"]) == told["omitted"]["observations"]
-        assert told["omitted"]["entities"] == 20 - len(told["result"])
-        assert facts + told["omitted"]["observations"] == 10 * len(told["result"])
+        facts = sum(len(one["observations"]) for one in result["result"])
+        assert sum(one["observations_omitted"] for one in result["result"]) == result["omitted"]["observations"]
+        assert result["omitted"]["entities"] == 20 - len(result["result"])
+        assert facts + result["omitted"]["observations"] == 10 * len(result["result"])
     default = graph.ok("search_nodes", query="zebra", limit=20)
-    assert default["tokens_used"] == told["tokens_used"], "20,000 is the default"
+    assert default["tokens_used"] == result["tokens_used"], "20,000 is the default"
 
 
 # meaning -------------------------------------------------------------------------------------------------------------
@@ -151,7 +151,7 @@ def test_nodes_are_found_by_meaning(understood: Agent, mode: str) -> None:
     assert understood.ok("search_nodes", query="music", mode=mode)["mode"] == mode
 
 
-def test_the_best_score_and_its_perspective_are_told(understood: Agent) -> None:
+def test_the_best_score_and_its_perspective_are_reported(understood: Agent) -> None:
     # c: "query is embedded once per perspective, parallel searches run, results are merged and deduplicated, best
     # score and matched perspective returned."
     perspectives = set()
@@ -163,7 +163,7 @@ def test_the_best_score_and_its_perspective_are_told(understood: Agent) -> None:
     assert len(perspectives - {None}) >= 3, "perspectives differ"
 
 
-def test_a_perspective_sees_what_the_text_alone_does_not_say(understood: Agent) -> None:
+def test_a_perspective_finds_what_the_text_alone_does_not_say(understood: Agent) -> None:
     # c: "each observation is embedded from multiple perspectives (general, technical, relational, temporal, project)"
     understood.nodes("Hogwarts")
     understood.relate("Bob teaches_at Hogwarts")
@@ -172,7 +172,7 @@ def test_a_perspective_sees_what_the_text_alone_does_not_say(understood: Agent) 
     assert found["Bob"]["matched_perspective"] == "relational"
 
 
-def test_text_mode_asks_no_model(understood: Agent) -> None:
+def test_text_mode_uses_no_model(understood: Agent) -> None:
     # c: "FTS mode is available for exact-term or keyword queries."
     assert understood.hits("Who makes music?", mode="text") == []
     (ann,) = search(understood, "cello", mode="text")
@@ -180,15 +180,15 @@ def test_text_mode_asks_no_model(understood: Agent) -> None:
     assert {one["name"] for one in search(understood, "planner NOT statistics")} == {"Bob"}, "syntax decides"
 
 
-def test_words_decide_where_there_is_no_model(library: Agent) -> None:
+def test_without_a_model_the_search_is_by_words(library: Agent) -> None:
     # c: "FTS is useful when ... the embedding pipeline is unavailable."
     for mode in ("auto", "embedding", "text"):
-        told = library.ok("search_nodes", query="Who plays the cello?", mode=mode)
-        assert told["mode"] == "text"
-        assert [one["name"] for one in told["result"]] == ["Ann"]
+        result = library.ok("search_nodes", query="Who plays the cello?", mode=mode)
+        assert result["mode"] == "text"
+        assert [one["name"] for one in result["result"]] == ["Ann"]
 
 
-def test_what_was_just_written_is_found(meaning: Agent) -> None:
+def test_new_observations_are_found_at_once(meaning: Agent) -> None:
     meaning.node("Lee", "Teaches chemistry.")
     meaning.settle_graph()
     meaning.node("Kim", "Collects stamps from Bhutan.")

@@ -1,4 +1,4 @@
-"""One tool for each name: the calls of seed b, of seed c and of the reference memory server all work."""
+"""One tool per name: the calls of seed b, of seed c and of the reference memory server all work."""
 
 from collections.abc import Callable
 
@@ -84,7 +84,7 @@ def reference_server(graph: Agent) -> Json:
 
 
 @pytest.mark.parametrize("walk", [seed_b, seed_c, reference_server])
-def test_the_same_calls_in_other_words(graph: Agent, walk: Walk) -> None:
+def test_the_same_calls_in_other_spellings(graph: Agent, walk: Walk) -> None:
     page = walk(graph)
     ann, acme = page["entities"]
     assert (ann["name"], ann["entity_type"]) == ("Ann", "person")
@@ -96,8 +96,8 @@ def test_the_same_calls_in_other_words(graph: Agent, walk: Walk) -> None:
 def test_other_spellings_of_single_arguments(graph: Agent) -> None:
     graph.node("Ann", "one", kind="person")
     graph.nodes("Bob").relate("Ann knows Bob")
-    told = graph.ok("replace_observation", entityName="Ann", ordinal=0, newContent="ONE")
-    assert (told["entity_name"], told["new_content"]) == ("Ann", "ONE")
+    result = graph.ok("replace_observation", entityName="Ann", ordinal=0, newContent="ONE")
+    assert (result["entity_name"], result["new_content"]) == ("Ann", "ONE")
     retyped = graph.ok("update_relation_type", **{"from": "Ann", "to": "Bob"}, oldType="knows", newType="likes")
     assert (retyped["from_entity"], retyped["new_type"]) == ("Ann", "likes")
     assert graph.ok("get_relations_between", entityA="Bob", entityB="Ann")["result"][0]["relation_type"] == "likes"
@@ -105,13 +105,13 @@ def test_other_spellings_of_single_arguments(graph: Agent) -> None:
     assert graph.ok("query_observations", entityName="Ann", query="one")["result"][0]["ordinal"] == 0
 
 
-def test_one_spelling_is_advertised(graph: Agent) -> None:
+def test_only_one_spelling_is_advertised(graph: Agent) -> None:
     schemas = " ".join(str(tool.input_schema) for tool in graph.tools())
     for word in ("entityType", "entityName", "relationType", "newContent", "tokenBudget", "'from'", "'to'"):
         assert word not in schemas
 
 
-def test_two_spellings_of_one_argument_are_one_too_many(graph: Agent) -> None:
+def test_two_spellings_of_one_argument_are_refused(graph: Agent) -> None:
     entity = {"name": "Ann", "entity_type": "person", "entityType": "robot"}
-    told = graph.refused("create_entities", entities=[entity])
-    assert "entities.0.entityType: another name of entity_type, which is given as well" in told
+    message = graph.refused("create_entities", entities=[entity])
+    assert "entities.0.entityType: another name of entity_type, which is given as well" in message

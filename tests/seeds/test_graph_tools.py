@@ -1,4 +1,4 @@
-"""Seeds b and c: which tools there are, where they work, and who may change something."""
+"""Seeds b and c: the graph tools, the projects where they work, and read-only servers."""
 
 import pytest
 
@@ -15,10 +15,10 @@ C = """create_entities delete_entities open_nodes get_nodes_by_type get_recently
 
 READING = {"open_nodes", "read_graph", "search_nodes", "query_observations", "find_similar_nodes"}
 ONCE = {"add_observations", "update_relation_type"}
-"""Calls that are not the same when they are repeated."""
+"""Tools that are not idempotent."""
 
 
-def test_there_is_one_tool_for_each_name(graph: Agent) -> None:
+def test_there_is_one_tool_per_name(graph: Agent) -> None:
     listed = [tool.name for tool in graph.tools()]
     assert sorted(listed) == sorted({*B.split(), *C.split()})
 
@@ -32,7 +32,7 @@ def test_tools_are_annotated(graph: Agent) -> None:
         assert tool.annotations.idempotent_hint == (tool.name not in ONCE), tool.name
 
 
-def test_a_reader_sees_and_calls_only_what_reads(start: Start) -> None:
+def test_a_reader_sees_and_calls_only_read_tools(start: Start) -> None:
     writer = start("--toolsets", "graph")
     writer.node("Ann", "Likes tea.")
     reader = start("--toolsets", "graph", "--read-only")
@@ -75,14 +75,14 @@ def test_every_graph_tool_requires_an_active_project(start: Start) -> None:
     assert "No active project" in client.refused("read_graph")
 
 
-def test_without_projects_the_workspace_in_force_is_used(start: Start) -> None:
+def test_without_projects_the_configured_workspace_is_used(start: Start) -> None:
     start("--toolsets", "graph", "--workspace", "mine").node("Ann")
     assert start("--toolsets", "graph", "--workspace", "mine").opened("Ann")
     other = start("--toolsets", "graph", "--workspace", "other")
     assert other.ok("get_stats").items() >= {"node_count": 0, "workspace": "other"}.items()
-    told = other.call("get_stats", {})
-    assert told.meta is not None
-    assert told.meta["memoryd/workspace"] == "other"
+    result = other.call("get_stats", {})
+    assert result.meta is not None
+    assert result.meta["memoryd/workspace"] == "other"
 
 
 def test_two_clients_in_two_projects_do_not_touch_each_other(start: Start) -> None:

@@ -1,4 +1,4 @@
-"""Seed c: ways through the graph, sentence by sentence, through a real client and a real server."""
+"""Seed c: traversal of the graph, sentence by sentence, through a real client and a real server."""
 
 import pytest
 
@@ -15,7 +15,7 @@ def written(relations: list[Json]) -> list[str]:
 
 @pytest.fixture
 def chain(graph: Agent) -> Agent:
-    """a -> b <- c -> d -> e, a circle c -> x -> c beside it, and `alone`."""
+    """Return the graph a -> b <- c -> d -> e with a circle c -> x -> c, and `alone`."""
     graph.node("a", kind="letter", summary="first", tags=["vowel"])
     graph.nodes("b", "c", "d", "e", "x", "alone")
     graph.relate("a to b", "c to b", "c to d", "d to e", "c to x", "x back c", "a self a", "c also b")
@@ -35,43 +35,45 @@ AROUND: tuple[tuple[int, list[str], list[str]], ...] = (
 )  # fmt: skip
 
 
-def test_what_is_around_a_node(chain: Agent) -> None:
+def test_a_neighborhood_by_depth(chain: Agent) -> None:
     # c: "Return a node and all nodes within N hops, with the subgraph of relations between them."
     for depth, nodes, relations in AROUND:
-        told = chain.ok("get_neighborhood", name="a", depth=depth)
-        assert names(told["nodes"]) == nodes
-        assert sorted(written(told["relations"])) == sorted(relations)
-        assert told["omitted"] == {"nodes": 0, "relations": 0}
+        result = chain.ok("get_neighborhood", name="a", depth=depth)
+        assert names(result["nodes"]) == nodes
+        assert sorted(written(result["relations"])) == sorted(relations)
+        assert result["omitted"] == {"nodes": 0, "relations": 0}
 
 
 def test_a_neighborhood_describes_its_nodes(chain: Agent) -> None:
     # c: "nodes: list of { name, entity_type, summary, tags }" "depth: int = 1"
-    told = chain.ok("get_neighborhood", name="b")
-    assert names(told["nodes"]) == ["b", "a", "c"]
-    assert told["nodes"][1].items() >= {
+    result = chain.ok("get_neighborhood", name="b")
+    assert names(result["nodes"]) == ["b", "a", "c"]
+    assert result["nodes"][1].items() >= {
         "name": "a", "entity_type": "letter", "summary": "first", "tags": ["vowel"],
     }.items()  # fmt: skip
     assert names(chain.ok("get_neighborhood", name="alone", depth=6)["nodes"]) == ["alone"]
 
 
 @pytest.mark.storeless
-def test_a_depth_that_is_out_of_range_is_told_the_cap(graph: Agent) -> None:
+def test_a_depth_out_of_range_is_refused_with_the_limit(graph: Agent) -> None:
     for depth in (0, -1, 7, 10**9):
-        told = graph.refused("get_neighborhood", name="a", depth=depth)
-        assert "depth: " in told
-        assert ("6" if depth > 6 else "1") in told
+        message = graph.refused("get_neighborhood", name="a", depth=depth)
+        assert "depth: " in message
+        assert ("6" if depth > 6 else "1") in message
 
 
 @pytest.mark.slow
 def test_a_large_neighborhood_keeps_to_its_budget(graph: Agent) -> None:
     graph.nodes("hub", *(f"n{number}" for number in range(300)))
     graph.relate(*(f"hub has n{number}" for number in range(300)))
-    told = graph.ok("get_neighborhood", name="hub", token_budget=2_000)
-    assert told["tokens_used"] <= 2_000
-    assert told["nodes"][0]["name"] == "hub"
-    assert told["omitted"]["nodes"] == 301 - len(told["nodes"]) > 0
-    assert told["omitted"]["relations"] == 300 - len(told["relations"])
-    assert {one["to"] for one in told["relations"]} <= set(names(told["nodes"])), "between what is told"
+    result = graph.ok("get_neighborhood", name="hub", token_budget=2_000)
+    assert result["tokens_used"] <= 2_000
+    assert result["nodes"][0]["name"] == "hub"
+    assert result["omitted"]["nodes"] == 301 - len(result["nodes"]) > 0
+    assert result["omitted"]["relations"] == 300 - len(result["relations"])
+    assert {one["to"] for one in result["relations"]} <= set(names(result["nodes"])), (
+        "relations only between shown nodes"
+    )
     whole = graph.ok("get_neighborhood", name="hub", token_budget=0)
     assert (len(whole["nodes"]), len(whole["relations"])) == (301, 300)
 
@@ -81,13 +83,13 @@ def test_a_large_neighborhood_keeps_to_its_budget(graph: Agent) -> None:
 
 def test_the_shortest_path(chain: Agent) -> None:
     # c: "Find the shortest relation path between two nodes." "{ found, path, relations }"
-    told = chain.ok("get_path", from_entity="a", to_entity="e")
-    assert told["found"]
-    assert told["path"] == ["a", "b", "c", "d", "e"]  # "ordered node names from source to target"
-    first, *second, third, fourth = written(told["relations"])
+    result = chain.ok("get_path", from_entity="a", to_entity="e")
+    assert result["found"]
+    assert result["path"] == ["a", "b", "c", "d", "e"]  # "ordered node names from source to target"
+    first, *second, third, fourth = written(result["relations"])
     assert (first, set(second), third, fourth) == ("a to b", {"c to b", "c also b"}, "c to d", "d to e")
     back = chain.ok("get_path", from_entity="e", to_entity="a")
-    assert back["path"] == told["path"][::-1]
+    assert back["path"] == result["path"][::-1]
     chain.relate("e short a")
     assert chain.ok("get_path", from_entity="a", to_entity="e")["path"] == ["a", "e"]
 
@@ -113,10 +115,10 @@ def test_deleted_nodes_and_relations_lead_nowhere(chain: Agent) -> None:
 
 def test_an_unknown_node_is_named(chain: Agent) -> None:
     for tool, arguments in (
-        ("get_neighborhood", {"name": "Nobody"}), ("get_path", {"from_entity": "a", "to_entity": "Nobody"}),
-        ("get_path", {"from": "Nobody", "to": "Nobody"}),
+        ("get_neighborhood", {"name": "Unknown"}), ("get_path", {"from_entity": "a", "to_entity": "Unknown"}),
+        ("get_path", {"from": "Unknown", "to": "Unknown"}),
     ):  # fmt: skip
-        assert "'Nobody' not found" in chain.refused(tool, **arguments)
+        assert "'Unknown' not found" in chain.refused(tool, **arguments)
 
 
 # get_orphans, get_relation_gaps --------------------------------------------------------------------------------------
@@ -125,10 +127,10 @@ def test_an_unknown_node_is_named(chain: Agent) -> None:
 def test_nodes_with_no_relations(chain: Agent) -> None:
     # c: "Return nodes with no relations." "{ name, entity_type, summary, updated_at }"
     chain.node("lonely", kind="person", summary="S")
-    told = chain.ok("get_orphans")
-    assert names(told["result"]) == ["lonely", "alone"]
-    assert told["result"][0].items() >= {"entity_type": "person", "summary": "S"}.items()
-    assert "updated_at" in told["result"][0]
+    result = chain.ok("get_orphans")
+    assert names(result["result"]) == ["lonely", "alone"]
+    assert result["result"][0].items() >= {"entity_type": "person", "summary": "S"}.items()
+    assert "updated_at" in result["result"][0]
     chain.relate("lonely knows lonely")
     chain.ok("delete_relations", relations=[{"from": "a", "to": "a", "relation_type": "self"}])
     chain.ok("delete_entities", entity_names=["b"])

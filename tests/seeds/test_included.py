@@ -20,7 +20,7 @@ SEARCHES = {
 
 @contextmanager
 def places(home: Path) -> Iterator[dict[str, Agent]]:
-    """An agent in each: a shop includes what is personal, and a third one holds the same and is not read."""
+    """Yield an agent per workspace: `shop` includes `personal`; `secret` has the same content and is not included."""
     environ = environment(home)
     with ExitStack() as ends:
         registry = ends.enter_context(Engine(Settings.read(environ))).workspaces
@@ -50,7 +50,7 @@ def furnish(agent: Agent, name: str) -> None:
 
 @pytest.fixture(scope="module")
 def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Agent]]:
-    """For what only looks."""
+    """Yield agents for tests that only read."""
     with places(tmp_path_factory.mktemp("included")) as agents:
         yield agents
 
@@ -78,14 +78,14 @@ def test_each_hit_names_its_workspace_and_the_best_is_first(shop: Agent, tool: s
 
 
 @pytest.mark.parametrize("tool", SEARCHES)
-def test_where_nothing_is_included_nothing_differs(here: dict[str, Agent], tool: str) -> None:
+def test_without_included_workspaces_hits_name_no_workspace(here: dict[str, Agent], tool: str) -> None:
     hits = found(here["personal"], tool)
     assert hits
     assert not any("workspace" in hit for hit in hits)
     assert "shop" not in str(hits)
 
 
-def test_a_node_brings_what_its_own_workspace_knows_of_it(shop: Agent) -> None:
+def test_a_node_has_the_observations_of_its_own_workspace(shop: Agent) -> None:
     nodes = {hit["workspace"]: hit for hit in found(shop, "search_nodes") if hit["name"] == "Ann"}
     for name, node in nodes.items():
         facts = [one["content"] for one in node["observations"]]
@@ -95,7 +95,7 @@ def test_a_node_brings_what_its_own_workspace_knows_of_it(shop: Agent) -> None:
     assert set(nodes) == {"shop", "personal"}
 
 
-def test_a_budget_is_one_of_all(shop: Agent) -> None:
+def test_all_workspaces_share_one_budget(shop: Agent) -> None:
     small = shop.ok("search_nodes", query="ferry", token_budget=230)
     assert small["tokens_used"] <= 230
     assert {hit["workspace"] for hit in small["result"]} == {"shop", "personal"}
@@ -105,12 +105,12 @@ def test_a_budget_is_one_of_all(shop: Agent) -> None:
     assert whole["omitted"] == {"entities": 0, "observations": 0, "relations": 0}
 
 
-def test_a_session_is_one_of_all(shop: Agent) -> None:
+def test_a_session_is_found_in_an_included_workspace(shop: Agent) -> None:
     (hit,) = found(shop, "query_raw_memories", sessionId="of personal")
     assert (hit["sessionId"], hit["workspace"]) == ("of personal", "personal")
 
 
-def test_writes_go_to_one_and_an_archived_one_is_said(tmp_path: Path) -> None:
+def test_writes_go_to_one_workspace_and_an_archived_one_is_reported(tmp_path: Path) -> None:
     with places(tmp_path) as agents:
         shop = agents["shop"]
         shop.ok("commit_memory", scope="vault", key="quay", content="Quay two.", tags=["port"])

@@ -1,4 +1,4 @@
-"""Seed e: healthcheck, start_database and stop_database, on each store there is."""
+"""Seed e: healthcheck, start_database and stop_database, on each store."""
 
 import os
 import signal
@@ -17,19 +17,19 @@ AWAY = "Tool Error: Database connection failed. Message: "
 
 
 def kind() -> tuple[str, str]:
-    """What keeps its journal, and what becomes of that."""
+    """Return the product that keeps the journal, and its state."""
     return ("Postgres", "external") if POSTGRES else ("SQLite", "embedded")
 
 
-def test_a_healthy_database_says_so(journal: Agent) -> None:
+def test_a_healthy_database_is_reported(journal: Agent) -> None:
     add(journal, "Something.")
-    told = journal.ok("healthcheck")
-    assert told["status"] == "healthy"
-    assert told["collections"] == {"memories": 1, "summaries": 0}
-    assert (told["database"]["product"], told["database"]["state"]) == kind()
+    result = journal.ok("healthcheck")
+    assert result["status"] == "healthy"
+    assert result["collections"] == {"memories": 1, "summaries": 0}
+    assert (result["database"]["product"], result["database"]["state"]) == kind()
 
 
-def test_it_leaves_nothing_behind(journal: Agent) -> None:
+def test_a_healthcheck_leaves_nothing_behind(journal: Agent) -> None:
     for _ in range(3):
         journal.ok("healthcheck")
     assert journal.ok("healthcheck")["collections"] == {"memories": 0, "summaries": 0}
@@ -37,14 +37,14 @@ def test_it_leaves_nothing_behind(journal: Agent) -> None:
 
 def test_a_read_only_server_is_healthy_too(start: Start) -> None:
     add(start("--toolsets", "journal"), "Something.")
-    told = start("--toolsets", "journal", "--read-only").ok("healthcheck")
-    assert told["collections"]["memories"] == 1
+    result = start("--toolsets", "journal", "--read-only").ok("healthcheck")
+    assert result["collections"]["memories"] == 1
 
 
 @pytest.mark.parametrize("tool", ["start_database", "stop_database"])
-def test_there_is_nothing_to_start_or_stop_where_it_is_not_ours(journal: Agent, tool: str) -> None:
-    told = journal.ok(tool)
-    assert told["status"] == told["database"]["state"] == kind()[1]
+def test_a_database_that_memoryd_does_not_manage_is_not_started_or_stopped(journal: Agent, tool: str) -> None:
+    result = journal.ok(tool)
+    assert result["status"] == result["database"]["state"] == kind()[1]
     add(journal, "It goes on.")
     assert prompts(journal) == ["It goes on."]
 
@@ -54,9 +54,7 @@ def test_there_is_nothing_to_start_or_stop_where_it_is_not_ours(journal: Agent, 
 def test_a_lost_database_is_unhealthy(start: Start, home: Path) -> None:
     server = start("--toolsets", "journal")
     add(server, "Something.")
-    broken = start(
-        "--toolsets", "journal", MEMORY_DATABASE_URL="postgresql://nobody@127.0.0.1:1/none?connect_timeout=1"
-    )
+    broken = start("--toolsets", "journal", MEMORY_DATABASE_URL="postgresql://user@127.0.0.1:1/none?connect_timeout=1")
     assert broken.refused("healthcheck").startswith(AWAY)
 
 
@@ -79,7 +77,7 @@ def lives(process: psutil.Process) -> bool:
 
 @pytest.mark.process
 @pytest.mark.files
-def test_a_server_of_ours_is_stopped_and_started(managed: Agent) -> None:
+def test_a_managed_server_is_stopped_and_started(managed: Agent) -> None:
     add(managed, "Something.")
     process = postmaster(managed)
     assert managed.ok("stop_database")["status"] == "stopped"
@@ -106,7 +104,7 @@ def test_a_server_that_another_process_uses_is_not_stopped(managed: Agent, home:
 
 @pytest.mark.process
 @pytest.mark.files
-def test_a_server_that_was_killed_is_started_again_by_the_next_call(managed: Agent) -> None:
+def test_a_killed_server_is_restarted_by_the_next_call(managed: Agent) -> None:
     add(managed, "Something.")
     os.kill(postmaster(managed).pid, signal.SIGQUIT)
     until(lambda: not managed.call("get_session_memories", {"sessionId": "s"}).is_error, "the server")

@@ -49,7 +49,7 @@ def texts(*objects: Json) -> str:
 
 @pytest.fixture
 def full(journal: Agent) -> Agent:
-    """Two sessions, one with a summary."""
+    """Return a journal with two sessions, one of them summarized."""
     add(journal, "Fix the crash. \U0001f680", "Done.\n\nReally.", "one")
     add(journal, "And the other one.", "Also done.", "one")
     add(journal, "Hello.", "Hello!", "two")
@@ -64,11 +64,11 @@ def everything(journal: Agent) -> list[Json]:
 # export --------------------------------------------------------------------------------------------------------------
 
 
-def test_an_export_holds_everything(full: Agent) -> None:
-    told = full.ok("export_database")
-    file = Path(told["file"])
+def test_an_export_contains_everything(full: Agent) -> None:
+    result = full.ok("export_database")
+    file = Path(result["file"])
     lines = lines_of(file)
-    assert (told["memories"], told["summaries"], told["bytes"]) == (3, 1, file.stat().st_size)
+    assert (result["memories"], result["summaries"], result["bytes"]) == (3, 1, file.stat().st_size)
     assert [one["collection"] for one in lines] == ["neo-agent-memory"] * 3 + ["neo-agent-sessions"]
     assert {line["metadata"]["prompt"] for line in lines[:3]} == {
         "Fix the crash. \U0001f680",
@@ -78,7 +78,7 @@ def test_an_export_holds_everything(full: Agent) -> None:
     assert lines[3]["metadata"]["title"] == "Fix the crash"
 
 
-def test_it_lies_in_the_directory_of_exports_for_its_owner_alone(full: Agent) -> None:
+def test_an_export_is_in_the_export_directory_and_private(full: Agent) -> None:
     file = export(full)
     assert file.is_relative_to(full.data / "exports")
     assert re.fullmatch(r"memory-backup-\d{8}T\d{9}Z\.jsonl", file.name)
@@ -106,25 +106,25 @@ def test_an_empty_journal_is_exported_and_imported(journal: Agent) -> None:
 # import --------------------------------------------------------------------------------------------------------------
 
 
-def test_what_was_exported_comes_back_as_it_was(full: Agent) -> None:
+def test_an_export_is_imported_unchanged(full: Agent) -> None:
     before, file = everything(full), export(full)
     emptied(full)
-    told = full.ok("import_database", file=str(file))
-    assert (told["mode"], told["memories"], told["newMemories"], told["newSummaries"]) == ("merge", 3, 3, 1)
+    result = full.ok("import_database", file=str(file))
+    assert (result["mode"], result["memories"], result["newMemories"], result["newSummaries"]) == ("merge", 3, 3, 1)
     assert everything(full) == before
     assert export(full).read_bytes() == file.read_bytes()
 
 
-def test_a_merge_adds_only_what_is_not_there_yet(full: Agent) -> None:
+def test_a_merge_adds_only_new_records(full: Agent) -> None:
     file = export(full)
     add(full, "Later.", session="two")
     for _ in range(2):
-        told = full.ok("import_database", file=str(file), mode="merge")
-        assert (told["memories"], told["newMemories"], told["newSummaries"]) == (3, 0, 0)
+        result = full.ok("import_database", file=str(file), mode="merge")
+        assert (result["memories"], result["newMemories"], result["newSummaries"]) == (3, 0, 0)
     assert prompts(full, "two") == ["Hello.", "Later."]
 
 
-def test_a_merge_brings_deleted_summaries_back(full: Agent) -> None:
+def test_a_merge_restores_deleted_summaries(full: Agent) -> None:
     before, file = summaries(full), export(full)
     full.ok("delete_all_summaries")
     assert full.ok("import_database", file=str(file))["newSummaries"] == 1
@@ -149,14 +149,14 @@ def test_replacing_one_collection_leaves_the_other(full: Agent) -> None:
     assert len(summaries(full)) == 1
 
 
-def test_what_was_imported_is_found(full: Agent) -> None:
+def test_imported_turns_are_found(full: Agent) -> None:
     file = export(full)
     full.ok("import_database", file=str(file), mode="replace")
     found = full.ok("query_raw_memories", query="fix the crash")["results"]
     assert found[0]["prompt"] == "Fix the crash. \U0001f680"
 
 
-def test_other_toolsets_records_stay(remembering: Agent) -> None:
+def test_the_records_of_other_toolsets_stay(remembering: Agent) -> None:
     kept = remembering.store("The harbour freezes in January.")
     add(remembering, "Something.")
     emptied(remembering)
@@ -165,8 +165,8 @@ def test_other_toolsets_records_stay(remembering: Agent) -> None:
 
 def test_files_of_neo_mjs_are_read(journal: Agent) -> None:
     file = put(journal, "neo.jsonl", texts(NEO_TURN, NEO_SUMMARY))
-    told = journal.ok("import_database", file=file)
-    assert (told["newMemories"], told["newSummaries"]) == (1, 1)
+    result = journal.ok("import_database", file=file)
+    assert (result["newMemories"], result["newSummaries"]) == (1, 1)
     (turn,) = memories(journal, "session_1696800000000")
     (summary,) = summaries(journal)
     assert (turn["prompt"], turn["timestamp"]) == ("What is a worker?", "2025-10-08T12:00:00.000Z")
@@ -175,7 +175,7 @@ def test_files_of_neo_mjs_are_read(journal: Agent) -> None:
     assert summary["technologies"] == ["neo.mjs", "nodejs", "chromadb"]
 
 
-def test_a_turn_of_neo_mjs_whose_texts_are_in_the_document_alone_is_read(journal: Agent) -> None:
+def test_a_turn_of_neo_mjs_with_texts_only_in_the_document_is_read(journal: Agent) -> None:
     kept = {key: NEO_TURN["metadata"][key] for key in ("sessionId", "type")} | {"timestamp": 1696800000000}  # type: ignore[index]
     journal.ok("import_database", file=put(journal, "old.jsonl", texts(NEO_TURN | {"metadata": kept})))
     (turn,) = memories(journal, "session_1696800000000")
@@ -240,16 +240,16 @@ BAD: dict[str, tuple[str | bytes, str]] = {
 
 
 @pytest.mark.parametrize("mode", ["merge", "replace"])
-def test_a_bad_file_names_its_fault_and_changes_nothing(full: Agent, mode: str) -> None:
+def test_the_error_of_a_bad_file_is_named_and_nothing_changes(full: Agent, mode: str) -> None:
     before = everything(full)
-    for name, (text, told) in BAD.items():
-        said = full.refused("import_database", file=put(full, "bad.jsonl", text), mode=mode)
-        assert re.search(told, said), name
+    for name, (text, expected) in BAD.items():
+        message = full.refused("import_database", file=put(full, "bad.jsonl", text), mode=mode)
+        assert re.search(expected, message), name
     assert everything(full) == before
     assert prompts(full, "session_1696800000000") == []
 
 
-def test_a_changed_export_is_noticed(full: Agent) -> None:
+def test_a_changed_export_is_refused(full: Agent) -> None:
     file = export(full)
     file.write_text(file.read_text(encoding="utf-8").replace("Hello.", "Hallo."), encoding="utf-8")
     assert "does not fit" in full.refused("import_database", file=str(file))
@@ -261,12 +261,12 @@ def test_a_changed_export_is_noticed(full: Agent) -> None:
 def test_paths_outside_are_refused(full: Agent) -> None:
     before = everything(full)
     for file in ("/etc/hostname", "../memory.db", "..", ".", "x/../../memory.db", "~/a.jsonl", "a\nb", "x" * 4_000):
-        said = full.refused("import_database", file=file, mode="replace")
-        assert "Tool Error: Invalid arguments. Message: " in said, file
+        message = full.refused("import_database", file=file, mode="replace")
+        assert "Tool Error: Invalid arguments. Message: " in message, file
     assert everything(full) == before
 
 
-def test_a_symlink_out_is_refused(full: Agent, tmp_path: Path) -> None:
+def test_a_symlink_that_leads_outside_is_refused(full: Agent, tmp_path: Path) -> None:
     (tmp_path / "secret.jsonl").write_text(GOOD)
     link = full.data / "exports" / "link.jsonl"
     link.unlink(missing_ok=True)
@@ -280,7 +280,7 @@ def test_a_directory_and_a_missing_file_are_refused(full: Agent) -> None:
         assert f"There is no file '{name}'" in full.refused("import_database", file=name)
 
 
-def test_an_export_goes_by_its_name_too(full: Agent) -> None:
+def test_an_export_can_be_named_by_its_file_name(full: Agent) -> None:
     before, file = everything(full), export(full)
     copied = full.data / "exports" / "copied.jsonl"
     copied.write_text(file.read_text())
@@ -290,7 +290,7 @@ def test_an_export_goes_by_its_name_too(full: Agent) -> None:
         assert everything(full) == before
 
 
-def test_another_workspaces_exports_are_refused(full: Agent) -> None:
+def test_exports_of_another_workspace_are_refused(full: Agent) -> None:
     other = full.data / "exports" / "another"
     other.mkdir(parents=True, exist_ok=True)
     (other / "theirs.jsonl").write_text(GOOD)

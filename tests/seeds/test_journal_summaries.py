@@ -1,4 +1,4 @@
-"""Seed e: what each session was about, by stated rules, listed, found, deleted and made anew."""
+"""Seed e: summaries of sessions are made by fixed rules, listed, found, deleted and made again."""
 
 from typing import Any
 
@@ -13,20 +13,20 @@ SCORES = ("quality", "productivity", "impact", "complexity")
 
 
 def found(journal: Agent, query: str, **arguments: Any) -> list[str]:
-    """The sessions whose summaries a query finds, best first."""
+    """Return the sessions whose summaries a query finds, best first."""
     return of(journal.ok("query_summaries", query=query, **arguments)["results"])
 
 
 def processed(journal: Agent) -> list[str]:
-    """The sessions that are summarized when none is named."""
-    told = journal.ok("summarize_sessions")
-    assert told["processed"] == len(told["sessions"])
-    return of(told["sessions"])
+    """Run summarize_sessions without naming a session, and return the summarized sessions."""
+    result = journal.ok("summarize_sessions")
+    assert result["processed"] == len(result["sessions"])
+    return of(result["sessions"])
 
 
 @pytest.fixture
 def three(journal: Agent) -> Agent:
-    """Three sessions with summaries."""
+    """Return a journal with three summarized sessions."""
     add(journal, "Fix the crash in the Postgres pool.", "The pool waits for a free connection now.", "bug")
     add(journal, "Add a dark theme to the settings page in React.", "There is a switch for it.", "theme")
     add(journal, "Write the README.", "It explains the installation.", "readme")
@@ -39,16 +39,16 @@ def three(journal: Agent) -> Agent:
 
 def test_a_summary_has_the_fields_of_the_data_model(journal: Agent) -> None:
     add(journal, "Implement the MCP server configuration in Python. It reads TOML.", "Done with pytest.", "session_1")
-    told = summarize(journal, "session_1")
-    assert told == {
-        "id": "summary_session_1", "sessionId": "session_1", "timestamp": told["timestamp"],
-        "title": "Implement the MCP server configuration in Python", "summary": told["summary"],
+    summary = summarize(journal, "session_1")
+    assert summary == {
+        "id": "summary_session_1", "sessionId": "session_1", "timestamp": summary["timestamp"],
+        "title": "Implement the MCP server configuration in Python", "summary": summary["summary"],
         "category": "feature", "memoryCount": 1, **dict.fromkeys(SCORES), "technologies": ["mcp", "pytest", "python"],
     }  # fmt: skip
-    assert summaries(journal) == [told]
+    assert summaries(journal) == [summary]
 
 
-def test_it_quotes_what_was_asked_and_how_it_ended(journal: Agent) -> None:
+def test_a_summary_quotes_the_prompts_and_the_last_response(journal: Agent) -> None:
     add(journal, "Why is the build slow? It was fast on Monday.", "The cache is cold.", "s")
     add(journal, "Warm it every night.", "A job at two does that. It takes a minute.", "s")
     text = summarize(journal)["summary"]
@@ -61,11 +61,11 @@ def test_it_quotes_what_was_asked_and_how_it_ended(journal: Agent) -> None:
 def test_a_long_session_is_summarized_within_bounds(journal: Agent) -> None:
     longer = "about the harbour, with some more words to make it longer. "
     add_many(journal, (f"Question {number} {longer}" * 3 for number in range(120)))
-    told = summarize(journal)
-    assert told["memoryCount"] == 120
-    assert "Question 0 " in told["summary"]
-    assert "Question 119 " in told["summary"]
-    assert len(told["summary"]) < 2_500
+    summary = summarize(journal)
+    assert summary["memoryCount"] == 120
+    assert "Question 0 " in summary["summary"]
+    assert "Question 119 " in summary["summary"]
+    assert len(summary["summary"]) < 2_500
 
 
 CATEGORIES = {
@@ -81,14 +81,14 @@ def test_the_category_comes_from_words(journal: Agent) -> None:
         assert summarize(journal, category)["category"] == category
 
 
-def test_what_most_prompts_are_about_is_the_category(journal: Agent) -> None:
+def test_the_most_frequent_category_wins(journal: Agent) -> None:
     for text in ("Fix the login.", "Add a dark theme.", "Create a page for it."):
         add(journal, text)
     assert summarize(journal)["category"] == "feature"
 
 
-def test_scores_are_nobodys_guess(three: Agent) -> None:
-    """Without a model that judges they are null, not made up."""
+def test_scores_are_null_without_a_model(three: Agent) -> None:
+    """Scores need a model's judgement and are never guessed."""
     assert all(one[score] is None for one in summaries(three) for score in SCORES)
 
 
@@ -100,17 +100,17 @@ def test_the_turns_of_a_session_in_another_language_are_summarized(journal: Agen
 # which sessions ------------------------------------------------------------------------------------------------------
 
 
-def test_a_batch_takes_those_without_a_summary(three: Agent) -> None:
+def test_a_batch_takes_sessions_without_a_summary(three: Agent) -> None:
     assert processed(three) == []
     add(three, "Something new.", session="fourth")
     assert processed(three) == ["fourth"]
 
 
-def test_a_batch_takes_those_that_have_grown_since(three: Agent) -> None:
+def test_a_batch_takes_sessions_with_new_turns(three: Agent) -> None:
     add(three, "And the pool of readers.", session="bug")
     assert processed(three) == ["bug"]
-    (told,) = (one for one in summaries(three) if one["sessionId"] == "bug")
-    assert (told["id"], told["memoryCount"]) == ("summary_bug", 2)
+    (summary,) = (one for one in summaries(three) if one["sessionId"] == "bug")
+    assert (summary["id"], summary["memoryCount"]) == ("summary_bug", 2)
 
 
 def test_the_session_in_progress_is_left_alone_unless_named(journal: Agent) -> None:
@@ -128,20 +128,20 @@ def test_summarizing_again_replaces_the_summary(journal: Agent) -> None:
 
 
 def test_an_unknown_session_cannot_be_summarized(journal: Agent) -> None:
-    assert "no memories of the session 'nobody'" in journal.refused("summarize_sessions", sessionId="nobody")
+    assert "no memories of the session 'unknown'" in journal.refused("summarize_sessions", sessionId="unknown")
 
 
-def test_progress_is_told(journal: Agent) -> None:
-    """notifications/progress, to who asks for it."""
+def test_progress_is_reported(journal: Agent) -> None:
+    """A client that asks for it gets notifications/progress."""
     for number in range(5):
         add(journal, "Something.", session=str(number))
-    told: list[tuple[float, float | None]] = []
+    steps: list[tuple[float, float | None]] = []
 
     async def work(client: Client) -> None:
         finished = anyio.Event()
 
         async def heard(progress: float, total: float | None, message: str | None) -> None:
-            told.append((progress, total))
+            steps.append((progress, total))
             if progress == total:
                 finished.set()
 
@@ -149,46 +149,46 @@ def test_progress_is_told(journal: Agent) -> None:
         await finished.wait()
 
     journal.ask(work)
-    assert told == sorted(told)
-    assert told[0] == (0.0, 5.0)
+    assert steps == sorted(steps)
+    assert steps[0] == (0.0, 5.0)
 
 
 # listing, finding, deleting ------------------------------------------------------------------------------------------
 
 
-def test_they_are_listed_by_timestamp_the_newest_first(three: Agent) -> None:
+def test_summaries_are_listed_newest_first(three: Agent) -> None:
     assert of(summaries(three)) == ["readme", "theme", "bug"]
     summarize(three, "bug")
     assert of(summaries(three)) == ["bug", "readme", "theme"]
 
 
-def test_they_are_listed_page_by_page(three: Agent) -> None:
+def test_summaries_are_listed_page_by_page(three: Agent) -> None:
     page = three.ok("get_all_summaries", limit=1, offset=1)
     assert (of(page["summaries"]), page["count"], page["total"]) == (["theme"], 1, 3)
     assert summaries(three, offset=3) == []
 
 
-def test_a_category_filters_them(three: Agent) -> None:
+def test_summaries_are_filtered_by_category(three: Agent) -> None:
     page = three.ok("get_all_summaries", category="feature")
     assert (of(page["summaries"]), page["total"]) == (["theme"], 1)
     assert summaries(three, category="never heard of") == []
 
 
-def test_a_query_finds_them(three: Agent) -> None:
+def test_a_query_finds_summaries(three: Agent) -> None:
     assert found(three, "crash of the Postgres pool")[0] == "bug"
     assert found(three, "installation README")[0] == "readme"
 
 
-def test_a_query_takes_a_category_and_a_number(three: Agent) -> None:
+def test_a_query_accepts_a_category_and_a_number(three: Agent) -> None:
     assert "bug" not in found(three, "the Postgres pool or a dark theme", category="feature")
     assert len(found(three, "pool theme README", nResults=2)) == 2
 
 
-def test_what_is_found_has_every_field_and_a_score(three: Agent) -> None:
-    told: Json = three.ok("query_summaries", query="dark theme")["results"][0]
-    assert told["sessionId"] == "theme"
-    assert 0 < told.pop("score") <= 1
-    assert told in summaries(three)
+def test_a_found_summary_has_every_field_and_a_score(three: Agent) -> None:
+    result: Json = three.ok("query_summaries", query="dark theme")["results"][0]
+    assert result["sessionId"] == "theme"
+    assert 0 < result.pop("score") <= 1
+    assert result in summaries(three)
 
 
 def test_deleting_all_keeps_the_raw_memories(three: Agent) -> None:
@@ -199,14 +199,14 @@ def test_deleting_all_keeps_the_raw_memories(three: Agent) -> None:
     assert three.ok("delete_all_summaries")["deleted"] == 0
 
 
-def test_after_deleting_all_they_are_made_again_under_their_ids(three: Agent) -> None:
+def test_deleted_summaries_are_made_again_with_the_same_ids(three: Agent) -> None:
     before = {one["id"] for one in summaries(three)}
     three.ok("delete_all_summaries")
     assert len(processed(three)) == 3
     assert {one["id"] for one in summaries(three)} == before
 
 
-def test_turns_are_not_found_among_summaries_nor_summaries_among_turns(three: Agent) -> None:
+def test_searches_of_summaries_and_of_turns_are_separate(three: Agent) -> None:
     assert all(one["id"].startswith("summary_") for one in three.ok("query_summaries", query="pool")["results"])
     assert all(one["id"].startswith("mem_") for one in three.ok("query_raw_memories", query="pool")["results"])
 

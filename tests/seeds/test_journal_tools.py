@@ -1,4 +1,4 @@
-"""Seed e: the twelve tools, what they take, and the form of their errors."""
+"""Seed e: the twelve tools, their parameters, and the form of their errors."""
 
 import pytest
 
@@ -39,21 +39,21 @@ def schemas(journal: Agent) -> dict[str, Json]:
     return {tool.name: tool.input_schema for tool in journal.tools()}
 
 
-def said(part: Json) -> Json:
-    """What a parameter's schema says besides that it may be left out."""
+def without_null(part: Json) -> Json:
+    """Return a parameter's schema without the alternative `null`."""
     choices: list[Json] = part.get("anyOf", [part])
     return part | choices[0]
 
 
 @pytest.mark.storeless
-def test_there_are_these_twelve_tools(journal: Agent) -> None:
+def test_the_twelve_tools_exist(journal: Agent) -> None:
     assert set(schemas(journal)) == set(SEED)
 
 
 @pytest.mark.storeless
-def test_a_tool_takes_what_the_seed_says(journal: Agent) -> None:
+def test_the_parameters_are_those_of_the_seed(journal: Agent) -> None:
     for name, schema in schemas(journal).items():
-        own = {parameter: said(part) for parameter, part in schema["properties"].items()}
+        own = {parameter: without_null(part) for parameter, part in schema["properties"].items()}
         assert set(own) == set(SEED[name])
         for parameter, wanted in SEED[name].items():
             assert wanted.items() <= own[parameter].items(), name
@@ -61,24 +61,24 @@ def test_a_tool_takes_what_the_seed_says(journal: Agent) -> None:
 
 
 @pytest.mark.storeless
-def test_a_tool_without_parameters_takes_none(journal: Agent) -> None:
+def test_a_tool_without_parameters_refuses_arguments(journal: Agent) -> None:
     for name in (name for name in SEED if not SEED[name]):
         assert "surely" in journal.refused(name, surely="not"), name
 
 
 @pytest.mark.storeless
-def test_what_changes_something_says_so(journal: Agent) -> None:
-    told = {tool.name for tool in journal.tools() if tool.annotations and not tool.annotations.read_only_hint}
-    assert told == CHANGING
+def test_changing_tools_are_annotated(journal: Agent) -> None:
+    annotated = {tool.name for tool in journal.tools() if tool.annotations and not tool.annotations.read_only_hint}
+    assert annotated == CHANGING
 
 
 @pytest.mark.storeless
-def test_what_can_lose_something_says_so(journal: Agent) -> None:
-    told = {tool.name for tool in journal.tools() if tool.annotations and tool.annotations.destructive_hint}
-    assert told == {"delete_all_summaries", "import_database", "stop_database"}
+def test_destructive_tools_are_annotated(journal: Agent) -> None:
+    annotated = {tool.name for tool in journal.tools() if tool.annotations and tool.annotations.destructive_hint}
+    assert annotated == {"delete_all_summaries", "import_database", "stop_database"}
 
 
-def test_the_openapi_document_has_them_all() -> None:
+def test_the_openapi_document_has_all_tools() -> None:
     """e: derived from an OpenAPI specification, which can be imported by other tools."""
     paths = document(chosen(["journal"], read_only=False))["paths"]
     assert set(paths) == {f"/tools/{name}" for name in SEED}
@@ -114,7 +114,7 @@ BAD: list[tuple[str, Json, str]] = [
     ("query_summaries", {"query": ""}, "query"),
     ("query_summaries", {"query": "a", "nResults": 10**9}, "nResults"),
     ("summarize_sessions", {"sessionId": ""}, "sessionId"),
-    ("summarize_sessions", {"sessionId": "nobody knows it"}, "nobody knows it"),
+    ("summarize_sessions", {"sessionId": "unknown session"}, "unknown session"),
     ("export_database", {"include": []}, "include"),
     ("export_database", {"include": ["everything"]}, "everything"),
     ("import_database", {}, "file"),
@@ -123,7 +123,7 @@ BAD: list[tuple[str, Json, str]] = [
 ]
 
 
-def test_an_error_says_what_and_why(journal: Agent) -> None:
+def test_an_error_says_what_failed_and_why(journal: Agent) -> None:
     """e: isError is true, and the text is `Tool Error: <what>. Message: <why>`."""
     for tool, arguments, named in BAD:
         text = journal.refused(tool, **arguments)

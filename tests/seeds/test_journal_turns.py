@@ -1,4 +1,4 @@
-"""Seed e: turns are kept verbatim, read in order, and found by what they say."""
+"""Seed e: turns are kept verbatim, read in order, and found by their content."""
 
 import re
 import threading
@@ -24,37 +24,37 @@ def test_a_turn_comes_back_verbatim(journal: Agent) -> None:
 
 
 def test_a_turn_has_the_fields_of_the_data_model(journal: Agent) -> None:
-    told = journal.ok("add_memory", prompt="p", thought="t", response="r", sessionId="session_1696800000000")
+    result = journal.ok("add_memory", prompt="p", thought="t", response="r", sessionId="session_1696800000000")
     (turn,) = memories(journal, "session_1696800000000")
     assert turn == {
-        "id": f"mem_{turn['timestamp']}", "sessionId": "session_1696800000000", "timestamp": told["timestamp"],
+        "id": f"mem_{turn['timestamp']}", "sessionId": "session_1696800000000", "timestamp": result["timestamp"],
         "prompt": "p", "thought": "t", "response": "r", "type": "agent-interaction",
     }  # fmt: skip
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", turn["timestamp"])
-    assert (told["id"], told["sessionId"]) == (turn["id"], turn["sessionId"])
+    assert (result["id"], result["sessionId"]) == (turn["id"], turn["sessionId"])
 
 
 def test_without_a_session_id_one_is_generated_and_kept(journal: Agent) -> None:
-    told = [journal.ok("add_memory", prompt=text, thought="t", response="r") for text in ("one", "two")]
-    first, second = (one["sessionId"] for one in told)
+    added = [journal.ok("add_memory", prompt=text, thought="t", response="r") for text in ("one", "two")]
+    first, second = (one["sessionId"] for one in added)
     assert first == second
     assert first.startswith("session_")
     assert prompts(journal, first) == ["one", "two"]
 
 
-def test_two_clients_have_sessions_of_their_own(start: Start) -> None:
-    told = [start("--toolsets", "journal").ok("add_memory", prompt="p", thought="t", response="r") for _ in range(2)]
-    assert told[0]["sessionId"] != told[1]["sessionId"]
+def test_two_clients_have_separate_sessions(start: Start) -> None:
+    added = [start("--toolsets", "journal").ok("add_memory", prompt="p", thought="t", response="r") for _ in range(2)]
+    assert added[0]["sessionId"] != added[1]["sessionId"]
 
 
-def test_a_session_is_told_in_chronological_order(journal: Agent) -> None:
+def test_a_session_is_read_in_chronological_order(journal: Agent) -> None:
     wanted = [f"turn {number}" for number in range(12)]
     for text in wanted:
         add(journal, text)
     assert prompts(journal) == wanted
 
 
-def test_a_session_is_told_page_by_page(journal: Agent) -> None:
+def test_a_session_is_read_page_by_page(journal: Agent) -> None:
     for number in range(7):
         add(journal, f"turn {number}")
     add(journal, "elsewhere", session="other")
@@ -66,18 +66,18 @@ def test_a_session_is_told_page_by_page(journal: Agent) -> None:
 
 
 @pytest.mark.slow
-def test_a_hundred_are_told_unless_more_are_asked_for(journal: Agent) -> None:
+def test_a_hundred_turns_are_read_by_default(journal: Agent) -> None:
     add_many(journal, map(str, range(101)))
     assert len(prompts(journal)) == 100
     assert len(prompts(journal, limit=101)) == 101
 
 
 def test_an_unknown_session_is_empty(journal: Agent) -> None:
-    told = journal.ok("get_session_memories", sessionId="nobody")
-    assert told == {"sessionId": "nobody", "count": 0, "total": 0, "memories": []}
+    result = journal.ok("get_session_memories", sessionId="unknown")
+    assert result == {"sessionId": "unknown", "count": 0, "total": 0, "memories": []}
 
 
-def test_what_is_added_at_once_by_many_is_all_kept(journal: Agent) -> None:
+def test_concurrently_added_turns_are_all_kept(journal: Agent) -> None:
     def several(worker: int) -> None:
         for number in range(5):
             add(journal, f"{worker}/{number}", session="crowd")
@@ -125,17 +125,17 @@ def test_a_turn_is_found_by_its_thought_and_response(journal: Agent) -> None:
 
 
 def test_results_have_every_field_and_falling_scores(talked: Agent) -> None:
-    told = talked.ok("query_raw_memories", query="the backup and the login page")
-    scores = [one["score"] for one in told["results"]]
-    assert told["query"] == "the backup and the login page"
-    assert told["count"] == len(scores) > 0
+    result = talked.ok("query_raw_memories", query="the backup and the login page")
+    scores = [one["score"] for one in result["results"]]
+    assert result["query"] == "the backup and the login page"
+    assert result["count"] == len(scores) > 0
     assert scores == sorted(scores, reverse=True)
     assert all(0 <= score <= 1 for score in scores)
     fields = {"id", "sessionId", "timestamp", "prompt", "thought", "response", "type", "score"}
-    assert all(set(one) == fields for one in told["results"])
+    assert all(set(one) == fields for one in result["results"])
 
 
-def test_n_results_bounds_them(journal: Agent) -> None:
+def test_n_results_bounds_the_results(journal: Agent) -> None:
     for number in range(15):
         add(journal, f"The harbour at noon, day {number}.")
     assert len(found(journal, "harbour noon", nResults=3)) == 3
@@ -145,12 +145,12 @@ def test_n_results_bounds_them(journal: Agent) -> None:
 def test_a_session_id_scopes_the_search(talked: Agent) -> None:
     assert found(talked, "login crash in Safari", sessionId="s0")[0] == list(TURNS)[2]
     assert list(TURNS)[2] not in found(talked, "login crash in Safari", sessionId="s1")
-    assert found(talked, "login crash", sessionId="nobody") == []
+    assert found(talked, "login crash", sessionId="unknown") == []
 
 
 @pytest.mark.slow
 def test_a_rare_session_is_found_among_many(journal: Agent) -> None:
-    """The session is a filter before candidates are cut off, not after."""
+    """The session filter applies before candidates are cut off."""
     add(journal, "The harbour in winter.", session="rare")
     add_many(journal, (f"The harbour in winter, {number}." for number in range(130)), "common")
     assert found(journal, "harbour winter", sessionId="rare") == ["The harbour in winter."]
@@ -188,7 +188,7 @@ def test_a_long_turn_is_found_by_its_end(remembering: Agent) -> None:
     assert found(remembering, "zebra escaped from the zoo")[0] == "Summarize the report."
 
 
-def test_a_turn_is_forgotten_by_its_id_alone(remembering: Agent) -> None:
+def test_a_turn_is_forgotten_only_by_its_id(remembering: Agent) -> None:
     first, second = add(remembering, "My card ends in 4711."), add(remembering, "Hello.")
     remembering.ok("memory_forget", query="My card ends in 4711.", confirm=True)
     assert len(prompts(remembering)) == 2

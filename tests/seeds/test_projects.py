@@ -20,21 +20,21 @@ WORKSPACE, SESSION = "memoryd/workspace", "memoryd/session"
 
 @pytest.fixture
 def b(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Agent]:
-    """An agent with b's tools and recall; a busy machine may take long to let go of a file that is archived."""
+    """Yield an agent with b's tools and recall; a busy machine may take long to release a file to be archived."""
     monkeypatch.setattr(placement, "LETTING_GO", PATIENCE)
     with agent(environment(home), "--toolsets", "projects,recall") as connected:
         yield connected
 
 
 def data(home: Path) -> list[str]:
-    """The files of the data directory but the logs of open databases."""
+    """Return the databases in the data directory, without the logs of open ones."""
     root = home / "data"
     paths = [path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()]
     return sorted(path for path in paths if not path.endswith(("-wal", "-shm")) and path.endswith(".db"))
 
 
 def holds(home: Path, *files: str) -> None:
-    """On SQLite, these are its files; Postgres has none."""
+    """Check that SQLite has exactly these files; Postgres has none."""
     assert POSTGRES or data(home) == list(files)
 
 
@@ -50,7 +50,7 @@ def current(b: Agent) -> Any:
 # 4.1 -----------------------------------------------------------------------------------------------------------------
 
 
-def test_a_project_through_its_life(b: Agent, home: Path) -> None:
+def test_the_life_of_a_project(b: Agent, home: Path) -> None:
     assert b.ok("get_current_project") == NONE_ACTIVE
     assert b.ok("list_projects") == {"result": []}
     made = b.ok("create_project", name="website", description="The relaunch")
@@ -95,7 +95,7 @@ def test_list_projects_filters_by_status(b: Agent) -> None:
     assert "status" in b.refused("list_projects", status="deleted")
 
 
-def test_an_archived_project_is_deleted_too(b: Agent, home: Path) -> None:
+def test_an_archived_project_can_be_deleted(b: Agent, home: Path) -> None:
     b.ok("create_project", name="p")
     b.ok("archive_project", name="p")
     b.ok("delete_project", name="p")
@@ -111,7 +111,7 @@ def test_create_switches(b: Agent) -> None:
     assert current(b) == "one"
 
 
-def test_what_cannot_be_is_told_and_changes_nothing(b: Agent) -> None:
+def test_an_impossible_request_is_refused_and_changes_nothing(b: Agent) -> None:
     b.ok("create_project", name="old")
     b.ok("archive_project", name="old")
     b.ok("create_project", name="p")
@@ -126,7 +126,7 @@ def test_what_cannot_be_is_told_and_changes_nothing(b: Agent) -> None:
     assert names(b, status="all") == ["old", "p"]
 
 
-def test_the_tools_say_what_they_are(b: Agent) -> None:
+def test_the_tools_are_annotated(b: Agent) -> None:
     tools = {tool.name: tool for tool in b.tools()}
     hints = {name: tools[name].annotations for name in tools if name.endswith(("project", "projects"))}
     assert len(hints) == 7
@@ -138,7 +138,7 @@ def test_the_tools_say_what_they_are(b: Agent) -> None:
     assert tools["create_project"].input_schema["required"] == ["name"]
 
 
-# 5: sessions, and where the other tools run --------------------------------------------------------------------------
+# 5: sessions, and the project in which the other tools run -----------------------------------------------------------
 
 
 def test_the_other_tools_run_in_the_active_project(b: Agent) -> None:
@@ -147,7 +147,7 @@ def test_the_other_tools_run_in_the_active_project(b: Agent) -> None:
         assert not result.is_error
         return (result.meta or {}).get(WORKSPACE)
 
-    assert place("memory_store", content="Nobody chose a project yet.") == "default"
+    assert place("memory_store", content="No project is chosen yet.") == "default"
     b.ok("create_project", name="p")
     assert b.found("project") == []
     assert place("memory_store", content="The project is chosen.") == "p"
@@ -155,7 +155,7 @@ def test_the_other_tools_run_in_the_active_project(b: Agent) -> None:
     assert place("list_projects") is place("get_current_project") is None
     assert names(b) == ["default", "p"], "all workspaces are projects"
     b.ok("switch_project", name="default")
-    assert b.found("project") == ["Nobody chose a project yet."]
+    assert b.found("project") == ["No project is chosen yet."]
 
 
 def test_each_session_has_its_own_project(b: Agent) -> None:
@@ -172,10 +172,10 @@ def test_each_session_has_its_own_project(b: Agent) -> None:
     ask("ann", "archive_project", name="two")
     assert ask("bob", "get_current_project") == NONE_ACTIVE
     assert ask("ann", "get_current_project")["project"]["name"] == "one"
-    assert current(b) is None, "neither is this connection's"
+    assert current(b) is None, "this connection has none either"
 
 
-def test_the_graph_asks_for_a_project_where_projects_are_offered(start: Start) -> None:
+def test_the_graph_requires_a_project_if_projects_are_offered(start: Start) -> None:
     b = start("--toolsets", "projects,graph")
     for tool in ("read_graph", "open_nodes"):
         arguments = {"names": ["x"]} if tool == "open_nodes" else {}
@@ -189,7 +189,7 @@ def test_the_graph_asks_for_a_project_where_projects_are_offered(start: Start) -
     assert (without.call("read_graph", {}).meta or {})[WORKSPACE] == "default"
 
 
-def test_two_servers_do_not_move_each_other(start: Start, home: Path) -> None:
+def test_two_servers_have_separate_active_projects(start: Start, home: Path) -> None:
     one, two = (start("--toolsets", "all") for _ in range(2))
     one.ok("create_project", name="p")
     assert current(two) is None
@@ -229,7 +229,7 @@ def test_read_only_switches_and_changes_nothing(start: Start, home: Path) -> Non
     assert POSTGRES or value(home / "data/_meta.db", "SELECT count(*) FROM sessions") == 1, "the writer's"
 
 
-def test_without_the_toolset_nothing_has_changed(start: Start) -> None:
+def test_without_the_toolset_the_active_project_has_no_effect(start: Start) -> None:
     plain = start()
     assert {tool.name for tool in plain.tools()} & {"switch_project", "create_project"} == set()
     start("--toolsets", "projects", MEMORY_MCP_SESSION_ID="s").ok("create_project", name="p")

@@ -1,4 +1,4 @@
-"""Seed d, its tools sentence by sentence, through a real client and a real server. The quotes are the seed's."""
+"""Seed d, its tools sentence by sentence, through a real client and a real server. Quotes are from the seed."""
 
 import math
 import re
@@ -81,13 +81,13 @@ REFUSED: tuple[tuple[Json, str], ...] = (
 )
 
 
-def test_store_refuses_and_names_the_argument(words: Agent) -> None:
+def test_store_names_an_invalid_argument(words: Agent) -> None:
     for arguments, named in REFUSED:
         assert named in words.refused("memory_store", **arguments)
     assert words.stats()["total"] == 0
 
 
-def test_store_takes_its_limits(words: Agent) -> None:
+def test_store_accepts_its_limits(words: Agent) -> None:
     tags = [f"{i:02}" + "t" * 98 for i in range(50)]
     for importance in (0, 1, 0.0, 1.0):
         kept = words.store(f"importance {importance!r}", tags=tags, importance=importance)
@@ -127,13 +127,13 @@ def test_tags_mean_all_of_them(memory: Agent) -> None:
     assert set(memory.found("report", tags=["a", "b"])) == {"The report ab is due", "The report abc is due"}
     assert set(memory.found("report", tags=["b", "b"])) >= {"The report b is due", "The report abc is due"}
     assert memory.found("report", tags=["a", "unknown"]) == []
-    assert memory.found("report", tags=["A"]) == [], "a tag is itself, not its like"
+    assert memory.found("report", tags=["A"]) == [], "tags are case-sensitive"
 
 
 def test_a_rare_tag_is_found_among_many_better_matches(memory: Agent) -> None:
     for i in range(120):
         memory.store(f"The deployment report number {i} mentions the deployment", tags=["common"])
-    rare = memory.store("Something about the deployment that somebody once said in a long meeting", tags=["rare"])
+    rare = memory.store("Something about the deployment that somebody once raised in a long meeting", tags=["rare"])
     assert [found["id"] for found in memory.raw("deployment report", tags=["rare"])] == [rare]
 
 
@@ -177,7 +177,7 @@ def test_answer_falls_back_to_list(memory: Agent) -> None:
 
 
 @pytest.mark.parametrize("form", ["summary", "list", "answer"])
-def test_a_text_is_shown_alone_and_its_figures_beside_it(memory: Agent, form: str) -> None:
+def test_a_text_is_shown_alone_and_its_figures_are_in_meta(memory: Agent, form: str) -> None:
     memory.store_all(FACTS)
     result = memory.call("memory_recall", {"query": "database", "format": form})
     assert result.structured_content is None
@@ -189,7 +189,7 @@ def test_a_text_is_shown_alone_and_its_figures_beside_it(memory: Agent, form: st
 
 
 def accesses(found: Json) -> Json:
-    """What the recall itself has changed since."""
+    """Return the fields that the recall itself changed."""
     return {name: found[name] for name in ("accessed_at", "access_count")}
 
 
@@ -208,7 +208,7 @@ def test_raw_is_data(memory: Agent) -> None:
 def test_every_budget_is_respected(words: Agent) -> None:
     # "Returns formatted results within a token budget." tokens = characters / 4, rounded up
     for i in range(12):
-        words.store(f"Report {i} of the budget committee: " + "every figure was read aloud and nobody objected. " * i)
+        words.store(f"Report {i} of the budget committee: " + "every figure was read aloud and no one objected. " * i)
     words.store("Budget.")
     budgets = 1, 2, 3, 5, 6, 7, 8, 10, 12, 15, 20, 29, 30, 31, 40, 60, 80, 100, 200, 500, 1_000, 5_000, 50_000
     for form, budget in product(("summary", "list", "raw", "answer"), budgets):
@@ -219,22 +219,22 @@ def test_every_budget_is_respected(words: Agent) -> None:
         assert len(answer["memories"] if "memories" in answer else answer["ids"]) + answer["omitted"] == 13
 
 
-def test_what_does_not_fit_is_not_called_missing(words: Agent) -> None:
-    words.store("Report of the budget committee: " + "nobody objected. " * 50)
+def test_omitted_memories_are_not_reported_as_missing(words: Agent) -> None:
+    words.store("Report of the budget committee: " + "no one objected. " * 50)
     for budget in (1, 5, 7, 10, 20):
         answer = words.ok("memory_recall", query="budget", format="raw", token_budget=budget)
         assert answer["omitted"] == 1, budget
         assert "No relevant memories" not in str(answer), budget
 
 
-def test_a_small_budget_still_gets_the_heart_of_a_long_memory(words: Agent) -> None:
+def test_a_small_budget_still_shows_the_relevant_part_of_a_long_memory(words: Agent) -> None:
     words.store("Nothing of note happened. " * 40 + "The vault's shelf is number 7351. " + "Then all went home. " * 40)
     answer = words.ok("memory_recall", query="vault shelf number", token_budget=40)
     assert "7351" in answer["text"]
     assert tokens(answer["text"]) <= 40
 
 
-def test_packing_skips_and_does_not_break(words: Agent) -> None:
+def test_packing_skips_what_does_not_fit(words: Agent) -> None:
     # "greedily select memories by score until budget is filled (skip, not break)"
     long = words.store("zebra zebra zebra zebra " * 200)
     short = words.store_all([f"A zebra was seen in field {i} today" for i in range(3)])
@@ -274,7 +274,7 @@ def test_queries_have_bounds(words: Agent) -> None:
         assert "query" in words.refused("memory_recall", query=query)
 
 
-def test_kinds_narrow(words: Agent) -> None:
+def test_kinds_filter(words: Agent) -> None:
     words.store(FACTS[0])
     assert words.found("staging", kinds=["memory"]) == [FACTS[0]]
     assert words.found("staging", kinds=["entity", "summary"]) == []

@@ -1,4 +1,4 @@
-"""The design on seed d: what differs in a number, name, date, negation or order is never merged or hidden."""
+"""Seed d: texts that differ in a number, name, date, negation or word order are never merged or hidden."""
 
 from itertools import chain
 
@@ -30,7 +30,7 @@ DIFFERENT = [
     ("The board is 5' long.", 'The board is 5" long.'),
     ("The balance is (500) euros.", "The balance is 500 euros."),
     ("The view shows !active rows.", "The view shows active rows."),
-    # signs that stand alone, and what only looks like an article
+    # signs that stand alone, and words that only look like an article
     ("The CSV delimiter is ;", "The CSV delimiter is ,"),
     ("An empty value is written as [] here.", "An empty value is written as {} here."),
     ("The field is quoted with ' in exports.", 'The field is quoted with " in exports.'),
@@ -99,7 +99,7 @@ DIFFERENT = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("order", [1, -1])
-@pytest.mark.parametrize("part", [0, 1])  # neighbours of the table have a text in common, but for its case
+@pytest.mark.parametrize("part", [0, 1])  # some neighbours in the table share a text except for its case
 def test_never_merged(memory: Agent, part: int, order: int) -> None:
     texts = list(chain.from_iterable(DIFFERENT[part::2]))[::order]
     stored = {text: memory.ok("memory_store", content=text) for text in texts}
@@ -109,7 +109,7 @@ def test_never_merged(memory: Agent, part: int, order: int) -> None:
 
 
 def test_recall_hides_neither(memory: Agent) -> None:
-    # "Deduplication - remove near-duplicates by embedding cosine similarity": these are none
+    # "Deduplication - remove near-duplicates by embedding cosine similarity": these are not duplicates
     pairs = {one: (memory.store(one), memory.store(other)) for one, other in DIFFERENT[::3]}
     memory.settle()
     hidden = []
@@ -119,7 +119,7 @@ def test_recall_hides_neither(memory: Agent) -> None:
     assert hidden == []
 
 
-def test_a_correction_stands_beside_what_it_corrects(memory: Agent) -> None:
+def test_contradicting_facts_are_both_kept(memory: Agent) -> None:
     # "Contradiction detection | LLM classification | Only exact-match merging"
     memory.store("The team meeting is on Monday at 10:00.")
     memory.store("The team meeting is on Monday at 11:00.")

@@ -17,12 +17,12 @@ def test_forget_by_ids_needs_no_confirmation(memory: Agent) -> None:
     gone = memory.ok("memory_forget", ids=[first, third, first, "unknown"])
     assert (gone["forgotten"], sorted(gone["ids"]), gone["dry_run"]) == (2, sorted([first, third]), False)
     assert [found["id"] for found in memory.ok("memory_inspect", view="export")["memories"]] == [second]
-    assert memory.found(FACTS[0]) in ([], [FACTS[1]]), "out of words and vectors at once"
+    assert memory.found(FACTS[0]) in ([], [FACTS[1]]), "deleted from both indexes at once"
     assert FACTS[0] not in memory.text("memory_context", task="staging database")
     assert memory.ok("memory_forget", ids=[first])["message"] == "No memories match the criteria."
 
 
-def test_an_id_that_no_memory_has_is_named(words: Agent) -> None:
+def test_an_unknown_id_is_reported(words: Agent) -> None:
     first, second = words.store_all(FACTS[:2])
     gone = words.ok("memory_forget", ids=[first[:8], "nowhere", "x" * 300])
     assert gone["ids"] == [first]
@@ -30,7 +30,7 @@ def test_an_id_that_no_memory_has_is_named(words: Agent) -> None:
     assert "message" not in words.ok("memory_forget", ids=[second, "nowhere"], before="2999-01-01", dry_run=True)
 
 
-def test_what_was_forgotten_can_be_stored_anew(memory: Agent) -> None:
+def test_a_forgotten_text_can_be_stored_again(memory: Agent) -> None:
     first = memory.store(FACTS[0], tags=["old"])
     memory.ok("memory_forget", ids=[first])
     again = memory.ok("memory_store", content=FACTS[0])
@@ -50,7 +50,7 @@ def test_what_was_forgotten_can_be_stored_anew(memory: Agent) -> None:
         {"ids": ["some"], "before": "2999-01-01"},
     ],
 )
-def test_anything_but_ids_alone_needs_confirmation(words: Agent, criteria: dict[str, object]) -> None:
+def test_all_criteria_except_ids_need_confirmation(words: Agent, criteria: dict[str, object]) -> None:
     # "confirm (boolean, optional) - Required for query-based or bulk deletion"
     kept = words.store(FACTS[0], tags=["x"])
     if "ids" in criteria:
@@ -66,7 +66,7 @@ def test_anything_but_ids_alone_needs_confirmation(words: Agent, criteria: dict[
     assert words.stats()["total"] == 0
 
 
-def test_a_preview_shows_what_would_go(words: Agent) -> None:
+def test_a_preview_shows_what_would_be_deleted(words: Agent) -> None:
     # "dry_run (boolean, optional) - Preview what would be deleted. Default false."
     kept = words.store(FACTS[0])
     text = words.text("memory_forget", ids=[kept], dry_run=True)
@@ -83,7 +83,7 @@ def test_criteria_combine_with_and(words: Agent) -> None:
     assert [found["id"] for found in words.ok("memory_inspect", view="recent")["memories"]] == [only_a]
 
 
-def test_forget_by_query_takes_the_ten_best_matches(memory: Agent) -> None:
+def test_forget_by_query_deletes_the_ten_best_matches(memory: Agent) -> None:
     # "query (string, optional) - Forget top-10 matches"
     for i in range(14):
         memory.store(f"The zeppelin {i} has landed in field {i}")
@@ -100,7 +100,7 @@ def test_forget_before_a_time(words: Agent) -> None:
     times = [words.whole(kept)[0]["created_at"] for kept in (first, second, third)]
     assert times == sorted(set(times))
     shifted = datetime.fromisoformat(times[1]).astimezone(datetime.strptime("+0530", "%z").tzinfo).isoformat()
-    assert words.ok("memory_forget", before=shifted, dry_run=True)["ids"] == [first], "with its offset, not as a text"
+    assert words.ok("memory_forget", before=shifted, dry_run=True)["ids"] == [first], "compared as a time, not as text"
     assert words.ok("memory_forget", before=times[2], confirm=True)["ids"] == [first, second]
     for wrong in ("yesterday", "2026-13-01", "99999-01-01", "12"):
         assert "ISO 8601" in words.refused("memory_forget", before=wrong, confirm=True)

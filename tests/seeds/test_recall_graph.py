@@ -1,4 +1,4 @@
-"""memory_recall over everything: the graph's observations and entities beside memories."""
+"""memory_recall searches memories together with the graph's observations and entities."""
 
 import json
 from collections.abc import Iterator
@@ -53,18 +53,18 @@ def test_a_hit_names_its_entity(memory: Agent) -> None:
     assert "Falcon (project): Moves invoices" in memory.text("memory_recall", query="ledger invoices", format="list")
 
 
-def test_the_same_fact_about_two_entities_is_two_facts(memory: Agent) -> None:
+def test_the_same_text_about_two_entities_is_two_facts(memory: Agent) -> None:
     found = {hit["key"] for hit in memory.raw("Who likes tea?") if hit["content"] == "likes tea"}
     assert found == {"Ada", "Bob"}
 
 
-def test_kinds_narrow_it(memory: Agent) -> None:
+def test_kinds_filter(memory: Agent) -> None:
     assert kinds(memory.raw("tea plan invoices", kinds=["observation"])) == {"observation"}
     assert kinds(memory.raw("tea plan invoices", kinds=["entity", "memory"])) <= {"entity", "memory"}
     assert kinds(memory.raw("plan", tags=["plan"])) == {"memory", "entity"}
 
 
-def test_what_is_deleted_in_the_graph_is_not_recalled(memory: Agent) -> None:
+def test_deleted_entities_are_not_recalled(memory: Agent) -> None:
     memory.ok(
         "create_entities", entities=[{"name": "Eve", "entity_type": "guest", "observations": ["plays the zither"]}]
     )
@@ -74,16 +74,16 @@ def test_what_is_deleted_in_the_graph_is_not_recalled(memory: Agent) -> None:
 
 
 def test_forgetting_by_query_leaves_the_graph_alone(memory: Agent) -> None:
-    told = json.dumps(memory.ok("memory_forget", query="likes tea", dry_run=True))
+    result = json.dumps(memory.ok("memory_forget", query="likes tea", dry_run=True))
     opened = memory.ok("open_nodes", names=["Ada", "Bob"])
-    assert all(node["id"] not in told for node in opened["entities"])
+    assert all(node["id"] not in result for node in opened["entities"])
     ada = opened["entities"][0]["id"]
     hint = f"{ada} is of the kind entity, of 'Ada': the graph's tools delete that."
     alone = memory.ok("memory_forget", ids=[ada])
     assert (alone["forgotten"], alone["message"]) == (0, f"No memories match the criteria. {hint}")
-    beside = memory.ok("memory_forget", ids=[memory.store("Nobody keeps this."), ada])
-    assert (beside["forgotten"], beside["message"]) == (1, f"No living memory has the id {ada}. {hint}")
+    mixed = memory.ok("memory_forget", ids=[memory.store("No one keeps this."), ada])
+    assert (mixed["forgotten"], mixed["message"]) == (1, f"No living memory has the id {ada}. {hint}")
 
 
-def test_a_briefing_tells_of_the_graph_what_bears_on_the_task(memory: Agent) -> None:
+def test_a_briefing_has_relevant_facts_of_the_graph(memory: Agent) -> None:
     assert "Ada: maintains the payment gateway" in memory.text("memory_context", task="Fix the payment gateway")

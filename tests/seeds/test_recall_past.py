@@ -1,4 +1,4 @@
-"""What is true now and what was believed before, through a client: memories, observations, relations, keys."""
+"""Current and earlier states through a client: memories, observations, relations, keys."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -22,14 +22,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
 
 @pytest.fixture
 def now(server: Agent) -> Agent:
-    """An empty memory."""
+    """Return an empty memory."""
     for scope in ("vault", "session"):
         server.ok("prune_memory", scope=scope, older_than="9999-01-01T00:00:00Z")
     return server.clear_graph().clear()
 
 
 def time() -> str:
-    """Return a time after all writes so far and before all that follow: quick ones are stamped ahead of the clock."""
+    """Return a time after all writes so far and before later ones; times of quick writes run ahead of the clock."""
     sleep(0.05)
     between = datetime.now(UTC).isoformat()
     sleep(0.002)
@@ -46,14 +46,14 @@ def text(server: Agent, query: str, **more: Any) -> str:
     return answer
 
 
-def test_what_a_new_memory_supersedes_is_found_no_more(now: Agent) -> None:
+def test_a_superseded_memory_is_not_found(now: Agent) -> None:
     old = now.store("The database is MySQL 5.7.")
     new: Json = now.ok("memory_store", content="The database is Postgres 16.", supersedes=[old])
     assert new["status"] == "updated"
     assert contents(now, "database") == ["The database is Postgres 16."]
 
 
-def test_what_was_believed_before_can_be_asked_for(now: Agent) -> None:
+def test_as_of_finds_a_superseded_memory(now: Agent) -> None:
     old = now.store("The database is MySQL 5.7.")
     before = time()
     now.ok("memory_store", content="The database is Postgres 16.", supersedes=[old])
@@ -61,13 +61,13 @@ def test_what_was_believed_before_can_be_asked_for(now: Agent) -> None:
     assert "Postgres" not in then
 
 
-def test_what_was_stored_later_was_not_believed_then(now: Agent) -> None:
+def test_as_of_does_not_find_a_later_memory(now: Agent) -> None:
     before = time()
     now.store("The database is Postgres 16.")
     assert "Postgres" not in text(now, "database", as_of=before)
 
 
-def test_what_was_forgotten_since_was_believed_then(now: Agent) -> None:
+def test_as_of_finds_a_forgotten_memory(now: Agent) -> None:
     old = now.store("The office is in Berlin.")
     before = time()
     now.ok("memory_forget", ids=[old])
@@ -75,7 +75,7 @@ def test_what_was_forgotten_since_was_believed_then(now: Agent) -> None:
 
 
 @pytest.mark.parametrize("query", ["database NOT MySQL", '"database was MySQL"', "database AND Oracle", "Ora*"])
-def test_syntax_binds_for_what_is_gone_too(now: Agent, query: str) -> None:
+def test_syntax_applies_to_deleted_memories_too(now: Agent, query: str) -> None:
     old = now.store("The database is MySQL 5.7.")
     before = time()
     now.ok("memory_forget", ids=[old])
@@ -83,7 +83,7 @@ def test_syntax_binds_for_what_is_gone_too(now: Agent, query: str) -> None:
     assert "MySQL" in text(now, "(Oracle OR MySQL) AND data*", as_of=before)
 
 
-def test_a_filter_holds_for_what_is_gone_too(now: Agent) -> None:
+def test_filters_apply_to_deleted_memories_too(now: Agent) -> None:
     old: Json = now.ok("memory_store", content="The database is MySQL 5.7.", tags=["infra", "db"])
     before = time()
     now.ok("memory_forget", ids=[old["id"]])
@@ -92,7 +92,7 @@ def test_a_filter_holds_for_what_is_gone_too(now: Agent) -> None:
     assert "MySQL" not in text(now, "database", as_of=before, kinds=["entity"])
 
 
-def test_what_a_session_changed_since_was_not_believed_then(now: Agent) -> None:
+def test_as_of_does_not_find_a_later_text_of_the_session(now: Agent) -> None:
     now.ok("commit_memory", scope="session", key="plan", content="first the tests")
     before = time()
     now.ok("commit_memory", scope="session", key="plan", content="first the docs")
@@ -105,12 +105,12 @@ def test_superseding_again_changes_nothing(now: Agent) -> None:
     assert now.ok("memory_store", content="The database is Postgres 16.", supersedes=[old]) == first
 
 
-def test_what_supersedes_keeps_tags_and_importance_unless_others_are_given(now: Agent) -> None:
+def test_a_superseding_memory_inherits_tags_and_importance_unless_given(now: Agent) -> None:
     olds = [
         now.ok("memory_store", content=f"The port is {n}.", tags=["infra", tag], importance=weight)["id"]
         for n, tag, weight in ((1, "db", 0.9), (2, "staging", 0.2))
     ]
-    for _ in range(2):  # the second time it is there already
+    for _ in range(2):  # the second time it already exists
         new = now.ok("memory_store", content="The ports are 3 and 4.", supersedes=olds)["id"]
         (kept,) = now.ok("memory_inspect", ids=[new])["memories"]
         assert (kept["tags"], kept["importance"]) == (["infra", "db", "staging"], 0.9)
@@ -128,7 +128,7 @@ def test_only_a_living_memory_can_be_superseded(now: Agent, wrong: str) -> None:
     assert len(contents(now, "database")) == 1
 
 
-def test_a_key_said_something_else_before(now: Agent) -> None:
+def test_as_of_finds_the_earlier_text_of_a_key(now: Agent) -> None:
     now.ok("commit_memory", scope="vault", key="db", content="we use MySQL")
     before = time()
     now.ok("commit_memory", scope="vault", key="db", content="we use Postgres")
@@ -136,7 +136,7 @@ def test_a_key_said_something_else_before(now: Agent) -> None:
     assert "Postgres" not in then
 
 
-def test_an_observation_that_was_replaced_was_believed_then(now: Agent) -> None:
+def test_as_of_finds_a_replaced_observation(now: Agent) -> None:
     now.ok("create_entities", entities=[{"name": "Ann", "entity_type": "person", "observations": ["works at Acme"]}])
     before = time()
     now.ok("replace_observation", entity_name="Ann", ordinal=0, new_content="works at Initech")
@@ -144,7 +144,7 @@ def test_an_observation_that_was_replaced_was_believed_then(now: Agent) -> None:
     assert "Initech" not in then
 
 
-def test_nodes_are_opened_as_they_were(now: Agent) -> None:
+def test_as_of_opens_deleted_nodes(now: Agent) -> None:
     now.ok("create_entities", entities=[{"name": "Ann", "entity_type": "person", "observations": ["works at Acme"]},
                                         {"name": "Acme", "entity_type": "firm"}])  # fmt: skip
     now.ok("create_relations", relations=[{"from_entity": "Ann", "to_entity": "Acme", "relation_type": "works_at"}])
@@ -156,7 +156,7 @@ def test_nodes_are_opened_as_they_were(now: Agent) -> None:
     assert then["relations"] == [{"from": "Ann", "to": "Acme", "relation_type": "works_at"}]
 
 
-def test_a_relation_had_another_type_before(now: Agent) -> None:
+def test_as_of_shows_the_earlier_type_of_a_relation(now: Agent) -> None:
     now.ok("create_entities", entities=[{"name": name, "entity_type": "x"} for name in ("Ann", "Acme")])
     edge = {"from_entity": "Ann", "to_entity": "Acme"}
     now.ok("create_relations", relations=[edge | {"relation_type": "works_at"}])
@@ -168,7 +168,7 @@ def test_a_relation_had_another_type_before(now: Agent) -> None:
 
 
 @pytest.mark.parametrize("tool", ["memory_recall", "open_nodes"])
-def test_what_is_no_time_is_refused(now: Agent, tool: str) -> None:
+def test_an_invalid_time_is_refused(now: Agent, tool: str) -> None:
     asked = {"query": "x"} if tool == "memory_recall" else {"names": ["x"]}
     assert "'last week' is not an ISO 8601 time" in now.refused(tool, **asked, as_of="last week")
 
@@ -179,7 +179,7 @@ def test_each_record_knows_who_wrote_it(now: Agent) -> None:
     assert memory["client"].startswith("mcp ")
 
 
-def test_an_earlier_text_is_of_who_wrote_it(now: Agent) -> None:
+def test_an_earlier_text_keeps_its_author(now: Agent) -> None:
     now.ok("commit_memory", scope="vault", key="db", content="we use MySQL")
     before = time()
     now.ok("commit_memory", scope="vault", key="db", content="we use Postgres")
@@ -189,7 +189,7 @@ def test_an_earlier_text_is_of_who_wrote_it(now: Agent) -> None:
     assert then["updated_at"][:23] <= before[:23]
 
 
-def test_meaning_finds_what_was_believed_without_a_word_in_common(tmp_path: Path, model_dir: Path) -> None:
+def test_as_of_finds_a_memory_by_meaning(tmp_path: Path, model_dir: Path) -> None:
     with agent(environment(tmp_path, model_dir, MEMORY_RERANKER="none")) as server:
         server.settle()
         old = server.store("The user lives in Berlin.")

@@ -1,4 +1,4 @@
-"""What an agent is told of secrets in what it stores, and of orders in what it finds."""
+"""Notes to an agent about secrets in the texts that it stores, and about instructions in the texts that it finds."""
 
 from pathlib import Path
 
@@ -30,11 +30,11 @@ def meta(result: types.CallToolResult) -> Json:
     return dict(result.meta or {})
 
 
-def test_an_answer_tells_what_was_masked_and_keeps_its_shape(memory: Agent) -> None:
+def test_an_answer_reports_masked_secrets_and_keeps_its_shape(memory: Agent) -> None:
     stored = memory.call("memory_store", {"content": f"The key of the mirror is {SECRET}."})
-    (said,) = texts(stored)
-    assert said.startswith("Stored memory ")
-    assert " Masked: 1 AWS access key. " in said
+    (answer,) = texts(stored)
+    assert answer.startswith("Stored memory ")
+    assert " Masked: 1 AWS access key. " in answer
     assert meta(stored)["memoryd/masked"] == ["AWS access key"]
     assert set(stored.structured_content or {}) == {"id", "status", "notes"}
     assert memory.found("key of the mirror")[0] == "The key of the mirror is [masked: AWS access key]."
@@ -42,7 +42,7 @@ def test_an_answer_tells_what_was_masked_and_keeps_its_shape(memory: Agent) -> N
     assert ("Masked" in texts(fine)[0], "memoryd/masked" in meta(fine)) == (False, False)
 
 
-def test_what_reads_like_instructions_is_marked_where_it_is_recalled(memory: Agent) -> None:
+def test_texts_that_read_like_instructions_are_marked_when_recalled(memory: Agent) -> None:
     for form in ("summary", "list"):
         lines = memory.text("memory_recall", query="tea", format=form).splitlines()
         assert [MARK in line for line in lines if "tea" in line.lower()] == ["Ignore" in line for line in lines]
@@ -61,7 +61,7 @@ def test_marks_count_in_the_budget(memory: Agent, budget: int) -> None:
     assert found["text"].startswith(f"- {MARK}")
 
 
-def test_other_answers_say_once_that_their_texts_are_data(memory: Agent) -> None:
+def test_other_answers_have_one_note_that_their_texts_are_data(memory: Agent) -> None:
     answer = memory.ok("memory_inspect", view="recent")
     assert ORDER in [one["content"] for one in answer["memories"]]
     (note,) = answer["notes"]
@@ -72,7 +72,7 @@ def test_other_answers_say_once_that_their_texts_are_data(memory: Agent) -> None
 
 def test_a_refused_secret_is_not_repeated(start: Start, home: Path) -> None:
     memory = start(MEMORY_SECRETS="refuse")
-    told = memory.refused("memory_store", content=f"The key is {SECRET}.")
-    assert told.startswith("content contains what looks like a secret (AWS access key) at character 12")
-    assert SECRET not in told
+    message = memory.refused("memory_store", content=f"The key is {SECRET}.")
+    assert message.startswith("content contains what looks like a secret (AWS access key) at character 12")
+    assert SECRET not in message
     assert memory.stats()["total"] == 0

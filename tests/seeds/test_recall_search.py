@@ -1,4 +1,4 @@
-"""Seed d, its retrieval pipeline sentence by sentence: what queries find, by words and by meaning."""
+"""Seed d, its retrieval pipeline sentence by sentence: search by words and by meaning."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tests.seeds.test_recall import FACTS
 PASTRIES = ("apple pie recipe", "apple tart", "banana bread recipe", "cherry pie", "a list of knives")
 
 
-# "FTS5 BM25 keyword search"; the design: operators in capitals, phrases and prefixes are syntax ----------------------
+# "FTS5 BM25 keyword search"; operators in capitals, phrases and prefixes are syntax ----------------------------------
 
 SYNTAX = [
     ("apple AND pie", {"apple pie recipe"}),
@@ -37,7 +37,7 @@ def test_syntax(words: Agent) -> None:
         assert set(words.found(query)) == expected, query
 
 
-def test_syntax_is_meant_also_where_there_is_meaning(memory: Agent) -> None:
+def test_syntax_also_applies_with_models(memory: Agent) -> None:
     memory.store_all(PASTRIES)
     for query, expected in SYNTAX:
         found = set(memory.found(query))
@@ -47,10 +47,10 @@ def test_syntax_is_meant_also_where_there_is_meaning(memory: Agent) -> None:
 def test_lower_case_operators_are_words(words: Agent) -> None:
     words.store_all(["cats and dogs", "ships or planes", "to be or not to be"])
     assert "cats and dogs" in words.found("cats or dogs")
-    assert words.found("to be or not to be")[0] == "to be or not to be", "stop words alone still find"
+    assert words.found("to be or not to be")[0] == "to be or not to be", "stop words alone still match"
 
 
-def test_a_sentence_in_capitals_is_no_syntax(words: Agent) -> None:
+def test_a_sentence_in_capitals_is_not_syntax(words: Agent) -> None:
     words.store_all(["Alice and Bob decided to ship", "We run lint before we commit", "A new monitor of 32 inches"])
     assert words.found("WHAT DID ALICE AND BOB DECIDE TODAY") == ["Alice and Bob decided to ship"]
     assert words.found("HOW DO I RUN LINT AND TESTS")[:1] == ["We run lint before we commit"]
@@ -68,7 +68,7 @@ def test_any_word_of_a_question_may_match(words: Agent) -> None:
     assert words.found("archive an invoice")[0] == FACTS[5]
 
 
-def test_tags_are_words_too(words: Agent) -> None:
+def test_tags_are_searched_too(words: Agent) -> None:
     words.store_all(FACTS)
     kept = words.store("Ask at the front desk.", tags=["visitor-badge"])
     assert words.raw("badge")[0]["id"] == kept
@@ -82,7 +82,7 @@ def test_accents_do_not_matter(words: Agent) -> None:
         assert words.found(query) == ["İstanbul has the re\u0301sume\u0301s"], query
 
 
-# what is no syntax is searched literally: a query never fails --------------------------------------------------------
+# invalid syntax is searched literally: a query never fails -----------------------------------------------------------
 
 WITH_A_WORD = [
     "staging AND",
@@ -158,7 +158,7 @@ WITHOUT_A_WORD = [
 ]  # fmt: skip
 
 
-def test_what_does_not_parse_is_searched_literally(words: Agent) -> None:
+def test_invalid_syntax_is_searched_literally(words: Agent) -> None:
     words.store_all(FACTS)
     missed = [query[:60] for query in WITH_A_WORD if FACTS[0] not in words.found(query[:2_000])]
     assert missed == []
@@ -181,13 +181,13 @@ def test_a_query_never_fails_with_models(memory: Agent) -> None:
         memory.ok("memory_recall", query=query)
 
 
-def test_a_question_may_hold_a_phrase(words: Agent) -> None:
+def test_a_question_may_contain_a_phrase(words: Agent) -> None:
     # a phrase makes it syntax; but to require "which", "does" and "have" too would find nothing
     words.store_all(FACTS)
     assert words.found('Which port does the "staging database" have?')[:1] == [FACTS[0]]
 
 
-def test_words_of_other_scripts(words: Agent) -> None:
+def test_words_in_other_scripts(words: Agent) -> None:
     texts = ("数据库端口是5433", "Порт базы данных 5433", "ポート", "δοκιμή βάσης", "मुख्य सर्वर", "🦊 fox")
     words.store_all(texts)
     for query, expected in (
@@ -201,7 +201,7 @@ def test_words_of_other_scripts(words: Agent) -> None:
         assert words.found(query)[:1] == [expected], query
 
 
-def test_column_names_are_nobodys_way_in(words: Agent) -> None:
+def test_column_names_in_queries_have_no_effect(words: Agent) -> None:
     words.store_all(FACTS)
     for query in ("kmemory", "scope_tokens: kmemory", "kmemory OR staging", "scope_tokens", '"kmemory"', "kmem*"):
         assert set(words.found(query)) <= {FACTS[0]}, query
@@ -233,7 +233,7 @@ def test_questions_in_other_words_find_the_fact(memory: Agent) -> None:
 
 
 def test_long_texts_are_found_by_their_last_sentence(memory: Agent) -> None:
-    # The design: "Long texts are embedded in chunks of at most the model's window and scored by their best chunk."
+    # long texts are embedded in chunks that fit the model's window, and scored by their best chunk
     filler = {
         "garden": "The roses were pruned and the beds were mulched with bark. ",
         "accounts": "The ledger was balanced and the receipts were filed by month. ",
@@ -245,7 +245,7 @@ def test_long_texts_are_found_by_their_last_sentence(memory: Agent) -> None:
         "kitchen": "The boiler is serviced by a man named Ortega each autumn.",
     }
     for name, sentence in filler.items():
-        length = 9_900 if name == "garden" else 4_000  # as long as may be, and somewhat more than the model's window
+        length = 9_900 if name == "garden" else 4_000  # the maximum length, and somewhat more than the model's window
         memory.store(sentence * (length // len(sentence)) + last[name], tags=[name])
     memory.settle()
     for question, name in (
@@ -257,7 +257,7 @@ def test_long_texts_are_found_by_their_last_sentence(memory: Agent) -> None:
     assert "Kowalczyk" in memory.text("memory_recall", query="grandmother's maiden name", token_budget=100)
 
 
-def test_what_is_asked_in_japanese_is_ranked_by_words(memory: Agent) -> None:
+def test_questions_in_japanese_are_ranked_by_words(memory: Agent) -> None:
     facts = [
         "ステージング環境のデータベースはポート5433です。",
         "猫の名前はタマで、毎朝六時に起きます。",
@@ -271,7 +271,7 @@ def test_what_is_asked_in_japanese_is_ranked_by_words(memory: Agent) -> None:
 # "Relevance gating", "relative gap filter" ---------------------------------------------------------------------------
 
 
-def test_nothing_irrelevant_stands_beside_a_perfect_match(memory: Agent) -> None:
+def test_a_perfect_match_has_no_irrelevant_company(memory: Agent) -> None:
     memory.store_all(FACTS)
     for question, fact, strangers in (
         ("Which port does the staging database run on?", FACTS[0], (FACTS[1], FACTS[2], FACTS[3], FACTS[4], FACTS[5])),
@@ -283,8 +283,8 @@ def test_nothing_irrelevant_stands_beside_a_perfect_match(memory: Agent) -> None
         assert not set(found) & set(strangers), question
 
 
-def test_both_of_two_facts_that_answer_are_returned(memory: Agent) -> None:
-    # min-max over two candidates puts the second at 0: it must not fall through the gate for that
+def test_two_relevant_facts_are_both_returned(memory: Agent) -> None:
+    # min-max over two candidates scores the second 0: the relevance gate must not drop it for that
     pair = {"Alice was born on 3 March 1990.", "Alice was born on 4 March 1990."}
     memory.store_all(sorted(pair))
     assert set(memory.found("When was Alice born?")) == pair
@@ -292,7 +292,7 @@ def test_both_of_two_facts_that_answer_are_returned(memory: Agent) -> None:
     assert set(memory.found("When was Alice born?")[:2]) == pair
 
 
-def test_both_of_two_facts_are_returned_by_words_alone(words: Agent) -> None:
+def test_two_relevant_facts_are_both_returned_by_words_alone(words: Agent) -> None:
     pair = {"Alice was born on 3 March 1990.", "Alice, whom we all know from the office, was born on 4 March."}
     words.store_all(sorted(pair))
     assert set(words.found("When was Alice born?")) == pair

@@ -1,4 +1,4 @@
-"""Seed d: its one file, namespaces, signals of the score, settings and exported prompts, sentence by sentence."""
+"""Seed d: the single file, namespaces, signals of the score, settings and exported prompts, sentence by sentence."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -16,7 +16,7 @@ from tests.seeds.test_recall import FACTS
 
 
 def ages_ago(path: Path, record_id: str, days: float) -> None:
-    """Make a memory older than it is."""
+    """Set the times of a memory to `days` ago."""
     then = (datetime.now(UTC) - timedelta(days=days)).strftime("%Y-%m-%dT%H:%M:%S.000Z")
     connection = apsw.Connection(str(path))
     connection.set_busy_timeout(10_000)
@@ -29,14 +29,14 @@ def ages_ago(path: Path, record_id: str, days: float) -> None:
 
 
 @pytest.mark.files
-def test_one_file_holds_everything(start: Start, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_file_contains_everything(start: Start, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(home))
     # "MEMORY_DB_PATH": "~/.local/share/memory-mcp/default.db"
     first = start(MEMORY_DB_PATH="~/.local/share/memory-mcp/default.db")
     first.store(FACTS[0])
     directory = home / ".local/share/memory-mcp"
     assert {path.name.split("-")[0] for path in directory.iterdir()} == {"default.db"}
-    assert not list((home / "data").glob("*.db")), "the data directory holds no second database"
+    assert not list((home / "data").glob("*.db")), "the data directory has no second database"
     assert start(MEMORY_DB_PATH=str(directory / "default.db")).found("staging") == [FACTS[0]]
 
 
@@ -66,7 +66,7 @@ def test_namespaces_share_one_database_without_cross_contamination(home: Path, s
     assert [memory["id"] for memory in one.ok("memory_inspect", view="export")["memories"]] == [mine]
     assert one.ok("memory_inspect", view="tags")["tags"] == {"x": 1}
     assert one.ok("memory_forget", ids=[theirs])["forgotten"] == 0
-    assert one.store("The secret word is trout") != theirs, "a duplicate in another namespace is none"
+    assert one.store("The secret word is trout") != theirs, "not a duplicate, because it is in another namespace"
     assert one.ok("memory_forget", before="9999-01-01", confirm=True)["forgotten"] == 2
     assert two.whole(theirs)[0]["content"] == "The secret word is trout"
     assert (one.stats()["workspace"], two.stats()["workspace"]) == ("agent one", "агент-2")
@@ -131,7 +131,7 @@ def test_accesses_are_kept(home: Path, start: Start) -> None:
     kept = first.store(FACTS[0])
     first.ok("memory_recall", query="staging")
     first.ok("memory_context", task="staging")
-    first.store(FACTS[1])  # counts ride with the next write
+    first.store(FACTS[1])  # counts are written with the next write
     (seen,) = until(lambda: [m for m in start().whole(kept) if m["access_count"] >= 2], "access count in the file")
     assert seen["accessed_at"] is not None
 
@@ -139,7 +139,7 @@ def test_accesses_are_kept(home: Path, start: Start) -> None:
 # "Configuration: all settings are controlled via environment variables" ----------------------------------------------
 
 
-def test_every_setting_of_the_seed_is_taken(start: Start) -> None:
+def test_every_setting_of_the_seed_is_accepted(start: Start) -> None:
     agent = start(
         MEMORY_NAMESPACE="default", MEMORY_EMBEDDING_DTYPE="q8", MEMORY_RERANKER_ENABLED="true",
         MEMORY_LLM_API_KEY="", MEMORY_LLM_BASE_URL="", MEMORY_LLM_MODEL="claude-haiku-4-5-20251001",
@@ -150,7 +150,7 @@ def test_every_setting_of_the_seed_is_taken(start: Start) -> None:
     assert agent.found("staging") == [FACTS[0]]
 
 
-def test_what_only_looks_like_a_setting_is_none() -> None:
+def test_variables_that_only_look_like_settings_are_ignored() -> None:
     around = {"workspace": "evil", "read_only": "true", "log_level": "debug", "embedder": "x", "MEMORY_TOOLSET": "all"}
     assert Settings.read(around) == Settings.read({})
     assert Settings.read({"workspace": "evil", "MEMORY_NAMESPACE": "mine"}).workspace == "mine"
@@ -172,16 +172,16 @@ def test_what_only_looks_like_a_setting_is_none() -> None:
         ("OPENAI_API_KEY", "sk-secret\udce9"),
     ],
 )
-def test_a_value_that_nothing_can_hold_is_named(variable: str, value: str) -> None:
+def test_an_unusable_value_is_reported_with_its_variable(variable: str, value: str) -> None:
     with pytest.raises(InvalidInputError, match=variable) as caught:
         Settings.read({variable: value})
-    told = str(caught.value)
-    told.encode()
-    assert len(told) < 400
-    assert "secret" not in told
+    message = str(caught.value)
+    message.encode()
+    assert len(message) < 400
+    assert "secret" not in message
 
 
-def test_a_home_directory_that_is_no_text_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_home_directory_that_is_not_text_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     monkeypatch.setenv("HOME", "/home/caf\udce9")
     with pytest.raises(InvalidInputError, match="MEMORY_DATA_DIR"):
@@ -189,7 +189,7 @@ def test_a_home_directory_that_is_no_text_is_told(monkeypatch: pytest.MonkeyPatc
     assert Settings.read({"MEMORY_DATA_DIR": "/data"}).data_dir == Path("/data")
 
 
-def test_the_longest_session() -> None:
+def test_the_longest_session_id() -> None:
     assert Settings.read({"MEMORY_MCP_SESSION_ID": "é" * 200}).session_id == "é" * 200
 
 
@@ -207,8 +207,8 @@ def test_the_reranker_can_be_switched_off(start: Start, model_dir: Path) -> None
     assert agent.stats()["reranker"] == "off"
 
 
-def test_a_model_that_is_not_to_be_had_leaves_words(start: Start, home: Path) -> None:
-    # "Works without ..."; a failing helper is told by stats and breaks nothing
+def test_without_an_available_model_search_is_by_words(start: Start, home: Path) -> None:
+    # "Works without ..."; stats report a failing model, and nothing breaks
     agent = start(MEMORY_EMBEDDER="nosuch:model")
     agent.store(FACTS[0])
     assert agent.found("staging") == [FACTS[0]]
@@ -216,7 +216,7 @@ def test_a_model_that_is_not_to_be_had_leaves_words(start: Start, home: Path) ->
 
 
 @pytest.mark.process
-def test_without_model_files_words_are_served_at_once(start: Start, home: Path) -> None:
+def test_without_model_files_search_by_words_works_at_once(start: Start, home: Path) -> None:
     agent = start(models=home / "none", PIP_INDEX_URL="http://127.0.0.1:9/", PIP_RETRIES="0", PIP_NO_INDEX="")
     agent.store(FACTS[0])
     assert agent.found("staging") == [FACTS[0]]

@@ -1,4 +1,4 @@
-"""What the vault does with calls that are wrong, odd or enormous: it says so, and loses nothing."""
+"""Invalid, odd or enormous calls of the vault: they are refused with a reason, and nothing is lost."""
 
 import json
 import random
@@ -104,12 +104,12 @@ WRONG: list[tuple[str, Json, str]] = [
 
 @pytest.mark.storeless
 @pytest.mark.parametrize("tool", dict.fromkeys(tool for tool, _, _ in WRONG))
-def test_a_wrong_call_names_the_argument_and_loses_nothing(small: Agent, tool: str) -> None:
+def test_an_invalid_call_names_the_argument_and_loses_nothing(small: Agent, tool: str) -> None:
     before = everything(small)
     for arguments, place in ((arguments, place) for name, arguments, place in WRONG if name == tool):
-        told = small.refused(tool, **arguments)
-        assert told.startswith(f"Invalid arguments for {tool}. {place}"), place
-        assert len(told) < 1_000, place
+        message = small.refused(tool, **arguments)
+        assert message.startswith(f"Invalid arguments for {tool}. {place}"), place
+        assert len(message) < 1_000, place
     assert everything(small) == before
 
 
@@ -135,25 +135,25 @@ def test_a_wrong_dimension_is_invalid_params(small: Agent) -> None:
     assert found(small, "", query_embedding=[1, 0, 0]) == {"a": 1}
 
 
-NOWHERE = [[0, 0, 0], [-0.0, 0, 0], [1e-320, 0, 0]]
+ZERO_LENGTH = [[0, 0, 0], [-0.0, 0, 0], [1e-320, 0, 0]]
 
 
-def test_an_embedding_that_points_nowhere_is_refused(small: Agent) -> None:
+def test_an_embedding_without_a_length_is_refused(small: Agent) -> None:
     before = everything(small)
     calls: tuple[tuple[str, Json, str], ...] = (
         ("commit_memory", ENOUGH, "embedding"),
         ("commit_memory", ENOUGH | {"key": "a", "content": "apple"}, "embedding"),
         ("search_memories", {"query": "apple"}, "query_embedding"),
     )
-    for numbers, (tool, arguments, name) in product(NOWHERE, calls):
-        told = small.refused(tool, **arguments, **{name: numbers})
-        assert told.endswith("too large to have a length. Give another one, or none."), tool
+    for numbers, (tool, arguments, name) in product(ZERO_LENGTH, calls):
+        message = small.refused(tool, **arguments, **{name: numbers})
+        assert message.endswith("too large to have a length. Give another one, or none."), tool
     assert everything(small) == before
     assert found(small, "", query_embedding=[1, 0, 0]) == {"a": 1}
 
 
 @pytest.mark.storeless
-def test_what_is_no_number_is_refused(wire: Open) -> None:
+def test_nan_and_infinity_are_refused(wire: Open) -> None:
     server = wire("--toolsets", "vault", MEMORY_MCP_EMBEDDING_DIM="3")
     server.handshake()
     server.call("commit_memory", scope="vault", key="a", content="apple", embedding=[1, 0, 0])
@@ -180,13 +180,13 @@ ODD_KEYS = (*(name for name in ODD if len(name) < 400), ".", "..", "a/../b", "?x
 
 @pytest.mark.slow
 def test_odd_keys_work_everywhere(vault: Agent) -> None:
-    keep(vault, "other", "beside")
+    keep(vault, "other", "another memory")
     for key in ODD_KEYS:
         works(vault, key)
 
 
 def works(vault: Agent, key: str) -> None:
-    """Memories with this key go through their whole life, beside `other`."""
+    """Check that memories with this key can be stored, changed, found, read and pruned, next to `other`."""
     for scope in ("vault", "session"):
         keep(vault, key, f"a fact with {key}", scope, tags=[key[:100]] if key[:100].strip() else [])
         keep(vault, key, "a fact", scope)
@@ -198,21 +198,21 @@ def works(vault: Agent, key: str) -> None:
     assert [one["key"] for one in read(vault)] == ["other"]
 
 
-def test_the_longest_key_may_be_of_any_letters(vault: Agent) -> None:
-    # an index entry has no room for everything: what is taken must be kept
+def test_the_longest_key_may_have_any_letters(vault: Agent) -> None:
+    # an index entry has limited space: a key that is accepted must be stored
     letters = random.Random(7)
     key, session = ("".join(chr(letters.randrange(0x20000, 0x2A000)) for _ in range(n)) for n in (400, 200))
     for scope, meta in (("vault", None), ("session", None), ("session", {"memoryd/session": session})):
         arguments: Json = {"scope": scope, "key": key}
-        for tool, more, told in (
+        for tool, more, expected in (
             ("commit_memory", {"content": "text"}, {"committed": True} | arguments),
             ("prune_memory", {}, {"pruned_count": 1}),
         ):
             result = vault.call(tool, arguments | more, meta)
-            assert result.structured_content == told
+            assert result.structured_content == expected
 
 
-def test_lone_surrogates_never_get_in(pipe: Pipe) -> None:
+def test_lone_surrogates_are_refused(pipe: Pipe) -> None:
     server = pipe("--toolsets", "vault")
     server.handshake()
     for name in ("key", "content"):
@@ -224,10 +224,10 @@ def test_lone_surrogates_never_get_in(pipe: Pipe) -> None:
     assert json.loads(text) == []
 
 
-def test_a_search_for_nothing_says_what_to_give(small: Agent) -> None:
+def test_a_search_for_nothing_says_what_to_provide(small: Agent) -> None:
     for query in ("", " \n\u2003"):
-        told = small.refused("search_memories", query=query)
-        assert told == "There is nothing to search for. Give a query, tags, or both."
+        message = small.refused("search_memories", query=query)
+        assert message == "There is nothing to search for. Give a query, tags, or both."
 
 
 # times ---------------------------------------------------------------------------------------------------------------
@@ -239,11 +239,11 @@ NO_TIMES = [
 ]  # fmt: skip
 
 
-def test_what_is_no_time_prunes_nothing(small: Agent) -> None:
+def test_an_invalid_time_prunes_nothing(small: Agent) -> None:
     before = everything(small)
     for scope, text in product(("session", "vault", "all"), NO_TIMES):
-        told = small.refused("prune_memory", scope=scope, older_than=text)
-        assert told.endswith("is not an ISO 8601 time such as 2026-03-04T05:06:07Z."), text
+        message = small.refused("prune_memory", scope=scope, older_than=text)
+        assert message.endswith("is not an ISO 8601 time such as 2026-03-04T05:06:07Z."), text
     assert everything(small) == before
 
 
@@ -251,7 +251,7 @@ TIMES = ["2026-01-01", "20260101T000000Z", "2026-01-01T00", "2026-01-01T00:00:00
          "0001-01-01", "2026-01-01T00:00:00+14:00", "2026-W01-1"]  # fmt: skip
 
 
-def test_times_in_other_spellings_are_read(vault: Agent) -> None:
+def test_times_in_other_formats_are_accepted(vault: Agent) -> None:
     keep(vault, "a", "apple")
     for text in TIMES:
         assert pruned(vault, "all", older_than=text) == 0, text
@@ -289,7 +289,7 @@ UNREADABLE = [
     ("memory://vault?page=2", "memory://vault takes offset and limit, not 'page'."),
     ("memory://vault?offset=1&key=a", "takes offset and limit, not 'key'."),
 ]
-NOWHERE_TO_BE_FOUND = [
+NOT_FOUND = [
     "memory://vault/none", "memory://vault/A", "memory://vault/a/", "memory://vault//a", "memory://vault/..",
     "memory://vault/../vault/a", "memory://vault/%2e%2e%2fvault%2fa", "memory://vault/../../etc/passwd",
     "memory://vault/%2561", "memory://vault/" + "x" * 20_000,
@@ -301,7 +301,7 @@ NOWHERE_TO_BE_FOUND = [
 
 
 def unread(vault: Agent, uri: str) -> ErrorData:
-    """The error of reading a resource."""
+    """Return the error of reading a resource."""
     return error_of(vault, lambda client: client.read_resource(uri))
 
 
@@ -314,8 +314,8 @@ def test_a_uri_that_cannot_be_read_is_invalid_params(small: Agent) -> None:
         assert len(error.message) < 500, uri
 
 
-def test_a_uri_of_nothing_is_not_found(small: Agent) -> None:
-    for uri in NOWHERE_TO_BE_FOUND:
+def test_a_uri_of_no_resource_is_not_found(small: Agent) -> None:
+    for uri in NOT_FOUND:
         error = unread(small, uri)
         assert (error.code, error.data) == (-32602, {"uri": uri})
         assert len(error.message) < 500, uri
@@ -328,19 +328,19 @@ def test_other_ways_to_write_the_vault(small: Agent) -> None:
 
 
 def listed(vault: Agent, cursor: str | None = None) -> ListResourcesResult:
-    """A page of the list."""
+    """Return a page of the list."""
     return vault.ask(lambda client: client.list_resources(cursor=cursor))
 
 
 @pytest.mark.storeless
-def test_a_cursor_that_was_never_given_is_invalid_params(small: Agent) -> None:
+def test_an_invalid_cursor_is_invalid_params(small: Agent) -> None:
     for cursor in ("%zz", "%", "%ff", "a%c3", "%00", "a%00"):
         with pytest.raises(MCPError) as caught:
             listed(small, cursor)
         assert caught.value.error.code == -32602, cursor
 
 
-def test_a_cursor_is_no_way_in(small: Agent) -> None:
+def test_a_made_up_cursor_shows_nothing_else(small: Agent) -> None:
     for cursor in ("z", "x" * 20_000, "\U0010ffff", "'"):
         assert {one.uri for one in listed(small, cursor).resources} <= {"memory://vault/a"}, cursor
     assert session_uri(small)

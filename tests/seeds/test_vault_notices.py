@@ -1,4 +1,4 @@
-"""Seed a, section 3.1: who is told that resources changed, on the wire, in both eras."""
+"""Seed a, section 3.1: which clients get notices of changed resources, on the wire, in both eras."""
 
 import sys
 import time
@@ -28,13 +28,13 @@ SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 
 
 class Ears:
-    """A client of one era that has asked to be told of the list, and of some resources."""
+    """A client of one era that has subscribed to the list and to some resources."""
 
     def __init__(self, wire: Wire, era: str, *uris: str) -> None:
         self.wire = wire
         self.meta = envelope() if era == MODERN else None
-        self._told: list[str] = []
-        """What it was told when it was asked last."""
+        self._checked: list[str] = []
+        """The notices up to the last check."""
         if self.meta:
             self.listen(*uris)
         else:
@@ -43,7 +43,7 @@ class Ears:
                 assert wire.result("resources/subscribe", {"uri": uri}) == {}
 
     def listen(self, *uris: str, listed: bool = True) -> int:
-        """subscriptions/listen, once it is acknowledged; its id."""
+        """Send subscriptions/listen, wait for the acknowledgement, and return the request's id."""
         wanted = ({"resourcesListChanged": True} if listed else {}) | (
             {"resourceSubscriptions": [*uris]} if uris else {}
         )
@@ -71,17 +71,17 @@ class Ears:
         return [message for message in self.wire.messages() if "method" in message]
 
     def notices(self) -> list[str]:
-        """The list, or the resource, that each notice is about, in their order."""
+        """Return what each notice is about, in order: the list or a resource."""
         notices = [one for one in self.notifications() if one["method"] in METHODS]
         return [METHODS[one["method"]] or one["params"]["uri"] for one in notices]
 
-    def is_told(self, *notices: str) -> None:
-        """Nothing came since it was asked last but these."""
-        expected = [*self._told, *notices]
-        with suppress(AssertionError):  # the next line shows what came instead
+    def receives(self, *notices: str) -> None:
+        """Check that exactly these notices came since the last check."""
+        expected = [*self._checked, *notices]
+        with suppress(AssertionError):  # the next line shows the difference
             until(lambda: len(self.notices()) >= len(expected), "notices")
         assert self.notices() == expected
-        self._told = expected
+        self._checked = expected
 
 
 Listen = Callable[..., Ears]
@@ -94,7 +94,7 @@ def era(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def listen(home: Path, wire: Open, era: str) -> Listen:
-    """Servers on a vault that has one memory already, with a client that listens."""
+    """Return a function that starts a server on a vault with one memory, and a client that listens."""
     with Engine(Settings.read(environment(home)), fetch=False) as engine:
         Vault(Scope(engine, engine.workspace(make=True))).commit("vault", "old", "An old text.")
 
@@ -108,7 +108,7 @@ def listed(ears: Ears) -> list[str]:
     return [one["uri"] for one in ears.request("resources/list")["resources"]]
 
 
-def test_it_is_advertised(wire: Open, era: str) -> None:
+def test_notices_are_advertised(wire: Open, era: str) -> None:
     for toolsets, offered in (("vault", True), ("all", True), ("recall,graph", False)):
         server = wire("--toolsets", toolsets)
         found = server.handshake() if era == LEGACY else server.result("server/discover", {"_meta": envelope()})
@@ -116,10 +116,10 @@ def test_it_is_advertised(wire: Open, era: str) -> None:
         assert found["capabilities"].get("resources") == wanted
 
 
-def test_what_changes_the_list_is_told_and_what_does_not_is_not(listen: Listen) -> None:
+def test_only_changes_of_the_list_are_notified(listen: Listen) -> None:
     ears = listen()
     ears.commit("k")
-    ears.is_told(LIST)
+    ears.receives(LIST)
     ears.commit("k", "another text")
     ears.ok("commit_memory", scope="vault", key="k", content="another text", tags=["t"])
     ears.ok("search_memories", query="text")
@@ -130,107 +130,107 @@ def test_what_changes_the_list_is_told_and_what_does_not_is_not(listen: Listen) 
     assert K in listed(ears)
     ears.ok("prune_memory", scope="vault", key="none such")
     ears.commit("s", scope="session")
-    ears.is_told(LIST)
+    ears.receives(LIST)
     ears.commit("s", "another text", scope="session")
     ears.ok("prune_memory", scope="session")
-    ears.is_told(LIST)
+    ears.receives(LIST)
     ears.ok("prune_memory", scope="vault", key="k")
-    ears.is_told(LIST)
+    ears.receives(LIST)
     assert K not in listed(ears)
 
 
-def test_forgetting_a_memory_with_a_key_is_told(listen: Listen) -> None:
+def test_forgetting_a_memory_with_a_key_is_notified(listen: Listen) -> None:
     ears = listen(K)
     ears.commit("k")
-    ears.is_told(LIST, K)
+    ears.receives(LIST, K)
     ears.ok("memory_forget", ids=[ears.id_of("k")])
-    ears.is_told(LIST, K)
+    ears.receives(LIST, K)
 
 
-def test_who_subscribed_is_told_of_each_change(listen: Listen) -> None:
+def test_a_subscriber_is_notified_of_each_change(listen: Listen) -> None:
     ears = listen(K, VAULT, MEMORY_MCP_SESSION_ID="me")
     ears.commit("k")
-    ears.is_told(LIST, K, VAULT)
+    ears.receives(LIST, K, VAULT)
     ears.commit("k", "another text")
-    ears.is_told(K, VAULT)
+    ears.receives(K, VAULT)
     ears.commit("other")
-    ears.is_told(LIST, VAULT)
+    ears.receives(LIST, VAULT)
     ears.commit("s", scope="session")
-    ears.is_told(LIST)
+    ears.receives(LIST)
     ears.ok("prune_memory", scope="vault", key="k")
-    ears.is_told(LIST, K, VAULT)
+    ears.receives(LIST, K, VAULT)
     ears.commit("k", "It is back.")
-    ears.is_told(LIST, K, VAULT)
+    ears.receives(LIST, K, VAULT)
 
 
-def test_who_subscribed_to_a_session_is_told_of_it(listen: Listen) -> None:
+def test_a_subscriber_to_a_session_is_notified_of_its_changes(listen: Listen) -> None:
     mine = "memory://session/me"
     ears = listen(mine, MEMORY_MCP_SESSION_ID="me")
     ears.commit("s", scope="session")
-    ears.is_told(LIST, mine)
+    ears.receives(LIST, mine)
     ears.commit("s", "another text", scope="session")
-    ears.is_told(mine)
+    ears.receives(mine)
     ears.ok("prune_memory", scope="session", key="s")
-    ears.is_told(LIST, mine)
+    ears.receives(LIST, mine)
 
 
-def test_a_notice_bears_the_uri_that_was_asked_for(listen: Listen) -> None:
+def test_a_notice_has_the_uri_of_the_subscription(listen: Listen) -> None:
     ears = listen("memory://vault/%6B", "memory://vault?offset=0&limit=2")
     ears.commit("k")
-    ears.is_told(LIST, "memory://vault/%6B", "memory://vault?offset=0&limit=2")
+    ears.receives(LIST, "memory://vault/%6B", "memory://vault?offset=0&limit=2")
 
 
-def test_nothing_is_missed_that_comes_right_after_the_first_request(listen: Listen) -> None:
+def test_a_change_right_after_the_first_request_is_notified(listen: Listen) -> None:
     for number in range(5):
         ears = listen()
         ears.commit(f"key {number}")
-        ears.is_told(LIST)
+        ears.receives(LIST)
 
 
-def test_a_vault_that_came_to_be_meanwhile_is_told(wire: Open, era: str) -> None:
+def test_a_vault_created_later_is_notified(wire: Open, era: str) -> None:
     ears = Ears(wire("--toolsets", "vault"), era, K)
-    time.sleep(0.6)  # it has looked, and there was nothing
+    time.sleep(0.6)  # the server has polled and found no vault
     ears.commit("k")
     until(lambda: {LIST, K} <= set(ears.notices()), "the notices")
 
 
-def test_another_process_is_told_soon(listen: Listen) -> None:
+def test_another_process_is_notified_soon(listen: Listen) -> None:
     ears, other = listen(K), listen()
     other.commit("k")
-    ears.is_told(LIST, K)
+    ears.receives(LIST, K)
     other.commit("k", "another text")
-    ears.is_told(K)
+    ears.receives(K)
     other.ok("prune_memory", scope="vault", key="k")
-    ears.is_told(LIST, K)
-    other.is_told(LIST, LIST)
+    ears.receives(LIST, K)
+    other.receives(LIST, LIST)
 
 
 @pytest.mark.process
-def test_a_command_is_told_too(listen: Listen, home: Path) -> None:
+def test_a_change_by_a_command_is_notified(listen: Listen, home: Path) -> None:
     ears = listen(K)
     ears.commit("k")
-    ears.is_told(LIST, K)
+    ears.receives(LIST, K)
     forget = [sys.executable, "-m", "memoryd", "forget", ears.id_of("k"), "--yes"]
     forks.run(forget, env=environment(home), check=True, capture_output=True)
-    ears.is_told(LIST, K)
+    ears.receives(LIST, K)
 
 
 def test_switching_to_another_project_changes_the_list(listen: Listen) -> None:
     ears = listen(K, toolsets="projects,vault")
     ears.ok("create_project", name="p")
-    ears.is_told(LIST, K)
+    ears.receives(LIST, K)
     assert "memory://vault/old" not in listed(ears)
     ears.commit("k")
-    ears.is_told(LIST, K)
+    ears.receives(LIST, K)
     ears.ok("switch_project", name="default")
-    ears.is_told(LIST, K)
+    ears.receives(LIST, K)
     assert "memory://vault/old" in listed(ears)
     ears.ok("switch_project", name="default")
     ears.commit("last")
-    ears.is_told(LIST)
+    ears.receives(LIST)
 
 
-def test_switching_right_after_the_first_request_is_told(listen: Listen, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_switching_right_after_the_first_request_is_notified(listen: Listen, monkeypatch: pytest.MonkeyPatch) -> None:
     look = change_feed.Changes._run
 
     def later(changes: change_feed.Changes) -> None:
@@ -240,24 +240,24 @@ def test_switching_right_after_the_first_request_is_told(listen: Listen, monkeyp
     monkeypatch.setattr(change_feed.Changes, "_run", later)
     ears = listen(K, toolsets="projects,vault")
     ears.ok("create_project", name="p")
-    ears.is_told(LIST, K)
+    ears.receives(LIST, K)
 
 
-def test_another_session_is_another_list(listen: Listen) -> None:
+def test_another_session_has_another_list(listen: Listen) -> None:
     ears = listen(K, toolsets="projects,vault")
     ears.ok("set_session_id", session_id="other")
-    ears.is_told(LIST)
+    ears.receives(LIST)
     assert "memory://session/other" in listed(ears)
     ears.ok("create_project", name="p")
-    ears.is_told(LIST, K)
+    ears.receives(LIST, K)
     ears.commit("k")
-    ears.is_told(LIST, K)
+    ears.receives(LIST, K)
 
 
-def test_a_read_only_server_tells_of_what_others_do(listen: Listen) -> None:
+def test_a_read_only_server_notifies_of_changes_by_others(listen: Listen) -> None:
     ears = listen(K, MEMORY_READ_ONLY="true")
     listen().commit("k")
-    ears.is_told(LIST, K)
+    ears.receives(LIST, K)
 
 
 # legacy: resources/subscribe -----------------------------------------------------------------------------------------
@@ -275,20 +275,20 @@ def test_unsubscribe(listen: Listen) -> None:
 
 
 @pytest.mark.parametrize("era", [LEGACY])
-def test_one_resource_is_told_once(listen: Listen) -> None:
+def test_one_resource_is_notified_once(listen: Listen) -> None:
     ears = listen("memory://vault/%6B", K)
     ears.commit("k")
-    ears.is_told(LIST, K)
+    ears.receives(LIST, K)
 
 
 @pytest.mark.parametrize("era", [LEGACY])
-def test_what_is_no_resource_cannot_be_subscribed_to(listen: Listen) -> None:
+def test_an_invalid_resource_cannot_be_subscribed_to(listen: Listen) -> None:
     ears = listen()
     for uri, code in (("memory://nothing", -32002), ("memory://vault/%zz", -32602), ("memory://vault?x=1", -32602)):
         assert ears.wire.request("resources/subscribe", {"uri": uri})["error"]["code"] == code
     ears.wire.result("resources/subscribe", {"uri": "memory://vault/not%20yet"})
     ears.commit("not yet")
-    ears.is_told(LIST, "memory://vault/not%20yet")
+    ears.receives(LIST, "memory://vault/not%20yet")
 
 
 @pytest.mark.slow
@@ -307,17 +307,17 @@ def test_subscriptions_are_limited(listen: Listen) -> None:
 
 
 @pytest.mark.parametrize("era", [MODERN])
-def test_listen_is_acknowledged_first_and_brings_only_what_was_asked(wire: Open, era: str) -> None:
+def test_listen_is_acknowledged_first_and_brings_only_what_was_requested(wire: Open, era: str) -> None:
     ears = Ears.__new__(Ears)
-    ears.wire, ears.meta, ears._told = wire("--toolsets", "vault"), envelope(), []
+    ears.wire, ears.meta, ears._checked = wire("--toolsets", "vault"), envelope(), []
     ears.commit("k")
     number = ears.listen(K, listed=False)
-    assert ears.notices() == [], "nothing is told to who has not asked"
+    assert ears.notices() == [], "no notices without a subscription"
     ears.commit("k", "another text")
-    ears.is_told(K)
+    ears.receives(K)
     ears.commit("other")
     ears.commit("k", "a third text")
-    ears.is_told(K)
+    ears.receives(K)
     first, *more = ears.notifications()
     assert first["method"] == ACKNOWLEDGED
     assert first["params"]["notifications"] == {"resourceSubscriptions": [K]}
@@ -325,7 +325,7 @@ def test_listen_is_acknowledged_first_and_brings_only_what_was_asked(wire: Open,
 
 
 @pytest.mark.parametrize("era", [MODERN])
-def test_a_stream_has_as_many_resources_as_a_connection(listen: Listen) -> None:
+def test_a_stream_has_the_same_limit_as_a_connection(listen: Listen) -> None:
     ears = listen()
     wanted = {"resourceSubscriptions": [f"{VAULT}/{number}" for number in range(1_001)]}
     error = ears.wire.request("subscriptions/listen", {"_meta": ears.meta, "notifications": wanted})["error"]
@@ -333,16 +333,16 @@ def test_a_stream_has_as_many_resources_as_a_connection(listen: Listen) -> None:
 
 
 @pytest.mark.parametrize("era", [MODERN])
-def test_each_stream_has_its_own_and_ends_when_it_is_cancelled(listen: Listen) -> None:
+def test_each_stream_has_its_own_subscriptions_and_ends_when_cancelled(listen: Listen) -> None:
     ears = listen()
     second = ears.listen(K, listed=False)
     until(lambda: sum(one["method"] == ACKNOWLEDGED for one in ears.notifications()) == 2, "the acknowledgement")
     ears.commit("k")
-    ears.is_told(LIST, K)
+    ears.receives(LIST, K)
     ears.wire.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": second}})
     ears.commit("k", "another text")
     ears.commit("other")
-    ears.is_told(LIST)
+    ears.receives(LIST)
 
 
 @pytest.mark.parametrize("era", [MODERN])
@@ -358,24 +358,27 @@ def test_the_client_of_the_sdk_listens(home: Path, era: str) -> None:
         assert a.ask(changes) == [ResourcesListChanged(), ResourceUpdated(uri=K)]
 
 
-# once ----------------------------------------------------------------------------------------------------------------
+# many changes at once ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
-def test_what_changes_at_once_is_told_once(wire: Open, home: Path, era: str) -> None:
-    """The first memory makes the workspace as well; more are pruned than one look at the changes takes."""
+def test_simultaneous_changes_are_notified_once(wire: Open, home: Path, era: str) -> None:
+    """The first memory also creates the workspace; one prune deletes more memories than one poll of changes reads."""
     ears = Ears(wire("--toolsets", "vault"), era, "memory://vault/last")
     ears.commit("first")
-    until(lambda: "memory://vault/last" in ears.notices(), "the notice of a new workspace, where all may be others")
+    until(
+        lambda: "memory://vault/last" in ears.notices(),
+        "the notice of a new workspace, in which every resource may differ",
+    )
     assert ears.notices().count(LIST) == 1
     with Engine(Settings.read(environment(home)), fetch=False) as engine:
         vault = Vault(Scope(engine, engine.workspace(make=True)))
         for number in range(change_feed.MANY + 1):
             vault.commit("vault", f"k{number}", "text", tags=["many"])
     until(lambda: len(listed(ears)) and ears.ok("search_memories", query="", tags=["many"]), "the others")
-    told = len(ears.notices())
+    count = len(ears.notices())
     ears.commit("last")
-    until(lambda: "memory://vault/last" in ears.notices()[told:], "the notice of the last")
+    until(lambda: "memory://vault/last" in ears.notices()[count:], "the notice of the last")
     before = len(ears.notices())
     assert ears.ok("prune_memory", scope="vault", tags=["many"])["pruned_count"] == change_feed.MANY + 1
     ears.commit("last", "changed")

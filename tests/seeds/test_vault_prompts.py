@@ -1,4 +1,4 @@
-"""The prompts of a client's menu: what memory knows, and what of a conversation it should keep."""
+"""The prompts of a client's menu: a briefing, and a request to remember the conversation."""
 
 import re
 from collections.abc import Iterator
@@ -26,13 +26,13 @@ def _server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
 
 @pytest.fixture
 def a(_server: Agent) -> Agent:
-    """A client of an empty memory."""
+    """Return a client of an empty memory."""
     return emptied(_server).clear()
 
 
 @pytest.fixture
 def own(start: Start) -> Agent:
-    """The same on a server of the test's own, whose home others share."""
+    """Return a client of the test's own server, whose home other servers share."""
     return start("--toolsets", "recall,vault")
 
 
@@ -41,7 +41,7 @@ def prompts(a: Agent) -> list[str]:
 
 
 def prompt(a: Agent, name: str, **arguments: str) -> str:
-    """The text of a prompt, which is one message of the user's."""
+    """Return the text of a prompt, which is a single user message."""
     found = a.ask(lambda client: client.get_prompt(name, arguments))
     (message,) = found.messages
     assert found.description
@@ -51,7 +51,7 @@ def prompt(a: Agent, name: str, **arguments: str) -> str:
 
 
 def refused(a: Agent, name: str, **arguments: str) -> str:
-    """The message of a prompt that fails as a protocol error."""
+    """Return the message of the protocol error of a prompt that must fail."""
     with pytest.raises(MCPError) as caught:
         prompt(a, name, **arguments)
     assert caught.value.error.code == INVALID
@@ -67,7 +67,7 @@ def completed(a: Agent, name: str, argument: str, value: str) -> list[str]:
 # the list ------------------------------------------------------------------------------------------------------------
 
 
-def test_the_prompts_say_what_they_take(a: Agent) -> None:
+def test_the_prompts_describe_their_arguments(a: Agent) -> None:
     briefing, remember = a.ask(lambda client: client.list_prompts()).prompts
     assert (briefing.name, remember.name) == ("briefing", "remember")
     for one, takes in ((briefing, ["task", "token_budget"]), (remember, ["topic", "tag"])):
@@ -87,7 +87,7 @@ def test_the_prompts_say_what_they_take(a: Agent) -> None:
         ("recall,vault", {"MEMORY_READ_ONLY": "true"}, ["briefing"]),
     ],
 )
-def test_what_is_offered_follows_the_tools(start: Start, toolsets: str, more: Json, offered: list[str]) -> None:
+def test_the_offered_prompts_depend_on_the_tools(start: Start, toolsets: str, more: Json, offered: list[str]) -> None:
     server = start("--toolsets", toolsets, **more)
     assert prompts(server) == offered
     for name in {"briefing", "remember"} - {*offered}:
@@ -97,7 +97,7 @@ def test_what_is_offered_follows_the_tools(start: Start, toolsets: str, more: Js
 # briefing ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_briefing_tells_what_bears_on_a_task(a: Agent) -> None:
+def test_a_briefing_has_memories_relevant_to_the_task(a: Agent) -> None:
     assert prompt(a, "briefing").endswith(f"{MARK}No memories found. This appears to be a fresh session.")
     a.store("The staging database listens on port 5433.")
     a.store("Ann decides about releases.", importance=0.9)
@@ -124,25 +124,25 @@ def test_a_briefing_keeps_to_its_budget(a: Agent) -> None:
     assert 200 < estimate_tokens(default) <= 800
     assert prompt(a, "briefing", token_budget="").partition(MARK)[2] == default
     for wrong in ("0", "-1", "50001", "1.5", "many", "٣"):
-        told = refused(a, "briefing", token_budget=wrong)
-        assert told == f"token_budget must be a number from 1 to 50000 (it is {wrong!r})."
+        message = refused(a, "briefing", token_budget=wrong)
+        assert message == f"token_budget must be a number from 1 to 50000 (it is {wrong!r})."
 
 
-def test_a_briefing_is_of_the_own_session(own: Agent, start: Start) -> None:
+def test_a_briefing_shows_only_the_own_session(own: Agent, start: Start) -> None:
     other = start("--toolsets", "vault")
-    other.ok("commit_memory", scope="session", key="k", content="Nobody else's.")
-    assert "Nobody else's." in prompt(other, "briefing")
-    assert "Nobody else's." not in prompt(own, "briefing")
+    other.ok("commit_memory", scope="session", key="k", content="Private text.")
+    assert "Private text." in prompt(other, "briefing")
+    assert "Private text." not in prompt(own, "briefing")
 
 
-def test_a_briefing_is_of_the_active_project(start: Start) -> None:
+def test_a_briefing_shows_the_active_project(start: Start) -> None:
     a = start("--toolsets", "projects,vault")
     a.ok("commit_memory", scope="vault", key="k", content="In default.")
     a.ok("create_project", name="p")
     assert "In default." not in prompt(a, "briefing")
 
 
-def test_a_reader_of_nothing_is_told_so(start: Start) -> None:
+def test_a_reader_without_a_database_gets_an_error(start: Start) -> None:
     reader = start("--toolsets", "vault", "--read-only", mode="legacy")
     assert "There is no database yet" in refused(reader, "briefing")
 
@@ -150,7 +150,7 @@ def test_a_reader_of_nothing_is_told_so(start: Start) -> None:
 # remember ------------------------------------------------------------------------------------------------------------
 
 
-def test_remember_names_the_tools_that_are_there(a: Agent, start: Start) -> None:
+def test_remember_names_the_available_tools(a: Agent, start: Start) -> None:
     text = prompt(a, "remember")
     assert "`memory_store`" in text
     assert "`memory_recall`; its `format` `list` shows ids" in text
@@ -187,18 +187,18 @@ def test_arguments_are_completed(a: Agent) -> None:
     assert completed(a, "briefing", "task", "a") == []
 
 
-def test_the_tags_of_another_session_complete_nothing(own: Agent, start: Start) -> None:
+def test_the_tags_of_another_session_are_not_completed(own: Agent, start: Start) -> None:
     start("--toolsets", "vault").ok("commit_memory", scope="session", key="k", content="Text.", tags=["secret"])
     assert completed(own, "remember", "tag", "") == []
 
 
-def test_completions_are_a_hundred_at_most(a: Agent) -> None:
+def test_there_are_at_most_a_hundred_completions(a: Agent) -> None:
     for part in range(3):
         a.store(f"Part {part}.", tags=[f"t{part}{number:02}" for number in range(50)])
     assert len(completed(a, "remember", "tag", "t")) == 100
 
 
-def test_what_there_is_not_is_told(a: Agent) -> None:
+def test_unknown_prompts_and_arguments_are_reported(a: Agent) -> None:
     assert refused(a, "forget") == "Unknown prompt: forget. There are: briefing, remember."
     takes = "takes {}, each a text of 2000 characters at most."
     briefing, remember = takes.format("task, token_budget"), takes.format("topic, tag")

@@ -1,4 +1,4 @@
-"""Seed a, search_memories sentence by sentence: full text, tags, embeddings, relevance and what was searched."""
+"""Seed a, search_memories sentence by sentence: full text, tags, embeddings, relevance, and the searched memories."""
 
 from itertools import product
 
@@ -21,13 +21,13 @@ def test_syntax(vault: Agent) -> None:
     keep_all(vault, [{"key": str(n), "content": pastry, "scope": ("vault", "session")[n % 2]}
                      for n, pastry in enumerate(PASTRIES)])  # fmt: skip
     for query, expected in SYNTAX:
-        told = vault.ok("search_memories", query=query)
-        assert {one["content"] for one in told["results"]} == expected, query
-        assert told["total_searched"] == len(PASTRIES)
+        result = vault.ok("search_memories", query=query)
+        assert {one["content"] for one in result["results"]} == expected, query
+        assert result["total_searched"] == len(PASTRIES)
 
 
 @pytest.mark.parametrize("scope", ["vault", "session"])
-def test_key_content_and_tags_are_words(vault: Agent, scope: str) -> None:
+def test_key_content_and_tags_are_searched(vault: Agent, scope: str) -> None:
     keep(vault, "user_preference_language", "Prefers Python.", scope, tags=["coding-style"])
     for query in ("preference", "python", "coding", "style AND prefers", "PYTHON", "pref*", "user_preference_language"):
         assert found(vault, query) == {"user_preference_language": 1}, query
@@ -50,34 +50,34 @@ def test_a_query_never_fails(vault: Agent) -> None:
     assert len(found(vault, "staging")) == 2
 
 
-def test_without_a_word_there_is_nothing_to_find(vault: Agent) -> None:
+def test_a_query_without_words_finds_nothing(vault: Agent) -> None:
     keep(vault, "a", FACT, tags=["t"])
     assert vault.ok("search_memories", query="???") == {"results": [], "total_searched": 1}
-    assert found(vault, "???", tags=["t"]) == {}, "it asks for more than the tags"
+    assert found(vault, "???", tags=["t"]) == {}, "the query must match too"
 
 
-def test_a_result_is_whole(vault: Agent) -> None:
+def test_a_result_is_complete(vault: Agent) -> None:
     keep(vault, "a", "apple", tags=["t", "u"])
     keep(vault, "b", "apple", "session")
-    told = vault.ok("search_memories", query="apple content", scope="vault")
+    result = vault.ok("search_memories", query="apple content", scope="vault")
     one = {"key": "a", "content": "apple", "tags": ["t", "u"], "scope": "vault", "relevance": 0.5}
-    assert told == {"results": [one], "total_searched": 1}
-    told = vault.ok("search_memories", query="apple", scope="session")
+    assert result == {"results": [one], "total_searched": 1}
+    result = vault.ok("search_memories", query="apple", scope="session")
     one = {"key": "b", "content": "apple", "tags": [], "scope": "session", "relevance": 1}
-    assert told == {"results": [one], "total_searched": 1}
+    assert result == {"results": [one], "total_searched": 1}
 
 
 # relevance: "Score in [0,1]; 1.0 = exact match" ----------------------------------------------------------------------
 
 
-def test_an_exact_match_is_worth_one_and_a_partial_one_less(vault: Agent) -> None:
+def test_an_exact_match_scores_one_and_a_partial_one_less(vault: Agent) -> None:
     keep(vault, "both", "apple pie")
     keep(vault, "one", "apple tart")
     keep(vault, "none", "banana bread")
-    told = found(vault, "apple pie")
-    assert list(told) == ["both", "one"]
-    assert told["both"] == 1
-    assert 0.05 < told["one"] <= 0.5
+    answer = found(vault, "apple pie")
+    assert list(answer) == ["both", "one"]
+    assert answer["both"] == 1
+    assert 0.05 < answer["one"] <= 0.5
 
 
 def test_the_only_match_is_not_near_zero(vault: Agent) -> None:
@@ -101,15 +101,15 @@ def test_a_word_that_most_memories_have_still_counts(vault: Agent) -> None:
     assert found(vault, "database") == {"a": 1, "b": 1}
 
 
-def test_not_everything_that_matches_is_exact(vault: Agent) -> None:
+def test_not_every_match_is_exact(vault: Agent) -> None:
     keep(vault, "short", "apple")
     keep(vault, "long", "apple " + " ".join(f"word{n}" for n in range(60)))
     for number in range(6):
         keep(vault, f"z{number}", f"filler {number}")
-    told = found(vault, "apple")
-    assert list(told) == ["short", "long"]
-    assert told["short"] == 1
-    assert 0.2 < told["long"] < 0.9
+    answer = found(vault, "apple")
+    assert list(answer) == ["short", "long"]
+    assert answer["short"] == 1
+    assert 0.2 < answer["long"] < 0.9
     assert max(found(vault, "apple zeppelin airship").values()) == pytest.approx(1 / 3, abs=0.001)
 
 
@@ -118,11 +118,11 @@ def test_relevance_stays_within_its_bounds(vault: Agent) -> None:
                      for n in range(12)])  # fmt: skip
     for query in ("apple", "apple pie1", "apple pie1 pie2 cherry", "pie*", "apple NOT pie0", "", "cherry"):
         for vector in ([1, 0, 0], [-1, 0, 0], [-1, -1, -1], [1e-30, 0, 1e30], [5, 2, 1]):
-            told = list(found(vault, query, query_embedding=vector, limit=100).values())
-            assert all(0 <= relevance <= 1 for relevance in told), (query, vector)
-            assert told == sorted(told, reverse=True), "Results sorted descending by relevance"
-        told = list(found(vault, query or "apple", limit=100).values())
-        assert told == sorted(told, reverse=True)
+            answer = list(found(vault, query, query_embedding=vector, limit=100).values())
+            assert all(0 <= relevance <= 1 for relevance in answer), (query, vector)
+            assert answer == sorted(answer, reverse=True), "Results sorted descending by relevance"
+        answer = list(found(vault, query or "apple", limit=100).values())
+        assert answer == sorted(answer, reverse=True)
 
 
 # "relevance = 0.4 * bm25_norm + 0.6 * cosine_sim" --------------------------------------------------------------------
@@ -138,7 +138,7 @@ BLENDED = [
     ([2, 2, 1], 2.8 / 3),
     ([0, 3, 4], 0.48),
     ([0, 0, 1], 0.0),
-    ([-1, 0, 0], 0.0),  # -0.6: not less than nothing, or relevance would not be in [0,1]
+    ([-1, 0, 0], 0.0),  # -0.6: raised to 0, to keep relevance in [0,1]
 ]
 
 
@@ -150,10 +150,10 @@ def test_words_and_cosine_are_blended(vault: Agent) -> None:
         for vector, cosine in BLENDED:
             expected = {"a": pytest.approx(0.4 * words + 0.6 * cosine, abs=0.001)}
             assert found(vault, query, query_embedding=vector) == expected, (query, vector)
-        assert found(vault, query) == {"a": words}, "without a query_embedding, words alone"
+        assert found(vault, query) == {"a": words}, "without a query_embedding, only words count"
 
 
-def test_an_exact_match_in_words_and_meaning_is_worth_one(vault: Agent) -> None:
+def test_an_exact_match_in_words_and_meaning_scores_one(vault: Agent) -> None:
     for number, vector in enumerate(([0.6, 0.8, 0], [1, 2, 3], [0.123, -0.456, 0.789], [7, 1e-3, 0])):
         keep(vault, "a", f"apple {number}", embedding=vector)
         assert found(vault, f"apple {number}", query_embedding=vector) == {"a": 1}
@@ -168,16 +168,16 @@ def test_meaning_changes_the_order(vault: Agent) -> None:
     assert list(found(vault, "apple pie recipe", query_embedding=[0, 1, 0])) == ["meaning", "words"]
 
 
-def test_a_memory_without_an_embedding_has_its_words(vault: Agent) -> None:
+def test_a_memory_without_an_embedding_is_scored_by_words(vault: Agent) -> None:
     keep(vault, "with", "apple", embedding=[0, 1, 0])
     keep(vault, "without", "apple")
     keep(vault, "volatile", "apple", "session")
-    told = found(vault, "apple", query_embedding=[1, 0, 0])
-    assert told["with"] == pytest.approx(0.4 * found(vault, "apple")["with"], abs=0.001)
-    assert told["without"] == told["volatile"] == found(vault, "apple")["without"] > told["with"]
+    answer = found(vault, "apple", query_embedding=[1, 0, 0])
+    assert answer["with"] == pytest.approx(0.4 * found(vault, "apple")["with"], abs=0.001)
+    assert answer["without"] == answer["volatile"] == found(vault, "apple")["without"] > answer["with"]
 
 
-def test_meaning_alone_finds(vault: Agent) -> None:
+def test_a_query_embedding_alone_finds_memories(vault: Agent) -> None:
     keep(vault, "a", "apple pie", embedding=[3, 4, 0])
     keep(vault, "b", "banana bread", embedding=[0, 0, 1])
     keep(vault, "c", "cherry cake")
@@ -186,7 +186,7 @@ def test_meaning_alone_finds(vault: Agent) -> None:
     assert found(vault, "", query_embedding=[0, 1, 0], tags=["t"]) == {}
 
 
-def test_syntax_binds_also_where_there_is_meaning(vault: Agent) -> None:
+def test_syntax_also_restricts_results_by_meaning(vault: Agent) -> None:
     keep(vault, "a", "apple pie", embedding=[1, 0, 0])
     keep(vault, "b", "apple tart", embedding=[1, 0, 0])
     assert set(found(vault, "apple NOT tart", query_embedding=[1, 0, 0])) == {"a"}
@@ -197,7 +197,7 @@ def test_syntax_binds_also_where_there_is_meaning(vault: Agent) -> None:
 
 
 @pytest.mark.parametrize("scope", ["vault", "session"])
-def test_all_tags_are_asked(vault: Agent, scope: str) -> None:
+def test_all_tags_must_match(vault: Agent, scope: str) -> None:
     keep(vault, "both", "apple", scope, tags=["red", "fruit"])
     keep(vault, "one", "apple", scope, tags=["red"])
     keep(vault, "none", "apple", scope)
@@ -205,14 +205,14 @@ def test_all_tags_are_asked(vault: Agent, scope: str) -> None:
     assert set(found(vault, "apple", tags=["fruit", "red"])) == {"both"}
     assert set(found(vault, "apple", tags=["red", "red"])) == {"both", "one"}
     assert found(vault, "apple", tags=["red", "green"]) == {}
-    assert found(vault, "apple", tags=["Red"]) == {}, "a tag is what it is"
+    assert found(vault, "apple", tags=["Red"]) == {}, "tags are case-sensitive"
     assert found(vault, "banana", tags=["red"]) == {}
     assert set(found(vault, "apple", tags=[])) == {"both", "one", "none"}
 
 
 @pytest.fixture
 def crowded(vault: Agent) -> Agent:
-    """Three hundred memories that match better than the one that has the rare tag."""
+    """Return a vault in which one memory with a rare tag has 299 competitors that match better."""
     keep_all(vault, [{"key": f"k{n}", "content": "apple", "tags": ["common"], "embedding": [1, 0, 0]}
                      for n in range(MANY - 1)])  # fmt: skip
     keep(vault, "rare", "In a long text there is also an apple.", tags=["common", "rare"], embedding=[3, 4, 0])
@@ -221,19 +221,19 @@ def crowded(vault: Agent) -> Agent:
 
 @pytest.mark.slow
 def test_a_rare_tag_among_many_memories(crowded: Agent) -> None:
-    # "Tag filter applied as a pre-filter": cut off first, the best hundred would not hold it
+    # "Tag filter applied as a pre-filter": a cut-off before the filter would lose it
     assert found(crowded, "apple", tags=["rare"]) == {"rare": 1}
     assert found(crowded, "apple", tags=["rare"], limit=1) == {"rare": 1}
     assert found(crowded, "", tags=["rare", "common"]) == {"rare": 1}
     assert found(crowded, "", tags=["rare"], query_embedding=[1, 0, 0]) == {"rare": pytest.approx(0.6, abs=0.001)}
-    told = found(crowded, "apple", tags=["rare"], query_embedding=[1, 0, 0])
-    assert told == {"rare": pytest.approx(0.4 + 0.36, abs=0.001)}
+    answer = found(crowded, "apple", tags=["rare"], query_embedding=[1, 0, 0])
+    assert answer == {"rare": pytest.approx(0.4 + 0.36, abs=0.001)}
     assert searched(crowded, "apple", tags=["rare"]) == 1
     assert searched(crowded, "apple", tags=["common"]) == MANY
 
 
 @pytest.mark.slow
-def test_limit_limits_and_nothing_else_does(crowded: Agent) -> None:
+def test_only_limit_bounds_the_results(crowded: Agent) -> None:
     assert len(found(crowded, "apple")) == 10
     assert len(found(crowded, "apple", limit=250)) == 250
     assert len(found(crowded, "apple", limit=1_000)) == MANY
@@ -244,12 +244,12 @@ def test_limit_limits_and_nothing_else_does(crowded: Agent) -> None:
 
 
 @pytest.mark.slow
-def test_what_is_near_is_found_among_many_better_words(crowded: Agent) -> None:
-    # by words alone it is the last of three hundred, so at least .08 and much less than .4
+def test_a_near_vector_is_found_among_many_better_word_matches(crowded: Agent) -> None:
+    # its word score is the lowest of three hundred: at least .08 and much less than .4
     for query in ("apple", '"apple"', "apple NOT pie", "text OR apple"):
-        told = found(crowded, query, query_embedding=[0, 1, 0])
-        assert next(iter(told)) == "rare", query
-        assert told["rare"] == pytest.approx(0.48 + 0.25, abs=0.18), query
+        answer = found(crowded, query, query_embedding=[0, 1, 0])
+        assert next(iter(answer)) == "rare", query
+        assert answer["rare"] == pytest.approx(0.48 + 0.25, abs=0.18), query
 
 
 def test_tags_alone_list_the_newest(vault: Agent) -> None:
@@ -287,12 +287,12 @@ def test_which_scopes_are_searched(vault: Agent) -> None:
     keep(vault, "s", "apple", "session", tags=["t"], embedding=[1, 0, 0])
     keep(vault, "s2", "other", "session")
     for more, (arguments, keys, total) in product(({}, {"query_embedding": [1, 0, 0]}), SCOPES):
-        told = vault.ok("search_memories", query="apple", **arguments | more)
-        assert {one["key"] for one in told["results"]} == keys, arguments
-        assert told["total_searched"] == total, "those that were searched, not the hits"
+        result = vault.ok("search_memories", query="apple", **arguments | more)
+        assert {one["key"] for one in result["results"]} == keys, arguments
+        assert result["total_searched"] == total, "the searched memories, not the hits"
 
 
-def test_what_other_toolsets_keep_is_not_searched(start: Start) -> None:
+def test_memories_of_other_toolsets_are_not_searched(start: Start) -> None:
     both = start("--toolsets", "recall,vault")
     both.store("An apple a day.")
     keep(both, "a", "apple")

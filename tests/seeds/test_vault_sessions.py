@@ -1,4 +1,4 @@
-"""Seed a, sections 4 and 7: which session a request belongs to, what ends with it, and what a reader may do."""
+"""Seed a, sections 4 and 7: the session of a request, what is deleted at its end, and what a reader may do."""
 
 import re
 import signal
@@ -40,7 +40,7 @@ def a(start: Start) -> Agent:
 
 
 def server(wire: Callable[..., W], **settings: str) -> W:
-    """A raw server with a's tools, and with its settings."""
+    """Start a server with seed a's tools, and return a raw connection to it."""
     begun = wire("--toolsets", "vault", **settings)
     begun.handshake()
     return begun
@@ -51,18 +51,18 @@ def commit(wire: Wire, key: str, scope: str = "session", content: str = "a text"
 
 
 def keys(wire: Wire, scope: str = "session") -> list[str]:
-    """What its session sees."""
+    """Return the keys that the wire's session sees."""
     content = wire.call("search_memories", query="text", scope=scope)["structuredContent"]
     return sorted(one["key"] for one in content["results"])
 
 
 def end(wire: Wire) -> None:
-    """As a client does that goes away."""
+    """Disconnect as a client does at its end."""
     wire.close()
 
 
 def kill(wire: ProcessWire, home: Path) -> None:
-    """kill -9 of all that serves a client: first of a service, which ends the session of a client that dies."""
+    """Kill everything that serves a client: the service first, because it ends the session of a client that dies."""
     if sys.platform != "win32":
         for service in kit.services(home):
             kit.kill(service["pid"])
@@ -71,12 +71,12 @@ def kill(wire: ProcessWire, home: Path) -> None:
 
 
 def left(home: Path) -> list[str]:
-    """The keys of all that is stored, whoever may see it."""
+    """Return all stored keys, of every session."""
     return sorted(row["name"] for row in rows_of(home))
 
 
 def session_of(wire: Wire, meta: Json | None = None) -> str:
-    """The session of a request, as the list of resources names it."""
+    """Return the session of a request, as the list of resources names it."""
     found = wire.result("resources/list", {"_meta": meta} if meta else {})["resources"]
     (uri,) = [one["uri"] for one in found if one["uri"].startswith("memory://session/")]
     return str(uri.removeprefix("memory://session/"))
@@ -85,7 +85,7 @@ def session_of(wire: Wire, meta: Json | None = None) -> str:
 # 4: the id -----------------------------------------------------------------------------------------------------------
 
 
-def test_the_nearest_name_of_a_session_counts(wire: Open) -> None:
+def test_the_most_specific_session_name_wins(wire: Open) -> None:
     client: Json = {"extra": {"sessionId": "client"}}
     plain, named = (wire("--toolsets", "vault", MEMORY_MCP_SESSION_ID="configured") for _ in range(2))
     plain.handshake()
@@ -98,7 +98,7 @@ def test_the_nearest_name_of_a_session_counts(wire: Open) -> None:
     assert session_of(named) == "chosen"
 
 
-def test_the_nearest_name_of_a_session_counts_without_handshakes(wire: Open) -> None:
+def test_the_most_specific_session_name_wins_without_handshakes(wire: Open) -> None:
     modern = wire("--toolsets", "vault", MEMORY_MCP_SESSION_ID="configured")
     info: Json = {CLIENT: {"name": "agent", "version": "1", "extra": {"sessionId": "client"}}}
     assert session_of(modern, envelope()) == "configured"
@@ -108,7 +108,7 @@ def test_the_nearest_name_of_a_session_counts_without_handshakes(wire: Open) -> 
     assert session_of(modern, envelope(**info, **{SESSION: "own"})) == "own"
 
 
-def test_without_a_name_each_process_has_its_own(wire: Open) -> None:
+def test_without_a_name_each_process_has_its_own_session(wire: Open) -> None:
     one, two = (server(wire) for _ in range(2))
     assert re.fullmatch(UUID, session_of(one))
     assert session_of(one) == session_of(one) != session_of(two)
@@ -126,10 +126,10 @@ def test_a_memory_belongs_to_the_session_of_its_request(wire: Open) -> None:
     assert keys(one) == []
 
 
-# volatile ------------------------------------------------------------------------------------------------------------
+# volatile memories ---------------------------------------------------------------------------------------------------
 
 
-def test_two_processes_neither_see_nor_share_nor_wipe_each_others(wire: Open, home: Path) -> None:
+def test_two_processes_do_not_see_or_delete_each_others_memories(wire: Open, home: Path) -> None:
     one, two = (server(wire) for _ in range(2))
     for number, each in enumerate((one, two)):
         commit(each, "same", content=f"A text of {number}.")
@@ -147,7 +147,7 @@ def test_two_processes_neither_see_nor_share_nor_wipe_each_others(wire: Open, ho
     assert left(home) == []
 
 
-def test_with_the_same_id_they_go_with_the_last_one(wire: Open, home: Path) -> None:
+def test_a_shared_session_ends_with_its_last_process(wire: Open, home: Path) -> None:
     one, two, other = (server(wire, MEMORY_MCP_SESSION_ID=name) for name in ("x", "x", "y"))
     commit(one, "k")
     commit(other, "other")
@@ -161,7 +161,7 @@ def test_with_the_same_id_they_go_with_the_last_one(wire: Open, home: Path) -> N
 
 
 @pytest.mark.parametrize("era", [LEGACY, MODERN])
-def test_who_has_been_idle_since_its_start_holds_its_session(wire: Open, era: str, home: Path) -> None:
+def test_an_idle_client_keeps_its_session_alive(wire: Open, era: str, home: Path) -> None:
     idle = wire("--toolsets", "vault", MEMORY_MCP_SESSION_ID="x")
     meta = envelope() if era == MODERN else None
     if meta:
@@ -178,7 +178,7 @@ def test_who_has_been_idle_since_its_start_holds_its_session(wire: Open, era: st
 
 
 @pytest.mark.files
-def test_a_database_that_cannot_be_used_keeps_nobody_from_connecting(wire: Open, home: Path) -> None:
+def test_clients_can_connect_although_the_database_is_unusable(wire: Open, home: Path) -> None:
     (home / "data").mkdir(parents=True)
     (home / "data" / "_meta.db").write_bytes(b"This is no database. " * 100)
     one = server(wire, MEMORY_MCP_SESSION_ID="x")
@@ -187,7 +187,7 @@ def test_a_database_that_cannot_be_used_keeps_nobody_from_connecting(wire: Open,
     assert "_meta.db" in answer["content"][0]["text"]
 
 
-def test_a_session_that_the_client_names_is_held_as_well(wire: Open, home: Path) -> None:
+def test_a_session_named_by_the_client_is_kept_alive_too(wire: Open, home: Path) -> None:
     client: Json = {"extra": {"sessionId": "x"}}
     idle, busy = (wire("--toolsets", "vault") for _ in range(2))
     for each in (idle, busy):
@@ -200,7 +200,7 @@ def test_a_session_that_the_client_names_is_held_as_well(wire: Open, home: Path)
 
 
 @pytest.mark.parametrize("how", ["EOF", "SIGTERM"])
-def test_they_go_when_the_connection_closes(a: Agent, pipe: Pipe, home: Path, how: str) -> None:
+def test_volatile_memories_are_deleted_when_the_connection_closes(a: Agent, pipe: Pipe, home: Path, how: str) -> None:
     a.store("A memory without a key.")
     one = server(pipe)
     commit(one, "volatile")
@@ -216,14 +216,14 @@ def test_they_go_when_the_connection_closes(a: Agent, pipe: Pipe, home: Path, ho
 
 @contextmanager
 def later(home: Path, days: float) -> Iterator[Engine]:
-    """Another process, so many days later."""
+    """Yield the engine of another process, `days` later."""
     with Engine(Settings.read(environment(home)), fetch=False) as engine:
         present = engine.clock.now
         with patch.object(engine.clock, "now", lambda: timestamp(moment(present()) + timedelta(days=days))):
             yield engine
 
 
-def test_what_a_killed_process_left_goes_after_a_day(pipe: Pipe, home: Path) -> None:
+def test_the_memories_of_a_killed_process_are_deleted_after_a_day(pipe: Pipe, home: Path) -> None:
     one = server(pipe)
     commit(one, "volatile")
     commit(one, "kept", "vault")
@@ -236,7 +236,7 @@ def test_what_a_killed_process_left_goes_after_a_day(pipe: Pipe, home: Path) -> 
     assert left(home) == ["kept"]
 
 
-def test_they_are_kept_where_that_is_configured(pipe: Pipe, home: Path) -> None:
+def test_volatile_memories_are_kept_if_configured(pipe: Pipe, home: Path) -> None:
     keeps = {MY_SESSION: "x", PERSIST: "true"}
     one = server(pipe, **keeps)
     commit(one, "k")
@@ -250,7 +250,7 @@ def test_they_are_kept_where_that_is_configured(pipe: Pipe, home: Path) -> None:
     assert keys(server(pipe, **keeps)) == ["k"]
 
 
-def test_what_was_kept_goes_with_a_process_that_does_not_keep_it(wire: Open, home: Path) -> None:
+def test_kept_memories_are_deleted_by_a_process_that_does_not_keep_them(wire: Open, home: Path) -> None:
     keeper = server(wire, MEMORY_MCP_SESSION_ID="x", MEMORY_MCP_SESSION_PERSIST="true")
     commit(keeper, "k")
     end(keeper)
@@ -260,7 +260,7 @@ def test_what_was_kept_goes_with_a_process_that_does_not_keep_it(wire: Open, hom
     assert left(home) == []
 
 
-def test_set_session_id_goes_on_with_an_earlier_session(pipe: Pipe, home: Path) -> None:
+def test_set_session_id_continues_an_earlier_session(pipe: Pipe, home: Path) -> None:
     earlier = server(pipe)
     commit(earlier, "k")
     name = session_of(earlier)
@@ -273,19 +273,19 @@ def test_set_session_id_goes_on_with_an_earlier_session(pipe: Pipe, home: Path) 
     commit(one, "j")
     with later(home, 1.1) as engine:
         engine.sessions.tend(never)
-    assert left(home) == []  # it is as if this process had slept for a day
+    assert left(home) == []  # as if this process had slept for a day
     commit(one, "k")
     end(one)
     assert left(home) == []
 
 
 @pytest.mark.storeless
-def test_what_is_no_id_is_refused(vault: Agent) -> None:
+def test_an_invalid_session_id_is_refused(vault: Agent) -> None:
     for wrong in ("", " ", "x" * 201, "a\0b", 7):
         assert "session_id" in vault.refused("set_session_id", session_id=wrong), wrong
 
 
-def test_with_a_projects_workspace_each_session_is_cleared_everywhere(wire: Open, home: Path) -> None:
+def test_a_session_is_cleared_in_all_workspaces(wire: Open, home: Path) -> None:
     one = wire("--toolsets", "projects,vault")
     one.handshake()
     commit(one, "in default")
@@ -335,7 +335,7 @@ READS: dict[str, set[str]] = {
 
 
 def tools_of(settings: Settings) -> list[types.Tool]:
-    """What a server in this process offers a client."""
+    """Return the tools that a server in this process offers."""
 
     async def work() -> list[types.Tool]:
         async with Client(MemoryServer(Calls(engine))) as client:
@@ -351,7 +351,7 @@ def only_reads(tools: Sequence[types.Tool], toolsets: str) -> None:
 
 
 @pytest.mark.parametrize("toolsets", [*TOOLSETS, "all"])
-def test_a_reader_sees_only_what_reads(home: Path, toolsets: str) -> None:
+def test_a_reader_sees_only_read_tools(home: Path, toolsets: str) -> None:
     settings = Settings.read(environment(home, MEMORY_READ_ONLY="true", MEMORY_TOOLSETS=toolsets))
     only_reads(tools_of(settings), toolsets)
 
@@ -386,12 +386,12 @@ def test_a_reader_reads_and_changes_nothing(wire: Open, home: Path) -> None:
     assert "memory://vault/kept" in listed
     assert len(reader.result("resources/templates/list")["resourceTemplates"]) == 3
     end(reader)
-    assert (rows_of(home), rows_of(home, "events")) == before, "its end is nobody's end but its own"
+    assert (rows_of(home), rows_of(home, "events")) == before, "its end deletes nothing"
     assert keys(writer) == ["volatile"]
 
 
 @pytest.mark.files  # on Postgres: tests/faults/test_postgres.py
-def test_a_reader_of_nothing_says_so(start: Start, home: Path) -> None:
+def test_a_reader_without_a_database_gets_an_error(start: Start, home: Path) -> None:
     reader = start("--toolsets", "vault", "--read-only", MEMORY_MCP_SESSION_ID="x")
     assert "There is no database yet" in reader.refused("search_memories", query="text")
     assert list(home.rglob("*.db")) == []

@@ -1,4 +1,4 @@
-"""Seed a, its tools sentence by sentence: what they take and give, commit_memory and prune_memory."""
+"""Seed a, its tools sentence by sentence: their schemas, commit_memory and prune_memory."""
 
 from datetime import datetime, timedelta, timezone
 from itertools import product
@@ -94,14 +94,14 @@ SEED: dict[str, Json] = {
         },
     },
 }  # fmt: skip
-"""What the seed says of each tool; a default that it names in words is one too."""
+"""What the seed says about each tool, including defaults that it only mentions in a description."""
 
 
-# 3.2: what the tools take and give -----------------------------------------------------------------------------------
+# 3.2: schemas of the tools -------------------------------------------------------------------------------------------
 
 
 def lacking(seed: Any, own: Any, place: str = "") -> list[str]:
-    """Where a schema says something else than the seed's. Bounds and more descriptions are free."""
+    """Return the places where a schema contradicts the seed's. Bounds and additional descriptions are allowed."""
     if not isinstance(seed, dict):
         return [] if seed == own else [f"{place}: {own!r}"]
     if place.endswith("properties") and set(seed) != set(own):
@@ -121,7 +121,7 @@ def resolved(schema: Any, named: Json) -> Any:
     return schema
 
 
-def test_the_tools_are_the_seeds(vault: Agent) -> None:
+def test_the_tools_are_those_of_the_seed(vault: Agent) -> None:
     tools = {tool.name: tool for tool in vault.tools()}
     assert list(tools) == [*SEED, "set_session_id"]
     for name, seed in SEED.items():
@@ -133,7 +133,7 @@ def test_the_tools_are_the_seeds(vault: Agent) -> None:
         assert tool.input_schema["additionalProperties"] is False
 
 
-def test_sending_a_default_is_as_good_as_leaving_it_out(vault: Agent) -> None:
+def test_a_default_can_be_sent_or_omitted(vault: Agent) -> None:
     given = {"key": "a", "content": "apple", "query": "apple", "scope": "session"}
     keep(vault, "a", "apple", "session", tags=["t"], embedding=[1, 0, 0])
     for tool in vault.tools():
@@ -144,7 +144,7 @@ def test_sending_a_default_is_as_good_as_leaving_it_out(vault: Agent) -> None:
                 assert found(vault, "", query_embedding=[1, 0, 0], tags=["t"]) == {"a": 1}
 
 
-def test_tools_say_what_they_do(vault: Agent) -> None:
+def test_tools_are_annotated(vault: Agent) -> None:
     shown = {tool.name: tool.annotations for tool in vault.tools()}
     assert {name for name, one in shown.items() if one and one.read_only_hint} == {"search_memories", "set_session_id"}
     assert {name for name, one in shown.items() if one and one.destructive_hint} == {"prune_memory"}
@@ -152,14 +152,14 @@ def test_tools_say_what_they_do(vault: Agent) -> None:
 
 
 def test_the_result_is_also_text(vault: Agent) -> None:
-    told = vault.text("commit_memory", scope="vault", key="ключ", content="text")
-    assert told == '{"committed":true,"key":"ключ","scope":"vault"}'
+    text = vault.text("commit_memory", scope="vault", key="ключ", content="text")
+    assert text == '{"committed":true,"key":"ключ","scope":"vault"}'
 
 
 # 7: read-only agents -------------------------------------------------------------------------------------------------
 
 
-def test_a_reader_sees_and_calls_only_what_reads(start: Start) -> None:
+def test_a_reader_sees_and_calls_only_read_tools(start: Start) -> None:
     keep(start("--toolsets", "vault"), "a", "apple")
     reader = start("--toolsets", "vault", "--read-only")
     assert [tool.name for tool in reader.tools()] == ["search_memories", "set_session_id"]
@@ -189,7 +189,7 @@ def test_it_upserts_on_key_collision(vault: Agent, scope: str) -> None:
     keep(vault, "a", "new text", scope)
     after = memory(vault, "a", scope)
     assert after["content"] == "new text"
-    assert after["created_at"] == before["created_at"], "it was made then"
+    assert after["created_at"] == before["created_at"], "the creation time stays"
     assert after["updated_at"] > before["updated_at"], "For vault scope, updates updated_at"
     assert after["tags"] == ["t", "u"], "tags survive if the argument is omitted"
     assert found(vault, "old") == {}
@@ -238,7 +238,7 @@ def test_an_embedding_is_replaced(vault: Agent, content: str) -> None:
     assert by_vector(vault, 0, 1, 0) == {"a": 1}
 
 
-def test_keys_are_told_apart_to_the_letter(vault: Agent) -> None:
+def test_keys_are_compared_exactly(vault: Agent) -> None:
     keys = ["key", "Key", "key ", " key", "ke\u0301y", "kéy", "k_y", "k%", "k*", "0", "00", "null"]
     for number, key in enumerate(keys):
         keep(vault, key, f"number {number}")
@@ -255,7 +255,7 @@ def test_a_text_is_kept_verbatim(vault: Agent) -> None:
     assert vault.ok("search_memories", query="quotes")["results"][0]["content"] == content
 
 
-def test_servers_share_the_vault_and_no_session(start: Start) -> None:
+def test_servers_share_the_vault_but_no_session(start: Start) -> None:
     one = start("--toolsets", "vault")
     keep(one, "a", "apple")
     keep(one, "b", "banana", "session")
@@ -267,7 +267,7 @@ def test_servers_share_the_vault_and_no_session(start: Start) -> None:
 def test_another_dimension_hides_old_embeddings_and_loses_nothing(start: Start) -> None:
     keep(start("--toolsets", "vault", MEMORY_MCP_EMBEDDING_DIM="3"), "a", "apple", embedding=[1, 0, 0])
     four = start("--toolsets", "vault", MEMORY_MCP_EMBEDDING_DIM="4")
-    assert found(four, "apple", query_embedding=[0, 1, 0, 0]) == {"a": 1}, "words alone"
+    assert found(four, "apple", query_embedding=[0, 1, 0, 0]) == {"a": 1}, "only words count"
     assert by_vector(four, 1, 0, 0, 0) == {}
     assert by_vector(start("--toolsets", "vault", MEMORY_MCP_EMBEDDING_DIM="3"), 1, 0, 0) == {"a": 1}
     standard = start("--toolsets", "vault")
@@ -288,7 +288,7 @@ def full(vault: Agent) -> Agent:
 
 
 def left(vault: Agent) -> dict[str, str]:
-    """The keys that each scope still holds."""
+    """Return the keys that each scope still has."""
     return {scope: "".join(one["key"] for one in held) for scope, held in everything(vault).items()}
 
 
@@ -319,12 +319,12 @@ PRUNED: list[tuple[Json, int, str, str]] = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("arguments", "count", "vaults", "sessions"), PRUNED)
-def test_what_is_pruned(full: Agent, arguments: Json, count: int, vaults: str, sessions: str) -> None:
+def test_prune(full: Agent, arguments: Json, count: int, vaults: str, sessions: str) -> None:
     assert full.ok("prune_memory", **arguments) == {"pruned_count": count}
     assert left(full) == {"vault": vaults, "session": sessions}
     words = found(full, "apple OR banana OR carrot", limit=100)
-    assert set(words) == set(vaults + sessions), "out of the index as well"
-    assert full.ok("prune_memory", **arguments) == {"pruned_count": 0}, "once is enough"
+    assert set(words) == set(vaults + sessions), "deleted from the index as well"
+    assert full.ok("prune_memory", **arguments) == {"pruned_count": 0}, "nothing is left to prune"
 
 
 def test_a_bulk_prune_of_the_vault_is_refused(vault: Agent) -> None:
@@ -341,13 +341,13 @@ def test_older_than_means_created_before(vault: Agent) -> None:
     for key in "abc":
         keep(vault, key, f"memory {key}")
     created = memory(vault, "b")["created_at"]
-    keep(vault, "a", "another text now")  # which does not make it younger
+    keep(vault, "a", "another text now")  # this does not change its creation time
     assert pruned(vault, "vault", older_than=created) == 1
     assert left(vault)["vault"] == "bc"
 
 
 def test_older_than_is_a_time_with_its_offset(vault: Agent) -> None:
-    # as a string, hours ahead would sort behind what was just created, and hours back before it
+    # compared as strings, times with another offset would sort hours too late or too early
     for hours in (-11, -3.5, 0, 5.75, 14):
         keep(vault, "a", "apple")
         created = datetime.fromisoformat(memory(vault, "a")["created_at"])
@@ -378,17 +378,17 @@ def test_a_pruned_key_can_be_committed_again(vault: Agent) -> None:
 # sessions ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_session_is_nobody_elses(vault: Agent) -> None:
+def test_a_session_is_private(vault: Agent) -> None:
     keep(vault, "a", "apple", "session", tags=["t"], embedding=[1, 0, 0])
     theirs = {"scope": "session", "key": "a", "content": "avocado", "tags": ["t"], "embedding": [1, 0, 0]}
     assert not vault.call("commit_memory", theirs, OTHER).is_error
     for arguments in ({"query": "apple OR avocado"}, {"query": "", "tags": ["t"]}, {"query": "",
                       "query_embedding": [1, 0, 0]}, {"query": "apple avocado", "scope": "session"}):  # fmt: skip
         for meta, own in ((None, "apple"), (OTHER, "avocado")):
-            told = vault.call("search_memories", arguments, meta).structured_content
-            assert told is not None
-            assert [one["content"] for one in told["results"]] == [own]
-            assert told["total_searched"] == 1
+            result = vault.call("search_memories", arguments, meta).structured_content
+            assert result is not None
+            assert [one["content"] for one in result["results"]] == [own]
+            assert result["total_searched"] == 1
     for more in ({}, {"key": "a"}, {"tags": ["t"]}, {"older_than": "2999-01-01"}):
         assert not vault.call("commit_memory", theirs, OTHER).is_error
         gone = vault.call("prune_memory", {"scope": "session"} | more, OTHER)

@@ -1,4 +1,4 @@
-"""What every tool must have, in process; toolsets that come later are held to it too."""
+"""Requirements for every tool, including those of future toolsets."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -20,7 +20,7 @@ every_tool = pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 
 
 @every_tool
-def test_a_tool_is_whole(tool: Tool[Any, Any]) -> None:
+def test_a_tool_is_complete(tool: Tool[Any, Any]) -> None:
     assert tool.name.isidentifier()
     assert tool.name == tool.name.lower()
     assert tool.title
@@ -37,15 +37,15 @@ def test_a_tool_is_whole(tool: Tool[Any, Any]) -> None:
 def test_arguments_are_described_and_strict(tool: Tool[Any, Any]) -> None:
     assert tool.arguments.model_config["extra"] == "forbid"
     for name, field in tool.arguments.model_fields.items():
-        assert field.description, f"{tool.name}.{name} says nothing to the model"
+        assert field.description, f"{tool.name}.{name} has no description"
         assert name.isidentifier()
     with pytest.raises(ValidationError, match="Extra inputs"):
         tool.arguments.model_validate({"surely_unknown": 1})
 
 
 @every_tool
-def test_the_one_pattern_demands_more_than_blanks(tool: Tool[Any, Any]) -> None:
-    """So an error can say that in words."""
+def test_the_only_pattern_demands_more_than_blanks(tool: Tool[Any, Any]) -> None:
+    """With only one pattern, its error can be put in words."""
     patterns = {part["pattern"] for _, part in _parts(tool.arguments.model_json_schema()) if "pattern" in part}
     assert patterns <= {r"\S"}
 
@@ -66,14 +66,14 @@ def test_objects_within_arguments_are_strict_too(tool: Tool[Any, Any]) -> None:
 
 
 @every_tool
-def test_texts_and_lists_are_bounded(tool: Tool[Any, Any]) -> None:
-    """Nothing that a client sends is of any size: each text, list and number of a schema has its limit."""
+def test_texts_lists_and_numbers_are_bounded(tool: Tool[Any, Any]) -> None:
+    """Every text, list and number in a schema has a limit, so that clients cannot send values of any size."""
     unbounded = [path for path, part in _parts(tool.arguments.model_json_schema()) if not _bounded(part)]
     assert unbounded == []
 
 
 def _parts(schema: Mapping[str, Any], path: str = "") -> list[tuple[str, Mapping[str, Any]]]:
-    """Every typed part of a schema with its path, those of the objects that it names included."""
+    """Return every typed part of a schema with its path, including the objects in `$defs`."""
     found = [(path, schema)] if "type" in schema else []
     for name, part in schema.get("properties", {}).items():
         found += _parts(part, f"{path}.{name}")
@@ -103,7 +103,7 @@ def test_names_never_clash() -> None:
     assert len(names) == len(set(names))
 
 
-# what no store can keep ----------------------------------------------------------------------------------------------
+# text that no store can keep -----------------------------------------------------------------------------------------
 
 
 class Inner(Arguments):
@@ -123,16 +123,16 @@ class Kept(Arguments):
 )
 def test_nul_and_lone_surrogates_are_refused(bad: str) -> None:
     place = next(i for i, character in enumerate(bad) if character == "\0" or "\ud800" <= character <= "\udfff")
-    told = rf"holds U\+(0000|D[8-F][0-9A-F]{{2}}) at character {place}, which is no text"
+    message = rf"holds U\+(0000|D[8-F][0-9A-F]{{2}}) at character {place}, which is no text"
     for arguments in ({"text": bad}, {"texts": ["good", bad]}):
-        with pytest.raises(ValidationError, match=told) as caught:
+        with pytest.raises(ValidationError, match=message) as caught:
             Kept.model_validate(arguments)
         assert caught.value.errors()[0]["loc"][0] == next(iter(arguments))
 
 
 @pytest.mark.parametrize("bad", ["a\0", "a\ud800"])
 @pytest.mark.parametrize(("inner", "place"), [("text", "inner.1.text"), ("texts", "inner.1.texts")])
-def test_they_are_refused_in_an_object_too_and_their_place_is_told(bad: str, inner: str, place: str) -> None:
+def test_they_are_refused_in_nested_objects_too_with_their_place(bad: str, inner: str, place: str) -> None:
     wrong = {"text": "good"} | {inner: [bad] if inner == "texts" else bad}
     with pytest.raises(ValidationError, match="at character 1, which is no text") as caught:
         Kept.model_validate({"inner": [{"text": "good"}, wrong]})
@@ -148,7 +148,7 @@ def test_all_other_text_is_kept(good: str) -> None:
 
 
 @every_tool
-def test_no_tool_lets_them_through(tool: Tool[Any, Any]) -> None:
+def test_every_tool_refuses_them(tool: Tool[Any, Any]) -> None:
     fields = {field.alias or name: field for name, field in tool.arguments.model_fields.items()}
     required = {name: "x" for name, field in fields.items() if field.is_required()}
     for name, field in fields.items():
@@ -164,7 +164,7 @@ def test_no_tool_lets_them_through(tool: Tool[Any, Any]) -> None:
 
 
 @pytest.mark.parametrize("names", [[name] for name in TOOLSETS] + [["all"], list(TOOLSETS)])
-def test_read_only_is_the_capability_read(names: list[str]) -> None:
+def test_read_only_offers_the_tools_with_capability_read(names: list[str]) -> None:
     every, reading = chosen(names, read_only=False), chosen(names, read_only=True)
     assert list(reading) == [name for name, tool in every.items() if tool.capability == "read"]
     assert all(reading[name] is every[name] for name in reading)
@@ -177,7 +177,7 @@ def test_recall_is_chosen_by_default() -> None:
 
 
 @pytest.mark.parametrize("names", [["potato"], ["recall", "potato"], ["all", "potato"], ["Recall"], []])
-def test_unknown_toolsets_are_named_with_the_known_ones(names: list[str]) -> None:
+def test_an_unknown_toolset_is_reported_with_the_known_ones(names: list[str]) -> None:
     with pytest.raises(InvalidInputError) as caught:
         chosen(names, read_only=False)
     assert ("potato" in names) <= ("potato" in str(caught.value))
@@ -193,14 +193,14 @@ def call(tmp_path: Path) -> Any:
         yield Call(engine, engine.workspaces.ensure("default"), "session")
 
 
-def test_running_validates_first(call: Call) -> None:
+def test_arguments_are_validated_before_a_tool_runs(call: Call) -> None:
     for tool in TOOLS:
         with pytest.raises(InvalidInputError, match="surely_unknown: unknown argument"):
             tool.run(call, {"surely_unknown": 1})
 
 
 @pytest.mark.slow
-def test_reading_writes_no_row(call: Call) -> None:
+def test_read_tools_write_no_rows(call: Call) -> None:
     TOOLSETS["recall"][0].run(call, {"content": "Something to read.", "tags": ["x"]})
     before = call.engine.store.read(call.workspace, lambda q: q.all("records.counts", session="session"))
     for tool in (tool for tool in TOOLS if tool.capability == "read"):
