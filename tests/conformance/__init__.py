@@ -1,1 +1,1 @@
-"""The official conformance suite: a server of what it calls, and what runs it."""
+"""The official conformance suite: a server with the features that it tests, and a runner."""

@@ -1,4 +1,4 @@
-"""How a server asks back: on the answer's stream until 2025-11-25, and by answers that ask for input since then."""
+"""Requests from a server to its client: on the answer's stream until 2025-11-25, since then in results."""
 
 import json
 from collections import defaultdict
@@ -10,7 +10,7 @@ from mcp import MCPError, types
 from mcp.shared.message import ServerMessageMetadata
 
 Round = Mapping[str, types.InputRequest]
-"""What is asked at a time, by the name under which the answer comes back."""
+"""The questions that are asked at once, by the names under which their answers come back."""
 R = TypeVar("R", types.ElicitResult, types.CreateMessageResult)
 
 MAX_TOKENS = 100
@@ -19,18 +19,18 @@ _NEEDED: Mapping[type, types.ClientCapabilities] = {
     types.CreateMessageRequest: types.ClientCapabilities(sampling=types.SamplingCapability()),
     types.ListRootsRequest: types.ClientCapabilities(roots=types.RootsCapability()),
 }
-"""What a client must be capable of, to be asked."""
+"""The capability that a client needs for each kind of request."""
 
 
 def form(message: str, properties: Mapping[str, Any], required: list[str] | None = None) -> types.ElicitRequest:
-    """Ask the user. All fields are required unless some are named."""
+    """Return a request to the user. All fields are required unless `required` names some."""
     fields = list(properties) if required is None else required
     schema = {"type": "object", "properties": dict(properties), **({"required": fields} if fields else {})}
     return types.ElicitRequest(params=types.ElicitRequestFormParams(message=message, requested_schema=schema))
 
 
 def sampling(prompt: str) -> types.CreateMessageRequest:
-    """Ask the client's model."""
+    """Return a request to the client's model."""
     message = types.SamplingMessage(role="user", content=types.TextContent(text=prompt))
     return types.CreateMessageRequest(
         params=types.CreateMessageRequestParams(messages=[message], max_tokens=MAX_TOKENS)
@@ -38,7 +38,7 @@ def sampling(prompt: str) -> types.CreateMessageRequest:
 
 
 async def answer(ctx: Any, request: types.ElicitRequest | types.CreateMessageRequest, kind: type[R]) -> R:
-    """What the client answers to a request of the server's own. Raises MCPError where it cannot."""
+    """Send the client a request and return its answer; raise MCPError if it lacks the capability."""
     _require(ctx, request)
     related = ServerMessageMetadata(related_request_id=ctx.request_id)
     result: R = await ctx.session.send_request(request, kind, metadata=related)
@@ -47,16 +47,16 @@ async def answer(ctx: Any, request: types.ElicitRequest | types.CreateMessageReq
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
-    """Questions in rounds, each asked by the result of a request that the client then sends again with its answers."""
+    """Rounds of questions, each asked in the result of a request that the client then repeats with its answers."""
 
     rounds: tuple[Round, ...]
     closing: str
-    """What is said in the end; `{name}` stands for an answer."""
+    """The final text; `{name}` stands for an answer."""
     stateful: bool = False
-    """Whether the client carries what was said so far; an answer without that counts as none."""
+    """Whether the client sends back the earlier answers as a state; an answer without the state is ignored."""
 
     def turn(self, ctx: Any, params: Any) -> types.InputRequiredResult | str:
-        """Ask what was not answered yet; say the closing words where all was. Raises MCPError."""
+        """Return the next questions, or the closing text if all are answered; raise MCPError."""
         known: dict[str, str] = json.loads(params.request_state or "{}")
         started = params.request_state is not None or not self.stateful
         given = (params.input_responses or {}) if started else {}
@@ -64,7 +64,7 @@ class Dialogue:
             able = {name: one for name, one in questions.items() if _can(ctx, one)}
             if not able:
                 _require(ctx, *questions.values())
-            known |= {name: said for name in able if (said := _said(able[name], given.get(name))) is not None}
+            known |= {name: text for name in able if (text := _text_of(able[name], given.get(name))) is not None}
             if missing := {name: one for name, one in able.items() if name not in known}:
                 state = json.dumps(known) if self.stateful else None
                 return types.InputRequiredResult(input_requests=missing, request_state=state)
@@ -88,8 +88,8 @@ def _require(ctx: Any, *requests: types.InputRequest) -> None:
         )
 
 
-def _said(request: types.InputRequest, response: object) -> str | None:
-    """The answer in words, where it is one to this question."""
+def _text_of(request: types.InputRequest, response: object) -> str | None:
+    """Return the text of an answer; None if it is not an answer to this kind of request."""
     match request, response:
         case types.ElicitRequest(), types.ElicitResult(action="accept", content=dict(content)):
             return ", ".join(map(str, content.values()))

@@ -1,4 +1,4 @@
-"""The suite's checks of authorization servers: a person logs in and consents, played by an HTTP client."""
+"""The suite's checks of authorization servers: an HTTP client plays the person who logs in and consents."""
 
 import re
 import subprocess
@@ -11,11 +11,11 @@ import httpx2
 from tests.http import free_port
 
 PASSWORD = "a password for the suite"
-PATIENCE = 120  # seconds after which the suite is given up
+PATIENCE = 120  # the time limit of the suite in seconds
 
 
 def settings(port: int) -> dict[str, str]:
-    """What the server needs to know besides."""
+    """Return additional settings of the server."""
     return {"MEMORY_PUBLIC_URL": f"http://127.0.0.1:{port}", "MEMORY_PORT": str(port)}
 
 
@@ -26,7 +26,7 @@ def add_person(environ: Mapping[str, str]) -> None:
 
 
 def passes(base: str, node: Sequence[str], environ: Mapping[str, str], directory: Path) -> bool:
-    """Whether every check passes. `node` runs the suite."""
+    """Return whether every check passes. `node` is the command that runs the suite."""
     port = free_port()
     body = {"client_name": "suite", "redirect_uris": [f"http://127.0.0.1:{port}/callback"],
             "token_endpoint_auth_method": "none"}  # fmt: skip
@@ -34,16 +34,16 @@ def passes(base: str, node: Sequence[str], environ: Mapping[str, str], directory
     command = [*node, "authorization", "--url", base, "--client-id", client, "--port", str(port)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "stdin": subprocess.DEVNULL}
     with subprocess.Popen(command, env=dict(environ), text=True, cwd=directory, **pipes) as suite:  # type: ignore[call-overload]
-        said = []
+        lines = []
         try:
             for line in suite.stdout:
-                said.append(line)
+                lines.append(line)
                 if address := re.search(rf"{re.escape(base)}/oauth/authorize\S+", line):
                     _log_in(address[0])
             suite.wait(PATIENCE)
         finally:
             suite.kill()
-    text = "".join(said)
+    text = "".join(lines)
     passed, failed = re.search(r"Total: (\d+) passed", text), re.search(r"Total:.*?(\d+) failed", text)
     good = suite.returncode == 0 and passed is not None and failed is not None and failed[1] == "0"
     print(f"Authorization server: {passed[1]} checks pass" if good and passed else text, flush=True)

@@ -1,12 +1,12 @@
-"""Holds the server to the protocol: the official conformance suite and the inspector. `make conformance` runs it.
+"""Tests the server against the protocol with the official conformance suite and the inspector: `make conformance`.
 
-1. The suite against the server of server.py beside this file: each scenario that a revision requires must pass.
-2. The suite against the real tools: what they fail is written down, with the reason, in expected-REVISION.yml.
+1. The suite against the server of server.py: each scenario that a revision requires must pass.
+2. The suite against the real tools: expected-REVISION.yml lists the checks that they fail, with the reasons.
 3. The suite's checks of authorization servers against the login.
 4. The inspector against the real tools over stdio, /mcp in both eras, and /sse.
 
-The suite and the inspector are npm packages; package.json beside this file names their versions. Their Node comes from
-the extra `dev`.
+The suite and the inspector are npm packages; package.json in this directory names their versions. Their Node comes
+from the extra `dev`.
 """
 
 import json
@@ -33,8 +33,8 @@ INSPECTOR = MODULES / "inspector" / "clients" / "launcher" / "build" / "index.js
 NODE = str(BIN / "node")
 
 REQUIRED = {"2025-11-25": 30, "2026-07-28": 37}
-"""How many scenarios for servers each revision requires."""
-RUN, ASK, STOP = 300, 60, 20  # seconds after which the suite, the inspector, the server are given up
+"""The number of scenarios for servers that each revision requires."""
+RUN, ASK, STOP = 300, 60, 20  # the time limits of the suite, the inspector and the server's end in seconds
 REAL = ("--toolsets", "all", "--workspace", "default")
 ERAS = ("legacy", "modern")
 
@@ -42,7 +42,7 @@ Checks = Sequence[Mapping[str, Any]]
 
 
 def main() -> int:
-    """Run everything; 1 if anything is not as it should be."""
+    """Run everything; return 1 if anything failed."""
     try:
         _prepare()
     except NotInstalledError as error:
@@ -60,16 +60,16 @@ def main() -> int:
     return 0 if all(good) else 1
 
 
-# Node and what it runs -----------------------------------------------------------------------------------------------
+# Node and the packages -----------------------------------------------------------------------------------------------
 
 
 def _environment() -> dict[str, str]:
-    """This process's, without settings of memoryd."""
+    """Return this process's environment without settings of memoryd."""
     return {name: value for name, value in around().items() if not name.startswith("MEMORY_")}
 
 
 def _prepare() -> None:
-    """Install what is run where it is not yet. Raise NotInstalledError."""
+    """Install the packages unless they are up to date; raise NotInstalledError."""
     wanted, done = (HERE / "package.json").read_text(encoding="utf-8"), WORK / "installed.json"
     if not (done.exists() and done.read_text(encoding="utf-8") == wanted):
         shutil.rmtree(WORK, ignore_errors=True)
@@ -94,7 +94,7 @@ def _node(script: Path, *arguments: str, patience: float, **options: Any) -> sub
 
 
 def _settings(home: Path) -> dict[str, str]:
-    """A memory of its own, without models."""
+    """Return settings for a separate memory without models."""
     return {
         "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT))),
         "MEMORY_DATA_DIR": str(home / "data"),
@@ -105,7 +105,7 @@ def _settings(home: Path) -> dict[str, str]:
 
 @contextmanager
 def _served(home: Path, module: str, *options: str, **more: str) -> Iterator[str]:
-    """Run a module that serves on a free port, and yield its address. A signal must end it well."""
+    """Run a module that serves on a free port, and yield its address; exit if a signal does not end it cleanly."""
     command = [sys.executable, "-m", module, *options]
     log = home / "server.log"
     with (
@@ -131,29 +131,30 @@ def _served(home: Path, module: str, *options: str, **more: str) -> Iterator[str
 
 
 def _passes(base: str, revision: str, home: Path) -> bool:
-    """Whether every required scenario passes; here a warning counts as a failure."""
+    """Return whether every required scenario passes; a warning counts as a failure."""
     results = home / revision
-    said = _suite(base, revision, "--output-dir", str(results))
+    ended = _suite(base, revision, "--output-dir", str(results))
     checks = _checks(results)
-    scenarios = _scored(said.stdout)
+    scenarios = _scored(ended.stdout)
     passed = [name for name in scenarios if _good(checks.get(name, ()))]
     for name in scenarios:
         for check in checks.get(name, ()) if name not in passed else ():
             if check["status"] in ("FAILURE", "WARNING"):
                 print(f"  {name}: {check['id']}: {check.get('errorMessage', '')}")
     print(f"{revision}, fixtures: {len(passed)} of {REQUIRED[revision]} scenarios pass", flush=True)
-    return len(passed) == len(scenarios) == REQUIRED[revision] and said.returncode == 0
+    return len(passed) == len(scenarios) == REQUIRED[revision] and ended.returncode == 0
 
 
 def _is_expected(base: str, revision: str) -> bool:
-    """Whether the real tools fail what is written down, and nothing else."""
+    """Return whether the real tools fail exactly the checks that are written down."""
     written = HERE / f"expected-{revision}.yml"
-    said = _suite(base, revision, "--expected-failures", str(written))
-    if said.returncode:
-        print(said.stdout[said.stdout.rfind("=== SUMMARY ===") :])
+    ended = _suite(base, revision, "--expected-failures", str(written))
+    if ended.returncode:
+        print(ended.stdout[ended.stdout.rfind("=== SUMMARY ===") :])
     entries = sum(line.lstrip().startswith("- ") for line in written.read_text(encoding="utf-8").splitlines())
-    print(f"{revision}, real tools: {entries} expected failures, {'no other' if not said.returncode else 'and others'}")
-    return said.returncode == 0
+    others = "and others" if ended.returncode else "no others"
+    print(f"{revision}, real tools: {entries} expected failures, {others}")
+    return ended.returncode == 0
 
 
 def _suite(base: str, revision: str, *options: str) -> subprocess.CompletedProcess[str]:
@@ -161,9 +162,9 @@ def _suite(base: str, revision: str, *options: str) -> subprocess.CompletedProce
     return _node(SUITE, "server", "--url", url, "--requirements", revision, *options, patience=RUN, cwd=WORK)
 
 
-def _scored(said: str) -> list[str]:
-    """The scenarios of a run that count: what the suite runs besides is told after them."""
-    _, _, summary = said.partition("=== SUMMARY ===")
+def _scored(output: str) -> list[str]:
+    """Return the scenarios of a run that count: the suite lists additional ones after them."""
+    _, _, summary = output.partition("=== SUMMARY ===")
     counted, _, besides = summary.partition("Not scored for")
     left_out = set(re.findall(r"^ +\S ([\w-]+) \(", besides, flags=re.MULTILINE))
     return [
@@ -172,7 +173,7 @@ def _scored(said: str) -> list[str]:
 
 
 def _checks(results: Path) -> dict[str, Checks]:
-    """The checks of each scenario; each has a folder, `server-NAME-TIME`."""
+    """Return the checks of each scenario, from its folder `server-NAME-TIME`."""
     found = {}
     for path in results.glob("*/checks.json"):
         name = re.sub(r"-\d{4}-\d\d-\d\dT[\d-]+Z$", "", path.parent.name).removeprefix("server-")
@@ -186,7 +187,7 @@ def _good(checks: Checks) -> bool:
 
 
 def _logs_in(home: Path) -> bool:
-    """Whether the suite logs in."""
+    """Return whether the suite can log in."""
     home.mkdir()
     more = login.settings(free_port())
     login.add_person(_environment() | _settings(home))
@@ -198,7 +199,7 @@ def _logs_in(home: Path) -> bool:
 
 
 def _targets(home: Path, base: str) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Each way to the real tools: what it is called, the options, and the target, which comes last."""
+    """Yield each way to the real tools: its name, the options, and the target, which comes last."""
     given = [f"-e{name}={value}" for name, value in _settings(home / "stdio").items()]
     for era in ERAS:
         chosen = ["--protocol-era", era]
@@ -208,7 +209,7 @@ def _targets(home: Path, base: str) -> Iterator[tuple[str, list[str], list[str]]
 
 
 def _inspected(home: Path, name: str, options: list[str], target: list[str]) -> bool:
-    """Whether the inspector finds nothing wrong with the schemas of the tools, and can call one."""
+    """Return whether the inspector finds no problem in the tools' schemas, and can call a tool."""
     call = [
         "--tool-name",
         "memory_store",
@@ -217,12 +218,12 @@ def _inspected(home: Path, name: str, options: list[str], target: list[str]) -> 
     ]
     good = True
     for method, more in (("tools/list", ["--strict"]), ("tools/call", call)):
-        said = _node(
+        ended = _node(
             INSPECTOR, "--cli", *options, "--method", method, *more, "--format", "json", *target,
             patience=ASK, cwd=home, env=_environment() | {"HOME": str(home)},
         )  # fmt: skip
-        if said.returncode:
-            print(said.stdout)
+        if ended.returncode:
+            print(ended.stdout)
             good = False
     print(f"Inspector, {name}: {'fine' if good else 'not fine'}", flush=True)
     return good

@@ -1,6 +1,6 @@
 """The server of the conformance suite: `python -m tests.conformance.server`, on a free port.
 
-Each feature of the protocol once, over the transports of the real server.
+It offers each feature of the protocol once, over the transports of the real server.
 """
 
 import json
@@ -35,7 +35,7 @@ _BY_ID = re.compile(r"test://template/([^/]+)/data")
 
 
 def main() -> None:
-    """Serve until a signal ends it; the address is printed."""
+    """Print the address and serve until a signal ends it."""
     with TemporaryDirectory(prefix=f"{NAME}-") as home:
         settings = Settings.read({}, data_dir=Path(home), workspace="default", embedder="none", reranker="none", port=0)
         logs.set_up(settings.log_level)
@@ -43,13 +43,13 @@ def main() -> None:
 
 
 def application(engine: Engine) -> Starlette:
-    """The application of the real server, with other handlers behind it; they ask back, so answers are streams."""
+    """Return the application of the real server with other handlers; these ask the client, so answers are streams."""
     sessions = Callers("")
     return app.assembled(Calls(engine), ConformanceServer(sessions), sessions, streams=True)
 
 
 class ConformanceServer(Server[Any]):
-    """Tools, resources, prompts and completions that have no other purpose."""
+    """Tools, resources, prompts and completions that exist only for the suite."""
 
     def __init__(self, sessions: Callers) -> None:
         bus = InMemorySubscriptionBus()
@@ -76,7 +76,7 @@ class ConformanceServer(Server[Any]):
     def create_initialization_options(
         self, notification_options: NotificationOptions | None = None, *arguments: Any, **more: Any
     ) -> InitializationOptions:
-        """The SDK's, with all that changes."""
+        """Return the SDK's options, with change notifications for all lists."""
         changing = notification_options or NotificationOptions(
             prompts_changed=True, resources_changed=True, tools_changed=True
         )
@@ -116,7 +116,7 @@ async def _list_resources(_ctx: Any, _params: Any) -> types.ListResourcesResult:
 
 async def _list_templates(_ctx: Any, _params: Any) -> types.ListResourceTemplatesResult:
     template = types.ResourceTemplate(
-        uri_template=TEMPLATE, name="template", description="What its URI says.", mime_type=_JSON
+        uri_template=TEMPLATE, name="template", description="Data with the id in its URI.", mime_type=_JSON
     )
     return types.ListResourceTemplatesResult(resource_templates=[template])
 
@@ -146,7 +146,7 @@ async def _subscribed(_ctx: Any, params: types.SubscribeRequestParams | types.Un
     return types.EmptyResult()
 
 
-# prompts and what is left --------------------------------------------------------------------------------------------
+# prompts, completion and logging -------------------------------------------------------------------------------------
 
 _PROMPTS = {
     "test_simple_prompt": ("A text.", ()),
@@ -182,23 +182,23 @@ async def _get_prompt(
     content: list[types.ContentBlock]
     match params.name:
         case "test_simple_prompt":
-            content = [_said("This is a simple prompt for testing.")]
+            content = [_text("This is a simple prompt for testing.")]
         case "test_prompt_with_arguments":
-            content = [_said(f"Prompt with arguments: arg1='{given['arg1']}', arg2='{given['arg2']}'")]
+            content = [_text(f"Prompt with arguments: arg1='{given['arg1']}', arg2='{given['arg2']}'")]
         case "test_prompt_with_embedded_resource":
             resource = embedded(given["resourceUri"], _PLAIN, "Embedded resource content for testing.")
-            content = [resource, _said("Please process the embedded resource above.")]
+            content = [resource, _text("Please process the embedded resource above.")]
         case "test_prompt_with_image":
-            content = [image(), _said("Please analyze the image above.")]
+            content = [image(), _text("Please analyze the image above.")]
         case _:
             turn = _CONTEXT.turn(ctx, params)
             if not isinstance(turn, str):
                 return turn
-            content = [_said(turn)]
+            content = [_text(turn)]
     return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=one) for one in content])
 
 
-def _said(text: str) -> types.TextContent:
+def _text(text: str) -> types.TextContent:
     return types.TextContent(text=text)
 
 

@@ -1,4 +1,4 @@
-"""The server of the conformance suite without the suite itself, which `make conformance` runs."""
+"""The server of the conformance suite, tested without the suite, which `make conformance` runs."""
 
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -19,7 +19,7 @@ ANSWERING = "test_input_required_result_elicitation"
 
 
 def ask(mode: str, work: Callable[[Client], Awaitable[T]], **callbacks: Any) -> T:
-    """What a client gets from the server, in this process."""
+    """Return what a client gets from the server, in this process."""
 
     async def run() -> T:
         with anyio.fail_after(PATIENCE):
@@ -37,12 +37,12 @@ async def accept(_context: Any, _params: Any) -> types.ElicitResult:
     return types.ElicitResult(action="accept", content={"name": "Alice", "username": "Alice"})
 
 
-def said(result: types.CallToolResult) -> str:
+def text(result: types.CallToolResult) -> str:
     assert isinstance(result.content[0], types.TextContent)
     return result.content[0].text
 
 
-def test_each_era_has_the_tools_that_it_can_serve() -> None:
+def test_each_era_has_its_tools() -> None:
     modern, legacy = ask("auto", names), ask("legacy", names)
     assert "test_simple_text" in modern & legacy
     assert ANSWERING in modern - legacy
@@ -52,11 +52,11 @@ def test_each_era_has_the_tools_that_it_can_serve() -> None:
 @pytest.mark.parametrize(("mode", "tool"), [("auto", ANSWERING), ("legacy", "test_elicitation")])
 def test_each_era_asks_the_user_in_its_own_way(mode: str, tool: str) -> None:
     result = ask(mode, lambda client: client.call_tool(tool, {}), elicitation_callback=accept)
-    assert "Alice" in said(result)
+    assert "Alice" in text(result)
 
 
 @pytest.mark.parametrize(("mode", "tool"), [("auto", ANSWERING), ("legacy", "test_elicitation")])
-def test_who_cannot_be_asked_is_told_what_is_missing(mode: str, tool: str) -> None:
+def test_a_client_that_cannot_be_asked_gets_the_missing_capability(mode: str, tool: str) -> None:
     async def refused(client: Client) -> types.ErrorData:
         with pytest.raises(MCPError, match="elicitation") as error:
             await client.call_tool(tool, {})
@@ -67,7 +67,7 @@ def test_who_cannot_be_asked_is_told_what_is_missing(mode: str, tool: str) -> No
     assert error.data == {"requiredCapabilities": {"elicitation": {}}}
 
 
-def test_a_dialogue_goes_on_where_its_state_says() -> None:
+def test_a_dialogue_continues_from_its_state() -> None:
     asked = []
 
     async def answer(_context: Any, params: Any) -> types.ElicitResult:
@@ -76,11 +76,11 @@ def test_a_dialogue_goes_on_where_its_state_says() -> None:
 
     tool = "test_input_required_result_multi_round"
     result = ask("auto", lambda client: client.call_tool(tool, {}), elicitation_callback=answer)
-    assert said(result) == "Alice likes green."
+    assert text(result) == "Alice likes green."
     assert len(asked) == 2
 
 
-# what the suite found in the usual server ----------------------------------------------------------------------------
+# problems that the suite found in the real server --------------------------------------------------------------------
 
 
 @contextmanager
@@ -89,7 +89,7 @@ def opened(home: Path) -> Iterator[Wire]:
         yield server
 
 
-def test_only_resources_are_said_to_change(tmp_path: Path) -> None:
+def test_only_resources_are_declared_to_change(tmp_path: Path) -> None:
     with opened(tmp_path / "modern") as server:
         modern = server.result("server/discover", {"_meta": envelope()})["capabilities"]
     with opened(tmp_path / "legacy") as server:

@@ -1,4 +1,4 @@
-"""The tools that the suite calls by name. Each shows one way to answer, to report, or to ask back."""
+"""The tools that the suite calls by name. Each shows one way to answer, to report, or to ask the client."""
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
@@ -18,43 +18,43 @@ Run = Callable[[Any, types.CallToolRequestParams], Awaitable[Result]]
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR42mP4z8AAAAMBAQD3A0FDAAAAAElFTkSuQmCC"  # a red pixel
 WAV = "UklGRigAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQQAAACAgICA"  # four samples of silence
-PAUSE = 0.05  # seconds between two notifications, as the suite describes them
-LEVEL = "memoryd/level"  # of a connection: the least severe log message that it wants
+PAUSE = 0.05  # seconds between two notifications, as the suite specifies
+LEVEL = "memoryd/level"  # in a connection's state: the lowest level of log messages that it wants
 _LEVELS: tuple[str, ...] = get_args(types.LoggingLevel)  # from debug on
 
 
 @dataclass(frozen=True, slots=True)
 class Fixture:
-    """A tool that is there for the suite alone."""
+    """A tool that exists only for the suite."""
 
     description: str
     run: Run
     schema: Mapping[str, Any] = field(default_factory=lambda: {"type": "object", "properties": {}})
     modern: bool | None = None
-    """Of which era the tool is: the one without handshakes, the one before, or both."""
+    """The tool's era: the one without handshakes (True), the one before (False), or both (None)."""
 
     def offered(self, ctx: Any) -> bool:
-        """Whether the protocol of a request has what the tool shows."""
+        """Return whether the protocol of a request has the tool's feature."""
         return self.modern in (None, is_modern(ctx))
 
 
 def text(*lines: str, is_error: bool = False) -> types.CallToolResult:
-    """A result of texts."""
+    """Return a result of texts."""
     return types.CallToolResult(content=[types.TextContent(text=line) for line in lines], is_error=is_error)
 
 
 def embedded(uri: str, mime_type: str, content: str) -> types.EmbeddedResource:
-    """A resource as part of an answer."""
+    """Return a resource as part of an answer."""
     return types.EmbeddedResource(resource=types.TextResourceContents(uri=uri, mime_type=mime_type, text=content))
 
 
 def image() -> types.ImageContent:
-    """The smallest picture."""
+    """Return the smallest picture."""
     return types.ImageContent(data=PNG, mime_type="image/png")
 
 
 def fixtures(bus: SubscriptionBus) -> dict[str, Fixture]:
-    """All tools by name; what changes is told on the bus."""
+    """Return all tools by name; they publish changes on the bus."""
     return {**_ANSWERS, **_REPORTS, **_REQUESTS, **_DIALOGUES, **_triggers(bus)}
 
 
@@ -134,7 +134,7 @@ async def _logging(ctx: Any, _params: types.CallToolRequestParams) -> Result:
 
 
 async def _log(ctx: Any, level: types.LoggingLevel, line: str) -> None:
-    """Since 2026-07-28 only a request that asks for log messages gets any."""
+    """Send a log message if the client wants it; since 2026-07-28 each request says so itself."""
     if is_modern(ctx):
         wanted = ((ctx.params or {}).get("_meta") or {}).get(types.LOG_LEVEL_META_KEY)
     else:
@@ -154,7 +154,7 @@ async def _progressing(ctx: Any, _params: types.CallToolRequestParams) -> Result
 _REPORTS = {
     "test_tool_with_logging": Fixture("Logs while it runs.", _logging),
     "test_logging_tool": Fixture("Logs while it runs.", _logging),
-    "test_tool_with_progress": Fixture("Tells how far it is.", _progressing),
+    "test_tool_with_progress": Fixture("Reports its progress.", _progressing),
 }
 
 
@@ -173,8 +173,8 @@ async def _sampled(ctx: Any, params: types.CallToolRequestParams) -> Result:
 
 def _elicited(fields: Mapping[str, Any], message: str = "", required: list[str] | None = None) -> Run:
     async def run(ctx: Any, params: types.CallToolRequestParams) -> Result:
-        said = message or str((params.arguments or {}).get("message", ""))
-        got = await asking.answer(ctx, form(said, fields, required), types.ElicitResult)
+        asked = message or str((params.arguments or {}).get("message", ""))
+        got = await asking.answer(ctx, form(asked, fields, required), types.ElicitResult)
         return text(f"User response: action={got.action}, content={json.dumps(got.content)}")
 
     return run
@@ -251,7 +251,7 @@ _DIALOGUES = {
         "Asks with a state.", Dialogue(({"confirm": _CONFIRM},), "state-ok: {confirm}", stateful=True)
     ),
     f"{_INPUT}_tampered_state": _asks(
-        "Asks with a state that nobody may change.", Dialogue(({"confirm": _CONFIRM},), "{confirm}", stateful=True)
+        "Asks with a state that must not be changed.", Dialogue(({"confirm": _CONFIRM},), "{confirm}", stateful=True)
     ),
     f"{_INPUT}_multiple_inputs": _asks(
         "Asks for three things at a time.",
@@ -287,16 +287,18 @@ _DIALOGUES = {
 
 
 def _triggers(bus: SubscriptionBus) -> dict[str, Fixture]:
-    def telling(event: ServerEvent) -> Run:
+    def publishing(event: ServerEvent) -> Run:
         async def run(_ctx: Any, _params: types.CallToolRequestParams) -> Result:
             await bus.publish(event)
-            return text("Told.")
+            return text("Published.")
 
         return run
 
     return {
-        "test_trigger_tool_change": Fixture("Tells that the tools changed.", telling(ToolsListChanged()), modern=True),
+        "test_trigger_tool_change": Fixture(
+            "Reports that the tools changed.", publishing(ToolsListChanged()), modern=True
+        ),
         "test_trigger_prompt_change": Fixture(
-            "Tells that the prompts changed.", telling(PromptsListChanged()), modern=True
+            "Reports that the prompts changed.", publishing(PromptsListChanged()), modern=True
         ),
     }

@@ -1,4 +1,4 @@
-"""Disks that fail: below SQLite, by its own interface to files, as a test says; and a real one that is small."""
+"""Failing disks: a file layer below SQLite that fails when the test says so, and a small real disk."""
 
 import os
 import shutil
@@ -13,14 +13,14 @@ import apsw
 import pytest
 
 Fails = Callable[[str, Path], bool]
-"""Whether an act fails on a file: `open` (for writing), `write` or `sync`."""
+"""Returns whether an operation on a file fails: `open` (for writing), `write` or `sync`."""
 REAL = apsw.vfs_names()[0]
 CODES = {"write": apsw.SQLITE_IOERR_WRITE, "sync": apsw.SQLITE_IOERR_FSYNC}
 
 
 @contextmanager
 def failing(fails: Fails) -> Iterator[None]:
-    """All databases that are opened in the block lie on this disk."""
+    """Put all databases that are opened in the block on this disk."""
     disk = _Disk(fails)
     try:
         yield
@@ -62,12 +62,12 @@ class _File(apsw.VFSFile):
 
 @contextmanager
 def small(place: Path) -> Iterator[Path]:
-    """A disk of 1.5 MB; the test is skipped where none can be mounted."""
+    """Mount and yield a disk of 1.5 MB; skip the test if that is not possible."""
     place.mkdir()
     mounted = sys.platform == "linux" and os.getuid() == 0 and shutil.which("mount") and not subprocess.run(
         ["mount", "-t", "tmpfs", "-o", "size=1536k", "tmpfs", str(place)], capture_output=True, check=False
     ).returncode  # fmt: skip
     if not mounted:
-        pytest.skip("takes the right to mount a small disk")
+        pytest.skip("needs the right to mount a small disk")
     yield place
     subprocess.run(["umount", "-l", str(place)], check=True)

@@ -1,4 +1,4 @@
-"""Engines on each place where SQLite can keep a workspace, and what lies there; the killed processes import it too."""
+"""Engines for each place where SQLite can keep a workspace, and its files; the killed processes import it too."""
 
 from pathlib import Path
 
@@ -20,5 +20,5 @@ def texts(engine: Engine, name: str) -> list[str]:
 
 
 def leftovers(home: Path, workspace: Workspace) -> list[str]:
-    """The files of its own that a workspace has, as paths below the data directory."""
+    """Return the files of a workspace, as paths below the data directory."""
     return sorted(path.relative_to(home).as_posix() for path in home.rglob(f"{workspace.id}*"))

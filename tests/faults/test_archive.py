@@ -1,4 +1,4 @@
-"""Archiving is safe: no acknowledged write is lost, and what a kill -9 leaves half done is finished or said again."""
+"""Archiving is safe: no acknowledged write is lost, and what kill -9 interrupts is finished or can be repeated."""
 
 import signal
 import subprocess
@@ -24,7 +24,7 @@ every_place = pytest.mark.parametrize("place", PLACES)
 
 
 def prepare(home: Path, place: str) -> Workspace:
-    """Project `p` with a text in it, and another workspace beside it."""
+    """Create project `p` with a text in it, and another workspace."""
     with opened(home, place) as engine:
         memories(engine).store("of another workspace")
         found = engine.workspaces.ensure("p") if place == "shared file" else engine.workspaces.create("p")
@@ -61,7 +61,7 @@ real = getattr(owner, name)
 
 def die(*args, **kwargs):
     result = real(*args, **kwargs) if when == "after" else None
-    if point != "create" or args[1] is not None:  # the registry is there already
+    if point != "create" or args[1] is not None:  # None is the registry, which already exists
         os.kill(os.getpid(), signal.SIGKILL)
     return real(*args, **kwargs) if when == "before" else result
 
@@ -72,7 +72,7 @@ getattr(engine.workspaces, verb)("new" if verb == "create" else "p")
 
 
 def die(home: Path, place: str, verb: str, point: str, when: str) -> None:
-    """A process that is killed at one point of a verb."""
+    """Run an operation in a process that is killed at one point of it."""
     with python(DIES, home, place, verb, point, when) as process:
         _, errors = process.communicate(timeout=60)
     assert process.returncode == -signal.SIGKILL, errors
@@ -88,17 +88,17 @@ MOVES = ("move", "rename", "unlink")
 
 
 def reached(points: list[tuple[str, str]]) -> list[tuple[str, str, str]]:
-    """Each point with the places where there is such a step: only files of one's own are moved and removed."""
+    """Return each point with the places that have such a step: only own files are moved and removed."""
     return [(place, *point) for place in PLACES for point in points if place == "own file" or point[0] not in MOVES]
 
 
 def both_ways(points: list[tuple[str, str]]) -> list[tuple[str, str, str, bool]]:
-    """The same, one way; where the most can go wrong, both ways."""
+    """Return the reached points with True, and those with an own file, where most can go wrong, also with False."""
     return [(*step, way) for step in reached(points) for way in (True, False) if way or step[0] == "own file"]
 
 
 def settled(engine: Engine, home: Path, workspace: Workspace) -> None:
-    """It is archived, in its place, and takes no writes."""
+    """Check that the workspace is archived, in its place, and refuses writes."""
     assert engine.workspaces.find("p").status == "archived"
     engine.retention.settle(never)
     known = engine.workspaces.find("p")
@@ -126,7 +126,7 @@ def test_a_killed_archiving_is_finished_at_the_next_start(tmp_path: Path, place:
 
 
 @pytest.mark.files
-def test_a_server_finishes_by_itself_what_a_killed_one_began(tmp_path: Path) -> None:
+def test_a_server_finishes_what_a_killed_one_began(tmp_path: Path) -> None:
     workspace = prepare(tmp_path, "own file")
     die(tmp_path, "own file", "archive", "archive", "before")
     assert leftovers(tmp_path, workspace)[0] == f"projects/{workspace.id}.db"
@@ -136,7 +136,7 @@ def test_a_server_finishes_by_itself_what_a_killed_one_began(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(("place", "point", "when", "at_once"), both_ways(RESTORE))
-def test_a_killed_restoring_leaves_it_archived_and_can_be_said_again(
+def test_a_killed_restore_leaves_it_archived_and_can_be_repeated(
     tmp_path: Path, place: str, point: str, when: str, at_once: bool
 ) -> None:
     workspace = prepare(tmp_path, place)
@@ -157,7 +157,7 @@ def test_a_killed_restoring_leaves_it_archived_and_can_be_said_again(
     ("place", "point", "when", "archived"),
     [step for step in both_ways(DELETE) if step[1] != "rename" or not step[3]],  # an archived file need not be moved
 )
-def test_a_killed_deletion_leaves_nothing_active_and_can_be_said_again(
+def test_a_killed_deletion_leaves_nothing_active_and_can_be_repeated(
     tmp_path: Path, place: str, point: str, when: str, archived: bool
 ) -> None:
     workspace = prepare(tmp_path, place)
@@ -179,7 +179,7 @@ def test_a_killed_deletion_leaves_nothing_active_and_can_be_said_again(
 
 
 def gone(engine: Engine, workspace: Workspace) -> None:
-    """No row of a workspace is left in a file that it shared."""
+    """Check that no row of a workspace is left in a shared file."""
     if not workspace.db_path.startswith("projects/"):
         assert engine.store.read(workspace, lambda q: q.all("records.counts", session="")) == []
         assert engine.store.upkeep.problems(workspace) == []
@@ -223,7 +223,7 @@ engine.close()
 
 
 class Holder:
-    """A process that has the file of project `p` open, with a write that only its log has."""
+    """A process that has the file of project `p` open, with a write that is only in the write-ahead log."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
@@ -242,7 +242,7 @@ class Holder:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Workspace:
-    """Project `p`, in a file of its own."""
+    """Return project `p`, in its own file."""
     return prepare(tmp_path, "own file")
 
 
@@ -255,12 +255,12 @@ def holder(tmp_path: Path, project: Workspace) -> Iterator[Holder]:
 
 @pytest.fixture
 def engine(tmp_path: Path, holder: Holder) -> Iterator[Engine]:
-    """This process's, beside the holder."""
+    """Yield an engine in this process, while the holder runs."""
     with opened(tmp_path, "own file") as engine:
         yield engine
 
 
-def test_a_file_that_another_process_has_open_is_moved_once_that_one_lets_go(
+def test_a_file_that_another_process_has_open_is_moved_once_released(
     tmp_path: Path, project: Workspace, holder: Holder, engine: Engine
 ) -> None:
     archived = engine.workspaces.archive("p")
@@ -276,7 +276,7 @@ def test_a_file_that_another_process_has_open_is_moved_once_that_one_lets_go(
         assert alone.execute("SELECT count(*) FROM records").get == 2
 
 
-def test_a_server_lets_go_of_what_another_one_archived(project: Workspace, holder: Holder, engine: Engine) -> None:
+def test_a_server_releases_what_another_one_archived(project: Workspace, holder: Holder, engine: Engine) -> None:
     engine.workspaces.archive("p")
     assert "was archived" in holder.ask("settle")
     assert engine.workspaces.find("p").db_path == f"archive/{project.id}.db"
@@ -286,7 +286,9 @@ def test_a_server_lets_go_of_what_another_one_archived(project: Workspace, holde
     assert sorted(texts(engine, "p")) == ["kept", "written after", "written beside"]
 
 
-def test_a_file_that_is_archived_but_not_moved_is_restored(project: Workspace, holder: Holder, engine: Engine) -> None:
+def test_a_file_that_is_archived_but_not_moved_can_be_restored(
+    project: Workspace, holder: Holder, engine: Engine
+) -> None:
     engine.workspaces.archive("p")
     assert engine.workspaces.restore("p").db_path == project.db_path
     assert holder.ask("written after") == "stored"
@@ -304,7 +306,7 @@ def test_an_archived_file_that_is_being_read_is_not_restored_yet(tmp_path: Path,
         assert texts(engine, "p") == ["kept"]
 
 
-def test_a_deleted_file_takes_no_writes(tmp_path: Path, project: Workspace, holder: Holder, engine: Engine) -> None:
+def test_a_deleted_file_refuses_writes(tmp_path: Path, project: Workspace, holder: Holder, engine: Engine) -> None:
     engine.workspaces.delete("p")
     assert "Nothing was stored" in holder.ask("too late")
     assert leftovers(tmp_path, project) == []
@@ -381,9 +383,9 @@ def test_no_acknowledged_write_is_lost_to_archiving(tmp_path: Path, place: str) 
         paths = output(toggler).split()
     finally:
         (tmp_path / "stop").touch()
-    said = [line for writer in writers for line in output(writer).splitlines()]
-    stored = [line.removeprefix("stored: ") for line in said if line.startswith("stored: ")]
-    refused = [line for line in said if line.startswith("refused: ")]
+    lines = [line for writer in writers for line in output(writer).splitlines()]
+    stored = [line.removeprefix("stored: ") for line in lines if line.startswith("stored: ")]
+    refused = [line for line in lines if line.startswith("refused: ")]
     assert stored
     assert all("is archived" in line or "was archived" in line for line in refused), refused
     with opened(tmp_path, place) as engine:

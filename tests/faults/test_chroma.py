@@ -1,4 +1,4 @@
-"""A ChromaDB that is killed, stopped, shared or somebody else's, and a memoryd that is killed beside it."""
+"""A ChromaDB that is killed, stopped, shared or external, and a memoryd that is killed while it runs."""
 
 import os
 import signal
@@ -29,7 +29,7 @@ ON = {"MEMORY_JOURNAL_STORE": "chroma", "MEMORY_TOOLSETS": "journal"}
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A data directory, in which ChromaDB does not run at the end of a test."""
+    """Yield a data directory, and wait at the end until its ChromaDB has stopped."""
     directory = tmp_path_factory.mktemp("data")
     yield directory
     gone(directory)
@@ -59,7 +59,7 @@ def serving(data: Path, models: Path, **settings: str) -> Iterator[Agent]:
         yield client
 
 
-def test_it_is_started_by_first_use_and_ended_by_the_last(data: Path, model_dir: Path) -> None:
+def test_it_is_started_by_the_first_user_and_stopped_by_the_last(data: Path, model_dir: Path) -> None:
     with serving(data, model_dir) as client:
         assert client.tools()
         assert not pid(data)
@@ -74,7 +74,7 @@ def test_it_is_started_by_first_use_and_ended_by_the_last(data: Path, model_dir:
     assert found["prompt"] == BREAD[0]
 
 
-def test_it_is_stopped_and_started_as_asked(data: Path, model_dir: Path) -> None:
+def test_it_is_stopped_and_started_on_request(data: Path, model_dir: Path) -> None:
     gone(data)
     with serving(data, model_dir) as client:
         assert client.ok("start_database")["status"] == "started"
@@ -82,14 +82,14 @@ def test_it_is_stopped_and_started_as_asked(data: Path, model_dir: Path) -> None
         assert client.ok("stop_database")["status"] == "stopped"
         assert not pid(data)
         for tool, arguments in (("healthcheck", {}), ("add_memory", TURN)):
-            said = client.refused(tool, **arguments)
-            assert said == f"Tool Error: Database connection failed. Message: {STOPPED}"
+            message = client.refused(tool, **arguments)
+            assert message == f"Tool Error: Database connection failed. Message: {STOPPED}"
         assert client.ok("stop_database")["status"] == "already_stopped"
         assert client.ok("start_database")["status"] == "started"
         assert client.ok("healthcheck")["status"] == "healthy"
 
 
-def test_what_was_acknowledged_survives_its_kill(data: Path, model_dir: Path) -> None:
+def test_acknowledged_turns_survive_its_kill(data: Path, model_dir: Path) -> None:
     gone(data)
     with engine(data, model_dir, MEMORY_JOURNAL_STORE="chroma") as made:
         kept = journal(made, "killed")
@@ -109,7 +109,7 @@ def bound(impostor: socket.socket, port: int) -> bool:
     return False
 
 
-def test_another_program_on_its_old_port_is_not_taken_for_it(data: Path) -> None:
+def test_another_program_on_its_old_port_is_not_mistaken_for_it(data: Path) -> None:
     gone(data)
     server = ChromaServer(data)
     with closing(Chroma(server)) as chroma, socket.socket() as impostor:
@@ -118,8 +118,8 @@ def test_another_program_on_its_old_port_is_not_taken_for_it(data: Path) -> None
         kill(pid(data))
         gone(data)
         impostor.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        until(lambda: bound(impostor, port), "the port, which a connection of somebody may have")
-        impostor.listen()  # and never answers
+        until(lambda: bound(impostor, port), "the port, which a connection may still use")
+        impostor.listen()  # but never answer
         assert chroma.database("default_database").collection("none") is None
         assert not server.url().endswith(f":{port}")
 
@@ -140,7 +140,7 @@ def test_it_outlives_a_killed_memoryd_and_is_used_again(data: Path, model_dir: P
     gone(data)
 
 
-def test_processes_share_one_and_none_stops_it_below_another(data: Path) -> None:
+def test_processes_share_one_and_none_stops_it_while_another_uses_it(data: Path) -> None:
     gone(data)
     with ExitStack() as ends:
         first, second = (ends.enter_context(closing(ChromaServer(data))) for _ in range(2))
@@ -161,7 +161,7 @@ def test_processes_share_one_and_none_stops_it_below_another(data: Path) -> None
     gone(data)
 
 
-def test_one_that_cannot_be_seen_is_not_joined_by_a_second(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_second_one_starts_while_the_first_is_invisible(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gone(data)
     with closing(ChromaServer(data)) as seen, closing(ChromaServer(data)) as blind:
         seen.url()
@@ -172,13 +172,13 @@ def test_one_that_cannot_be_seen_is_not_joined_by_a_second(data: Path, monkeypat
         assert blind.url() == seen.url()
 
 
-def test_one_that_does_not_start_says_why(tmp_path: Path) -> None:
+def test_a_failed_start_is_explained(tmp_path: Path) -> None:
     (tmp_path / "chroma" / "chroma.sqlite3").mkdir(parents=True)
     with closing(ChromaServer(tmp_path)) as server, pytest.raises(StoreError, match=r"did not start .*log tells more"):
         server.url()
 
 
-def test_nothing_of_it_gets_to_the_client(data: Path, model_dir: Path) -> None:
+def test_its_output_does_not_reach_the_client(data: Path, model_dir: Path) -> None:
     gone(data)
     with ProcessWire(with_models(data, model_dir)) as wire:
         wire.handshake()
@@ -191,31 +191,31 @@ def test_nothing_of_it_gets_to_the_client(data: Path, model_dir: Path) -> None:
     gone(data)
 
 
-def test_a_server_of_somebody_else_is_left_alone(chroma: str, model_dir: Path, tmp_path: Path) -> None:
+def test_an_external_server_is_not_started_or_stopped(chroma: str, model_dir: Path, tmp_path: Path) -> None:
     data = tmp_path / "data"
     with serving(data, model_dir, MEMORY_CHROMA_URL=chroma) as client:
         for tool in ("start_database", "stop_database"):
-            told: Any = client.ok(tool)
-            assert told["status"] == "external"
-            assert told["database"]["place"] == address(chroma)
+            result: Any = client.ok(tool)
+            assert result["status"] == "external"
+            assert result["database"]["place"] == address(chroma)
         assert client.ok("healthcheck")["database"]["state"] == "external"
     assert not (data / "chroma").exists()
 
 
 @pytest.mark.parametrize(("url", "findings"), [("chroma", []), ("http://127.0.0.1:9", ["journal"])])
-def test_the_doctor_tells_where_the_journal_is(
+def test_doctor_reports_the_place_of_the_journal(
     request: pytest.FixtureRequest, model_dir: Path, tmp_path: Path, url: str, findings: list[str]
 ) -> None:
     place = request.getfixturevalue(url) if url == "chroma" else url
     with engine(tmp_path, model_dir, MEMORY_JOURNAL_STORE="chroma", MEMORY_CHROMA_URL=place) as made:
-        told = Doctor(made, lambda _what, _done: None).examine()
-    assert told.facts["journal"] == f"ChromaDB at {address(place)} (external)"
-    assert [finding.subject for finding in told.findings if finding.subject == "journal"] == findings
+        report = Doctor(made, lambda _what, _done: None).examine()
+    assert report.facts["journal"] == f"ChromaDB at {address(place)} (external)"
+    assert [finding.subject for finding in report.findings if finding.subject == "journal"] == findings
 
 
-def test_a_server_of_somebody_else_that_is_away_is_told(model_dir: Path, tmp_path: Path) -> None:
+def test_an_unreachable_external_server_is_reported(model_dir: Path, tmp_path: Path) -> None:
     with serving(tmp_path / "data", model_dir, MEMORY_CHROMA_URL="http://127.0.0.1:9") as client:
         for tool, arguments in (("healthcheck", {}), ("get_session_memories", {"sessionId": "s"})):
-            said = client.refused(tool, **arguments)
-            assert said.startswith("Tool Error: Database connection failed. Message: Could not connect to ChromaDB at")
+            error = client.refused(tool, **arguments)
+            assert error.startswith("Tool Error: Database connection failed. Message: Could not connect to ChromaDB at")
         assert client.ok("start_database")["status"] == "external"

@@ -1,4 +1,4 @@
-"""What fails at the disk leaves nothing half made, is told as what it is, and does not last longer than the failure."""
+"""A disk failure leaves nothing half done, is reported as such, and has no effect once the disk works again."""
 
 import shutil
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.files]
 
 
 class Disk:
-    """Fails in the acts that a test names, on files whose path holds a word."""
+    """Fails a number of times at one operation, on files whose path contains a word."""
 
     def __init__(self) -> None:
         self.act = self.word = ""
@@ -50,13 +50,13 @@ def findings(of: Engine) -> list[str]:
 @pytest.mark.parametrize(
     ("act", "word"), [("write", "projects"), ("sync", "projects"), ("write", "_meta"), ("sync", "_meta")]
 )
-def test_a_creation_that_fails_leaves_nothing(tmp_path: Path, disk: Disk, act: str, word: str) -> None:
+def test_a_failed_creation_leaves_nothing(tmp_path: Path, disk: Disk, act: str, word: str) -> None:
     with engine(tmp_path) as here:
         memories(here).store("earlier")
         disk.fail(act, word)
         with pytest.raises(StoreError):
             here.workspaces.create("one")
-        assert not disk.times, "it has failed"
+        assert not disk.times, "the disk has failed"
         assert list((tmp_path / "projects").iterdir()) == []
         assert here.workspaces.get("one") is None
         assert findings(here) == []
@@ -64,7 +64,7 @@ def test_a_creation_that_fails_leaves_nothing(tmp_path: Path, disk: Disk, act: s
         assert (tmp_path / made.db_path).exists()
 
 
-def test_a_creation_whose_commit_is_in_doubt_does_not_come_back(tmp_path: Path, disk: Disk) -> None:
+def test_a_creation_with_an_uncertain_commit_does_not_reappear(tmp_path: Path, disk: Disk) -> None:
     with engine(tmp_path / "data") as here:
         memories(here).store("earlier")
         disk.fail("sync", "_meta")
@@ -76,7 +76,7 @@ def test_a_creation_whose_commit_is_in_doubt_does_not_come_back(tmp_path: Path, 
         assert findings(again) == []
 
 
-def test_an_opening_that_fails_once_does_not_make_it_read_only(tmp_path: Path, disk: Disk) -> None:
+def test_a_failed_open_does_not_make_the_database_read_only(tmp_path: Path, disk: Disk) -> None:
     with engine(tmp_path) as here:
         project = here.workspaces.create("one")
         memories(here, name="one").store("kept")
@@ -93,7 +93,7 @@ def test_an_opening_that_fails_once_does_not_make_it_read_only(tmp_path: Path, d
             here.workspaces.archive("one")
 
 
-def test_a_database_that_was_opened_for_reading_alone_is_written_once_that_can_be(tmp_path: Path, disk: Disk) -> None:
+def test_a_database_opened_for_reading_is_written_once_that_is_possible(tmp_path: Path, disk: Disk) -> None:
     file, here = tmp_path / "memory.db", workspace()
     with closing(made(SingleFile(file))) as store:
         put(store, here, "earlier")
@@ -106,7 +106,7 @@ def test_a_database_that_was_opened_for_reading_alone_is_written_once_that_can_b
         assert sorted(words(store, here, "earlier") + words(store, here, "later")) == ["earlier", "later"]
 
 
-def test_a_commit_whose_sync_fails_is_told_as_unknown(tmp_path: Path, disk: Disk) -> None:
+def test_a_commit_whose_sync_fails_is_reported_as_unknown(tmp_path: Path, disk: Disk) -> None:
     file, here = tmp_path / "memory.db", workspace()
     with closing(made(SingleFile(file))) as store:
         put(store, here, "earlier")
@@ -118,10 +118,10 @@ def test_a_commit_whose_sync_fails_is_told_as_unknown(tmp_path: Path, disk: Disk
         put(store, here, "later")
         assert words(store, here, "earlier") == ["earlier"]
     with closing(made(SingleFile(tmp_path / "crashed.db"))) as store:
-        assert words(store, here, "doubtful") == ["doubtful"], "so it was, after kill -9"
+        assert words(store, here, "doubtful") == ["doubtful"], "after kill -9 it was stored"
 
 
-def test_a_commit_that_could_not_be_written_is_told_as_not_stored(tmp_path: Path, disk: Disk) -> None:
+def test_a_commit_that_could_not_be_written_is_reported_as_not_stored(tmp_path: Path, disk: Disk) -> None:
     file, here = tmp_path / "memory.db", workspace()
     with closing(made(SingleFile(file))) as store:
         put(store, here, "earlier")

@@ -1,4 +1,4 @@
-"""What becomes of calls when a machine with Postgres dies, freezes, is replaced, or comes back: real servers."""
+"""Calls when a machine with Postgres dies, freezes, is replaced, or comes back, with real servers."""
 
 import signal
 import threading
@@ -42,7 +42,7 @@ def bodies(server: Cluster) -> set[str]:
 
 
 class Writers:
-    """Store one text after another in workspaces of their own."""
+    """Threads that store one text after another, each in its own workspace."""
 
     def __init__(self, store: PostgresStore, number: int) -> None:
         self.acknowledged: list[str] = []
@@ -62,7 +62,7 @@ class Writers:
             thread.join(60)
 
     def go_on(self) -> None:
-        """Wait until more is acknowledged."""
+        """Wait until more writes are acknowledged."""
         before = len(self.acknowledged)
         until(lambda: len(self.acknowledged) > before + 20, "writes")
 
@@ -146,7 +146,7 @@ def test_a_frozen_server_keeps_no_connection(server: Cluster) -> None:
     assert sorted(ask(url, "SELECT body FROM records")) == ["after", "before"]
 
 
-def test_a_frozen_server_does_not_keep_memoryd_from_its_end(
+def test_memoryd_can_end_while_its_server_is_frozen(
     server: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(http_app, "LAST_CALLS", 0)
@@ -167,7 +167,7 @@ def test_a_frozen_server_does_not_keep_memoryd_from_its_end(
             server.thaw()
 
 
-def test_a_statement_outlives_the_servers_own_limit_by_little(server: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_statement_ends_shortly_after_the_servers_own_limit(server: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool, "GRACE", 0.1)
     here = workspace()
     with closing(PostgresStore(server.database(statement_timeout="200"))) as store:
@@ -180,7 +180,7 @@ def test_a_statement_outlives_the_servers_own_limit_by_little(server: Cluster, m
             server.thaw()
 
 
-def test_writers_that_wait_for_a_standby_leave_connections_to_readers(pair: Pair) -> None:
+def test_writers_that_wait_for_a_standby_leave_connections_for_readers(pair: Pair) -> None:
     primary, standby = pair
     here = workspace()
     with closing(PostgresStore(primary.url, 4)) as store:

@@ -1,4 +1,4 @@
-"""Several processes write one graph at once, and are killed: no ordinal twice, no acknowledged write lost."""
+"""Several processes write one graph at once and are killed: no duplicate ordinal, no acknowledged write lost."""
 
 import random
 import signal
@@ -22,7 +22,7 @@ NODES = ("hub", "rim")
 
 @pytest.fixture
 def serve(pipe: Pipe) -> Pipe:
-    """Servers of one graph that has its NODES, each ended with the test."""
+    """Return a function that starts a server on one graph that has the NODES; all end with the test."""
 
     def begin(**settings: str) -> ProcessWire:
         server = pipe("--toolsets", "graph", **settings)
@@ -42,13 +42,13 @@ def call(wire: ProcessWire, tool: str, **arguments: Any) -> Json:
 
 
 class Writer:
-    """A server that adds observations and relations as fast as it is answered."""
+    """A client of its own server that adds observations and relations without pause."""
 
     def __init__(self, name: str, wire: ProcessWire) -> None:
         self.name = name
         self.wire = wire
         self.added: dict[tuple[str, int], str] = {}
-        """What it acknowledged: text by node and ordinal."""
+        """The acknowledged observations: text by node and ordinal."""
         self.related: set[str] = set()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -56,7 +56,7 @@ class Writer:
         self._thread.start()
 
     def _run(self) -> None:
-        with suppress(AssertionError, OSError):  # the end of the process, as planned
+        with suppress(AssertionError, OSError):  # the process was killed, as planned
             self.write_all(range(100_000))
 
     def write_all(self, numbers: Iterable[int]) -> None:
@@ -66,8 +66,8 @@ class Writer:
     def write(self, number: int) -> None:
         texts = [f"{self.name} number {number} part {part}" for part in range(number % 3 + 1)]
         wanted = [{"entity_name": node, "contents": texts} for node in NODES]
-        for told in call(self.wire, "add_observations", observations=wanted)["result"]:
-            self.added |= {(told["entity_name"], one["ordinal"]): one["content"] for one in told["added"]}
+        for entry in call(self.wire, "add_observations", observations=wanted)["result"]:
+            self.added |= {(entry["entity_name"], one["ordinal"]): one["content"] for one in entry["added"]}
         kind = f"{self.name} {number}"
         edge = {"from": "hub", "to": "rim", "relation_type": kind}
         if call(self.wire, "create_relations", relations=[edge])["created"]:
@@ -77,13 +77,13 @@ class Writer:
         until(lambda: len(self.added) > 20, "observations", PATIENCE)
         self.wire.signal(signal.SIGKILL)
         assert self.wire.wait() == -signal.SIGKILL
-        with self.wire._changed:  # who waits for an answer need not wait any longer
+        with self.wire._changed:  # wakes threads that wait for an answer
             self.wire._changed.notify_all()
         self._thread.join(PATIENCE)
 
 
 def check(reader: Agent, writers: list[Writer]) -> None:
-    """Everything that was acknowledged is there, at the ordinal that was told, and each ordinal once."""
+    """Check that everything acknowledged exists, at the ordinal in its answer, and each ordinal once."""
     assert problems(reader.data.parent) == []
     assert sum(len(writer.added) for writer in writers) == len({key for writer in writers for key in writer.added})
     kept = {(node, ordinal): text for node in NODES for ordinal, text in reader.facts(node).items()}
@@ -93,7 +93,7 @@ def check(reader: Agent, writers: list[Writer]) -> None:
         assert writer.related <= {one["relation_type"] for one in between}
     for node in NODES:
         ordinals = sorted(ordinal for name, ordinal in kept if name == node)
-        assert ordinals == list(range(len(ordinals))), "none is left out, for each call is whole or not at all"
+        assert ordinals == list(range(len(ordinals))), "no gaps: each call is stored completely or not at all"
 
 
 @pytest.mark.parametrize("durability", ["full", pytest.param("normal", marks=pytest.mark.files)])
@@ -110,7 +110,7 @@ def test_killed_writers_lose_nothing_that_was_acknowledged(serve: Pipe, spawn: S
     check(spawn("--toolsets", "graph"), writers)
 
 
-def test_processes_that_write_at_once_share_the_ordinals(serve: Pipe, spawn: Start) -> None:
+def test_concurrent_processes_share_the_ordinals(serve: Pipe, spawn: Start) -> None:
     writers = [Writer(f"writer {number}", serve()) for number in range(4)]
     assert together(lambda n: writers[n].write_all(range(12)), 4) == []
     reader = spawn("--toolsets", "graph")
@@ -118,7 +118,7 @@ def test_processes_that_write_at_once_share_the_ordinals(serve: Pipe, spawn: Sta
     assert len(reader.facts("hub")) == sum(number % 3 + 1 for number in range(12)) * 4
 
 
-def test_processes_that_make_the_same_make_it_once(serve: Pipe, spawn: Start) -> None:
+def test_processes_that_create_the_same_create_it_once(serve: Pipe, spawn: Start) -> None:
     servers = [serve() for _ in range(4)]
     made: list[Json] = []
 

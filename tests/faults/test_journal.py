@@ -1,4 +1,4 @@
-"""The journal when processes are killed, write beside each other, or read a file that somebody else writes."""
+"""The journal when processes are killed, write concurrently, or read a file that is being written."""
 
 import random
 import signal
@@ -25,23 +25,23 @@ from tests.wires import ProcessWire
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
 
-MANY = 1_200  # turns of an import that is killed
+MANY = 1_200  # the turns of a killed import
 
 
 class Adder:
-    """A server that adds numbered turns as fast as it is answered."""
+    """A client of its own server that adds numbered turns without pause."""
 
     def __init__(self, name: str, environ: dict[str, str]) -> None:
         self.name = name
         self.wire = ProcessWire(environ, "--toolsets", "journal")
         self.wire.handshake()
         self.added: dict[str, str] = {}
-        """What it acknowledged: the prompt by id."""
+        """The acknowledged turns: prompt by id."""
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
     def _run(self) -> None:
-        with suppress(AssertionError, OSError):  # the end of the process, as planned
+        with suppress(AssertionError, OSError):  # the process was killed, as planned
             for number in range(100_000):
                 prompt = f"{self.name} {number}"
                 answer = self.wire.call("add_memory", prompt=prompt, thought="t", response="r", sessionId="crowd")
@@ -53,10 +53,10 @@ class Adder:
 
 
 def killed(wire: ProcessWire) -> None:
-    """End a server at once, and let go of its pipes."""
+    """Kill a server, and close its pipes."""
     wire.signal(signal.SIGKILL)
     assert wire.wait() == -signal.SIGKILL
-    with wire._changed:  # who waits for an answer need not wait any longer
+    with wire._changed:  # wakes threads that wait for an answer
         wire._changed.notify_all()
     wire.close_stdin()
     for pipe in (wire.process.stdout, wire.process.stderr):
@@ -66,7 +66,7 @@ def killed(wire: ProcessWire) -> None:
 
 @pytest.fixture
 def opened(home: Path) -> Iterator[Journal]:
-    """The journal in this process."""
+    """Yield the journal, opened in this process."""
     with Engine(Settings.read(environment(home)), fetch=False) as engine:
         yield Journal(Scope(engine, engine.workspaces.ensure("default")))
 
@@ -85,11 +85,11 @@ def test_killed_servers_lose_no_turn_that_was_acknowledged(home: Path) -> None:
         kept = Journal(Scope(engine, engine.workspace(make=False))).kept.of_session("crowd", 100_000, 0)
     there = {one.id: one.prompt for one in kept.page}
     assert added.items() <= there.items()
-    assert len(there) <= len(added) + 6  # one an adder may have been written and not answered
+    assert len(there) <= len(added) + 6  # one per adder may be written but not acknowledged
     assert [one.created_at for one in kept.page] == sorted(one.created_at for one in kept.page)
 
 
-def test_two_processes_that_summarize_leave_one_summary_a_session(home: Path, opened: Journal) -> None:
+def test_two_processes_that_summarize_leave_one_summary_per_session(home: Path, opened: Journal) -> None:
     opened.kept.put([turn(number, f"s{number % 40}") for number in range(200)])
     servers = [ProcessWire(environment(home), "--toolsets", "journal") for _ in range(2)]
     for server in servers:
@@ -116,7 +116,7 @@ def turn(number: int, session: str = "new") -> Interaction:
 
 @pytest.fixture
 def exported(opened: Journal, home: Path) -> Path:
-    """The export of many turns, in a home whose journal then has but one other."""
+    """Return an export of many turns, in a home whose journal has only one other turn."""
     opened.kept.replace((turn(number) for number in range(MANY)), None)
     file = home / "data" / "exports" / "many.jsonl"
     journal_file.export(opened.kept, file, ["memories", "summaries"], ignore_progress)
@@ -132,7 +132,7 @@ def test_a_killed_replace_is_all_or_nothing(opened: Journal, exported: Path, hom
     assert problems(home) == []
 
 
-def test_a_killed_merge_is_simply_run_again(opened: Journal, exported: Path, home: Path) -> None:
+def test_a_killed_merge_can_be_run_again(opened: Journal, exported: Path, home: Path) -> None:
     importing(home, exported, "merge", 0.5)
     with jsonl.opened(exported) as source:
         done = journal_file.load(opened.kept, source, "merge", ignore_progress, Secrets("mask"))
@@ -142,7 +142,7 @@ def test_a_killed_merge_is_simply_run_again(opened: Journal, exported: Path, hom
 
 
 def importing(home: Path, file: Path, mode: ImportMode, part: float) -> None:
-    """Let a server import a file, and kill it when it says that it has done this part."""
+    """Let a server import a file, and kill it once it reports this progress."""
     wire = ProcessWire(environment(home), "--toolsets", "journal")
     wire.handshake()
     wire.post("tools/call", {

@@ -1,4 +1,4 @@
-"""No acknowledged write is ever lost: real processes that are killed, crowd each other, or run out of disk."""
+"""No acknowledged write is ever lost: real processes are killed, compete with each other, or run out of disk space."""
 
 import json
 import random
@@ -38,7 +38,7 @@ PATIENCE = 60.0
 
 
 def integrity(file: Path) -> None:
-    """The pages, the foreign keys and the words are as they should be."""
+    """Check the pages, the foreign keys and the word index."""
     with closing(equipped(apsw.Connection(str(file)))) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
@@ -46,21 +46,21 @@ def integrity(file: Path) -> None:
 
 
 class Writer:
-    """A server that stores numbered memories as fast as it is answered."""
+    """A client of its own server that stores numbered memories without pause."""
 
     def __init__(self, name: str, environ: dict[str, str]) -> None:
         self.name = name
         self.wire = ProcessWire(environ)
         self.wire.handshake()
         self.stored: dict[str, str] = {}
-        """What it acknowledged: text by id."""
+        """The acknowledged memories: text by id."""
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def start(self) -> None:
         self._thread.start()
 
     def _run(self) -> None:
-        with suppress(AssertionError, OSError):  # the end of the process, as planned
+        with suppress(AssertionError, OSError):  # the process was killed, as planned
             for number in range(100_000):
                 text = f"{self.name} number{number} {'padding ' * (number % 40)}"
                 answer = self.wire.call("memory_store", content=text)
@@ -73,7 +73,7 @@ class Writer:
     def kill(self) -> None:
         self.wire.signal(signal.SIGKILL)
         assert self.wire.wait() == -signal.SIGKILL
-        with self.wire._changed:  # who waits for an answer need not wait any longer
+        with self.wire._changed:  # wakes threads that wait for an answer
             self.wire._changed.notify_all()
         self._thread.join(PATIENCE)
         self.wire.close_stdin()
@@ -83,7 +83,7 @@ class Writer:
 
 
 def kept(environ: dict[str, str], stored: dict[str, str]) -> None:
-    """Another process finds all of them."""
+    """Check that another process finds all of them."""
     with ProcessWire(environ) as wire:
         wire.handshake()
         ids = sorted(stored)
@@ -99,7 +99,7 @@ def kept(environ: dict[str, str], stored: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("durability", ["full", pytest.param("normal", marks=pytest.mark.files)])
-def test_killed_servers_lose_nothing_that_was_acknowledged(tmp_path: Path, durability: str) -> None:
+def test_killed_servers_lose_no_acknowledged_write(tmp_path: Path, durability: str) -> None:
     dice, stored = random.Random(durability), dict[str, str]()
     environ = environment(tmp_path, MEMORY_DURABILITY=durability)
     for turn in range(2):
@@ -114,7 +114,7 @@ def test_killed_servers_lose_nothing_that_was_acknowledged(tmp_path: Path, durab
         assert problems(tmp_path) == []
     kept(environ, stored)
     number = len(rows_of(tmp_path))
-    assert len(stored) <= number <= len(stored) + 6  # one a writer may have been written and not answered
+    assert len(stored) <= number <= len(stored) + 6  # one per writer may be written but not acknowledged
 
 
 def test_killed_servers_with_models_lose_nothing(tmp_path: Path, model_dir: Path) -> None:
@@ -130,7 +130,7 @@ def test_killed_servers_with_models_lose_nothing(tmp_path: Path, model_dir: Path
     assert problems(tmp_path) == []
     assert ids_of(tmp_path, "embeddings") <= ids_of(tmp_path)
     kept(environ, stored)
-    with ProcessWire(environ) as wire:  # what was killed before it got a vector gets one now
+    with ProcessWire(environ) as wire:  # records that have no vector yet get one now
         wire.handshake()
         until(lambda: ids_of(tmp_path) == ids_of(tmp_path, "embeddings"), "vectors", PATIENCE)
 
@@ -158,7 +158,7 @@ engine.close()
 
 
 def script(code: str, environ: dict[str, str], *arguments: object, **options: Any) -> Fork[str]:
-    """A process that says `ready`, then waits for a line."""
+    """Start a process that prints `ready` and then waits for a line."""
     process = Fork[str](
         [sys.executable, "-c", code, *map(str, arguments)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environ, **options,
@@ -187,7 +187,7 @@ def test_eight_processes_store_at_once(tmp_path: Path) -> None:
         assert [one.name for one in engine.workspaces.all()] == ["default"]
 
 
-def test_processes_that_say_the_same_merge_it(tmp_path: Path) -> None:
+def test_processes_that_store_the_same_merge_it(tmp_path: Path) -> None:
     environ = environment(tmp_path)
     processes = [script(STORE.replace("process {name} ", ""), environ, number, 20) for number in range(4)]
     printed: dict[int, str] = {}
@@ -236,7 +236,7 @@ def test_a_write_waits_for_a_lock_of_another_process(tmp_path: Path) -> None:
         assert set(words(store, here, "earlier waited")) == {"earlier", "waited for"}
 
 
-def test_a_lock_that_is_kept_too_long_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_that_is_held_too_long_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite_connection, "BUSY_MS", 300)
     environ = environment(tmp_path)
     settings = Settings.read({"MEMORY_DATA_DIR": environ["MEMORY_DATA_DIR"], **NO_MODELS})
@@ -275,7 +275,7 @@ def test_closing_does_not_hang_on_a_lock(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def fill_up(write: Callable[[int], object]) -> tuple[list[int], StoreError]:
-    """Write until it fails: what was acknowledged, and the failure."""
+    """Write until it fails; return the acknowledged numbers and the failure."""
     for number in range(10_000):
         try:
             write(number)
@@ -285,7 +285,7 @@ def fill_up(write: Callable[[int], object]) -> tuple[list[int], StoreError]:
 
 
 def limit(store: SqliteStore, pages: int) -> None:
-    """The most pages that the file may have: to SQLite, the same as a full disk."""
+    """Limit the pages of the file, which SQLite treats like a full disk."""
 
     def work(queries: Queries) -> None:
         assert isinstance(queries, SqliteQueries)
@@ -298,7 +298,7 @@ def big(number: int) -> str:
     return f"item{number} " + "x" * 9_000
 
 
-def test_a_full_database_is_told_and_recovers(tmp_path: Path) -> None:
+def test_a_full_database_is_reported_and_recovers(tmp_path: Path) -> None:
     file, here = tmp_path / "memory.db", workspace()
     with closing(made(SingleFile(file), "normal")) as store:
         put(store, here, "earlier")
@@ -315,7 +315,7 @@ def test_a_full_database_is_told_and_recovers(tmp_path: Path) -> None:
     integrity(file)
 
 
-def test_a_full_database_fails_everyone_of_a_group_that_is_not_written(tmp_path: Path) -> None:
+def test_a_full_database_fails_every_write_of_an_unwritten_group(tmp_path: Path) -> None:
     file, here = tmp_path / "memory.db", workspace()
     with closing(made(SingleFile(file), "normal")) as store:
         put(store, here, "earlier")
@@ -365,13 +365,13 @@ store.close()
 """
 
 
-def test_a_file_that_may_not_grow_is_told_and_recovers(tmp_path: Path) -> None:
+def test_a_file_that_cannot_grow_is_reported_and_recovers(tmp_path: Path) -> None:
     file = tmp_path / "memory.db"
     environ = environment(tmp_path)
     environ["PYTHONPATH"] += f":{Path(__file__).parents[2]}"
-    told, *after = output(script(LIMITED, environ, file, workspace().id)).splitlines()
-    assert "Nothing was stored by this call" in told
-    assert "disk" in told
+    message, *after = output(script(LIMITED, environ, file, workspace().id)).splitlines()
+    assert "Nothing was stored by this call" in message
+    assert "disk" in message
     assert after == ["0", "1 []"]
     integrity(file)
 
@@ -382,7 +382,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         yield place
 
 
-def test_a_full_disk_is_told_and_recovers(small_disk: Path) -> None:
+def test_a_full_disk_is_reported_and_recovers(small_disk: Path) -> None:
     here = workspace()
     file, ballast = small_disk / "memory.db", small_disk / "ballast"
     ballast.write_bytes(bytes(400_000))
@@ -399,7 +399,7 @@ def test_a_full_disk_is_told_and_recovers(small_disk: Path) -> None:
     integrity(file)
 
 
-def test_a_disk_without_room_to_read_is_said_to_be_full(small_disk: Path) -> None:
+def test_a_disk_without_space_to_read_is_reported_as_full(small_disk: Path) -> None:
     here, file = workspace(), small_disk / "memory.db"
     with closing(made(SingleFile(file))) as store:
         put(store, here, "earlier")

@@ -1,4 +1,4 @@
-"""Maintenance in real servers: killed in the middle, begun by two at once, or with a model that does not answer."""
+"""Maintenance in real servers: killed midway, started by two at once, or with a model that does not answer."""
 
 import json
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ def llm() -> Iterator[Model]:
 
 @pytest.fixture
 def environ(tmp_path: Path, model_dir: Path, llm: Model) -> dict[str, str]:
-    """Of a database of five people who lived in Berlin, and then in Lisbon, where maintenance is due."""
+    """Return the environment of a database where five people moved from Berlin to Lisbon, and maintenance is due."""
     made = environment(tmp_path, model_dir, MEMORY_RERANKER="none", **llm.settings(MEMORY_MAINTENANCE_INTERVAL="1000"))
     with opened(made) as one:
         kept = Memories(Scope(one, one.workspaces.ensure("default")))
@@ -49,7 +49,7 @@ def opened(environ: dict[str, str]) -> Engine:
 
 
 def moved(body: Json) -> tuple[int, Any]:
-    """Whoever lives in Lisbon lives in Berlin no more."""
+    """Answer as a model that finds that a person who lives in Lisbon no longer lives in Berlin."""
     lines = [line for line in body["messages"][-1]["content"].splitlines() if line.startswith('{"number"')]
     verdicts = []
     for pair in map(json.loads, lines):
@@ -62,7 +62,7 @@ def moved(body: Json) -> tuple[int, Any]:
 
 
 def outcome(environ: dict[str, str]) -> tuple[list[str], list[HistoryEntry]]:
-    """What lives, and what became of the rest."""
+    """Return the living texts, and the history of the others."""
     with opened(environ) as one:
         place = one.workspaces.ensure("default")
         living = sorted(hit.record.body for hit in Memories(Scope(one, place)).recent(100))
@@ -70,21 +70,21 @@ def outcome(environ: dict[str, str]) -> tuple[list[str], list[HistoryEntry]]:
 
 
 def await_end(environ: dict[str, str]) -> None:
-    """Wait until maintenance has been done."""
+    """Wait until maintenance is done."""
     with opened(environ) as one:
         kept = Memories(Scope(one, one.workspaces.ensure("default")))
         until(lambda: len(kept.recent(100)) == len(FACTS) // 2, "maintenance")
 
 
 def check(environ: dict[str, str], home: Path) -> None:
-    """Each has moved once, nothing is lost, and the database is whole."""
+    """Check that each person moved once, nothing is lost, and the database is sound."""
     living, gone = outcome(environ)
     assert living == sorted(FACTS[1::2])
     assert sorted(entry.text for entry in gone) == sorted(FACTS[::2])
     assert problems(home) == []
 
 
-def test_a_pass_that_was_killed_is_done_by_the_next_server(environ: dict[str, str], llm: Model, tmp_path: Path) -> None:
+def test_a_killed_pass_is_done_by_the_next_server(environ: dict[str, str], llm: Model, tmp_path: Path) -> None:
     llm.hangs(30)
     with ProcessWire(environ | {"MEMORY_LLM_TIMEOUT": "30"}) as server:
         server.handshake()
@@ -92,13 +92,15 @@ def test_a_pass_that_was_killed_is_done_by_the_next_server(environ: dict[str, st
         server.process.kill()
     llm.reply = moved
     with closing(apsw.Connection(str(tmp_path / "data" / "_meta.db"))) as registry:
-        registry.execute("DELETE FROM leases")  # that of the dead one would be over in a minute
+        registry.execute("DELETE FROM leases")  # the dead server's lease would expire only in a minute
     with process_agent(environ, log=tmp_path / "log"):
         await_end(environ)
     check(environ, tmp_path)
 
 
-def test_two_servers_that_start_together_do_it_once(environ: dict[str, str], llm: Model, tmp_path: Path) -> None:
+def test_two_servers_that_start_together_run_maintenance_once(
+    environ: dict[str, str], llm: Model, tmp_path: Path
+) -> None:
     with ExitStack() as ends:
         for number in range(2):
             ends.enter_context(process_agent(environ, log=tmp_path / f"log{number}"))
@@ -107,14 +109,14 @@ def test_two_servers_that_start_together_do_it_once(environ: dict[str, str], llm
     assert len(llm.asked) == 1
 
 
-def test_tools_answer_while_a_model_hangs_and_the_log_says_why_once(
+def test_tools_answer_while_a_model_hangs_and_it_is_logged_once(
     environ: dict[str, str], llm: Model, tmp_path: Path
 ) -> None:
     llm.hangs(30)
     with process_agent(environ | {"MEMORY_LLM_TIMEOUT": "10"}, log=tmp_path / "log") as server:
         until(lambda: llm.asked, "the model is asked")
         assert server.found("Where does Ann live?")
-        server.store("Maintenance holds nobody up.")
+        server.store("Maintenance blocks no caller.")
     living, gone = outcome(environ)
     assert (len(living), gone) == (len(FACTS) + 1, [])
     assert (tmp_path / "log").read_text(encoding="utf-8").count("the language model:") <= 1

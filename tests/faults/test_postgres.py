@@ -1,4 +1,4 @@
-"""What becomes of calls when Postgres is away, busy, wrong or killed: real servers, real processes."""
+"""Calls when Postgres is unavailable, busy, misconfigured or killed, with real servers and real processes."""
 
 import signal
 import subprocess
@@ -58,10 +58,10 @@ def connection_of(queries: Queries) -> psycopg.Connection[dict[str, object]]:
     return queries.connection
 
 
-# away ----------------------------------------------------------------------------------------------------------------
+# unavailable ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_server_that_is_down_is_told_and_found_again(
+def test_a_server_that_is_down_is_reported_and_found_again(
     server: Cluster, url: str, here: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.stop()
@@ -74,25 +74,25 @@ def test_a_server_that_is_down_is_told_and_found_again(
     assert bodies(url) == ["kept"]
 
 
-def test_what_was_acknowledged_survives_a_killed_server(server: Cluster, url: str, store: Store) -> None:
-    here, told, end = workspace(), list[str](), threading.Event()
+def test_acknowledged_writes_survive_a_killed_server(server: Cluster, url: str, store: Store) -> None:
+    here, acknowledged, end = workspace(), list[str](), threading.Event()
 
     def write() -> None:
         number = 0
         while not end.is_set():
             number += 1
-            with suppress(StoreError):  # the commit in whose middle it was killed: nobody knows
+            with suppress(StoreError):  # killed during the commit: the outcome is unknown
                 put(store, here, f"text {number}")
-                told.append(f"text {number}")
+                acknowledged.append(f"text {number}")
 
     writer = threading.Thread(target=write)
     writer.start()
-    until(lambda: len(told) > 20, "writes")
+    until(lambda: len(acknowledged) > 20, "writes")
     server.stop(signal.SIGKILL)
     server.start()
     end.set()
     writer.join(30)
-    assert set(told) <= set(bodies(url))
+    assert set(acknowledged) <= set(bodies(url))
 
 
 def test_a_call_waits_for_a_server_that_restarts(
@@ -109,7 +109,7 @@ def test_a_call_waits_for_a_server_that_restarts(
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-def test_connections_that_broke_meanwhile_are_nobodys_trouble(
+def test_broken_connections_are_replaced_silently(
     server: Cluster, url: str, store: Store, here: Workspace, how: signal.Signals
 ) -> None:
     put(store, here, "before")
@@ -119,7 +119,7 @@ def test_connections_that_broke_meanwhile_are_nobodys_trouble(
     assert bodies(url) == ["after", "before"]
 
 
-def test_what_was_lost_before_the_commit_is_done_again(
+def test_work_lost_before_the_commit_is_repeated(
     url: str, store: Store, here: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tries: list[int] = []
@@ -135,7 +135,7 @@ def test_what_was_lost_before_the_commit_is_done_again(
     assert bodies(url) == ["try 1"]
 
 
-def test_a_commit_that_nobody_answers_is_told_as_unknown_and_not_repeated(
+def test_a_commit_without_an_answer_is_reported_as_unknown_and_not_repeated(
     url: str, store: Store, here: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real, tries = psycopg.Connection.commit, list[int]()
@@ -156,7 +156,7 @@ def test_a_commit_that_nobody_answers_is_told_as_unknown_and_not_repeated(
     assert len(tries) == 1
 
 
-def test_a_statement_whose_failure_was_ignored_is_no_success(url: str, store: Store, here: Workspace) -> None:
+def test_an_ignored_failure_of_a_statement_is_not_a_success(url: str, store: Store, here: Workspace) -> None:
     def work(queries: Queries) -> None:
         add(queries, "half")
         with pytest.raises(psycopg.errors.DivisionByZero):
@@ -170,7 +170,7 @@ def test_a_statement_whose_failure_was_ignored_is_no_success(url: str, store: St
 # busy ----------------------------------------------------------------------------------------------------------------
 
 
-def test_connections_that_are_all_in_use(url: str, here: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_connections_are_in_use(url: str, here: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     with closing(PostgresStore(url, 1)) as store:
         store.placement.create(here)
         monkeypatch.setattr(pool, "WAIT", 0.05)
@@ -187,7 +187,7 @@ def test_a_statement_that_takes_too_long(server: Cluster, here: Workspace) -> No
         put(store, here, "kept")
 
 
-def test_a_workspace_that_another_process_keeps(server: Cluster, here: Workspace) -> None:
+def test_a_workspace_locked_by_another_process(server: Cluster, here: Workspace) -> None:
     url = server.database(lock_timeout="50")
     with closing(PostgresStore(url)) as store, closing(PostgresStore(url)) as other:
         put(store, here, "kept")
@@ -201,7 +201,7 @@ def test_a_workspace_that_another_process_keeps(server: Cluster, here: Workspace
     assert bodies(url) == ["kept", "kept too"]
 
 
-def test_no_statement_no_lock_and_no_idle_transaction_lasts_for_ever(store: Store, here: Workspace) -> None:
+def test_statements_locks_and_idle_transactions_are_limited(store: Store, here: Workspace) -> None:
     def limits(queries: Queries) -> list[object]:
         names = ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
         return [next(iter(connection_of(queries).execute(f"SHOW {name}")))[name] for name in names]
@@ -209,7 +209,7 @@ def test_no_statement_no_lock_and_no_idle_transaction_lasts_for_ever(store: Stor
     assert store.read(here, limits) == ["2min", "30s", "5min"]
 
 
-def test_a_deadlock_is_nobodys_trouble(server: Cluster) -> None:
+def test_a_deadlock_is_resolved_silently(server: Cluster) -> None:
     url = server.database(deadlock_timeout="50")
     places, barrier = [workspace("a"), workspace("b")], threading.Barrier(2)
     with closing(PostgresStore(url)) as store:
@@ -232,14 +232,14 @@ def test_a_deadlock_is_nobodys_trouble(server: Cluster) -> None:
     assert bodies(url) == ["by 0", "by 1"]
 
 
-# wrong ---------------------------------------------------------------------------------------------------------------
+# misconfigured -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "expected"),
     [
         (lambda url: url.replace("@/", "@/no"), r'database "no.*" does not exist\).*Create it on the server'),
-        (lambda url: url.replace("postgres@", "nobody@"), r'role "nobody" does not exist\).*Create it on the server'),
+        (lambda url: url.replace("postgres@", "missing@"), r'role "missing" does not exist\).*Create it on the server'),
         (lambda url: url.replace("postgres@", "secretive:geheim@"), r"authentication failed.*Correct user.*PGPASSWORD"),
         (lambda url: url.replace("postgres@", "secretive@"), r"no password supplied\).*Put a password.*PGPASSWORD"),
         (lambda _: "postgresql://u:geheim@nowhere.invalid/x", r"nowhere.invalid.*Correct the host"),
@@ -247,8 +247,8 @@ def test_a_deadlock_is_nobodys_trouble(server: Cluster) -> None:
         (lambda _: "postgresql://u:geheim@127.0.0.1:1/x", r"127.0.0.1:1/x.*refused.*Start the server"),
     ],
 )
-def test_who_cannot_connect_is_told_why_and_never_the_password(
-    server: Cluster, url: str, change: Callable[[str], str], told: str, monkeypatch: pytest.MonkeyPatch
+def test_a_failed_connection_is_explained_without_the_password(
+    server: Cluster, url: str, change: Callable[[str], str], expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pool, "PAUSES", (0.01,))
     access, lines = server.data / "pg_hba.conf", "local all secretive scram-sha-256\n"
@@ -256,14 +256,14 @@ def test_who_cannot_connect_is_told_why_and_never_the_password(
         server.ask("CREATE ROLE secretive LOGIN PASSWORD 'other'")
         access.write_text(lines + access.read_text())
         server.ask("SELECT pg_reload_conf()")
-    with closing(PostgresStore(change(url))) as store, pytest.raises(StoreError, match=told) as caught:
+    with closing(PostgresStore(change(url))) as store, pytest.raises(StoreError, match=expected) as caught:
         store.placement.exists()
     assert "geheim" not in str(caught.value) + store.place
     assert "Nothing was stored" in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("said", "step"),
+    ("reason", "step"),
     [
         ('root certificate file "/root.crt" does not exist', "sslrootcert"),
         ('server certificate for "a" does not match host name "b"', "as its certificate does"),
@@ -276,13 +276,13 @@ def test_who_cannot_connect_is_told_why_and_never_the_password(
         ('FATAL:  pg_hba.conf rejects connection for host "b", user "u", database "x"', "Let the server accept"),
     ],
 )
-def test_what_waiting_does_not_mend_is_told_at_once(said: str, step: str) -> None:
-    error = psycopg.OperationalError(f'connection to server at "a", port 5432 failed: {said}\n')
+def test_an_error_that_waiting_does_not_resolve_is_reported_at_once(reason: str, step: str) -> None:
+    error = psycopg.OperationalError(f'connection to server at "a", port 5432 failed: {reason}\n')
     assert is_refusal(error)
     assert step in str(refused_connection({"a": error}, "a", ""))
 
 
-def test_what_the_server_forbids_is_not_taken_for_a_lost_connection(server: Cluster, here: Workspace) -> None:
+def test_a_refusal_by_the_server_is_not_mistaken_for_a_lost_connection(server: Cluster, here: Workspace) -> None:
     url = server.database(temp_file_limit="0", work_mem="64kB")
     with closing(PostgresStore(url)) as store:
         store.placement.create(None)
@@ -296,14 +296,14 @@ def test_what_the_server_forbids_is_not_taken_for_a_lost_connection(server: Clus
             put(store, here, "text")
 
 
-def test_a_url_that_cannot_be_read_is_not_repeated() -> None:
+def test_an_invalid_url_is_not_repeated() -> None:
     with pytest.raises(InvalidInputError, match="MEMORY_DATABASE_URL cannot be read") as caught:
         PostgresStore("postgresql://user:ge heim@host/x")
     assert "heim" not in str(caught.value)
     assert caught.value.__cause__ is None
 
 
-def test_a_role_that_may_not_make_tables_is_told_what_an_operator_must_say(server: Cluster, url: str) -> None:
+def test_a_role_without_the_right_to_create_tables_gets_commands_for_an_operator(server: Cluster, url: str) -> None:
     server.ask("CREATE ROLE guest LOGIN")
     with closing(PostgresStore(url.replace("postgres@", "guest@"))) as store:
         with pytest.raises(StoreError, match=r"role guest may not make .*Nothing was changed") as caught:
@@ -316,16 +316,18 @@ def test_a_role_that_may_not_make_tables_is_told_what_an_operator_must_say(serve
 
 
 @pytest.mark.parametrize(
-    ("version", "told"),
+    ("version", "expected"),
     [("", "vector is not installed on the server"), ("0.7.4", "vector is only there as version 0.7.4")],
 )
-def test_a_server_without_a_recent_pgvector_is_refused(server: Cluster, url: str, version: str, told: str) -> None:
-    folder = server.data.parent / f"share{version}"  # the server's account can read it: its own data lie beside it
+def test_a_server_without_a_recent_pgvector_is_refused(server: Cluster, url: str, version: str, expected: str) -> None:
+    folder = (
+        server.data.parent / f"share{version}"
+    )  # readable for the server's account, whose data is in the same directory
     (folder / "extension").mkdir(parents=True)
     for name in ("btree_gin", "unaccent", *(["vector"] if version else [])):
         (folder / "extension" / f"{name}.control").write_text(f"default_version = '{version or '1.1'}'\n")
     ask(url, f"ALTER DATABASE {url.partition('@/')[2].partition('?')[0]} SET extension_control_path = '{folder}'")
-    with closing(PostgresStore(url)) as store, pytest.raises(StoreError, match=f"{told}.*Install pgvector 0.8 or"):
+    with closing(PostgresStore(url)) as store, pytest.raises(StoreError, match=f"{expected}.*Install pgvector 0.8 or"):
         store.placement.create(None)
     assert ask(url, "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'") == [0]
 
@@ -334,13 +336,13 @@ def test_a_schema_from_the_future_is_refused_untouched(url: str) -> None:
     ask(url, "CREATE TABLE schema_version (version INTEGER PRIMARY KEY)")
     ask(url, "INSERT INTO schema_version VALUES (99)")
     ask(url, "CREATE EXTENSION vector; CREATE EXTENSION btree_gin; CREATE EXTENSION unaccent")
-    told = r"database at .*:\d+/.* has schema version 99.*not touched"
-    with closing(PostgresStore(url)) as store, pytest.raises(StoreError, match=told):
+    message = r"database at .*:\d+/.* has schema version 99.*not touched"
+    with closing(PostgresStore(url)) as store, pytest.raises(StoreError, match=message):
         put(store, workspace(), "lost")
     assert ask(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'") == ["schema_version"]
 
 
-def test_a_server_that_takes_no_writes_is_read(server: Cluster, url: str, store: Store, here: Workspace) -> None:
+def test_a_server_that_refuses_writes_can_be_read(server: Cluster, url: str, store: Store, here: Workspace) -> None:
     put(store, here, "kept")
     name = url.partition("@/")[2].partition("?")[0]
     with closing(PostgresStore(server.to(name, default_transaction_read_only="on"))) as replica:
@@ -351,7 +353,7 @@ def test_a_server_that_takes_no_writes_is_read(server: Cluster, url: str, store:
     assert bodies(url) == ["kept"]
 
 
-def test_read_only_makes_no_schema_and_writes_nothing(url: str, tmp_path: Path) -> None:
+def test_read_only_creates_no_schema_and_writes_nothing(url: str, tmp_path: Path) -> None:
     environ = {"MEMORY_DATABASE_URL": url, "MEMORY_DATA_DIR": str(tmp_path), "MEMORY_READ_ONLY": "1", **NO_MODELS}
     with Engine(Settings.read(environ), fetch=False) as engine:
         with pytest.raises(NotFoundError, match="no database yet"):
@@ -401,7 +403,7 @@ WRITE = f"""{STORE}
 
 
 def begin(process: "subprocess.Popen[str]") -> None:
-    """It is loaded: off it goes."""
+    """Wait until a process is loaded, and let it run."""
     assert process.stdin
     assert process.stdout
     assert process.stdout.readline() == "ready\n"
@@ -409,7 +411,7 @@ def begin(process: "subprocess.Popen[str]") -> None:
     process.stdin.flush()
 
 
-def test_ten_processes_that_start_at_once_make_one_schema(url: str) -> None:
+def test_ten_processes_that_start_at_once_create_one_schema(url: str) -> None:
     processes = [python(ONCE, url) for _ in range(10)]
     for process in processes:
         begin(process)
@@ -427,19 +429,19 @@ def test_eight_processes_lose_no_update(url: str, store: Store) -> None:
     assert bodies(url) == ["200"]
 
 
-def test_what_a_killed_writer_acknowledged_is_there(url: str) -> None:
+def test_acknowledged_writes_of_a_killed_writer_exist(url: str) -> None:
     process = python(WRITE, url)
     begin(process)
     assert process.stdout
     lines = [process.stdout.readline() for _ in range(30)]
     process.kill()
     lines += process.communicate()[0].splitlines(keepends=True)
-    told = {line.strip() for line in lines if line.endswith("\n")}
-    assert len(told) >= 30
-    assert told <= set(bodies(url))
+    acknowledged = {line.strip() for line in lines if line.endswith("\n")}
+    assert len(acknowledged) >= 30
+    assert acknowledged <= set(bodies(url))
 
 
-def test_a_journal_is_not_replaced_by_what_is_left_of_a_spent_iterator(
+def test_a_retry_does_not_replace_a_journal_from_a_used_iterator(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with engine(tmp_path, None, MEMORY_DATABASE_URL=url) as made:

@@ -1,4 +1,4 @@
-"""The real clients: how each is led to the scripted model and to memoryd, and how it is asked without a window."""
+"""The real clients: how each is configured for the scripted model and memoryd, and prompted without a window."""
 
 import json
 import shutil
@@ -14,34 +14,34 @@ KEY = "not-a-key"
 PLUGIN = ROOT / "plugins" / "memoryd"
 EXTENSION = ROOT / "plugins" / "gemini"
 ALLOWED = '[[rule]]\nmcpName = "memory"\ntoolName = "*"\ndecision = "allow"\npriority = 100\n'
-"""Nobody is there whom Gemini CLI could ask before it calls a tool."""
+"""Allows Gemini CLI to call the tools without asking a person."""
 MODEL = "scripted"
 TERMINAL = (sys.executable, "-c", "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))")
-"""Runs a command at a terminal of its own."""
+"""Runs a command in its own terminal."""
 
 
 class Agent(ABC):
-    """A client that asks a model. What a subclass does not say, its client does not have."""
+    """A client that uses a model. A subclass overrides only what its client has."""
 
     name: ClassVar[str]
-    """What `memoryd install` calls it, where that knows it."""
+    """Its name in `memoryd install`, if that supports it."""
     package: ClassVar[Npm | PyPI]
     configuration: ClassVar[str] = ""
     """The file below its home that `memoryd install` edits."""
     options: ClassVar[tuple[str, ...]] = ()
-    """With which `memoryd install` is run, so that nobody has to be asked."""
+    """Options for `memoryd install` with which the client does not have to ask a person."""
     hooks: ClassVar[str] = ""
-    """The file below its home in which it has hooks."""
+    """The file below its home with its hooks."""
 
     def variables(self, url: str) -> dict[str, str]:
-        """Return what its environment says besides: where the model is, and that it keeps to itself."""
+        """Return additional variables: the model's address, and switches that keep the client offline."""
         return {}
 
-    def configure(self, place: Place, url: str) -> None:  # noqa: B027 - a library has none
-        """Write its own configuration, as it is before memoryd comes."""
+    def configure(self, place: Place, url: str) -> None:  # noqa: B027 - a library has no configuration
+        """Write the client's own configuration, before memoryd is installed."""
 
     def install(self, place: Place) -> None:
-        """Enter memoryd into its configuration."""
+        """Add memoryd to the client's configuration."""
         place.memoryd("install", self.name, *self.options)
 
     def install_plugin(self, place: Place) -> bool:
@@ -49,20 +49,20 @@ class Agent(ABC):
         return False
 
     def login(self) -> list[str]:
-        """Return what is run to log in to the server of memory in a browser; none where that takes a window."""
+        """Return the command that logs in to the memory server in a browser; empty if that needs a window."""
         return []
 
     @abstractmethod
     def command(self, place: Place, url: str, prompt: str) -> list[str]:
-        """Return what is run to ask it something."""
+        """Return the command that sends the client a prompt."""
 
     def binary(self, name: str) -> str:
-        """Return the path of what its package installs."""
+        """Return the path of a program that its package installs."""
         return str(BUILD / self.name / "node_modules" / ".bin" / name)
 
 
 class ClaudeCode(Agent):
-    """Asked with -p."""
+    """Claude Code, prompted with -p."""
 
     name = "claude-code"
     package = Npm("@anthropic-ai/claude-code")
@@ -98,12 +98,12 @@ class ClaudeCode(Agent):
         return [*TERMINAL, self.binary("claude"), "mcp", "login", "memory"]
 
     def compaction(self) -> list[str]:
-        """Return what is run to compact its last conversation; it says then which hooks it ran."""
+        """Return the command that compacts its last conversation; its output names the hooks that ran."""
         return [self.binary("claude"), "-p", "/compact", "--continue", "--output-format", "stream-json", "--verbose"]
 
 
 class Codex(Agent):
-    """Asked with exec; nobody is there who could trust its hooks."""
+    """Codex, prompted with exec; since no person can trust its hooks, that check is bypassed."""
 
     name = "codex"
     package = Npm("@openai/codex")
@@ -138,7 +138,7 @@ class Codex(Agent):
 
 
 class Gemini(Agent):
-    """Asked with -p, in a folder that it trusts."""
+    """Gemini CLI, prompted with --prompt in a trusted folder."""
 
     name = "gemini"
     package = Npm("@google/gemini-cli")
@@ -161,7 +161,7 @@ class Gemini(Agent):
     def install_plugin(self, place: Place) -> bool:
         extension = [self.binary("gemini"), "extensions"]
         place.output([*extension, "validate", str(EXTENSION)])
-        trusted = "y\n"  # the answer to whether the folder is
+        trusted = "y\n"  # the answer to whether the folder is trusted
         place.output([*extension, "install", str(EXTENSION), "--consent"], input=trusted)
         place.write(".gemini/policies/memory.toml", ALLOWED)
         return True
@@ -171,7 +171,7 @@ class Gemini(Agent):
 
 
 class OpenCode(Agent):
-    """Asked with run, over Chat Completions."""
+    """opencode, prompted with run; it uses Chat Completions."""
 
     name = "opencode"
     package = Npm("opencode-ai")
@@ -198,7 +198,7 @@ class OpenCode(Agent):
 
 
 class Library(Agent):
-    """A library for agents: a program of ours uses it as its documentation shows."""
+    """A library for agents: a program of this repository uses it as its documentation shows."""
 
     program: ClassVar[str]
 
@@ -208,7 +208,7 @@ class Library(Agent):
 
 
 class OpenAIAgents(Library):
-    """Responses, all at once."""
+    """openai-agents: it uses Responses, not streamed."""
 
     name = "openai-agents"
     package = PyPI(("openai-agents>=0.24,<1",))
@@ -216,7 +216,7 @@ class OpenAIAgents(Library):
 
 
 class LangChain(Library):
-    """An agent of langgraph over Chat Completions."""
+    """langchain: an agent of langgraph that uses Chat Completions."""
 
     name = "langchain"
     package = PyPI(("langchain-mcp-adapters>=0.3.2,<1", "langchain>=1.3,<2", "langchain-openai>=1.4,<2"))
@@ -224,7 +224,7 @@ class LangChain(Library):
 
 
 class PydanticAI(Library):
-    """Chat Completions, all at once."""
+    """pydantic-ai: it uses Chat Completions, not streamed."""
 
     name = "pydantic-ai"
     package = PyPI(("pydantic-ai-slim[mcp,openai]>=2.68,<3",))

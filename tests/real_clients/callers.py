@@ -1,4 +1,4 @@
-"""Clients without a model: they list tools and call them, and show what comes."""
+"""Clients without a model: they list tools, call them, and show the answers."""
 
 import json
 import shutil
@@ -19,11 +19,11 @@ class Caller(ABC):
 
     @abstractmethod
     def call(self, place: Place, *calls: Call) -> tuple[list[Json], list[Json]]:
-        """Return the tools, and the whole answer of each call. Raise RuntimeError where it fails."""
+        """Return the tools and the complete answer of each call; raise RuntimeError if one fails."""
 
 
 class Inspector(Caller):
-    """Each of its calls is a connection of its own."""
+    """The inspector: each of its calls is a separate connection."""
 
     name = "inspector"
     package = Npm("@modelcontextprotocol/inspector")
@@ -37,14 +37,14 @@ class Inspector(Caller):
 
     def _asked(self, place: Place, method: str, *options: str) -> Json:
         program = str(BUILD / self.name / "node_modules" / ".bin" / "mcp-inspector")
-        patient = ["--connect-timeout", "60000"]  # milliseconds: it starts the server anew for each call
+        patient = ["--connect-timeout", "60000"]  # milliseconds: it starts the server again for each call
         command = [program, "--cli", *patient, "--method", method, *options, "--format", "json", str(BIN / "memoryd")]
         found: Json = json.loads(place.output(command))["result"]
         return found
 
 
 class FastMCP(Caller):
-    """All calls on one connection."""
+    """The client of fastmcp: all calls are on one connection."""
 
     name = "fastmcp"
     package = PyPI(("fastmcp>=3.4,<5",))
@@ -59,13 +59,14 @@ class FastMCP(Caller):
 
 
 class TypeScript(Caller):
-    """Logs in at a public address, where a person chooses the workspace; its token expires after each call."""
+    """The TypeScript SDK: it logs in at a public address, where a person chooses the workspace; its token expires
+    after each call."""
 
     name = "typescript"
     package = Npm("@modelcontextprotocol/sdk")
 
     def call(self, place: Place, *calls: Call) -> tuple[list[Json], list[Json]]:
-        program = shutil.copy(PROGRAMS / "typescript_client.mjs", BUILD / self.name)  # beside its node_modules
+        program = shutil.copy(PROGRAMS / "typescript_client.mjs", BUILD / self.name)  # next to its node_modules
         wanted = compact([[call.tool, call.arguments] for call in calls])
         with place.published() as url:
             found = json.loads(place.output([str(BIN / "node"), str(program), url, PASSWORD, WORKSPACE, wanted]))

@@ -1,5 +1,5 @@
-"""What is expected of memoryd under a real client. The rule: what a model is shown of an answer is the whole answer,
-once, within the budget; whichever field of it a client shows.
+"""The checks of memoryd with a real client. The rule: a model is shown the complete answer once and within the budget,
+whichever field of it the client shows.
 """
 
 import json
@@ -24,14 +24,14 @@ from tests.real_clients.place import Place
 FACT = "The station on Kestrel Ridge measures snow at 2412 metres, and Imogen services it every second Tuesday."
 QUESTION = "Who services the station on Kestrel Ridge, and at how many metres does it measure snow?"
 BUDGET, FRAME = 500, 60
-"""The tokens that a recall may take, and those that a client may put around them."""
+"""The maximum tokens of a recall, and those that a client may add around it."""
 OF_PROJECT = {"MEMORY_NAMESPACE": "auto"}
-LOOKS = 10  # for a turn: opencode does not wait for its hook
-SESSIONS = 3  # Codex may ask its model before a plugin's server is up
+LOOKS = 10  # attempts to find a turn: opencode does not wait for its hook
+SESSIONS = 3  # attempts: Codex may call its model before a plugin's server is up
 STORE = Call("memory_store", {"content": FACT})
 RECALL = Call("memory_recall", {"query": QUESTION, "token_budget": BUDGET})
 FULL = Call("memory_recall", {"query": "stations, snow, metres, services", "token_budget": BUDGET})
-"""Asks for more than the budget holds: each of KNOWN has these words."""
+"""Matches more than fits the budget: each of KNOWN has these words."""
 NOTE = Call("memory_store", {"content": "Ushuaia was asked about."})
 PROMPT = "What is the weather in Ushuaia?"
 RECALLS = {"recall": RECALL, "full": FULL, "raw": Call("memory_recall", {**FULL.arguments, "format": "raw"})}
@@ -43,12 +43,12 @@ KNOWN = [
     for number, (place, person) in enumerate(zip(_PLACES.split(), _PEOPLE.split(), strict=True))
     for what, month in (("measures", "spring"), ("does not measure", "autumn"), ("once measured", "1998"))
 ]
-"""More than the budget holds, so that a recall is as long as it may be."""
+"""More than fits the budget, so that a recall is as long as allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One check: what is wrong, if anything, and what was seen."""
+    """The outcome of one check: the problem, if any, and a measured figure."""
 
     check: str
     problem: str = ""
@@ -56,12 +56,12 @@ class Outcome:
 
 
 def tokens(*texts: str) -> int:
-    """The tokens of what is shown, at four characters each."""
+    """Return the tokens of texts, at four characters each."""
     return sum(map(estimate_tokens, texts))
 
 
 def recalled(check: str, call: Call, shown: str) -> Outcome:
-    """Check the answer of a recall as it is shown to a model: whole, once, within the budget."""
+    """Check the answer of a recall as a model sees it: complete, once, within the budget."""
     twice = [fact for fact in (FACT, *KNOWN) if shown.count(fact) > 1]
     size = tokens(shown)
     problem = ""
@@ -72,15 +72,15 @@ def recalled(check: str, call: Call, shown: str) -> Outcome:
     elif twice:
         problem = f"shown twice: {twice[0]!r}"
     elif size > BUDGET + FRAME:
-        problem = f"{size} tokens are shown, where {BUDGET} were asked for"
+        problem = f"{size} tokens are shown, but the budget is {BUDGET}"
     return Outcome(check, problem, f"{size} tokens")
 
 
-# clients that ask a model --------------------------------------------------------------------------------------------
+# clients that use a model --------------------------------------------------------------------------------------------
 
 
 def tried(agent: Agent, place: Place, model: Model) -> Iterator[Outcome]:
-    """Everything that is checked of an agent."""
+    """Run all checks of an agent."""
     place.clear()
     agent.configure(place, model.url)
     place.ask("recall", "memory_store", *({"content": fact} for fact in KNOWN))
@@ -98,15 +98,15 @@ def tried(agent: Agent, place: Place, model: Model) -> Iterator[Outcome]:
 
 
 def _session(agent: Agent, place: Place, model: Model, *script: Call, prompt: str) -> str:
-    """One session: what is wrong where it did not come to its end."""
+    """Run one session; return the problem if it did not finish."""
     model.follow(*script)
     ended = place.run(agent.command(place, model.url, prompt))
-    said = (ended.stderr.strip() or ended.stdout.strip()).splitlines()
-    return "" if DONE in ended.stdout else f"it ended with {ended.returncode}: {said[-1] if said else 'without a word'}"
+    lines = (ended.stderr.strip() or ended.stdout.strip()).splitlines()
+    return "" if DONE in ended.stdout else f"it ended with {ended.returncode}: {lines[-1] if lines else 'no output'}"
 
 
 def _tools(agent: Agent, place: Place, model: Model) -> Iterator[Outcome]:
-    problem = _session(agent, place, model, STORE, *RECALLS.values(), prompt="Keep what I told you, then look it up.")
+    problem = _session(agent, place, model, STORE, *RECALLS.values(), prompt="Store this fact, then look it up.")
     offers, results = model.offers(), [result.text for result in model.results()]
     lacking = [tool for tool in TOOLS if tool not in offers]
     shown = tokens(*(offer.whole for offer in offers.values()))
@@ -122,7 +122,7 @@ def _tools(agent: Agent, place: Place, model: Model) -> Iterator[Outcome]:
 
 
 def _hooks(agent: Agent, place: Place, model: Model) -> Iterator[Outcome]:
-    """Hooks as docs/hooks.md shows them: the briefing is in what the model is shown, and the turn in the journal."""
+    """Check the hooks of docs/hooks.md: the model is shown the briefing, and the turn is in the journal."""
     file = place.home / agent.hooks
     there: Json = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     place.write(agent.hooks, there | _documented(agent.hooks))
@@ -137,17 +137,17 @@ def _hooks(agent: Agent, place: Place, model: Model) -> Iterator[Outcome]:
 
 
 def _prompted(agent: Agent, place: Place, model: Model) -> Iterator[Outcome]:
-    """What bears on a prompt goes with it, and does not become a part of the turn. No briefing says it before."""
+    """Check that relevant memories are added to a prompt but not stored with the turn. There is no briefing."""
     file = place.home / agent.hooks
     settings: Json = json.loads(file.read_text(encoding="utf-8"))
     settings["hooks"] = {event: run for event, run in settings["hooks"].items() if event != "SessionStart"}
     place.write(agent.hooks, settings)
-    for _ in range(SESSIONS):  # a prompt does not wait for models that are still being loaded
+    for _ in range(SESSIONS):  # a prompt does not wait until the models are loaded
         problem = _session(agent, place, model, prompt=QUESTION)
         if FACT in model.words():
             break
     yield Outcome(
-        "prompt-submit", problem or ("" if FACT in model.words() else "the model is not shown what bears on it")
+        "prompt-submit", problem or ("" if FACT in model.words() else "the model is not shown the relevant memory")
     )
     (turns,) = place.ask("journal", "query_raw_memories", {"query": QUESTION})
     prompts = {turn["prompt"] for turn in turns["results"] if "Kestrel" in turn["prompt"]}
@@ -155,29 +155,29 @@ def _prompted(agent: Agent, place: Place, model: Model) -> Iterator[Outcome]:
 
 
 def _conversation(agent: ClaudeCode, place: Place, kept: list[Json]) -> Iterator[Outcome]:
-    """The session of a turn has the id that its tools knew; it was summarized, and can be compacted."""
+    """Check that tools and hooks have the same session id, and that the session is summarized and can be compacted."""
     (noted,) = place.ask("recall", "memory_recall", {"query": NOTE.arguments["content"], "format": "raw"})
     sessions = {one["session_id"] for one in noted["memories"][:1]}, {turn["sessionId"] for turn in kept}
     yield Outcome("session id", "" if sessions[0] == sessions[1] else f"tools and hooks differ: {sessions}")
     (summaries,) = place.ask("journal", "get_all_summaries", {})
     ended = [one["title"] for one in summaries["summaries"] if one["title"] == PROMPT]
     yield Outcome("session-end", "" if len(ended) == 1 else f"not one summary of the session: {summaries}")
-    said = place.output(agent.compaction())
-    good = "[memoryd hook pre-compact] completed successfully" in said
-    yield Outcome("pre-compact", "" if good else f"it did not run: {said[-300:]}")
+    output = place.output(agent.compaction())
+    good = "[memoryd hook pre-compact] completed successfully" in output
+    yield Outcome("pre-compact", "" if good else f"it did not run: {output[-300:]}")
 
 
 def _documented(file: str) -> Json:
-    """The hooks that docs/hooks.md shows first for a file."""
+    """Return the first hooks that docs/hooks.md shows for a file."""
     page = (ROOT / "docs" / "hooks.md").read_text(encoding="utf-8")
     found = re.search(rf"`~/{re.escape(file)}`.*?```json\n(.*?)```", page, re.DOTALL)
-    assert found, f"docs/hooks.md shows no {file}"
+    assert found, f"docs/hooks.md does not show {file}"
     hooks: Json = json.loads(found[1])
     return hooks
 
 
 def _http(agent: Agent, place: Place, model: Model) -> Outcome:
-    """The first example of docs/clients.md: a server on this machine, and no more said than its URL."""
+    """Check the first example of docs/clients.md: a server on this machine, configured only by its URL."""
     server = HttpProcess(place.environment, log=place.root / "server.log")
     try:
         place.memoryd("install", agent.name, "--http", f"{server.url}/mcp")
@@ -189,17 +189,17 @@ def _http(agent: Agent, place: Place, model: Model) -> Outcome:
 
 
 def _logged_in(agent: Agent, place: Place, model: Model, login: Sequence[str]) -> Outcome:
-    """A server at a public address, which the client logs in to in a browser."""
+    """Check a server at a public address, to which the client logs in with a browser."""
     with place.published() as url:
         place.memoryd("install", agent.name, "--http", f"{url}/mcp")
-        said = place.output(login)
+        output = place.output(login)
         problem = _session(agent, place, model, RECALL, prompt="Who services the station?")
     results = model.results()
-    return recalled("login", RECALL, results[0].text) if results else Outcome("login", f"{problem}; {said[-200:]}")
+    return recalled("login", RECALL, results[0].text) if results else Outcome("login", f"{problem}; {output[-200:]}")
 
 
 def _plugin(agent: Agent, place: Place, model: Model) -> Iterator[Outcome]:
-    """The plugin alone: its tools, its briefing, and its turns, in the workspace of the project."""
+    """Check the plugin alone: its tools, its briefing and its turns, in the workspace of the project."""
     place.clear()
     agent.configure(place, model.url)
     if not agent.install_plugin(place):
@@ -234,7 +234,7 @@ def _uninstalled(agent: Agent, place: Place) -> Outcome:
 
 
 def together(agents: Sequence[Agent], place: Place, models: Sequence[Model]) -> Iterator[Outcome]:
-    """Several clients of one user who start at once: they share one service, and what each of them stores."""
+    """Check several clients of one user that start at once: they share one service and their memories."""
     place.clear()
     places = [replace(place, variables=agent.variables(model.url)) for agent, model in zip(agents, models, strict=True)]
     for agent, each, model in zip(agents, places, models, strict=True):
@@ -244,7 +244,7 @@ def together(agents: Sequence[Agent], place: Place, models: Sequence[Model]) -> 
 
     def session(agent: Agent, each: Place, model: Model, fact: str) -> str:
         script = Call("memory_store", {"content": fact}), Call("memory_recall", {"query": fact})
-        problem = _session(agent, each, model, *script, prompt="Keep what I told you, then look it up.")
+        problem = _session(agent, each, model, *script, prompt="Store this fact, then look it up.")
         shown = [result.text for result in model.results()]
         return problem or ("" if len(shown) == 2 and fact in shown[1] else f"it was shown {shown}")
 
@@ -254,7 +254,7 @@ def together(agents: Sequence[Agent], place: Place, models: Sequence[Model]) -> 
         yield Outcome(f"{agent.name} at once", problem)
     running = json.loads(place.memoryd("service", "status", "--json"))
     ours = [one for one in running["services"] if Path(one["place"]).is_relative_to(place.home)]
-    one = len(ours) == 1 and not running["silent"]  # the user's others may be listed too
+    one = len(ours) == 1 and not running["silent"]  # the user's own services may be listed too
     yield Outcome("one service", "" if one else f"not one service: {running}")
     found = place.memoryd("recall", "Which number does each keep?")
     lost = [fact for fact in facts if fact not in found]
@@ -265,7 +265,7 @@ def together(agents: Sequence[Agent], place: Place, models: Sequence[Model]) -> 
 
 
 def called(caller: Caller, place: Place) -> Iterator[Outcome]:
-    """Everything that is checked of a caller, which sees both fields of an answer."""
+    """Run all checks of a caller, which sees both fields of an answer."""
     place.clear()
     place.ask("recall", "memory_store", *({"content": fact} for fact in KNOWN))
     tools, (stored, *answers) = caller.call(place, STORE, *RECALLS.values())

@@ -1,6 +1,6 @@
-"""How models are spoken to on the wire: what a request shows a model, and how its reply is written, streamed or not.
+"""The wire formats of models: what a request shows a model, and how its reply is written, streamed or not.
 
-The four forms are those of the services' references: Anthropic Messages, OpenAI Responses, OpenAI Chat Completions and
+The four formats follow the services' references: Anthropic Messages, OpenAI Responses, OpenAI Chat Completions and
 Gemini's generateContent.
 """
 
@@ -16,7 +16,7 @@ USAGE = {"input_tokens": 10, "output_tokens": 5}
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A tool as a model is offered it; `whole` is all that is said of it."""
+    """A tool as a model sees it; `whole` is its complete description."""
 
     name: str
     whole: str
@@ -25,7 +25,7 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a model is shown of a tool's answer."""
+    """A tool's answer as a model sees it."""
 
     tool: str
     text: str
@@ -33,7 +33,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a model is shown; `words` is all of it but the tools."""
+    """A request as a model sees it; `words` is all of it except the tools."""
 
     offers: tuple[Offer, ...]
     results: tuple[Result, ...]
@@ -53,7 +53,7 @@ Reply = Call | str
 
 
 class Dialect(Protocol):
-    """One form. `number` tells replies apart; `written` returns JSON, or a text of server-sent events."""
+    """A wire format. `number` makes replies distinct; `written` returns JSON, or a text of server-sent events."""
 
     def read(self, body: Json) -> Request: ...
 
@@ -61,12 +61,12 @@ class Dialect(Protocol):
 
 
 def compact(value: object) -> str:
-    """JSON as it goes over the wire, in characters that a model reads."""
+    """Return JSON as on the wire, with characters that a model reads instead of escapes."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def text_of(content: object) -> str:
-    """The text of a message or of a tool's answer: as it stands, of its blocks, or else as JSON."""
+    """Return the text of a message or of a tool's answer: as it is, from its blocks, or else as JSON."""
     if isinstance(content, str):
         return content
     if isinstance(content, list):
@@ -79,12 +79,12 @@ def _offers(tools: Iterable[Json]) -> tuple[Offer, ...]:
 
 
 def _events(events: Iterable[Json], *, named: bool = True) -> str:
-    """Server-sent events, each named after its type where a dialect does so."""
+    """Return server-sent events, each named after its type if the format does so."""
     return "".join((f"event: {one['type']}\n" if named else "") + f"data: {compact(one)}\n\n" for one in events)
 
 
 class Anthropic:
-    """Messages, of Claude Code."""
+    """Messages, used by Claude Code."""
 
     def read(self, body: Json) -> Request:
         blocks = [
@@ -132,7 +132,7 @@ class Anthropic:
 
 
 class Responses:
-    """OpenAI Responses, of Codex and openai-agents. Codex gathers the tools of a server in a namespace."""
+    """OpenAI Responses, used by Codex and openai-agents. Codex groups the tools of a server in a namespace."""
 
     def read(self, body: Json) -> Request:
         given = body.get("input", [])
@@ -182,7 +182,7 @@ class Responses:
 
 
 class Chat:
-    """OpenAI Chat Completions, of opencode and of most libraries."""
+    """OpenAI Chat Completions, used by opencode and most libraries."""
 
     def read(self, body: Json) -> Request:
         messages = body.get("messages", [])
@@ -217,7 +217,7 @@ class Chat:
 
 
 class Gemini:
-    """generateContent and streamGenerateContent, of Gemini CLI."""
+    """generateContent and streamGenerateContent, used by Gemini CLI."""
 
     def read(self, body: Json) -> Request:
         parts = [part for content in body.get("contents", []) for part in content.get("parts", [])]
@@ -243,7 +243,7 @@ class Gemini:
 
 
 def _only_text(response: Mapping[str, Any]) -> str:
-    """What a function answered: the one text that it holds, or all of it as JSON."""
+    """Return a function's answer: its text if it has only one, else all of it as JSON."""
     values = list(response.values())
     return values[0] if len(values) == 1 and isinstance(values[0], str) else compact(response)
 
@@ -257,4 +257,4 @@ DIALECTS: Mapping[str, Dialect] = {
     ":streamGenerateContent": Gemini(),
     ":countTokens": Gemini(),
 }
-"""Which form belongs to the end of a path."""
+"""The format for each ending of a path."""

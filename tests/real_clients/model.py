@@ -1,6 +1,6 @@
-"""A model on 127.0.0.1 that follows a script: it calls the tools named there, one a turn, and says that it is done.
+"""A model on 127.0.0.1 that follows a script: it calls the tools in it, one per turn, and then says that it is done.
 
-It keeps what it was shown.
+It keeps the requests that it was shown.
 """
 
 import threading
@@ -14,15 +14,15 @@ from tests.services import served
 
 DONE = "All of it is done."
 TOOLS = ("memory_store", "memory_recall", "memory_context", "memory_forget", "memory_inspect")
-"""Those of memoryd that an agent has where nothing else is said."""
+"""The tools of memoryd that an agent has by default."""
 
 
 @dataclass
 class Model:
-    """The model, and what it was shown since its script was last changed."""
+    """The model, and the requests since its script last changed."""
 
     log: Path
-    """Every request goes here, whole."""
+    """The file that gets every request and reply."""
     url: str = ""
     script: Sequence[Call] = ()
     requests: list[Request] = field(default_factory=list)
@@ -30,12 +30,12 @@ class Model:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def follow(self, *script: Call) -> None:
-        """Call these from now on, and forget what was shown."""
+        """Follow a new script, and forget the requests so far."""
         with self._lock:
             self.script, self.requests = script, []
 
     def offers(self) -> dict[str, Offer]:
-        """The tools of memory that it was offered, by the names that memoryd gives them."""
+        """Return the memory tools that it was offered, by memoryd's names."""
         return {
             name: offer
             for request in self.requests
@@ -44,21 +44,21 @@ class Model:
         }  # fmt: skip
 
     def results(self) -> tuple[Result, ...]:
-        """What it was shown of the answers of memory's tools, in the longest conversation."""
+        """Return the answers of memory tools that it was shown, in the longest conversation."""
         return max(map(_results, self.requests), key=len, default=())
 
     def words(self) -> str:
-        """All that it was shown besides the tools."""
+        """Return everything that it was shown except the tools."""
         return "\n".join(request.words for request in self.requests)
 
     def answer(self, path: str, body: Json) -> tuple[int, object]:
-        """Answer one request of a client."""
+        """Answer a request of a client."""
         with self._lock, self.log.open("a", encoding="utf-8") as log:
             log.write(compact({"path": path, "body": body}) + "\n")
             plain = path.partition("?")[0]
             dialect = next((one for end, one in DIALECTS.items() if plain.endswith(end)), None)
             if dialect is None:
-                return 404, {"error": {"message": f"a scripted model knows no {plain}"}}
+                return 404, {"error": {"message": f"the scripted model does not support {plain}"}}
             request = dialect.read(body)
             self.requests.append(request)
             self._number += 1
@@ -78,7 +78,7 @@ class Model:
 
 
 def _own(name: str) -> str:
-    """The name that memoryd gives a tool which a client may call `mcp__memory__NAME` or the like; '' for others'."""
+    """Return memoryd's name of a tool that a client may call `mcp__memory__NAME` or similar; '' for other tools."""
     return next((tool for tool in TOOLS if name == tool or name.endswith(f"_{tool}")), "")
 
 
@@ -88,7 +88,7 @@ def _results(request: Request) -> tuple[Result, ...]:
 
 @contextmanager
 def model(log: Path) -> Iterator[Model]:
-    """A model for as long as it is needed."""
+    """Run a model and yield it."""
     one = Model(log)
     with served(one.answer) as one.url:
         yield one

@@ -1,4 +1,4 @@
-"""Gets real clients from the package registries, each into a folder of its own below build/clients."""
+"""Installs real clients from the package registries, each into its own folder below build/clients."""
 
 import json
 import re
@@ -22,7 +22,7 @@ class Npm:
     package: str
 
     def install(self, name: str) -> str:
-        """Install it where it is not yet, and return its version. Raise NotInstalledError."""
+        """Install the package unless it is up to date, and return its version; raise NotInstalledError."""
         wanted: dict[str, str] = json.loads((HERE / "package.json").read_text(encoding="utf-8"))["dependencies"]
         version = wanted[self.package]
         folder = BUILD / name
@@ -41,7 +41,7 @@ class PyPI:
     requirements: Sequence[str]
 
     def install(self, name: str) -> str:
-        """Install them where they are not yet, and return the version of the first. Raise NotInstalledError."""
+        """Install the packages unless they are up to date; return the version of the first; raise NotInstalledError."""
         folder, wanted = BUILD / name, "\n".join(self.requirements)
         python, done = folder / BIN.name / "python", folder / "requirements.txt"
         if not (done.exists() and done.read_text(encoding="utf-8") == wanted):

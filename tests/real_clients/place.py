@@ -1,4 +1,4 @@
-"""Where one client lives while it is tried: a home and a project of its own, and the memoryd of this Python."""
+"""The place of a client under test: its own home and project, and the memoryd of this Python."""
 
 import json
 import os
@@ -22,24 +22,24 @@ from tests.wires import ProcessWire
 BUILD = installers.BUILD / "clients"
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 KEPT = ("LANG", "LC_ALL", "TZ", "TERM", "SYSTEMROOT")
-"""What of this process's environment a client sees: neither keys nor settings."""
+"""The variables of this process that a client sees: no keys and no settings."""
 UVX = """#!/bin/sh
 [ "$1 $2 $3" = "--from memoryd>={version} memoryd" ] || exit 9
 shift 3
 exec {memoryd} "$@"
 """
-"""Stands for uv's command, which would look for memoryd in a package index."""
+"""Replaces uvx, which would look for memoryd in a package index."""
 PASSWORD, WORKSPACE = "correct horse battery", "default"
-"""Of the person who logs clients in, and what that person chooses for them."""
+"""The password of the person who logs clients in, and the workspace that this person chooses."""
 OPENING = """#!/bin/sh
 exec {python} {browser} {person} "$1"
 """
-PATIENCE = 240  # seconds after which a client is given up
+PATIENCE = 240  # the time limit of a client in seconds
 
 
 @dataclass
 class Place:
-    """A client's place; `variables` are those that it needs besides."""
+    """A client's place; `variables` are additional ones that it needs."""
 
     root: Path
     variables: Mapping[str, str] = field(default_factory=dict)
@@ -54,14 +54,14 @@ class Place:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What everything in this place is run with."""
+        """The environment of everything that runs in this place."""
         path = os.pathsep.join([str(self.root / "bin"), str(BIN), os.environ.get("PATH", os.defpath)])
         around = {name: os.environ[name] for name in KEPT if name in os.environ}
         browser = {"BROWSER": str(self.root / "bin" / "xdg-open")}
         return {**around, **browser, "HOME": str(self.home), "PATH": path, "NO_COLOR": "1", **self.variables}
 
     def clear(self) -> None:
-        """Begin with an empty home. The bundled models of the user who runs this are found in it."""
+        """Start with an empty home that links to this user's bundled models."""
         shutil.rmtree(self.root, ignore_errors=True)
         self.project.mkdir(parents=True)
         models = self.home / Settings.read({}).models.relative_to(Path.home())
@@ -79,7 +79,7 @@ class Place:
 
     @contextmanager
     def published(self) -> Iterator[str]:
-        """The URL of a server at an address that it knows, where a person with a password may log in."""
+        """Yield the URL of a server that knows its public address, where a person with a password can log in."""
         self.output([str(BIN / "memoryd"), "login", "set"], input=f"{PASSWORD}\n")
         port = free_port()
         public = {"MEMORY_PUBLIC_URL": f"http://127.0.0.1:{port}", "MEMORY_LOGIN_DOCUMENTS": "off"}
@@ -90,44 +90,44 @@ class Place:
             server.stop()
 
     def write(self, path: str, content: object) -> None:
-        """A file below the home: text, or an object as JSON."""
+        """Write a file below the home: text, or an object as JSON."""
         file = self.home / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(content if isinstance(content, str) else json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
     def made(self, path: str) -> Path:
-        """A folder below the home."""
+        """Create a folder below the home and return it."""
         folder = self.home / path
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
     def run(self, command: Sequence[str], *, input: str = "") -> subprocess.CompletedProcess[str]:  # noqa: A002 - as subprocess
-        """Run a command in the project, for as long as patience lasts; what it says is kept in a log."""
+        """Run a command in the project within the time limit; append its output to a log."""
         try:
             ended = subprocess.run(
                 command, cwd=self.project, env=self.environment, input=input, capture_output=True, text=True,
                 timeout=PATIENCE, check=False,
             )  # fmt: skip
         except subprocess.TimeoutExpired as error:
-            said = [str(part or b"", "utf-8", "replace") for part in (error.stdout, error.stderr)]
-            ended = subprocess.CompletedProcess(command, -1, said[0], f"{said[1]}\nIt took over {PATIENCE} s.")
-        with (self.root / "said.log").open("a", encoding="utf-8") as log:
+            out, errors = (str(part or b"", "utf-8", "replace") for part in (error.stdout, error.stderr))
+            ended = subprocess.CompletedProcess(command, -1, out, f"{errors}\nIt took over {PATIENCE} s.")
+        with (self.root / "output.log").open("a", encoding="utf-8") as log:
             log.write(f"$ {' '.join(command)}\n{ended.stdout}{ended.stderr}= {ended.returncode}\n\n")
         return ended
 
     def output(self, command: Sequence[str], *, input: str = "") -> str:  # noqa: A002 - as subprocess
-        """Return what a command says on stdout; raise RuntimeError where it fails."""
+        """Return the stdout of a command; raise RuntimeError if it fails."""
         ended = self.run(command, input=input)
         if ended.returncode:
             raise RuntimeError(f"{' '.join(command)}: {ended.stderr.strip() or ended.stdout.strip()}")
         return ended.stdout
 
     def memoryd(self, *arguments: str) -> str:
-        """Return what a command of memoryd says; raise RuntimeError where it fails."""
+        """Return the stdout of a command of memoryd; raise RuntimeError if it fails."""
         return self.output([str(BIN / "memoryd"), *arguments])
 
     def ask(self, toolset: str, tool: str, *calls: Json) -> list[Json]:
-        """Call a tool past the client, and return the data of each answer; raise RuntimeError on an error."""
+        """Call a tool without the client, and return the data of each answer; raise RuntimeError on an error."""
         with ProcessWire(self.environment, "--toolsets", toolset) as wire:
             wire.handshake()
             answers = [wire.call(tool, **arguments) for arguments in calls]

@@ -1,8 +1,8 @@
-"""Tries real clients with memoryd and a scripted model: `make clients`, or `make clients CLIENTS="codex gemini"`;
-`together` tries several at once.
+"""Tests real clients with memoryd and a scripted model: `make clients`, or `make clients CLIENTS="codex gemini"`;
+`together` tests several at once.
 
-Prints a line for each check. The exit code is 1 where a check failed, or a client could not be installed. What
-the models were shown is kept in shown.json, of which `docs/tables.py` makes a table.
+Prints a line for each check. The exit code is 1 if a check failed or a client could not be installed. shown.json
+keeps what the models were shown; `docs/tables.py` makes a table of it.
 """
 
 import json
@@ -19,20 +19,20 @@ from tests.real_clients.model import model
 from tests.real_clients.place import BUILD, Place
 
 SHOWN = Path(__file__).resolve().parent / "shown.json"
-"""What the model of each client was last shown, for the table in docs/clients.md."""
+"""What each client's model was last shown, for the table in docs/clients.md."""
 NOTED = ("tools", "store")
 
 CLIENTS = {client.name: client for client in (*AGENTS, *CALLERS)}
 TOGETHER = "together"
-"""The clients that hold a session each at once, and how this is asked for."""
+"""The name that selects the test of several clients at once."""
 AT_ONCE = ("claude-code", "codex", "gemini")
 
 
 def main(names: Sequence[str]) -> int:
-    """Try the named clients, or all; 1 if anything is not as it should be, 2 if a name is none."""
+    """Test the named clients, or all; return 1 if anything failed, 2 if a name is unknown."""
     known = [*CLIENTS, TOGETHER]
     if unknown := [name for name in names if name not in known]:
-        print(f"There is no client {unknown[0]}. There are: {' '.join(known)}", file=sys.stderr)
+        print(f"There is no client {unknown[0]}. Name some of: {' '.join(known)}", file=sys.stderr)
         return 2
     good = [_together() if name == TOGETHER else _good(CLIENTS[name]) for name in names or known]
     return 0 if all(good) else 1
@@ -44,7 +44,7 @@ def _good(client: Agent | Caller) -> bool:
         return False
     good, seen = True, {}
     for outcome in _outcomes(client):
-        _tell(f"{client.name} {version}", outcome)
+        _report(f"{client.name} {version}", outcome)
         good = good and not outcome.problem
         seen[outcome.check] = outcome.seen
     if isinstance(client, Agent) and all(seen.get(check) for check in NOTED):
@@ -60,13 +60,13 @@ def _together() -> bool:
     with ExitStack() as ends:
         models = [ends.enter_context(model(_log(f"{TOGETHER}.{agent.name}"))) for agent in agents]
         for outcome in together(agents, Place(BUILD / "work" / TOGETHER), models):
-            _tell(TOGETHER, outcome)
+            _report(TOGETHER, outcome)
             good = good and not outcome.problem
     return good
 
 
 def _installed(client: Agent | Caller) -> str:
-    """The version of a client; '' if it is not to be had, which is printed."""
+    """Install a client and return its version; if that fails, print the reason and return ''."""
     try:
         return client.package.install(client.name)
     except NotInstalledError as error:
@@ -74,14 +74,14 @@ def _installed(client: Agent | Caller) -> str:
         return ""
 
 
-def _tell(who: str, outcome: Outcome) -> None:
-    said = f"failed: {outcome.problem}" if outcome.problem else "ok"
+def _report(name: str, outcome: Outcome) -> None:
+    verdict = f"failed: {outcome.problem}" if outcome.problem else "ok"
     figure = f" ({outcome.seen})" if outcome.seen else ""
-    print(f"{who}: {outcome.check}: {said}{figure}", flush=True)
+    print(f"{name}: {outcome.check}: {verdict}{figure}", flush=True)
 
 
 def _log(name: str) -> Path:
-    """An empty place for the requests to a model."""
+    """Return the path of an empty log for the requests to a model."""
     log = BUILD / "work" / f"{name}.requests.jsonl"
     log.parent.mkdir(parents=True, exist_ok=True)
     log.unlink(missing_ok=True)

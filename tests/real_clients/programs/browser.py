@@ -1,4 +1,4 @@
-"""A person's browser, as `xdg-open` of a client: opens ADDRESS, logs in, allows the client, and goes where it is sent.
+"""A person's browser, in place of `xdg-open`: opens ADDRESS, logs in, allows the client, and follows the redirect.
 
 Usage: browser.py PASSWORD WORKSPACE ADDRESS.
 """

@@ -1,4 +1,4 @@
-"""The client of fastmcp: COMMAND CALLS, where CALLS is JSON. Prints the tools and the whole answer of each call."""
+"""The client of fastmcp: COMMAND CALLS, where CALLS is JSON. Prints the tools and the complete answer of each call."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""An agent of langchain that has memoryd: MODEL_URL PROMPT COMMAND."""
+"""A langchain agent with memoryd. Usage: langchain_agent.py MODEL_URL PROMPT COMMAND."""
 
 import asyncio
 import sys

@@ -1,4 +1,4 @@
-"""An agent of openai-agents that has memoryd: MODEL_URL PROMPT COMMAND."""
+"""An openai-agents agent with memoryd. Usage: openai_agent.py MODEL_URL PROMPT COMMAND."""
 
 import asyncio
 import sys

@@ -1,4 +1,4 @@
-"""An agent of pydantic-ai that has memoryd: MODEL_URL PROMPT COMMAND."""
+"""A pydantic-ai agent with memoryd. Usage: pydantic_agent.py MODEL_URL PROMPT COMMAND."""
 
 import asyncio
 import sys

@@ -1,5 +1,5 @@
-// Logs in with the TypeScript SDK's OAuth, stores and recalls, and logs in anew without a person once its token has
-// expired: SERVER PASSWORD WORKSPACE CALLS. The browser is fetch(), which fills in the forms as a person would.
+// Logs in with the TypeScript SDK's OAuth, calls tools, and logs in again without a person once its token has expired.
+// Usage: typescript_client.mjs SERVER PASSWORD WORKSPACE CALLS. The browser is fetch(), which fills in the forms.
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { UnauthorizedError } from "@modelcontextprotocol/sdk/client/auth.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
