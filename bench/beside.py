@@ -1,10 +1,10 @@
-"""Two versions beside each other: the same calls on the same records, through clients over stdio, in turn.
+"""Two versions side by side: the same calls on the same records, through clients over stdio, alternately.
 
     python -m bench.beside CHECKOUT [RECORDS]
 
-CHECKOUT is an older checkout of this repository: its server is filled with RECORDS memories (10,000 unless it is said),
-a fifth as many turns of conversations and a tenth as many nodes, and this version gets a copy. Without models. Figures
-are the median milliseconds of CPU that a server takes for a call (Linux).
+CHECKOUT is an older checkout of this repository: its server is filled with RECORDS memories (10,000 by default), a
+fifth as many turns of conversations and a tenth as many nodes, and this version gets a copy. No models are used.
+Figures are the median milliseconds of a server's CPU per call (Linux).
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from memoryd.environment import current
 
 HERE = Path(__file__).parents[1]
 ROUNDS, WARM = 60, 20
-AT_ONCE = 16  # calls that are under way while a server is filled
+AT_ONCE = 16  # concurrent calls while a server is filled
 OFF = {
     "MEMORY_EMBEDDER": "none",
     "MEMORY_RERANKER": "none",
@@ -63,7 +63,7 @@ class Server:
         assert not answer.is_error, (tool, answer.content)
 
     async def measure(self, tool: str, given: Given) -> float:
-        """The milliseconds of CPU that a call takes."""
+        """Return the milliseconds of CPU of a call."""
         before = self._spent()
         await self.ask(tool, given)
         return (self._spent() - before) / 1e6
@@ -100,7 +100,7 @@ class Server:
                     tasks.create_task(one("add_memory", turn(n)))
 
     def _spent(self) -> int:
-        """The nanoseconds of CPU of all its threads so far, also of those that have ended since they were looked at."""
+        """Return the nanoseconds of CPU of all its threads so far, including those that have ended."""
         for thread in Path(f"/proc/{self._pid}/task").iterdir():
             with suppress(FileNotFoundError):
                 self._threads[thread.name] = int((thread / "schedstat").read_text().split()[0])

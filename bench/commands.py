@@ -1,9 +1,9 @@
-"""What commands cost that an agent or a person waits for: CPU seconds of whole processes, of one or more source trees.
+"""The cost of commands that an agent or a person waits for: CPU seconds of whole processes, for one or more trees.
 
     python -m bench.commands            # this tree
-    python -m bench.commands OLD NEW    # two clones, turn by turn
+    python -m bench.commands OLD NEW    # two clones, alternately
 
-Of each command the least of 5 runs after a first one that makes the database. No model is loaded.
+Each figure is the minimum of 5 runs, after a first one that creates the database. No model is loaded.
 """
 
 import json
@@ -21,7 +21,7 @@ COMMANDS = ("--version", "hook session-start", "hook stop", "workspace list", "i
 
 
 def spent(tree: Path, home: Path, command: str, stdin: str) -> float:
-    """CPU seconds of a command, user and system."""
+    """Return the CPU seconds of a command, user and system."""
     environ = {
         "PATH": os.environ["PATH"], "HOME": str(home), "PYTHONPATH": str(tree / "src"),
         "MEMORY_DATA_DIR": str(home / tree.name), "MEMORY_EMBEDDER": "none", "MEMORY_RERANKER": "none",
@@ -34,7 +34,7 @@ def spent(tree: Path, home: Path, command: str, stdin: str) -> float:
 
 
 def main(*trees: Path) -> None:
-    """Print a line a command: seconds in each tree, and the last one's share of the first's."""
+    """Print a line per command: seconds in each tree, and the ratio of the last to the first."""
     with tempfile.TemporaryDirectory() as directory:
         home = Path(directory)
         transcript = shutil.copy(HERE / "tests" / "hooks" / "session.jsonl", home)

@@ -1,12 +1,12 @@
-"""Duplicates without a language model: how many of them are found, and how many are none?
+"""Duplicates without a language model: how many are found, and how many pairs are mistaken for duplicates?
 
     python -m bench.duplicates [--half dev] [--half test] [--half fresh] [--wrong]
 
-`pairs.jsonl`, beside this file, holds pairs of memories and whether they say the same, {category, same, one, other}:
-written by hand, and before anything was measured. A hash of its texts puts a pair into one of two halves; rules are
-made on `dev` alone. `pairs_fresh.jsonl` was written once `test` had been seen, for what was changed then. Each pair is
-judged in four ways: by its fingerprints, as on store; by the rescaled cosine of the bundled embedder alone; by that and
-`may_differ`, as search leaves out what repeats a better hit; and by the rule of core/records/deduplication.py.
+`pairs.jsonl` in this directory has pairs of memories and whether they mean the same, {category, same, one, other}:
+written by hand, before anything was measured. A hash of its texts puts a pair into one of two halves; rules are tuned
+only on `dev`. `pairs_fresh.jsonl` was written after `test` had been seen, for later changes. Each pair is judged in
+four ways: by its fingerprints, as on store; by the rescaled cosine of the bundled embedder alone; by that and
+`may_differ`, as search omits hits that repeat a better one; and by the rule of core/records/deduplication.py.
 `--wrong` names the pairs that the rule gets wrong.
 """
 
@@ -34,7 +34,7 @@ HALVES = ("dev", "test")
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two memories, whether they say the same, and in what they differ."""
+    """Two memories, whether they mean the same, and the kind of their difference."""
 
     category: str
     same: bool
@@ -47,7 +47,7 @@ class Pair:
 
 
 Judge = Callable[[Pair, float], bool]
-"""Whether a pair with this rescaled cosine is taken for the same."""
+"""Returns whether a pair with this rescaled cosine is judged to be the same."""
 
 WAYS: dict[str, Judge] = {
     "fingerprint": lambda pair, _: fingerprint(pair.one) == fingerprint(pair.other),
@@ -71,7 +71,7 @@ def similarity(embedder: Embedder, pair: Pair) -> float:
 
 
 def _whole(chunks: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The unit vector of a text of several chunks."""
+    """Return the unit vector of a text of several chunks."""
     mean: NDArray[np.float32] = chunks.mean(0)
     return mean / np.float32(np.linalg.norm(mean))
 
@@ -82,7 +82,7 @@ def judged(pairs: Sequence[Pair], embedder: Embedder) -> dict[Pair, dict[str, bo
 
 
 def summary(found: dict[Pair, dict[str, bool]], half: str) -> Table:
-    """Precision and recall of each way; both numbers that a share is made of are shown."""
+    """Return a table of precision and recall of each way, with the counts behind each share."""
     table = Table("", "precision", "recall", "F1", "found of", "wrong of", title=half, title_justify="left")
     alike = sum(pair.same for pair in found)
     for name in WAYS:
@@ -97,7 +97,7 @@ def summary(found: dict[Pair, dict[str, bool]], half: str) -> Table:
 
 
 def categories(found: dict[Pair, dict[str, bool]]) -> Table:
-    """How many pairs of each category are taken for the same: all of them should be, or none."""
+    """Return a table of how many pairs of each category are judged to be the same: all of them should be, or none."""
     groups: dict[tuple[bool, str], list[dict[str, bool]]] = defaultdict(list)
     for pair, by in found.items():
         groups[not pair.same, pair.category].append(by)
@@ -116,7 +116,7 @@ def wrong(found: dict[Pair, dict[str, bool]]) -> Iterable[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--half", action="append", choices=(*HALVES, "fresh"), help="dev where none is given")
+    parser.add_argument("--half", action="append", choices=(*HALVES, "fresh"), help="default: dev")
     parser.add_argument("--wrong", action="store_true")
     given = parser.parse_args()
     embedder = load_embedder("bundled", Settings.read(model_dir=Settings.read().models))

@@ -1,4 +1,4 @@
-"""The smallest MCP server that answers a tool call, on stdin and stdout or with a port over HTTP: the least cost."""
+"""The smallest MCP server that answers a tool call, over stdio or, given a port, over HTTP: the minimal cost."""
 
 import sys
 from typing import Any

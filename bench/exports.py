@@ -1,10 +1,10 @@
-"""Export and import of a workspace: rows a second, wall time and CPU, and what memory they take.
+"""Export and import of a workspace: rows per second, wall time and CPU, and peak memory.
 
     python -m bench.exports [RECORDS ...]
 
-RECORDS are 10,000 and 100,000 unless they are said. Half of them are memories, a tenth entities, the others observed
-of these; each has an event, each entity a relation. Every step runs in a process of its own, whose greatest resident
-memory is shown: where that hardly grows with RECORDS, it is flat.
+RECORDS are 10,000 and 100,000 by default. Half of them are memories, a tenth entities, the others their observations;
+each has an event, each entity a relation. Every step runs in its own process, whose peak resident memory is shown: it
+should hardly grow with RECORDS.
 """
 
 import os
@@ -26,17 +26,17 @@ from memoryd.settings import Settings
 from memoryd.store import rows
 from memoryd.store.base import Queries
 
-BATCH = 2_000  # records a transaction of the filling
+BATCH = 2_000  # records per transaction while filling
 SIZES = (10_000, 100_000)
 
 
 def opened(place: str) -> Engine:
-    """An engine without models."""
+    """Return an engine without models."""
     return Engine(Settings.read(data_dir=place, embedder="none", reranker="none"), fetch=False)
 
 
 def fill(place: str, count: int) -> int:
-    """A workspace of `count` records; returns how many."""
+    """Create a workspace of `count` records; return `count`."""
     with opened(place) as engine:
         workspace = engine.workspaces.ensure("default")
         for start in range(0, count, BATCH):
@@ -46,7 +46,7 @@ def fill(place: str, count: int) -> int:
 
 
 def _batch(queries: Queries, numbers: range, now: str) -> None:
-    """Of ten records five are memories, the sixth is an entity, and four are observed of it."""
+    """Add records: of ten, five are memories, the sixth is an entity, and four are its observations."""
     for number in numbers:
         place, entity = number % 10, f"{number // 10:09}"
         kind = Kind.MEMORY if place < 5 else Kind.ENTITY if place == 5 else Kind.OBSERVATION
@@ -63,14 +63,14 @@ def _batch(queries: Queries, numbers: range, now: str) -> None:
 
 
 def export(place: str, file: str) -> int:
-    """How many rows went into the file."""
+    """Export, and return the number of rows in the file."""
     with opened(place) as engine:
         _, numbers = exports.export(engine, Path(file), [engine.workspaces.find("default")], _quiet)
     return numbers["default"].total()
 
 
 def load(place: str, file: str, mode: ImportMode) -> int:
-    """How many rows the file held."""
+    """Import, and return the number of rows in the file."""
     with opened(place) as engine, jsonl.opened(Path(file)) as source:
         (outcome,) = restore.load(engine, source, None, mode, _quiet)
     return outcome.read.total()
@@ -81,7 +81,7 @@ def _quiet(_what: str, _done: float) -> None:
 
 
 def _measured(work: str, *arguments: object) -> tuple[float, float, float]:
-    """Rows a second, rows a CPU second, and the greatest resident memory in MB, of one function in its own process."""
+    """Run a function in its own process; return rows per second, rows per CPU second, and peak memory in MB."""
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
         return pool.submit(_measure, work, arguments).result()
 
@@ -96,7 +96,7 @@ def _measure(work: str, arguments: tuple[object, ...]) -> tuple[float, float, fl
 
 
 def main() -> None:
-    """See the module."""
+    """Measure every step at every size."""
     for count in map(int, sys.argv[1:] or SIZES):
         with tempfile.TemporaryDirectory() as directory:
             source, target, file = (f"{directory}/{name}" for name in ("source", "target", "file"))

@@ -1,11 +1,11 @@
-"""How long stores fail or wait when a machine with Postgres is lost, with the limits that memoryd has by default.
+"""How long stores fail or wait when a machine with Postgres is lost, with memoryd's default limits.
 
     python -m bench.failover                       # kill, kill-late, freeze, standby
     python -m bench.failover freeze
-    python -m bench.failover vanish                # as root, with nftables: no packet to the primary or from it arrives
+    python -m bench.failover vanish                # as root, with nftables: drops all packets to and from the primary
 
-A primary and a synchronous standby on this machine, four writers and a reader. `repaired` is when the standby was
-promoted, or given up where it is what froze; `stores again` and `recalls again` when the first one succeeded; in
+A primary and a synchronous standby run on this machine, with four writers and a reader. `repaired` is when the standby
+was promoted, or abandoned if it froze; `stores again` and `recalls again` are when the first call succeeded; all in
 seconds after the fault.
 """
 
@@ -29,7 +29,7 @@ FAULTS = {"kill": 2.0, "kill-late": 10.0, "freeze": 5.0, "standby": 10.0, "vanis
 """Seconds until the repair."""
 USUAL = ("kill", "kill-late", "freeze", "standby")
 ADDRESS = "127.0.0.9"
-"""Of the primary that vanishes."""
+"""The address of the primary that vanishes."""
 SILENCE = f"""
 table ip memoryd_bench {{
   chain out {{
@@ -44,7 +44,7 @@ WRITERS = 4
 
 
 class Load:
-    """Writers and a reader, and when and how their calls ended."""
+    """Writers and a reader, with the time and outcome of their calls."""
 
     def __init__(self, store: PostgresStore) -> None:
         self.store, self.end = store, threading.Event()
@@ -56,7 +56,7 @@ class Load:
             thread.start()
 
     def stop(self) -> None:
-        """Wait for the calls that run."""
+        """Wait for the running calls."""
         self.end.set()
         for thread in self._threads:
             thread.join(150)
@@ -83,7 +83,7 @@ class Load:
 
 @contextmanager
 def vanished() -> Iterator[None]:
-    """Let every packet to the primary's address and from it disappear."""
+    """Drop every packet to and from the primary's address."""
     subprocess.run(["nft", "-f", "-"], input=SILENCE, text=True, check=True)
     try:
         yield
@@ -92,7 +92,7 @@ def vanished() -> Iterator[None]:
 
 
 def tried(fault: str, primary: Cluster, standby: Cluster) -> list[str]:
-    """Return a row of the table."""
+    """Try a fault and return its row of the table."""
     with closing(PostgresStore(of_several(primary, standby))) as store, ExitStack() as ends:
         load = Load(store)
         time.sleep(4)
@@ -119,16 +119,16 @@ def tried(fault: str, primary: Cluster, standby: Cluster) -> list[str]:
     if fault in {"freeze", "standby"}:
         (primary if fault == "freeze" else standby).thaw()
     stored = set(survivor.ask("SELECT body FROM records"))
-    told = [text for _, text, error in load.stores if error is None]
+    acknowledged = [text for _, text, error in load.stores if error is None]
     unknown = sum(isinstance(error, UncertainError) for _, _, error in load.stores)
     failed = sum(error is not None for _, _, error in load.stores) - unknown
-    lost = sum(text not in stored for text in told)
+    lost = sum(text not in stored for text in acknowledged)
     again = [_first(calls, at) for calls in (load.stores, load.recalls)]
-    return [fault, f"{repaired:.1f}", *again, str(len(told)), str(lost), str(unknown), str(failed)]
+    return [fault, f"{repaired:.1f}", *again, str(len(acknowledged)), str(lost), str(unknown), str(failed)]
 
 
 def _first(calls: list[tuple[float, str, StoreError | None]], fault: float) -> str:
-    """Return the seconds from a fault to the first call that succeeded; what was under way may still end well."""
+    """Return the seconds from a fault to the first call that succeeded, ignoring calls that were already running."""
     return f"{min((ended - fault for ended, _, error in calls if not error and ended > fault + 0.1), default=-1):.1f}"
 
 

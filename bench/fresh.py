@@ -1,7 +1,7 @@
-"""Whether what was just stored is found by meaning, and what it costs to know that nothing lacks a vector.
+"""Whether new memories are found by meaning at once, and the cost of checking that nothing lacks a vector.
 
     python -m bench.fresh asked [RUNS]     a new server stores sixteen facts and is asked five paraphrased questions
-    python -m bench.fresh check [ROWS...]  what a search does before it asks the index, at so many memories
+    python -m bench.fresh check [ROWS...]  the check before a search of the index, at this many memories
 
 Each needs only this checkout and the bundled models.
 """
@@ -52,11 +52,11 @@ ASKED = {
     "How often must credentials be changed?": FACTS[9],
     "Which weekday has no appointments?": FACTS[14],
 }
-"""Questions that share no word with what answers them."""
+"""Questions that share no word with their answer."""
 
 
 def asked(runs: int = 5) -> None:
-    """How many of the five are answered at once and a second later, and how long that took, in as many servers."""
+    """Show how many of the five are answered at once and a second later, and how long that took, in `runs` servers."""
     rows = []
     for _ in range(runs):
         now, seconds, later = asyncio.run(_asked())
@@ -79,13 +79,13 @@ async def _asked() -> tuple[int, float, int]:
 
 
 async def _found(client: Client, question: str) -> bool:
-    """Whether what answers a question is among what is found."""
+    """Return whether the answer of a question is found."""
     answer = await client.call_tool("memory_recall", {"query": question})
     return ASKED[question] in answer.content[0].text  # type: ignore[union-attr]
 
 
 def check(*sizes: int) -> None:
-    """The milliseconds of a look at what lacks vectors, on SQLite."""
+    """Show the milliseconds of the check for missing vectors, on SQLite."""
     rows = []
     for size in sizes or (10_000, 100_000):
         with (

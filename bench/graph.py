@@ -1,9 +1,9 @@
-"""How fast the graph answers, beside one of a tenth of the size.
+"""How fast the graph answers, compared with one of a tenth of the size.
 
     python -m bench.graph [ENTITIES] [real]    10,000, each with five observations and three relations
 
-Times are medians in milliseconds, the ratio is one of CPU times. Vectors are random ones in clusters, as embeddings
-are; with `real` the bundled model makes them, which takes a hundredth of a second each.
+Times are medians in milliseconds; the ratio is that of CPU times. Vectors are random and clustered like embeddings;
+with `real` the bundled model makes them, which takes a hundredth of a second each.
 """
 
 import resource
@@ -34,7 +34,7 @@ from memoryd.store.base import Queries
 OBSERVATIONS, RELATIONS = 5, 3
 BUDGET = 20_000  # tokens of an answer
 COMMUNITY = 40  # entities that are mostly related with each other
-HUBS = 0.1  # of the relations lead to a few entities that everything has to do with
+HUBS = 0.1  # of the relations lead to a few central entities
 MENTIONS = 0.2  # of the observations name another entity
 SUMMARIES = 0.3  # of the entities have one
 LONE = 0.05  # of the entities have no relations
@@ -44,14 +44,14 @@ TYPES = ("person", "project", "service", "place", "decision")
 
 @dataclass(frozen=True)
 class Node:
-    """An entity that the bench has made."""
+    """An entity that the benchmark has created."""
 
     id: str
     name: str
 
 
 def build(graph: Graph, count: int, embedder: Embedder, *, real: bool) -> list[Node]:
-    """A graph with communities and hubs; the same at each run, but for ids."""
+    """Create a graph with communities and hubs, the same in each run except for ids; return its nodes."""
     dice = np.random.default_rng(count)
     nodes = [Node(str(uuid.uuid4()), name(number, dice)) for number in range(count)]
     communities = noise(dice, 1) + 0.45 * noise(dice, count // COMMUNITY + 1)
@@ -70,7 +70,7 @@ def build(graph: Graph, count: int, embedder: Embedder, *, real: bool) -> list[N
                 rows = embedder.embed_passage(records.full_text(record)) if real else vector[None, :]
                 records.add(queries, record, Embedded(embedder.name, rows), now)
                 queries.run("observations.add", entity=node.id, ordinal=ordinal, id=record.id)
-                for perspective in OTHERS:  # a little beside the first, as the same fact in another light
+                for perspective in OTHERS:  # close to the first, as the same fact in another perspective
                     shifted = rows + 0.02 * noise(dice, 1)
                     unit = Embedded(embedder.name, shifted / np.linalg.norm(shifted))
                     records.embed(queries, record.id, perspective, unit)
@@ -83,13 +83,13 @@ def build(graph: Graph, count: int, embedder: Embedder, *, real: bool) -> list[N
 
 
 def name(number: int, dice: np.random.Generator) -> str:
-    """One to three words, some with a number, none twice."""
+    """Return a unique name: one to three words and a number."""
     words = " ".join(str(word).capitalize() for word in dice.choice(WORDS, dice.integers(1, 4)))
     return f"{words} {number}"
 
 
 def observation(nodes: list[Node], dice: np.random.Generator) -> str:
-    """Fourteen words in two sentences, of which some name another entity."""
+    """Return fourteen words in two sentences; some observations name another entity."""
     words = [str(word) for word in dice.choice(WORDS, 14)]
     if dice.random() < MENTIONS:
         words[3] = nodes[dice.integers(len(nodes))].name
@@ -97,20 +97,20 @@ def observation(nodes: list[Node], dice: np.random.Generator) -> str:
 
 
 def around(community: Floats, dice: np.random.Generator) -> Floats:
-    """The vectors of what is said of one entity; by their cosines as those of the bundled model."""
+    """Return vectors for the observations of one entity, with cosines like those of the bundled model."""
     vectors = community + 0.3 * noise(dice, 1) + 0.3 * noise(dice, OBSERVATIONS)
     unit: Floats = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     return unit
 
 
 def noise(dice: np.random.Generator, rows: int) -> Floats:
-    """Vectors in all directions, about one long."""
+    """Return vectors in random directions, of about unit length."""
     drawn: Floats = dice.standard_normal((rows, DIM), dtype=np.float32) / np.float32(DIM**0.5)
     return drawn
 
 
 def edges(count: int, dice: np.random.Generator) -> Iterator[tuple[int, int]]:
-    """Pairs of entities that are related, each once."""
+    """Yield distinct pairs of related entities."""
     seen: set[tuple[int, int]] = set()
     related = int(count * (1 - LONE))
     while len(seen) < RELATIONS * count:
@@ -123,7 +123,7 @@ def edges(count: int, dice: np.random.Generator) -> Iterator[tuple[int, int]]:
 
 
 def works(graph: Graph, nodes: list[Node]) -> dict[str, Callable[[int], object]]:
-    """What is measured, by name: each gets the number of its round."""
+    """Return the measured calls by name: each gets the number of its round."""
     dice = np.random.default_rng(1)
     names = [nodes[number].name for number in dice.integers(len(nodes), size=100)]
     questions = [f"What about {name}: {' '.join(dice.choice(WORDS, 6))}?" for name in names]
@@ -150,12 +150,12 @@ def works(graph: Graph, nodes: list[Node]) -> dict[str, Callable[[int], object]]
 
 
 def measured(count: int, *, real: bool) -> dict[str, tuple[float, float]]:
-    """The median wall and CPU time of each work on a graph of so many entities."""
+    """Return the median wall and CPU time of each call on a graph of `count` entities."""
     with tempfile.TemporaryDirectory() as directory:
         with graph_in(directory) as graph:
             nodes = build(graph, count, model(graph), real=real)
         print(f"{count:,} entities, {(Path(directory) / 'memory.db').stat().st_size / 2**20:,.0f} MB")
-        with graph_in(directory) as graph:  # anew, as it is normally found
+        with graph_in(directory) as graph:  # opened again, as in normal use
             model(graph)
             return {what: median_ms(work, 5) for what, work in works(graph, nodes).items()}
 

@@ -1,10 +1,10 @@
-"""How a Postgres database of many workspaces grows: bytes by table and index, and what a store and a recall take.
+"""The growth of a Postgres database of many workspaces: bytes by table and index, and the time of a store and a recall.
 
     python -m bench.growth [RECORDS ...] [--directory DIR]
 
-RECORDS are totals, 100,000 and 1,000,000 unless they are said, in workspaces of 10,000. A workspace of 500 memories is
-made as users make it, with the bundled embedder; all others are copies of it under other ids. The database is made for
-this, in a directory that is removed at the end, and takes some 4 KB a record there. There is no index over vectors.
+RECORDS are totals, 100,000 and 1,000,000 by default, in workspaces of 10,000. A workspace of 500 memories is created as
+users create it, with the bundled embedder; all others are copies of it with other ids. The database is in a temporary
+directory, and takes about 4 KB per record there. There is no index over vectors.
 """
 
 import argparse
@@ -31,7 +31,7 @@ TABLES = {
     "memory_details": "fingerprint, importance, access_count, accessed_at, consolidated, superseded_by",
     "embeddings": "chunk, perspective, model, dim, vector",
 }
-"""What is copied of each table, beside workspace and id."""
+"""The columns that are copied from each table, besides workspace and id."""
 OTHER_ID = "md5(%(workspace)s || copy || id)::uuid::text"
 
 SIZES = """
@@ -43,7 +43,7 @@ SIZES = """
 
 
 def copied(connection: psycopg.Connection, seed: str, number: int) -> None:
-    """Add a workspace of LARGE records, which are those of the seed again and again."""
+    """Add a workspace of LARGE records, which repeat those of the seed."""
     named = {"seed": seed, "workspace": f"copy {number}", "last": LARGE // SEED}
     connection.execute(
         "INSERT INTO projects (id, name, db_path, created_at, updated_at) "
@@ -59,7 +59,7 @@ def copied(connection: psycopg.Connection, seed: str, number: int) -> None:
 
 
 def grown(engine: Engine, url: str, records: int) -> tuple[dict[str, float], list[str]]:
-    """Bytes a record by relation, and milliseconds of a store, of a recall in a small and in a large workspace."""
+    """Return bytes per record by relation, and milliseconds of a store and of a recall in a small and a large one."""
     seed = engine.workspaces.find("seed")
     with psycopg.connect(url) as connection:
         have = connection.execute("SELECT count(*) FROM projects WHERE name LIKE 'copy %'").fetchall()[0][0]

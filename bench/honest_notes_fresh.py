@@ -1,4 +1,4 @@
-"""The honest notes of bench/secret_notes_fresh.py, which says how they are filled."""
+"""The honest notes for bench/secret_notes_fresh.py, which describes the placeholders."""
 
 HONEST = r"""
 DB_PASSWORD=${DB_PASSWORD:?unset}
@@ -257,4 +257,4 @@ license: Apache-2.0
 license key: ask procurement
 ticket OPS-4411: rotate password of the NAS, owner Ben
 """
-"""One note a line."""
+"""One note per line."""

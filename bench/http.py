@@ -1,9 +1,9 @@
-"""Calls over stdio and HTTP beside an empty tool on the same SDK, and many clients for a minute.
+"""Calls over stdio and HTTP compared with an empty tool on the same SDK, and many clients for a minute.
 
-    python -m bench.http calls      CPU of the server process a call: both eras, 1 and 16 clients
-    python -m bench.http many       64 clients that store and recall: calls a second, latency, losses, memory
+    python -m bench.http calls      CPU of the server process per call: both eras, 1 and 16 clients
+    python -m bench.http many       64 clients that store and recall: calls per second, latency, losses, memory
 
-The clients write requests by themselves: the SDK's would cost more than the server.
+The clients write raw requests: the SDK's client would cost more than the server.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ Json = dict[str, Any]
 
 @contextmanager
 def serving(*command: str, port: int, environment: dict[str, str]) -> Iterator[psutil.Process]:
-    """A server process that answers on a port."""
+    """Run a server process that answers on a port, and yield it."""
     process = subprocess.Popen([sys.executable, "-m", *command], env=current() | environment, stdout=subprocess.DEVNULL)
     deadline = time.monotonic() + 30
     while socket.socket().connect_ex(("127.0.0.1", port)) and time.monotonic() < deadline:
@@ -75,7 +75,7 @@ class Remote:
         return self
 
     async def call(self, tool: str, arguments: Json) -> Json:
-        """The result of a tool call that succeeds."""
+        """Return the result of a tool call that must succeed."""
         params: Json = {"name": tool, "arguments": arguments}
         named = {}
         if self._era == MODERN:
@@ -94,7 +94,7 @@ class Remote:
 
 
 async def remote_calls(port: int, era: str, clients: int, tool: str, process: psutil.Process) -> float:
-    """Microseconds of the server's CPU a call."""
+    """Return the microseconds of the server's CPU per call."""
     async with httpx2.AsyncClient(timeout=60) as client:
         every = [await Remote(client, f"http://127.0.0.1:{port}/mcp", era).begin() for _ in range(clients)]
 
@@ -117,7 +117,7 @@ def cpu(process: psutil.Process) -> float:
 
 
 def local_calls(era: str, tool: str, command: tuple[str, ...], environment: dict[str, str]) -> float:
-    """The same over stdio, where there is one client."""
+    """Return the same over stdio, with one client."""
     process = subprocess.Popen(
         [sys.executable, "-m", *command], env=current() | environment,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
@@ -159,7 +159,7 @@ def local_calls(era: str, tool: str, command: tuple[str, ...], environment: dict
 
 
 def calls() -> None:
-    """`get_current_project` finds out where it runs and who asks, and has no other work."""
+    """Measure `get_current_project`, which only resolves its workspace and session."""
     rows = []
     with tempfile.TemporaryDirectory() as directory:
         ours = {"MEMORY_DATA_DIR": directory, "MEMORY_EMBEDDER": "none", "MEMORY_RERANKER": "none"}
@@ -192,7 +192,7 @@ def made(directory: str) -> None:
 
 
 def many() -> None:
-    """Each client stores three facts, then asks for one; every fact that was acknowledged must be there."""
+    """Measure clients that store three facts and then recall one; every acknowledged fact must exist."""
     with tempfile.TemporaryDirectory() as directory:
         settings = Settings.read()
         ours = {"MEMORY_DATA_DIR": directory, "MEMORY_MODEL_DIR": str(settings.models), "MEMORY_RERANKER": "none"}

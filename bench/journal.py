@@ -3,10 +3,10 @@
     python -m bench.journal [TURNS] [--database-url URL]
     python -m bench.journal --files [TURNS]
 
-The first adds and searches at 1,000 turns and at TURNS (50,000 unless it is said), and summarizes 1,000 sessions, with
-the bundled embedder and without the cross-encoder. The second exports and imports TURNS without vectors, each in a
-process of its own: turns a second, and the most memory that it takes. Times are medians of wall time. The URL names an
-empty Postgres database in place of a file.
+The first adds and searches at 1,000 turns and at TURNS (50,000 by default), and summarizes 1,000 sessions, with the
+bundled embedder and without the cross-encoder. The second exports and imports TURNS without vectors, each in its own
+process: turns per second, and peak memory. Times are medians of wall time. The URL names an empty Postgres database to
+use instead of a file.
 """
 
 import argparse
@@ -42,7 +42,7 @@ START = "2026-01-01T00:00:00.000Z"
 
 
 def turn(number: int) -> Interaction:
-    """A turn of some sixty words."""
+    """Return a turn of about sixty words."""
     return Interaction(
         id=f"mem_{number:09}", session_id=f"s{number // SESSION}", created_at=START, prompt=fact(3 * number),
         thought=fact(3 * number + 1), response=f"{fact(3 * number + 2)} {fact(3 * number + 3)}",
@@ -50,7 +50,7 @@ def turn(number: int) -> Interaction:
 
 
 def fill(engine: Engine, workspace: Workspace, numbers: range, model: str) -> None:
-    """Turns with vectors that nobody had to compute."""
+    """Store turns with random vectors instead of computed ones."""
     kept, vectors = Journal(Scope(engine, workspace)).kept, clustered(LAST)
 
     def embed(queries: Queries, batch: range) -> None:
@@ -65,7 +65,7 @@ def fill(engine: Engine, workspace: Workspace, numbers: range, model: str) -> No
 
 
 def calls(settings: Settings, last: int) -> None:
-    """Growth of the calls, then summaries."""
+    """Measure the growth of the calls, then summaries."""
     rows = []
     with Engine(settings, fetch=False) as engine:
         engine.helpers.embedder.start()
@@ -123,14 +123,14 @@ def load(directory: str, last: int, mode: jsonl.ImportMode, into: str) -> None:
 
 
 def measured(work: Callable[[str, int], None], directory: str, last: int) -> tuple[float, float]:
-    """Seconds, and the most MB."""
+    """Run a step; return its seconds, and the peak memory in MB."""
     began = time.perf_counter()
     work(directory, last)
     return time.perf_counter() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def files(last: int) -> None:
-    """Export, merge into an empty workspace, replace a full one."""
+    """Measure an export, a merge into an empty workspace, and the replacement of a full one."""
     rows = []
     parts: dict[str, Callable[[str, int], None]] = {
         "write": write, "export": export, "import, merge": partial(load, mode="merge", into="other"),

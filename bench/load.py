@@ -1,13 +1,13 @@
-"""Many clients that use everything at once, with the bundled models: how fast, how late, how large.
+"""Many clients that use everything at once, with the bundled models: throughput, latency, memory.
 
     python -m bench.load [--minutes 10] [--clients 64] [--store sqlite|postgres] [--processes 1] [--every 30]
     python -m bench.load --store postgres --processes 1 2 4        # one after the other, each with a new database
     python -m bench.load --stored 5000 --reading                  # what searches keep in memory, if nothing is added
 
-Half of the clients speak each era of MCP, every eighth calls tools over plain HTTP. Four workspaces are shared. Before
-several processes stands HAProxy as docs/scale.md configures it, or a proxy of a few lines where it is not installed. A
-client that is told to try again waits as long as it was told. The clients begin once all models are loaded; rates count
-from then to the last answer. The cores of Postgres are counted where `postgres` starts it.
+Half of the clients speak each era of MCP, every eighth calls tools over plain HTTP. Four workspaces are shared. Several
+processes are behind HAProxy, configured as in docs/scale.md, or behind a minimal proxy if it is not installed. A client
+that is asked to try again waits as long as the server says. The clients begin once all models are loaded; rates count
+from then to the last answer. The cores of Postgres are counted if `--store postgres` starts it.
 """
 
 import argparse
@@ -40,7 +40,7 @@ from tests.proxies import balanced, installed
 
 WORKSPACES = 4
 Processes = dict[str, list[psutil.Process]]
-"""Whose CPU is counted, by what they do."""
+"""The processes whose CPU is counted, by role."""
 PLAIN = "plain HTTP"
 ERAS = LEGACY, MODERN, PLAIN
 WRITING = "memory_store", "create_entities", "add_memory"
@@ -52,7 +52,7 @@ INFO = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "b
 
 
 def asked(chance: random.Random, number: int, *, reading: bool) -> tuple[str, Json]:
-    """A call of a tool, as agents mix them; with `reading` one that stores nothing."""
+    """Return a random tool call, weighted as in agents' use; with `reading` one that stores nothing."""
     name = f"thing {chance.randrange(200)}"
     kinds: list[tuple[int, str, Json]] = [
         (30, "memory_store", {"content": fact(number)}),
@@ -71,17 +71,17 @@ def asked(chance: random.Random, number: int, *, reading: bool) -> tuple[str, Js
 
 @dataclass
 class Seen:
-    """What the clients saw."""
+    """What the clients measured."""
 
     times: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
-    """Seconds of the calls that were answered, by tool and by era."""
+    """Seconds of the answered calls, by tool and by era."""
     refused: Counter[str] = field(default_factory=Counter)
-    """Calls to be tried again, by how that was said."""
+    """Calls to be tried again, by the form of the refusal."""
     failed: Counter[str] = field(default_factory=Counter)
     memory: list[float] = field(default_factory=list)
-    """Megabytes of all servers (PSS), at each look."""
+    """Megabytes of all servers (PSS), at each sample."""
     connections: int = 0
-    """The most that a Postgres database had."""
+    """The maximum number of connections to Postgres."""
     seconds: float = 0.0
     cores: dict[str, float] = field(default_factory=dict)
 
@@ -91,7 +91,7 @@ class Seen:
 
 
 class AgainError(Exception):
-    """The server asks to try again after so many seconds."""
+    """The server asks to try again after some seconds."""
 
     def __init__(self, what: str, seconds: float) -> None:
         super().__init__(what)
@@ -167,7 +167,7 @@ def _message(method: str, params: Json) -> Json:
 
 
 async def load(given: argparse.Namespace, url: str, token: str, processes: Processes, database: str) -> Seen:
-    """What many clients see in so many minutes."""
+    """Run many clients for some minutes, and return what they measured."""
     seen, seconds = Seen(), 60 * given.minutes
     async with httpx2.AsyncClient(timeout=180, limits=httpx2.Limits(max_connections=given.clients)) as http:
         each = [LoadClient(http, url, token, number, reading=given.reading) for number in range(given.clients)]
@@ -201,12 +201,12 @@ def _look(seen: Seen, servers: Sequence[psutil.Process], passed: float, database
 
 
 def cpu(processes: Processes) -> dict[str, float]:
-    """CPU seconds so far, with those of children that have ended."""
+    """Return the CPU seconds so far by role, including ended children."""
     return {who: sum(map(_cpu, some)) for who, some in processes.items()}
 
 
 def _cpu(process: psutil.Process) -> float:
-    """Also of the children of a Postgres, one for each connection."""
+    """Return the CPU seconds of a process; for Postgres including its children, one per connection."""
     every = [process, *process.children()] if process.name() == "postgres" else [process]
     used = 0.0
     for one in every:
@@ -216,7 +216,7 @@ def _cpu(process: psutil.Process) -> float:
 
 
 def connections(database: str) -> int:
-    """How many a Postgres database has beside this one; 0 of SQLite."""
+    """Return the number of other connections to a Postgres database; 0 for SQLite."""
     if not database:
         return 0
     statement = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid != pg_backend_pid()"
@@ -229,7 +229,7 @@ def connections(database: str) -> int:
 
 
 def prepared(directory: str, database: str, stored: int) -> tuple[dict[str, str], str]:
-    """The environment of a memory with the workspaces of this bench, so many memories in each, and a token."""
+    """Create the workspaces with `stored` memories each; return the environment of the servers, and a token."""
     ours = {"MEMORY_RATE_LIMIT": "none"}
     ours |= {"MEMORY_DATA_DIR": directory, "MEMORY_MODEL_DIR": str(Settings.read().models)}
     ours |= {"MEMORY_DATABASE_URL": database} if database else {}
@@ -243,7 +243,7 @@ def prepared(directory: str, database: str, stored: int) -> tuple[dict[str, str]
 
 
 def running(servers: Sequence[psutil.Process], data: Path) -> Processes:
-    """The processes whose CPU is counted: these, the clients and their proxy, and a Postgres of a directory."""
+    """Return the processes whose CPU is counted: the servers, the clients with their proxy, and a managed Postgres."""
     proxies = [child for child in psutil.Process().children() if child.name() == "haproxy"]
     found = {"servers": list(servers), "clients": [psutil.Process(), *proxies]}
     if (pid := data / "postgres" / "postmaster.pid").exists():
@@ -263,7 +263,7 @@ def _models(url: str, token: str) -> list[str]:
 
 
 def kept(url: str, token: str) -> list[str]:
-    """What a server says that it keeps in memory."""
+    """Return what a server keeps in memory, by its own metrics."""
     answer = httpx2.get(f"{url}/metrics", headers={"authorization": f"Bearer {token}"}, timeout=60)
     families = text_string_to_metric_families(answer.text)
     samples = [one for each in families for one in each.samples if one.name == "memoryd_memory_bytes"]
@@ -271,7 +271,7 @@ def kept(url: str, token: str) -> list[str]:
 
 
 def tried(given: argparse.Namespace, number: int) -> Seen:
-    """What the clients of so many processes see, on a new database."""
+    """Run the clients against `number` processes on a new database, and return what they measured."""
     with tempfile.TemporaryDirectory() as directory, ExitStack() as ends:
         database = "" if given.store == "sqlite" else given.store
         if given.store == "postgres":
@@ -300,10 +300,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--clients", type=int, default=64)
-    parser.add_argument("--store", default="sqlite", help="sqlite, postgres (a server of its own), or a URL")
+    parser.add_argument("--store", default="sqlite", help="sqlite, postgres (a managed server), or a URL")
     parser.add_argument("--processes", type=int, nargs="+", default=[1])
-    parser.add_argument("--every", type=float, default=30, help="seconds between looks at the memory")
-    parser.add_argument("--stored", type=int, default=0, help="memories in each of the four workspaces before")
+    parser.add_argument("--every", type=float, default=30, help="seconds between samples of the memory")
+    parser.add_argument("--stored", type=int, default=0, help="initial memories in each of the four workspaces")
     parser.add_argument("--reading", action="store_true", help="the clients store nothing")
     given = parser.parse_args()
     rows = []
@@ -312,7 +312,7 @@ def main() -> None:
         report(seen, f"{given.clients} clients, {given.store}, processes: {number}")
         rows.append([str(number), *summary(seen)])
     print(f"{given.clients} clients, {given.store}, minutes: {given.minutes:g}\n")
-    for row in [HEADS, ["---"] * len(HEADS), *rows]:  # as the documentation has them
+    for row in [HEADS, ["---"] * len(HEADS), *rows]:  # in the format of the documentation
         print(f"| {' | '.join(row)} |")
 
 
@@ -331,7 +331,7 @@ def report(seen: Seen, title: str) -> None:
 
 
 def summary(seen: Seen) -> list[str]:
-    """The figures of a run, as docs/scale.md and docs/benchmarks.md have them."""
+    """Return the figures of a run in the format of docs/scale.md and docs/benchmarks.md."""
     answered, refused = len(seen.all), seen.refused.total()
     middle = seen.memory[len(seen.memory) // 2]
     return [
@@ -346,7 +346,7 @@ def summary(seen: Seen) -> list[str]:
 
 
 def _tails(times: Sequence[float]) -> list[str]:
-    """The median and the 99th percentile, in milliseconds."""
+    """Return the median and the 99th percentile, in milliseconds."""
     cuts = statistics.quantiles(times, n=100, method="inclusive") if len(times) > 1 else [*times] * 99
     return [f"{1e3 * cuts[place]:,.0f}" for place in (49, 98)]
 

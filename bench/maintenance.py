@@ -1,4 +1,4 @@
-"""What maintenance and the past cost: `python -m bench.maintenance [10000]`, so many memories in one workspace."""
+"""The cost of maintenance and of `as_of`: `python -m bench.maintenance [MEMORIES]`, 10,000 by default."""
 
 import sys
 import tempfile
@@ -21,13 +21,13 @@ from memoryd.models.llm import CountingWriter
 from memoryd.settings import Settings
 from memoryd.store.base import Queries
 
-INTERVAL = 50  # memories between two passes, as the setting has it
-CHANGED = 300  # memories that are superseded after the time that is asked about
-TWINS = 50  # one in so many says what the one before says, in another form
+INTERVAL = 50  # memories between two passes, the setting's default
+CHANGED = 300  # memories that are superseded after the `as_of` time
+TWINS = 50  # one in this many repeats the one before in another form
 
 
 def fill(engine: Engine, workspace: Workspace, number: int) -> None:
-    """Memories with vectors like embeddings, none of which maintenance has looked at."""
+    """Store memories with vectors like embeddings, all of them new to maintenance."""
     vectors = clustered(number)
     name = engine.helpers.embedder.get(60).name  # type: ignore[union-attr]
 
@@ -46,13 +46,13 @@ def fill(engine: Engine, workspace: Workspace, number: int) -> None:
 
 
 def recalls(memories: Memories) -> float:
-    """The median milliseconds of a recall."""
+    """Return the median milliseconds of a recall."""
     median, _ = median_ms(lambda n: memories.recall(question(n), 500), 50)
     return median
 
 
 def passes(engine: Engine, workspace: Workspace, number: int) -> None:
-    """A first pass over everything, with recalls beside it; then one after INTERVAL more memories."""
+    """Measure a first pass over everything during recalls, and one after INTERVAL more memories."""
     memories = Memories(Scope(engine, workspace, "bench"))
     idle = recalls(memories)
     took: list[float] = []
@@ -64,7 +64,7 @@ def passes(engine: Engine, workspace: Workspace, number: int) -> None:
 
     thread = threading.Thread(target=run)
     thread.start()
-    beside = recalls(memories)
+    during = recalls(memories)
     thread.join()
     began = time.perf_counter()
     for more in range(INTERVAL):
@@ -79,7 +79,7 @@ def passes(engine: Engine, workspace: Workspace, number: int) -> None:
     rows = [
         ["a first pass over all of them, s", f"{took[0]:.1f}"],
         ["merged by it", f"{took[1]:,.0f}"],
-        ["a recall beside it / alone", f"{beside:.1f} / {idle:.1f} ms = {beside / idle:.2f}"],
+        ["a recall during it / alone", f"{during:.1f} / {idle:.1f} ms = {during / idle:.2f}"],
         [f"a pass after {INTERVAL} more, ms", f"{1e3 * regular:.0f}"],
         [f"that / storing those {INTERVAL}", f"{regular / stored:.2f}"],
         [f"asked about {INTERVAL}, answers at their longest", f"{counted.prompts} prompts, {counted.tokens:,} tokens"],
@@ -88,7 +88,7 @@ def passes(engine: Engine, workspace: Workspace, number: int) -> None:
 
 
 def past(engine: Engine, workspace: Workspace, number: int) -> None:
-    """A recall of what was believed before some memories were superseded, and one of what is true now."""
+    """Measure a recall as of a time before some memories were superseded, and one of the present."""
     memories = Memories(Scope(engine, workspace, "bench"))
     before = engine.clock.now()
     for place, hit in enumerate(memories.recent(CHANGED)):

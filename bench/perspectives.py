@@ -1,11 +1,11 @@
-"""What perspectives earn: is an observation found by what it says itself, and by what is around it?
+"""The benefit of perspectives: is an observation found by its own text, and by its context?
 
     python -m bench.perspectives [DATA/SET/HALF]
 
-DATA as for bench.quality: each speaker of a conversation becomes an entity, each turn an observation of it, and each
-question, in words of its own, is to find its evidence. Beside it stands a team that is made here: its facts do not
-tell who works where, on what, or as what, and the questions ask for nothing else. Each is searched by meaning from
-`general` alone, from all five perspectives with the best of them counting in full, and as memoryd does it.
+DATA is as for bench.quality: each speaker of a conversation becomes an entity, each turn one of its observations, and
+each question, in its own words, must find its evidence. The second case is an artificial team: its facts do not say
+who works where, on what, or as what, but the questions ask only that. Each is searched by meaning from `general` alone,
+from all five perspectives with the best one counting in full, and as memoryd does it.
 """
 
 import argparse
@@ -57,7 +57,7 @@ is reading a book about the history of maps""".splitlines()
 
 @dataclass
 class Case:
-    """A graph and what is asked of it."""
+    """A graph and its questions."""
 
     name: str
     nodes: list[NewEntity] = field(default_factory=list)
@@ -87,7 +87,7 @@ def conversations(folder: Path) -> Iterator[Case]:
 
 
 def team() -> Iterator[Case]:
-    """One graph, asked three ways; everybody has every fact, so that only what is around them tells them apart."""
+    """Yield one graph with three kinds of questions; everyone has every fact, so that only their context differs."""
     firms = [NewEntity(name=name, type="company") for name in COMPANIES]
     turn = [(n, COMPANIES[n % 5], PROJECTS[n % 4], ROLES[n % 3]) for n in range(len(PEOPLE))]
     nodes = [NewEntity(name=PEOPLE[n], type=role, tags=(project,)) for n, _, project, role in turn]
@@ -109,7 +109,7 @@ def team() -> Iterator[Case]:
 
 
 def fill(engine: Engine, case: Case) -> dict[str, str]:
-    """Write a case and make every vector; the key of each observation's id."""
+    """Write a case and make every vector; return the key for each observation's id."""
     graph = Graph(Scope(engine, engine.workspaces.ensure("default")))
     entities.create(graph, case.nodes)
     relations.create(graph, case.edges)
@@ -119,7 +119,7 @@ def fill(engine: Engine, case: Case) -> dict[str, str]:
 
 
 def ask(engine: Engine, case: Case, keys: dict[str, str], profile: ranking.Profile) -> Iterator[tuple[float, float]]:
-    """Of each question what part of its first ten is right, or could be, and the milliseconds of CPU."""
+    """Yield for each question the share of evidence in its first ten, of what is possible, and the CPU milliseconds."""
     scope = Scope(engine, engine.workspaces.ensure("default"))
     search = Search(scope, profile)
 

@@ -1,10 +1,11 @@
-"""What goes with a prompt: how often is it the evidence, and how often anything where nothing bears on the prompt?
+"""Prompt recall: how often does it add the evidence, and how often anything when nothing is relevant?
 
     python -m bench.prompts DATA [SET ...] [--half dev] [--sample N] [--keep DIRECTORY]
 
-DATA is as for bench.quality. Each store gets its own questions, those of another store, and prompts as agents get them
-every day, on which nothing bears. The table has, for each threshold of the cross-encoder's logit, how many prompts
-something goes with, how often that has a piece of the evidence, and its tokens; then the CPU of a prompt.
+DATA is as for bench.quality. Each store gets its own questions, those of another store, and everyday prompts for
+agents, for which nothing is relevant. The table has, for each threshold of the cross-encoder's logit, the share of
+prompts to which something is added, the share in which that has a piece of the evidence, and its tokens; then the CPU
+per prompt.
 """
 
 import argparse
@@ -48,14 +49,14 @@ DAILY = (
 
 @dataclass(frozen=True, slots=True)
 class Prompted:
-    """What a prompt found, with every logit."""
+    """The hits of a prompt, with every logit."""
 
     asked: Asked
     hits: Sequence[Hit]
     seconds: float
 
     def goes(self, least: float) -> tuple[bool, bool, int]:
-        """Whether something goes with it, whether that has evidence, and its tokens."""
+        """Return whether something is added, whether that has evidence, and its tokens."""
         hits = [hit for hit in self.hits if hit.why["reranker"] >= least][: prompted.MOST]
         shown = brief(hits, BUDGET, BulletsLayout(self.asked.text))
         ids = {hit.record.id for hit in shown.hits}
@@ -70,7 +71,7 @@ def ask(search: Search, asked: Asked) -> Prompted:
 
 
 def run(place: Place) -> tuple[list[Prompted], list[Prompted], list[Prompted]]:
-    """What the store's own questions find, those of another store, and the prompts of every day."""
+    """Return the results of the store's own questions, of those of another store, and of everyday prompts."""
     daily = [Asked(text, text, frozenset(), ()) for text in DAILY]
     with Engine(place.settings) as engine:
         search = Search(Scope(engine, engine.workspaces.ensure(place.workspace)), ranking.PROMPT)

@@ -1,21 +1,21 @@
-"""Evidence recall through the real pipeline: does a search bring back what answers the question?
+"""Evidence recall through the real pipeline: does a search return what answers the question?
 
     python -m bench.quality DATA [SET ...] [--half dev] [--one-session] [--sample N] [--keep DIRECTORY]
                             [--write FILE] [--against FILE] [--database-url URL]
 
-DATA holds SET/HALF/{corpus,haystacks,queries,qrels}.jsonl.gz: one row a turn {conv?, id, session, text, speaker?,
-caption?}, a store's sessions {conv, sessions: [[session, time], ...]} (none: all of the corpus, without sessions), a
-question {conv, qid, query, answer?, category?, language?, abstain?, adversarial?}, its evidence {conv, qid, doc}. Every
-turn is stored as a memory in its session, then each question is searched in four ways: by words, with vectors, with the
-context of the session, with the cross-encoder. Tables show recall and the reciprocal rank; evidence within 300 and
-2,000 tokens of a summary, and how many words of the answer are said there; hits and CPU a question; the last way
-also by class and language; and what a store answers to questions of another one, on which nothing in it bears.
+DATA has SET/HALF/{corpus,haystacks,queries,qrels}.jsonl.gz: one row per turn {conv?, id, session, text, speaker?,
+caption?}, per store's sessions {conv, sessions: [[session, time], ...]} (none: the whole corpus, without sessions), per
+question {conv, qid, query, answer?, category?, language?, abstain?, adversarial?}, and per evidence {conv, qid, doc}.
+Every turn is stored as a memory in its session, then each question is searched in four ways: by words, with vectors,
+with the context of the session, with the cross-encoder. Tables show recall and the reciprocal rank; evidence within 300
+and 2,000 tokens of a summary, and the share of the answer's words in it; hits and CPU per question; the last way also
+by class and language; and the hits of a store for questions of another one, for which it has nothing relevant.
 
-`--sample` asks so many questions of each set, the same in every run. `--one-session` stores all of a conversation in
+`--sample` asks this many questions of each set, the same in every run. `--one-session` stores all of a conversation in
 one session, as a careless client would. `--keep` keeps the stores, so that a second run need not embed again. `--write`
-writes what each question got to a file, and `--against` compares with such a file, question by question: run it on two
-commits. `--database-url` (or MEMORY_DATABASE_URL) names an empty Postgres database, to be asked beside SQLite: with the
-same records and vectors, so that only the stores differ.
+writes the figures of each question to a file, and `--against` compares with such a file, question by question: run it
+on two commits. `--database-url` (or MEMORY_DATABASE_URL) names an empty Postgres database, which is asked in addition
+to SQLite, with the same records and vectors, so that only the stores differ.
 """
 
 import argparse
@@ -49,23 +49,23 @@ WAYS = {
     "+ reranker": ranking.RECALL,
 }
 Written = dict[str, dict[str, list[float]]]
-"""What is written of a set: the figures of each question, by way and key."""
+"""What is written about a set: the figures of each question, by way and key."""
 STRANGE = 20  # questions of another store that each store is asked
 
 
 @dataclass
 class Result:
-    """What one way of searching got for each question, by its key."""
+    """The figures of one way of searching."""
 
     measured: dict[str, list[float]] = field(default_factory=dict)
-    """MEASURES, then the number of hits and milliseconds of CPU."""
+    """By the question's key: MEASURES, then the number of hits and milliseconds of CPU."""
     strange: list[tuple[int, int]] = field(default_factory=list)
-    """Hits, and tokens within the largest budget, for each question on which nothing bears."""
+    """Hits, and tokens within the largest budget, for each question of another store."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a store's turns are, and what it is asked."""
+    """The place of a store's turns, and its questions."""
 
     settings: Settings
     workspace: str
@@ -74,7 +74,7 @@ class Place:
 
 
 def fill(engine: Engine, workspace: Workspace, store: Store, *, one_session: bool) -> None:
-    """Every turn with its vector, each a millisecond after the one before."""
+    """Store every turn with its vector, each a millisecond after the one before."""
     embedder = engine.helpers.embedder.get(60)
     assert embedder is not None, "run `memoryd models pull` first"
     for key, body, session in track(store.turns, f"{store.name}: embedding", transient=True):
@@ -84,7 +84,7 @@ def fill(engine: Engine, workspace: Workspace, store: Store, *, one_session: boo
 
 
 def copy(source: Engine, target: Engine, workspace: Workspace, store: Store, *, one_session: bool) -> None:
-    """The same turns with the same vectors."""
+    """Copy turns with their vectors."""
     name = next(iter(source.embedding.sets(source.workspaces.ensure("default"))))
     ids = [key for key, _, _ in store.turns]
     here, among = source.workspaces.ensure("default"), VectorSet(GENERAL, name)
@@ -99,7 +99,7 @@ def copy(source: Engine, target: Engine, workspace: Workspace, store: Store, *, 
 
 
 def asked(search: Search, question: str) -> tuple[Answer, float, int]:
-    """What one question finds, the milliseconds of CPU of the search, the tokens of its longest briefing."""
+    """Return the answer of one question, the CPU milliseconds of the search, and the tokens of the longest briefing."""
     before = time.process_time()
     hits = search.hits(question, Filter()).best
     spent = 1e3 * (time.process_time() - before)
@@ -110,7 +110,7 @@ def asked(search: Search, question: str) -> tuple[Answer, float, int]:
 
 
 def ask(base: Settings, places: Sequence[Place], profile: ranking.Profile, title: str) -> Result:
-    """Ask every question of every store in one way."""
+    """Ask every question of every store in one way, and return the figures."""
     result = Result()
     for place in places:
         chosen = {key: getattr(base, key) for key in ("embedder", "reranker")}
@@ -130,7 +130,7 @@ def ask(base: Settings, places: Sequence[Place], profile: ranking.Profile, title
 def filled(
     settings: Settings, url: str | None, stores: Mapping[Path, tuple[Store, Sequence[Asked]]], *, one_session: bool
 ) -> dict[str, list[Place]]:
-    """The stores of each backend, with all that is stored in them."""
+    """Fill the stores of each backend, and return their places."""
     backends: dict[str, list[Place]] = {name: [] for name in ("", ", Postgres" * bool(url))}
     for path, (store, strange) in stores.items():
         here = settings.model_copy(update={"db_path": path, "database_url": None})
@@ -166,7 +166,7 @@ def grid(title: str, *columns: str) -> Table:
 
 
 def by_class(stores: Sequence[Store], result: Result) -> Iterator[list[str]]:
-    """A row for each class of questions, the largest first."""
+    """Yield a row per class of questions, the largest first."""
     members: dict[str, list[list[float]]] = {}
     for store in stores:
         for question in store.questions:
@@ -177,13 +177,13 @@ def by_class(stores: Sequence[Store], result: Result) -> Iterator[list[str]]:
 
 
 def compared(now: Mapping[str, Sequence[float]], then: Mapping[str, Sequence[float]]) -> list[str]:
-    """For each measure the mean of its differences on the questions of both, with its interval."""
+    """Return for each measure the mean difference over the questions of both, with its interval."""
     both = [key for key in now if key in then]
     return [str(len(both)), *(interval([now[key][n] - then[key][n] for key in both]) for n in range(len(MEASURES)))]
 
 
 def show(name: str, stores: Sequence[Store], results: Mapping[str, Result], before: Written) -> None:
-    """Print the tables of one set; `before` has what --write wrote of it."""
+    """Print the tables of one set; `before` has what --write wrote about it."""
     console = Console()
     table = grid(f"{name}: {sum(len(s.questions) for s in stores)} questions", "", *MEASURES, "hits", "CPU ms")
     for title, result in results.items():
@@ -212,7 +212,7 @@ def show(name: str, stores: Sequence[Store], results: Mapping[str, Result], befo
 
 
 def sampled(stores: Sequence[Store], number: int) -> None:
-    """Leave `number` questions of all stores, chosen by their keys."""
+    """Reduce the stores to `number` questions in total, chosen by their keys."""
     drawn = sorted((hashlib.sha256(q.key.encode()).digest(), q.key) for store in stores for q in store.questions)
     kept = {key for _, key in drawn[:number]}
     for store in stores:
@@ -220,7 +220,7 @@ def sampled(stores: Sequence[Store], number: int) -> None:
 
 
 def stranger(sets: Mapping[str, Sequence[Store]]) -> dict[tuple[str, str], Sequence[Asked]]:
-    """For each store the first questions of the next one, if there are two."""
+    """Return for each store the first questions of the next one, if there are several."""
     flat = [(name, store) for name, stores in sets.items() for store in stores]
     following = [*flat[1:], *flat[:1]] if len(flat) > 1 else []
     return {
@@ -230,7 +230,7 @@ def stranger(sets: Mapping[str, Sequence[Store]]) -> dict[tuple[str, str], Seque
 
 
 def run(given: argparse.Namespace, sets: Mapping[str, Sequence[Store]], directory: Path) -> dict[str, Written]:
-    """Fill the stores, ask them in each way and print the tables; return what is to be written."""
+    """Fill the stores, ask them in each way and print the tables; return the figures for --write."""
     before = json.loads(given.against.read_text()) if given.against else {}
     settings, strange = Settings.read(model_dir=Settings.read().models, durability="normal"), stranger(sets)
     suffix, written = "-one" if given.one_session else "", {}

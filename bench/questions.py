@@ -1,4 +1,4 @@
-"""Sets of questions with their evidence, and what a list of hits is worth for them; bench/quality.py has the files."""
+"""Sets of questions with their evidence, and the measures of a list of hits; bench/quality.py describes the files."""
 
 import gzip
 import json
@@ -17,33 +17,33 @@ CUTS = (1, 5, 10)
 BUDGETS = (300, 2_000)
 MEASURES = [
     *(f"R@{cut}" for cut in CUTS), "MRR",
-    *(f"in {budget:,}" for budget in BUDGETS), *(f"said in {budget:,}" for budget in BUDGETS),
+    *(f"in {budget:,}" for budget in BUDGETS), *(f"words in {budget:,}" for budget in BUDGETS),
 ]  # fmt: skip
-DRAWS = 2_000  # of the bootstrap
+DRAWS = 2_000  # draws of the bootstrap
 
 CLASSES = {
     "single-hop": "single", "single-session-user": "single", "single-session-assistant": "single",
     "single-session-preference": "single", "multi-session": "multi-hop", "temporal-reasoning": "temporal",
     "open-domain": "open",
 }  # fmt: skip
-"""Other names of the classes that the tables have; a class that is not here keeps its own name."""
+"""The class names in the tables for those in the data; a class that is not here keeps its name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question, the ids of its evidence, and what kind of question it is."""
+    """A question, the ids of its evidence, and its classes."""
 
     key: str
     text: str
     evidence: frozenset[str]
     classes: tuple[str, ...]
-    said: frozenset[str] = frozenset()
-    """The words of the expected answer that the evidence has."""
+    expected_words: frozenset[str] = frozenset()
+    """The words of the expected answer that the evidence contains."""
 
 
 @dataclass
 class Store:
-    """One conversation: what is stored, in order, and what is asked."""
+    """One conversation: its turns in order, and its questions."""
 
     name: str
     turns: list[tuple[str, str, str | None]] = field(default_factory=list)
@@ -53,12 +53,12 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a search found for one question: its hits in order, those that fit into each of BUDGETS, and their text."""
+    """The result of one question: the hits in order, those that fit each of BUDGETS, and their text."""
 
     found: Sequence[str]
     within: Sequence[Sequence[str]]
     texts: Sequence[str]
-    """What is shown of these."""
+    """The briefings with these hits."""
 
 
 def rows(folder: Path, name: str) -> Iterator[dict[str, Any]]:
@@ -92,13 +92,13 @@ def load(folder: Path) -> list[Store]:
         if evidence[row["qid"]] and not row.get("abstain") and not row.get("adversarial"):
             store, among = stores[row["conv"]], frozenset(evidence[row["qid"]])
             there = {word for key, body, _ in store.turns if key in among for word in words(body)}
-            said = there.intersection(content_words(str(row.get("answer") or "")))
-            store.questions.append(Asked(row["qid"], row["query"], among, tuple(classes(row)), frozenset(said)))
+            expected = there.intersection(content_words(str(row.get("answer") or "")))
+            store.questions.append(Asked(row["qid"], row["query"], among, tuple(classes(row)), frozenset(expected)))
     return list(stores.values())
 
 
 def classes(row: dict[str, Any]) -> Iterator[str]:
-    """The classes of a question: its category in the tables' words, and its language."""
+    """Yield the classes of a question: its category as in the tables, and its language."""
     if category := row.get("category"):
         yield CLASSES.get(category, category)
     if language := row.get("language"):
@@ -106,31 +106,32 @@ def classes(row: dict[str, Any]) -> Iterator[str]:
 
 
 def measure(answer: Answer, question: Asked) -> list[float]:
-    """Recall at each cut, the reciprocal rank of the first evidence, recall within each budget, and what is said there.
+    """Return recall at each cut, the reciprocal rank of the first evidence, and recall and word share per budget.
 
-    The last is the share of the expected answer's words that stand in the text: evidence that is reduced until it says
-    nothing still counts as found. It is nan where the evidence has none of these words.
+    The last is the share of the expected answer's words that are in the text, because evidence that is shortened until
+    it says nothing still counts as found. It is nan if the evidence has none of these words.
     """
 
     def recall(keys: Sequence[str]) -> float:
         return len(question.evidence.intersection(keys)) / len(question.evidence)
 
-    def said(text: str) -> float:
-        return len(question.said.intersection(words(text))) / len(question.said) if question.said else math.nan
+    def word_share(text: str) -> float:
+        expected = question.expected_words
+        return len(expected.intersection(words(text))) / len(expected) if expected else math.nan
 
     rank = next((1 / rank for rank, key in enumerate(answer.found, 1) if key in question.evidence), 0.0)
     recalls = (recall(answer.found[:cut]) for cut in CUTS)
-    return [*recalls, rank, *map(recall, answer.within), *map(said, answer.texts)]
+    return [*recalls, rank, *map(recall, answer.within), *map(word_share, answer.texts)]
 
 
 def mean(values: Sequence[float]) -> float:
-    """The mean of the values that are not nan; nan if there are none."""
+    """Return the mean of the values that are not nan; nan if there are none."""
     known = [value for value in values if not math.isnan(value)]
     return sum(known) / len(known) if known else math.nan
 
 
 def interval(differences: Sequence[float]) -> str:
-    """The mean of paired differences with its 95 % interval by bootstrap; those that are nan do not count."""
+    """Return the mean of paired differences with its 95 % bootstrap interval, without those that are nan."""
     values = np.array([value for value in differences if not math.isnan(value)])
     if not len(values):
         return ""

@@ -1,6 +1,6 @@
-"""A labelled set for bench/secrets.py: notes that hold a secret, by its kind, and honest notes that hold none.
+"""A labelled set for bench/secrets.py: notes with a secret, by its kind, and honest notes without one.
 
-Secrets are made at run time from a fixed seed, so that no scanner takes this file for a leak. `{}` is where it stands.
+Secrets are made at run time from a fixed seed, so that no scanner reports this file. `{}` is replaced with the secret.
 """
 
 import base64
@@ -170,11 +170,11 @@ HELD: dict[str, tuple[Make, list[str]]] = {
          "Deploys run with {} now.", "old: {}, new one comes on Monday"],
     ),
 }  # fmt: skip
-"""By kind: how such a secret is made, and the notes that hold it."""
+"""By kind: a function that makes such a secret, and the notes with it."""
 
 
 def held(rounds: int = 1) -> Iterator[tuple[str, str, str]]:
-    """Kind, note and secret of every note that holds one; each further round with other secrets."""
+    """Yield kind, note and secret of every note with a secret; each further round has other secrets."""
     rng = random.Random(20)
     for _ in range(rounds):
         for kind, (make, notes) in HELD.items():

@@ -1,7 +1,7 @@
 """A second labelled set for bench/secrets.py, written from a list of classes before any rule was tried on it.
 
-Between « and » stands a secret; {h40} is filled with 40 characters of a class, from a fixed seed, and ¦ parts what no
-scanner should take for a leak. Lines are dealt out by turns: the rules were tuned on the even half alone.
+A secret is between « and »; {h40} is replaced with 40 characters of a class, from a fixed seed, and ¦ splits texts that
+a scanner would report. Lines go alternately to two halves: the rules were tuned only on the even half.
 """
 
 import hashlib
@@ -191,7 +191,7 @@ ftp://backup:«tape4ever»@10.1.1.9/dump
 otpauth://totp/Acme:ann?secret=«{x32}»&issuer=Acme
 smtp://mailer%40example.com:«m%40il!77»@smtp.example.com:587
 https://{h32}@o12.ingest.sentry.io/3 and https://hooks.slack¦.com/services/T{u8}/B{u8}/«{a24}»
-# told in a sentence
+# in the words of a sentence
 the wifi password is «hunter2»
 The password for the NAS is «Gartenzaun8»
 Ann's password was changed to «v1olin-case»
@@ -248,7 +248,7 @@ ssh host key dump «MC4CAQAwBQYDK2VwBCIEI{b43}»
 AES key (hex) «{h64}»
 hmac key «{h64}»
 """
-"""A heading names the class of what follows; {{ and }} stand for braces."""
+"""A heading names the class of the lines below it; {{ and }} stand for braces."""
 
 
 def _fill(match: re.Match[str], rng: random.Random) -> str:
@@ -262,7 +262,7 @@ def _fill(match: re.Match[str], rng: random.Random) -> str:
 
 
 def phrase(rng: random.Random, length: int) -> str:
-    """A key phrase of BIP 39 with its checksum."""
+    """Return a key phrase of BIP 39 with its checksum."""
     words = Mnemonic("english").wordlist
     entropy = rng.randbytes(length * 4 // 3)
     bits = f"{int.from_bytes(entropy):0{len(entropy) * 8}b}{hashlib.sha256(entropy).digest()[0]:08b}"
@@ -270,14 +270,14 @@ def phrase(rng: random.Random, length: int) -> str:
 
 
 def made(line: str, rng: random.Random) -> str:
-    """A line with what stands in braces made up, and its escapes resolved."""
+    """Return a line with the braces filled in and the escapes resolved."""
     whole = line.replace("{{", "\0").replace("}}", "\1")
     whole = re.sub(r"\{([A-Za-z])(\d*)\}", lambda match: _fill(match, rng), whole)
     return whole.replace("\0", "{").replace("\1", "}").replace("¦", "").replace("\\n", "\n")
 
 
 def held(half: int) -> Iterator[tuple[str, str, str]]:
-    """Class, note and first secret of each line of a half, 0 or 1, that holds one."""
+    """Yield class, note and last secret of each line with a secret in a half, 0 or 1."""
     rng, kind, number = random.Random(39), "", 0
     for line in filter(None, HELD.split("\n")):
         if line.startswith("# "):
@@ -291,7 +291,7 @@ def held(half: int) -> Iterator[tuple[str, str, str]]:
 
 
 def honest(half: int) -> Iterator[tuple[str, str]]:
-    """The notes of a half that hold none."""
+    """Yield the notes of a half that have no secret."""
     rng = random.Random(40)
     for number, line in enumerate(filter(None, HONEST.split("\n"))):
         whole = made(line, rng)

@@ -1,8 +1,8 @@
-"""How well secrets, and texts that give orders, are told from honest notes: on a labelled set, beside the bare library.
+"""How well secrets and injected instructions are distinguished from honest notes, compared with the bare library.
 
     python -m bench.secrets [--wrong]
 
-`--wrong` prints what was judged wrong.
+The notes are labelled. `--wrong` prints those that are misjudged.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from bench.secret_notes import held, honest
 from memoryd.core.security import secrets
 from memoryd.core.security.prompt_injection import reads_like_instructions
 
-KEPT = 4  # characters of a secret beside each other that nobody may read afterwards, but for its prefix
+KEPT = 4  # consecutive characters of a secret that must not be readable afterwards, except its prefix
 
 
 def main() -> None:
@@ -51,25 +51,25 @@ def _secrets(secret: Iterable[tuple[str, str, str]], plain: Iterable[tuple[str, 
             hidden[kind] += 1
         elif wrong:
             print(f"  shown: {kind}: {masked}")
-    taken, said = Counter[str](), Counter[str]()
+    taken, total = Counter[str](), Counter[str]()
     for kind, note in plain:
-        said[kind] += 1
+        total[kind] += 1
         if found := secrets.Secrets("mask").clean(note).found:
             taken[kind] += 1
             if wrong:
                 print(f"  taken: {kind}: {note} {found}")
     _table("secrets", hidden, there)
-    _table("honest notes that were masked", taken, said)
+    _table("honest notes that were masked", taken, total)
 
 
 def _shown(secret: str, masked: str) -> bool:
-    """Whether a quarter of a secret, or more, can still be read."""
+    """Return whether at least a quarter of a secret can still be read."""
     part = max(len(secret) // 4, KEPT)
     return any(secret[at : at + part] in masked for at in range(len(secret) - part + 1))
 
 
 def _library() -> None:
-    """The library's own plugins as they come, on the same notes, line by line as it reads files."""
+    """Judge the same notes with the library's unmodified plugins, line by line as it reads files."""
     found = []
     for module in pkgutil.iter_modules(plugins.__path__):
         for _, plugin in inspect.getmembers(importlib.import_module(f"detect_secrets.plugins.{module.name}")):
@@ -98,12 +98,12 @@ def _instructions(wrong: bool) -> None:
             if not reads_like_instructions(note):
                 print(f"  missed: {note}")
         for note in NOTES:
-            if said := reads_like_instructions(note):
-                print(f"  taken: {note} ({said})")
+            if reason := reads_like_instructions(note):
+                print(f"  taken: {note} ({reason})")
 
 
 def _speed() -> None:
-    """Microseconds a character of honest text, and seconds for a megabyte of what takes patterns longest."""
+    """Print microseconds per character of honest text, and seconds per megabyte of the slowest inputs."""
     prose = "".join(path.read_text(encoding="utf-8") for path in sorted(Path("docs").glob("*.md")))
     for name, text in (("documents", prose), ("honest notes", "\n".join(note for _, note in honest()))):
         began = time.process_time()

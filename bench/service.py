@@ -1,12 +1,11 @@
-"""What many clients cost, with one service for all and with a server for each, side by side.
+"""The cost of many clients, with one service for all and with one server for each, side by side.
 
     python -m bench.service                                    # spawn, memory, hook, prompt, calls, flood
     python -m bench.service spawn memory
     python -m bench.service spawn memory --official mcp-server-memory    # of @modelcontextprotocol/server-memory
 
-CPU is that of all processes that serve the clients, memory the proportional set size (PSS, Linux). The kinds take
-turns, so that what else runs on the machine concerns both. The bundled models are loaded for `memory`, `prompt` and
-`flood`.
+CPU is that of all processes that serve the clients, memory the proportional set size (PSS, Linux). The kinds alternate,
+so that other load on the machine affects both. The bundled models are loaded for `memory`, `prompt` and `flood`.
 """
 
 import json
@@ -38,15 +37,15 @@ HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"na
 TICKS = os.sysconf("SC_CLK_TCK")
 ROUNDS = 15
 CROWDS = 3
-"""How often ten start at once."""
+"""The number of times that ten clients start at once."""
 CALLS = 1600
 FACTS = 1_000
 PROMPTS = {
-    "When does ferry 7 to island 7 leave?": "which a memory answers",
-    "Run the tests of the parser and fix what fails in them.": "which none answers",
-    "Yes, go on.": "of no word with a meaning",
+    "When does ferry 7 to island 7 leave?": "answered by a memory",
+    "Run the tests of the parser and fix what fails in them.": "answered by no memory",
+    "Yes, go on.": "without a content word",
 }
-"""Prompts, and what each is."""
+"""Prompts, and their descriptions."""
 HERE = Path(__file__).parents[1]
 
 
@@ -93,7 +92,7 @@ class Client:
 
 @contextmanager
 def home(service: str, *, models: bool = False) -> Iterator[dict[str, str]]:
-    """The environment of clients with a memory of their own, whose service ends with them."""
+    """Yield the environment of clients with their own memory, and stop their service at the end."""
     none = {} if models else {"MEMORY_EMBEDDER": "none", "MEMORY_RERANKER": "none"}
     with tempfile.TemporaryDirectory() as directory:
         shutil.copy(HERE / "tests" / "hooks" / "session.jsonl", directory)
@@ -108,7 +107,7 @@ def home(service: str, *, models: bool = False) -> Iterator[dict[str, str]]:
 
 
 def processes(environ: dict[str, str], clients: Sequence[Client] = ()) -> list[int]:
-    """The processes that serve these clients: their own, and a service's."""
+    """Return the processes that serve these clients: their own, and a service."""
     shared = []
     for path in services_of(resolved(environ)) if environ.get("MEMORY_SERVICE") == "on" else ():
         with suppress(OSError):
@@ -119,7 +118,7 @@ def processes(environ: dict[str, str], clients: Sequence[Client] = ()) -> list[i
 
 
 def cpu(process: int) -> float:
-    """Seconds of CPU that a process has used."""
+    """Return the seconds of CPU that a process has used."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS
 
@@ -143,11 +142,11 @@ def ratio(part: float, whole: float) -> str:
 # spawn ---------------------------------------------------------------------------------------------------------------
 
 Times = dict[str, list[tuple[float, float]]]
-"""Seconds and CPU seconds by what was measured."""
+"""Seconds and CPU seconds, by what was measured."""
 
 
 def spawn(official: Sequence[str] = ()) -> None:
-    """Seconds and CPU seconds from the start of a client's process to tools/list."""
+    """Measure seconds and CPU seconds from the start of a client's process to tools/list."""
     kinds = ["off", "on", *(["official"] if official else [])]
     found: dict[str, Times] = {kind: {"first": [], "second": [], "ten at once": []} for kind in kinds}
     for turn in range(ROUNDS):
@@ -172,13 +171,13 @@ def median(found: Sequence[tuple[float, float]], number: int) -> float:
 
 
 def _compared(values: Sequence[float]) -> list[str]:
-    """Values of `off`, `on` and others, with the ratio of these two."""
+    """Return the values of `off` and `on`, their ratio, and the other values."""
     off, on, *others = values
     return [f"{off:.2f}", f"{on:.2f}", ratio(on, off), *(f"{other:.2f}" for other in others)]
 
 
 def spawned(environ: dict[str, str], number: int, command: Sequence[str] = MEMORYD) -> tuple[float, float]:
-    """Seconds until all of them are there, and the CPU seconds of their processes and of a service."""
+    """Start clients; return the seconds until all are ready, and the CPU seconds of their processes and the service."""
     used = sum(map(cpu, processes(environ)))
     with ExitStack() as ends:
         before = time.perf_counter()
@@ -196,7 +195,7 @@ def spawned(environ: dict[str, str], number: int, command: Sequence[str] = MEMOR
 
 
 def memory(official: Sequence[str] = ()) -> None:
-    """Memory of clients that have recalled, with the bundled models."""
+    """Measure the memory of clients that have recalled, with the bundled models."""
     rows = []
     for number in (1, 4, 10):
         off, on = (_recalled(service, number) for service in BOTH)
@@ -214,7 +213,7 @@ def _recalled(service: str, number: int) -> list[float]:
         clients[0].call("memory_store", content="The ferry to the island leaves at seven.")
         for client in clients:
             client.call("memory_recall", query="When does the ferry leave?")
-        time.sleep(2)  # until the background has its turn, too
+        time.sleep(2)  # let background work finish
         return [megabytes(process) for process in processes(environ, clients)]
 
 
@@ -230,7 +229,7 @@ def _official(command: Sequence[str], number: int) -> float:
 
 
 def hook(_: Sequence[str] = ()) -> None:
-    """Seconds and CPU seconds of hooks."""
+    """Measure seconds and CPU seconds of hooks."""
     rows = []
     for event in ("session-start", "stop"):
         found: Times = {service: [] for service in BOTH}
@@ -245,11 +244,11 @@ def hook(_: Sequence[str] = ()) -> None:
         seconds, used = ([median(found[service], number) for service in BOTH] for number in (0, 1))
         rows.append([event, *_compared(seconds), *_compared(used)])
     heads = [f"{kind}, {unit}" for unit in ("s", "CPU s") for kind in (*BOTH, "on / off")]
-    show(f"a hook beside a client, medians of {ROUNDS}", ["hook", *heads], rows)
+    show(f"a hook while a client runs, medians of {ROUNDS}", ["hook", *heads], rows)
 
 
 def prompt(_: Sequence[str] = ()) -> None:
-    """Seconds and CPU seconds of the hook of a prompt, through a service whose models are loaded, among FACTS facts."""
+    """Measure the hook of a prompt among FACTS facts, through a service whose models are loaded."""
     rows = []
     with home("on", models=True) as environ, Client(environ).begin() as client:
         for number in range(FACTS):
@@ -266,7 +265,7 @@ def prompt(_: Sequence[str] = ()) -> None:
 
 
 def _rest(environ: dict[str, str]) -> None:
-    """Return once the service does nothing more: all has vectors."""
+    """Return once the service is idle, with all vectors made."""
     before = -1.0
     while (used := _used(environ)) > before + 1 / TICKS:
         before = used
@@ -284,7 +283,7 @@ def hooked(environ: dict[str, str], event: str, prompt: str = "") -> tuple[float
 
 
 def _used(environ: dict[str, str]) -> float:
-    """CPU seconds of the children that have ended, and of a service."""
+    """Return the CPU seconds of ended children and of a service."""
     times = os.times()
     return times.children_user + times.children_system + sum(map(cpu, processes(environ)))
 
@@ -293,7 +292,7 @@ def _used(environ: dict[str, str]) -> float:
 
 
 def calls(_: Sequence[str] = ()) -> None:
-    """Calls a second of clients at once, and the median of one call."""
+    """Measure calls per second of concurrent clients, and the median of one call."""
     rows = []
     for number in (1, 4, 16):
         times: dict[str, list[float]] = {service: [] for service in BOTH}
@@ -320,7 +319,7 @@ def _clients(ends: ExitStack, service: str, number: int) -> list[Client]:
 
 
 def at_once(clients: Sequence[Client], call: Callable[[Client], None], number: int) -> tuple[list[float], float]:
-    """The seconds of each call, and of all together."""
+    """Run calls of all clients concurrently; return the seconds of each call, and of all together."""
     times: list[float] = []
 
     def run(client: Client) -> None:
@@ -342,7 +341,7 @@ def at_once(clients: Sequence[Client], call: Callable[[Client], None], number: i
 
 
 def flood(_: Sequence[str] = ()) -> None:
-    """A recall alone, and beside a client that has always 50 recalls unanswered."""
+    """Measure a recall alone, and while another client always has 50 unanswered recalls."""
     rows = []
     for service in BOTH:
         with home(service, models=True) as environ, Client(environ).begin() as one, Client(environ).begin() as other:
@@ -352,9 +351,9 @@ def flood(_: Sequence[str] = ()) -> None:
             one.call("memory_recall", query="When does ferry 7 leave?")
             alone = at_once([one], _recall, 60)[0]
             with _flooding(other):
-                beside = at_once([one], _recall, 60)[0]
-            rows.append([service, *_tails(alone), *_tails(beside)])
-    heads = ["service", "alone p50", "alone p99", "beside a flood p50", "p99"]
+                flooded = at_once([one], _recall, 60)[0]
+            rows.append([service, *_tails(alone), *_tails(flooded)])
+    heads = ["service", "alone p50", "alone p99", "during a flood p50", "p99"]
     show("memory_recall with the bundled models, ms", heads, rows)
 
 
@@ -364,7 +363,7 @@ def _recall(client: Client) -> None:
 
 @contextmanager
 def _flooding(client: Client) -> Iterator[None]:
-    """Let a client have 50 recalls unanswered at any time."""
+    """Keep 50 recalls of a client unanswered at any time."""
     over = threading.Event()
     asked = {"name": "memory_recall", "arguments": {"query": "Which ferry leaves at noon?"}}
 

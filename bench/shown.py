@@ -1,8 +1,8 @@
-"""What a client shows its model of an answer, in estimated tokens, beside the budget that was asked for.
+"""The size of an answer as a client shows it to its model, in estimated tokens, compared with the requested budget.
 
     python -m bench.shown
 
-Some clients show the structured content alone, where there is any, others the text alone. No models are needed.
+Some clients show only the structured content, if there is any, others only the text. No models are needed.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ ASKED: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def shown(result: types.CallToolResult) -> tuple[int, int]:
-    """The tokens of a client that prefers structured content, and of one that shows the text."""
+    """Return the tokens in a client that prefers structured content, and in one that shows the text."""
     text = "".join(block.text for block in result.content if isinstance(block, types.TextContent))
     body = result.structured_content
     data = text if body is None else json.dumps(body, ensure_ascii=False, separators=(",", ":"))
@@ -58,7 +58,7 @@ async def main() -> None:
             listed = [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in tools]
     show(f"Shown of {BUDGET} tokens", ["answer", "structured", "of budget", "text", "of budget"], rows)
     sys.stdout.write(
-        f"The five tools as they are listed: {estimate_tokens(json.dumps(listed, separators=(',', ':')))} tokens\n"
+        f"The list of the five tools: {estimate_tokens(json.dumps(listed, separators=(',', ':')))} tokens\n"
     )
 
 

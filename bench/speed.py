@@ -1,11 +1,11 @@
-"""How fast it is, as ratios side by side in one run.
+"""Speed, as ratios measured side by side in one run.
 
     python -m bench.speed start            spawn to tools/list: seconds and memory
-    python -m bench.speed calls            store and recall at 100, 1,000 and 10,000 memories, beside an empty call
-    python -m bench.speed words [SIZE ...] by words alone: recall, the vault, the index beside one pass of FTS5
-    python -m bench.speed served           memory_recall in a server process, beside an empty tool and one embedding
+    python -m bench.speed calls            store and recall at 100, 1,000 and 10,000 memories, and one embedding
+    python -m bench.speed words [SIZE ...] by words alone: recall, the vault, the index compared with one pass of FTS5
+    python -m bench.speed served           memory_recall in a server process, an empty tool, and one embedding
     python -m bench.speed vectors [ROWS]   nearest neighbours against an exact scan: CPU, recall, catching up, deletes
-    python -m bench.speed writes           commits a second: one and sixteen callers, durability full and normal
+    python -m bench.speed writes           commits per second: one and sixteen callers, durability full and normal
 
 Times are medians. Each needs only this checkout and, for `calls` and `served`, the bundled models.
 """
@@ -48,12 +48,12 @@ from memoryd.text import STOP_WORDS
 
 SIZES = (100, 1_000, 10_000)
 DIM, TOP = 384, 10
-WIDTH = 200  # characters of a table in a file
+WIDTH = 200  # the width of a table in a file
 Floats = NDArray[np.float32]
 
 
 def median_ms(work: Callable[[int], object], rounds: int) -> tuple[float, float]:
-    """The median wall and CPU milliseconds of `work(round)`."""
+    """Return the median wall and CPU milliseconds of `work(round)`."""
     wall, cpu = [], []
     for number in range(rounds):
         before, before_cpu = time.perf_counter(), time.process_time()
@@ -64,7 +64,7 @@ def median_ms(work: Callable[[int], object], rounds: int) -> tuple[float, float]
 
 
 def show(title: str, head: list[str], rows: list[list[str]]) -> None:
-    """Print a table, whole also into a file."""
+    """Print a table; uncut also into a file."""
     table = Table(*head, title=title, title_justify="left")
     for row in rows:
         table.add_row(*row)
@@ -75,7 +75,7 @@ def show(title: str, head: list[str], rows: list[list[str]]) -> None:
 
 
 def start() -> None:
-    """A server process up to its answer to tools/list, ten times."""
+    """Measure a server process from its start to its answer to tools/list, ten times."""
     seconds, peaks = [], []
     for _ in range(10):
         before = time.perf_counter()
@@ -97,7 +97,7 @@ async def _tools_listed() -> float:
 
 
 def _resident_mb() -> float:
-    """The memory of this process's youngest child (Linux)."""
+    """Return the memory of this process's youngest child (Linux)."""
     children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
     status = Path(f"/proc/{children[-1]}/status").read_text()
     return int(status.split("VmRSS:")[1].split()[0]) / 1024
@@ -106,24 +106,24 @@ def _resident_mb() -> float:
 # calls ---------------------------------------------------------------------------------------------------------------
 
 WORDS = np.array(re.findall(r"[A-Za-z]{2,}", " ".join(topics.values())))
-"""Running words of Python's own documentation, so that common and rare ones come as often as in English."""
+"""The words of Python's documentation in order, so that common and rare ones are as frequent as in English."""
 
 
 COMMON = " ".join(word for word, _ in Counter(w.lower() for w in WORDS if w.lower() not in STOP_WORDS).most_common(5))
 
 
 def fact(number: int) -> str:
-    """A text of fourteen words; no two say the same."""
+    """Return a text of fourteen words; all are different."""
     return f"{' '.join(np.random.default_rng(number).choice(WORDS, 14))}, ticket {number}"
 
 
 def question(number: int) -> str:
-    """Eight words."""
+    """Return eight words."""
     return " ".join(np.random.default_rng(10**9 + number).choice(WORDS, 8))
 
 
 def calls() -> None:
-    """Store and recall through the core, at growing sizes, with the real models; growth against the first size."""
+    """Measure store and recall through the core, at growing sizes, with the real models, and the growth."""
     rows, first = [], None
     with tempfile.TemporaryDirectory() as directory:
         settings = Settings.read(data_dir=directory, model_dir=Settings.read().models, reranker="none")
@@ -149,9 +149,9 @@ def calls() -> None:
 
 
 def words(*sizes: int) -> None:
-    """Without models: calls, and the index in memory beside FTS5's one pass, of which it must find the ten best.
+    """Measure calls without models, and the index in memory against one pass of FTS5, whose ten best it must find.
 
-    Each question has other words, some of which the ones before had; `again` are the same questions once more.
+    Questions differ but share some words; `again` are the same questions once more.
     """
     rows = []
     for size in sizes or SIZES:
@@ -175,13 +175,13 @@ def words(*sizes: int) -> None:
 
 
 def _kept(ten: Scored, best: Scored) -> float:
-    """Which part of the ten best is found, or others as good."""
+    """Return the share of the ten best that is found; others with the same score count too."""
     scores, least = dict(best), best[:10][-1][1] - 1e-6
     return sum(scores.get(key, 0.0) >= least for key, _ in ten) / len(best[:10])
 
 
 def _named(size: int, now: str, queries: Queries) -> None:
-    """Facts, every second of which has a key."""
+    """Store facts, every second one with a key."""
     for number in range(size):
         name = f"key {number}" if number % 2 else None
         record = Record(id=str(uuid.uuid4()), kind=Kind.MEMORY, body=fact(number), name=name)
@@ -197,7 +197,7 @@ def _found(scope: Scope, text: str, *, one_pass: bool = False) -> Scored:
 
 
 def fill(engine: Engine, workspace: Workspace, start: int, end: int) -> None:
-    """Facts with vectors of their own words: real ones would take a minute and change nothing that is measured."""
+    """Store facts with artificial vectors: real ones would take a minute and not change the measurements."""
     texts = [fact(number) for number in range(start, end)]
     vectors = clustered(end - start, start)
     name = engine.helpers.embedder.get(60).name  # type: ignore[union-attr]
@@ -215,7 +215,7 @@ def fill(engine: Engine, workspace: Workspace, start: int, end: int) -> None:
 
 
 def served() -> None:
-    """One recall through client and server process at 10,000 memories, without a reranker, in units of the least."""
+    """Measure a recall through client and server process at 10,000 memories, as a multiple of the minimal cost."""
     with tempfile.TemporaryDirectory() as directory:
         settings = Settings.read(data_dir=directory, model_dir=Settings.read().models, reranker="none")
         with Engine(settings) as engine:
@@ -238,7 +238,7 @@ def served() -> None:
 
 
 async def _called(module: str, tool: str, environment: dict[str, str]) -> float:
-    """The median milliseconds of a call."""
+    """Return the median milliseconds of a call."""
     server = StdioServerParameters(command=sys.executable, args=["-m", module], env=current() | environment)
     async with Client(stdio_client(server)) as client:
         times = []
@@ -253,7 +253,7 @@ async def _called(module: str, tool: str, environment: dict[str, str]) -> float:
 
 
 def clustered(rows: int, seed: int = 0) -> Floats:
-    """Unit vectors like embeddings: 2,000 topics in 64 dimensions, lifted to 384, with noise."""
+    """Return unit vectors like embeddings: 2,000 topics in 64 dimensions, lifted to 384, with noise."""
     shape = np.random.default_rng(0)
     topics = shape.standard_normal((2000, 64), dtype=np.float32)
     lift = shape.standard_normal((64, DIM), dtype=np.float32) / 8
@@ -265,7 +265,7 @@ def clustered(rows: int, seed: int = 0) -> Floats:
 
 
 def vectors(rows: int = 100_000) -> None:
-    """Search by vector through the store: cold load, steady state, after one insert, after deletes."""
+    """Measure vector search through the store: cold load, steady state, after one insert, after deletes."""
     with (
         tempfile.TemporaryDirectory() as directory,
         Engine(Settings.read(data_dir=directory, embedder="none")) as engine,
@@ -332,7 +332,7 @@ def _measured(engine: Engine, workspace: Workspace, base: Floats, ids: list[str]
 
 
 def writes() -> None:
-    """Memories a second without a model: each store is durable before it returns."""
+    """Measure stores per second without a model; each is durable before it returns."""
     rows = [
         [durability, str(callers), f"{_rate(durability, callers):,.0f}"]
         for durability in ("full", "normal")

@@ -1,15 +1,15 @@
-"""Postgres beside SQLite: the same calls on the same records, in one run.
+"""Postgres and SQLite side by side: the same calls on the same records, in one run.
 
     python -m bench.stores [RECORDS] [--only PART] [--database-url URL]
 
-RECORDS is 10,000 unless it is said. The URL (or MEMORY_DATABASE_URL) names a Postgres database that is made for this:
-workspaces are added to it, none is removed. PART is one of
+RECORDS is 10,000 by default. The URL (or MEMORY_DATABASE_URL) names a Postgres database for this purpose only:
+workspaces are added to it, and none is removed. PART is one of
 
     calls      bulk import, then store and recall with the bundled embedder and without the cross-encoder
-    graph      search_nodes and neighbourhoods of a graph of so many records, each observation with five vectors
-    vectors    nearest neighbours in all of RECORDS, and in a workspace of a hundredth of them beside the others
+    graph      search_nodes and neighbourhoods of a graph of RECORDS, each observation with five vectors
+    vectors    nearest neighbours in all of RECORDS, and in a second workspace of a hundredth of them
     words      questions of rare and of common words in all of RECORDS, and in a workspace of a fiftieth
-    writers    eight processes that write for ten seconds: stores a second, and what is missing of it afterwards
+    writers    eight processes that write for ten seconds: stores per second, and how many of them are missing later
 
 Times are medians of wall time: half of the work is in the server, whose CPU time this process does not see.
 """
@@ -43,16 +43,16 @@ from memoryd.query_syntax import parse_query
 from memoryd.settings import Settings
 from memoryd.store.base import Queries
 
-BATCH = 2_000  # records a transaction of an import
+BATCH = 2_000  # records per transaction of an import
 SET = VectorSet(GENERAL, "bench")
 WRITERS, SECONDS = 8, 10
-ROUNDS = 60  # calls whose CPU is measured: a server's is told in hundredths of a second
+ROUNDS = 60  # calls whose CPU is measured: that of a server is reported in hundredths of a second
 COMMON = "value object string method class"
 Column = dict[str, str]
 
 
 def imported(engine: Engine, workspace: Workspace, count: int, model: str = SET.model) -> tuple[list[str], Floats]:
-    """Facts with vectors, the same for each store: their ids and vectors."""
+    """Store facts with vectors, the same in each store; return their ids and vectors."""
     vectors, ids = clustered(count), [str(uuid.UUID(int=number + 1)) for number in range(count)]
     texts = [" ".join(words) for words in np.random.default_rng(count).choice(WORDS, (count, 14))]
 
@@ -70,7 +70,7 @@ def imported(engine: Engine, workspace: Workspace, count: int, model: str = SET.
 
 
 def calls(settings: Settings, count: int) -> Column:
-    """The core's calls, as `bench.speed calls` has them."""
+    """Measure the calls of the core, as in `bench.speed calls`."""
     with opened(settings, real=True) as engine:
         embedder = engine.helpers.embedder.get(60)
         assert embedder is not None, "run `memoryd models pull` first"
@@ -85,7 +85,7 @@ def calls(settings: Settings, count: int) -> Column:
 
 
 def graph(settings: Settings, count: int) -> Column:
-    """A graph of `count` records: a sixth are entities, the others their observations."""
+    """Measure a graph of `count` records: a sixth are entities, the others their observations."""
     with opened(settings, real=True) as engine:
         known = Graph(Scope(engine, fresh(engine)))
         nodes = graphs.build(known, count // 6, graphs.model(known), real=False)
@@ -110,7 +110,7 @@ def graph(settings: Settings, count: int) -> Column:
 
 
 def vectors(settings: Settings, count: int) -> Column:
-    """Nearest neighbours of fifty questions."""
+    """Measure the nearest neighbours of fifty questions."""
     with opened(settings) as engine:
         whole, part, asked = fresh(engine), fresh(engine), clustered(50, seed=99)
         found: Column = {}
@@ -132,7 +132,7 @@ def vectors(settings: Settings, count: int) -> Column:
 
 
 def words(settings: Settings, count: int) -> Column:
-    """Questions of eight words from running text, and one of five that each come in an eighth of the records."""
+    """Measure questions of eight words from running text, and one of five words, each in an eighth of the records."""
     with opened(settings) as engine:
         whole, part = fresh(engine), fresh(engine)
         found: Column = {}
@@ -153,7 +153,7 @@ def words(settings: Settings, count: int) -> Column:
 
 
 def spent(engine: Engine, work: Callable[[int], object]) -> str:
-    """The mean CPU of a call, of this process and of a Postgres server on this machine."""
+    """Return the mean CPU of a call, in this process and in a Postgres server on this machine."""
     servers = list[psutil.Process]()
     if url := engine.settings.database_url:
         with psycopg.connect(url) as connection:
@@ -167,7 +167,7 @@ def spent(engine: Engine, work: Callable[[int], object]) -> str:
 
 
 def taken(servers: Sequence[psutil.Process]) -> float:
-    """The seconds of CPU so far."""
+    """Return the seconds of CPU so far."""
     seconds = time.process_time()
     for server in servers:
         with suppress(psutil.NoSuchProcess):
@@ -176,20 +176,20 @@ def taken(servers: Sequence[psutil.Process]) -> float:
 
 
 def writers(settings: Settings, _count: int) -> Column:
-    """Memories without a model, each durable before it is answered."""
+    """Measure stores without a model, each durable before it is acknowledged."""
     with opened(settings) as engine:
         workspace = fresh(engine)
     chosen = settings.model_copy(update={"workspace": workspace.name, "embedder": "none"})
     with ProcessPoolExecutor(WRITERS, get_context("spawn")) as pool:
-        told = [key for keys in pool.map(written, [chosen] * WRITERS, range(WRITERS)) for key in keys]
+        acknowledged = [key for keys in pool.map(written, [chosen] * WRITERS, range(WRITERS)) for key in keys]
     with opened(settings) as engine:
-        there = engine.store.read(workspace, lambda q: records.fetch(q, told, ""))
-    rate = f"{len(told) / SECONDS:,.0f}"
-    return {"eight processes, stores a second": rate, "of these lost": str(len(set(told)) - len(there))}
+        there = engine.store.read(workspace, lambda q: records.fetch(q, acknowledged, ""))
+    rate = f"{len(acknowledged) / SECONDS:,.0f}"
+    return {"eight processes, stores a second": rate, "of these lost": str(len(set(acknowledged)) - len(there))}
 
 
 def written(settings: Settings, number: int) -> list[str]:
-    """The ids of what one process was told to be stored."""
+    """Store for some seconds; return the ids of the acknowledged memories."""
     ids: list[str] = []
     with Engine(settings) as engine:
         memories = Memories(Scope(engine, engine.workspace(make=True), f"writer {number}"))
@@ -200,14 +200,14 @@ def written(settings: Settings, number: int) -> list[str]:
 
 
 def settled(engine: Engine, work: Callable[[int], object]) -> str:
-    """The median of a call that has run before, with the indexes that it could use."""
+    """Return the median of a warmed-up call, with all indexes built."""
     for n in range(3):
         work(n)
     engine.store.upkeep.tend(engine.workspaces.all()[0])
     if url := engine.settings.database_url:
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute("ANALYZE")  # autovacuum does it within minutes of an import
-    for n in range(50):  # the counts that hold for a minute, of all that is asked
+    for n in range(50):  # fills the word counts that are cached for a minute
         work(n)
     return f"{median_ms(work, 50)[0]:.1f}"
 
@@ -249,7 +249,7 @@ def main() -> None:
     parser.add_argument("--database-url", default=Settings.read().database_url)
     given = parser.parse_args()
     if not given.database_url:
-        parser.error("say which Postgres database: --database-url or MEMORY_DATABASE_URL")
+        parser.error("name a Postgres database with --database-url or MEMORY_DATABASE_URL")
     run([given.only] if given.only else list(PARTS), given.records, given.database_url)
 
 

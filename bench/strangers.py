@@ -1,8 +1,8 @@
-"""What a stranger without a token costs a server over HTTP: its memory, and how long others wait for /health/live.
+"""The cost of strangers without a token for an HTTP server: its memory, and how long others wait for /health/live.
 
     python -m bench.strangers
 
-The server is a process of this checkout on a free port of 127.0.0.1, with one token, which no request here has.
+The server is a process of this checkout on a free port of 127.0.0.1, with one token, which no request here sends.
 """
 
 import http.client
@@ -50,7 +50,7 @@ class Server:
 
     @property
     def peak(self) -> int:
-        """MB of memory at most so far."""
+        """The peak memory so far in MB."""
         status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="utf-8")
         return int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1]) // 1024
 
@@ -59,7 +59,7 @@ class Server:
 
 
 def sent(server: Server, head: bytes, size: int) -> str:
-    """What is answered to a request that begins so and goes on for so many bytes."""
+    """Return the answer to a request that begins with `head` and continues for `size` bytes."""
     with server.connection() as stranger:
         began, done = time.perf_counter(), 0
         with suppress(OSError):
@@ -75,7 +75,7 @@ def sent(server: Server, head: bytes, size: int) -> str:
 
 
 def waited(server: Server, seconds: float) -> str:
-    """How long /health/live takes at worst."""
+    """Return the number of answers of /health/live within `seconds`, and the longest wait."""
     worst, answered, until = 0.0, 0, time.monotonic() + seconds
     while time.monotonic() < until:
         began = time.perf_counter()
@@ -89,12 +89,12 @@ def waited(server: Server, seconds: float) -> str:
     return f"{answered} answers, worst {1e3 * worst:.0f} ms"
 
 
-def crowd(server: Server, number: int, said: bytes) -> list[socket.socket]:
+def crowd(server: Server, number: int, data: bytes) -> list[socket.socket]:
     made = []
     with suppress(OSError):
         for _ in range(number):
             made.append(server.connection())
-            made[-1].sendall(said)
+            made[-1].sendall(data)
     return made
 
 
@@ -161,7 +161,7 @@ def main() -> None:
         with served() as server:
             answer = attack(server)
             rows.append([what, answer, str(server.peak)])
-    show("Strangers", ["attack", "what came of it", "peak memory, MB"], rows)
+    show("Strangers", ["attack", "result", "peak memory, MB"], rows)
 
 
 if __name__ == "__main__":

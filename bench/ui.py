@@ -1,4 +1,4 @@
-"""What the page costs the server: processor time of a list, a search and the graph, small beside large, in one run.
+"""The cost of the web page for the server: processor time of lists, searches and graphs, small and large, in one run.
 
 python -m bench.ui [MEMORIES] [NODES]
 """
@@ -33,7 +33,7 @@ BATCH = 5_000
 
 
 def fill(scope: Scope, number: int) -> None:
-    """Memories of eight words, of which few are frequent, as in any language, and two tags."""
+    """Store memories of eight words, a few of them frequent, as in any language, and two tags."""
     chance = np.random.default_rng(1)
     words = [*WORDS, *(f"word{rank}" for rank in range(VOCABULARY - len(WORDS)))]
     shares = 1 / np.arange(3, VOCABULARY + 3)
@@ -52,7 +52,7 @@ def fill(scope: Scope, number: int) -> None:
 
 
 def cost(work: Callable[[], object]) -> float:
-    """The least processor time of some rounds, in milliseconds."""
+    """Return the minimal processor time of some rounds, in milliseconds."""
     times = []
     for _ in range(ROUNDS):
         began = time.process_time()
@@ -62,7 +62,7 @@ def cost(work: Callable[[], object]) -> float:
 
 
 def lists(number: int) -> dict[str, float]:
-    """What a list of so many memories costs."""
+    """Return the cost of lists in a workspace of this many memories."""
     variables = {"MEMORY_DATA_DIR": tempfile.mkdtemp(), "MEMORY_EMBEDDER": "none", "MEMORY_RERANKER": "none"}
     with Engine(Settings.read(variables), fetch=False) as engine:
         scope = Scope(engine, engine.workspaces.ensure("default"))
@@ -83,7 +83,7 @@ def lists(number: int) -> dict[str, float]:
 
 
 def graphs(number: int) -> dict[str, float]:
-    """What the layout of a graph of so many nodes and three times as many relations costs."""
+    """Return the cost of the layout of a graph of this many nodes and three times as many relations."""
     chance = np.random.default_rng(2)
     ends = chance.integers(0, number, (3 * number, 2))
     near = np.stack([ends[:, 0], (ends[:, 0] + chance.integers(1, 12, 3 * number)) % number], 1)

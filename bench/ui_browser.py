@@ -1,4 +1,4 @@
-"""What the page costs a browser: first paint, processor time and bytes, beside an empty page in the same Chromium.
+"""The cost of the web page for a browser: first paint, processor time and bytes, next to an empty page in Chromium.
 
 python -m bench.ui_browser [MEMORIES] [NODES]
 """
@@ -36,18 +36,18 @@ BYTES = """() => [...performance.getEntriesByType('navigation'), ...performance.
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What an action in the browser took."""
+    """The cost of an action in the browser."""
 
     cpu: float
-    """Milliseconds of processor, of all processes of the browser."""
+    """Milliseconds of processor time, of all processes of the browser."""
     paint: float = 0.0
-    """Milliseconds until something was seen; for a graph, until its picture was."""
+    """Milliseconds until something was visible; for a graph, until its picture was."""
     size: int = 0
-    """Bytes that were sent for it."""
+    """Bytes that were sent."""
 
 
 def relate(scope: Scope, number: int) -> None:
-    """So many nodes, and three times as many relations."""
+    """Create nodes, and three times as many relations."""
     chance = np.random.default_rng(2)
     ids = [records.new_id() for _ in range(number)]
 
@@ -70,7 +70,7 @@ def relate(scope: Scope, number: int) -> None:
 
 @contextmanager
 def served(memories: int, nodes: int) -> Iterator[tuple[str, Page]]:
-    """A page over so much; yield its address."""
+    """Serve the page over this many memories and nodes; yield its address and the page."""
     variables = {
         "MEMORY_DATA_DIR": tempfile.mkdtemp(), "MEMORY_EMBEDDER": "none", "MEMORY_RERANKER": "none", "MEMORY_PORT": "0",
     }  # fmt: skip
@@ -90,14 +90,14 @@ def served(memories: int, nodes: int) -> Iterator[tuple[str, Page]]:
 
 
 class Measured:
-    """A browser whose processor time is known."""
+    """A browser whose processor time is measured."""
 
     def __init__(self, browser: Any) -> None:
         self._session = browser.new_browser_cdp_session()
         self.tab = browser.new_page(viewport={"width": 1280, "height": 860})
 
     def enter(self, url: str, page: Page) -> None:
-        # of the same origin: another one gets another process, and the time of one that ends is lost
+        # on the same origin: another one gets its own process, whose time is lost when it ends
         self.tab.route(f"{url}/empty", lambda route: route.fulfill(body=EMPTY, content_type="text/html"))
         self.tab.goto(f"{url}/ui/login?next=/ui/w/default")
         self.tab.fill("#key", page.access.ticket())
@@ -109,7 +109,7 @@ class Measured:
         return 1000 * sum(float(one["cpuTime"]) for one in found)
 
     def cost(self, work: Callable[[], None], ready: str = "") -> Cost:
-        """Do something, wait until `ready`, an expression, holds and the page is at rest; return what that took."""
+        """Do something, wait until the expression `ready` holds and the page is idle; return the cost."""
         before, began = self._cpu(), time.perf_counter()
         work()
         while ready and not self.tab.evaluate(ready):
@@ -147,7 +147,7 @@ DRAWN = "() => !!document.querySelector('#picture canvas') && document.getElemen
 
 
 def measure(browser: Measured, url: str) -> dict[str, Cost]:
-    """All actions once."""
+    """Do all actions once and return their costs."""
     home = f"{url}/ui/w/default"
     found = {"empty page": browser.load(f"{url}/empty"), f"the mouse on it, {PANS} steps": browser.pan()}
     found["list"] = browser.load(home)
@@ -158,7 +158,7 @@ def measure(browser: Measured, url: str) -> dict[str, Cost]:
 
 
 def main(memories: int = 100_000, nodes: int = 10_000) -> None:
-    """Print the table: the least of some rounds, which alternate between little and much."""
+    """Print the table: the minimum of some rounds, which alternate between small and large."""
     best: list[dict[str, Cost]] = [{}, {}]
     with served(100, 1_000) as few, served(memories, nodes) as many, browser() as chromium:
         tabs = [Measured(chromium), Measured(chromium)]

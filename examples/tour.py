@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """A tour of memoryd, seen from a client.
 
-Starts the server as a client would (a process, over stdio), stores the working history beside this file, asks for it in
-other words, kills the server, looks what is left, and prints how to connect a client of your own. Exits with 1 if facts
-were lost or too few questions found theirs, so that CI can run it too.
+Starts the server as a client would (a process, over stdio), stores the working history in history.jsonl, asks for it in
+other words, kills the server, checks what is left, and prints how to connect your own client. Exits with 1 if facts
+were lost or too few questions found their fact, so that CI can run it too.
 """
 
 import io
@@ -38,10 +38,10 @@ BUDGET = 300
 TASK = "change the planner before the open night"
 LAST_NOTE = "The server was killed the moment it had answered that this line is stored."
 PATIENCE = 20.0
-"""Seconds to wait for the models to load and for the vectors."""
+"""Seconds to wait until the models are loaded and all vectors are made."""
 
 NEEDED = 0.75
-"""The share of the questions whose fact must be in the top 3, where there is a model."""
+"""The share of the questions whose fact must be in the top 3, if there is a model."""
 
 PARTS = ("words", "meaning", "context", "reranker")
 """The parts of a score that say how a fact was found; the others say how it was weighted."""
@@ -54,18 +54,18 @@ reranker  log-odds by a second model that reads question and fact together
 """
 
 SAFE_SETTINGS = ("MEMORY_EMBEDD", "MEMORY_RERANKER", "MEMORY_MODEL", "MEMORY_LOG_LEVEL", "MEMORY_DURABILITY")
-"""What of the caller's settings the tour keeps: nothing that leads to the caller's own memories or to an LLM."""
+"""The beginnings of the caller's settings that the tour keeps: none leads to the caller's memories or to an LLM."""
 
 SAVE_PID_AND_RUN = """
 import os, pathlib, runpy, sys
 pathlib.Path(sys.argv.pop(1)).write_text(str(os.getpid()))
 runpy.run_module("memoryd", run_name="__main__", alter_sys=True)
 """
-"""`python -m memoryd` that first writes down its process id: the SDK does not tell whom to kill."""
+"""`python -m memoryd` that first saves its process id, which the SDK does not reveal."""
 
 
 class TourError(Exception):
-    """The server did not do what the tour asked for."""
+    """The server did not do what the tour requested."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +89,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What the server found for a question."""
+    """The answer of the server to a question."""
 
     asked: Question
     hits: list[dict[str, Any]]
@@ -98,29 +98,29 @@ class Answer:
 
     @property
     def rank(self) -> int | None:
-        """The place of the expected fact among the hits, from 1; None where it is missing."""
+        """The place of the expected fact among the hits, from 1; None if it is missing."""
         places = (place for place, hit in enumerate(self.hits, 1) if self.asked.expects in hit["content"])
         return next(places, None)
 
     def within(self, places: int) -> bool:
-        """Whether the expected fact is among the first `places` hits."""
+        """Return whether the expected fact is among the first `places` hits."""
         return self.rank is not None and self.rank <= places
 
     def shown(self) -> list[tuple[int, dict[str, Any]]]:
-        """The best hit and one more, the expected one if that was not the best, with their places."""
+        """Return the best hit and one more, the expected one if it was not the best, with their places."""
         more = self.rank if self.rank and self.rank > 1 else 2
         return [(place, self.hits[place - 1]) for place in (1, more) if place <= len(self.hits)]
 
 
 class Memory:
-    """The server's tools, as far as this tour uses them."""
+    """The server's tools that this tour uses."""
 
     def __init__(self, client: Client) -> None:
-        """Speaks through a connected client."""
+        """Use a connected client."""
         self.client = client
 
     async def call(self, tool: str, session: str = "", **arguments: Any) -> dict[str, Any]:
-        """The data of one tool call, or its text and figures; `session` says which conversation it belongs to."""
+        """Return the data of a tool call, or its text and figures; `session` names the conversation."""
         meta: Any = {"memoryd/session": session} if session else None
         result = await self.client.call_tool(tool, arguments, meta=meta)
         text = " ".join(block.text for block in result.content if isinstance(block, TextContent))
@@ -132,12 +132,12 @@ class Memory:
         return {"text": text} | figures
 
     async def store(self, fact: Fact) -> str:
-        """Stores a fact and says what became of it: stored, merged or updated."""
+        """Store a fact and return its status: stored, merged or updated."""
         about = {"content": fact.content, "tags": fact.tags, "importance": fact.importance}
         return str((await self.call("memory_store", fact.session, **about))["status"])
 
     async def ask(self, asked: Question) -> Answer:
-        """Asks twice: `raw` tells why a fact was found, `summary` is what an agent would read."""
+        """Ask twice: `raw` says why a fact was found, `summary` is what an agent would read."""
         raw = await self.call("memory_recall", query=asked.question, format="raw", token_budget=4000)
         start = time.perf_counter()
         summary = await self.call("memory_recall", query=asked.question, token_budget=BUDGET)
@@ -161,32 +161,32 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class House:
-    """A data directory that exists only for this tour, and the servers on it."""
+    """A data directory that exists only for this tour, and its servers."""
 
     data: Path
 
     @classmethod
     @contextmanager
     def temporary(cls) -> Iterator["House"]:
-        """A fresh one; it is gone afterwards."""
+        """Yield a new one, and delete it at the end."""
         with tempfile.TemporaryDirectory(prefix="memoryd-tour-", ignore_cleanup_errors=True) as folder:
             yield cls(Path(folder))
 
     def environment(self) -> dict[str, str]:
-        """The caller's environment, with this data directory and the models that are already there."""
+        """Return the caller's environment with this data directory and the user's models."""
         kept = {k: v for k, v in os.environ.items() if not k.startswith("MEMORY_") or k.startswith(SAFE_SETTINGS)}
         return kept | {"MEMORY_DATA_DIR": str(self.data), "MEMORY_MODEL_DIR": str(Settings.read().models)}
 
     @asynccontextmanager
     async def server(self, *arguments: str) -> AsyncIterator[Memory]:
-        """A server process on this data, connected over stdio."""
+        """Yield a server process on this data, connected over stdio."""
         process = StdioServerParameters(command=sys.executable, args=[*arguments], env=self.environment())
         async with Client(process, read_timeout_seconds=60) as client:
             yield Memory(client)
 
     @asynccontextmanager
     async def mortal_server(self) -> AsyncIterator[tuple[Memory, Callable[[], None]]]:
-        """A server process, and what kills it."""
+        """Yield a server process, and a function that kills it."""
         pid = self.data / "tour.pid"
 
         def kill() -> None:
@@ -198,30 +198,30 @@ class House:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Writes what the tour sees."""
+    """The output of the tour."""
 
     console: Console
 
     def title(self, text: str) -> None:
-        """A heading."""
+        """Print a heading."""
         self.console.print()
         self.console.rule(Text(text, "bold"), align="left", style="dim")
 
     def line(self, text: str, style: str = "") -> None:
-        """A sentence, taken as it is."""
+        """Print a sentence without markup."""
         self.console.print(Text(text, style))
 
     def row(self, label: tuple[str, str], text: Text) -> None:
-        """A label and a text in one line, cut where the console ends."""
+        """Print a label and a text in one line, cut to the console's width."""
         self.console.print(Text.assemble((f"{label[0]:8}", label[1]), text), no_wrap=True, overflow="ellipsis")
 
     def facts(self, facts: Iterable[Fact]) -> None:
-        """Some facts of the history, as a taste of it."""
+        """Print some facts of the history as a sample."""
         for fact in facts:
             self.row((f"{fact.date}  ", "dim"), Text(fact.content))
 
     def answer(self, number: int, answer: Answer) -> None:
-        """A question, the best hit, the expected one or else the runner-up, how it was found, and what that cost."""
+        """Print a question, the best hit, the expected one or else the second, how it was found, and the cost."""
         expects = answer.asked.expects
         self.line(f"{number}. {answer.asked.question}", "bold")
         for place, hit in answer.shown():
@@ -236,29 +236,29 @@ class Report:
         self.line("")
 
     def panel(self, title: str, text: str) -> None:
-        """A text of the server, in a frame."""
+        """Print a text of the server in a frame."""
         self.console.print(Panel(Text(text), title=Text(title), title_align="left", border_style="dim"))
 
     def snippet(self, where: str, code: str) -> None:
-        """Something to copy: never wrapped, never framed."""
+        """Print something to copy, without wrapping or frame."""
         self.console.print(Text(where, "bold"))
         self.console.print(Text(code, "cyan"), "", sep="\n", soft_wrap=True)
 
 
 def mark(place: int, answer: Answer) -> tuple[str, str]:
-    """The place of a hit and its style; in words where it is the expected one."""
+    """Return the place of a hit and its style; the place is in words if it is the expected hit."""
     if place != answer.rank:
         return f"{place}.", "dim"
     return {1: "first", 2: "second", 3: "third"}.get(place, f"at {place}"), "bold green" if place < 4 else "yellow"
 
 
 def found_by(why: Mapping[str, float]) -> str:
-    """How a fact was found, in figures."""
+    """Return in figures how a fact was found."""
     return "  ".join(f"{part} {why[part]:.2f}" for part in PARTS if part in why)
 
 
 def excerpt(text: str, around: str, width: int) -> str:
-    """At most `width` characters of `text`, with `around` among them where that occurs."""
+    """Return at most `width` characters of `text`, including `around` if it occurs."""
     start = text.find(around)
     cut = start + len(around) + 3 - width
     if start < 0 or cut <= 0:
@@ -267,19 +267,19 @@ def excerpt(text: str, around: str, width: int) -> str:
 
 
 def may_embed(embedder: str) -> bool:
-    """Whether vectors will come, from the server's word on its embedder: `spec: state`, or `spec: why it failed`."""
+    """Return whether vectors will be made, by the server's `spec: state` or `spec: why it failed`."""
     return embedder.endswith((": ready", ": loading")) and not embedder.startswith("none:")
 
 
 def command() -> list[str]:
-    """What a client has to start: the installed command, by its full path."""
+    """Return the command that a client must start: the installed one, by its full path."""
     beside = shutil.which("memoryd", path=str(Path(sys.executable).parent))
     found = beside or shutil.which("memoryd")
     return [found] if found else [sys.executable, "-m", "memoryd"]
 
 
 def snippets(program: str, *arguments: str) -> Iterator[tuple[str, str]]:
-    """What to give to which client."""
+    """Yield the configuration for each client."""
     entry = {"command": program, "args": list(arguments)}
     toml = "\n".join(f"{key} = {json.dumps(value)}" for key, value in entry.items())
     yield "Claude Code", f"claude mcp add memory -- {shlex.join([program, *arguments])}"
@@ -289,17 +289,17 @@ def snippets(program: str, *arguments: str) -> Iterator[tuple[str, str]]:
 
 
 def as_json(section: str, entry: Mapping[str, Any]) -> str:
-    """A client's configuration with this one server in it, on as few lines as can be read."""
+    """Return a client's configuration with this server, as compact JSON."""
     return json.dumps({section: {"memory": entry}})
 
 
 def lines_of(name: str) -> list[dict[str, Any]]:
-    """The objects of a JSONL file beside this one."""
+    """Return the objects of a JSONL file in this directory."""
     return [json.loads(line) for line in (HERE / name).read_text(encoding="utf-8").splitlines()]
 
 
 async def introduce(report: Report, memory: Memory, seconds: float) -> None:
-    """Who answers, how soon, and what its tools cost."""
+    """Print the server's name, its start time, and the cost of its tools."""
     info, tools = memory.client.server_info, (await memory.client.list_tools()).tools
     cost = sum(len(tool.model_dump_json(by_alias=True, exclude_none=True)) for tool in tools) // 4
     name = f"{info.name} {info.version}" if info else "The server"
@@ -308,7 +308,7 @@ async def introduce(report: Report, memory: Memory, seconds: float) -> None:
 
 
 async def store(report: Report, memory: Memory, facts: Sequence[Fact]) -> bool:
-    """Stores every fact and says how long that took; whether they can be found by meaning, too."""
+    """Store every fact and print how long that took; return whether they can be found by meaning."""
     start = time.perf_counter()
     bar = track(facts, "storing", console=report.console, transient=True, disable=not report.console.is_terminal)
     states = [await memory.store(fact) for fact in bar]
@@ -318,16 +318,17 @@ async def store(report: Report, memory: Memory, facts: Sequence[Fact]) -> bool:
     sessions = len({fact.session for fact in facts})
     report.line(f"{len(facts)} facts of {sessions} sessions stored in {stored:.1f} s{after}.", "bold")
     if merged := len(states) - states.count("stored"):
-        report.line(f"{merged} were taken for one that was there already.", "yellow")
+        report.line(f"{merged} were merged with an existing fact.", "yellow")
     if not embedded:
         report.line(
-            f"By words only, so most questions will miss. Embedder {(await memory.stats())['embedder']}", "yellow"
+            f"Search is by words only, so most questions will miss. Embedder {(await memory.stats())['embedder']}",
+            "yellow",
         )
     return embedded
 
 
 async def ask(report: Report, memory: Memory, questions: Sequence[Question]) -> list[Answer]:
-    """Asks every question, and shows each answer as it comes."""
+    """Ask every question, and print each answer as it arrives."""
     answers = []
     for number, question in enumerate(questions, 1):
         answers.append(await memory.ask(question))
@@ -336,13 +337,13 @@ async def ask(report: Report, memory: Memory, questions: Sequence[Question]) -> 
 
 
 async def brief(report: Report, memory: Memory) -> None:
-    """Shows what an agent reads when it starts on a task."""
+    """Print what an agent reads when it starts a task."""
     briefing = await memory.call("memory_context", task=TASK, token_budget=BUDGET)
     report.panel(f"{briefing['tokens_used']} of {BUDGET} tokens", briefing["text"])
 
 
 def verdict(answers: Sequence[Answer], facts: Sequence[Fact]) -> str:
-    """All answers in one line."""
+    """Return a summary of all answers in one line."""
     first, third = (sum(answer.within(places) for answer in answers) for places in (1, 3))
     tokens = sum(answer.tokens for answer in answers) / len(answers)
     whole = sum(len(fact.content) / 4 for fact in facts)
@@ -353,7 +354,7 @@ def verdict(answers: Sequence[Answer], facts: Sequence[Fact]) -> str:
 
 
 async def visit(report: Report, memory: Memory, facts: Sequence[Fact]) -> tuple[list[Answer], bool]:
-    """What there is to see while the server lives: the answers, and whether meaning had a part in them."""
+    """Show the running server; return the answers, and whether search by meaning took part."""
     report.title("Six weeks of notes on a telescope scheduler, such as")
     report.facts(facts[:: len(facts) // 6])
     embedded = await store(report, memory, facts)
@@ -366,7 +367,7 @@ async def visit(report: Report, memory: Memory, facts: Sequence[Fact]) -> tuple[
 
 
 async def tour(report: Report) -> bool:
-    """The whole tour; whether the server did what it promises."""
+    """Run the whole tour; return whether the server did what it promises."""
     facts = [Fact(**line) for line in lines_of("history.jsonl")]
     start = time.perf_counter()
     with House.temporary() as house:
@@ -388,13 +389,13 @@ async def tour(report: Report) -> bool:
 
 
 def leaves(group: BaseExceptionGroup[Any]) -> Iterator[BaseException]:
-    """The exceptions themselves, however deep the task groups have wrapped them."""
+    """Yield the exceptions in a group, however deeply nested."""
     for error in group.exceptions:
         yield from leaves(error) if isinstance(error, BaseExceptionGroup) else [error]
 
 
 def main() -> int:
-    """Runs the tour; the exit code."""
+    """Run the tour and return the exit code."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     report = Report(Console(highlight=False))
@@ -405,7 +406,7 @@ def main() -> int:
         for error in leaves(group):
             report.line(f"The tour ended early: {error}", "bold red")
     except* SystemExit:
-        kept = False  # whoever read the output has gone, as `| head` does
+        kept = False  # the reader of the output has closed it, as `| head` does
     return 0 if kept else 1
 
 

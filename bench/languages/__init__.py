@@ -1,1 +1,1 @@
-"""What is found in nine languages: the same thirty facts in each, of which ten are asked about, with a keyword each."""
+"""Retrieval in nine languages: the same thirty facts in each; ten of them have a question and a keyword."""

@@ -1,13 +1,13 @@
-"""Ten questions in other words and ten keywords a language, asked of thirty facts; hits at rank 1 / among the first 5.
+"""Ten paraphrased questions and ten keywords per language over thirty facts; hits at rank 1 / among the first 5.
 
     python -m bench.languages [LANGUAGE ...]
 
-The facts are the same in every language (LANGUAGE.jsonl here), so that questions of one can be asked of another: the
-last two rows of each table ask in English of the language's facts, and in the language of the English facts. MEMORY_*
-choose the models. Then the English questions are asked of a store that has the English facts and those of one language
-more, and of one without the facts that answer: how many hits of the other language does such a question get? At last it
-prints the size of the index of words, against that of one which takes a run of letters for one word; the texts of a
-language are drawn from its facts.
+The facts are the same in every language (LANGUAGE.jsonl here), so that questions in one language can be asked about
+facts in another: the last two rows of each table ask in English about the language's facts, and in the language about
+the English facts. MEMORY_* choose the models. Then the English questions are asked of a store with the English facts
+and those of one other language, and of one without the answers: how many hits in the other language does such a
+question get? Finally it prints the size of the word index, compared with an index that treats a run of letters as one
+word, on texts drawn from the language's facts.
 """
 
 import json
@@ -35,7 +35,7 @@ from memoryd.text import segmented
 HERE = Path(__file__).parent
 LANGUAGES = ("en", "de", "es", "fr", "ru", "zh", "ja", "hi", "ar")
 WAYS = {"words": None, "+ vectors": replace(ranking.RECALL, lift=0.0, head=0), "+ reranker": ranking.RECALL}
-TEXTS, SENTENCES = 10_000, 4  # of the index that is measured, and of each text
+TEXTS, SENTENCES = 10_000, 4  # texts in the measured index, and sentences per text
 COLUMNS = "x, content='', tokenize='porter unicode61 remove_diacritics 2'"
 
 
@@ -55,13 +55,13 @@ def fill(engine: Engine, workspace: str, texts: Mapping[str, str]) -> None:
 
 
 def texts(language: str, prefix: str = "", *, asked: bool = True) -> dict[str, str]:
-    """The facts of a language by number; without those that are `asked` about, if that is False."""
+    """Return the facts of a language by number; without those that have a question, if `asked` is False."""
     every = enumerate(facts(language))
     return {f"{prefix}{number}": fact["text"] for number, fact in every if asked or "question" not in fact}
 
 
 def hits(engine: Engine, stored: str, asked: Sequence[str], profile: ranking.Profile) -> str:
-    """How many questions find the fact of their own number first, and among the first five."""
+    """Return how many questions find the fact with their own number first, and among the first five."""
     search = Search(Scope(engine, engine.workspaces.ensure(stored)), profile)
     found = [[hit.record.id for hit in search.hits(question, Filter()).best[:5]] for question in asked]
     return f"{sum(f[:1] == [str(n)] for n, f in enumerate(found))}/{sum(str(n) in f for n, f in enumerate(found))}"
