@@ -57,7 +57,7 @@ def openai(rng: random.Random) -> str:
 
 
 def chosen(rng: random.Random) -> str:
-    """A password as people choose them."""
+    """Return a password as people choose them."""
     word = rng.choice("Summer Dragon Falcon Monday Copper Winter Tiger Orchid".split())
     return word + rng.choice("!#$%&*") + str(rng.randint(10, 9999)) + of(ALNUM, rng.randint(2, 6))(rng)
 
@@ -454,7 +454,7 @@ refresh_token_rotation: enabled
 
 
 def honest() -> Iterator[tuple[str, str]]:
-    """Kind and note of every note without a secret."""
+    """Yield kind and note of every note without a secret."""
     rng = random.Random(21)
     for kind, (make, notes) in MADE.items():
         for note in notes:

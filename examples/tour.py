@@ -145,12 +145,12 @@ class Memory:
         return Answer(asked=asked, hits=raw["memories"], tokens=summary["tokens_used"], seconds=seconds)
 
     async def stats(self) -> dict[str, Any]:
-        """What the server says about itself."""
+        """Return what the server reports about itself."""
         stats: dict[str, Any] = (await self.call("memory_inspect", view="stats"))["stats"]
         return stats
 
     async def embedded(self) -> bool:
-        """Waits until every fact has its vector; False where no model makes them, so that words must do."""
+        """Wait until every fact has its vector; return False if no model makes them."""
         with anyio.move_on_after(PATIENCE):
             while may_embed((stats := await self.stats())["embedder"]):
                 if sum(stats["embedded"].values()) >= stats["total"]:

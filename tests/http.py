@@ -63,7 +63,7 @@ class HttpServer:
         return httpx2.Client(base_url=self.url, timeout=PATIENCE, verify=NO_AUTHORITIES)
 
     def tool(self, tool: str, headers: Mapping[str, str] | None = None, /, **arguments: Any) -> httpx2.Response:
-        """POST /tools/{name}."""
+        """Send POST /tools/{tool}."""
         return self.request("POST", f"/tools/{tool}", json=arguments, headers=headers)
 
 

@@ -108,7 +108,7 @@ def test_a_query_of_many_prefixes_is_taken_literally() -> None:
 
 
 @pytest.mark.parametrize("query", ["", "   ", "?!", '""', "***", "🚀", '"" *'])
-def test_without_a_word_there_is_no_query(query: str) -> None:
+def test_a_text_without_words_is_not_a_query(query: str) -> None:
     assert parse_query(query) is None
 
 

@@ -1,4 +1,4 @@
-"""The tour of `make run`: what a newcomer sees first."""
+"""The tour of `make run`, which newcomers see first."""
 
 import subprocess
 import sys
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.process
 TOUR = SOURCE.parent / "examples" / "tour.py"
 
 
-def test_the_tour_finds_what_it_asks_for_and_loses_nothing(tmp_path: Path, model_dir: Path) -> None:
+def test_the_tour_finds_its_facts_and_loses_none(tmp_path: Path, model_dir: Path) -> None:
     ended = subprocess.run(
         [sys.executable, str(TOUR)], env=environment(tmp_path, model_dir), capture_output=True, text=True, timeout=300,
         check=False,

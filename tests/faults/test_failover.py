@@ -77,7 +77,7 @@ class Writers:
                 self.failed.append(error)
 
 
-def test_a_standby_takes_over_from_a_killed_primary_and_the_old_one_gets_no_writes(
+def test_a_standby_takes_over_from_a_killed_primary_which_gets_no_more_writes(
     pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     primary, standby = pair

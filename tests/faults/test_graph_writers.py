@@ -97,7 +97,7 @@ def check(reader: Agent, writers: list[Writer]) -> None:
 
 
 @pytest.mark.parametrize("durability", ["full", pytest.param("normal", marks=pytest.mark.files)])
-def test_killed_writers_lose_nothing_that_was_acknowledged(serve: Pipe, spawn: Start, durability: str) -> None:
+def test_killed_writers_lose_no_acknowledged_write(serve: Pipe, spawn: Start, durability: str) -> None:
     dice, writers = random.Random(durability), list[Writer]()
     for turn in range(2):
         these = [Writer(f"turn {turn} writer {number}", serve(MEMORY_DURABILITY=durability)) for number in range(2)]

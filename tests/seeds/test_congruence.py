@@ -59,7 +59,7 @@ class Walk:
 
 
 def remember(call: Walk) -> None:
-    """d: memories."""
+    """Call the tools of seed d: memories."""
     first = call("memory_store", content="The staging server is in Oslo.", tags=["infra"], importance=0.8)["id"]
     call("memory_store", content="The staging server is in Oslo")
     second = call("memory_store", content="The staging server is in Bergen.", supersedes=[first])["id"]
@@ -82,7 +82,7 @@ def remember(call: Walk) -> None:
 
 
 def commit(call: Walk) -> None:
-    """a: memories with keys, as tools and as resources."""
+    """Use seed a: memories with keys, by tools and as resources."""
     for number, key in enumerate(("apple", "a/b c", "übung")):
         call(
             "commit_memory",
@@ -132,7 +132,7 @@ def commit(call: Walk) -> None:
 
 
 def project(call: Walk) -> None:
-    """b: projects."""
+    """Call the tools of seed b: projects."""
     call("get_current_project")
     call("search_nodes", query="x")
     for name, description in (("one", "The first."), ("two", ""), ("one", "again"), ("", "")):
@@ -150,7 +150,7 @@ def project(call: Walk) -> None:
 
 
 def connect(call: Walk) -> None:
-    """c: a graph."""
+    """Call the tools of seed c: a graph."""
     people = [{"name": name, "entity_type": "person", "observations": [f"{name} likes tea.", f"{name} is here."]}
               for name in ("Ann", "Bob", "Eve")]  # fmt: skip
     call("create_entities", entities=[*people, {"name": "Oslo", "entity_type": "city", "tags": ["north"]}])
@@ -200,7 +200,7 @@ SESSIONS = {
 
 
 def converse(call: Walk) -> None:
-    """e: a journal."""
+    """Call the tools of seed e: a journal."""
     for session, turns in SESSIONS.items():
         for prompt, thought, response in turns:
             call("add_memory", prompt=prompt, thought=thought, response=response, sessionId=session)

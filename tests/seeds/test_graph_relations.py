@@ -104,7 +104,7 @@ def test_a_relation_cannot_be_renamed_onto_another(people: Agent) -> None:
     assert people.edges() == ["Ann knows Bob", "Ann likes Bob"]
 
 
-def test_only_what_is_there_can_be_renamed(people: Agent) -> None:
+def test_only_an_existing_relation_can_be_renamed(people: Agent) -> None:
     people.relate("Ann knows Bob")
     assert "no relation 'Bob' 'knows' 'Ann'" in people.refused(
         "update_relation_type", **retype("Bob knows Ann", "likes")

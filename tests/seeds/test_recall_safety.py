@@ -61,7 +61,7 @@ def test_marks_count_in_the_budget(memory: Agent, budget: int) -> None:
     assert found["text"].startswith(f"- {MARK}")
 
 
-def test_other_answers_have_one_note_that_their_texts_are_data(memory: Agent) -> None:
+def test_other_answers_note_once_that_their_texts_are_data(memory: Agent) -> None:
     answer = memory.ok("memory_inspect", view="recent")
     assert ORDER in [one["content"] for one in answer["memories"]]
     (note,) = answer["notes"]

@@ -251,7 +251,7 @@ def test_a_missing_resource_has_the_error_code_of_the_era(start: Start, mode: st
     assert error.data == {"uri": f"{VAULT}/a"}
 
 
-def test_a_session_reads_only_its_own(vault: Agent) -> None:
+def test_a_session_reads_only_its_own_memories(vault: Agent) -> None:
     mine = session_uri(vault)
     keep(vault, "a", "mine", "session")
     vault.call("commit_memory", {"scope": "session", "key": "a", "content": "theirs"}, OTHER)
