@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Fills the tables in the documentation from the code that they describe.
+"""Fill the tables in the documentation from the code that they describe.
 
-    python docs/tables.py            rewrite what is stale
-    python docs/tables.py --check    change nothing; fail if something is stale
+    python docs/tables.py            rewrite stale pages
+    python docs/tables.py --check    change nothing; fail if a page is stale
 
-A table stands between `<!-- table: NAME -->` and `<!-- /table -->` in README.md or docs/*.md; TABLES has the names.
+A table is between `<!-- table: NAME -->` and `<!-- /table -->` in README.md or docs/*.md; TABLES holds the names.
 """
 
 import ast
@@ -37,7 +37,7 @@ DEFAULTS = {"data_dir": "the platform's data directory", "model_dir": "`models` 
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table."""
+    """Return a Markdown table."""
     lines = [heads, ["---"] * len(heads), *rows]
     return "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |\n" for line in lines)
 
@@ -50,7 +50,7 @@ def _tools() -> dict[str, Tool[Any, Any]]:
 
 
 def tools() -> str:
-    """Every tool with what the model is told about it."""
+    """Return every tool with the description that a model sees."""
     return table(
         ("tool", "what it does", "capability"),
         [(f"`{tool.name}`", tool.description, tool.capability) for tool in _tools().values()],
@@ -58,7 +58,7 @@ def tools() -> str:
 
 
 def arguments(tool: Tool[Any, Any]) -> str:
-    """What a tool takes."""
+    """Return the arguments of a tool."""
     schema = tool.arguments.model_json_schema()
     if not schema.get("properties"):
         return "It takes no arguments.\n"
@@ -74,7 +74,7 @@ def _default(value: object) -> str:
 
 
 def _shape(field: dict[str, Any], named: dict[str, Any]) -> str:
-    """The type of one value of a JSON schema, in words."""
+    """Return the type of a value of a JSON schema, in words."""
     match field:
         case {"$ref": reference}:
             words = _shape(named[reference.rpartition("/")[2]], named)
@@ -103,7 +103,7 @@ def _shape(field: dict[str, Any], named: dict[str, Any]) -> str:
 
 
 def settings() -> str:
-    """Every environment variable."""
+    """Return every environment variable."""
     return table(
         ("variable", "default", "what it does"),
         [
@@ -121,7 +121,7 @@ def _setting(name: str) -> str:
 
 
 def profile() -> str:
-    """The constants of search, in the order of the code; a docstring belongs to the fields since the last one."""
+    """Return the constants of search, in the order of the code; a docstring covers the fields since the last one."""
     (owner,) = ast.parse(inspect.getsource(Profile)).body
     assert isinstance(owner, ast.ClassDef)
     rows: list[tuple[str, str, str]] = []
@@ -135,17 +135,17 @@ def profile() -> str:
 
 
 def categories() -> str:
-    """The categories of session summaries."""
+    """Return the categories of session summaries."""
     return table(("category", "words"), [(f"`{name}`", words) for name, words in CATEGORIES.items()])
 
 
 def technologies() -> str:
-    """What is known to be a technology, as one row."""
+    """Return the known technologies, as one row."""
     return table(("technologies",), [(" ".join(sorted(TECHNOLOGIES)),)])
 
 
 def files() -> str:
-    """The files of the bundled models."""
+    """Return the files of the bundled models."""
     return table(
         ("file in the models' directory", "bytes", "sha256"),
         [(f"`{weight.path}`", f"{weight.size:,}", f"`{weight.sha256}`") for weight in weights.WEIGHTS],
@@ -153,7 +153,7 @@ def files() -> str:
 
 
 def _commands(path: str, command: Any) -> Iterator[tuple[str, Any]]:
-    """Each command in full, bare `memoryd` first; groups that do nothing alone are left out."""
+    """Yield each command in full, bare `memoryd` first; leave out groups that do nothing by themselves."""
     inner = getattr(command, "commands", {})
     if not inner or path == "memoryd":
         yield path, command
@@ -163,7 +163,7 @@ def _commands(path: str, command: Any) -> Iterator[tuple[str, Any]]:
 
 
 def commands() -> str:
-    """Every command, with the sentence of its help."""
+    """Return every command, with the sentence of its help."""
     bare = "Serve MCP on stdin and stdout."
     return table(
         ("command", "what it does"),
@@ -180,7 +180,7 @@ def _operands(command: Any) -> str:
 
 
 def options() -> str:
-    """Every option, and which commands take it."""
+    """Return every option, and the commands that take it."""
     takers: dict[tuple[str, str], list[str]] = {}
     for path, one in _commands("memoryd", get_command(app)):
         shown = [
@@ -200,23 +200,23 @@ def options() -> str:
 
 
 def modules() -> str:
-    """Every module of the package that says what it holds."""
+    """Return every module of the package that has a docstring."""
     source = ROOT / "src" / "memoryd"
-    said = {path.relative_to(source).as_posix(): _docstring(path) for path in sorted(source.rglob("*.py"))}
+    described = {path.relative_to(source).as_posix(): _docstring(path) for path in sorted(source.rglob("*.py"))}
     return table(
         ("module", "what it holds"),
-        [(f"`{path.replace('/__init__.py', '/')}`", text) for path, text in said.items() if text],
+        [(f"`{path.replace('/__init__.py', '/')}`", text) for path, text in described.items() if text],
     )
 
 
 def _docstring(path: Path) -> str:
-    """The first paragraph of a module's docstring."""
+    """Return the first paragraph of a module's docstring."""
     whole = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
     return " ".join(whole.partition("\n\n")[0].split())
 
 
 def columns() -> str:
-    """Every table that holds people's data, with its columns."""
+    """Return every table that holds people's data, with its columns."""
     rows = []
     for name, of in columns_of.TABLES.items():
         shown = (f"`{column}` {_held(what)}" for column, what in of.columns.items())
@@ -230,12 +230,12 @@ def _held(column: columns_of.Column) -> str:
 
 
 def values() -> str:
-    """What a column may hold."""
+    """Return what a column may hold."""
     return table(("word", "value in an export"), [(one.name.lower(), one.value) for one in columns_of.Holds])
 
 
 def clients() -> str:
-    """What the model of each real client was shown when `make clients` last ran."""
+    """Return what the model of each real client saw when `make clients` last ran."""
     shown = json.loads((ROOT / "tests" / "real_clients" / "shown.json").read_text(encoding="utf-8"))
     heads = ("client", "version", "its model is shown", "the five tools of `recall`")
     rows = [(name, one["version"], f"`{one['store']}`", one["tools"]) for name, one in shown.items()]
@@ -243,7 +243,7 @@ def clients() -> str:
 
 
 def links() -> str:
-    """Links that let a client add memoryd, once its user agrees."""
+    """Return links by which a client adds memoryd, once its user agrees."""
     entry = {"command": "uvx", "args": ["memoryd"]}
     inner = base64.b64encode(json.dumps(entry).encode()).decode()
     cursor = f"cursor://anysphere.cursor-deeplink/mcp/install?{urlencode({'name': 'memory', 'config': inner})}"
@@ -263,17 +263,17 @@ TABLES: dict[str, Callable[[], str]] = {
 
 
 def pages() -> list[Path]:
-    """Every page that may hold a table; extending.md shows how to write one."""
+    """Return every page that may hold a table; extending.md shows how to write one."""
     return [ROOT / "README.md", *(page for page in sorted((ROOT / "docs").glob("*.md")) if page.stem != "extending")]
 
 
 def filled(page: str) -> str:
-    """A page with its tables up to date. Raises KeyError for the name of no table."""
+    """Return a page with its tables up to date. Raise KeyError for an unknown table."""
     return BLOCK.sub(lambda found: f"{found[1]}{TABLES[found['name']]()}{found[3]}", page)
 
 
 def main(*given: str) -> int:
-    """Rewrite or check every page; the exit code."""
+    """Rewrite or check every page; return the exit code."""
     stale = 0
     for path in pages():
         page = path.read_text(encoding="utf-8")
