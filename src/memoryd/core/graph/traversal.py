@@ -11,7 +11,7 @@ from memoryd.errors import InvalidInputError
 from memoryd.model import Entity, Relation
 from memoryd.store.base import Queries
 
-DEEPEST = 6  # hops; in most graphs they already reach every node
+DEEPEST = 6  # maximum hops; in most graphs they reach every node
 
 
 @dataclass(frozen=True, slots=True)
