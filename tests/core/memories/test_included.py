@@ -180,7 +180,7 @@ def test_what_is_changed_elsewhere_is_an_error_that_says_where(here: Engine, len
         lambda: correct(together(here, place), Correction(id=key, content="The user drinks coffee.")),
     ):
         with pytest.raises(
-            InvalidInputError, match=f"{key} is in the workspace 'personal', which is only read"
+            InvalidInputError, match=f"{key} is in the workspace 'personal', which 'shop' only reads"
         ) as caught:
             attempt()
         assert "Nothing was changed; change it there, e.g. with `memoryd --workspace personal`" in str(caught.value)
