@@ -145,7 +145,7 @@ def test_an_archived_one_is_said_and_a_deleted_one_is_gone(here: Engine) -> None
     here.workspaces.archive("personal")
     found = both(here).recall("tea port", 500)
     assert places(found) == {PORT: "shop"}
-    assert found.degraded == "Archived, and so not read together with this: personal."
+    assert found.degraded == "Archived workspaces are not read: personal."
     here.workspaces.restore("personal")
     assert TEA in both(here).recall("tea", 500).text
     here.workspaces.delete("personal")

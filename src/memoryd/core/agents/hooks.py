@@ -277,7 +277,7 @@ class Hooks:
                 raise StoreError(f"{error} {waits}.") from None
         if kept.faults:
             first = kept.first_faults[0]
-            raise StoreError(f"Lines of {first.file} that could not be read: {kept.faults}. The first one {first.text}.")
+            raise StoreError(f"Lines of {first.file} that could not be read: {kept.faults}. One {first.text}.")
 
     def take_in(self) -> None:
         """Move the spooled turns of the workspace to the journal. Raise MemorydError; what failed stays spooled."""
