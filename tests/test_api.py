@@ -78,7 +78,7 @@ def test_a_text_is_no_list_of_its_letters(memory: Memory) -> None:
 
 
 def test_what_a_relation_lacks_is_said(memory: Memory) -> None:
-    with pytest.raises(InvalidInputError, match=r"a source, a type and a target, which \('Ann', 'works_at'\) is not"):
+    with pytest.raises(InvalidInputError, match=r"\('Ann', 'works_at'\) is not a relation"):
         memory.create_relations(("Ann", "works_at"))  # type: ignore[arg-type]
 
 

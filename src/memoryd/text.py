@@ -148,9 +148,9 @@ def asks(text: str) -> bool:
 
 def in_common(wanted: Collection[str], text: str) -> int:
     """Return how many of `wanted`, the content words of a question, a text has."""
-    there, asked = set(words(text)), set(wanted)
-    letters = filter(is_letter, asked - there)
-    return len(asked & there) + sum(any(word.startswith(letter) for word in there) for letter in letters)
+    present, terms = set(words(text)), set(wanted)
+    letters = filter(is_letter, terms - present)
+    return len(terms & present) + sum(any(word.startswith(letter) for word in present) for letter in letters)
 
 
 # extracts ------------------------------------------------------------------------------------------------------------

@@ -89,10 +89,10 @@ class BundledReranker:
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """See Reranker."""
-        asked = [_CLS, *self._tokens(query)[:_QUERY_MOST], _SEP]
-        room = WINDOW - len(asked) - 1
+        first = [_CLS, *self._tokens(query)[:_QUERY_MOST], _SEP]
+        room = WINDOW - len(first) - 1
         answers = ([*self._tokens(text)[:room], _SEP] for text in texts)
-        return [float(self._graph.run("logits", asked, answer)[0, 0]) for answer in answers]
+        return [float(self._graph.run("logits", first, answer)[0, 0]) for answer in answers]
 
     def _tokens(self, text: str) -> list[int]:
         return self._graph.tokens(text[: WINDOW * _CHARACTERS_A_TOKEN])

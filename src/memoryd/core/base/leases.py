@@ -32,9 +32,9 @@ class Leases:
         until, present = self._clock.ago(timedelta(seconds=-term)), self._clock.now()
         astray = self._clock.ago(-ASTRAY)
         row = {"name": name, "holder": self._holder, "until": until, "now": present, "astray": astray}
-        mine = self._store.write(None, lambda q: bool(q.run("leases.take", **row)))
-        self._taken |= {name: now} if mine else {}
-        return mine
+        taken = self._store.write(None, lambda q: bool(q.run("leases.take", **row)))
+        self._taken |= {name: now} if taken else {}
+        return taken
 
     def seen_before(self, name: str, age: timedelta) -> str | None:
         """Return the time that was noted under a name if it is at least `age` ago, and replace it by the current time.
@@ -62,9 +62,9 @@ class Leases:
     def alone(self, name: str, wait: float = 0, term: float = TERM) -> Iterator[bool]:
         """Hold a lease during the block; yield whether it was acquired, within `wait` seconds."""
         deadline = time.monotonic() + wait
-        while not (mine := self.take(name, term)) and time.monotonic() < deadline:
+        while not (taken := self.take(name, term)) and time.monotonic() < deadline:
             time.sleep(PAUSE)
         try:
-            yield mine
+            yield taken
         finally:
             self.release(name)

@@ -191,16 +191,16 @@ def replace(graph: Graph, name: str, ordinal: int, content: str, seen: str = "")
 
     def work(change: Change) -> ReplacedObservation:
         (entity,) = demand(change.queries, name)
-        there = next(onward(change.queries, entity.id, ordinal, at_once=1), None)
-        if there is None or there.ordinal != ordinal:
+        existing = next(onward(change.queries, entity.id, ordinal, at_once=1), None)
+        if existing is None or existing.ordinal != ordinal:
             raise NotFoundError(
                 f"Node {name!r} has no observation {ordinal}. List its observations and their ordinals with open_nodes."
             )
-        records.demand_unchanged(there.updated_at, seen)
-        records.change(change.queries, there.id, content, (), vectors.get(passage), change.now)
+        records.demand_unchanged(existing.updated_at, seen)
+        records.change(change.queries, existing.id, content, (), vectors.get(passage), change.now)
         change.touch([entity.id])
-        change.lacking.add(there.id)
-        return {"entity_name": name, "ordinal": ordinal, "old_content": there.content, "new_content": content}
+        change.lacking.add(existing.id)
+        return {"entity_name": name, "ordinal": ordinal, "old_content": existing.content, "new_content": content}
 
     return graph.change(work)
 
@@ -219,10 +219,10 @@ def delete(graph: Graph, deletions: Sequence[Deletion]) -> DeletedObservations:
 
 
 def _remove(change: Change, entity: Entity, deletion: Deletion) -> DeletedFromNode:
-    there = _by_ordinal(change.queries, entity)
+    by_ordinal = _by_ordinal(change.queries, entity)
     gone = [
         observation
-        for observation in there.values()
+        for observation in by_ordinal.values()
         if observation.ordinal in deletion.ordinals or observation.content in deletion.contents
     ]
     if gone:
@@ -232,7 +232,7 @@ def _remove(change: Change, entity: Entity, deletion: Deletion) -> DeletedFromNo
     return {
         "entity_name": deletion.entity,
         "deleted_ordinals": [observation.ordinal for observation in gone],
-        "not_found_ordinals": [n for n in dict.fromkeys(deletion.ordinals) if n not in there],
+        "not_found_ordinals": [n for n in dict.fromkeys(deletion.ordinals) if n not in by_ordinal],
         "not_found_observations": [c for c in dict.fromkeys(deletion.contents) if c not in contents],
     }
 

@@ -71,14 +71,14 @@ def create(graph: Graph, edges: Sequence[Edge]) -> CreatedRelations:
 def put(change: Change, edges: Sequence[Edge]) -> CreatedRelations:
     """Do the work of `create` within a change. The ends of existing relations are not touched."""
     found = named(change.queries, _ends(edges))
-    there = _find(change.queries, found, edges)
-    new = [e for e in dict.fromkeys(edges) if e.source in found and e.target in found and e not in there]
+    existing = _find(change.queries, found, edges)
+    new = [e for e in dict.fromkeys(edges) if e.source in found and e.target in found and e not in existing]
     change.relate(found[name].id for name in _ends(new))
     created = {edge: _add(change, found, edge) for edge in new}
     again = [edge for edge, number in Counter(edges).items() if number > 1 and edge in created]
     return {
         "created": list(map(_stored, created.values())),
-        "already_existed": [*map(_stored, there.values()), *(_stored(created[edge]) for edge in again)],
+        "already_existed": [*map(_stored, existing.values()), *(_stored(created[edge]) for edge in again)],
         "not_found": [name for name in dict.fromkeys(_ends(edges)) if name not in found],
     }
 
@@ -89,10 +89,10 @@ def delete(graph: Graph, edges: Sequence[Edge]) -> DeletedRelations:
 
     def work(change: Change) -> DeletedRelations:
         found = named(change.queries, _ends(edges))
-        there = _find(change.queries, found, edges)
-        change.relate(found[name].id for name in _ends(there))
-        remove(change, [relation.id for relation in there.values()])
-        return {"deleted": len(there), "not_found": len(set(edges)) - len(there)}
+        existing = _find(change.queries, found, edges)
+        change.relate(found[name].id for name in _ends(existing))
+        remove(change, [relation.id for relation in existing.values()])
+        return {"deleted": len(existing), "not_found": len(set(edges)) - len(existing)}
 
     gone = graph.change(work)
     graph.engine.purge_if_at_once(graph.workspace)
@@ -118,22 +118,22 @@ def rename(graph: Graph, edge: Edge, new_type: str) -> RetypedRelation:
         source, target = demand(change.queries, edge.source, edge.target)
         found = {source.name: source, target.name: target}
         retyped = Edge(edge.source, edge.target, new_type)
-        there = _find(change.queries, found, [edge, retyped])
-        if edge not in there:
+        existing = _find(change.queries, found, [edge, retyped])
+        if edge not in existing:
             raise NotFoundError(
                 f"There is no relation {edge.source!r} {edge.type!r} {edge.target!r}. "
                 "List the relations of the two nodes with get_relations_between."
             )
         if new_type == edge.type:
             return
-        if retyped in there:
+        if retyped in existing:
             raise InvalidInputError(
                 f"Relation {edge.source!r} {new_type!r} {edge.target!r} already exists. "
                 "Delete one of the two with delete_relations instead."
             )
         change.relate([source.id, target.id])
-        change.queries.run("relations.delete", ids=json.dumps([there[edge].id]), now=change.now)
-        change.sign("update_relation", there[edge].id)
+        change.queries.run("relations.delete", ids=json.dumps([existing[edge].id]), now=change.now)
+        change.sign("update_relation", existing[edge].id)
         change.note("update_relation", _put(change, found, retyped).id)
 
     graph.change(work)
@@ -200,11 +200,11 @@ def _find(queries: Queries, found: Mapping[str, Entity], edges: Iterable[Edge]) 
     ids = [(found[edge.source].id, found[edge.target].id, edge.type) for edge in whole]
     sources, targets = ({key[end] for key in ids} for end in (0, 1))
     rows = queries.all("relations.find", sources=json.dumps(list(sources)), targets=json.dumps(list(targets)))
-    there = {(row["from_entity"], row["to_entity"], row["relation_type"]): row for row in rows}
+    by_key = {(row["from_entity"], row["to_entity"], row["relation_type"]): row for row in rows}
     return {
-        edge: _relation(edge, there[key]["id"], there[key]["created_at"])
+        edge: _relation(edge, by_key[key]["id"], by_key[key]["created_at"])
         for edge, key in zip(whole, ids, strict=True)
-        if key in there
+        if key in by_key
     }
 
 

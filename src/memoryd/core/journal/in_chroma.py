@@ -250,10 +250,10 @@ class JournalChroma:
         for turn in turns:
             names = _named(turn)
             kept = next(names)
-            while (there := known.get(kept.id)) and not _same(there, turn):
+            while (holder := known.get(kept.id)) and not _same(holder, turn):
                 kept = next(names)
                 known |= {found.id: found for found in self._turns(collection, [kept.id]) if found.id not in known}
-            if there is None:
+            if holder is None:
                 known[kept.id] = kept
                 news.append(kept)
         return news
@@ -263,13 +263,13 @@ class JournalChroma:
         sessions = list({summary.session_id for summary in summaries})
         ids = self._database.ids(collection, {"sessionId": {"$in": sessions}}) if sessions else []
         taken = {found.session_id for found in self._summaries(collection, ids)}
-        there = {row.id for row in self._database.rows(collection, [summary.id for summary in summaries])}
+        stored = {row.id for row in self._database.rows(collection, [summary.id for summary in summaries])}
         news: list[SessionSummary] = []
         for summary in summaries:
-            if summary.session_id not in taken and summary.id not in there:
+            if summary.session_id not in taken and summary.id not in stored:
                 news.append(summary)
                 taken.add(summary.session_id)
-                there.add(summary.id)
+                stored.add(summary.id)
         vectors = self._vectors.passages([_summary_text(summary) for summary in news])
         self._database.add(collection, [_summary_row(new, by) for new, by in zip(news, vectors, strict=True)])
         return len(news)

@@ -74,7 +74,7 @@ class Journal:
     def _summary(self, session_id: str, writer: Writer | None) -> SessionSummary:
         turns = self.kept.of_session(session_id, EVERY, 0).page
         if not turns:
-            raise NotFoundError(f"Session {session_id[:200]!r} has no memories.")
+            raise NotFoundError(f"There are no memories of the session {session_id[:200]!r}.")
         own: dict[str, Any] = {"id": f"summary_{session_id}", "session_id": session_id, "memory_count": len(turns)}
         written = self.secrets.masked(_written(turns, writer) or asdict(summarizer.of(turns)))
         return SessionSummary(**own, created_at=self._engine.clock.now(), **written)

@@ -62,11 +62,11 @@ def _title(turns: Sequence[Interaction]) -> str:
 
 def _summary(turns: Sequence[Interaction]) -> str:
     """Return the prompts, turn by turn, and the end; if that is too long, without turns from the middle."""
-    asked = list(dict.fromkeys(filter(None, (cut(_first(turn.prompt), LINE) for turn in turns))))
+    prompts = list(dict.fromkeys(filter(None, (cut(_first(turn.prompt), LINE) for turn in turns))))
     ended = cut(_first(turns[-1].response), LINE)
-    while asked and sum(map(len, asked)) + len(asked) + len(ended) > SUMMARY:
-        asked.pop(len(asked) // 2)
-    return " ".join(["Asked:", *map(_closed, asked), *(["At the end:", _closed(ended)] if ended else [])])
+    while prompts and sum(map(len, prompts)) + len(prompts) + len(ended) > SUMMARY:
+        prompts.pop(len(prompts) // 2)
+    return " ".join(["Asked:", *map(_closed, prompts), *(["At the end:", _closed(ended)] if ended else [])])
 
 
 def _closed(sentence: str) -> str:
@@ -79,8 +79,8 @@ def _closed(sentence: str) -> str:
 
 
 def _category(turns: Sequence[Interaction]) -> str:
-    asked = [set(_TERM.findall(turn.prompt.lower())) for turn in turns]
-    counts = {name: sum(not terms.isdisjoint(words.split()) for terms in asked) for name, words in CATEGORIES.items()}
+    prompts = [set(_TERM.findall(turn.prompt.lower())) for turn in turns]
+    counts = {name: sum(not terms.isdisjoint(words.split()) for terms in prompts) for name, words in CATEGORIES.items()}
     best = max(counts, key=lambda name: counts[name])
     return best if counts[best] else "other"
 

@@ -118,8 +118,8 @@ def entries(
     graph: Graph, limit: int, wanted: HistoryFilter = EVERYTHING, after: tuple[str, str] = BEGINNING
 ) -> list[HistoryEntry]:
     """Return the latest changes that match a filter, newest first, starting after a mark."""
-    asked = wanted.parameters() | {"at": after[0], "id": after[1], "limit": limit}
-    rows = graph.read(lambda q: [row for statement in wanted.statements() for row in q.all(statement, **asked)])
+    parameters = wanted.parameters() | {"at": after[0], "id": after[1], "limit": limit}
+    rows = graph.read(lambda q: [row for statement in wanted.statements() for row in q.all(statement, **parameters)])
     return sorted(map(_entry, rows), key=lambda entry: entry.mark, reverse=True)[:limit]
 
 

@@ -194,12 +194,12 @@ class Memories:
             return about, others, short_ids.shorten(queries, [*(about.ids if about else ()), *ids])
 
         def read(scope: Scope) -> tuple[Found | None, dict[str, list[Hit]], dict[str, str]]:
-            asked = partial(work, scope)
-            return scope.ask(task, asked) if task else scope.read(lambda q: asked(Question(q)))  # needs no model
+            bound = partial(work, scope)
+            return scope.ask(task, bound) if task else scope.read(lambda q: bound(Question(q)))  # needs no model
 
         parts = [(scope.workspace, *read(scope)) for scope in self._scope.each]
-        asked = [(workspace, found) for workspace, found, _, _ in parts if found]
-        about: Findings[Hit] = self._search.ranked(self._search.union(asked)) if asked else Findings([])
+        relevant = [(workspace, found) for workspace, found, _, _ in parts if found]
+        about: Findings[Hit] = self._search.ranked(self._search.union(relevant)) if relevant else Findings([])
         others = {label: _merged(label, [(place, of[label]) for place, _, of, _ in parts]) for label in _SECTIONS}
         sections = {"Relevant to the task": about.best, **others}
         sections = {label: [hit for hit in hits if hit.record.id not in but] for label, hits in sections.items()}

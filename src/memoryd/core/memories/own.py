@@ -14,12 +14,12 @@ def demand_own(scope: Scope, field: str, ids: Sequence[str]) -> None:
     if not (scope.included and ids):
         return
     own, *others = scope.each
-    strange = [given for given in ids if not _has(own, field, given)]
+    missing = [given for given in ids if not _has(own, field, given)]
     for other in others:
-        if there := next((given for given in strange if _has(other, field, given)), None):
+        if elsewhere := next((given for given in missing if _has(other, field, given)), None):
             name = other.workspace.name
             raise InvalidInputError(
-                f"{field}: {there[:100]} is in the workspace {name!r}, which {own.workspace.name!r} only reads. "
+                f"{field}: {elsewhere[:100]} is in the workspace {name!r}, which {own.workspace.name!r} only reads. "
                 f"Nothing was changed; change it there, e.g. with `memoryd --workspace {shlex.quote(name)}`."
             )
 

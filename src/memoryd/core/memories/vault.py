@@ -227,8 +227,8 @@ class Vault:
         """Return the vault's keys that begin with `begins` and come after `after`, in order."""
         if unstorable(begins):
             return []
-        asked = {"begins": begins, "after": after, "end": begins + AFTER_ALL, "limit": limit}
-        return [row["key"] for row in self._scope.read(lambda q: q.all("vault.keys", **asked))]
+        parameters = {"begins": begins, "after": after, "end": begins + AFTER_ALL, "limit": limit}
+        return [row["key"] for row in self._scope.read(lambda q: q.all("vault.keys", **parameters))]
 
     def _page(self, owner: str, offset: int, limit: int) -> list[Record]:
         def work(queries: Queries) -> list[Record]:
@@ -239,9 +239,9 @@ class Vault:
         return self._scope.read(work)
 
     def _asked(self, shelf: Shelf, tags: Sequence[str]) -> dict[str, object]:
-        asked = {"session": self._scope.session, "shelf": shelf}
+        parameters = {"session": self._scope.session, "shelf": shelf}
         distinct = list(dict.fromkeys(tags))
-        return asked | {"tags": json.dumps(distinct), "tag_count": len(distinct)}
+        return parameters | {"tags": json.dumps(distinct), "tag_count": len(distinct)}
 
 
 def _together(parts: Sequence[tuple[Workspace, Sequence[Match]]]) -> list[Match]:

@@ -241,8 +241,8 @@ class Search:
         if not found.beside:
             return dict(fused)
         profile, records = self._profile, found.records
-        asked = set(content_words(found.query))
-        named = {key for key, record in records.items() if asked.intersection(content_words(speaker(record.body)))}
+        terms = set(content_words(found.query))
+        named = {key for key, record in records.items() if terms.intersection(content_words(speaker(record.body)))}
         spoken = ranking.favour(fused, named, profile.speaker)
         near = around(found, _best(spoken, profile.lifting), records, profile)
         asking = {key for key in near if asks(records[key].body)}

@@ -86,9 +86,9 @@ def _comparable(found: Found) -> dict[str, float]:
     best = max(words, key=lambda key: words[key], default="")
     if not words or words[best] <= 0:
         return dict(words)
-    asked = content_words(found.query)
-    has = in_common(asked, full_text(found.records[best])) if best in found.records else 0
-    worth = 1.0 if found.candidates.closed else max(has, 1) / max(len(asked), 1)
+    terms = content_words(found.query)
+    has = in_common(terms, full_text(found.records[best])) if best in found.records else 0
+    worth = 1.0 if found.candidates.closed else max(has, 1) / max(len(terms), 1)
     return {key: worth * score / words[best] for key, score in words.items()}
 
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 BEFORE = re.compile(r"(?:^|[^A-Za-z0-9_-]|\\[nrt]|%[0-9A-F][0-9A-F]|/bot)\Z")
-"""What may stand before a token: no letter of one, but for an escape (`\n`, `%3D`) and `bot` in a URL of Telegram."""
+"""The text before a token: no letter that could belong to it, except an escape (`\n`, `%3D`) or Telegram's `bot`."""
 
 PLACEHOLDER = re.compile(r"(.)\1{9}|[xX]{6}|(?i:your|example|placeholder)")
 """Text that no random token contains."""
