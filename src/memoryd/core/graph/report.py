@@ -100,7 +100,7 @@ class ReportOmitted(TypedDict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphReport:
-    """What needs attention."""
+    """The parts of the graph that need attention."""
 
     stale_summaries: tuple[StaleNode, ...]
     relation_candidates: tuple[RelationCandidate, ...]
@@ -148,7 +148,7 @@ def pending(graph: Graph, limit: int) -> tuple[list[PendingNode], int]:
 
 
 def report(graph: Graph, limit: int = 20) -> GraphReport:
-    """Return what needs attention, at most `limit` of each kind."""
+    """Return the parts of the graph that need attention, at most `limit` of each kind."""
     (waiting, stale), lone = pending(graph, limit), traversal.orphans(graph)
     means = similarity.means_of(graph)
     pairs, candidates, groups = _surveyed(graph, means, limit)

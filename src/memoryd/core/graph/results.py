@@ -175,7 +175,7 @@ def path(of: Path) -> ShownPath:
     return {"found": of.found, "path": list(of.names), "relations": list(map(relations.shown, of.relations))}
 
 
-# where the graph needs attention -------------------------------------------------------------------------------------
+# parts that need attention -------------------------------------------------------------------------------------------
 
 
 class PendingSummary(TypedDict):
@@ -217,7 +217,7 @@ class OrphanedNode(TypedDict):
 
 
 class ConsolidationReport(TypedDict):
-    """What needs attention."""
+    """The parts of the graph that need attention."""
 
     stale_summaries: list[StaleSummary]
     relation_candidates: list[CandidatePair]

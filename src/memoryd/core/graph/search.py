@@ -48,7 +48,7 @@ class MatchingObservation:
 
 @dataclass(frozen=True, slots=True)
 class FoundNodes:
-    """What ranking needs from one snapshot: the candidates, and the best nodes of the workspace."""
+    """The data that ranking needs from one snapshot: the candidates, and the best nodes of the workspace."""
 
     found: Found
     depth: int

@@ -77,7 +77,7 @@ def orphans(graph: Graph) -> list[Entity]:
 
 
 class _Side:
-    """What was reached from one end of a path: each node with its predecessors on shortest paths."""
+    """The nodes reached from one end of a path, each with its predecessors on shortest paths."""
 
     def __init__(self, start: str) -> None:
         self.before: dict[str, set[str]] = {start: set()}

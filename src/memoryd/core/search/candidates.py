@@ -1,4 +1,4 @@
-"""What the stages of a search pass on: the candidates, and all that ranking needs to know about them."""
+"""The data between the stages of a search: the candidates, and all that ranking needs to know about them."""
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -36,7 +36,7 @@ class WholeRecord(FoundRecord):
     why: dict[str, float]
     """The parts of the score."""
     reads_like: NotRequired[str]
-    """What the content reads like if it seems to give orders."""
+    """A description of the content if it seems to give orders."""
 
 
 def found(hit: Hit) -> FoundRecord:
