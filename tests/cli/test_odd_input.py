@@ -179,7 +179,7 @@ def test_where_no_service_ever_ran_none_is_stopped(run: Run, data: Path) -> None
 @pytest.mark.skipif(sys.platform == "win32", reason="no pipes with a name there")
 def test_models_do_not_come_from_a_pipe(run: Run, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    assert "is no file" in told(run("models", "import", str(tmp_path / "pipe"), code=2))
+    assert "is not a file" in told(run("models", "import", str(tmp_path / "pipe"), code=2))
 
 
 # sizes ---------------------------------------------------------------------------------------------------------------
