@@ -78,7 +78,7 @@ def test_a_string_is_not_accepted_as_a_list(memory: Memory) -> None:
 
 
 def test_an_incomplete_relation_is_reported(memory: Memory) -> None:
-    with pytest.raises(InvalidInputError, match=r"a source, a type and a target, which \('Ann', 'works_at'\) is not"):
+    with pytest.raises(InvalidInputError, match=r"\('Ann', 'works_at'\) is not a relation"):
         memory.create_relations(("Ann", "works_at"))  # type: ignore[arg-type]
 
 

@@ -5,7 +5,7 @@ from memoryd import extras
 __version__ = "0.1.0"
 
 PUBLIC = {"Memory": "memoryd.api:Memory"}
-"""What Python programs may import from here, and where it is: it is loaded when it is used."""
+"""The names that Python programs may import from here, and where they are; each is loaded on first use."""
 
 
 def __getattr__(name: str) -> object:

@@ -1,4 +1,4 @@
-"""The door for Python programs: `from memoryd import Memory`. Nothing else of the package is public."""
+"""The interface for Python programs: `from memoryd import Memory`. Nothing else in the package is public."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -28,9 +28,9 @@ RECALLED = 2_000
 class Memory:
     """The memory of one workspace, for a Python program. Usable from several threads; a context manager.
 
-    Methods are named after the tools that they run, and return what these return as JSON: dicts and lists. A text is
-    durable when the method that stores it returns. All raise InvalidInputError for what cannot be accepted, and
-    MemorydError for other failures; the message names cause and next step.
+    Methods are named after the tools that they run, and return the tools' results as dicts and lists. A text is
+    durable when the method that stores it returns. All raise InvalidInputError for invalid input, and MemorydError for
+    other failures; the message has the cause and the next step.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Memory:
         """Open a memory; its workspace is created when something is stored.
 
         `settings` are other settings by their names in docs/configuration.md, in lower case and without `MEMORY_`.
-        What is not given comes from the environment, as for the command. Nothing is read or written yet.
+        The environment provides all others, as for the command. Nothing is read or written yet.
         """
         given = {"workspace": workspace, "data_dir": str(data_dir) if data_dir else None, **settings}
         if unknown := given.keys() - Settings.model_fields.keys():
@@ -58,7 +58,7 @@ class Memory:
         self.close()
 
     def close(self) -> None:
-        """Finish what was accepted, and close the files. A second call does nothing, nor does one in a fork."""
+        """Finish accepted work, and close the files. A second call, or a call in a fork, does nothing."""
         if not self._forked:
             self._engine.close()
 
@@ -70,7 +70,7 @@ class Memory:
     ) -> StoredMemory:  # fmt: skip
         """Store one fact; return its id, and whether it is new, merged with an equal one, or replaces others.
 
-        Without `tags` or `importance` it has those of what it replaces; if that is nothing, none and .5.
+        Without `tags` or `importance` it inherits those of the facts that it replaces, or gets no tags and .5.
         """
         return self._run(  # type: ignore[no-any-return]
             "memory_store", content=content, tags=tags, importance=importance, supersedes=supersedes
@@ -79,7 +79,7 @@ class Memory:
     def correct(self, id: str, content: str, *, tags: Sequence[str] | None = None) -> StoredMemory:  # noqa: A002 - the tools' name
         """Store a fact in place of another, which `recall` with an earlier `as_of` still finds. Raise NotFoundError.
 
-        It has the other's importance, and its tags unless others are given. Return what `store` does.
+        It inherits the other's importance, and its tags unless `tags` are given. Return what `store` does.
         """
         return self.store(content, tags=tags, supersedes=[id])
 
@@ -87,10 +87,10 @@ class Memory:
         self, query: str, *, token_budget: int = RECALLED, tags: Sequence[str] = (), kinds: Sequence[str] = (),
         as_of: str | None = None,
     ) -> list[WholeRecord]:  # fmt: skip
-        """Return what bears on a question, best first, each with all its fields, within about `token_budget` tokens.
+        """Return the records that bear on a question, best first, with all fields, within about `token_budget` tokens.
 
-        `tags`: only what has all of them. `kinds`: memory, entity, observation, interaction, summary. `as_of`: what
-        was believed at that time (ISO 8601).
+        `tags`: only records with all of them. `kinds`: memory, entity, observation, interaction, summary. `as_of`:
+        what was believed at that time (ISO 8601).
         """
         found = self._run(
             "memory_recall", query=query, token_budget=token_budget, tags=tags, kinds=kinds, as_of=as_of,
@@ -99,7 +99,7 @@ class Memory:
         return found["memories"]  # type: ignore[no-any-return]
 
     def context(self, task: str | None = None, *, token_budget: int = 800) -> str:
-        """Return a briefing for the start of a conversation: what bears on a task, is important, or recent."""
+        """Return a briefing for the start of a conversation: memories that bear on a task, are important, or recent."""
         answer = self._answer("memory_context", task=task, token_budget=token_budget)
         return answer.text if answer.text is not None else str(answer.result.get("text", ""))
 
@@ -111,7 +111,10 @@ class Memory:
         self, ids: Sequence[str] | None = None, *, tags: Sequence[str] = (), query: str | None = None,
         before: str | None = None, confirm: bool = False, dry_run: bool = False,
     ) -> ForgottenMemories:  # fmt: skip
-        """Forget memories that match all criteria; they can be restored for a while. More than ids need `confirm`."""
+        """Forget the memories that match all criteria; they can be restored for a while.
+
+        Criteria other than ids need `confirm`.
+        """
         return self._run(  # type: ignore[no-any-return]
             "memory_forget", ids=ids, tags=tags, query=query, before=before, confirm=confirm, dry_run=dry_run
         )
@@ -119,7 +122,7 @@ class Memory:
     # memories with a key ---------------------------------------------------------------------------------------------
 
     def commit_memory(self, key: str, content: str, *, tags: Sequence[str] | None = None) -> None:
-        """Store a text under a key, in place of what is there; without `tags` those that it has stay."""
+        """Store a text under a key, replacing an existing one, whose tags stay unless `tags` are given."""
         self._run("commit_memory", scope="vault", key=key, content=content, tags=tags)
 
     def search_memories(self, query: str, *, tags: Sequence[str] = (), limit: int = 10) -> list[dict[str, Any]]:
@@ -130,7 +133,7 @@ class Memory:
     # the graph -------------------------------------------------------------------------------------------------------
 
     def create_entities(self, *entities: dict[str, Any]) -> list[dict[str, Any]]:
-        """Create entities: dicts with name, entity_type and maybe observations, summary, tags; return them."""
+        """Create entities, dicts with name, entity_type and optional observations, summary, tags; return them."""
         return list(self._run("create_entities", entities=entities)["result"])
 
     def add_observations(self, entity_name: str, *contents: str) -> AddedObservations:
@@ -141,7 +144,7 @@ class Memory:
     def create_relations(self, *relations: tuple[str, str, str]) -> CreatedRelations:
         """Create relations, each a source, a type and a target: `("Ann", "works_at", "Acme")`."""
         if wrong := [relation for relation in relations if isinstance(relation, str) or len(relation) != 3]:
-            raise InvalidInputError(f"A relation is a source, a type and a target, which {wrong[0]!r} is not.")
+            raise InvalidInputError(f"{wrong[0]!r} is not a relation. Give a source, a type and a target.")
         wanted = [{"from_entity": one, "relation_type": kind, "to_entity": other} for one, kind, other in relations]
         return self._run("create_relations", relations=wanted)  # type: ignore[no-any-return]
 
@@ -150,11 +153,11 @@ class Memory:
         return self._run("open_nodes", names=names)  # type: ignore[no-any-return]
 
     def search_nodes(self, query: str, *, limit: int = 10) -> MatchedNodes:
-        """Return the entities that match words or a meaning, best first."""
+        """Return the entities that match a query by words or by meaning, best first."""
         return self._run("search_nodes", query=query, limit=limit)  # type: ignore[no-any-return]
 
     def delete_entities(self, *names: str) -> DeletedNodes:
-        """Delete entities with their observations and relations; return which were there."""
+        """Delete entities with their observations and relations; return which existed."""
         return self._run("delete_entities", entity_names=names)  # type: ignore[no-any-return]
 
     # the journal -----------------------------------------------------------------------------------------------------
@@ -188,7 +191,7 @@ class Memory:
         return self._answer(name, **arguments).result
 
     def _answer(self, name: str, **arguments: Any) -> Any:
-        """Run a tool with the arguments that are not None. A single text where a list is asked for is refused there."""
+        """Run a tool with the arguments that are not None; it refuses a single text in place of a list."""
         if name not in self._tools:
             raise InvalidInputError(f"{name} changes the memory, which read_only (MEMORY_READ_ONLY) forbids.")
         tool = self._tools[name]
@@ -207,7 +210,7 @@ class Memory:
 
     @property
     def _forked(self) -> bool:
-        """Whether this is a fork of the process that uses it: threads, models and files stayed there."""
+        """Whether this is a fork of the process that uses it, where threads, models and files have stayed."""
         return self._process not in (None, os.getpid())
 
     def _demand_own(self) -> None:
@@ -215,5 +218,5 @@ class Memory:
         if self._forked:
             raise InvalidInputError(
                 f"This Memory is in use by process {self._process}, of which this one is a fork. Close it before the "
-                "fork and make one in each process, or start this process by `spawn`."
+                "fork and create one in each process, or start this process with `spawn`."
             )

@@ -1,4 +1,4 @@
-"""The authorities that HTTPS connections trust."""
+"""The certificate authorities that HTTPS connections trust."""
 
 import ssl
 from functools import cache
@@ -8,5 +8,5 @@ import httpx2
 
 @cache
 def trusted() -> ssl.SSLContext:
-    """Return the context that all HTTPS connections share: to read the authorities takes 30 ms of CPU."""
+    """Return the context that all HTTPS connections share, because reading the authorities takes 30 ms of CPU."""
     return httpx2.create_ssl_context()

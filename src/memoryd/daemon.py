@@ -6,11 +6,11 @@ from collections.abc import Callable
 from memoryd.errors import NoThreadError
 
 REFUSED = "can't start new thread"
-"""What Python's RuntimeError says where the system allows no more."""
+"""The message of Python's RuntimeError if the system allows no more threads."""
 
 
 def started(work: Callable[[], object], name: str) -> threading.Thread:
-    """Return a thread that has begun to work. Raise NoThreadError."""
+    """Start a daemon thread and return it. Raise NoThreadError."""
     thread = threading.Thread(target=work, name=name, daemon=True)
     try:
         thread.start()

@@ -1,4 +1,4 @@
-"""How long the call that a thread works for may still take: what waits without an end in sight looks here."""
+"""The deadline of the call for which a thread is working: code that waits indefinitely checks it."""
 
 import math
 import time
@@ -10,13 +10,13 @@ _end: ContextVar[float] = ContextVar("end", default=math.inf)
 
 
 def time_left() -> float:
-    """Return the seconds until the caller gets an error; negative afterwards, infinite if there is no limit."""
+    """Return the seconds until the caller gets an error; negative afterwards, infinite without a limit."""
     return _end.get() - time.monotonic()
 
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Limit the calls inside, also those in threads that get this context."""
+    """Limit the time of the calls inside, including those in threads that get this context."""
     token = _end.set(time.monotonic() + seconds)
     try:
         yield

@@ -15,7 +15,7 @@ DIRECTORY, FILE = 0o700, 0o600
 SUFFIX = ".partial"
 """The suffix of an unfinished file; one left by a killed process can be deleted."""
 CANNOT_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EACCES}
-"""The errors of systems that cannot sync a directory, or where the user may write it but not open it."""
+"""The errors where a directory cannot be synced, or where the user may write to it but not open it."""
 
 FULL = {errno.ENOSPC, errno.EDQUOT}
 REFUSED = {errno.EACCES, errno.EPERM, errno.EROFS}

@@ -1,6 +1,6 @@
-"""The environment variables, which this module alone reads, and the cut between an engine's and a connection's.
+"""The environment variables, which only this module reads, divided into those of an engine and of a connection.
 
-It needs the standard library alone, since the connector does.
+It imports only the standard library, because the connector does.
 """
 
 import os
@@ -12,7 +12,7 @@ CONNECTION = frozenset({
     "MEMORY_MAX_WAIT", "MEMORY_MCP_EMBEDDING_DIM", "MEMORY_MCP_SESSION_ID", "MEMORY_MCP_SESSION_PERSIST",
     "MEMORY_NAMESPACE", "MEMORY_PROJECT_DIR", "MEMORY_READ_ONLY", "MEMORY_TOOLSETS", "MEMORY_WORKSPACE",
 })  # fmt: skip
-"""The variables that say what one client wants. Clients that differ in these alone share a service."""
+"""The variables that describe one client. Clients that differ only in these share a service."""
 
 TRANSPORT = frozenset({
     "MEMORY_ALLOWED_HOSTS", "MEMORY_HOST", "MEMORY_HTTP_SESSIONS", "MEMORY_LOGIN", "MEMORY_LOGIN_DOCUMENTS",
@@ -20,16 +20,16 @@ TRANSPORT = frozenset({
     "MEMORY_OIDC_ISSUER", "MEMORY_PORT", "MEMORY_PUBLIC_URL", "MEMORY_RATE_LIMIT", "MEMORY_SERVICE",
     "MEMORY_SERVICE_IDLE", "MEMORY_TRANSPORT",
 })  # fmt: skip
-"""The variables that say how clients connect, on which no engine depends."""
+"""The variables that describe how clients connect; no engine depends on them."""
 
 BESIDE = ("HOME", "XDG_DATA_HOME", "OLLAMA_HOST", "OPENAI_API_KEY", "OPENAI_BASE_URL")
-"""Variables without a prefix of memoryd's or Postgres's that an engine depends on."""
+"""Variables without a prefix of memoryd or Postgres on which an engine depends."""
 
 FILES = ("MEMORY_DATA_DIR", "MEMORY_DB_PATH", "MEMORY_MCP_DB_PATH", "MEMORY_MODEL_DIR", "MEMORY_PROJECT_DIR")
-"""Paths, which a client may give relative to its own directory."""
+"""Variables with paths, which may be relative to the client's directory."""
 
 SILENT = {"ORT_DISABLE_TELEMETRY": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
-"""What keeps libraries from reporting to their makers: onnxruntime from 1.29 on, and what fastembed downloads with."""
+"""The variables that disable telemetry: of onnxruntime from 1.29 on, and of the library with fastembed's downloads."""
 
 
 def current() -> dict[str, str]:
@@ -38,25 +38,25 @@ def current() -> dict[str, str]:
 
 
 def silence() -> None:
-    """Keep the libraries of the models from reporting their use, unless the user asks for it; before they are loaded.
+    """Disable the telemetry of the models' libraries unless the user enables it. Call this before they are loaded.
 
-    onnxruntime would note each process and session below `~/.cache/Microsoft`, with an id of the machine, and send it.
+    onnxruntime would record each process and session in `~/.cache/Microsoft`, with an id of the machine, and send it.
     """
     for name, value in SILENT.items():
         os.environ.setdefault(name, value)
 
 
 def limit_threads() -> None:
-    """Keep NumPy's BLAS to one thread, unless the user asks for more; before it is loaded.
+    """Limit NumPy's BLAS to one thread unless the user sets another number. Call this before NumPy is loaded.
 
-    The others would spin for a while after each product, and at the start, where that took 80 ms of a processor. A
-    product takes a millisecond here.
+    Further threads would spin for a while after each product and at the start, where that took 80 ms of CPU. A product
+    takes a millisecond here.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def directory() -> str:
-    """Return the directory of this process; the root if it was removed meanwhile."""
+    """Return the current directory of this process; the root if it was removed meanwhile."""
     try:
         return os.getcwd()  # noqa: PTH109
     except OSError:
@@ -66,7 +66,7 @@ def directory() -> str:
 def resolved(environ: Mapping[str, str]) -> dict[str, str]:
     """Return an environment without blank variables, with absolute paths, and with the data directory.
 
-    Without that where none is given and the user has no home.
+    The data directory is missing if none is given and the user has no home.
     """
     found = {name: value for name, value in environ.items() if value}
     if data := user_data(environ):
@@ -79,7 +79,7 @@ def resolved(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def at(data_dir: object, db_path: object) -> dict[str, str]:
-    """Return the resolved environment of this process with these files in place of its own."""
+    """Return the resolved environment of this process, with these files in place of its own."""
     files = {"MEMORY_DATA_DIR": str(data_dir), "MEMORY_DB_PATH": str(db_path or ""), "MEMORY_MCP_DB_PATH": ""}
     return resolved({**current(), **files})
 
@@ -87,8 +87,8 @@ def at(data_dir: object, db_path: object) -> dict[str, str]:
 def user_data(environ: Mapping[str, str]) -> str:
     """Return the directory of this user's data; '' without a home that is an absolute path, and on Windows.
 
-    By this one rule connector and server meet: platformdirs, which takes long to load, reads such variables otherwise
-    from version to version.
+    The connector and the server must agree on it, so both use this function: platformdirs is slow to load, and its
+    versions read such variables differently.
     """
     if sys.platform == "win32":
         return ""
@@ -99,7 +99,7 @@ def user_data(environ: Mapping[str, str]) -> str:
 
 
 def home(environ: Mapping[str, str]) -> str:
-    """Return the home of this user; '' without one that is an absolute path."""
+    """Return this user's home; '' if it is not an absolute path."""
     found = environ.get("HOME", os.path.expanduser("~"))  # noqa: PTH111
     return found if os.path.isabs(found) else ""  # noqa: PTH117
 
@@ -110,7 +110,7 @@ def of_connection(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def without_connection(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return what the process of a service gets of the environment of the client that starts it."""
+    """Return the variables that a service's process gets from the environment of the client that starts it."""
     kept = {"MEMORY_READ_ONLY"} if _opens_for_reading(environ) else set()
     dropped = (CONNECTION | {"MEMORY_SERVICE", "MEMORY_TRANSPORT"}) - kept
     return {name: value for name, value in environ.items() if name not in dropped}
@@ -126,5 +126,5 @@ def of_engine(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _opens_for_reading(environ: Mapping[str, str]) -> bool:
-    """Return whether a read-only client needs an engine that is: on Postgres, which may be a replica."""
+    """Return whether a read-only client needs a read-only engine: on Postgres, which may be a replica."""
     return "MEMORY_DATABASE_URL" in environ

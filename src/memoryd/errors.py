@@ -17,7 +17,7 @@ class InvalidParamsError(InvalidInputError):
 
 
 class ChangedMeanwhileError(InvalidInputError):
-    """What is to be changed was changed by somebody else after it was read."""
+    """Somebody else changed this after it was read."""
 
 
 class NotFoundError(MemorydError):

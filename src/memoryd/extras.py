@@ -1,4 +1,4 @@
-"""The one place that imports modules by name: those of an extra, and those of which a table has one for each choice."""
+"""The only place that imports modules by name: modules of an extra, and modules from a table of choices."""
 
 import importlib
 from typing import Any
@@ -13,9 +13,9 @@ def named(target: str) -> Any:
 
 
 def load(target: str, extra: str, error: type[MemorydError]) -> Any:
-    """Return what `module:name` names; if that needs what is not installed, raise `error` with the command to install.
+    """Return what `module:name` names; if a dependency is missing, raise `error` with the command to install it.
 
-    `extra` is the extra of memoryd that brings it; '' for what memoryd always brings.
+    `extra` is the extra of memoryd with the dependency; '' if memoryd always depends on it.
     """
     install = f"Install it with: pip install '{f'memoryd[{extra}]' if extra else 'memoryd'}'"
     try:
@@ -24,4 +24,4 @@ def load(target: str, extra: str, error: type[MemorydError]) -> Any:
         raise error(f"{missing.name} is not installed. {install}") from missing
     except ImportError as broken:
         what = extra or repr(target.partition(":")[0])
-        raise error(f"What {what} needs is installed but does not load: {broken}. {install}") from broken
+        raise error(f"A dependency of {what} is installed but cannot be loaded: {broken}. {install}") from broken

@@ -1,4 +1,4 @@
-"""Invisible characters: they split words unseen, change the direction of a text, or hide one text in another.
+"""Invisible characters, which can split words, change the direction of a text, or hide one text in another.
 
 Unicode calls them default-ignorable (Unicode Standard, 5.21). Legitimate uses are kept: joiners between emoji and
 within Persian and Indic words, direction marks next to Arabic or Hebrew, variation selectors, flags of regions.
@@ -16,7 +16,7 @@ _ALIKE: Final = str.maketrans(
     "аеорсухіјѕԁһӏԛԝАВЕКМНОРСТХІЈЅαοιρνΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "aeopcyxijsdhlqwABEKMHOPCTXIJSaoipvABEZHIKMNOPTYX"
 )
 _OTHER = "[а-яёіјѕԁһӏԛԝα-ω]"
-_OTHERS = re.compile(_OTHER, re.IGNORECASE)  # tells in a tenth of the time that nothing is mixed
+_OTHERS = re.compile(_OTHER, re.IGNORECASE)  # rules out mixed scripts in a tenth of the time
 _MIXED = re.compile(rf"[A-Za-z]{_OTHER}|{_OTHER}[A-Za-z]", re.IGNORECASE)
 
 _LETTER = r"[^\W\d_]"
@@ -24,7 +24,7 @@ _EMOJI = "\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff"
 _JOINED = "\u0600-\u08ff\u0900-\u0dff\u0e00-\u109f\u1780-\u18af"  # Arabic, Indic and other scripts that join letters
 _LEFTWARD = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc"  # Hebrew, Arabic
 _HONEST = re.compile(
-    f"(?<=[{_EMOJI}\ufe0f])\u200d(?=[{_EMOJI}])"  # e.g. the family emoji are joined from several
+    f"(?<=[{_EMOJI}\ufe0f])\u200d(?=[{_EMOJI}])"  # e.g. family emoji are joined from several
     f"|(?<=[{_JOINED}])[\u200c\u200d](?=[{_JOINED}])"
     "|(?<=[\u0900-\u0dff])[\u200c\u200d]"
     f"|(?<=[{_LEFTWARD}])[\u200e\u200f\u061c]|[\u200e\u200f\u061c](?=[{_LEFTWARD}])"
@@ -38,7 +38,7 @@ _HONEST = re.compile(
 
 
 def seen(text: str) -> tuple[str, list[int] | None]:
-    """Return a text as a reader sees it: no invisible characters, narrow letters, Latin for its look-alikes.
+    """Return a text as a reader sees it: without invisible characters, with narrow letters, Latin for its look-alikes.
 
     The second value is the original index of each character, or None if the indexes are unchanged.
     """
@@ -67,7 +67,7 @@ def shown(text: str) -> str:
 
 
 def spelled_out(text: str) -> str:
-    """Return a text for a page: control characters are spelled out, too; line breaks and tabs stay."""
+    """Return a text for a page: control characters are spelled out too, except line breaks and tabs."""
     return shown(text).translate(_CONTROLS)
 
 

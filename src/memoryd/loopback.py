@@ -1,10 +1,10 @@
-"""Which names and addresses are this machine's own."""
+"""The names and addresses of this machine itself."""
 
 import ipaddress
 from contextlib import suppress
 
 LOCAL_NAME = "memoryd.localhost"
-"""The name of this machine that the page is opened by: cookies know no port, so it shares its with no other program."""
+"""The name of this machine in the page's address: cookies ignore ports, so other programs must not share the name."""
 
 
 def is_loopback(host: str) -> bool:

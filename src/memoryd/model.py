@@ -20,7 +20,7 @@ AGENT_INTERACTION: Final = "agent-interaction"
 WorkspaceStatus = Literal["active", "archived"]
 
 Ending = Literal["merged", "superseded", "compacted"]
-"""How a memory was replaced by another: it was a duplicate, was contradicted, or became part of a summary."""
+"""Why a memory was replaced by another: it was a duplicate, was contradicted, or became part of a summary."""
 
 Shelf = Literal["", "session", "vault", "all"]
 
@@ -58,7 +58,7 @@ class Workspace:
     created_at: str = ""
     updated_at: str = ""
     found_by: str = field(default="", compare=False)
-    """How it was found for a directory, as a part of a sentence; '' if somebody named it."""
+    """How it was found for a directory, as a part of a sentence; '' if it was chosen explicitly."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +73,7 @@ class Record:
     type: str = ""
     tags: tuple[str, ...] = ()
     scope: str = ""
-    """'' if the record is durable; otherwise the only session that sees it, at whose end it is deleted."""
+    """'' if the record is durable; otherwise the only session that sees it, with which it is deleted."""
     session_id: str | None = None
     """The session that wrote it. Provenance only: no record is deleted because of it."""
     client: str = ""
@@ -83,7 +83,7 @@ class Record:
     created_at: str = ""
     updated_at: str = ""
     importance: float = 0.5
-    """Like the two that follow, set for memories only; other kinds keep the default."""
+    """Set for memories only, like the next two fields; other kinds keep the default."""
     access_count: int = 0
     accessed_at: str | None = None
 
@@ -159,11 +159,11 @@ class Filter:
     """The records a search may return. Applied before the number of candidates is limited."""
 
     kinds: tuple[Kind, ...] = ()
-    """Empty: every kind."""
+    """Allowed kinds; () for every kind."""
     tags: tuple[str, ...] = ()
     """A record must have all of them."""
     session: str = ""
-    """The session whose volatile records are visible; those of other sessions never are."""
+    """The session whose volatile records are visible; volatile records of other sessions never are."""
     entity: str = ""
     """If given, only observations of the entity with this id."""
     shelf: Shelf = ""
@@ -174,13 +174,13 @@ class Filter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """A record that was found, its final score and the scores it was computed from."""
+    """A found record, its final score, and the scores from which that was computed."""
 
     record: Record
     score: float
     why: Mapping[str, float] = field(default_factory=dict)
     workspace: Workspace | None = None
-    """Where it lies, if several workspaces are read together."""
+    """Its workspace, if several are read together."""
 
 
 @dataclass(frozen=True, slots=True)

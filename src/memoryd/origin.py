@@ -1,4 +1,4 @@
-"""Addresses of servers: the public one, and what messages show of others."""
+"""Addresses of servers: the public origin, and addresses as shown in messages."""
 
 from urllib.parse import urlsplit
 

@@ -1,6 +1,6 @@
-"""File permissions: what memoryd stores is restricted to its user, and a restriction is logged.
+"""File permissions: what memoryd stores is restricted to its user, and each restriction is logged.
 
-Only memoryd's own files are changed, and a directory only if it holds nothing else. Not on Windows.
+Only memoryd's own files are changed, and a directory only if it contains nothing else. Does nothing on Windows.
 """
 
 import logging
@@ -40,7 +40,7 @@ def close_file(paths: Iterable[Path]) -> None:
 def exposed(directory: Path) -> list[Path]:
     """Return the paths of a data directory that other users can read, inner paths first.
 
-    None where another user owns it and shares it with a group alone, as a container's volume has it (fsGroup).
+    Return none if another user owns it and shares it with a group only, as for a container's volume (fsGroup).
     """
     directory = Path(os.path.realpath(directory))
     mode = _mode(directory)

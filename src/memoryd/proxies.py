@@ -1,4 +1,4 @@
-"""The proxies that the environment names for requests to other machines."""
+"""The proxies from the environment, for requests to other machines."""
 
 from urllib.parse import urlsplit
 
@@ -10,9 +10,9 @@ from memoryd.loopback import is_loopback
 
 
 def uses_proxies(url: str | None) -> bool:
-    """Return whether requests to an address go through the proxies of the environment: none to this machine does.
+    """Return whether requests to an address go through the environment's proxies; requests to this machine do not.
 
-    Raise InvalidInputError if what the environment names is no proxy.
+    Raise InvalidInputError if the environment has an invalid proxy.
     """
     if is_loopback(urlsplit(url or "").hostname or ""):
         return False
@@ -20,7 +20,7 @@ def uses_proxies(url: str | None) -> bool:
         httpx2.Client(verify=trusted()).close()
     except (ValueError, httpx2.InvalidURL) as error:
         raise InvalidInputError(
-            f"The environment names a proxy that is none: {error}. Check HTTP_PROXY, HTTPS_PROXY and ALL_PROXY, in "
-            "small letters too."
+            f"The environment has an invalid proxy: {error}. Check HTTP_PROXY, HTTPS_PROXY and ALL_PROXY, also in "
+            "lower case."
         ) from error
     return True

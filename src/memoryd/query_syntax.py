@@ -9,7 +9,7 @@ from typing import Literal
 from memoryd.text import SIGNS, STOP_WORDS, composed, content_words, ends_run, is_letter, words
 
 SHOUTED = 3  # words in capitals; more than that, two of them adjacent, are a sentence rather than operators
-_TOKEN = re.compile(  # a quote after a digit opens no phrase: it stands for inches
+_TOKEN = re.compile(  # a quote after a digit does not open a phrase: it means inches
     r'(?<!\d)"(?P<phrase>[^"]*)"(?P<begins>\*?)|(?P<bracket>[()])'
     rf'|(?P<word>\w+(?:[^\s()"*\w]+\w+)*[{SIGNS}]*)(?P<star>\*?)'
 )
@@ -18,7 +18,7 @@ _OPERATORS = frozenset({"AND", "OR", "NOT"})
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """Adjacent words in this order; with `prefix` the last one is the beginning of a word."""
+    """Adjacent words in order; with `prefix` the last one is the beginning of a word."""
 
     words: str
     prefix: bool = False
@@ -38,7 +38,7 @@ class Phrase:
     def tsquery(self, label: str = "") -> str:
         """Return the phrase in Postgres' syntax; with a `label` it matches only text of that weight."""
         found = filter(None, re.split(rf"(?:[^\w{SIGNS}]|_)+", self.words))
-        parts = [f"'{word}'" for word in found] or ["'_'"]  # which matches nothing
+        parts = [f"'{word}'" for word in found] or ["'_'"]  # matches nothing
         ends = f":{'*' if self.prefix else ''}{label}"
         parts[-1:] = [part + ends.removesuffix(":") for part in parts[-1:]]
         return " <-> ".join(parts)
@@ -64,12 +64,12 @@ class WordQuery:
     syntax: bool = False
     """Whether it was written in query syntax."""
     binding: bool = False
-    """Whether only matching records may be returned; False for a question that merely quotes something."""
+    """Whether only matching records may be returned; False for a question that merely contains a quote."""
     every: bool = False
-    """Whether a record must have all words, though nothing of it is syntax."""
+    """Whether a record must have all words although the query has no syntax."""
 
     def fts5(self) -> str:
-        """Return the query for SQLite's FTS5. Every word is quoted, so that no input is syntax by accident."""
+        """Return the query for SQLite's FTS5. Every word is quoted, so that no input becomes syntax by accident."""
         return _fts5(self.expression)
 
     def tsquery(self) -> str:
@@ -86,10 +86,10 @@ class WordQuery:
 
 
 def parse_query(text: str) -> WordQuery | None:
-    """Parse a query; return None if it has no words. A query never fails: one that does not parse is taken literally.
+    """Parse a query; return None if it has no words. A query that cannot be parsed is taken literally.
 
-    AND, OR, NOT in capitals, "phrases" and prefix* are syntax, and brackets then group. Without them, and in a sentence
-    all in capitals, any of the words may match.
+    AND, OR, NOT in capitals, "phrases" and prefix* are syntax; with them, brackets group. Without them, and in a
+    sentence that is all in capitals, any of the words may match.
     """
     tokens = _tokens(text)
     operators = any(token["bracket"] or token["word"] in _OPERATORS for token in tokens)
@@ -104,7 +104,7 @@ def parse_query(text: str) -> WordQuery | None:
 def typed_query(text: str) -> WordQuery | None:
     """Return a query for all words of a text that is still being typed: the last one may be the beginning of a word.
 
-    What is written in query syntax means what it says. None if it has no words.
+    Query syntax is respected. Return None if the text has no words.
     """
     parsed = parse_query(text)
     if parsed is None or parsed.syntax:
@@ -121,14 +121,14 @@ def literal_query(text: str) -> WordQuery | None:
 
 
 def _phrase(found: Sequence[str], *, prefix: bool = False) -> Phrase:
-    """Return adjacent words as a phrase, which may end inside of a run of letters: there every letter begins a word."""
+    """Return adjacent words as a phrase, which may end within a run of letters: there every letter begins a word."""
     if len(found) > 1 and ends_run(found[-2], found[-1]):
         return Phrase(" ".join(found[:-1]))
     return Phrase(" ".join(found), prefix=prefix or (bool(found) and is_letter(found[-1])))
 
 
 def _joined(operator: Literal["AND", "OR"], parts: Sequence[Expression]) -> Expression:
-    """Return a chain of the parts, each once: an index looks for what is repeated again and again."""
+    """Return a chain of the parts without duplicates, for which an index would search repeatedly."""
     expression, *others = {_fts5(part): part for part in parts}.values()
     for part in others:
         expression = Both(operator, expression, part)
@@ -167,7 +167,7 @@ def _matches(expression: Expression, text: Sequence[str]) -> bool:
         expression = expression.left
     found = expression.matches(text)
     for both in reversed(tail):
-        if found != (both.operator == "OR"):  # otherwise the left side has decided
+        if found != (both.operator == "OR"):  # otherwise the left side decides
             found = _matches(both.right, text) != (both.operator == "NOT")
     return found
 
@@ -185,7 +185,7 @@ def _wanted(expression: Expression) -> Iterator[Phrase]:
 
 
 def _tokens(text: str) -> list[re.Match[str]]:
-    """Return the tokens of a query; without operators and brackets if it is a sentence in capitals."""
+    """Return the tokens of a query, without operators and brackets if it is a sentence in capitals."""
     found = [match for match in _TOKEN.finditer(composed(text)) if match["phrase"] is None or words(match["phrase"])]
     bare = [match["word"] for match in found if _is_bare(match)]
     beside = any(_is_bare(one) and _is_bare(other) for one, other in pairwise(found))
@@ -201,9 +201,9 @@ def _is_bare(token: re.Match[str]) -> bool:
 class _Parser:
     """Recursive descent over FTS5's grammar without columns and NEAR: OR < AND and adjacency < NOT < brackets."""
 
-    DEPTH = 50  # of brackets
-    NESTED = 30  # brackets of FTS5's syntax: its parser takes 100 symbols, and up to three for each level
-    PREFIXES = 50  # a prefix of one letter takes 15 ms with 10,000 memories
+    DEPTH = 50  # maximum depth of brackets
+    NESTED = 30  # maximum depth of FTS5's brackets: its parser takes 100 symbols, and up to three for each level
+    PREFIXES = 50  # maximum prefixes: one of a single letter takes 15 ms with 10,000 memories
 
     def __init__(self, tokens: Sequence[re.Match[str]]) -> None:
         self._tokens = tokens
@@ -245,7 +245,7 @@ class _Parser:
         unwanted = []
         while self._take("NOT"):
             unwanted.append(self._atom())
-        return Both("NOT", left, _joined("OR", unwanted)) if unwanted else left  # a chain of NOTs would nest too deep
+        return Both("NOT", left, _joined("OR", unwanted)) if unwanted else left  # a chain of NOTs would nest too deeply
 
     def _atom(self) -> Expression:
         if self._take("("):
@@ -266,7 +266,7 @@ class _Parser:
 
 
 def _nesting(fts5: str) -> int:
-    """Return how many brackets of a query for FTS5 are open at once; its words have none."""
+    """Return the maximum number of open brackets in a query for FTS5, whose words contain none."""
     return max(accumulate((character == "(") - (character == ")") for character in fts5))
 
 

@@ -1,4 +1,4 @@
-"""The types of settings that a variable gives as a text: lists of words, and paths; where a user's data lie."""
+"""The types of settings that are parsed from a variable's text: lists of words, and paths; a user's data directory."""
 
 import re
 import sys
@@ -14,7 +14,7 @@ from memoryd.errors import InvalidInputError
 NO_HOME = "This user has no home directory, or HOME is no absolute path."
 
 NO_FILE = r":memory:|[A-Za-z][A-Za-z0-9+.-]+:"
-"""A database in memory, or a URL such as SQLite and SQLAlchemy take; C: is a drive."""
+"""A database in memory, or a URL as in SQLite and SQLAlchemy; C: is a drive."""
 
 
 def _words(value: object) -> object:
@@ -24,15 +24,15 @@ def _words(value: object) -> object:
 
 def _path(value: object) -> object:
     if isinstance(value, str) and re.match(NO_FILE, value):
-        raise ValueError("it names no file on a disk. Give a path; that of a file with such a name begins with `./`.")
+        raise ValueError("it names no file on a disk. Give a path; for a file with such a name begin it with `./`.")
     try:
         return Path(value).expanduser().absolute() if isinstance(value, str) and value else value or None
     except RuntimeError as error:
-        raise ValueError(f"{error} Name the directory in full.") from None
+        raise ValueError(f"{error} Give the full path of the directory.") from None
 
 
 def as_path(given: str) -> Path:
-    """Return the whole path of a place that somebody names. Raise InvalidInputError."""
+    """Return the absolute path of a given place. Raise InvalidInputError."""
     try:
         return _AS_PATH.validate_python(given)
     except ValidationError as error:
@@ -40,7 +40,7 @@ def as_path(given: str) -> Path:
 
 
 def user_data() -> Path:
-    """Return where the data of this user lie. Raise InvalidInputError without a home."""
+    """Return the directory of this user's data. Raise InvalidInputError without a home."""
     if sys.platform == "win32":
         return platformdirs.user_data_path("memoryd", appauthor=False)
     if found := environment.user_data(environment.current()):
@@ -49,7 +49,7 @@ def user_data() -> Path:
 
 
 def demand_home() -> None:
-    """Raise InvalidInputError for a user without a home, for whom platformdirs would take the account's, or fail."""
+    """Raise InvalidInputError for a user without a home; platformdirs would use the account's, or fail."""
     if sys.platform != "win32" and not environment.home(environment.current()):
         raise InvalidInputError(f"{NO_HOME} Set HOME.")
 

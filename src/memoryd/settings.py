@@ -22,17 +22,17 @@ from memoryd.text import unstorable
 
 DEFAULT_WORKSPACE = "default"
 AUTO = "auto"
-"""The name that stands for the workspace of the project."""
+"""The name that means the workspace of the project."""
 SESSION_LENGTH = 200
-URLS = frozenset({"chroma_url", "llm_base_url", "ollama_host", "openai_base_url"})  # they may hold a password
-SHOWN = 100  # characters of a wrong value that an error repeats
+URLS = frozenset({"chroma_url", "llm_base_url", "ollama_host", "openai_base_url"})  # they may contain a password
+SHOWN = 100  # characters of a wrong value that are repeated in an error
 
 
 CLIENT_SESSIONS = {"claude-code": "claude_code_session"}
-"""The field with the session that a client passes to the servers it starts, by the client's own name.
+"""The field with the session that a client passes to the servers it starts, by the client's name for itself.
 
-The variable alone proves nothing: what an agent starts in its shell, such as another client, inherits it. Codex sets
-CODEX_THREAD_ID for its shell but not for its servers; no variable of another client is known.
+The variable alone proves nothing, because everything that an agent starts in its shell, such as another client,
+inherits it. Codex sets CODEX_THREAD_ID for its shell but not for its servers; no other client's variable is known.
 """
 
 
@@ -41,7 +41,7 @@ def _names(*names: str) -> Any:
 
 
 class Settings(BaseModel):
-    """All settings. `validation_alias` names the environment variables of a field; the first one that is set counts."""
+    """All settings. `validation_alias` has the environment variables of a field; the first one that is set counts."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
@@ -73,16 +73,16 @@ class Settings(BaseModel):
     project_dir: FilePath = Field(
         None,
         validation_alias=_names("MEMORY_PROJECT_DIR", "CLAUDE_PROJECT_DIR"),
-        description="The directory whose project `auto` means; Claude Code sets the second one. If unset, where a hook "
-        "runs, else where the client has started memoryd.",
+        description="The directory whose project `auto` means; Claude Code sets the second one. If unset, the "
+        "directory in which a hook runs, or in which the client has started memoryd.",
     )
     toolsets: WordList = Field(
         ("recall",),
         validation_alias=_names("MEMORY_TOOLSETS"),
-        description="The toolsets to offer, separated by commas or blanks; `all`: every one.",
+        description="The toolsets to offer, separated by commas or blanks; `all`: all of them.",
     )
     read_only: bool = Field(
-        False, validation_alias=_names("MEMORY_READ_ONLY"), description="Offer only the tools that change nothing."
+        False, validation_alias=_names("MEMORY_READ_ONLY"), description="Offer only tools that change nothing."
     )
     transport: Literal["stdio", "http"] = Field(
         "stdio",
@@ -92,14 +92,14 @@ class Settings(BaseModel):
     host: str = Field(
         "127.0.0.1",
         validation_alias=_names("MEMORY_HOST"),
-        description="The address that HTTP is served on; beyond this machine only with [tokens](http.md#tokens).",
+        description="The address on which HTTP is served; for other machines only with [tokens](http.md#tokens).",
     )
     port: int = Field(
         8765,
         ge=0,
         le=65_535,
         validation_alias=_names("MEMORY_PORT"),
-        description="The port of HTTP; `0`: any free one.",
+        description="The port of HTTP; `0`: any free port.",
     )
     allowed_hosts: WordList = Field(
         (),
@@ -150,8 +150,8 @@ class Settings(BaseModel):
     login_rules: str | None = Field(
         None,
         validation_alias=_names("MEMORY_LOGIN_RULES"),
-        description="What the provider's people may grant: [rules](remote.md#a-team-with-an-identity-provider), the "
-        "first that fits counts.",
+        description="What the provider's people may grant: [rules](remote.md#a-team-with-an-identity-provider), of "
+        "which the first matching one counts.",
     )
     http_sessions: bool = Field(
         True,
@@ -169,14 +169,14 @@ class Settings(BaseModel):
         True,
         validation_alias=_names("MEMORY_SERVICE"),
         description="Whether the clients of a memory share one [service](operations.md#the-service) over stdio; "
-        "`false`: each has a server of its own.",
+        "`false`: each client has its own server.",
     )
     service_idle: float = Field(
         60,
         gt=0,
         le=7 * 86_400,
         validation_alias=_names("MEMORY_SERVICE_IDLE"),
-        description="Seconds after its last client until the service ends.",
+        description="Seconds after its last client disconnects until the service ends.",
     )
     call_timeout: float = Field(
         120,
@@ -189,13 +189,13 @@ class Settings(BaseModel):
         gt=0,
         validation_alias=_names("MEMORY_MAX_WAIT"),
         description="Seconds that a call may wait for its turn; one that would wait longer is "
-        "[refused](http.md#limits) at once.",
+        "[refused](http.md#limits) immediately.",
     )
     session_id: str | None = Field(
         None,
         max_length=SESSION_LENGTH,
         validation_alias=_names("MEMORY_MCP_SESSION_ID"),
-        description="The session of clients that name none; if unset, each client over stdio has a random one.",
+        description="The session of clients that name none; if unset, each client over stdio gets a random one.",
     )
     claude_code_session: str | None = Field(
         None,
@@ -273,7 +273,7 @@ class Settings(BaseModel):
         ge=1,
         le=50_000,
         validation_alias=_names("MEMORY_DEFAULT_TOKEN_BUDGET"),
-        description="The token budget of a memory_recall that gives none, 1 to 50,000.",
+        description="The token budget of a memory_recall without one, 1 to 50,000.",
     )
     maintenance_interval: int = Field(
         50,
@@ -292,7 +292,7 @@ class Settings(BaseModel):
         10,
         ge=2,
         validation_alias=_names("MEMORY_COMPACTION_MIN_GROUP"),
-        description="Number of decayed memories from which they are compacted, if there is a language model.",
+        description="Minimum number of decayed memories to compact them, if there is a language model.",
     )
     consolidation_batch_size: int = Field(
         50,
@@ -309,14 +309,14 @@ class Settings(BaseModel):
     secrets: Literal["mask", "refuse", "allow"] = Field(
         "mask",
         validation_alias=_names("MEMORY_SECRETS"),
-        description="What happens to [secrets](security.md#secrets) in a text to be stored: `mask` replaces them by "
-        "their kind, `refuse` stores nothing of the call, `allow` keeps them.",
+        description="What happens to [secrets](security.md#secrets) in a text to be stored: `mask` replaces them with "
+        "their kind, `refuse` rejects the whole call, `allow` keeps them.",
     )
     retention_days: float = Field(
         30,
         ge=0,
         validation_alias=_names("MEMORY_RETENTION_DAYS"),
-        description="Days until a running server permanently deletes what was forgotten; `0`: at once.",
+        description="Days until a running server permanently deletes what was forgotten; `0`: immediately.",
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "warning",
@@ -398,7 +398,7 @@ class Settings(BaseModel):
 
     @property
     def models(self) -> Path:
-        """The directory of the model files. Not a cache directory: without a network they could not be replaced."""
+        """The directory of the model files, not a cache directory because they cannot be replaced without a network."""
         return self.model_dir or user_data() / "models"
 
     @property
@@ -413,7 +413,7 @@ class Settings(BaseModel):
 
     @property
     def connection(self) -> dict[str, str]:
-        """The variables that say to a service what these settings do of a connection."""
+        """The variables by which a service gets the part of these settings that describes a connection."""
         given = ((variables(field)[0], getattr(self, field)) for field in self.model_fields_set)
         return {
             name: _as_variable(value) for name, value in given if name in environment.CONNECTION and value is not None
@@ -454,7 +454,7 @@ def _explain(error: ValidationError) -> str:
         name = str(detail["loc"][0]) if detail["loc"] else "settings"
         variable = variables(name)[0] if name in Settings.model_fields else name
         wrong.append(f"{variable}{_given(name, detail['input'])}: {detail['msg'].removeprefix('Value error, ')}")
-    return "Wrong settings. " + "; ".join(wrong)
+    return "Invalid settings. " + "; ".join(wrong)
 
 
 def shown(field: str, value: object) -> str:

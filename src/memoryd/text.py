@@ -6,11 +6,11 @@ import unicodedata
 from collections.abc import Collection
 
 CHARACTERS_PER_TOKEN = 4
-# What U+3000 to U+DFFF begin with in UTF-8: counted so, 10,000 take 0.1 ms. In plain sentences OpenAI's tokenizers take
-# .55 to .73 of a token (o200k) or .81 to 1.05 (cl100k) for such a character, and .2 to .27 for one of English, German.
+# The first bytes of U+3000 to U+DFFF in UTF-8: counting these takes 0.1 ms for 10,000. In plain sentences OpenAI's
+# tokenizers take .55 to .73 of a token (o200k) or .81 to 1.05 (cl100k) for such a character, .2 to .27 for a Latin one.
 _EAST_ASIAN = bytes(range(0xE3, 0xEE))
 
-# Function words of English. Leaving them out of queries gains 5 points R@5 on conversations.
+# English function words. Leaving them out of queries gains 5 points R@5 on conversations.
 STOP_WORDS = frozenset(
     """a about after all also am an and any are as at be because been before being but by can could did do does doing
     for from had has have having he her here hers him his how i if in into is it its itself just let me more my no nor
@@ -27,7 +27,7 @@ SIGNS = (
 )
 _WORD = re.compile(rf"\w+(?:[{SIGNS}]+\w*)*")  # an index that splits words at marks treats one as a phrase
 _MARKED = re.compile(r"\w[\u0300-\u036f]+")
-# The marks that FTS5 drops. It splits words at all others, and so does this module.
+# The marks that FTS5 drops. It splits words at all other marks, and so does this module.
 _DROPPED = re.compile(r"[\u0300-\u0304\u0306-\u030c\u030f\u0311\u031b\u0323-\u0328\u032d\u032e\u0330\u0331]")
 _SPEAKER = re.compile(r"([^\W\d_]\w*(?: \w+){0,2}): ")
 _ASKS = re.compile("[?\u037e\u061f\uff1f]")
@@ -37,7 +37,7 @@ _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+(?=\S)|(?<=[。！？｡])\s*(?=[^\s。！？｡」』）”’])|\n+")
 
 # Scripts without blanks between words, and Korean, whose words carry their particles. Both stores index by this (their
-# migrations `segmented`): whoever changes it must have them index again.
+# migrations `segmented`), so a change requires a new index.
 LETTERS = (
     "\u1100-\u115e\u1161-\u11ff\u3131-\u3163\u3165-\u318e\ua960-\ua97c\uac00-\ud7a3\ud7b0-\ud7fb"  # Korean
     "\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9d"  # Japanese
@@ -46,7 +46,7 @@ LETTERS = (
     "\u1000-\u102a\u103f\u1050-\u1055\u105a-\u105d\u1061\u1065\u1066\u106e-\u1070\u1075-\u1081\u108e"  # Myanmar
     "\u1780-\u17b3\u17d7\u17dc"  # Khmer
 )
-# What stands between such letters and is left out: vowel signs, tones, variants, and blanks that have no width.
+# Characters between such letters that are left out: vowel signs, tones, variants, and blanks without width.
 MARKS = (
     "\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ece\u102b-\u103e\u1056-\u1059\u105e-\u1060"
     "\u1062-\u1064\u1067-\u106d\u1071-\u1074\u1082-\u108d\u108f\u109a-\u109d\u17b4-\u17d3\u17dd\u200b-\u200d\u2060"
@@ -57,7 +57,7 @@ _BETWEEN = re.compile(f"[{MARKS}]+")
 
 
 def counted(number: int, noun: str, nouns: str = "") -> str:
-    """Return a number with its noun, whose plural takes an s unless it is given."""
+    """Return a number with its noun; the plural is `nouns`, or the noun with an s."""
     return f"{number} {noun if number == 1 else nouns or noun + 's'}"
 
 
@@ -85,7 +85,7 @@ def estimate_tokens(text: str) -> int:
 
 
 def segmented(text: str) -> str:
-    """Return a text as it is indexed: runs of LETTERS are cut into overlapping pairs, all else is as it was.
+    """Return a text as it is indexed: runs of LETTERS are cut into overlapping pairs, the rest is unchanged.
 
     A run's last letter follows its last pair, so that every letter begins a word: `東京都` yields `東京 京都 都`.
     """
@@ -106,17 +106,17 @@ def is_latin(text: str) -> bool:
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text in lower case, as the index has them (it keeps ß)."""
+    """Return the words of a text in lower case, as in the index (which keeps ß)."""
     return _WORD.findall(composed(segmented(text).lower()))
 
 
 def is_letter(word: str) -> bool:
-    """Return whether a word is a single one of LETTERS, with which words of the index begin."""
+    """Return whether a word is a single letter of LETTERS, with which words of the index begin."""
     return len(word) == 1 and bool(_RUN.match(word))
 
 
 def ends_run(before: str, word: str) -> bool:
-    """Return whether a word is the last letter of a run, which the pair `before` holds already."""
+    """Return whether a word is the last letter of a run, which the pair `before` already contains."""
     return len(before) == 2 and before.endswith(word) and is_letter(word)
 
 
@@ -148,9 +148,9 @@ def asks(text: str) -> bool:
 
 def in_common(wanted: Collection[str], text: str) -> int:
     """Return how many of `wanted`, the content words of a question, a text has."""
-    there, asked = set(words(text)), set(wanted)
-    letters = filter(is_letter, asked - there)
-    return len(asked & there) + sum(any(word.startswith(letter) for word in there) for letter in letters)
+    present, terms = set(words(text)), set(wanted)
+    letters = filter(is_letter, terms - present)
+    return len(terms & present) + sum(any(word.startswith(letter) for word in present) for letter in letters)
 
 
 # extracts ------------------------------------------------------------------------------------------------------------
@@ -162,10 +162,10 @@ def sentences(text: str) -> list[str]:
 
 
 def extract(text: str, about: Collection[str], tokens: int, sentence: int = 0) -> str:
-    """Return the sentences that share most words with `about`, in their order, within `tokens`, and who speaks.
+    """Return the sentences that share most words with `about`, in order, within `tokens`, and the speaker's name.
 
-    If no sentence fits, return the best one, cut to `tokens`, or to `sentence` tokens if these are more. Gaps are
-    marked with `…`.
+    If no sentence fits, return the best one, cut to `tokens`, or to `sentence` tokens if that is more. Gaps are marked
+    with `…`.
     """
     if estimate_tokens(text) <= tokens:
         return text
@@ -200,5 +200,5 @@ _ESCAPED = str.maketrans({mark: f"~{mark}" for mark in "%_~"})
 
 
 def containing(part: str) -> str:
-    """Return what SQL's `LIKE ... ESCAPE '~'` finds a part of a text by; '' for none."""
+    """Return the pattern by which SQL's `LIKE ... ESCAPE '~'` finds a part of a text; '' for an empty part."""
     return f"%{part.translate(_ESCAPED)}%" if part else ""

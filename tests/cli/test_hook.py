@@ -214,7 +214,7 @@ def test_bad_lines_are_told_in_one_line_and_the_rest_is_kept(home: Path, transcr
         (["hook", "stop"], "", "not JSON"),
         (["hook", "stop"], handed("stop", ""), "has no transcript_path"),
         (["hook", "stop"], handed("stop", "/etc/passwd"), "is not below"),
-        (["hook", "stop", "--client", "vscode"], handed("stop", ""), "vscode are not read"),
+        (["hook", "stop", "--client", "vscode"], handed("stop", ""), "vscode cannot be read"),
         (["--read-only", "hook", "stop"], handed("stop", ""), "--read-only"),
         (["hook", "stop", "--workspace", " "], handed("stop", "~/.profile"), "is not a valid workspace name"),
     ],

@@ -36,7 +36,7 @@ def test_a_deleted_memory_has_no_other_time_to_go_back_to(run: Run) -> None:
     (changed,) = json.loads(run("history", "--json").stdout)
     run("forget", key, "--yes")
     deleted = json.loads(run("history", "--json").stdout)[0]
-    assert "is deleted, since" in told(run("restore", key, "--at", changed["at"], code=2))
+    assert "was deleted at" in told(run("restore", key, "--at", changed["at"], code=2))
     assert run("restore", key, "--at", deleted["at"]).stdout == f"Restored memory {key}: Tea is black.\n"
     assert "no ISO 8601" in told(run("restore", key, "--at", "", code=2)).replace("not an", "no")
     assert "Tea is green." in run("restore", key, "--at", changed["at"].lower()).stdout
@@ -179,7 +179,7 @@ def test_where_no_service_ever_ran_none_is_stopped(run: Run, data: Path) -> None
 @pytest.mark.skipif(sys.platform == "win32", reason="no pipes with a name there")
 def test_models_do_not_come_from_a_pipe(run: Run, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    assert "is no file" in told(run("models", "import", str(tmp_path / "pipe"), code=2))
+    assert "is not a file" in told(run("models", "import", str(tmp_path / "pipe"), code=2))
 
 
 # sizes ---------------------------------------------------------------------------------------------------------------

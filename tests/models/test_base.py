@@ -13,7 +13,7 @@ def test_spans_cover_everything_within_the_window_and_share_the_overlap(length: 
     assert all(end - start <= 100 for start, end in found)
     assert all(before[1] - after[0] >= 9 for before, after in itertools.pairwise(found))
     sizes = {end - start for start, end in found}
-    assert len(sizes) == 1, "no short last one that would stand for a few words"
+    assert len(sizes) == 1, "no short last span that would represent a few words only"
 
 
 def test_clean_keeps_the_length() -> None:

@@ -49,7 +49,7 @@ def reranker(settings: Settings) -> Reranker:
     return reranker
 
 
-def test_it_says_who_it_is(embedder: Embedder, reranker: Reranker) -> None:
+def test_the_models_have_names(embedder: Embedder, reranker: Reranker) -> None:
     assert (embedder.name, embedder.dim) == ("bundled:e5-small-v2", 384)
     assert reranker.name == "bundled:ms-marco-minilm-l-12-v2"
 
@@ -67,13 +67,13 @@ def test_the_relevant_passage_scores_higher(reranker: Reranker, query: str, rele
     assert near > far + 2
 
 
-def test_the_declared_cosine_of_unrelated_texts_is_what_they_have(embedder: Embedder) -> None:
+def test_the_declared_cosine_of_unrelated_texts_is_accurate(embedder: Embedder) -> None:
     rows = [embedder.embed_passage(text)[0] for text in UNRELATED]
     cosines = [float(a @ b) for a, b in itertools.combinations(rows, 2)]
     assert np.mean(cosines) == pytest.approx(embedder.unrelated, abs=0.03)
 
 
-def test_a_text_embeds_the_same_alone_and_after_and_beside_others(embedder: Embedder) -> None:
+def test_a_text_embeds_the_same_alone_and_after_and_alongside_others(embedder: Embedder) -> None:
     alone = [embedder.embed_passage(text) for text in UNRELATED]
     embedder.embed_passage("word " * 600)
     with ThreadPoolExecutor(4) as pool:
@@ -96,7 +96,7 @@ def test_a_text_scores_the_same_alone_and_among_others(reranker: Reranker) -> No
 
 
 @pytest.mark.parametrize("text", ODD, ids=lambda text: ascii(text[:8]))
-def test_nothing_a_user_can_write_is_refused(embedder: Embedder, reranker: Reranker, text: str) -> None:
+def test_no_text_is_refused(embedder: Embedder, reranker: Reranker, text: str) -> None:
     for rows in (embedder.embed_query(text)[None], embedder.embed_passage(text)):
         assert rows.dtype == np.float32
         assert rows.shape[1] == embedder.dim
@@ -110,7 +110,7 @@ def test_a_long_passage_is_cut_into_chunks_that_cover_it(embedder: Embedder) -> 
     chunks = embedder.embed_passage(" ".join(words))
     assert 2 <= len(chunks) <= 10
     nearness = chunks @ embedder.embed_query("Lisbon")
-    assert int(nearness.argmax()) >= len(chunks) - 2, "the chunk that holds the word is one of the last"
+    assert int(nearness.argmax()) >= len(chunks) - 2, "the chunk with the word is one of the last"
 
 
 def test_two_thousand_words(embedder: Embedder) -> None:
@@ -125,12 +125,12 @@ def test_the_window_is_used_to_its_end_and_not_exceeded(settings: Settings) -> N
     assert len(embedder.embed_passage("pump " * (room + 1))) == 2
 
 
-def test_special_tokens_in_a_text_are_only_words(settings: Settings) -> None:
+def test_special_tokens_in_a_text_are_plain_words(settings: Settings) -> None:
     graph = BundledEmbedder("", settings)._graph
     assert not {101, 102, 0} & set(graph.tokens("[CLS] [SEP] [PAD]"))
 
 
-def test_a_long_text_leaves_the_query_whole(reranker: Reranker) -> None:
+def test_a_long_text_leaves_the_query_complete(reranker: Reranker) -> None:
     text = "Anna moved to Lisbon in May. " + "The pump needs a new gasket. " * 300
     right, wrong = (reranker.score(f"Where does {who} live?", [text])[0] for who in ("Anna", "the gasket of Carlos"))
     assert right > wrong
@@ -147,7 +147,7 @@ def test_another_bundled_model_does_not_exist(settings: Settings) -> None:
         load_embedder("bundled:e6", settings)
 
 
-def test_models_that_are_not_there_say_how_to_get_them(tmp_path: Path) -> None:
+def test_missing_models_are_an_error_with_the_command_to_get_them(tmp_path: Path) -> None:
     empty = Settings.read({"MEMORY_MODEL_DIR": str(tmp_path)})
     for load in (load_embedder, load_reranker):
         with pytest.raises(ModelError, match=r"model\.onnx is missing. Run `memoryd models pull`"):

@@ -1,4 +1,4 @@
-"""One that failed a caller is absent for a while, so that nobody waits for what hangs."""
+"""A model that failed a caller is absent for a while, so that no caller waits for one that hangs."""
 
 from collections.abc import Sequence
 
@@ -37,5 +37,5 @@ def test_a_reranker_that_failed_counts_as_absent(monkeypatch: pytest.MonkeyPatch
     here.start()
     assert here.reranker.get(10) is None
     assert here.states()["reranker"] == "fastembed: It broke. Mend it."
-    assert here.patience == 0, "nobody waits for it when it is loaded anew"
+    assert here.patience == 0, "no caller waits while it is loaded again"
     assert broken.asked == 1

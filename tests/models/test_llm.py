@@ -1,4 +1,4 @@
-"""The language model: answers of a shape, a budget, a circuit breaker, and everything that an endpoint may do wrong."""
+"""The language model: answers of a shape, a budget, a circuit breaker, and every failure of an endpoint."""
 
 import socket
 import threading
@@ -18,7 +18,7 @@ from tests.llm import Model, Reply, model
 
 
 class Shape(BaseModel):
-    """What is asked for here."""
+    """The requested shape."""
 
     name: str
     number: int
@@ -40,12 +40,12 @@ def llm(endpoint: Model, **given: str) -> TimedWriter:
     return TimedWriter(found, settings.llm_timeout)
 
 
-def test_without_a_key_and_an_address_there_is_none() -> None:
+def test_without_a_key_and_an_address_there_is_no_model() -> None:
     assert load_llm(Settings.read({})) is None
 
 
 @pytest.mark.slow
-def test_it_is_asked_by_its_name_with_system_and_prompt(endpoint: Model) -> None:
+def test_a_request_has_the_model_the_system_text_and_the_prompt(endpoint: Model) -> None:
     endpoint.says(GOOD)
     llm(endpoint).fill("Be brief.", "Who?", 50, Shape)
     (body,) = endpoint.asked
@@ -56,37 +56,37 @@ def test_it_is_asked_by_its_name_with_system_and_prompt(endpoint: Model) -> None
 
 
 @pytest.mark.parametrize(
-    "said", [GOOD, f"```json\n{GOOD}\n```", f"Here you are:\n{GOOD}\nAnything else?", f"```\n{GOOD}```"]
+    "answer", [GOOD, f"```json\n{GOOD}\n```", f"Here you are:\n{GOOD}\nAnything else?", f"```\n{GOOD}```"]
 )
-def test_an_answer_of_a_shape_is_read_whatever_is_around_it(endpoint: Model, said: str) -> None:
-    endpoint.says(said)
+def test_an_answer_is_parsed_whatever_surrounds_it(endpoint: Model, answer: str) -> None:
+    endpoint.says(answer)
     assert llm(endpoint).fill("", "Who?", 50, Shape) == Shape(name="Ann", number=3)
 
 
-def test_what_no_store_keeps_is_left_out(endpoint: Model) -> None:
+def test_unstorable_characters_are_replaced(endpoint: Model) -> None:
     endpoint.says(r'{"name": "An\u0000n", "number": 3}')
     assert llm(endpoint).fill("", "Who?", 50, Shape).name == "An n"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "said", ["I think it is Ann.", GOOD[:15], '{"name": "Ann"}', "[]", "", '{"name": 1, "number": "x"}']
+    "answer", ["I think it is Ann.", GOOD[:15], '{"name": "Ann"}', "[]", "", '{"name": 1, "number": "x"}']
 )
-def test_an_answer_of_another_shape_is_sent_back_once(endpoint: Model, said: str) -> None:
-    answers = [GOOD, said]
+def test_an_answer_of_another_shape_is_sent_back_once(endpoint: Model, answer: str) -> None:
+    answers = [GOOD, answer]
     endpoint.reply = lambda _body: (200, answers.pop())
     assert llm(endpoint).fill("", "Who?", 50, Shape).name == "Ann"
     assert "Your last answer was not valid" in endpoint.prompts()[1]
 
 
-def test_what_is_wrong_twice_is_an_error_that_says_what(endpoint: Model) -> None:
+def test_two_invalid_answers_are_an_error_with_the_problem(endpoint: Model) -> None:
     endpoint.says('{"name": "Ann"}')
     with pytest.raises(ModelError, match="number: Field required"):
         llm(endpoint).fill("", "Who?", 50, Shape)
     assert len(endpoint.asked) == 2
 
 
-def test_an_endpoint_that_takes_no_schemas_is_sent_none_any_more(endpoint: Model) -> None:
+def test_an_endpoint_that_refuses_schemas_gets_no_more_of_them(endpoint: Model) -> None:
     endpoint.reply = lambda body: (400, {"error": {"message": "?"}}) if "response_format" in body else (200, GOOD)
     found = llm(endpoint)
     for _ in range(2):
@@ -109,10 +109,10 @@ FAILURES_OF: dict[str, tuple[int, object, str]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what", FAILURES_OF)
-def test_what_an_endpoint_does_wrong_is_told_with_the_next_step(endpoint: Model, what: str) -> None:
-    status, body, told = FAILURES_OF[what]
+def test_failures_of_an_endpoint_are_reported_with_the_next_step(endpoint: Model, what: str) -> None:
+    status, body, message = FAILURES_OF[what]
     endpoint.fails(status, body)
-    with pytest.raises(ModelError, match=told):
+    with pytest.raises(ModelError, match=message):
         llm(endpoint).fill("", "Who?", 50, Shape)
 
 
@@ -132,7 +132,7 @@ def wrong_and_late(_body: Json) -> tuple[int, object]:
 
 
 @pytest.mark.parametrize("reply", [hangs, fails_late, wrong_and_late])
-def test_whatever_an_endpoint_does_the_caller_waits_no_longer_than_he_said(endpoint: Model, reply: Reply) -> None:
+def test_whatever_an_endpoint_does_the_caller_waits_within_the_limit(endpoint: Model, reply: Reply) -> None:
     endpoint.reply = reply
     writer = llm(endpoint, MEMORY_LLM_TIMEOUT="0.5")
     with pytest.raises(ModelError, match=r"in time|is over"):
@@ -140,7 +140,7 @@ def test_whatever_an_endpoint_does_the_caller_waits_no_longer_than_he_said(endpo
 
 
 @pytest.mark.parametrize("what", ["a header", "a body"])
-def test_an_answer_that_comes_byte_by_byte_does_not_last_for_ever(what: str) -> None:
+def test_an_answer_that_arrives_byte_by_byte_does_not_take_forever(what: str) -> None:
     head = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n"
     with socket.create_server(("127.0.0.1", 0)) as listening:
         threading.Thread(target=drips, args=(listening, head + b"\r\n" * (what == "a body")), daemon=True).start()
@@ -162,7 +162,7 @@ def drips(listening: socket.socket, head: bytes) -> None:
 
 
 @pytest.mark.slow
-def test_all_that_one_call_asks_ends_by_one_time(endpoint: Model) -> None:
+def test_all_requests_of_a_call_share_one_time_limit(endpoint: Model) -> None:
     def slow(_body: Json) -> tuple[int, object]:
         time.sleep(0.1 if len(endpoint.asked) < 3 else 10)
         return 200, GOOD
@@ -175,12 +175,12 @@ def test_all_that_one_call_asks_ends_by_one_time(endpoint: Model) -> None:
         writer.fill("", "Who?", 50, Shape)
 
 
-def test_one_that_is_not_there_is_told(endpoint: Model) -> None:
+def test_an_unreachable_endpoint_is_reported(endpoint: Model) -> None:
     with pytest.raises(ModelError, match="Check the network and MEMORY_LLM_BASE_URL"):
         llm(endpoint, MEMORY_LLM_BASE_URL="http://127.0.0.1:1/v1").fill("", "Who?", 50, Shape)
 
 
-def test_after_some_failures_it_is_left_alone_and_the_log_says_so_once(
+def test_after_some_failures_the_circuit_opens_and_is_logged_once(
     endpoint: Model, caplog: pytest.LogCaptureFixture
 ) -> None:
     endpoint.fails(401)
@@ -196,7 +196,7 @@ def test_after_some_failures_it_is_left_alone_and_the_log_says_so_once(
 
 
 @pytest.mark.parametrize(("name", "most"), [("MEMORY_LLM_CALLS", "3"), ("MEMORY_LLM_TOKENS", "170")])
-def test_a_budget_for_an_hour_is_kept(endpoint: Model, name: str, most: str) -> None:
+def test_an_hourly_budget_is_kept(endpoint: Model, name: str, most: str) -> None:
     endpoint.says(GOOD)
     found = llm(endpoint, **{name: most})
     with suppress(ModelError):

@@ -12,7 +12,7 @@ from memoryd.models.loader import RETRY_PAUSE, Loader
 
 
 class Attempts:
-    """Something to load that fails as often as told, once it is allowed to go on."""
+    """A load function that raises the given errors first, once it may continue."""
 
     def __init__(self, *errors: BaseException) -> None:
         self.errors = list(errors)
@@ -40,7 +40,7 @@ def test_it_loads_once_in_the_background() -> None:
     assert (loader.state, loader.reason, loader.get(), load.count) == ("ready", "", "loaded", 1)
 
 
-def test_it_does_not_wait_for_what_was_not_started() -> None:
+def test_it_does_not_wait_without_a_start() -> None:
     assert Loader(Attempts()).get(3_600) is None
 
 
@@ -74,7 +74,7 @@ def test_failures_of_libraries_are_states_too(error: Exception) -> None:
     assert str(error) in loader.reason
 
 
-def test_nobody_waits_for_ever_after_an_unexpected_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_caller_waits_forever_after_an_unexpected_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     logged: queue.Queue[type[BaseException]] = queue.Queue()
     monkeypatch.setattr(threading, "excepthook", lambda args: logged.put(args.exc_type))
     load = Attempts(ZeroDivisionError())
@@ -87,7 +87,7 @@ def test_nobody_waits_for_ever_after_an_unexpected_failure(monkeypatch: pytest.M
     assert logged.get(timeout=10) is ZeroDivisionError
 
 
-def test_what_fails_when_it_is_asked_is_absent_for_the_pause_and_loaded_anew() -> None:
+def test_an_object_that_fails_later_is_absent_for_the_pause_and_loaded_again() -> None:
     load = Attempts()
     load.go.set()
     loader = Loader(load, pause=0.3)
@@ -102,7 +102,7 @@ def test_what_fails_when_it_is_asked_is_absent_for_the_pause_and_loaded_anew() -
     assert (load.count, loader.failed_before) == (2, True)
 
 
-def test_a_failure_that_comes_late_changes_nothing() -> None:
+def test_a_late_failure_changes_nothing() -> None:
     load = Attempts()
     loader = Loader(load)
     loader.start()
@@ -112,18 +112,18 @@ def test_a_failure_that_comes_late_changes_nothing() -> None:
     assert loader.get(10) == "loaded"
 
 
-def test_who_comes_late_or_waits_for_two_waits_no_longer() -> None:
+def test_late_callers_and_callers_of_two_loaders_wait_no_longer() -> None:
     load = Attempts()
     loaders = [Loader(load), Loader(load)]
     for loader in loaders:
         loader.start()
     began = time.monotonic()
     assert [loader.get(0.6) for loader in loaders * 50] == [None] * 100
-    assert time.monotonic() - began < 30, "a wait each would be a minute"
+    assert time.monotonic() - began < 30, "one wait for each would be a minute"
     load.go.set()
 
 
-def test_many_threads_see_one_load() -> None:
+def test_many_threads_share_one_load() -> None:
     load = Attempts()
     loader = Loader(load)
     seen: list[str | None] = []

@@ -10,14 +10,14 @@ from memoryd.models.native import Gate, ModelTurns
 from tests.clients import until
 
 
-def test_a_closed_gate_lets_nobody_in() -> None:
+def test_a_closed_gate_admits_no_calls() -> None:
     gate = Gate()
     assert gate.close(0)
     with pytest.raises(ModelError, match="ending"), gate:
         pass
 
 
-def test_closing_waits_for_those_inside_but_not_for_ever() -> None:
+def test_closing_waits_for_calls_inside_but_not_forever() -> None:
     gate = Gate()
     with gate:
         assert not gate.close(0.02)
@@ -27,7 +27,7 @@ def test_closing_waits_for_those_inside_but_not_for_ever() -> None:
     assert not closing.is_alive()
 
 
-def test_turns_come_in_order_and_a_few_at_a_time() -> None:
+def test_turns_are_given_in_order_and_a_few_at_a_time() -> None:
     turns, begun, over = ModelTurns(1), list[int](), threading.Event()
     turns.allow(2)
 
@@ -70,8 +70,8 @@ time.sleep(0.1)
 
 
 @pytest.mark.process
-def test_models_keep_and_send_no_report_of_their_use(model_dir: Path, tmp_path: Path) -> None:
-    """onnxruntime would make an id of this machine and a queue of events below the user's cache as it is imported."""
+def test_models_neither_keep_nor_send_telemetry(model_dir: Path, tmp_path: Path) -> None:
+    """On import, onnxruntime would create an id of this machine and a queue of events in the user's cache."""
     code = """
 from memoryd.models.embedders import load_embedder
 from memoryd.settings import Settings

@@ -41,12 +41,12 @@ def test_off_and_bundled_are_understood_in_any_case(spec: str, off: bool, bundle
     assert (Spec.parse(spec).off, Spec.parse(spec).bundled) == (off, bundled)
 
 
-def test_helpers_understand_what_the_loaders_do() -> None:
+def test_helpers_understand_the_same_specs_as_the_loaders() -> None:
     helpers = Helpers(Settings.read({"MEMORY_EMBEDDER": "None", "MEMORY_RERANKER": "NONE"}))
     assert helpers.states() == {"embedder": "off", "reranker": "off"}
 
 
-def test_files_that_are_to_be_fetched_are_not_waited_for(tmp_path: Path) -> None:
+def test_callers_do_not_wait_for_files_to_be_downloaded(tmp_path: Path) -> None:
     variables = {"MEMORY_EMBEDDER": "Bundled", "MEMORY_RERANKER": "none", "MEMORY_MODEL_DIR": str(tmp_path)}
     assert Helpers(Settings.read(variables)).patience == 0
     assert Helpers(Settings.read(variables), fetch=False).patience > 0
@@ -71,10 +71,10 @@ def test_none_is_none() -> None:
 @pytest.mark.parametrize(
     ("provider", "package"), [("fastembed", "fastembed"), ("openai", "openai"), ("bundled", "onnxruntime")]
 )
-def test_what_is_not_installed_says_how_to_install_it(
+def test_a_missing_package_is_an_error_with_the_command_to_install_it(
     provider: str, package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, package, None)  # as the import system marks what is not there
+    monkeypatch.setitem(sys.modules, package, None)  # as the import system marks missing modules
     monkeypatch.delitem(sys.modules, embedders.PROVIDERS[provider].partition(":")[0], raising=False)
     extra = "memoryd" if provider == "bundled" else rf"memoryd\[{provider}\]"
     with pytest.raises(ModelError, match=rf"{package}\S* is not installed\. Install it with: pip install '{extra}'"):

@@ -1,4 +1,4 @@
-"""What a download that fails is told to have failed of."""
+"""The reported cause of a failed download."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from memoryd.models.pull import _complaint
 
 
 @pytest.mark.parametrize(
-    ("output", "told"),
+    ("output", "cause"),
     [
         ("ERROR: No such version\nERROR: No match", "No such version No match"),
         ("ERROR: Exception:\nTraceback:\n  open()\nOSError: disk full", "OSError: disk full"),
@@ -14,5 +14,5 @@ from memoryd.models.pull import _complaint
         ("", ""),
     ],
 )  # fmt: skip
-def test_a_failure_is_told_by_its_cause(output: str, told: str) -> None:
-    assert _complaint(output) == told
+def test_a_failure_is_reported_with_its_cause(output: str, cause: str) -> None:
+    assert _complaint(output) == cause

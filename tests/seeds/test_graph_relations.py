@@ -98,7 +98,7 @@ def test_rename_the_type_of_a_relation(people: Agent) -> None:
 
 def test_a_relation_cannot_be_renamed_onto_another(people: Agent) -> None:
     people.relate("Ann knows Bob", "Ann likes Bob")
-    assert "already a relation 'Ann' 'likes' 'Bob'" in people.refused(
+    assert "Relation 'Ann' 'likes' 'Bob' already exists" in people.refused(
         "update_relation_type", **retype("Ann knows Bob", "likes")
     )
     assert people.edges() == ["Ann knows Bob", "Ann likes Bob"]

@@ -128,5 +128,5 @@ def test_writes_go_to_one_workspace_and_an_archived_one_is_reported(tmp_path: Pa
         shop.ok("archive_project", name="personal")
         for tool, hits in SEARCHES.items():
             answer = shop.ok(tool, query="ferry")
-            assert answer["degraded"].endswith("Archived, and so not read together with this: personal.")
+            assert answer["degraded"].endswith("Archived workspaces are not read: personal.")
             assert "of personal" not in str(answer[hits])

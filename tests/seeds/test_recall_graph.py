@@ -78,7 +78,7 @@ def test_forgetting_by_query_leaves_the_graph_alone(memory: Agent) -> None:
     opened = memory.ok("open_nodes", names=["Ada", "Bob"])
     assert all(node["id"] not in result for node in opened["entities"])
     ada = opened["entities"][0]["id"]
-    hint = f"{ada} is of the kind entity, of 'Ada': the graph's tools delete that."
+    hint = f"{ada} is of the kind entity, of 'Ada': delete it with the graph's tools."
     alone = memory.ok("memory_forget", ids=[ada])
     assert (alone["forgotten"], alone["message"]) == (0, f"No memories match the criteria. {hint}")
     mixed = memory.ok("memory_forget", ids=[memory.store("No one keeps this."), ada])

@@ -40,9 +40,9 @@ T = TypeVar("T")
 
 
 class Engine:
-    """Everything that a process needs to remember. Opening it touches neither files nor models: first use does.
+    """Everything that a process needs to remember. Files and models are opened on first use.
 
-    Without `fetch` missing models stay missing: a process that ends soon must not begin a download.
+    Without `fetch` missing models are not downloaded, because a process that ends soon must not begin a download.
     """
 
     def __init__(self, settings: Settings, *, fetch: bool = True) -> None:
@@ -81,14 +81,14 @@ class Engine:
         self._closing, self._closed = Lock(), False
 
     def client(self, settings: Settings, name: str, directory: Path) -> "ClientEngine":
-        """Return this engine as one client of a service, which runs in `directory`, uses it until its close()."""
+        """Return this engine as a service's client, which runs in `directory`, uses it until its close()."""
         client = ClientEngine(self, settings, name, directory)
         self._clients.add(client)
         return client
 
     @cached_property
     def chroma(self) -> "Chroma | None":
-        """The ChromaDB of the journal, or None if the store keeps it. Raises MemorydError if it cannot be loaded."""
+        """The ChromaDB of the journal, or None if the store has it. Raise MemorydError if it cannot be loaded."""
         return open_chroma(self.settings)
 
     def __enter__(self) -> Self:
@@ -98,16 +98,15 @@ class Engine:
         self.close()
 
     def demand_database(self) -> None:
-        """Raise NotFoundError if nothing was ever stored: reading must not create a database."""
+        """Raise NotFoundError if nothing was ever stored, because reading must not create a database."""
         if not self.store.placement.exists():
-            raise NotFoundError(f"There is no database yet at {self.store.place}. Storing a memory creates one.")
+            raise NotFoundError(f"There is no database yet at {self.store.place}. Store a memory to create it.")
 
     def workspace(self, *, make: bool, directory: Path | None = None) -> Workspace:
-        """Return the workspace in force, created on first use if `make`.
+        """Return the current workspace, created on first use if `make`.
 
-        `directory` is that of the caller, whose project `auto` means unless the client has named one.
-
-        Raise NotFoundError if it does not exist, InvalidInputError if it is archived.
+        `auto` means the project of `directory`, the caller's, unless the client has named one. Raise NotFoundError if
+        the workspace does not exist, InvalidInputError if it is archived.
         """
         choice = self.choice(directory)
         if make:
@@ -118,7 +117,7 @@ class Engine:
         raise NotFoundError(f"There is no workspace {choice.name!r}. There are: {self.workspaces.names()}.")
 
     def choice(self, directory: Path | None = None) -> WorkspaceChoice:
-        """Return which workspace is in force; for `auto` by what the directory was when it was first asked for."""
+        """Return the current choice of workspace; `auto` is resolved once for each directory."""
         if self.settings.workspace != AUTO:
             return WorkspaceChoice(self.settings.workspace)
         place = self.settings.project_dir or directory or self._directory
@@ -126,15 +125,15 @@ class Engine:
 
     @property
     def workspace_name(self) -> str:
-        """The name of the workspace in force; that of a project is made first."""
+        """The name of the current workspace; a project's workspace is created first."""
         choice = self.choice()
         return choice.ensure(self.workspaces).name if choice.keys else choice.name
 
     def write(self, workspace: Workspace, work: Callable[[Queries], T]) -> T:
-        """Run `work` as one transaction in a workspace, with the recalls noted since the last; return its result."""
+        """Run `work` as one transaction in a workspace, adding the recalls noted since the last; return its result."""
         noted = self.accesses.take(workspace)
 
-        context = copy_context()  # who writes: the store may have a thread of its own for that
+        context = copy_context()  # has the writer's origin: the store may write in another thread
 
         def both(queries: Queries) -> T:
             access_counts.write(queries, noted)
@@ -147,24 +146,24 @@ class Engine:
         return result
 
     def begin(self, *more: Worker) -> None:
-        """Start the background workers, each in a thread of its own, and return at once."""
+        """Start the background workers, each in its own thread, and return immediately."""
         self._workers += more
         for worker in self._workers:
             worker.start()
 
     def stored(self, workspace: Workspace) -> None:
-        """Note that a memory was stored in a workspace, so that maintenance may be due."""
+        """Note that a memory was stored in a workspace, because maintenance may be due."""
         self._stored.add(workspace.id)
-        for worker in self._workers[1:]:  # one that died starts again
+        for worker in self._workers[1:]:  # this restarts one that died
             worker.wake()
 
     def stored_in(self) -> set[str]:
-        """Return the ids of the workspaces where memories were stored since the last call."""
+        """Return the ids of the workspaces in which memories were stored since the last call."""
         ids, self._stored = self._stored, set()
         return ids
 
     def embed_later(self, workspace: Workspace, ids: Iterable[str] | None) -> None:
-        """Have the background make the vectors that these records lack; None: those of the whole workspace."""
+        """Have the background make the missing vectors of these records, or with None of the whole workspace."""
         self.embedding.lacks(workspace, ids)
         self.worker.wake()
 
@@ -179,7 +178,7 @@ class Engine:
                 client.sessions.renew()
 
     def close(self, wait: float = 1.0) -> None:
-        """Finish what was accepted; background work resumes at the next start. A second call waits for the first."""
+        """Finish accepted work; background work resumes at the next start. A second call waits for the first."""
         with self._closing:
             if not self._closed:
                 self._closed = True
@@ -196,11 +195,11 @@ class Engine:
             self.sessions.close()
         finally:
             self.store.close()
-            if chroma := self.__dict__.get("chroma"):  # once it was used
+            if chroma := self.__dict__.get("chroma"):  # only if it was used
                 chroma.close()
 
     def _write_accesses(self) -> None:
-        """Write what counts of recalls can be written; those of a read-only database are lost."""
+        """Write the counts of recalls as far as possible; those of a read-only database are lost."""
         waiting = self.accesses.workspaces()
         with suppress(MemorydError):
             for workspace in self.workspaces.all("active") if waiting else ():
@@ -210,7 +209,7 @@ class Engine:
 
 
 class ClientEngine(Engine):
-    """An engine as one client of a service uses it: with its own settings and sessions; all else is shared."""
+    """An engine as used by one client of a service: with its own settings and sessions, sharing all else."""
 
     def __init__(self, whole: Engine, settings: Settings, name: str, directory: Path) -> None:
         self._whole = whole
@@ -223,7 +222,7 @@ class ClientEngine(Engine):
         )  # fmt: skip
 
     def __getattr__(self, name: str) -> Any:
-        """Return what is the whole engine's."""
+        """Return an attribute of the shared engine."""
         return getattr(self._whole, name)
 
     @cached_property

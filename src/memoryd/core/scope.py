@@ -18,25 +18,25 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """One workspace as one session sees and changes it."""
+    """A workspace as one session sees and changes it."""
 
     engine: Engine
     workspace: Workspace
     session: str = ""
-    """The session whose volatile records are visible, and that new records are marked with; '' is none."""
+    """The session whose volatile records are visible, and which new records get; '' for none."""
     included: tuple[Workspace, ...] = ()
-    """The workspaces that are read together with it; none of them is written to."""
+    """The workspaces that are read together with it, but never written."""
     away: tuple[str, ...] = ()
-    """The names of those that would be, but are archived."""
+    """The names of the included workspaces that are archived."""
 
     @property
     def degraded(self) -> str:
-        """Which included workspaces are not read, in one sentence; '' if all are."""
-        return f"Archived, and so not read together with this: {', '.join(self.away)}." if self.away else ""
+        """The included workspaces that are not read, in one sentence; '' if all are."""
+        return f"Archived workspaces are not read: {', '.join(self.away)}." if self.away else ""
 
     @property
     def each(self) -> list["Scope"]:
-        """One scope for each workspace that is read, this one first."""
+        """A scope for each workspace that is read, this one first."""
         return [self, *(Scope(self.engine, workspace, self.session) for workspace in self.included)]
 
     @property
@@ -54,24 +54,24 @@ class Scope:
         return self.engine.store.read(self.workspace, work)
 
     def write(self, work: Callable[[Queries], T]) -> T:
-        """Run `work` as one transaction, durable when this returns; if it raises, nothing was written."""
+        """Run `work` as one transaction and return its result, durably; if it raises, nothing was written."""
         return self.engine.write(self.workspace, work)
 
     def ask(self, text: str | None, work: Callable[[Question], T]) -> T:
-        """Run `work` on one snapshot, with the vector of a question; see `Embedding.ask`."""
+        """Run `work` on one snapshot with the vector of a question, and return its result; see `Embedding.ask`."""
         return self.engine.embedding.ask(self.workspace, text, work)
 
     def passages(self, texts: Sequence[str]) -> list[Embedded | None]:
-        """Return the vectors of each text; None where that would take long: pass its id to `embed_later`."""
+        """Return the vectors of each text, or None if that would take long; then pass the id to `embed_later`."""
         return self.engine.embedding.passages(texts)
 
     def embed_later(self, ids: Iterable[str] | None) -> None:
-        """Have the background make the vectors that these records lack; None: those of the whole workspace."""
+        """Have the background make the missing vectors of these records, or with None of the whole workspace."""
         self.engine.embed_later(self.workspace, ids)
 
 
 def together(engine: Engine, workspace: Workspace, session: str = "", grant: Grant = EVERYTHING) -> Scope:
-    """Return the scope of a workspace and of those that it includes, as far as a grant allows to see them."""
+    """Return the scope of a workspace together with the included ones that a grant allows to read."""
     seen = [one for one in engine.workspaces.included(workspace) if grant.sees(one.id)]
     active = tuple(one for one in seen if one.status == ACTIVE)
     return Scope(engine, workspace, session, active, tuple(one.name for one in seen if one not in active))

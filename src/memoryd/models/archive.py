@@ -10,7 +10,7 @@ from memoryd.models.weights import WEIGHTS, Weight, files, put, sha256
 from memoryd.models.workplace import workplace
 
 MOST = sum(weight.size for weight in WEIGHTS) + 65_536
-"""Maximum size of an archive in bytes: its files are not compressed, and the rest of a zip is smaller than 64 KiB."""
+"""Maximum size of an archive in bytes: its files are not compressed, and the rest of the zip is smaller than 64 KiB."""
 
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError)
 """The errors of zipfile for a damaged, encrypted or unsupported archive."""
@@ -35,7 +35,7 @@ def import_archive(file: Path, directory: Path) -> None:
     ModelError if `directory` cannot be written, OSError if `file` cannot be read.
     """
     if file.exists() and not file.is_file():  # reading a pipe or a device may never end
-        raise InvalidInputError(f"{file} is no file. {_NEXT}")
+        raise InvalidInputError(f"{file} is not a file. {_NEXT}")
     if file.stat().st_size > MOST:
         raise InvalidInputError(f"{file} is not an archive of the models: it is too large. {_NEXT}")
     with file.open("rb") as opened, workplace(directory) as temporary:

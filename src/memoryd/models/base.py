@@ -1,4 +1,4 @@
-"""The common part of embedders: texts are made safe and split, answers are checked and normalised."""
+"""The common part of embedders: texts are cleaned and split, answers are checked and normalised."""
 
 import math
 from abc import ABC, abstractmethod
@@ -9,16 +9,16 @@ from numpy.typing import NDArray
 from memoryd.errors import ModelError
 
 CHARACTERS = 2_000
-"""The longest chunk if the model's tokenizer is not available: about 500 tokens of English, a common window."""
+"""The longest chunk, in characters, without the model's tokenizer: about 500 tokens of English, a common window."""
 
 OVERLAP = 200
-"""Characters that adjacent chunks share, so that a sentence at the border is whole in one of them."""
+"""Characters that adjacent chunks share, so that a sentence at the border is complete in one of them."""
 
 HURRY = 5.0
-"""Seconds to wait for a service while a caller waits; the backfill waits longer."""
+"""Seconds to wait for a service if a caller is waiting; the backfill waits longer."""
 
 _BATCH = 64
-"""Chunks in one request. The smallest known limit of a hosted service is 2,048."""
+"""Chunks in a request. The smallest known limit of a hosted service is 2,048."""
 
 _PREFIXES = {
     "nomic-embed": ("search_query: ", "search_document: "),
@@ -26,7 +26,7 @@ _PREFIXES = {
     "mxbai-embed": ("Represent this sentence for searching relevant passages: ", ""),
     "snowflake-arctic-embed": ("Represent this sentence for searching relevant passages: ", ""),
 }
-"""The prefixes for queries and passages that a model family was trained with, from its model cards. bge v1.5 needs
+"""The prefixes for queries and passages with which a model family was trained, from its model cards. bge v1.5 needs
 none: with its prefix bge-small found .601 of LoCoMo's turns in the top ten, without it .614."""
 
 _WITHOUT_PREFIX = ("snowflake-arctic-embed2", "e5-mistral")
@@ -42,12 +42,12 @@ def prefixes(model: str) -> tuple[str, str]:
 
 
 def clean(text: str) -> str:
-    """Return `text` with `?` for lone surrogates and spaces for NULs, which tokenizers and JSON refuse; same length."""
+    """Return `text` in the same length, with `?` for lone surrogates and spaces for NULs, which tokenizers refuse."""
     return text.encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
 
 
 def spans(length: int, window: int, overlap: int) -> list[tuple[int, int]]:
-    """Return half-open spans that cover `length` items: equally long, at most `window`, overlapping by `overlap`."""
+    """Return half-open spans that cover `length` items: of equal length, at most `window`, overlapping by `overlap`."""
     if length <= window:
         return [(0, length)]
     count = math.ceil((length - overlap) / (window - overlap))
@@ -113,7 +113,7 @@ class TextEmbedder(ABC):
 
     @abstractmethod
     def _vectors(self, texts: list[str], *, hurry: bool) -> object:
-        """Return one unchecked vector for each text, in order; within HURRY if `hurry`. Raise ModelError."""
+        """Return an unchecked vector for each text, in order; with `hurry`, within HURRY seconds. Raise ModelError."""
 
 
 def _visible(text: str) -> str:

@@ -16,12 +16,12 @@ from memoryd.settings import Settings
 from memoryd.text import estimate_tokens
 
 RETRIES = 1  # after 429, 5xx and a lost connection
-_NO_KEY = "none"  # self-hosted servers mostly need no key, but the SDK does
-_ADDRESS = "Check MEMORY_LLM_BASE_URL: `/chat/completions` is appended to it, so it mostly ends in `/v1`."
+_NO_KEY = "none"  # most self-hosted servers need no key, but the SDK does
+_ADDRESS = "Check MEMORY_LLM_BASE_URL: `/chat/completions` is appended to it, so it usually ends in `/v1`."
 
 
 def open_llm(settings: Settings) -> Llm:
-    """Return the model of MEMORY_LLM_MODEL with the budget of an hour."""
+    """Return the model of MEMORY_LLM_MODEL with an hourly budget."""
     return Llm(Chat(settings), HourlyBudget(settings.llm_calls, settings.llm_tokens))
 
 
@@ -42,7 +42,7 @@ class Chat:
         self._loop = RequestLoop("memoryd-llm")
 
     def ask(self, system: str, prompt: str, tokens: int, schema: Mapping[str, Any], seconds: float) -> Completion:
-        """See Endpoint. After an endpoint refused a schema, none is sent any more: the prompt contains it too."""
+        """See Endpoint. After an endpoint has refused a schema, none is sent, because the prompt contains it too."""
         try:
             return self._loop.result(self._ask(system, prompt, tokens, schema), seconds)
         except TimeoutError as error:

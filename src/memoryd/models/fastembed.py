@@ -1,4 +1,4 @@
-"""Models from a hub by way of fastembed, an optional dependency. They are downloaded on first use."""
+"""Models from a hub, used through the optional dependency fastembed. They are downloaded on first use."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,7 +24,7 @@ DEFAULT = "BAAI/bge-base-en-v1.5"
 DEFAULT_RERANKER = "Xenova/ms-marco-MiniLM-L-6-v2"
 
 _XENOVA = "Xenova/"
-"""The owner of the model conversions that seed d names; their files are called:"""
+"""The owner of the model conversions that seed d names; their files are:"""
 _FILES = {"q8": "onnx/model_quantized.onnx", "fp16": "onnx/model_fp16.onnx", "fp32": "onnx/model.onnx"}
 
 _POOLING = {
@@ -77,7 +77,7 @@ class FastReranker:
     def __init__(self, model: str, settings: Settings) -> None:
         model = model or DEFAULT_RERANKER
         self.name = f"fastembed:{model}"
-        self._english = "ms-marco" in model  # whose questions and passages are all English
+        self._english = "ms-marco" in model  # trained on English questions and passages only
         try:
             self._model = TextCrossEncoder(model, _cache(settings), settings.model_threads)
         except _ERRORS as error:
@@ -123,7 +123,7 @@ def _own_name(model: str) -> str:
 
 
 def _with_dtype(model: str, dtype: str) -> str:
-    """Return fastembed's name for `model` with that dtype. Raise ModelError if it does not have it."""
+    """Return fastembed's name for `model` with a dtype. Raise ModelError if fastembed does not have it."""
     twin = _twin(model)
     if dtype not in _FILES:
         raise ModelError(f"MEMORY_EMBEDDING_DTYPE={dtype!r} is not known. Use one of {', '.join(_FILES)}.")

@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 PATIENCE = 10.0
-"""Seconds after the start of loading a model during which callers wait for it."""
+"""Seconds after a model begins to load during which callers wait for it."""
 
 NOUNS = {"embedder": "embedding model", "reranker": "reranker"}
 UNUSABLE = {name: f"the {noun} cannot be used; `memoryd doctor` says why" for name, noun in NOUNS.items()}
@@ -33,7 +33,7 @@ BACKGROUND = 4
 
 
 class Helpers:
-    """The models that the settings name. One that failed is absent for a while.
+    """The models that the settings name. A model that failed is absent for a while.
 
     Missing bundled models are downloaded, unless `fetch` is False.
     """
@@ -84,7 +84,7 @@ class Helpers:
         return self._fetch and bundled and not weights.present(weights.place(self._settings))
 
     def writer(self) -> Writer | None:
-        """Return the language model for a waiting caller, whose requests all end within the time-out.
+        """Return the language model for a waiting caller; all its requests end within the time-out.
 
         Return None if none is configured, or if its client is not loaded yet or cannot be loaded.
         """
@@ -122,7 +122,7 @@ class Helpers:
         return self._older[name].get(self.patience)
 
     def failed(self, embedder: Embedder, error: ModelError) -> None:
-        """Mark an embedder as failed, so that callers do without it for a while: it may hang."""
+        """Mark an embedder as failed, so that callers do without it for a while, because it may hang."""
         self._older.get(embedder.name, self.embedder).fail(str(error))
 
     def _load_reranker(self) -> Reranker | None:

@@ -1,6 +1,6 @@
 """The language model: it fills typed shapes, within a budget and behind a circuit breaker.
 
-The client of the endpoint is imported only if one is configured.
+The client of the endpoint is imported only if a model is configured.
 """
 
 import json
@@ -49,13 +49,13 @@ class Endpoint(Protocol):
     def ask(self, system: str, prompt: str, tokens: int, schema: Mapping[str, Any], seconds: float) -> Completion:
         """Return an answer of at most `tokens` tokens: a JSON object of the schema, if the endpoint supports that.
 
-        Raise ModelError if the request fails, or has no answer after `seconds`, retries included.
+        Raise ModelError if the request fails, or is not answered within `seconds`, retries included.
         """
         ...
 
 
 class UsageBudget(Protocol):
-    """A limit on calls and tokens within some time."""
+    """A limit on calls and tokens in a period."""
 
     def take(self, tokens: int) -> None:
         """Reserve one call of about `tokens` tokens. Raise ModelError if the budget does not allow it."""
@@ -138,7 +138,7 @@ class Llm:
 
 
 class Writer(Protocol):
-    """A language model as one caller uses it."""
+    """A language model for one caller."""
 
     @property
     def name(self) -> str:
@@ -150,7 +150,7 @@ class Writer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TimedWriter:
-    """A language model with a time limit for each answer and for all of them."""
+    """A language model with a time limit for each answer and for all answers together."""
 
     llm: Llm
     patience: float
@@ -201,7 +201,7 @@ def _read(text: str, shape: type[ShapeT]) -> ShapeT:
     """Parse the JSON object in an answer, which may be fenced or surrounded by prose. Raise ValueError."""
     fenced = _FENCE.match(text)
     inner = fenced[1] if fenced else text[text.find("{") : text.rfind("}") + 1] or text
-    inner = inner.replace(r"\u0000", " ")  # which no store accepts
+    inner = inner.replace(r"\u0000", " ")  # no store accepts it
     try:
         return shape.model_validate_json(inner)
     except ValidationError as error:
@@ -215,7 +215,7 @@ def configured(settings: Settings) -> bool:
 
 
 def described(settings: Settings) -> str:
-    """Return which model would be used for what, for people; never a key."""
+    """Return a description, for people, of the model and its uses; never a key."""
     if not configured(settings):
         return "none: nothing is sent anywhere"
     host = address(settings.llm_base_url or OPENAI)
@@ -224,7 +224,7 @@ def described(settings: Settings) -> str:
 
 
 def load_llm(settings: Settings) -> Llm | None:
-    """Return the model of MEMORY_LLM_*, or None without one; raise ModelError if its client is not installed."""
+    """Return the model of MEMORY_LLM_*, or None if there is none; raise ModelError if its client is not installed."""
     if not configured(settings):
         return None
     open_llm: Callable[[Settings], Llm] = extras.load("memoryd.models.chat:open_llm", "openai", ModelError)

@@ -48,7 +48,7 @@ class Loader(Generic[T]):
 
     @property
     def failed_before(self) -> bool:
-        """Whether it has failed at least once; callers should not wait for it then."""
+        """Whether it has failed at least once, so that callers should not wait for it."""
         return self._failed_before
 
     def start(self) -> None:
@@ -63,7 +63,7 @@ class Loader(Generic[T]):
         except NoThreadError as error:
             self._settle("failed", None, str(error))
             return
-        atexit.register(thread.join, EXIT_PATIENCE)  # a load is native code too: see native.py
+        atexit.register(thread.join, EXIT_PATIENCE)  # loading runs native code too: see native.py
 
     def get(self, wait: float = 0.0) -> T | None:
         """Return the loaded object, or None.
@@ -91,7 +91,7 @@ class Loader(Generic[T]):
             reason = str(error)
         except (OSError, ValueError, RuntimeError, ImportError, MemoryError) as error:
             reason = f"{type(error).__name__}: {error}"
-        finally:  # any other error is logged when the thread ends; callers must not wait for ever
+        finally:  # any other error is logged when the thread ends; callers must not wait forever
             if reason:
                 self._settle("failed", None, reason)
             atexit.unregister(threading.current_thread().join)

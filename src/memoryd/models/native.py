@@ -1,7 +1,7 @@
-"""Native calls: how many run at a time, and a gate around them, so that the process does not end during one.
+"""Native calls: a limit on how many run at a time, and a gate around them, so that the process does not end during one.
 
-A daemon thread inside onnxruntime cannot return to an interpreter that has ended: the process is aborted (SIGABRT). So
-every call of a model passes the gate, and the end of the process waits for those inside.
+A daemon thread in onnxruntime cannot return to an interpreter that has ended: the process is aborted (SIGABRT). So
+every call of a model passes the gate, and the process waits for the calls inside before it ends.
 """
 
 import atexit
@@ -12,7 +12,7 @@ from types import TracebackType
 from memoryd.errors import ModelError
 
 EXIT_PATIENCE = 10.0
-"""Maximum seconds that an ending process waits. One chunk takes about .2 s, more only on an overloaded machine."""
+"""Maximum seconds that an ending process waits. A chunk takes about .2 s, longer only on an overloaded machine."""
 
 
 class Gate:
@@ -26,7 +26,7 @@ class Gate:
     def __enter__(self) -> None:
         with self._changed:
             if self._closed:
-                raise ModelError("The process is ending; models are not used any more.")
+                raise ModelError("The process is ending; models can no longer be used.")
             self._inside += 1
 
     def __exit__(
@@ -37,16 +37,16 @@ class Gate:
             self._changed.notify_all()
 
     def close(self, patience: float = EXIT_PATIENCE) -> bool:
-        """Close the gate and wait at most `patience` seconds for calls inside; return whether all have ended."""
+        """Close the gate and wait at most `patience` seconds for the calls inside; return whether all have ended."""
         with self._changed:
             self._closed = True
             return self._changed.wait_for(lambda: not self._inside, timeout=patience)
 
 
 class ModelTurns:
-    """A context manager that lets some threads in at a time, in the order in which they came.
+    """A context manager that admits a limited number of threads at a time, in the order of their arrival.
 
-    Each run of a model takes a core, and memory of its own, which onnxruntime keeps for the next run.
+    Each run of a model takes a core and its own memory, which onnxruntime keeps for the next run.
     """
 
     def __init__(self, number: int) -> None:
@@ -55,7 +55,7 @@ class ModelTurns:
         self._waiting: deque[threading.Event] = deque()
 
     def allow(self, number: int) -> None:
-        """Let so many threads in from now on."""
+        """Change the number of threads that are admitted at a time."""
         with self._lock:
             self._free += number - self._number
             self._number = number
@@ -83,6 +83,6 @@ GATE = Gate()
 """The gate of this process."""
 
 TURNS = ModelTurns(2)
-"""Those of the models of this process; a turn is for one text."""
+"""The turns of this process's models; each turn is for one text."""
 
 atexit.register(GATE.close)

@@ -14,7 +14,7 @@ from memoryd.settings import Settings
 DEFAULT = "nomic-embed-text"
 
 TIMEOUT = 60.0
-"""Seconds for an answer in the background: the first one takes until the server has loaded the model."""
+"""Seconds for an answer in the background: the first answer waits until the server has loaded the model."""
 
 _CONNECT = 5.0
 
@@ -40,7 +40,7 @@ class OllamaEmbedder(TextEmbedder):
             raise
 
     def close(self) -> None:
-        """Close its connections."""
+        """Close the connections."""
         self._client.close()
 
     def _vectors(self, texts: list[str], *, hurry: bool) -> object:
@@ -74,7 +74,7 @@ class OllamaEmbedder(TextEmbedder):
 
 
 def base_url(host: str) -> str:
-    """Return the URL of OLLAMA_HOST, where scheme, host and port are each optional, as for Ollama itself.
+    """Return the URL of OLLAMA_HOST, in which scheme, host and port are each optional, as for Ollama itself.
 
     Raise InvalidInputError if it is not an address.
     """
@@ -83,7 +83,7 @@ def base_url(host: str) -> str:
         parts = urlsplit(host if "://" in host else f"//{host}", scheme="http")
         port = parts.port or (_PORTS.get(parts.scheme, _PORT) if "://" in host else _PORT)
     except ValueError as error:
-        raise InvalidInputError("OLLAMA_HOST is not an address. Write one as in http://127.0.0.1:11434.") from error
+        raise InvalidInputError("OLLAMA_HOST is not an address. Set it as in http://127.0.0.1:11434.") from error
     if parts.scheme not in _PORTS:
         raise InvalidInputError("OLLAMA_HOST is not an address of http or https, as in http://127.0.0.1:11434.")
     name = parts.hostname or "127.0.0.1"

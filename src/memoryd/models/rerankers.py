@@ -18,19 +18,19 @@ class Reranker(Protocol):
     name: str
 
     def reads(self, text: str) -> bool:
-        """Return whether it was trained on the language of a question or a text, as far as the letters tell."""
+        """Return whether it was trained on the language of a question or a text, judging by the letters."""
         ...
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """Return the raw logit of each text, in order; higher is more relevant, about -11 to 11 for ms-marco models.
 
-        A score does not depend on the other texts. A text that is too long is cut at its end; the query is kept whole
-        as long as it leaves room for the text. Raise ModelError.
+        A score does not depend on the other texts. A text that is too long is cut at its end; the query is kept
+        complete if it leaves room for the text. Raise ModelError.
         """
         ...
 
 
 def load_reranker(spec: str, settings: Settings) -> Reranker | None:
-    """Return the reranker of `provider:model`, `provider` or `owner/name`; None for `none`. Raise as load_embedder."""
+    """Return the reranker of `provider:model`, `provider` or `owner/name`; None for `none`. See load_embedder."""
     reranker: Reranker | None = load(Spec.parse(spec), PROVIDERS, settings)
     return reranker

@@ -58,9 +58,9 @@ WEIGHTS = (
 
 
 def place(settings: Settings, has: Callable[[Path], bool] | None = None) -> Path:
-    """Return the directory of the models: one in the data directory if only that has them, as in older versions.
+    """Return the directory of the models; the one in the data directory, as in older versions, if only that has them.
 
-    `has` says whether a directory has the files in question (default: all bundled models).
+    `has` returns whether a directory has the required files (default: all bundled models).
     """
     has = has or present
     older = settings.data_dir / "models"
@@ -69,12 +69,12 @@ def place(settings: Settings, has: Callable[[Path], bool] | None = None) -> Path
 
 
 def present(directory: Path) -> bool:
-    """Return whether every file exists and has the right size. Quick: the files are not read."""
+    """Return whether every file exists and has the right size, without reading the files."""
     return all(_size(directory / weight.path) == weight.size for weight in WEIGHTS)
 
 
 def check(directory: Path, weight: Weight) -> FileState:
-    """Return the state of a file, verified by its sha256: about 25 ms for a model."""
+    """Return the state of a file, verified by its SHA-256, which takes about 25 ms for a model."""
     path = directory / weight.path
     if (size := _size(path)) is None:
         return "missing"

@@ -1,6 +1,6 @@
-"""The folder in which model files are prepared before they are put in place, by one process at a time.
+"""The folder in which one process at a time prepares model files before they are put in place.
 
-Imported only for a download or an import of models: SQLite takes a megabyte of memory.
+Imported only for a download or an import of models, because SQLite takes a megabyte of memory.
 """
 
 import shutil
@@ -22,32 +22,32 @@ _PATIENCE = 1_800.0
 
 @contextmanager
 def workplace(directory: Path) -> Iterator[Path]:
-    """Yield a temporary folder inside `directory`, which is created; other processes wait for their turn.
+    """Create `directory` and yield a temporary folder inside it; other processes wait for their turn.
 
     The folder is removed at the end, or by the next process. Raise ModelError if a file cannot be written.
     """
     try:
-        with suppress(InvalidInputError):  # a user without a home has named the directory
+        with suppress(InvalidInputError):  # without a home the directory was given explicitly
             if directory.parent == user_data():
-                make_directory(directory.parent)  # where memories will lie, too
-        directory.mkdir(parents=True, exist_ok=True)  # permissions by the umask: the user of an image may be another
+                make_directory(directory.parent)  # memories will be stored here too
+        directory.mkdir(parents=True, exist_ok=True)  # permissions follow the umask: an image may run as another user
         with _alone(directory) as alone:
-            for left in directory.glob(f"{_TEMPORARY}*") if alone else ():  # of processes that were killed
+            for left in directory.glob(f"{_TEMPORARY}*") if alone else ():  # left by killed processes
                 shutil.rmtree(left, ignore_errors=True)
             with tempfile.TemporaryDirectory(prefix=_TEMPORARY, dir=directory) as temporary:
                 yield Path(temporary)
     except OSError as error:
         raise ModelError(
-            f"The models could not be put into {directory}: {error}. "
+            f"The models could not be written to {directory}: {error}. "
             "Make room there, or choose another directory with MEMORY_MODEL_DIR."
         ) from error
 
 
 @contextmanager
 def _alone(directory: Path) -> Iterator[bool]:
-    """Hold a lock, SQLite's, which ends with its process on every platform; yield whether it was acquired.
+    """Hold a lock of SQLite, which ends with the process on every platform; yield whether it was acquired.
 
-    It only saves duplicate work: if the file system has no locks, two downloads at once do no harm.
+    It only prevents duplicate work: if the file system has no locks, two downloads at once do no harm.
     """
     with ExitStack() as stack:
         alone = False

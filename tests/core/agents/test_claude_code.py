@@ -1,4 +1,4 @@
-"""Transcripts as turns: what is a prompt, what a response, what neither, and when a turn is over."""
+"""Transcripts as turns: what counts as a prompt, as a response or as neither, and when a turn is over."""
 
 import io
 import json
@@ -41,7 +41,7 @@ def lines(*values: Any) -> bytes:
     return b"".join(json.dumps(value).encode() + b"\n" for value in values)
 
 
-def test_a_turn_is_kept_verbatim_with_what_was_thought_and_said_before_its_response() -> None:
+def test_a_turn_is_kept_verbatim_with_the_thinking_and_texts_before_its_response() -> None:
     assert of("u1") == Interaction(
         id="mem_u1",
         session_id=FIRST,
@@ -56,7 +56,7 @@ def test_only_what_the_user_typed_begins_a_turn() -> None:
     assert [turn.uuid for turn in recorded()] == ["u1", "u2", "c5", "u3", "u4", "u6", "w1", "w2", "u7"]
 
 
-def test_what_no_database_can_hold_is_replaced_and_all_else_is_as_it_was() -> None:
+def test_unstorable_characters_are_replaced_and_the_rest_is_unchanged() -> None:
     turn = of("u2")
     assert turn.prompt == "Grüße auf Japanisch? 挨拶 \N{GRINNING FACE}"
     assert turn.response == "こんにちは \N{REPLACEMENT CHARACTER} cut"
@@ -66,7 +66,7 @@ def test_a_command_that_the_agent_answers_is_a_prompt_as_it_was_typed() -> None:
     assert (of("c5").prompt, of("c5").response) == ("/review the last commit", "The commit is sound.")
 
 
-def test_what_is_added_while_the_agent_works_belongs_to_the_prompt() -> None:
+def test_a_prompt_typed_while_the_agent_works_belongs_to_the_current_one() -> None:
     assert of("u3").prompt == "Convert the prices.\n\n[image]\n\nAnd to euros, please."
 
 
@@ -74,11 +74,11 @@ def test_an_answer_that_a_tool_call_follows_is_the_response() -> None:
     assert (of("u3").thought, of("u3").response) == ("", "All prices are in euros.")
 
 
-def test_a_turn_of_nothing_but_tools_says_so_and_a_repeated_prompt_is_one_with_the_first() -> None:
+def test_a_turn_with_tools_only_names_them_and_a_repeated_prompt_is_merged_with_the_first() -> None:
     assert (of("u4").prompt, of("u4").response) == ("Deploy it.\n\nDeploy it now.", "(no words; tools: Bash)")
 
 
-def test_an_agent_that_is_woken_after_its_end_begins_a_further_turn_with_the_same_prompt() -> None:
+def test_an_agent_woken_after_its_end_begins_another_turn_with_the_same_prompt() -> None:
     woken = [of("u6"), of("w1"), of("w2")]
     assert {turn.prompt for turn in woken} == {"Run the tests in the background."}
     assert [turn.response for turn in woken] == [
@@ -88,7 +88,7 @@ def test_an_agent_that_is_woken_after_its_end_begins_a_further_turn_with_the_sam
     ]
 
 
-def test_a_turn_with_its_torn_last_line_goes_on() -> None:
+def test_a_turn_with_a_truncated_last_line_continues() -> None:
     *before, last = recorded()
     assert all(turn.closed for turn in before)
     assert (last.uuid, last.ended) == ("u7", False)
@@ -97,7 +97,7 @@ def test_a_turn_with_its_torn_last_line_goes_on() -> None:
 @pytest.mark.parametrize(
     ("reason", "over"), [("end_turn", True), ("max_tokens", True), ("tool_use", False), (None, False)]
 )
-def test_a_last_turn_is_over_where_the_model_said_that_it_ends(reason: str | None, over: bool) -> None:
+def test_the_last_turn_is_over_if_the_models_stop_reason_ends_it(reason: str | None, over: bool) -> None:
     answer = line("assistant", "a", [{"type": "text", "text": "Yes."}], message={"stop_reason": reason})
     ((turn,), _) = read(lines(line("user", "u", "Is it?"), answer))
     assert turn.ended is over
@@ -111,11 +111,11 @@ def test_two_sessions_in_one_file_are_two() -> None:
     ]
 
 
-def test_a_compaction_in_the_middle_of_a_turn_is_no_prompt_and_does_not_end_it() -> None:
+def test_a_compaction_during_a_turn_is_not_a_prompt_and_does_not_end_it() -> None:
     assert of("u9", "resumed").response == "It has one page now."
 
 
-def test_an_agent_that_answered_before_a_compaction_and_goes_on_after_it_has_a_further_turn() -> None:
+def test_an_agent_that_answered_before_a_compaction_and_continues_has_another_turn() -> None:
     summary = line("user", "k", "This session is being continued from a previous conversation.")
     asked = line("user", "u", "Shorten it.")
     turns, _ = read(lines(asked, line("assistant", "a", "Done."), summary, line("assistant", "b", "More.")))
@@ -125,27 +125,27 @@ def test_an_agent_that_answered_before_a_compaction_and_goes_on_after_it_has_a_f
     ]
 
 
-def test_the_lines_of_one_message_are_one_turn_whatever_stands_between_them() -> None:
+def test_the_lines_of_one_message_are_one_turn_whatever_is_between_them() -> None:
     tool = [{"type": "tool_use", "id": "t", "name": "Bash", "input": {}}]
     result = line("user", "r", [{"type": "tool_result", "tool_use_id": "t", "content": "ok"}])
     between = line("user", "m", "A note of the client.", isMeta=True)
-    said = line("assistant", "b", "I wait.", message={"id": "msg_a"})
+    text = line("assistant", "b", "I wait.", message={"id": "msg_a"})
     more = line("assistant", "c", "Still.", message={"id": "msg_a"})
     asked = line("user", "u", "Run it.")
     turns, _ = read(
-        lines(asked, line("assistant", "a", tool), said, between, more, result, line("assistant", "d", "OK."))
+        lines(asked, line("assistant", "a", tool), text, between, more, result, line("assistant", "d", "OK."))
     )
     assert [turn.uuid for turn in turns] == ["u"]
 
 
-def test_a_command_that_the_client_has_answered_itself_is_no_prompt_of_what_follows() -> None:
+def test_a_command_answered_by_the_client_is_not_the_prompt_of_later_lines() -> None:
     own = [line("user", "c", "<command-name>/status</command-name>"), line("user", "o", "<local-command-stdout>ok")]
     woken = [line("user", "w", "<task-notification>done"), line("assistant", "b", "All pass.")]
     turns, _ = read(lines(line("user", "u", "Run it."), line("assistant", "a", "It runs."), *own, *woken))
     assert [(turn.uuid, turn.prompt) for turn in turns] == [("u", "Run it."), ("w", "Run it.")]
 
 
-def test_a_file_that_begins_with_a_summary_begins_with_a_turn_that_continues() -> None:
+def test_a_file_that_begins_with_a_summary_begins_with_a_continued_turn() -> None:
     summary = line("user", "k", "This session is being continued from a previous conversation.", isCompactSummary=True)
     ((turn,), _) = read(lines(summary, line("assistant", "a", "It goes on.")))
     assert (turn.uuid, turn.prompt, turn.session) == ("k", CONTINUED, "unnamed")
@@ -157,7 +157,7 @@ def test_the_same_line_twice_counts_once() -> None:
     assert (turn.prompt, turn.interaction().response) == ("Hello?", "Hello.")
 
 
-def test_lines_that_cannot_be_used_are_named_and_the_rest_is_read() -> None:
+def test_unusable_lines_are_reported_and_the_rest_is_read() -> None:
     good = line("user", "u", "Hello?"), line("assistant", "a", "Hello.")
     bad = lines([1], {**good[0], "uuid": ""}, {**good[0], "uuid": "v", "timestamp": "soon"}) + b"{torn\n\xff\n"
     turns, faults = read(lines(good[0]) + bad + lines(good[1]))
@@ -184,18 +184,18 @@ def test_a_line_of_an_unknown_shape_breaks_nothing(value: dict[str, Any]) -> Non
     assert turns[-1].interaction().response == "Hello."
 
 
-def test_reading_on_from_the_last_turn_gives_it_again_and_what_follows() -> None:
+def test_reading_from_the_last_turn_yields_it_again_and_later_ones() -> None:
     data = (HOOKS / "session.jsonl").read_bytes()
     whole, _ = read(data)
     for known in whole:
         again, _ = read(data, known.offset)
         assert [turn.interaction() for turn in again if turn.uuid == known.uuid] == [known.interaction()]
         assert [turn.uuid for turn in again][-1] == "u7"
-    assert whole[7].offset == whole[5].offset  # woken twice: it begins where the prompt stands
+    assert whole[7].offset == whole[5].offset  # woken twice: it begins at the prompt
 
 
-def test_what_is_read_of_the_first_lines_stays_as_more_are_written() -> None:
-    """However many lines there are when a hook reads, a turn that it takes for ended is the same in the end."""
+def test_turns_read_from_the_first_lines_stay_as_more_are_written() -> None:
+    """However many lines a hook reads, a turn that it takes as ended does not change later."""
     data = (HOOKS / "session.jsonl").read_bytes()
     final = {turn.uuid: turn.interaction() for turn in read(data)[0]}
     rows = data.splitlines(keepends=True)
@@ -204,7 +204,7 @@ def test_what_is_read_of_the_first_lines_stays_as_more_are_written() -> None:
             assert not turn.ended or turn.interaction() == final[turn.uuid]
 
 
-def test_a_line_without_an_end_is_refused_before_it_fills_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endless_line_is_refused_before_it_fills_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memoryd.core.agents.claude_code.LINE", 100)
     with pytest.raises(InvalidInputError, match="is not a transcript"):
         read(b"x" * 1_000)

@@ -1,4 +1,4 @@
-"""Turns that wait for a database: nothing is lost and nothing doubled, whoever dies or is in the way."""
+"""Turns that wait for a database: nothing is lost or duplicated, whatever dies or is locked."""
 
 import json
 import os
@@ -31,8 +31,8 @@ from tests.forks import run
 
 SESSION = "5f0c1c52-7d3e-4b57-9a55-0c7b6f6f2a01"
 TURNS = {"mem_u1", "mem_u2", "mem_c5", "mem_u3", "mem_u4", "mem_u6", "mem_w1", "mem_w2"}
-"""Those of session.jsonl that are over."""
-BOUND = 25.0  # seconds that a hook may take on a busy machine; without a bound of its own it takes 30 and more
+"""The finished turns of session.jsonl."""
+BOUND = 25.0  # seconds that a hook may take on a busy machine; without its own bound it takes at least 30
 Ended = subprocess.CompletedProcess[str]
 
 
@@ -45,7 +45,7 @@ def transcript(home: Path) -> Path:
 
 
 def hook(home: Path, transcript: Path, event: str = "stop", first: str = "", code: int = 0, **settings: str) -> Ended:
-    """A hook as a process in which something happens first."""
+    """Run a hook as a process, after the code `first`."""
     lines = f"import os, sys, memoryd.cli\n{first}\nsys.argv = ['memoryd', 'hook', {event!r}]\nmemoryd.cli.main()"
     handed = json.dumps({"session_id": SESSION, "transcript_path": str(transcript), "source": "startup"})
     ended = run(
@@ -73,13 +73,13 @@ def waiting(home: Path) -> list[Path]:
 
 
 def entry(*ids: str, workspace: str = "default", ended: tuple[str, ...] = ()) -> SpooledTurns:
-    said = {"session_id": "s", "created_at": "2026-03-04T10:00:00.000Z", "prompt": "Why?", "response": "So."}
-    return SpooledTurns(workspace, "claude-code", tuple(Interaction(id=one, thought="", **said) for one in ids), ended)
+    usual = {"session_id": "s", "created_at": "2026-03-04T10:00:00.000Z", "prompt": "Why?", "response": "So."}
+    return SpooledTurns(workspace, "claude-code", tuple(Interaction(id=one, thought="", **usual) for one in ids), ended)
 
 
 @contextmanager
 def locked(path: Path, *, readers_too: bool = False) -> Iterator[None]:
-    """A database that another program has locked."""
+    """Lock a database as another program would."""
     with closing(apsw.Connection(str(path))) as connection:
         if readers_too:
             connection.pragma("locking_mode", "exclusive")
@@ -88,12 +88,12 @@ def locked(path: Path, *, readers_too: bool = False) -> Iterator[None]:
         yield
 
 
-# a database in the way -----------------------------------------------------------------------------------------------
+# locked databases ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.process
 @pytest.mark.files
-def test_a_hook_does_not_wait_for_a_locked_database_and_the_next_one_keeps_its_turns(
+def test_a_hook_does_not_wait_for_a_locked_database_and_the_next_one_stores_its_turns(
     home: Path, transcript: Path
 ) -> None:
     with opened(home) as engine:
@@ -101,9 +101,9 @@ def test_a_hook_does_not_wait_for_a_locked_database_and_the_next_one_keeps_its_t
     with locked(home / "data" / "memory.db"), ThreadPoolExecutor(2) as pool:
         began = time.monotonic()
         both = [pool.submit(hook, home, transcript, event, code=1) for event in ["session-end"] * 2]
-        said = [one.result().stderr for one in both]
+        messages = [one.result().stderr for one in both]
         assert time.monotonic() - began < BOUND
-    assert all("does not answer. The turns wait in" in one for one in said)
+    assert all("does not answer. The turns wait in" in message for message in messages)
     assert kept(home) == []
     files = waiting(home)
     assert files
@@ -117,7 +117,7 @@ def test_a_hook_does_not_wait_for_a_locked_database_and_the_next_one_keeps_its_t
 
 @pytest.mark.process
 @pytest.mark.files
-def test_a_session_starts_without_a_briefing_where_the_database_is_locked(home: Path, transcript: Path) -> None:
+def test_a_session_starts_without_a_briefing_if_the_database_is_locked(home: Path, transcript: Path) -> None:
     with opened(home) as engine:
         engine.workspace(make=True)
     with locked(home / "data" / "_meta.db", readers_too=True):
@@ -130,23 +130,23 @@ def test_a_session_starts_without_a_briefing_where_the_database_is_locked(home: 
 
 @pytest.mark.process
 @pytest.mark.files
-def test_a_postgres_that_is_silent_or_away_stops_no_agent(home: Path, transcript: Path) -> None:
+def test_a_silent_or_unreachable_postgres_does_not_stop_an_agent(home: Path, transcript: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
         url = f"postgresql://me:secret@127.0.0.1:{port}/db"
-        said = hook(home, transcript, code=1, MEMORY_DATABASE_URL=url).stderr
-        assert f"127.0.0.1:{port}/db does not answer" in said
+        silent_server = hook(home, transcript, code=1, MEMORY_DATABASE_URL=url).stderr
+        assert f"127.0.0.1:{port}/db does not answer" in silent_server
     away = hook(home, transcript, code=1, MEMORY_DATABASE_URL=url).stderr
     assert "The turns wait in" in away
-    assert "secret" not in said + away
+    assert "secret" not in silent_server + away
     (directory,) = (home / "data" / "spool").iterdir()
-    assert len(list(directory.glob("*.json"))) == 1  # the second one went on where the first had read to
-    hook(home, transcript)  # another database, which has its own
+    assert len(list(directory.glob("*.json"))) == 1  # the second one continued where the first had stopped
+    hook(home, transcript)  # another database, which has its own spool
     assert kept(home) == sorted(TURNS)
     assert len(list(directory.glob("*.json"))) == 1
 
 
-# whoever dies --------------------------------------------------------------------------------------------------------
+# killed hooks --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.process
@@ -160,7 +160,7 @@ def test_a_postgres_that_is_silent_or_away_stops_no_agent(home: Path, transcript
     ],
     ids=["while it is written", "before it has its name", "after the commit"],
 )  # fmt: skip
-def test_a_hook_that_is_killed_loses_and_doubles_nothing(
+def test_a_killed_hook_loses_and_duplicates_nothing(
     home: Path, transcript: Path, first: str, left: tuple[int, int]
 ) -> None:
     with opened(home) as engine:
@@ -186,7 +186,7 @@ def test_on_a_full_disk_the_next_hook_reads_the_turns_again(home: Path, transcri
     assert kept(home) == sorted(TURNS)
 
 
-def test_what_was_never_finished_is_removed_after_a_day(home: Path) -> None:
+def test_unfinished_files_are_removed_after_a_day(home: Path) -> None:
     with opened(home) as engine:
         spool = Spool(engine)
         spool.put(entry("a"))
@@ -198,10 +198,10 @@ def test_what_was_never_finished_is_removed_after_a_day(home: Path) -> None:
         assert list(spool.directory.iterdir()) == [young]
 
 
-# who takes it in -----------------------------------------------------------------------------------------------------
+# storing the turns ---------------------------------------------------------------------------------------------------
 
 
-def test_several_that_take_in_the_same_files_double_nothing(home: Path) -> None:
+def test_several_processes_that_move_the_same_files_duplicate_nothing(home: Path) -> None:
     with opened(home) as engine:
         engine.workspace(make=True)
         for number in range(20):
@@ -222,7 +222,7 @@ def test_several_that_take_in_the_same_files_double_nothing(home: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_server_takes_it_in(home: Path, start: Start) -> None:
+def test_a_server_stores_the_turns(home: Path, start: Start) -> None:
     with opened(home) as engine:
         Spool(engine).put(entry("mem_a", workspace="shop"))
     start()
@@ -231,7 +231,7 @@ def test_a_server_takes_it_in(home: Path, start: Start) -> None:
         assert Journal(Scope(engine, engine.workspaces.find("shop"))).kept.known(["mem_a"]) == {"mem_a"}
 
 
-def test_a_damaged_file_and_an_archived_workspace_are_told_and_keep_nothing_else_away(home: Path) -> None:
+def test_a_damaged_file_and_an_archived_workspace_are_reported_and_block_nothing_else(home: Path) -> None:
     with opened(home) as engine:
         spool = Spool(engine)
         engine.workspaces.create("old")
@@ -251,7 +251,7 @@ def test_a_damaged_file_and_an_archived_workspace_are_told_and_keep_nothing_else
 
 
 @pytest.mark.files
-def test_it_lies_beside_the_database(home: Path) -> None:
+def test_the_spool_is_next_to_the_database(home: Path) -> None:
     with opened(home) as engine:
         assert Spool(engine).directory == home / "data" / "spool"
     with opened(home, MEMORY_DB_PATH=str(home / "x" / "one.db")) as engine:

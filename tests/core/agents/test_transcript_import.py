@@ -1,4 +1,4 @@
-"""When a turn of a transcript may be kept, and from where reading goes on."""
+"""When a turn of a transcript may be stored, and where reading continues."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import pytest
 
 from memoryd.core.agents import transcript_import
 from memoryd.core.agents.claude_code import Turn
-from memoryd.core.agents.hooks import SessionNotes, parse
+from memoryd.core.agents.hooks import SHOWN, SessionNotes, parse
 from memoryd.core.agents.transcript_import import ReadPosition, Tally
 from memoryd.errors import InvalidInputError
 from memoryd.model import Workspace
@@ -21,8 +21,8 @@ OTHER = Workspace(id="w2", name="other")
 
 
 def line(kind: str, uuid: str, text: str, **message: Any) -> str:
-    said = {"role": kind, "id": f"msg_{uuid}", "content": [{"type": "text", "text": text}], **message}
-    value = {"type": kind, "uuid": uuid, "timestamp": "2026-03-04T09:00:00Z", "sessionId": "s", "message": said}
+    whole = {"role": kind, "id": f"msg_{uuid}", "content": [{"type": "text", "text": text}], **message}
+    value = {"type": kind, "uuid": uuid, "timestamp": "2026-03-04T09:00:00Z", "sessionId": "s", "message": whole}
     return json.dumps(value) + "\n"
 
 
@@ -46,10 +46,10 @@ def place(turn: Turn) -> ReadPosition:
     return ReadPosition(turn.offset, turn.origin)
 
 
-# when it is over -----------------------------------------------------------------------------------------------------
+# when a turn is over -------------------------------------------------------------------------------------------------
 
 
-def test_what_the_agent_said_last_is_waited_for(path: Path) -> None:
+def test_the_agents_last_message_is_awaited(path: Path) -> None:
     path.write_text(line("user", "u", "Which port?") + line("assistant", "a", "I look.") + TOOL)
 
     def finish() -> None:
@@ -62,7 +62,7 @@ def test_what_the_agent_said_last_is_waited_for(path: Path) -> None:
     late.join()
 
 
-def test_a_turn_whose_last_words_do_not_come_is_left_for_the_next_time(
+def test_a_turn_whose_last_message_does_not_arrive_is_left_for_the_next_time(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(transcript_import, "LATE", 0.0)
@@ -72,15 +72,15 @@ def test_a_turn_whose_last_words_do_not_come_is_left_for_the_next_time(
     assert over(path, ended=True) == ["u"]
 
 
-def test_at_the_end_of_a_session_a_turn_in_the_middle_of_its_tools_is_left(path: Path) -> None:
+def test_at_the_end_of_a_session_a_turn_with_open_tool_calls_is_left(path: Path) -> None:
     path.write_text(line("user", "u", "Which port?") + line("assistant", "a", "I look.") + TOOL)
     assert over(path, ended=True) == []
 
 
-# from where ----------------------------------------------------------------------------------------------------------
+# where reading continues ---------------------------------------------------------------------------------------------
 
 
-def test_reading_goes_on_at_the_last_turn_and_from_the_beginning_where_the_file_is_another(path: Path) -> None:
+def test_reading_continues_at_the_last_turn_or_restarts_in_another_file(path: Path) -> None:
     one = line("user", "u", "One?") + line("assistant", "a", "One.", stop_reason="end_turn")
     two = line("user", "v", "Two?") + line("assistant", "b", "Two.", stop_reason="end_turn")
     path.write_text(one + two)
@@ -94,13 +94,13 @@ def test_reading_goes_on_at_the_last_turn_and_from_the_beginning_where_the_file_
     assert over(path, place(last)) == ["u", "v"]
 
 
-def test_what_is_no_transcript_is_said(path: Path) -> None:
+def test_a_file_that_is_not_a_transcript_is_refused(path: Path) -> None:
     path.write_bytes(b"\x00binary\n" * 9)
     with pytest.raises(InvalidInputError, match="is not a transcript"):
         over(path)
 
 
-def test_a_transcript_lies_below_the_home_wherever_its_name_leads(tmp_path: Path) -> None:
+def test_a_transcript_must_be_below_the_home_after_resolving_links(tmp_path: Path) -> None:
     home, secret = tmp_path / "home", tmp_path / "secret.jsonl"
     home.mkdir()
     secret.touch()
@@ -117,10 +117,10 @@ def test_a_transcript_lies_below_the_home_wherever_its_name_leads(tmp_path: Path
             transcript_import.transcript(none, home)
 
 
-# what is known of a session ------------------------------------------------------------------------------------------
+# the notes of a session ----------------------------------------------------------------------------------------------
 
 
-def test_each_workspace_has_notes_of_its_own(tmp_path: Path) -> None:
+def test_each_workspace_has_its_own_notes(tmp_path: Path) -> None:
     notes = SessionNotes(tmp_path / "hooks", "s")
     notes.set_shown(HOME, ["a"])
     notes.set_position("w1", Path("t.jsonl"), ReadPosition(7, "u"))
@@ -130,8 +130,10 @@ def test_each_workspace_has_notes_of_its_own(tmp_path: Path) -> None:
     assert SessionNotes(tmp_path / "hooks", "../s").shown(HOME) == []
 
 
-@pytest.mark.parametrize("damaged", ["", "{", "[]", '{"told": 5, "read": {"w1": {"path": "t", "offset": "x"}}}'])
-def test_damaged_notes_are_none(tmp_path: Path, damaged: str) -> None:
+@pytest.mark.parametrize(
+    "damaged", ["", "{", "[]", f'{{"{SHOWN}": 5, "read": {{"w1": {{"path": "t", "offset": "x"}}}}}}']
+)
+def test_damaged_notes_are_ignored(tmp_path: Path, damaged: str) -> None:
     notes = SessionNotes(tmp_path, "s")
     notes.set_shown(HOME, ["a"])
     (file,) = tmp_path.iterdir()
@@ -141,7 +143,7 @@ def test_damaged_notes_are_none(tmp_path: Path, damaged: str) -> None:
     assert notes.shown(HOME) == ["b"]
 
 
-def test_notes_of_long_ago_are_removed_when_others_are_written(tmp_path: Path) -> None:
+def test_old_notes_are_removed_when_others_are_written(tmp_path: Path) -> None:
     SessionNotes(tmp_path, "old").set_shown(HOME, ["a"])
     (old,) = tmp_path.iterdir()
     os.utime(old, (0, 0))
@@ -150,18 +152,18 @@ def test_notes_of_long_ago_are_removed_when_others_are_written(tmp_path: Path) -
     assert len(list(tmp_path.iterdir())) == 1
 
 
-# what clients hand over ----------------------------------------------------------------------------------------------
+# the input of hooks --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("recorded", sorted(path.stem for path in HOOKS.glob("*.json")))
-def test_what_each_client_hands_over_is_understood(recorded: str) -> None:
+def test_the_input_of_each_client_is_parsed(recorded: str) -> None:
     event = parse((HOOKS / f"{recorded}.json").read_bytes())
     assert event.session == "5f0c1c52-7d3e-4b57-9a55-0c7b6f6f2a01"
     assert event.source in ({"startup", "new"} if recorded.endswith("start") else {""})
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "problem"),
     [
         (b"", "not JSON"),
         (b"\xff", "not JSON"),
@@ -173,6 +175,6 @@ def test_what_each_client_hands_over_is_understood(recorded: str) -> None:
         (b"[" * 100_000, "not JSON"),
     ],
 )
-def test_what_no_client_hands_over_is_said(data: bytes, said: str) -> None:
-    with pytest.raises(InvalidInputError, match=said):
+def test_malformed_input_is_refused_with_the_problem(data: bytes, problem: str) -> None:
+    with pytest.raises(InvalidInputError, match=problem):
         parse(data)

@@ -1,4 +1,4 @@
-"""The background thread: what it says of work that failed."""
+"""The background thread: how it reports failed work."""
 
 from collections.abc import Callable
 from queue import SimpleQueue
@@ -11,7 +11,7 @@ from memoryd.errors import StoreError
 from tests.clients import PATIENCE
 
 
-def test_a_chore_that_fails_is_told_once_and_not_while_the_process_ends(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failing_chore_is_logged_once_and_not_while_the_process_ends(caplog: pytest.LogCaptureFixture) -> None:
     runs, closed = SimpleQueue[int](), Event()
 
     def chore(_stopping: Callable[[], bool]) -> None:

@@ -1,4 +1,4 @@
-"""Times: one format, always later, any offset understood."""
+"""Times: one format, strictly increasing, with any offset understood."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -12,7 +12,7 @@ from tests.store.kit import together
 FORMAT = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z")
 
 
-def test_each_time_is_later_than_the_one_before_in_all_threads() -> None:
+def test_each_time_is_later_than_the_previous_one_in_all_threads() -> None:
     clock, given = Clock(), list[list[str]]()
 
     def work(_number: int) -> None:
@@ -25,7 +25,7 @@ def test_each_time_is_later_than_the_one_before_in_all_threads() -> None:
     assert all(FORMAT.fullmatch(time) for time in every)
 
 
-def test_the_clock_is_the_clock_of_the_world() -> None:
+def test_the_clock_follows_real_time() -> None:
     before = timestamp(datetime.now(UTC))
     now = Clock().now()
     assert before <= now <= timestamp(datetime.now(UTC) + timedelta(seconds=1))
@@ -35,7 +35,7 @@ def test_the_clock_is_the_clock_of_the_world() -> None:
 @pytest.mark.parametrize(("ahead", "follows"), [(timedelta(days=5000), True), (timedelta(hours=12), False)])
 def test_a_clock_that_was_far_ahead_is_right_again(ahead: timedelta, *, follows: bool) -> None:
     clock = Clock()
-    clock._last = datetime.now(UTC) + ahead  # the machine's was wrong, and was set back
+    clock._last = datetime.now(UTC) + ahead  # the machine's clock was wrong, and was set back
     first, second = clock.now(), clock.now()
     assert first < second
     assert (first <= timestamp(datetime.now(UTC) + timedelta(seconds=1))) is follows
@@ -61,7 +61,7 @@ def test_times_are_read_with_their_offset(text: str, expected: str) -> None:
 @pytest.mark.parametrize(
     "text", ["", "yesterday", "2026-13-01", "2026-02-30", "0001-01-01T00:00+14:00", "12", "٢٠٢٦-٠٣"]
 )
-def test_what_is_no_time_is_told(text: str) -> None:
+def test_a_malformed_time_is_refused(text: str) -> None:
     with pytest.raises(InvalidInputError, match="not an ISO 8601 time"):
         moment(text)
 

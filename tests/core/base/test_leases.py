@@ -1,4 +1,4 @@
-"""What only one process should do at a time, on either store."""
+"""Leases for work that only one process should do at a time, on either store."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -18,7 +18,7 @@ Open = Callable[[], Engine]
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def open_one(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
-    """Opens one more process' engine on the same store."""
+    """Opens another engine on the same store, as another process would."""
     url = database(request.getfixturevalue("postgres"), tmp_path) if request.param == "postgres" else ""
     with ExitStack() as ends:
 
@@ -34,10 +34,10 @@ def open_one(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
 def test_one_process_has_a_lease_until_it_releases_it(open_one: Open) -> None:
     one, two = open_one().leases, open_one().leases
     assert one.take("work")
-    assert one.take("work"), "to ask again renews it"
+    assert one.take("work"), "taking it again renews it"
     assert not two.take("work")
     assert two.take("other work")
-    two.release("work")  # which it does not have
+    two.release("work")  # it does not hold this lease
     assert not two.take("work")
     one.release("work")
     assert two.take("work")
@@ -57,7 +57,7 @@ def test_a_lease_runs_out_unless_it_is_renewed(open_one: Open, monkeypatch: pyte
     assert not one.take("work")
 
 
-def test_a_process_that_died_with_a_wrong_clock_keeps_no_lease(open_one: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dead_process_with_a_wrong_clock_keeps_no_lease(open_one: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     died, ahead, two = open_one(), open_one(), open_one().leases
     for one, days in ((died, 5000), (ahead, 0.5)):
         wrong = one.clock.ago(timedelta(days=-days))
@@ -65,7 +65,7 @@ def test_a_process_that_died_with_a_wrong_clock_keeps_no_lease(open_one: Open, m
     assert died.leases.take("work")
     assert two.take("work")
     assert ahead.leases.take("other work")
-    assert not two.take("other work"), "it may live, with a clock that differs"
+    assert not two.take("other work"), "the holder may be alive, with a different clock"
 
 
 def test_one_process_gets_the_time_that_was_noted_long_enough_ago(
@@ -82,13 +82,13 @@ def test_one_process_gets_the_time_that_was_noted_long_enough_ago(
     assert seen(one, present) is None, "none was noted"
     assert seen(two, ahead[1]) is None
     assert seen(two, ahead[3]) == present
-    assert seen(one, ahead[3]) is None, "it was the other's"
+    assert seen(one, ahead[3]) is None, "the other process noted it"
     assert seen(one, ahead[5000]) == ahead[3]
     assert seen(two, ahead[3]) is None, "a clock was wrong"
     assert seen(two, ahead[5000]) == ahead[3], "and its time was replaced"
 
 
-def test_of_many_who_want_it_one_has_it(open_one: Open) -> None:
+def test_only_one_of_many_gets_a_lease(open_one: Open) -> None:
     every = [open_one().leases for _ in range(4)]
     took: list[bool] = []
     assert together(lambda n: took.append(every[n % 4].take(f"work {n // 4}")), 16) == []

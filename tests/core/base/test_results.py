@@ -1,4 +1,4 @@
-"""Results as JSON: what they cost, which fields are absent, and whether a briefing's note had room."""
+"""Results as JSON: their cost, absent fields, and whether a briefing's note had room."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ def test_a_briefing_knows_whether_its_note_had_room(layout: SummaryLayout | RawL
     for budget, noted in ((30, False), (1_000, True)):
         made = annotated(brief([HIT], budget, layout), budget, NOTE, layout)
         assert (made.noted, NOTE in made.text) == (noted, noted)
-        assert made.degraded == NOTE, "programs are told in any case"
+        assert made.degraded == NOTE, "programs get it in any case"
         assert view.raw(made).get("degraded") == (NOTE if noted else None)
         assert view.figures(made)["degraded"] == NOTE
 

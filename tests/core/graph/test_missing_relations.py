@@ -1,4 +1,4 @@
-"""Gaps: names are found as whole words in any script, the longest first, and never where a relation is."""
+"""Gaps: names are found as whole words in any script, the longest first, and never if there is a relation."""
 
 import re
 from collections import Counter
@@ -26,7 +26,7 @@ def graph(tmp_path: Path) -> Iterator[Graph]:
 
 
 def made(graph: Graph, **nodes: tuple[str, ...]) -> None:
-    entities.create(graph, [NewEntity(name=name, type="t", observations=said) for name, said in nodes.items()])
+    entities.create(graph, [NewEntity(name=name, type="t", observations=contents) for name, contents in nodes.items()])
 
 
 def gap(node: str, other: str, number: int) -> RelationGap:
@@ -34,7 +34,7 @@ def gap(node: str, other: str, number: int) -> RelationGap:
 
 
 def mentioned(text: str, *names: str) -> list[str]:
-    """Those of the names that a text mentions."""
+    """The names that a text mentions."""
     known = NodeNames({name: name for name in names})
     return sorted({owner for phrase in known.mentioned(text) for owner in known.owners[phrase]})
 
@@ -82,7 +82,7 @@ def test_a_name_is_found_as_whole_words(name: str, texts: list[str]) -> None:
         ("Москва", "москвабад"),
     ],
 )
-def test_a_part_of_a_word_is_no_mention(name: str, text: str) -> None:
+def test_part_of_a_word_is_not_a_mention(name: str, text: str) -> None:
     assert mentioned(text, name) == []
 
 
@@ -92,7 +92,7 @@ def test_the_longest_name_wins() -> None:
     assert mentioned("from New York to York", *names) == ["New York", "York"]
 
 
-def test_names_that_differ_in_case_alone_are_both_meant() -> None:
+def test_names_that_differ_only_in_case_are_both_mentioned() -> None:
     assert mentioned("we go", "Go", "go", "GO") == ["GO", "Go", "go"]
 
 
@@ -116,14 +116,14 @@ def test_a_relation_in_either_direction_closes_a_gap_and_its_end_opens_it_again(
     assert missing_relations.gaps(graph) == [gap("Ann", "Bob", 1)]
 
 
-def test_what_is_deleted_is_neither_read_nor_named(graph: Graph) -> None:
+def test_deleted_nodes_and_observations_are_neither_read_nor_named(graph: Graph) -> None:
     made(graph, Ann=("met Bob", "met Carl"), Bob=(), Carl=())
     observations.delete(graph, [Deletion(entity="Ann", ordinals=(0,))])
     entities.delete(graph, ["Carl"])
     assert missing_relations.gaps(graph) == []
 
 
-def test_an_own_name_shields_what_it_contains_and_means_no_namesake(graph: Graph) -> None:
+def test_a_nodes_own_name_hides_the_names_in_it_and_means_no_namesake(graph: Graph) -> None:
     made(graph, York=("is old",))
     entities.create(graph, [NewEntity(name="New York", type="t", observations=("New York is big",))])
     entities.create(graph, [NewEntity(name="york", type="t", observations=("York is here",))])

@@ -1,4 +1,4 @@
-"""The graph as a picture: related nodes near each other, communities apart, the same each time; and new names."""
+"""The graph as a picture: related nodes near each other, communities apart, always the same; and renamed nodes."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,14 +35,14 @@ def cliques(number: int, size: int) -> tuple[int, np.ndarray]:
     return number * size, np.array(ends)
 
 
-def test_communities_are_who_knows_each_other() -> None:
+def test_communities_are_nodes_that_know_each_other() -> None:
     number, ends = cliques(8, 6)
     found = communities(number, ends)
     assert [len(set(found[at : at + 6])) for at in range(0, number, 6)] == [1] * 8
     assert len(set(found.tolist())) == 8
 
 
-def test_related_nodes_stand_near_each_other() -> None:
+def test_related_nodes_are_placed_near_each_other() -> None:
     number, ends = cliques(12, 8)
     places = layout(number, ends, communities(number, ends))
     assert np.isfinite(places).all()
@@ -53,12 +53,12 @@ def test_related_nodes_stand_near_each_other() -> None:
 
 
 @pytest.mark.parametrize("number", [0, 1, 2])
-def test_small_graphs_have_a_place_too(number: int) -> None:
+def test_small_graphs_have_a_layout_too(number: int) -> None:
     none = np.empty((0, 2), np.int64)
     assert layout(number, none, communities(number, none)).shape == (number, 2)
 
 
-def test_a_picture_has_all_of_the_graph_and_what_is_gone(graph: Graph) -> None:
+def test_a_picture_has_the_whole_graph_and_its_deleted_parts(graph: Graph) -> None:
     entities.create(
         graph, [NewEntity(name=name, type=kind) for name, kind in (("Ann", "p"), ("Bob", "p"), ("Acme", "firm"))]
     )
@@ -97,7 +97,7 @@ def facts(graph: Graph, name: str) -> list[str]:
     return graph.read(work)
 
 
-def test_a_node_gets_another_name_with_all_that_is_known_of_it(people: Graph) -> None:
+def test_a_renamed_node_keeps_its_observations_and_relations(people: Graph) -> None:
     renaming.rename(people, "Ann", " Ann Smith ")
     assert facts(people, "Ann Smith") == ["likes tea", "works there"]
     found = [one.record.name for one in listing.typed(people.scope, "Smith", Facets())]
@@ -114,7 +114,7 @@ def test_a_taken_name_is_refused(people: Graph) -> None:
     assert facts(people, "Ann")
 
 
-def test_what_was_embedded_with_the_old_name_is_embedded_again(tmp_path: Path) -> None:
+def test_texts_embedded_with_the_old_name_are_embedded_again(tmp_path: Path) -> None:
     with ollama() as server, with_ollama(tmp_path, server) as one:
         graph = Graph(Scope(one, one.workspaces.ensure("default")))
         entities.create(graph, [NewEntity(name="Ann", type="p", observations=("likes tea",))])
@@ -127,7 +127,7 @@ def test_what_was_embedded_with_the_old_name_is_embedded_again(tmp_path: Path) -
         assert any("Zoe" in text for text in server.asked)
 
 
-def test_two_nodes_become_one_and_the_other_can_come_back(people: Graph) -> None:
+def test_a_merged_node_can_be_restored(people: Graph) -> None:
     done = renaming.merge(people, "Anne", "Ann")
     assert (done.observations, done.relations) == (0, 0)
     with pytest.raises(NotFoundError):

@@ -1,4 +1,4 @@
-"""Where the graph needs attention: counted and quoted, the same with and without vectors wherever it can be."""
+"""The report on the graph: counted and quoted, the same with and without vectors where possible."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
@@ -46,7 +46,7 @@ def server() -> Iterator[Ollama]:
 
 @pytest.fixture
 def embedded(tmp_path: Path, server: Ollama) -> Iterator[Graph]:
-    """A graph with a model that makes vectors of a text's words; unrelated texts lie near 0."""
+    """A graph with a model that makes vectors of a text's words; unrelated texts have cosines near 0."""
     with engine(tmp_path, MEMORY_EMBEDDER=MODEL, OLLAMA_HOST=server.url) as here:
         here.helpers.embedder.start()
         assert here.helpers.embedder.get(wait=30)
@@ -54,7 +54,9 @@ def embedded(tmp_path: Path, server: Ollama) -> Iterator[Graph]:
 
 
 def make(graph: Graph, nodes: Mapping[str, Sequence[str]], kind: str = "t") -> None:
-    entities.create(graph, [NewEntity(name=name, type=kind, observations=tuple(said)) for name, said in nodes.items()])
+    entities.create(
+        graph, [NewEntity(name=name, type=kind, observations=tuple(texts)) for name, texts in nodes.items()]
+    )
     graph.engine.embedding.catch_up(never)
 
 
@@ -74,13 +76,13 @@ SHIP = ["the hull was painted red last spring", "seven sailors hoist canvas at d
 # stats ---------------------------------------------------------------------------------------------------------------
 
 
-def test_an_empty_graph_lacks_nothing(graph: Graph) -> None:
+def test_an_empty_graph_has_full_coverage(graph: Graph) -> None:
     found = consolidate.stats(graph)
     assert (found["node_count"], found["observation_count"], found["relation_count"]) == (0, 0, 0)
     assert (found["embedding_coverage"], found["workspace"]) == (1.0, "default")
 
 
-def test_stats_count_what_lives_in_this_workspace_alone(graph: Graph) -> None:
+def test_stats_count_living_parts_of_this_workspace_only(graph: Graph) -> None:
     make(Graph(Scope(graph.engine, graph.engine.workspaces.ensure("other"))), {"z": ["1", "2"]})
     make(graph, {"a": ["1", "2", "3"], "b": ["4"], "c": []})
     relate(graph, "a>b", "b>a", "a>c", "a>a")
@@ -108,7 +110,7 @@ def pending(graph: Graph) -> list[PendingNode]:
     return consolidate.pending(graph, 1_000)[0]
 
 
-def test_nodes_wait_for_a_summary_from_their_last_observation_on(graph: Graph) -> None:
+def test_a_new_observation_makes_a_summary_pending(graph: Graph) -> None:
     make(graph, {"a": ["1"], "b": ["1", "2"], "c": []})
     assert [(node.name, node.observation_count) for node in pending(graph)] == [("a", 1), ("b", 2), ("c", 0)]
     for name in "abc":
@@ -122,7 +124,7 @@ def test_nodes_wait_for_a_summary_from_their_last_observation_on(graph: Graph) -
     assert [node.summary_updated_at for node in pending(graph)] == [None]
 
 
-def test_a_node_without_a_summary_waits_though_nothing_is_observed_of_it(graph: Graph) -> None:
+def test_a_node_without_a_summary_is_pending_even_without_observations(graph: Graph) -> None:
     make(graph, {"a": [], "b": ["1"]})
     observations.delete(graph, [Deletion(entity="b", ordinals=(0,))])
     assert [(node.name, node.observation_count, node.last_observation_at) for node in pending(graph)] == [
@@ -136,7 +138,7 @@ def test_a_node_without_a_summary_waits_though_nothing_is_observed_of_it(graph: 
     assert pending(graph) == []
 
 
-def test_of_many_that_wait_the_first_are_told_and_all_counted(graph: Graph) -> None:
+def test_only_the_first_pending_nodes_are_listed_but_all_are_counted(graph: Graph) -> None:
     make(graph, {name: ["1"] for name in "abcde"} | {"f": []})
     found, number = consolidate.pending(graph, 2)
     assert ([node.name for node in found], number) == (["a", "b"], 6)
@@ -153,16 +155,16 @@ def test_the_last_observed_come_first_and_other_changes_do_not_count(graph: Grap
     assert [node.name for node in pending(graph)] == ["a", "b"]
 
 
-# alike nodes ---------------------------------------------------------------------------------------------------------
+# similar nodes -------------------------------------------------------------------------------------------------------
 
 
-def test_without_a_model_or_vectors_nothing_is_alike(graph: Graph, embedded: Graph) -> None:
+def test_without_a_model_or_vectors_nothing_is_similar(graph: Graph, embedded: Graph) -> None:
     assert similarity.similar(embedded).best == []
     make(graph, {"a": TEA, "b": TEA})
     assert similarity.similar(graph).best == []
 
 
-def test_the_nodes_that_say_the_same_are_alike_unless_they_are_related(embedded: Graph) -> None:
+def test_nodes_with_the_same_text_are_similar_unless_they_are_related(embedded: Graph) -> None:
     make(embedded, {"x": TEA, "y": TEA, "z": SHIP})
     assert pairs(embedded) == [("x", "y")]
     (pair,) = similarity.similar(embedded).best
@@ -175,7 +177,7 @@ def test_the_nodes_that_say_the_same_are_alike_unless_they_are_related(embedded:
     assert pairs(embedded) == []
 
 
-def test_a_similarity_is_rescaled_by_what_is_unrelated_for_the_model(
+def test_a_similarity_is_rescaled_by_the_models_cosine_of_unrelated_texts(
     embedded: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make(embedded, {"x": TEA, "y": [*TEA, *SHIP]})
@@ -190,7 +192,7 @@ def test_a_similarity_is_rescaled_by_what_is_unrelated_for_the_model(
 
 
 def observe(change: Change, name: str, text: str, vector: Embedded) -> None:
-    """Add an observation with a vector of our own."""
+    """Add an observation with a given vector."""
     observations.append(change, named(change.queries, [name])[name], [text], {f"{name}: {text}": vector})
 
 
@@ -219,7 +221,7 @@ def test_the_best_pairs_are_those_of_the_whole_matrix_in_any_tiling(
     assert all(one < other and (one, other) not in related for one, other, _ in best.found())
 
 
-def test_many_equal_nodes_are_as_alike_as_can_be(embedded: Graph) -> None:
+def test_many_equal_nodes_have_the_maximum_similarity(embedded: Graph) -> None:
     names = [f"n{number:02}" for number in range(30)]
     make(embedded, {name: [] for name in names})
     same = Embedded(MODEL, unit(np.ones((1, 8))))
@@ -236,7 +238,7 @@ def test_many_equal_nodes_are_as_alike_as_can_be(embedded: Graph) -> None:
     assert [cluster["node_count"] for cluster in report.cluster_summary] == [30]
 
 
-def test_means_are_read_in_pages_and_of_the_dimension_that_most_have(
+def test_means_are_read_in_pages_and_in_the_most_common_dimension(
     graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vector_index, "LOADED", 7)
@@ -267,7 +269,7 @@ def linked(vectors: Vector, least: float) -> list[list[int]]:
     return clustering.joined(nearest.links())
 
 
-def test_a_node_that_is_near_to_all_does_not_join_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_node_near_all_others_does_not_join_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clustering, "NEAREST", 2)
     monkeypatch.setattr(similarity, "TILE", 4)
     groups = [np.eye(8)[number] + 0.05 * drawn(number, 3, 8) for number in range(4)]
@@ -290,7 +292,7 @@ def test_links_are_mutual_and_the_same_in_any_tiling(seed: int, number: int, lea
         assert linked(vectors, least) == clustering.joined(mutual)
 
 
-def test_without_vectors_clusters_are_those_who_are_related_with_the_same(graph: Graph) -> None:
+def test_without_vectors_clusters_are_nodes_with_the_same_neighbors(graph: Graph) -> None:
     make(graph, {name: ["quiet"] for name in "abcdefghxyz"})
     relate(graph, "a>b", "b>c", "c>a", "x>y", "a>x", "d>e", "e>f", "f>g", "g>d", "d>f", "e>g")
     named = [cluster["node_names"] for cluster in consolidate.report(graph).cluster_summary]
@@ -311,7 +313,7 @@ def test_the_report_of_an_empty_graph_is_empty(graph: Graph) -> None:
     )
 
 
-def test_a_report_tells_what_is_alike_and_why(embedded: Graph) -> None:
+def test_a_report_lists_similar_nodes_with_a_rationale(embedded: Graph) -> None:
     make(embedded, {"x": ["the pot of porcelain"], "y": ["the pot of porcelain"], "z": SHIP})
     report = consolidate.report(embedded)
     (candidate,) = report.relation_candidates
@@ -325,7 +327,7 @@ def test_a_report_tells_what_is_alike_and_why(embedded: Graph) -> None:
     }  # fmt: skip
 
 
-def test_a_label_and_a_rationale_are_there_without_a_word_in_common(graph: Graph) -> None:
+def test_a_label_and_a_rationale_exist_without_a_word_in_common(graph: Graph) -> None:
     make(graph, {"a": ["1 2"], "b": ["one"], "c": ["two"]}, kind="person")
     relate(graph, "a>b", "b>c", "c>a")
     assert [cluster["centroid_label"] for cluster in consolidate.report(graph).cluster_summary] == ["person"]
@@ -342,7 +344,7 @@ def test_each_list_is_limited_and_says_how_much_it_left_out(embedded: Graph) -> 
     }  # fmt: skip
 
 
-def test_events_of_the_last_thirty_days_are_counted_for_the_graph_alone(graph: Graph) -> None:
+def test_events_of_the_last_thirty_days_are_counted_for_the_graph_only(graph: Graph) -> None:
     make(graph, {"a": ["1", "2"], "b": []})
     relate(graph, "a>b")
     observations.replace(graph, "a", 0, "3")
@@ -360,7 +362,7 @@ def test_events_of_the_last_thirty_days_are_counted_for_the_graph_alone(graph: G
     assert found["since"] < graph.engine.clock.now()
 
 
-# in their own words --------------------------------------------------------------------------------------------------
+# drafts and keywords -------------------------------------------------------------------------------------------------
 
 PLAIN = Rarity(keywords.terms(["the service runs", "the service stops", "bees"]), 3)
 
@@ -378,14 +380,14 @@ def test_a_draft_quotes_typical_sentences_in_their_order() -> None:
 
 
 @given(texts=st.lists(st.text(st.characters(codec="utf-8"), max_size=300), max_size=8), tokens=st.integers(2, 60))
-def test_a_draft_of_anything_keeps_its_budget_and_makes_nothing_up(texts: list[str], tokens: int) -> None:
+def test_any_draft_keeps_its_budget_and_only_quotes(texts: list[str], tokens: int) -> None:
     draft = keywords.draft(texts, PLAIN, tokens)
     assert estimate_tokens(draft) <= tokens
-    said = " ".join(" ".join(texts).split())
-    assert all(word.rstrip(".…") in said for word in draft.split())
+    source = " ".join(" ".join(texts).split())
+    assert all(word.rstrip(".…") in source for word in draft.split())
 
 
-def test_what_two_share_is_told_by_the_rarest_words_first() -> None:
+def test_shared_words_are_listed_rarest_first() -> None:
     one = keywords.terms(["the service keeps bees and honey in 2024"])
     other = keywords.terms(["a service for bees, honey and wax in 2024"])
     assert keywords.shared(one, other, PLAIN) == ["honey", "bees", "service"]

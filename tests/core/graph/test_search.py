@@ -31,7 +31,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def words(home: Path) -> Iterator[Graph]:
-    """The graph as it is seen without models."""
+    """The graph without models."""
     with engine(home) as here:
         graph = Graph(Scope(here, here.workspaces.ensure("default")))
         news = [NewEntity(name=name, type=kind, observations=tuple(facts)) for name, (kind, facts) in NODES.items()]
@@ -90,12 +90,12 @@ def test_a_type_and_the_name_of_an_observations_entity_are_words_too(words: Grap
     assert search(words, "Ann AND Rust", 5)[0].observation == "writes the invoicing service in Rust"
 
 
-def test_what_is_around_a_node_is_seen_from_its_perspective(graph: Graph) -> None:
+def test_the_context_of_a_node_matches_from_its_perspective(graph: Graph) -> None:
     best = search(graph, "Who works at Acme?", 5, "embedding")
     assert {match.perspective for match in best if match.entity.name == "Ann"} == {"relational"}
 
 
-def test_a_query_with_syntax_is_meant_literally(graph: Graph) -> None:
+def test_a_query_with_syntax_is_taken_literally(graph: Graph) -> None:
     assert names(search(graph, '"green tea" NOT bees', 5)) == ["Ann"]
     assert search(graph, '"green bees"', 5) == []
 
@@ -106,7 +106,7 @@ def test_no_query_fails(graph: Graph, query: str) -> None:
         search(graph, query, 5, mode)
 
 
-def test_few_nodes_with_all_the_matches_do_not_hide_the_others(tmp_path: Path) -> None:
+def test_a_few_nodes_with_most_matches_do_not_hide_the_others(tmp_path: Path) -> None:
     with engine(tmp_path) as here:
         graph = Graph(Scope(here, here.workspaces.ensure("default")))
         many = tuple(f"tea number {n}" for n in range(500))
@@ -122,7 +122,7 @@ def test_few_nodes_with_all_the_matches_do_not_hide_the_others(tmp_path: Path) -
         assert len(search(graph, "tea", 3)) == 3
 
 
-def test_without_a_model_words_decide_and_that_is_told(words: Graph) -> None:
+def test_without_a_model_the_search_and_its_mode_are_by_words(words: Graph) -> None:
     assert node_search.search(words, "bees", 5, "embedding")[1] == node_search.search(words, "bees", 5)[1] == "text"
     assert node_search.within(words, "Bob", "bees", 5)[1] == "text"
     assert names(search(words, "Who keeps bees?", 5, "embedding")) == ["Bob"]
@@ -140,12 +140,12 @@ def test_only_the_nodes_own_observations_are_searched(graph: Graph) -> None:
     assert len(within(graph, "Ann", "tea", 1)) == 1
 
 
-def test_a_node_that_is_not_there_is_told(graph: Graph) -> None:
-    with pytest.raises(NotFoundError, match="Node 'Nobody' not found"):
-        within(graph, "Nobody", "x", 5)
+def test_an_unknown_node_raises(graph: Graph) -> None:
+    with pytest.raises(NotFoundError, match="Node 'Zed' not found"):
+        within(graph, "Zed", "x", 5)
 
 
-def test_included_workspaces_by_meaning_of_each_that_has_vectors(tmp_path: Path, server: Ollama) -> None:
+def test_included_workspaces_with_vectors_are_searched_by_meaning(tmp_path: Path, server: Ollama) -> None:
     for name, node, fact in (("shop", "Ann", "drinks green tea"), ("bare", "Bob", "grows green tea")):
         with with_ollama(tmp_path, server) if name == "shop" else engine(tmp_path) as here:
             place = here.workspaces.ensure(name)

@@ -1,4 +1,4 @@
-"""Changes of the graph: each one transaction with its events, and what is deleted goes wholly."""
+"""Changes of the graph: each is one transaction with its events, and deletions are complete."""
 
 import json
 import threading
@@ -75,7 +75,7 @@ def test_a_change_that_fails_has_changed_nothing(graph: Graph) -> None:
     assert (there(graph), facts(graph), events(graph)) == before
 
 
-def test_ordinals_are_never_used_again(graph: Graph) -> None:
+def test_ordinals_are_never_reused(graph: Graph) -> None:
     observations.delete(graph, [Deletion(entity="Ann", ordinals=(2,))])
     observations.add(graph, [("Ann", ["d"])])
     observations.delete(graph, [Deletion(entity="Ann", ordinals=(0, 1, 3))])
@@ -84,7 +84,7 @@ def test_ordinals_are_never_used_again(graph: Graph) -> None:
     assert facts(graph) == {4: "e", 5: "f"}
 
 
-def test_a_node_made_again_is_another_one(graph: Graph) -> None:
+def test_a_node_created_again_is_a_new_one(graph: Graph) -> None:
     first = there(graph)
     relations.create(graph, [Edge("Ann", "Bob", "knows")])
     entities.delete(graph, ["Ann"])
@@ -108,7 +108,7 @@ def test_a_node_made_again_is_another_one(graph: Graph) -> None:
         lambda g: relations.create(g, [Edge("Bob", "Ann", "knows")]),
     ],
 )
-def test_whatever_changes_about_a_node_moves_its_time_and_no_other(graph: Graph, change: object) -> None:
+def test_any_change_to_a_node_updates_only_its_own_time(graph: Graph, change: object) -> None:
     before, other = there(graph), there(graph, "Acme")
     assert before
     assert callable(change)
@@ -120,25 +120,25 @@ def test_whatever_changes_about_a_node_moves_its_time_and_no_other(graph: Graph,
     assert there(graph, "Acme") == other
 
 
-def test_a_relation_twice_in_one_call_is_made_once(graph: Graph) -> None:
+def test_a_relation_given_twice_in_one_call_is_created_once(graph: Graph) -> None:
     knows = Edge("Ann", "Bob", "knows")
     made = relations.create(graph, [knows, knows])
     assert made["created"] == made["already_existed"]
     assert len(relations.between(graph, "Ann", "Bob")) == 1
 
 
-def test_what_changes_nothing_moves_no_time_and_leaves_no_event(graph: Graph) -> None:
+def test_a_call_without_effect_updates_no_time_and_writes_no_event(graph: Graph) -> None:
     relations.create(graph, [Edge("Ann", "Bob", "knows")])
     before, noted = there(graph), events(graph)
     entities.create(graph, [NewEntity(name="Ann", type="other", observations=("a", "b"))])
-    relations.delete(graph, [Edge("Ann", "Acme", "knows"), Edge("Ann", "Nobody", "knows")])
-    observations.add(graph, [("Nobody", ["x"]), ("Ann", [])])
-    with pytest.raises(NotFoundError, match="'Nobody'"):
-        observations.delete(graph, [Deletion(entity="Ann", ordinals=(0,)), Deletion(entity="Nobody", ordinals=(0,))])
+    relations.delete(graph, [Edge("Ann", "Acme", "knows"), Edge("Ann", "Zed", "knows")])
+    observations.add(graph, [("Zed", ["x"]), ("Ann", [])])
+    with pytest.raises(NotFoundError, match="'Zed'"):
+        observations.delete(graph, [Deletion(entity="Ann", ordinals=(0,)), Deletion(entity="Zed", ordinals=(0,))])
     assert (there(graph), events(graph)) == (before, noted)
 
 
-def test_each_change_leaves_its_events(graph: Graph) -> None:
+def test_each_change_writes_its_events(graph: Graph) -> None:
     start = events(graph)
     assert start == {"create_entity": 3, "create_observation": 3}
     relations.create(graph, [Edge("Ann", "Bob", "knows"), Edge("Ann", "Acme", "works_at")])
@@ -181,7 +181,7 @@ def test_a_time_never_goes_back(graph: Graph) -> None:
     assert after.updated_at == ahead
 
 
-# deleted for good ----------------------------------------------------------------------------------------------------
+# purging -------------------------------------------------------------------------------------------------------------
 
 
 def test_relations_are_purged_like_records(tmp_path: Path) -> None:
@@ -195,7 +195,7 @@ def test_relations_are_purged_like_records(tmp_path: Path) -> None:
         assert (rows(graph, "relations"), rows(graph, "records"), rows(graph, "observation_details")) == (0, 4, 2)
 
 
-def test_what_is_deleted_is_kept_until_the_retention_ends(graph: Graph) -> None:
+def test_deleted_parts_are_kept_until_the_retention_ends(graph: Graph) -> None:
     relations.create(graph, [Edge("Ann", "Bob", "knows")])
     entities.delete(graph, ["Ann"])
     graph.engine.retention.purge(never)

@@ -1,4 +1,4 @@
-"""Ways through the graph: in both directions, as short as can be, and the same at each asking."""
+"""Ways through the graph: in both directions, as short as possible, and the same every time."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -29,7 +29,7 @@ def nodes(graph: Graph, names: Sequence[str]) -> None:
 
 
 def relate(graph: Graph, *edges: str) -> None:
-    """Relations written as `a>b`, made in this order and with their nodes where they are not there."""
+    """Create relations written as `a>b`, in this order and with their nodes if missing."""
     ends = [edge.split(">") for edge in edges]
     nodes(graph, [name for pair in ends for name in pair])
     for source, target in ends:
@@ -40,7 +40,7 @@ def around(graph: Graph, name: str, depth: int) -> str:
     return "".join(entity.name for entity in traversal.neighborhood(graph, name, depth).entities)
 
 
-def told(found: Sequence[Relation]) -> list[str]:
+def arrows(found: Sequence[Relation]) -> list[str]:
     return [f"{relation.source}>{relation.target}" for relation in found]
 
 
@@ -58,7 +58,7 @@ def test_a_neighborhood_has_all_relations_between_its_nodes_and_no_others(graph:
     relate(graph, "a>b", "b>c", "c>d", "a>c", "c>a", "a>a")
     relations.create(graph, [Edge("a", "b", "s")])
     found = traversal.neighborhood(graph, "a", 1)
-    assert told(found.relations) == ["a>b", "b>c", "a>c", "c>a", "a>a", "a>b"]
+    assert arrows(found.relations) == ["a>b", "b>c", "a>c", "c>a", "a>a", "a>b"]
     assert [relation.type for relation in found.relations][-1] == "s"
 
 
@@ -69,7 +69,7 @@ def test_cycles_end_and_a_node_alone_is_its_own_neighborhood(graph: Graph) -> No
     assert around(graph, "z", 6) == "z"
 
 
-def test_what_is_deleted_leads_nowhere(graph: Graph) -> None:
+def test_deleted_parts_lead_nowhere(graph: Graph) -> None:
     relate(graph, "a>b", "b>c", "a>d")
     entities.delete(graph, ["b"])
     relations.delete(graph, [Edge("a", "d", "r")])
@@ -85,7 +85,7 @@ def test_a_depth_out_of_bounds_is_refused_with_the_limit(graph: Graph, depth: in
         traversal.neighborhood(graph, "a", depth)
 
 
-def test_unknown_names_are_named(graph: Graph) -> None:
+def test_unknown_names_are_listed_in_the_error(graph: Graph) -> None:
     nodes(graph, ["a"])
     with pytest.raises(NotFoundError, match="'b'"):
         traversal.neighborhood(graph, "b")
@@ -109,7 +109,7 @@ def test_a_path_has_every_parallel_relation_of_each_hop_in_the_order_of_hops(gra
     relations.create(graph, [Edge("b", "a", "s"), Edge("b", "c", "s")])
     found = traversal.path(graph, "a", "c")
     assert found.names == ("a", "b", "c")
-    assert told(found.relations) == ["a>b", "b>a", "c>b", "b>c"]
+    assert arrows(found.relations) == ["a>b", "b>a", "c>b", "b>c"]
 
 
 def test_a_path_to_itself_is_the_node_alone(graph: Graph) -> None:
@@ -118,7 +118,7 @@ def test_a_path_to_itself_is_the_node_alone(graph: Graph) -> None:
     assert traversal.path(graph, "a", "a").found
 
 
-def test_a_path_may_be_as_long_as_it_takes(graph: Graph) -> None:
+def test_a_path_may_have_any_length(graph: Graph) -> None:
     names = [f"n{number:03}" for number in range(120)]
     nodes(graph, names)
     relations.create(graph, [Edge(one, other, "r") for one, other in pairwise(names)])
@@ -126,7 +126,7 @@ def test_a_path_may_be_as_long_as_it_takes(graph: Graph) -> None:
     assert traversal.path(graph, names[-1], names[0]).names == tuple(reversed(names))
 
 
-def test_where_there_is_no_way_nothing_is_found(graph: Graph) -> None:
+def test_unconnected_nodes_have_no_path(graph: Graph) -> None:
     relate(graph, "a>b", "c>d", "d>c")
     assert traversal.path(graph, "a", "c") == traversal.Path()
     assert not traversal.path(graph, "a", "c").found
@@ -139,7 +139,7 @@ def test_among_equally_short_paths_the_names_decide(graph: Graph) -> None:
 
 
 def brute(edges: set[tuple[str, str]], start: str, end: str) -> tuple[str, ...]:
-    """The first of the shortest paths, by growing all paths that visit nothing twice."""
+    """Return the first of the shortest paths, by trying all paths without repetitions."""
     beside = {(one, other) for pair in edges for one, other in (pair, pair[::-1])}
     paths: list[tuple[str, ...]] = [(start,)]
     seen = {start}
@@ -157,9 +157,7 @@ NAMES = "abcdefgh"
 @pytest.mark.slow
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(edges=st.sets(st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES)), max_size=14))
-def test_paths_and_neighborhoods_are_those_that_trying_everything_finds(
-    graph: Graph, edges: set[tuple[str, str]]
-) -> None:
+def test_paths_and_neighborhoods_equal_those_of_an_exhaustive_search(graph: Graph, edges: set[tuple[str, str]]) -> None:
     entities.delete(graph, list(NAMES))
     nodes(graph, NAMES)
     relations.create(graph, [Edge(*edge, "r") for edge in sorted(edges)])

@@ -1,4 +1,4 @@
-"""What answers show of the graph: within the budget, nothing twice, nothing lost, and what was left out is said."""
+"""Answers of the graph: within the budget, without duplicates or losses, and with the number of omitted items."""
 
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ from tests.core.kit import engine
 Json = Mapping[str, Any]
 
 FRAME = 40  # tokens of an answer with empty lists
-FIGURE = len(',"tokens_used":1000000') / 4  # what an answer says besides of its cost
+FIGURE = len(',"tokens_used":1000000') / 4  # the field with the cost of an answer
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def cost(answer: Json) -> float:
 
 
 def assert_within(answer: Json, tokens: int) -> None:
-    """It is no longer than it may be; the least answer has its frame."""
+    """The answer fits the budget; even the smallest answer contains its frame."""
     assert cost(answer) <= max(tokens, FRAME)
 
 
@@ -55,7 +55,7 @@ def every_page(graph: Graph, tokens: int) -> list[Json]:
 
 
 def facts(pages: Sequence[Json]) -> dict[str, list[str]]:
-    """What the pages show of each node."""
+    """The observations on the pages, by node."""
     found: dict[str, list[str]] = {}
     for node in (node for page in pages for node in page["entities"]):
         found.setdefault(node["name"], []).extend(fact["content"] for fact in node["observations"])
@@ -86,7 +86,7 @@ def test_an_answer_stays_within_its_budget_and_says_what_it_left_out(graph: Grap
     assert view.opened(graph, names, 1)["entities"] == []
 
 
-def test_many_relations_leave_room_for_observations_and_take_what_those_leave(graph: Graph) -> None:
+def test_many_relations_leave_room_for_observations_and_take_the_rest(graph: Graph) -> None:
     make(graph, "hub", "the fact")
     for n in range(200):
         make(graph, f"n{n}")
@@ -107,7 +107,7 @@ def test_names_that_are_not_found_are_part_of_the_cost(graph: Graph) -> None:
 
 
 @pytest.mark.slow
-def test_of_a_large_node_no_more_is_read_than_fits(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_as_much_of_a_large_node_is_read_as_fits(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     make(graph, "hub", *[f"fact {n}" for n in range(1_000)])
     entities.create(graph, [NewEntity(name=f"n{n}", type="t") for n in range(1_000)])
     relations.create(graph, [Edge("hub", f"n{n}", "knows") for n in range(1_000)])
@@ -115,7 +115,7 @@ def test_of_a_large_node_no_more_is_read_than_fits(graph: Graph, monkeypatch: py
     rows: list[Row] = []
 
     class Watched:
-        """Queries that keep what they have given."""
+        """Queries that record the rows they return."""
 
         def __init__(self, queries: Queries) -> None:
             self._queries = queries
@@ -152,7 +152,7 @@ def test_each_match_has_its_own_relations(graph: Graph) -> None:
     assert shown == {"apple": {"like", "bears"}, "apple tree": {"bears"}}
 
 
-def test_matches_that_do_not_fit_whole_are_named(graph: Graph) -> None:
+def test_matches_that_do_not_fit_completely_are_named(graph: Graph) -> None:
     for n in range(20):
         make(graph, f"node {n}", "A zebra.", "Another fact.", summary="long " * 400)
     relations.create(graph, [Edge("node 0", "node 1", "knows")])
@@ -179,12 +179,12 @@ def test_matches_that_do_not_fit_whole_are_named(graph: Graph) -> None:
 @pytest.mark.parametrize(
     "cursor", ["", "x", "1|", "a|||c", "1.0:x", "-1|||x", "1||x", "²|||x", "1|é||x", f"{10**18}|||x"]
 )
-def test_a_cursor_that_is_none_is_told(graph: Graph, cursor: str) -> None:
+def test_a_malformed_cursor_is_refused(graph: Graph, cursor: str) -> None:
     with pytest.raises(InvalidInputError, match="is not a cursor"):
         view.page(graph, 100, cursor)
 
 
-def test_a_cursor_whose_node_is_gone_goes_on_with_the_next(graph: Graph) -> None:
+def test_a_cursor_of_a_deleted_node_continues_with_the_next(graph: Graph) -> None:
     for name in ("a", "b", "c"):
         make(graph, name, "fact one", "fact two")
     first = view.page(graph, 1)
@@ -195,15 +195,15 @@ def test_a_cursor_whose_node_is_gone_goes_on_with_the_next(graph: Graph) -> None
 
 def test_a_node_may_have_no_name_or_one_that_looks_like_a_cursor(graph: Graph) -> None:
     nodes = {"": ["1", "2", "3"], "0|||": ["4", "5"], "7|2026|a|\n|": ["6", "7"]}
-    for name, said in nodes.items():
-        make(graph, name, *said)
+    for name, contents in nodes.items():
+        make(graph, name, *contents)
     relations.create(graph, [Edge("", "", "is"), Edge("", "0|||", "is")])
     pages = every_page(graph, 1)
     assert facts(pages) == nodes
     assert len(edges(pages)) == 2
 
 
-def test_a_node_larger_than_a_page_goes_on_on_the_next(graph: Graph) -> None:
+def test_a_node_larger_than_a_page_continues_on_the_next(graph: Graph) -> None:
     make(graph, "big", *[f"{n:03} " + "x" * 100 for n in range(50)])
     found = every_page(graph, 300)
     assert len(found) > 5
@@ -212,10 +212,10 @@ def test_a_node_larger_than_a_page_goes_on_on_the_next(graph: Graph) -> None:
     assert shown == list(range(50))
 
 
-def test_what_must_be_shown_is_charged_and_the_rest_keeps_to_the_budget(graph: Graph) -> None:
+def test_mandatory_parts_are_charged_and_the_rest_keeps_to_the_budget(graph: Graph) -> None:
     make(graph, "a", "x" * 4_000, *["short"] * 50, summary="y" * 4_000)
     first, second, *_ = every_page(graph, 500)
-    assert len(first["entities"][0]["observations"]) == 1, "a node and something of it, whatever they cost"
+    assert len(first["entities"][0]["observations"]) == 1, "a node and one observation, even beyond the budget"
     assert cost(first) > 2_000
     assert len(second["entities"][0]["observations"]) == 1
     for tokens in (1_100, 1_500, 3_000):
@@ -223,7 +223,7 @@ def test_what_must_be_shown_is_charged_and_the_rest_keeps_to_the_budget(graph: G
             assert_within(page, tokens)
 
 
-def test_nothing_is_skipped_or_shown_twice_when_something_is_deleted_between_two_pages(graph: Graph) -> None:
+def test_a_deletion_between_two_pages_neither_skips_nor_repeats_anything(graph: Graph) -> None:
     make(graph, "a", *[f"fact {n}" for n in range(10)])
     entities.create(graph, [NewEntity(name=f"n{n}", type="t") for n in range(10)])
     relations.create(graph, [Edge("a", f"n{n}", "knows") for n in range(10)])
@@ -267,7 +267,7 @@ def test_the_pages_are_the_graph(nodes: dict[str, list[str]], tokens: int) -> No
 @pytest.mark.slow
 @settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.randoms(use_true_random=False), st.integers(1, 150))
-def test_what_lives_through_the_whole_reading_is_shown_exactly_once(random: Any, tokens: int) -> None:
+def test_parts_that_exist_throughout_the_reading_are_shown_exactly_once(random: Any, tokens: int) -> None:
     names = list("abcd")
     with tempfile.TemporaryDirectory() as home, engine(Path(home)) as here:
         graph = Graph(Scope(here, here.workspaces.ensure("default")))
@@ -276,13 +276,13 @@ def test_what_lives_through_the_whole_reading_is_shown_exactly_once(random: Any,
         )
         related = [Edge(one, other, f"r{i}") for one in names for other in names for i in range(2)]
         relations.create(graph, related)
-        said, cursor, pages = {n: [f"{n}{i}" for i in range(8)] for n in names}, None, list[Json]()
+        contents, cursor, pages = {n: [f"{n}{i}" for i in range(8)] for n in names}, None, list[Json]()
         while not pages or cursor:
             pages.append(view.page(graph, tokens, cursor))
             cursor = pages[-1]["next_cursor"]
             name = random.choice(names)
-            if said[name]:
-                gone = said[name].pop(random.randrange(len(said[name])))
+            if contents[name]:
+                gone = contents[name].pop(random.randrange(len(contents[name])))
                 observations.delete(graph, [Deletion(entity=name, contents=(gone,))])
             if related:
                 relations.delete(graph, [related.pop(random.randrange(len(related)))])
@@ -291,15 +291,15 @@ def test_what_lives_through_the_whole_reading_is_shown_exactly_once(random: Any,
                 relations.create(graph, [Edge(name, random.choice(names), f"new {len(pages)}")])
             assert len(pages) < 1_000
         shown = facts(pages)
-        assert all(shown[n].count(text) == 1 for n in names for text in said[n])
+        assert all(shown[n].count(text) == 1 for n in names for text in contents[n])
         assert all(edges(pages).count(one) == 1 for one in related)
 
 
 @pytest.mark.parametrize("tokens", [1, 30, 45, 60, 100, 300])
-def test_what_is_pending_is_counted_whatever_fits(graph: Graph, tokens: int) -> None:
+def test_all_pending_summaries_are_counted_even_if_they_do_not_fit(graph: Graph, tokens: int) -> None:
     for number in range(9):
         make(graph, f"node {number}", "a fact")
-    told = view.pending_summaries(graph, tokens)
-    assert_within(told, tokens)
-    assert len(told["result"]) + told["omitted"] == 9
-    assert bool(told["result"]) == (tokens >= 60), "as soon as one fits"
+    answer = view.pending_summaries(graph, tokens)
+    assert_within(answer, tokens)
+    assert len(answer["result"]) + answer["omitted"] == 9
+    assert bool(answer["result"]) == (tokens >= 60), "as soon as one fits"

@@ -1,4 +1,4 @@
-"""What became of records can be listed and undone: all of it or nothing."""
+"""Changes to records can be listed and undone, all or none."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -50,7 +50,7 @@ def graph(one: Engine) -> Graph:
 
 
 def last(graph: Graph, kind: str) -> str:
-    """The id of what of a kind was touched last."""
+    """The id of the record of a kind that was touched last."""
     return next(entry.id for entry in entries(graph, 100) if entry.kind == kind)
 
 
@@ -60,7 +60,7 @@ def facts(graph: Graph) -> list[str]:
     return [one.content for one in graph.read(lambda q: observations.of(q, [found["id"]]))[found["id"]]]
 
 
-def test_what_was_forgotten_is_found_again(one: Engine, graph: Graph) -> None:
+def test_a_restored_memory_is_found_again(one: Engine, graph: Graph) -> None:
     kept = memories(one)
     stored = kept.store("The office is in Berlin.", ["place"])
     kept.forget(Criteria(ids=(stored.id,)))
@@ -70,7 +70,7 @@ def test_what_was_forgotten_is_found_again(one: Engine, graph: Graph) -> None:
     assert entries(graph, 100) == []
 
 
-def test_the_latest_stands_first_and_says_what_it_says_now(one: Engine, graph: Graph) -> None:
+def test_the_latest_change_is_first_with_the_current_text(one: Engine, graph: Graph) -> None:
     old = memories(one).store("The database is MySQL.")
     new = memories(one).store("The database is Postgres.", supersedes=[old.id])
     observations.replace(graph, "Ann", 0, "left")
@@ -79,7 +79,7 @@ def test_the_latest_stands_first_and_says_what_it_says_now(one: Engine, graph: G
     assert (superseded.what, superseded.id, superseded.successor) == ("superseded", old.id, new.id)
 
 
-def test_an_entity_comes_back_with_all_that_went_with_it(graph: Graph) -> None:
+def test_an_entity_is_restored_with_all_parts_deleted_with_it(graph: Graph) -> None:
     entities.delete(graph, ["Ann"])
     (done,) = restore(graph, [last(graph, "entity")])
     assert done.along == 2
@@ -87,20 +87,20 @@ def test_an_entity_comes_back_with_all_that_went_with_it(graph: Graph) -> None:
     assert [edge.type for edge in relations.between(graph, "Ann", "Acme")] == ["works_at"]
 
 
-def test_what_was_deleted_before_an_entity_does_not_come_back_with_it(graph: Graph) -> None:
+def test_parts_deleted_before_an_entity_are_not_restored_with_it(graph: Graph) -> None:
     observations.delete(graph, [observations.Deletion(entity="Ann", ordinals=(1,))])
     entities.delete(graph, ["Ann"])
     restore(graph, [last(graph, "entity")])
     assert facts(graph) == ["works there"]
 
 
-def test_an_observation_waits_for_its_entity(graph: Graph) -> None:
+def test_an_observation_cannot_be_restored_before_its_entity(graph: Graph) -> None:
     entities.delete(graph, ["Ann"])
     with pytest.raises(InvalidInputError, match=r"'Ann', which is deleted. Nothing was restored; restore [0-9a-f-]+"):
         restore(graph, [last(graph, "observation")])
 
 
-def test_a_relation_comes_back_unless_it_was_made_again(graph: Graph) -> None:
+def test_a_relation_is_restored_unless_it_was_created_again(graph: Graph) -> None:
     relations.delete(graph, [edge := Edge("Ann", "Acme", "works_at")])
     gone = last(graph, "relation")
     restore(graph, [gone])
@@ -111,7 +111,7 @@ def test_a_relation_comes_back_unless_it_was_made_again(graph: Graph) -> None:
         restore(graph, [gone])
 
 
-def test_a_living_record_says_again_what_it_said_before(graph: Graph) -> None:
+def test_a_living_record_gets_its_earlier_text_back(graph: Graph) -> None:
     observations.replace(graph, "Ann", 0, "left")
     restore(graph, [last(graph, "observation")])
     assert facts(graph) == ["works there", "likes tea"]
@@ -119,7 +119,7 @@ def test_a_living_record_says_again_what_it_said_before(graph: Graph) -> None:
     assert facts(graph) == ["left", "likes tea"]
 
 
-def test_a_key_that_is_taken_is_told_and_nothing_is_restored(one: Engine, graph: Graph) -> None:
+def test_a_taken_key_is_an_error_and_nothing_is_restored(one: Engine, graph: Graph) -> None:
     vault = Vault(Scope(one, graph.workspace))
     vault.commit("vault", "db", "MySQL")
     vault.prune("vault", key="db")
@@ -132,11 +132,11 @@ def test_a_key_that_is_taken_is_told_and_nothing_is_restored(one: Engine, graph:
     assert {entry.id for entry in entries(graph, 100)} == {gone, other.id}
 
 
-def test_what_never_was_cannot_be_restored(one: Engine, graph: Graph) -> None:
+def test_unknown_ids_cannot_be_restored(one: Engine, graph: Graph) -> None:
     with pytest.raises(NotFoundError, match="never existed, or it was purged"):
         restore(graph, ["nope"])
     with pytest.raises(NotFoundError, match="not deleted, and no earlier version of it is known"):
-        restore(graph, [memories(one).store("It always said this.").id])
+        restore(graph, [memories(one).store("It has always been so.").id])
 
 
 def test_earlier_texts_are_purged_after_the_retention(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_earlier_texts_are_purged_after_the_retention(tmp_path: Path) -> None:
         assert entries(Graph(Scope(one, one.workspaces.ensure("default"))), 10) == []
 
 
-def test_what_was_superseded_outlives_the_retention(tmp_path: Path) -> None:
+def test_superseded_memories_outlive_the_retention(tmp_path: Path) -> None:
     with engine(tmp_path, MEMORY_RETENTION_DAYS="0") as one:
         kept = memories(one)
         first = kept.store("The database is MySQL.")
@@ -159,7 +159,7 @@ def test_what_was_superseded_outlives_the_retention(tmp_path: Path) -> None:
         assert [entry.id for entry in found] == [second.id, first.id]
 
 
-def test_what_comes_back_with_another_may_be_named_beside_it_in_any_order(graph: Graph) -> None:
+def test_a_record_restored_along_with_another_may_be_named_too_in_any_order(graph: Graph) -> None:
     observations.replace(graph, "Ann", 0, "left")
     entities.delete(graph, ["Ann"])
     gone = [entry.id for entry in entries(graph, 100) if entry.what == "deleted"]
@@ -169,7 +169,7 @@ def test_what_comes_back_with_another_may_be_named_beside_it_in_any_order(graph:
     assert len(relations.between(graph, "Ann", "Acme")) == 1
 
 
-def test_other_tags_do_not_hide_the_text_from_before(one: Engine, graph: Graph) -> None:
+def test_changed_tags_do_not_hide_the_earlier_text(one: Engine, graph: Graph) -> None:
     vault = Vault(Scope(one, graph.workspace))
     vault.commit("vault", "db", "MySQL")
     vault.commit("vault", "db", "Postgres")
@@ -178,7 +178,7 @@ def test_other_tags_do_not_hide_the_text_from_before(one: Engine, graph: Graph) 
     assert done.text == "db: MySQL"
 
 
-def test_what_was_believed_is_found_by_words_where_the_model_fails(tmp_path: Path) -> None:
+def test_past_texts_are_found_by_words_if_the_model_fails(tmp_path: Path) -> None:
     with ollama() as server, with_ollama(tmp_path, server) as one:
         kept = memories(one)
         gone = kept.store("The office was in Berlin.")
@@ -213,11 +213,11 @@ def test_any_of_the_earlier_texts_can_be_restored(graph: Graph) -> None:
 # filters -------------------------------------------------------------------------------------------------------------
 
 
-def test_filters_reach_all_of_it_page_by_page(one: Engine, graph: Graph) -> None:
+def test_filters_reach_the_whole_history_page_by_page(one: Engine, graph: Graph) -> None:
     kept = memories(one)
     ids = [kept.store(f"The office {number} is 100% in Köln.").id for number in range(7)]
     with written_by("claude-code 2", "memory_forget"):
-        kept.forget(Criteria(ids=tuple(ids[:5])))  # at one time
+        kept.forget(Criteria(ids=tuple(ids[:5])))  # all at the same time
     with written_by("cursor", "memory_forget"):
         kept.forget(Criteria(ids=(ids[5],)))
     entities.delete(graph, ["Acme"])
@@ -238,7 +238,7 @@ def test_filters_reach_all_of_it_page_by_page(one: Engine, graph: Graph) -> None
         HistoryFilter(since="yesterday")
 
 
-def test_the_history_says_who_made_a_change(one: Engine, graph: Graph) -> None:
+def test_the_history_names_who_made_a_change(one: Engine, graph: Graph) -> None:
     stored = memories(one).store("The office is in Berlin.").id
     for client, text in (("a", "The office is in Bonn."), ("b", "The office is in Kiel.")):
         with written_by(client, "edit"):
@@ -246,7 +246,7 @@ def test_the_history_says_who_made_a_change(one: Engine, graph: Graph) -> None:
     assert [(entry.client, entry.text[-5:-1]) for entry in entries(graph, 9)] == [("b", "Bonn"), ("a", "rlin")]
 
 
-def test_the_history_says_who_restored_and_who_removed_for_good(one: Engine, graph: Graph) -> None:
+def test_the_history_names_who_restored_and_who_purged(one: Engine, graph: Graph) -> None:
     kept = memories(one)
     stored = kept.store("The office is in Berlin.").id
     (edge,) = relations.between(graph, "Ann", "Acme")
@@ -281,7 +281,7 @@ def test_the_history_says_who_restored_and_who_removed_for_good(one: Engine, gra
     assert len(entries(graph, 99, HistoryFilter(with_done=True))) == len(entries(graph, 99)) + 4
 
 
-def test_what_was_done_to_a_record_is_part_of_its_story(one: Engine, graph: Graph) -> None:
+def test_operations_on_a_record_are_part_of_its_story(one: Engine, graph: Graph) -> None:
     stored = memories(one).store("The office is in Berlin.").id
     for client in ("codex", "cursor"):
         with written_by(client, "memory_forget"):
@@ -294,7 +294,7 @@ def test_what_was_done_to_a_record_is_part_of_its_story(one: Engine, graph: Grap
 # names of nodes ------------------------------------------------------------------------------------------------------
 
 
-def test_a_name_comes_back(graph: Graph) -> None:
+def test_an_earlier_name_is_restored(graph: Graph) -> None:
     before = graph.engine.clock.now()
     with written_by("memoryd ui", "ui.n"):
         node = renaming.rename(graph, "Ann", "Ann Smith")
@@ -312,7 +312,7 @@ def test_a_name_comes_back(graph: Graph) -> None:
         restore(graph, [node.id])
 
 
-def test_an_observation_comes_back_under_the_new_name(graph: Graph) -> None:
+def test_an_observation_is_restored_under_the_new_name(graph: Graph) -> None:
     observations.delete(graph, [Deletion(entity="Ann", ordinals=(1,))])
     renaming.rename(graph, "Ann", "Zoe")
     assert restore(graph, [last(graph, "observation")])
@@ -320,7 +320,7 @@ def test_an_observation_comes_back_under_the_new_name(graph: Graph) -> None:
     assert found.name == "Zoe"
 
 
-def test_nodes_that_became_one_are_two_again(graph: Graph) -> None:
+def test_restoring_a_merged_node_separates_the_two(graph: Graph) -> None:
     with written_by("claude", "add"):
         bob = NewEntity(name="Bob", type="person", observations=("likes tea", "rows"))
         entities.create(graph, [bob, NewEntity(name="Rome", type="city")])

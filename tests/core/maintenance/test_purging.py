@@ -1,4 +1,4 @@
-"""What is purged on request is gone at once, from the files too; and proposals are accepted or refused."""
+"""Purging on request removes texts immediately, from the files too; proposals are accepted or refused."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,7 +39,7 @@ def holding(home: Path, text: str) -> list[Path]:
 
 
 @pytest.mark.files
-def test_nothing_is_left_of_what_is_purged(home: Path, scope: Scope) -> None:
+def test_nothing_remains_of_a_purged_record(home: Path, scope: Scope) -> None:
     Memories(scope).store("Something that stays.")
     stored = Memories(scope).store(SECRET, ["lighthouse"])
     correction.correct(scope, Correction(id=stored.id, content="Nothing to see."))
@@ -54,7 +54,7 @@ def test_nothing_is_left_of_what_is_purged(home: Path, scope: Scope) -> None:
         restore(Graph(scope), [stored.id])
 
 
-def test_what_is_deleted_goes_too_and_an_entity_with_all_of_it(scope: Scope) -> None:
+def test_deleted_records_are_purged_too_and_an_entity_with_all_its_parts(scope: Scope) -> None:
     gone = Memories(scope).store(SECRET)
     Memories(scope).forget(Criteria(ids=(gone.id,)))
     graph = Graph(scope)
@@ -71,7 +71,7 @@ def test_what_is_deleted_goes_too_and_an_entity_with_all_of_it(scope: Scope) -> 
 
 
 @pytest.mark.files
-def test_who_else_says_it_is_named(home: Path, scope: Scope) -> None:
+def test_other_records_with_the_same_text_are_listed(home: Path, scope: Scope) -> None:
     stored = Memories(scope).store(SECRET)
     other = Memories(scope).store(f"Quoted: {SECRET}")
     (home / "data" / "copy.jsonl").write_text(SECRET, encoding="utf-8")
@@ -98,7 +98,7 @@ def test_an_unknown_id_purges_nothing(scope: Scope) -> None:
 
 
 @pytest.mark.files
-def test_the_command_says_what_it_found(home: Path, scope: Scope) -> None:
+def test_the_command_reports_what_it_found(home: Path, scope: Scope) -> None:
     stored = Memories(scope).store(SECRET)
     scope.engine.close()
     assert "confirmation" in run(home, "purge", stored.id, code=2).stderr
@@ -106,10 +106,10 @@ def test_the_command_says_what_it_found(home: Path, scope: Scope) -> None:
     run(home, "purge", stored.id, "--yes", code=1)
 
 
-def test_the_command_corrects_and_says_how_to_undo(home: Path, scope: Scope) -> None:
+def test_the_command_corrects_and_shows_how_to_undo(home: Path, scope: Scope) -> None:
     stored = Memories(scope).store("Ann lives in Rome.", ["people"])
-    said = run(home, "edit", stored.id[:8], "Ann", "lives", "in", "Oslo.", "--importance", "0.9").stdout
-    undo = said.split("`")[1].split()[1:]
+    output = run(home, "edit", stored.id[:8], "Ann", "lives", "in", "Oslo.", "--importance", "0.9").stdout
+    undo = output.split("`")[1].split()[1:]
     assert listing.story(scope, stored.id).now.record.body == "Ann lives in Oslo."
     run(home, *undo)
     record = listing.story(scope, stored.id).now.record

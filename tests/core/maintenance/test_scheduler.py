@@ -1,4 +1,4 @@
-"""Maintenance: what says the same is merged, what is contradicted is superseded, what has decayed is compacted."""
+"""Maintenance: duplicates are merged, contradicted memories are superseded, decayed ones are compacted."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -49,7 +49,7 @@ def one(tmp_path: Path, model_dir: Path) -> Iterator[Engine]:
 
 @pytest.fixture
 def writing(tmp_path: Path, model_dir: Path, llm: Model) -> Iterator[Engine]:
-    """One with a language model, for which everything has decayed at once."""
+    """An engine with a language model, for which everything has decayed immediately."""
     everything = {"MEMORY_DECAY_THRESHOLD": "1", "MEMORY_COMPACTION_MIN_GROUP": "3"}
     with opened(tmp_path, model_dir, **llm.settings(), **everything) as made:
         yield made
@@ -75,7 +75,7 @@ def living(of: Engine) -> list[str]:
 
 
 def fresh(of: Engine) -> list[Row]:
-    """What consolidation has yet to look at."""
+    """The memories that are not consolidated yet."""
     place = of.workspaces.ensure("default")
     return of.store.read(place, lambda q: q.all("maintenance.fresh", limit=99, time="", id=""))
 
@@ -85,12 +85,12 @@ def graph(of: Engine) -> Graph:
 
 
 def judging(verdict: Callable[[Json], str | None]) -> Callable[[Json], tuple[int, str]]:
-    """A model that says of each pair what `verdict` says."""
+    """A model that gives each pair the verdict of `verdict`."""
 
     def reply(body: Json) -> tuple[int, str]:
         lines = [line for line in body["messages"][-1]["content"].splitlines() if line.startswith('{"number"')]
-        told = [(pair["number"], verdict(pair)) for pair in map(json.loads, lines)]
-        verdicts = [{"number": number, "verdict": said, "reason": "so it is"} for number, said in told if said]
+        given = [(pair["number"], verdict(pair)) for pair in map(json.loads, lines)]
+        verdicts = [{"number": number, "verdict": word, "reason": "so it is"} for number, word in given if word]
         return 200, json.dumps({"verdicts": verdicts})
 
     return reply
@@ -103,7 +103,7 @@ def contradicted(pair: Json) -> str:
 # consolidation -------------------------------------------------------------------------------------------------------
 
 
-def test_what_nearly_says_the_same_is_merged_into_the_older(one: Engine) -> None:
+def test_a_near_duplicate_is_merged_into_the_older_memory(one: Engine) -> None:
     older, newer = store(one, *SAME)
     (act,) = done(one)
     assert (act.ending, act.by.id, [memory.id for memory in act.gone]) == ("merged", older, [newer])
@@ -113,7 +113,7 @@ def test_what_nearly_says_the_same_is_merged_into_the_older(one: Engine) -> None
 @pytest.mark.parametrize(
     "other", ["The user doesn't like dark mode 2.", "The user likes dark mode.", "The admin doesn't like dark mode."]
 )
-def test_what_differs_is_kept(one: Engine, other: str) -> None:
+def test_different_memories_are_kept(one: Engine, other: str) -> None:
     store(one, SAME[0], other)
     assert done(one) == []
     assert len(living(one)) == 2
@@ -129,23 +129,23 @@ def test_a_merge_keeps_tags_importance_and_recalls_and_can_be_undone(one: Engine
     restore(graph(one), [newer])
     again = memories(one).get([older, newer])
     assert [(hit.record.tags, hit.record.importance) for hit in again] == [(("t0",), 0.5), (("second",), 0.9)]
-    assert done(one) == []  # it is not merged again
+    assert done(one) == []  # they are not merged again
 
 
-def test_a_dry_run_tells_and_does_nothing(one: Engine) -> None:
+def test_a_dry_run_lists_acts_and_changes_nothing(one: Engine) -> None:
     store(one, *SAME)
     assert [act.ending for act in done(one, dry_run=True)] == ["merged"]
     assert len(living(one)) == 2
     assert [act.ending for act in done(one)] == ["merged"]
 
 
-def test_memories_are_looked_at_once(one: Engine) -> None:
+def test_memories_are_consolidated_once(one: Engine) -> None:
     store(one, BERLIN, LISBON)
     done(one)
     assert fresh(one) == []
 
 
-def test_what_has_no_vector_yet_is_judged_later(writing: Engine) -> None:
+def test_memories_without_vectors_are_judged_later(writing: Engine) -> None:
     one = writing
     memories(one).store("x" * 9_000)  # too long to be embedded at once
     done(one)
@@ -162,7 +162,7 @@ def test_a_contradicted_memory_is_superseded_with_the_reason(writing: Engine, ll
     assert living(writing) == [LISBON]
 
 
-def test_what_was_said_again_is_newer_than_what_came_between(writing: Engine, llm: Model) -> None:
+def test_a_memory_stored_again_is_newer_than_those_in_between(writing: Engine, llm: Model) -> None:
     llm.reply = judging(lambda pair: "contradiction" if "Berlin" in pair["newer"]["text"] else "distinct")
     store(writing, BERLIN, LISBON)
     store(writing, BERLIN)
@@ -170,7 +170,7 @@ def test_what_was_said_again_is_newer_than_what_came_between(writing: Engine, ll
     assert living(writing) == [BERLIN]
 
 
-def test_what_a_model_would_see_the_beginning_of_is_not_judged(writing: Engine, llm: Model) -> None:
+def test_a_memory_too_long_for_the_prompt_is_not_judged(writing: Engine, llm: Model) -> None:
     llm.reply = judging(lambda _: "duplicate")
     store(writing, *(f"{'The minutes of the meeting about tea. ' * 40}It ended at {time}." for time in ("5", "6")))
     assert done(writing) == []
@@ -189,7 +189,7 @@ def test_a_model_that_contradicts_itself_or_fails_changes_nothing(writing: Engin
     assert living(writing) == [BERLIN, LISBON]
 
 
-def test_what_a_failing_model_did_not_judge_is_judged_later(writing: Engine, llm: Model) -> None:
+def test_pairs_that_a_failing_model_did_not_judge_are_judged_later(writing: Engine, llm: Model) -> None:
     store(writing, BERLIN, LISBON)
     llm.fails(500)
     done(writing)
@@ -197,7 +197,7 @@ def test_what_a_failing_model_did_not_judge_is_judged_later(writing: Engine, llm
     assert [act.ending for act in done(writing)] == ["superseded"]
 
 
-def test_what_a_model_proposes_is_accepted_or_refused_one_by_one(writing: Engine, llm: Model) -> None:
+def test_proposals_of_a_model_are_accepted_or_refused_one_by_one(writing: Engine, llm: Model) -> None:
     place = writing.workspaces.ensure("default")
     store(writing, BERLIN, LISBON)
     assert proposals.proposals(writing, place) == []
@@ -218,7 +218,7 @@ def test_what_a_model_proposes_is_accepted_or_refused_one_by_one(writing: Engine
     assert proposals.judged(writing, place) == []
 
 
-def test_what_a_model_proposed_and_was_refused_is_not_proposed_again(writing: Engine, llm: Model) -> None:
+def test_a_refused_proposal_of_a_model_is_not_proposed_again(writing: Engine, llm: Model) -> None:
     place = writing.workspaces.ensure("default")
     store(writing, BERLIN, LISBON)
     llm.reply = judging(contradicted)
@@ -229,11 +229,11 @@ def test_what_a_model_proposed_and_was_refused_is_not_proposed_again(writing: En
     assert len(proposals.judged(writing, place)) == 1
 
 
-# not ready, and not yet judged ---------------------------------------------------------------------------------------
+# models that are not ready, and memories not judged yet --------------------------------------------------------------
 
 
 @pytest.mark.parametrize("state", ["idle", "broken"])
-def test_where_the_client_of_a_model_is_not_loaded_nothing_counts_as_judged(
+def test_while_a_models_client_is_not_loaded_nothing_counts_as_judged(
     tmp_path: Path, model_dir: Path, llm: Model, monkeypatch: pytest.MonkeyPatch, state: str
 ) -> None:
     llm.reply = judging(contradicted)
@@ -263,7 +263,7 @@ def unjudged(of: Engine) -> int:
     return len(scheduler._unjudged(of, of.workspaces.ensure("default"), 99))
 
 
-def test_what_words_alone_have_settled_is_judged_once_a_model_is_named(
+def test_memories_settled_by_words_are_judged_once_a_model_is_configured(
     tmp_path: Path, model_dir: Path, llm: Model
 ) -> None:
     with opened(tmp_path, model_dir) as one:
@@ -281,13 +281,13 @@ def test_what_words_alone_have_settled_is_judged_once_a_model_is_named(
         asked = sum(estimate_tokens(message["content"]) for message in body["messages"]) + body["max_tokens"]
         assert counted.tokens == asked
         assert done(one) == []
-        assert len(llm.asked) == 1, "each once"
+        assert len(llm.asked) == 1, "each pair once"
         store(one, "Something else.")
         done(one)
         assert unjudged(one) == 0
 
 
-def test_a_server_judges_them_a_batch_at_a_time(tmp_path: Path, model_dir: Path, llm: Model) -> None:
+def test_a_server_judges_older_memories_a_batch_at_a_time(tmp_path: Path, model_dir: Path, llm: Model) -> None:
     with opened(tmp_path, model_dir) as one:
         store(one, *TEAS, BERLIN, LISBON)
         done(one)
@@ -305,7 +305,7 @@ def test_a_server_judges_them_a_batch_at_a_time(tmp_path: Path, model_dir: Path,
         chores.follow(never)
 
 
-def test_where_the_model_fails_they_are_judged_later(tmp_path: Path, model_dir: Path, llm: Model) -> None:
+def test_if_the_model_fails_older_memories_are_judged_later(tmp_path: Path, model_dir: Path, llm: Model) -> None:
     with opened(tmp_path, model_dir) as one:
         store(one, BERLIN, LISBON)
         done(one)
@@ -348,26 +348,26 @@ def test_vitality_halves_with_age_and_importance(days: float, importance: float,
 
 
 @pytest.mark.parametrize(("recalls", "more"), [(0, 0), (1, 0.03), (10, 0.3), (100, 0.4)])
-def test_what_is_recalled_lives_longer(recalls: int, more: float) -> None:
+def test_recalled_memories_decay_more_slowly(recalls: int, more: float) -> None:
     alive = vitality(remembered(90, recalls=recalls), NOW)
     assert alive == pytest.approx(0.5 + more)
 
 
 TEAS = ("The team drank green tea in May.", "The team drank black tea in June.", "The team drank white tea in July.")
-TOLD = "They drank tea from May to June."
+SUMMARY = "They drank tea from May to June."
 
 
-def tells(body: Json) -> tuple[int, str]:
-    """A model that leaves pairs alone, and tells the first two of some memories in one statement."""
-    told = {"statements": [{"text": TOLD, "sources": [1, 2]}]}
-    return 200, json.dumps(told if "Memories:" in body["messages"][-1]["content"] else {"verdicts": []})
+def summarizing(body: Json) -> tuple[int, str]:
+    """A model that keeps all pairs, and summarizes the first two of some memories in one statement."""
+    answer = {"statements": [{"text": SUMMARY, "sources": [1, 2]}]}
+    return 200, json.dumps(answer if "Memories:" in body["messages"][-1]["content"] else {"verdicts": []})
 
 
-def test_what_has_decayed_is_told_by_a_summary_that_points_to_it(writing: Engine, llm: Model) -> None:
-    llm.reply = tells
+def test_decayed_memories_are_replaced_by_a_summary_that_refers_to_them(writing: Engine, llm: Model) -> None:
+    llm.reply = summarizing
     store(writing, *TEAS, importance=0.7)
     (act,) = done(writing, compacting=True)
-    assert living(writing) == sorted([TEAS[2], TOLD])  # no statement rests on July
+    assert living(writing) == sorted([TEAS[2], SUMMARY])  # no statement rests on July
     (summary,) = [hit.record for hit in memories(writing).get([act.by.id])]
     assert (summary.importance, summary.tool, summary.tags) == (0.7, "maintenance", ("t0", "t1"))
 
@@ -376,7 +376,7 @@ def test_what_has_decayed_is_told_by_a_summary_that_points_to_it(writing: Engine
 def test_a_summary_and_its_originals_may_be_restored_together(
     writing: Engine, llm: Model, *, summary_first: bool
 ) -> None:
-    llm.reply = tells
+    llm.reply = summarizing
     store(writing, *TEAS)
     (act,) = done(writing, compacting=True)
     originals = [memory.id for memory in act.gone]
@@ -386,15 +386,15 @@ def test_a_summary_and_its_originals_may_be_restored_together(
 
 @pytest.mark.parametrize("text", [" \n", "tea " * 9_000])
 def test_a_summary_that_says_nothing_or_too_much_replaces_nothing(writing: Engine, llm: Model, text: str) -> None:
-    told = {"statements": [{"text": text, "sources": [1, 2]}], "verdicts": []}
-    llm.reply = lambda _: (200, json.dumps(told))
+    answer = {"statements": [{"text": text, "sources": [1, 2]}], "verdicts": []}
+    llm.reply = lambda _: (200, json.dumps(answer))
     store(writing, *TEAS)
     assert done(writing, compacting=True) == []
     assert living(writing) == sorted(TEAS)
 
 
-def test_undoing_a_compaction_brings_all_originals_back(writing: Engine, llm: Model) -> None:
-    llm.reply = tells
+def test_undoing_a_compaction_restores_all_originals(writing: Engine, llm: Model) -> None:
+    llm.reply = summarizing
     store(writing, *TEAS)
     (act,) = done(writing, compacting=True)
     (undone,) = restore(graph(writing), [act.by.id])
@@ -402,8 +402,8 @@ def test_undoing_a_compaction_brings_all_originals_back(writing: Engine, llm: Mo
     assert living(writing) == sorted(TEAS)
 
 
-def test_restoring_the_last_original_takes_the_summary_away(writing: Engine, llm: Model) -> None:
-    llm.reply = tells
+def test_restoring_the_last_original_deletes_the_summary(writing: Engine, llm: Model) -> None:
+    llm.reply = summarizing
     store(writing, *TEAS)
     (act,) = done(writing, compacting=True)
     restore(graph(writing), [memory.id for memory in act.gone])
@@ -416,10 +416,10 @@ def test_without_a_language_model_nothing_is_compacted(tmp_path: Path, model_dir
         assert done(one, compacting=True) == []
 
 
-# when ----------------------------------------------------------------------------------------------------------------
+# schedule ------------------------------------------------------------------------------------------------------------
 
 
-def test_it_is_due_after_so_many_stores(tmp_path: Path, model_dir: Path) -> None:
+def test_maintenance_is_due_after_the_configured_number_of_stores(tmp_path: Path, model_dir: Path) -> None:
     with opened(tmp_path, model_dir, MEMORY_MAINTENANCE_INTERVAL="3") as one:
         chores = Maintenance(one)
         store(one, *SAME)
@@ -430,7 +430,7 @@ def test_it_is_due_after_so_many_stores(tmp_path: Path, model_dir: Path) -> None
         assert living(one) == ["Something else.", SAME[0]]
 
 
-def test_what_was_left_over_is_done_at_the_start(tmp_path: Path, model_dir: Path) -> None:
+def test_unfinished_work_is_done_at_the_start(tmp_path: Path, model_dir: Path) -> None:
     with opened(tmp_path, model_dir) as one:
         store(one, *SAME)
     with opened(tmp_path, model_dir) as another:
@@ -447,7 +447,7 @@ def test_one_process_at_a_time_maintains_a_workspace(one: Engine, tmp_path: Path
             done(one)
 
 
-def test_what_was_changed_meanwhile_is_left_alone(one: Engine) -> None:
+def test_memories_that_changed_meanwhile_are_left_alone(one: Engine) -> None:
     store(one, *SAME)
     (act,) = done(one, dry_run=True)
     place = one.workspaces.ensure("default")
@@ -467,19 +467,19 @@ def test_a_model_that_fails_is_asked_once_a_pass_and_words_still_decide(
         chores.follow(never)
         assert len(llm.asked) == 1
         assert len(living(one)) == 6
-        assert len(fresh(one)) == 6  # and all of it is looked at again
+        assert len(fresh(one)) == 6  # and all of them are considered again
         store(one, "Something else.", "And more.")
         chores.follow(never)  # not before the next catch_up
         assert len(llm.asked) == 1
 
 
-def test_what_somebody_restored_is_left_alone_for_good(writing: Engine, llm: Model) -> None:
-    llm.reply = tells
+def test_restored_memories_are_permanently_left_alone(writing: Engine, llm: Model) -> None:
+    llm.reply = summarizing
     store(writing, *TEAS, *SAME)
     acts = done(writing, compacting=True)
     for act in acts:
         restore(graph(writing), [act.by.id] if act.ending == "compacted" else [act.gone[0].id])
     for text in (*TEAS, *SAME):
-        memories(writing).store(text)  # said again
+        memories(writing).store(text)  # stored again
     assert done(writing, compacting=True) == []
     assert living(writing) == sorted([*TEAS, *SAME])

@@ -1,4 +1,4 @@
-"""A memory is corrected in place: everything that is known of it follows, and it can be undone."""
+"""A memory is corrected in place: its words, vectors and fingerprint follow, and the correction can be undone."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,7 +36,7 @@ def text(scope: Scope, record_id: str) -> str:
     return listing.story(scope, record_id).now.record.body
 
 
-def test_text_tags_and_importance_change_at_once(here: Engine, scope: Scope) -> None:
+def test_text_tags_and_importance_change_together(here: Engine, scope: Scope) -> None:
     stored = memories(here).store("Ann lives in Rome.", ["people"], 0.5)
     done = correction.correct(
         scope, Correction(id=stored.id[:8], content="Ann lives in Oslo.", tags=(" people ", "moved"), importance=0.9)
@@ -64,7 +64,7 @@ def test_a_version_knows_who_wrote_it(here: Engine, scope: Scope) -> None:
     assert (story.now.record.client, story.now.record.tool) == ("memoryd ui", "ui.correct")
 
 
-def test_undo_brings_all_of_it_back(here: Engine, scope: Scope) -> None:
+def test_undo_restores_everything(here: Engine, scope: Scope) -> None:
     with written_by("codex", "memory_store"):
         stored = memories(here).store("Ann lives in Rome.", ["people"], 0.5)
     done = correction.correct(scope, Correction(id=stored.id, content="Bob.", tags=("b",), importance=0.1))
@@ -74,7 +74,7 @@ def test_undo_brings_all_of_it_back(here: Engine, scope: Scope) -> None:
     assert (record.client, record.tool) == ("codex", "memory_store")
 
 
-def test_what_is_stored_again_meets_the_new_text(here: Engine, scope: Scope) -> None:
+def test_storing_the_new_text_again_merges_with_the_corrected_memory(here: Engine, scope: Scope) -> None:
     stored = memories(here).store("Ann lives in Rome.")
     done = correction.correct(scope, Correction(id=stored.id, content="Ann lives in Oslo."))
     assert memories(here).store("Ann lives in Oslo.").status == "merged"
@@ -95,7 +95,7 @@ def test_consolidation_compares_the_new_text(here: Engine, scope: Scope) -> None
     assert (act.by.id, [one.id for one in act.gone]) == (kept.id, [other.id])
 
 
-def test_vectors_follow(tmp_path: Path) -> None:
+def test_vectors_follow_the_new_text(tmp_path: Path) -> None:
     with ollama() as server, with_ollama(tmp_path, server) as one:
         scope = Scope(one, one.workspaces.ensure("default"))
         stored = memories(one).store("Ann lives in Rome")
@@ -118,20 +118,20 @@ def test_a_key_keeps_its_memory_and_loses_the_callers_vector(here: Engine, scope
     assert Vault(scope).get("db").body == "we use MySQL"
 
 
-def test_nothing_changes_where_nothing_differs(here: Engine, scope: Scope) -> None:
+def test_an_equal_correction_changes_nothing(here: Engine, scope: Scope) -> None:
     stored = memories(here).store("Ann lives in Rome.", ["people"])
     done = correction.correct(scope, Correction(id=stored.id, content="Ann lives in Rome.", tags=("people",)))
     assert done.at == ""
     assert listing.story(scope, stored.id).versions == []
 
 
-def test_secrets_are_masked_on_this_way_too(here: Engine, scope: Scope) -> None:
+def test_secrets_in_corrections_are_masked(here: Engine, scope: Scope) -> None:
     stored = memories(here).store("The mirror's key is kept elsewhere.")
     correction.correct(scope, Correction(id=stored.id, content="The mirror's key is AKIA" + "QYLPMN5HHFIQR7XY."))
     assert text(scope, stored.id) == "The mirror's key is [masked: AWS access key]."
 
 
-def test_what_another_memory_says_is_not_said_twice(here: Engine, scope: Scope) -> None:
+def test_the_text_of_another_memory_is_refused(here: Engine, scope: Scope) -> None:
     one, other = memories(here).store("Ann lives in Rome."), memories(here).store("Ann lives in Oslo.")
     with pytest.raises(InvalidInputError, match=one.id):
         correction.correct(scope, Correction(id=other.id, content="Ann lives  in Rome."))
@@ -143,7 +143,7 @@ def test_what_another_memory_says_is_not_said_twice(here: Engine, scope: Scope) 
     [{"content": " "}, {"content": "x" * 10_001}, {"tags": ("",)}, {"tags": ("x" * 101,)}, {"importance": 1.1},
      {"tags": tuple(map(str, range(51)))}, {"content": "a\0b"}, {"importance": float("nan")}],
 )  # fmt: skip
-def test_what_no_memory_can_have_is_refused(wrong: dict[str, object]) -> None:
+def test_invalid_values_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(InvalidInputError):
         Correction(id="x", **wrong)  # type: ignore[arg-type]
 
@@ -155,7 +155,7 @@ def test_only_living_memories_are_corrected(here: Engine, scope: Scope) -> None:
         correction.correct(scope, Correction(id=stored.id, content="Ann lives in Oslo."))
 
 
-def test_many_are_tagged_at_once_and_untagged_again(here: Engine, scope: Scope) -> None:
+def test_many_memories_are_tagged_and_untagged_at_once(here: Engine, scope: Scope) -> None:
     ids = [memories(here).store(f"fact {number}", ["old", "kept"]).id for number in range(3)]
     done = correction.retag(scope, [*ids[:2], "nothing"], ["new"], ["old"])
     assert done.ids == tuple(sorted(ids[:2], key=done.ids.index))

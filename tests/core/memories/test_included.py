@@ -1,4 +1,4 @@
-"""Workspaces that are read together: one ranking, each hit with its workspace, and writes in one alone."""
+"""Workspaces that are read together: one ranking, each hit with its workspace, and writes to one only."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,7 +28,7 @@ def here(home: Path) -> Iterator[Engine]:
 
 
 def prepared(of: Engine) -> Memories:
-    """The memories of a shop that includes what is personal; a third one is there too."""
+    """The memories of a shop whose workspace includes a personal one; a third one exists too."""
     memories(of, name="personal").store(TEA, importance=0.9)
     memories(of, name="shop").store(PORT)
     memories(of, name="secret").store("The tea of the other project listens on port 1.")
@@ -60,7 +60,7 @@ def test_a_recall_ranks_over_all_and_each_hit_names_its_workspace(here: Engine) 
         assert "personal" in text
         assert "other project" not in text
     assert places(memories(here, name="personal").recall("port", 500)) == {}, "it is not included in return"
-    assert places(memories(here, name="shop").recall("port", 500)) == {PORT: ""}, "alone it is as ever"
+    assert places(memories(here, name="shop").recall("port", 500)) == {PORT: ""}, "alone it has no name"
 
 
 def test_a_small_workspace_counts_as_much_as_a_large_one(here: Engine) -> None:
@@ -71,7 +71,7 @@ def test_a_small_workspace_counts_as_much_as_a_large_one(here: Engine) -> None:
     assert best.hits[0].record.body == TEA
 
 
-def test_a_briefing_is_one_of_all(here: Engine) -> None:
+def test_a_briefing_covers_all_workspaces(here: Engine) -> None:
     shop = prepared(here)
     memories(here, name="shop").store("Deploys wait for Monday.", importance=0.8)
     text = shop.context(None, 800).text
@@ -83,7 +83,7 @@ def test_a_briefing_is_one_of_all(here: Engine) -> None:
     assert TEA in shop.context("tea", 800).text.partition("\n\n")[0]
 
 
-def test_past_texts_and_operators_are_of_all(here: Engine) -> None:
+def test_past_texts_and_operators_cover_all_workspaces(here: Engine) -> None:
     shop, then = prepared(here), here.clock.now()
     personal = memories(here, name="personal")
     personal.forget(Criteria(query="tea"), confirm=True)
@@ -107,7 +107,7 @@ def test_recalls_are_counted_where_the_memory_is(here: Engine) -> None:
         assert (hit.record.body, hit.record.access_count) == (text, 1)
 
 
-def test_by_meaning_over_vectors_of_two_models(home: Path, server: Ollama) -> None:
+def test_vectors_of_two_models_are_searched_by_meaning(home: Path, server: Ollama) -> None:
     with with_ollama(home, server) as first:
         memories(first, name="personal").store(TEA)
     with with_ollama(home, server, "ollama:other") as here:
@@ -116,7 +116,7 @@ def test_by_meaning_over_vectors_of_two_models(home: Path, server: Ollama) -> No
         assert set(places(both(here).recall("port tea", 500))) == {PORT, TEA}
 
 
-# what is not seen ----------------------------------------------------------------------------------------------------
+# limits of reading ---------------------------------------------------------------------------------------------------
 
 
 def test_a_token_of_one_workspace_does_not_see_the_others(here: Engine) -> None:
@@ -133,19 +133,19 @@ def test_a_token_of_one_workspace_does_not_see_the_others(here: Engine) -> None:
     assert both(here, Grant(workspace=shop.id)).recall("tea", 500).degraded == ""
 
 
-def test_one_level_and_no_circle(here: Engine) -> None:
+def test_inclusion_has_one_level_and_no_circle(here: Engine) -> None:
     shop = prepared(here)
     here.workspaces.include("personal", ["secret", "shop"])
     assert "other project" not in shop.recall("tea port", 500).text
     assert len(both(here).recall("tea port", 500).hits) == 2
 
 
-def test_an_archived_one_is_said_and_a_deleted_one_is_gone(here: Engine) -> None:
+def test_an_archived_workspace_is_reported_and_a_deleted_one_is_not_included(here: Engine) -> None:
     prepared(here)
     here.workspaces.archive("personal")
     found = both(here).recall("tea port", 500)
     assert places(found) == {PORT: "shop"}
-    assert found.degraded == "Archived, and so not read together with this: personal."
+    assert found.degraded == "Archived workspaces are not read: personal."
     here.workspaces.restore("personal")
     assert TEA in both(here).recall("tea", 500).text
     here.workspaces.delete("personal")
@@ -156,7 +156,7 @@ def test_an_archived_one_is_said_and_a_deleted_one_is_gone(here: Engine) -> None
 # writing -------------------------------------------------------------------------------------------------------------
 
 
-def test_writes_go_to_one(here: Engine) -> None:
+def test_writes_go_to_one_workspace(here: Engine) -> None:
     shop = prepared(here)
     shop.store(TEA)
     assert len(memories(here, name="personal").recent(9)) == 1
@@ -166,7 +166,7 @@ def test_writes_go_to_one(here: Engine) -> None:
 
 
 @pytest.mark.parametrize("length", [36, 8])
-def test_what_is_changed_elsewhere_is_an_error_that_says_where(here: Engine, length: int) -> None:
+def test_changing_a_memory_of_an_included_workspace_is_an_error_that_names_it(here: Engine, length: int) -> None:
     shop = prepared(here)
     (hit,) = memories(here, name="personal").recent(1)
     key = hit.record.id[:length]
@@ -180,7 +180,7 @@ def test_what_is_changed_elsewhere_is_an_error_that_says_where(here: Engine, len
         lambda: correct(together(here, place), Correction(id=key, content="The user drinks coffee.")),
     ):
         with pytest.raises(
-            InvalidInputError, match=f"{key} is in the workspace 'personal', which is only read"
+            InvalidInputError, match=f"{key} is in the workspace 'personal', which 'shop' only reads"
         ) as caught:
             attempt()
         assert "Nothing was changed; change it there, e.g. with `memoryd --workspace personal`" in str(caught.value)
@@ -192,7 +192,7 @@ def test_what_is_changed_elsewhere_is_an_error_that_says_where(here: Engine, len
 # the registry --------------------------------------------------------------------------------------------------------
 
 
-def test_what_cannot_be_included(here: Engine) -> None:
+def test_invalid_inclusions_are_refused(here: Engine) -> None:
     prepared(here)
     for name, others, error in (
         ("shop", ["shop"], "includes itself anyway"), ("shop", ["nowhere"], '"nowhere" not found'),

@@ -1,4 +1,4 @@
-"""Lists for people: every record on exactly one page, by facets, and by words as one types."""
+"""Lists for people: every record is on exactly one page; facets, and words as they are typed, narrow them."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -67,7 +67,7 @@ def test_facets_narrow_together(scope: Scope) -> None:
 
 @pytest.mark.stores
 @pytest.mark.parametrize("few", [0, 500])
-def test_what_has_some_tags_is_listed_alike_whether_it_is_rare_or_not(
+def test_records_with_tags_are_listed_in_the_same_order_whether_rare_or_not(
     scope: Scope, monkeypatch: pytest.MonkeyPatch, few: int
 ) -> None:
     monkeypatch.setattr(listing, "FEW", few)
@@ -89,7 +89,7 @@ def test_what_has_some_tags_is_listed_alike_whether_it_is_rare_or_not(
     assert listing.counts(scope)["tag"] == {"a": 6, "b": 2, '"': 1, "a\\b": 1}
 
 
-def test_what_is_deleted_has_a_list_of_its_own(scope: Scope) -> None:
+def test_deleted_records_have_their_own_list(scope: Scope) -> None:
     stored = Memories(scope).store("gone", ["a"])
     Memories(scope).forget(Criteria(ids=(stored.id,)))
     assert bodies(scope) == []
@@ -97,7 +97,7 @@ def test_what_is_deleted_has_a_list_of_its_own(scope: Scope) -> None:
     assert (one.record.body, one.ending, bool(one.deleted_at)) == ("gone", "", True)
 
 
-def test_words_are_found_as_one_types_them(scope: Scope) -> None:
+def test_words_are_found_as_they_are_typed(scope: Scope) -> None:
     for text in ("The backup of ledger runs at night.", "The ledger is closed in March.", "Backups are tested."):
         Memories(scope).store(text)
 
@@ -107,13 +107,13 @@ def test_words_are_found_as_one_types_them(scope: Scope) -> None:
     assert typed("backup led") == ["The backup of ledger runs at night."]
     assert len(typed("led")) == 2
     assert typed('"closed in"') == ["The ledger is closed in March."]
-    assert typed("closed zebra") == ["The ledger is closed in March."]  # no record has both: any word counts
+    assert typed("closed zebra") == ["The ledger is closed in March."]  # no record has both words, so any word counts
     assert typed("ledger", kinds=(Kind.ENTITY,)) == []
     assert typed("  ") == []
     assert typed("((((") == []
 
 
-def test_a_record_tells_what_became_of_it(scope: Scope) -> None:
+def test_a_record_has_its_story(scope: Scope) -> None:
     old = Memories(scope).store("The office is in Rome.")
     new = Memories(scope).store("The office is in Oslo.", supersedes=[old.id])
     story = listing.story(scope, old.id[:8])
@@ -123,7 +123,7 @@ def test_a_record_tells_what_became_of_it(scope: Scope) -> None:
         listing.story(scope, "nothing")
 
 
-def test_news_are_what_changed_since(scope: Scope) -> None:
+def test_news_contain_the_changes_since_an_event(scope: Scope) -> None:
     before = listing.latest(scope)
     stored = Memories(scope).store("new")
     found = listing.news(scope, before)

@@ -1,4 +1,4 @@
-"""What the cross-encoder puts far behind fills what a budget leaves, unless it does not bear on the question."""
+"""Hits that the cross-encoder rates far lower fill up a budget, unless they do not bear on the question."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -38,25 +38,25 @@ def coast(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> Iterator
         yield here
 
 
-def test_what_lies_far_behind_the_best_fills_the_budget(coast: Engine) -> None:
+def test_hits_far_behind_the_best_fill_the_budget(coast: Engine) -> None:
     whole = memories(coast).recall(ASKED, 2_000)
     assert [turn for turn in COAST[:4] if turn not in whole.text] == []
     shown = [hit.record.body for hit in whole.hits]
-    assert set(shown[:2]) == set(COAST[:2]), "what answers comes first"
+    assert set(shown[:2]) == set(COAST[:2]), "the answers come first"
     scores = [hit.score for hit in whole.hits]
     assert scores == sorted(scores, reverse=True)
     first = memories(coast).recall(ASKED, 40).hits[0]
     assert first.record.body == shown[0], "a small budget gets the best"
 
 
-def test_nothing_is_forgotten_that_only_fills(coast: Engine) -> None:
+def test_hits_that_only_fill_are_not_forgotten_by_query(coast: Engine) -> None:
     asked = "How many steps are there up to the lamp room?"
     assert len(memories(coast).recall(asked, 2_000).hits) > 1
     gone = memories(coast).forget(Criteria(query=asked), dry_run=True).best
     assert [memory.body for memory in gone] == [COAST[1]]
 
 
-def test_a_question_that_nothing_bears_on_gets_nothing(coast: Engine) -> None:
+def test_a_question_without_relevant_records_gets_nothing(coast: Engine) -> None:
     assert memories(coast).recall("Which TLS version does the billing API require?", 2_000).hits == ()
 
 
@@ -84,7 +84,7 @@ TURN, ANSWER, NOTED = (
 
 
 @pytest.mark.parametrize(("logit", "filling"), [(8.0, [TURN, ANSWER]), (ranking.RECALL.sure - 1, [TURN])])
-def test_what_stands_beside_a_turn_that_answers_fills_the_budget(
+def test_turns_next_to_an_answer_fill_the_budget(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, logit: float, filling: list[str]
 ) -> None:
     records = {body: Record(id=body, kind=Kind.MEMORY, body=body, session_id="one") for body in (TURN, ANSWER, NOTED)}
@@ -104,7 +104,7 @@ def test_what_stands_beside_a_turn_that_answers_fills_the_budget(
     assert [hit.record.body for hit in reranked.filling] == filling, "notes of one session are less closely related"
 
 
-def test_reading_goes_on_while_it_comes_close_to_the_best(coast: Engine) -> None:
+def test_reading_continues_while_hits_come_close_to_the_best(coast: Engine) -> None:
     profile = ranking.RECALL
     here = memories(coast, "one", "many")
     for number in range(profile.most + 2):
@@ -121,12 +121,12 @@ def test_reading_goes_on_while_it_comes_close_to_the_best(coast: Engine) -> None
     assert len(others) < profile.head
 
 
-def test_reading_goes_on_only_while_it_may_pay() -> None:
+def test_reading_continues_only_while_it_may_change_the_top() -> None:
     profile = ranking.RECALL
     best = {f"read {rank}": float(-rank) for rank in range(profile.head)}
     far = {key: logit if key == "read 0" else logit - 10 for key, logit in best.items()}
     assert ranking.promising(list(best), best, best, profile)
-    assert not ranking.promising(list(far), far, far, profile), "what was read last is far behind the best"
+    assert not ranking.promising(list(far), far, far, profile), "the last hits that were read are far behind the best"
     beside = {f"next {rank}": 0.0 for rank in range(profile.further)}
     assert ranking.promising(list(beside), best | beside, best | beside, profile), "an answer is among them"
     unsure = dict.fromkeys(best, profile.sure - 1)
@@ -144,7 +144,7 @@ def test_the_parts_explain_the_score(coast: Engine) -> None:
         assert hit.score == pytest.approx(ranking.sigmoid(total))
 
 
-def test_what_is_said_around_a_record_raises_it() -> None:
+def test_the_speaker_neighbours_and_session_raise_a_record() -> None:
     lengths = dict.fromkeys("abcd", 100)
     named = ranking.favour({"a": 0.5, "b": 0.5}, {"b"}, 0.1)
     assert named == {"a": 0.5, "b": 0.6}
@@ -152,7 +152,7 @@ def test_what_is_said_around_a_record_raises_it() -> None:
     assert ranking.answered(beside, set(), {"a": "b"}, ranking.RECALL) == beside
     answered = ranking.answered(beside, {"a"}, {"a": "b"}, ranking.RECALL)
     lifted = ranking.lift({"a": 1.0}, answered, lengths, ranking.RECALL)
-    assert 1.0 > lifted["b"] > lifted["c"] > 0, "what follows a question answers it"
+    assert 1.0 > lifted["b"] > lifted["c"] > 0, "the record after a question answers it"
     sessions = {"a": "one", "b": "one", "c": "two", "d": None}
     scores = {"a": 1.0, "b": 0.5, "c": 0.5, "d": 0.5}
     raised = ranking.lift_in_sessions(scores, sessions, lengths, ranking.RECALL)
@@ -160,7 +160,7 @@ def test_what_is_said_around_a_record_raises_it() -> None:
     assert raised["b"] > 0.5
 
 
-def test_only_what_bears_on_a_question_is_close() -> None:
+def test_only_records_that_bear_on_a_question_are_close() -> None:
     logits = {"best": 4.0, "near": 0.0, "far": -7.0, "hopeless": -11.2, "meant": -11.2}
     bearing = ranking.bearing(list(logits), logits, {"meant": 0.2}, ranking.RECALL)
     assert bearing == ["best", "near", "far", "meant"]

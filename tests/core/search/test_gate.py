@@ -1,4 +1,4 @@
-"""A search does not fetch what its gate drops, and that changes nothing of what is found."""
+"""A search does not fetch what its gate drops, without any effect on the results."""
 
 import random
 from time import sleep
@@ -12,11 +12,11 @@ from tests.core.kit import memories
 RARE = "ferry tide lamp fog bread rope anchor".split()
 
 
-def test_only_what_passes_the_gate_is_fetched(engine: Engine) -> None:
+def test_only_records_that_pass_the_gate_are_fetched(engine: Engine) -> None:
     draw = random.Random(0)
     for number in range(60):
         memories(engine).store(f"Note {number} on the harbour: {' '.join(draw.choices(RARE, k=draw.randrange(3)))}.")
-    sleep(0.1)  # quick stores are stamped ahead of the clock: what is not past yet has no age, and ties
+    sleep(0.1)  # quick stores get times ahead of the clock; records from the future have no age, and tie
     scope = Scope(engine, engine.workspaces.ensure("default"))
     search = Search(scope)
     for word in RARE:
@@ -27,4 +27,4 @@ def test_only_what_passes_the_gate_is_fetched(engine: Engine) -> None:
         ids, ids_of_joined = ([hit.record.id for hit in search.ranked(found).best] for found in (own, joined))
         assert ids == ids_of_joined
         assert set(own.records) == set(ids)
-        assert len(joined.records) == 60, "what several workspaces have is gated together"
+        assert len(joined.records) == 60, "several workspaces are gated together"

@@ -1,4 +1,4 @@
-"""What the cross-encoder cannot read, it does not judge: a text of another script bears on a question by its words."""
+"""The cross-encoder does not judge what it cannot read: texts in other scripts are found by their words."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,26 +45,26 @@ def found(engine: Engine, question: str, workspace: str = "default") -> list[str
 
 
 @pytest.mark.parametrize("question", STRANGE)
-def test_a_question_that_nothing_bears_on_gets_no_texts_of_other_scripts(mixed: Engine, question: str) -> None:
+def test_a_question_without_relevant_records_gets_no_texts_in_other_scripts(mixed: Engine, question: str) -> None:
     assert set(found(mixed, question)) & set(OTHERS) == set()
 
 
-def test_texts_of_other_scripts_do_not_take_the_place_of_those_that_are_read(mixed: Engine) -> None:
+def test_texts_in_other_scripts_do_not_displace_those_that_are_read(mixed: Engine) -> None:
     assert found(mixed, "What must Marta not eat?") == [ENGLISH[0]]
 
 
-def test_a_text_of_another_script_is_found_by_its_words(mixed: Engine) -> None:
+def test_a_text_in_another_script_is_found_by_its_words(mixed: Engine) -> None:
     here = memories(mixed)
     here.store("テスト環境のPostgresはポート5433です。")
     assert found(mixed, "Which port has Postgres?")[:1] == ["テスト環境のPostgresはポート5433です。"]
 
 
-def test_where_nothing_can_be_read_the_nearest_are_found(mixed: Engine) -> None:
+def test_if_nothing_can_be_read_the_nearest_are_found(mixed: Engine) -> None:
     for number in range(ranking.RECALL.keep):
         memories(mixed, name="others").store(f"{number}番目の引き出しには古い手紙が入っています。")
     assert len(found(mixed, STRANGE[0], "others")) == ranking.RECALL.keep
 
 
-def test_what_cannot_be_read_is_no_reason_to_wait_for_the_reranker(mixed: Engine) -> None:
+def test_texts_that_cannot_be_read_do_not_wait_for_the_reranker(mixed: Engine) -> None:
     assert memories(mixed, name="others").recall("真实的数据存放在哪个城市？", 500).degraded == ""
     assert memories(mixed, name="others").recall(STRANGE[0], 500).degraded == ""

@@ -1,4 +1,4 @@
-"""What of each hit stands in a briefing: the first ones in full, so many more as fit, and of each what answers."""
+"""Packing a briefing: the first hits in full, as many more as fit, and of each the sentences that answer."""
 
 import random
 from dataclasses import replace
@@ -58,19 +58,19 @@ def test_shorter_lines_make_room_for_more_hits(layout: type[SummaryLayout]) -> N
     briefing = brief(HITS, 300, layout(ASKED))
     lines = briefing.text.splitlines()
     assert briefing.tokens_used <= 300
-    assert HITS[0].record.body in lines[0], "the first is whole"
+    assert HITS[0].record.body in lines[0], "the first one is complete"
     assert len(lines) > 300 / estimate_tokens(lines[0]) + 1
     for number, line in enumerate(lines, 1):
         assert f"The harbour is closed on day {number}." in line
         assert "Anna: " in line
 
 
-def test_a_list_has_whole_texts() -> None:
+def test_a_list_has_complete_texts() -> None:
     briefing = brief(HITS, 2_000, ListLayout(ASKED))
     assert all(shown.record.body in briefing.text for shown in briefing.hits)
 
 
-def test_no_section_of_a_briefing_is_shortened_for_coming_later() -> None:
+def test_later_sections_of_a_briefing_are_not_shortened() -> None:
     labels = {one.record.id: "Recent" for one in HITS}
     briefing = brief(HITS, 2_000, SectionsLayout("", labels, {}))
     assert len(briefing.hits) > FIRST
@@ -87,7 +87,7 @@ def test_a_fact_of_one_sentence_is_not_cut() -> None:
 
 
 def plain(hits: list[Hit], budget: int, layout: BriefingLayout) -> str:
-    """Return the text of the hits that fit, each laid out before it is known whether it does."""
+    """Return the text of the hits that fit, laying each one out before its size is known."""
     lines: list[Line] = []
     for rank, one in enumerate(hits):
         spent = estimate_tokens(layout.text(lines)) if lines else 0
@@ -99,7 +99,7 @@ def plain(hits: list[Hit], budget: int, layout: BriefingLayout) -> str:
 
 @pytest.mark.parametrize("layout", [SummaryLayout, BulletsLayout, ListLayout, QuotesLayout, RawLayout])
 @pytest.mark.parametrize("seed", range(2))
-def test_what_is_not_laid_out_would_not_have_fitted(layout: type[BriefingLayout], seed: int) -> None:
+def test_hits_that_are_not_laid_out_would_not_have_fitted(layout: type[BriefingLayout], seed: int) -> None:
     draw = random.Random(seed)
     words = [*ASKED.split(), *FILLER.split(), "port.", "tide?", "\n", "潮。"]
     hits = [
@@ -111,7 +111,7 @@ def test_what_is_not_laid_out_would_not_have_fitted(layout: type[BriefingLayout]
         assert brief(tagged, budget, layout(ASKED)).text == plain(tagged, budget, layout(ASKED))
 
 
-def test_what_has_no_shared_tag_needs_a_heading_only_below_others() -> None:
+def test_hits_without_a_shared_tag_have_a_heading_only_below_others() -> None:
     tagged = [replace(one, record=replace(one.record, tags=("trips",))) for one in map(hit, (1, 2), ("Porto", "Faro"))]
     other = hit(3, "Lisbon")
     date = "(2026-03-04)"

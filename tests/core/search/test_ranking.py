@@ -1,4 +1,4 @@
-"""The arithmetic of search, where it is no matter of taste."""
+"""The arithmetic of search, as far as it is not a matter of taste."""
 
 import pytest
 
@@ -13,7 +13,7 @@ def test_fusion_keeps_the_part_of_one_list() -> None:
 
 
 @pytest.mark.parametrize("cut", [False, True])
-def test_where_nothing_is_near_meaning_hardly_counts(cut: bool) -> None:
+def test_if_nothing_is_near_meaning_hardly_counts(cut: bool) -> None:
     far = ranking.spread({"near": 0.75, "far": 0.6, "farthest": -1.0}, 0.75, cut=cut)
     assert list(far) == sorted(far, key=lambda key: -far[key])
     assert 0 < min(far.values()) < max(far.values()) == ranking.FAINT
@@ -39,13 +39,13 @@ def test_recency_and_access_fade_from_one() -> None:
     assert ranking.access(10, 100, RECALL) < 1.0
 
 
-def test_cosines_are_rescaled_to_what_is_unrelated() -> None:
+def test_cosines_are_rescaled_by_the_cosine_of_unrelated_texts() -> None:
     assert ranking.rescale(1.0, 0.74) == pytest.approx(1.0)
     assert ranking.rescale(0.74, 0.74) == pytest.approx(0.0)
     assert ranking.rescale(0.3, 0.0) == pytest.approx(0.3)
 
 
-def test_words_are_worth_one_for_the_best_that_has_every_term() -> None:
+def test_the_best_match_with_every_term_scores_one() -> None:
     assert ranking.bm25_norm({}, {}) == {}
     assert ranking.bm25_norm({"only": 1e-6}, {"only": 1.0}) == {"only": 1.0}
     assert ranking.bm25_norm({"only": 1e-6}, {"only": 1 / 3}) == {"only": pytest.approx(1 / 3)}

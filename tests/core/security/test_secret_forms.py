@@ -12,7 +12,7 @@ HELD = """
 The printer's password was changed in June, it's «oakenDoor_1931» now.
 Old passphrase was dropped; new one is «Mar1gold&Rain» since then.
 Passwort geändert, jetzt «Amsel7Kiosk»
-user: which vpn pass was it?\\nassistant: You said it was «pebble.Heron.417»
+user: which vpn pass was it?\\nassistant: It was «pebble.Heron.417»
 # the name of an account before it
 Logged in to the camera with admin and «Tulip7garden», as the label says.
 Credentials for the share of Lang & Co: lang_in with «Qr4)bNw-6xYe» on port 2121.
@@ -203,7 +203,7 @@ senha_do_banco: '«Brook5Tulip»'
 пароль_бд=«Brook5Tulip»
 データベース_パスワード: «Brook5Tulip»
 # what a token is like, and what its line says of it
-Ana's laptop unlocks with «wagtail1992», she said.
+Ana's laptop unlocks with «wagtail1992», by the way.
 She reset the password to «Welcome-Hx47q» and asked him to change it.
 I gave her «Tram14milano» come password provvisoria
 root on db-03 is still «Zx9!halibut» until Friday
@@ -370,7 +370,7 @@ checksum/secret-key: ¦9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b
 
 
 def lines(table: str) -> list[str]:
-    """The notes of a table, without its headings."""
+    """The notes of a table, without its comments."""
     notes = [line.replace("\\n", "\n") for line in table.strip().split("\n") if not line.startswith("# ")]
     return [note.replace("¦", "") for note in notes]
 

@@ -1,4 +1,4 @@
-"""Which parts of what is stored or deleted are looked at for secrets: what was said, and not what names it."""
+"""The parts of a call that are searched for secrets: texts, but not identifiers."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,8 +24,8 @@ def here(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Engine]:
         yield made
 
 
-def test_a_session_whose_id_looks_like_a_token_is_itself(here: Engine) -> None:
-    assert list(secrets.find(CHANCE)), "its id does"
+def test_a_session_id_that_looks_like_a_token_is_not_masked(here: Engine) -> None:
+    assert list(secrets.find(CHANCE)), "the id looks like a token"
     journal = Journal(Scope(here, here.workspaces.ensure("default")))
     for session in (CHANCE, CHANCE + "4"):
         journal.add("What is open?", "I look.", f"Nothing, says {session[-1]}.", session)
@@ -34,7 +34,7 @@ def test_a_session_whose_id_looks_like_a_token_is_itself(here: Engine) -> None:
     assert (turn.session_id, turn.response) == (CHANCE, "Nothing, says 3.")
 
 
-def test_who_deletes_a_secret_may_say_which(here: Engine) -> None:
+def test_a_deletion_may_name_the_secret(here: Engine) -> None:
     here.workspaces.ensure("default")
     tool = chosen(["recall"], read_only=False)["memory_forget"]
     call = Call(here, here.workspaces.get("default"), "")
@@ -42,7 +42,7 @@ def test_who_deletes_a_secret_may_say_which(here: Engine) -> None:
     assert answer.masked == (), "nothing was stored, so nothing was masked"
 
 
-def test_what_was_masked_is_deleted_by_the_words_that_stored_it(tmp_path: Path) -> None:
+def test_a_masked_text_is_deleted_by_its_original_words(tmp_path: Path) -> None:
     with engine(tmp_path) as here:
         kept = memories(here)
         kept.store(f"The key of the mirror is {SECRET}.")

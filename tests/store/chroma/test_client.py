@@ -115,7 +115,7 @@ def test_what_lacks_optional_fields_is_read(kept: JournalChroma, raw: ChromaData
 
 def test_what_is_no_turn_is_named(kept: JournalChroma, raw: ChromaDatabase) -> None:
     add_raw(raw, TURNS, {"sessionId": "s", "a": "b"})
-    with pytest.raises(StoreError, match=r"in ChromaDB is not a turn or summary \(prompt is no text\)"):
+    with pytest.raises(StoreError, match=r"in ChromaDB is not a turn or summary \(prompt is not a text\)"):
         list(kept.every_turn())
 
 

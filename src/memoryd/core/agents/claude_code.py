@@ -1,9 +1,9 @@
 """Reads transcripts of Claude Code as turns: JSON lines, one for each message or block, appended while it works.
 
 A turn begins with the user's prompt and ends before the next one. Its response is the agent's text after the last tool
-call; earlier text and thinking is its thought. Calls and results of tools are not part of the text. If something other
-than a prompt wakes the agent, such as a finished background task, the turn ends, and another one with the same prompt
-begins. All of this depends on the lines alone, so that every reading yields the same turns with the same ids.
+call; earlier text and thinking is its thought. Tool calls and their results are not part of the text. If something
+other than a prompt wakes the agent, such as a finished background task, the turn ends, and another one with the same
+prompt begins. All of this depends on the lines alone, so every reading yields the same turns with the same ids.
 """
 
 import json
@@ -51,7 +51,7 @@ class BlockKind(Enum):
 
 @dataclass(slots=True)
 class Turn:
-    """A turn that is being read. Reading again from the line at `offset`, with the id `origin`, yields it again."""
+    """A turn that is being read. Reading from the line at `offset`, whose id is `origin`, yields it again."""
 
     uuid: str
     session: str
@@ -66,7 +66,7 @@ class Turn:
 
     @property
     def answered(self) -> bool:
-        """Whether the agent has answered with a text or a tool call."""
+        """Whether the agent answered with a text or a tool call."""
         return any(kind is not BlockKind.THINKING for kind, _ in self.parts)
 
     @property
@@ -114,7 +114,7 @@ FaultHandler = Callable[[int, str], None]
 
 
 class Reader:
-    """Reads the turns of a transcript. `session` is used for lines that name no session."""
+    """Reads the turns of a transcript. `session` is the default for lines that name no session."""
 
     def __init__(self, file: IO[bytes], session: str, fault: FaultHandler) -> None:
         self._file = file
@@ -192,7 +192,7 @@ class Reader:
 
     def _take(self, message: Message) -> None:
         if queued := _queued(message.value):
-            self._hear(message, storable(queued), queued=True)
+            self._add_prompt(message, storable(queued), queued=True)
         elif message.value["type"] == "assistant":
             self._answer(message)
         else:
@@ -206,16 +206,16 @@ class Reader:
         if value.get("isMeta") or value.get("isCompactSummary") or text.startswith(_WAKES):
             self._wake(message)
         elif text.startswith(_OUTPUT):
-            self._waiting = None  # the client itself has carried out the command
+            self._waiting = None  # the client itself carried out the command
         elif command := _COMMAND.search(text):
             given = _GIVEN.search(text)
             prompt = f"{command[1].strip()} {given[1].strip() if given else ''}".strip()
             self._waiting = _begun(message, prompt)
         elif text and not text.startswith(_INTERRUPT):
-            self._hear(message, text)
+            self._add_prompt(message, text)
 
-    def _hear(self, message: Message, prompt: str, *, queued: bool = False) -> None:
-        """Take a prompt: add it to one without an answer, or if queued to the turn in progress, or begin a turn."""
+    def _add_prompt(self, message: Message, prompt: str, *, queued: bool = False) -> None:
+        """Add a prompt to one without an answer, or if queued to the turn in progress; otherwise begin a turn."""
         self._waiting = None
         turn = self._turn
         if turn and (not turn.answered or (queued and not turn.words)):
@@ -224,7 +224,7 @@ class Reader:
             self._turn = _begun(message, prompt)
 
     def _wake(self, message: Message) -> None:
-        """Take an event that is not a prompt: another turn begins here if the agent has ended its turn and goes on."""
+        """Handle an event that is not a prompt: a new turn begins here if the agent ended its turn and continues."""
         turn = self._turn
         if self._waiting:
             return
@@ -241,7 +241,7 @@ class Reader:
         name = str(content.get("id") or message.uuid)
         parts = list(_parts(content.get("content")))
         if self._waiting and parts:
-            same = name == self._waiting.message  # then the event came during a message, and no turn has ended
+            same = name == self._waiting.message  # then the event came during a message, and no turn ended
             self._turn, self._waiting = self._turn if same else self._waiting, None
         elif self._turn is None and parts:
             self._turn = _begun(message, CONTINUED)
@@ -255,7 +255,7 @@ def _begun(message: Message, prompt: str) -> Turn:
 
 
 def _queued(value: Mapping[str, Any]) -> str:
-    """Return a prompt that was typed while the agent worked, which is a line of another type; else ''."""
+    """Return a prompt that was typed while the agent worked, which has its own type of line; '' for other lines."""
     attached = value.get("attachment")
     if value.get("type") != "attachment" or not isinstance(attached, dict):
         return ""
@@ -265,7 +265,7 @@ def _queued(value: Mapping[str, Any]) -> str:
 
 
 def _user_text(value: Mapping[str, Any]) -> str | None:
-    """Return the text of a user's line without additions of the client; None for tool results and empty lines."""
+    """Return the text of a user's line without the client's additions; None for tool results and empty lines."""
     message = value.get("message")
     content = message.get("content") if isinstance(message, dict) else None
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content

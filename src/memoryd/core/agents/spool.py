@@ -1,8 +1,8 @@
 """The spool of turns on their way to the journal: files next to the database, moved by the next hook or server.
 
 An agent must not wait for a database that is locked or unreachable. So a hook first writes its turns to a file,
-atomically and durably; the file is deleted once its turns are in the journal. Two processes may move the same file, and
-one may die in between: a turn is stored once, by its id.
+atomically and durably; the file is deleted once its turns are in the journal. Even if two processes move the same file,
+or one dies in between, each turn is stored once, because its id decides.
 """
 
 import hashlib
@@ -40,7 +40,7 @@ class SpooledTurns:
     turns: tuple[Interaction, ...]
     ended: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
-    """What identifies the project whose workspace it is; empty if the name alone counts."""
+    """The keys of the project to which the workspace belongs; empty if only the name counts."""
 
 
 class Spool:
@@ -56,13 +56,13 @@ class Spool:
             path.write_text(json.dumps(asdict(entry)), encoding="utf-8")
 
     def waiting(self) -> list[Path]:
-        """Return the files that are still to be moved, the oldest first."""
+        """Return the files that have not been moved yet, oldest first."""
         return sorted(self.directory.glob(f"*{WHOLE}"))
 
     def take_in(self, stopping: Callable[[], bool], choice: WorkspaceChoice | None = None) -> None:
-        """Move the spooled turns of one workspace, or of all, to the journal; what fails stays spooled.
+        """Move the spooled turns of one workspace, or of all, to the journal; files that fail stay in the spool.
 
-        Raise the first MemorydError after all files were tried.
+        After all files were tried, raise the first MemorydError.
         """
         errors: list[MemorydError] = []
         for path in self.waiting():
@@ -94,10 +94,10 @@ class Spool:
             raise StoreError(f"Turns of {path} were not stored: {tally.first_faults[0].text}.")
 
     def _sweep(self) -> None:
-        """Remove unfinished files of killed hooks; the next hook has read their turns again."""
+        """Remove the unfinished files of killed hooks, whose turns the next hook has read again."""
         oldest = time.time() - ABANDONED
         for path in self.directory.glob(f"*{disk.SUFFIX}"):
-            with suppress(OSError):  # another process may be faster
+            with suppress(OSError):  # another process may have removed it
                 if path.stat().st_mtime < oldest:
                     path.unlink()
 
@@ -117,11 +117,11 @@ def _read(path: Path) -> SpooledTurns | None:
     try:
         held = json.loads(path.read_bytes())
         turns = tuple(Interaction(**turn) for turn in held["turns"])
-        keys = tuple(held.get("keys", ()))  # older versions have written none
+        keys = tuple(held.get("keys", ()))  # older versions wrote none
         return SpooledTurns(held["workspace"], held["client"], turns, tuple(held["ended"]), keys)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise StoreError(
-            f"{path} cannot be read ({error}). It contains turns from a hook; repair it or delete it."
+            f"{path} cannot be read ({error}). It contains turns from a hook. Repair or delete it."
         ) from error

@@ -1,7 +1,7 @@
 """Imports finished turns from transcripts into the journal, each once.
 
-An agent may stop before the last lines of its transcript are written, and may go on afterwards. So a turn is stored
-only when its end is certain; otherwise the next hook or import reads it again from its beginning.
+An agent may stop before the last lines of its transcript are written, and may continue later. So a turn is stored only
+when its end is certain; otherwise the next hook or import reads it again from its beginning.
 """
 
 import stat
@@ -22,11 +22,11 @@ from memoryd.store.journal import JournalStore
 
 T = TypeVar("T")
 
-BATCH = 100  # turns in a transaction
+BATCH = 100  # turns stored in one transaction
 QUIET = 600.0  # seconds without a new line after which a transcript is considered finished
-LATE = 2.0  # seconds to wait for the last lines of an agent that has stopped
+LATE = 2.0  # seconds to wait for the last lines after an agent has stopped
 AGAIN = 0.1  # seconds between two checks for them
-REMARKS = 20  # faults that are reported individually
+REMARKS = 20  # maximum faults that are reported individually
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class TranscriptFault:
 
 @dataclass(slots=True)
 class Tally:
-    """The counts of an import. `open`: turns that seem to be unfinished."""
+    """The counts of an import. `open` counts the turns that seem unfinished."""
 
     files: int = 0
     read: int = 0
@@ -52,20 +52,20 @@ class Tally:
     """The kinds of the secrets that were masked in new turns."""
 
     def fault(self, file: Path, line: int, text: str) -> None:
-        """Count a fault, and keep it if it is one of the first."""
+        """Count a fault; keep the first REMARKS of them."""
         self.faults += 1
         if len(self.first_faults) < REMARKS:
             self.first_faults.append(TranscriptFault(str(file), line, text))
 
     def add(self, other: "Tally") -> None:
-        """Count the faults of another tally too."""
+        """Add the faults of another tally."""
         self.faults += other.faults
         self.first_faults += other.first_faults
 
 
 @dataclass(frozen=True, slots=True)
 class ReadPosition:
-    """Where to read on in a transcript: the line with this uuid."""
+    """Where to read on in a transcript: the line at this offset, which has this uuid."""
 
     offset: int = 0
     uuid: str = ""
@@ -74,7 +74,7 @@ class ReadPosition:
 def keep(kept: JournalStore, turns: Iterable[Interaction], secrets: Secrets, tally: Tally, path: Path) -> None:
     """Store the turns with new ids in batches, with secrets masked, and count them in the tally.
 
-    Only the id decides: a resumed session may repeat its lines under another session's id.
+    Only the id of a turn decides: a resumed session may repeat its lines under another session's id.
     """
     for batch in batches(turns, BATCH):
         known = kept.known([turn.id for turn in batch])
@@ -112,7 +112,7 @@ def transcript(path: str, home: Path) -> Path:
     except (OSError, ValueError, RuntimeError) as error:
         raise InvalidInputError(f"The transcript {path[:200]!r} cannot be read: {error}.") from None
     if not found.is_relative_to(home.resolve()):
-        raise InvalidInputError(f"The transcript {path[:200]!r} is not below {home}: it is not read.")
+        raise InvalidInputError(f"The transcript {path[:200]!r} is not below {home}, so it is not read.")
     if not regular:
         raise InvalidInputError(f"The transcript {path[:200]!r} is not a file.")
     return found
@@ -123,8 +123,8 @@ def collect(
 ) -> list[Turn]:
     """Return the turns of a transcript from a position on; the last one may be unfinished.
 
-    `last` is the agent's last message, if it has stopped: its turn is over once the transcript contains that text, for
-    which this waits a little. `ended`: the session is over, so a turn that ends with a text is too.
+    If the agent has stopped, `last` is its last message: its turn is over once the transcript contains that text, for
+    which this waits a little. `ended` means that the session is over, so a turn that ends with a text is over too.
     """
 
     def is_there(found: tuple[list[Turn], Tally]) -> bool:
@@ -139,7 +139,7 @@ def collect(
 
 
 def awaited(read: Callable[[], T], is_whole: Callable[[T], bool]) -> T:
-    """Return what is read once it is whole, or as it is after LATE seconds."""
+    """Read until the result is complete, or for LATE seconds; return the last result."""
     until = time.monotonic() + LATE
     while not is_whole(found := read()) and time.monotonic() <= until:
         time.sleep(AGAIN)
@@ -153,7 +153,7 @@ def _turns(path: Path, session: str, position: ReadPosition) -> tuple[list[Turn]
         reader = Reader(file, session, lambda line, text: tally.fault(path, line, text))
         turns = list(reader.turns(begin.offset))
     if tally.faults and not reader.lines:
-        raise InvalidInputError(f"{path} is not a transcript: none of its lines is a JSON object.")
+        raise InvalidInputError(f"{path} is not a transcript: it has no JSON object on any line.")
     return turns, tally
 
 
@@ -167,7 +167,7 @@ def _is_valid(file: IO[bytes], position: ReadPosition) -> bool:
 
 
 def says(words: str, last: str) -> bool:
-    """Return whether words end with a text, regardless of line breaks."""
+    """Return whether `words` end with the text `last`, regardless of line breaks."""
     text = " ".join(last.split())
     return bool(text) and " ".join(words.split()).endswith(text)
 
@@ -176,7 +176,7 @@ def says(words: str, last: str) -> bool:
 
 
 def load(kept: JournalStore, place: Path, secrets: Secrets, report: Progress = ignore_progress) -> Tally:
-    """Import the new turns of a transcript, or of all below a directory; a line that cannot be used is a fault."""
+    """Import the new turns of a transcript, or of all below a directory; return the tally, with unusable lines."""
     tally = Tally()
     files = [path for path in sorted(place.rglob("*.jsonl")) if path.is_file()] if place.is_dir() else [place]
     total, before = max(1, sum(path.stat().st_size for path in files)), 0

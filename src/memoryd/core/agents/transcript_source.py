@@ -1,4 +1,4 @@
-"""Transcripts of Claude Code as a source of an import, to be recognized and shown. Hooks do without this module."""
+"""Transcripts of Claude Code as a source of an import, to recognize and preview them. Hooks do not need this module."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ def _recognizes(source: Source) -> bool:
 
 
 def _items(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
-    """Yield the turns of all transcripts in the shape of all formats, to be shown."""
+    """Yield the turns of all transcripts in the shape common to all formats, for a preview."""
     for file in source.named("*.jsonl"):
         yield from _turns_of(file)
 
@@ -31,4 +31,4 @@ def _turns_of(file: SourceFile) -> Iterator[Yielded]:
 
 
 FORMAT = ForeignFormat("claude-code", "transcripts of Claude Code", _recognizes, _items)
-"""To recognize a transcript, or a folder of them, and to show what it holds; transcript_import imports it."""
+"""Recognizes a transcript or a folder of them, and previews its content; transcript_import imports it."""

@@ -1,7 +1,7 @@
-"""What of a transcript is new and over, whichever agent wrote it.
+"""The new, finished turns of a transcript, whichever agent wrote it.
 
-Those of Codex, Gemini CLI, Cursor and opencode are read by the readers of their formats, so that a turn has the same id
-whether a hook or an import brings it.
+Transcripts of Codex, Gemini CLI, Cursor and opencode are read by the readers of their import formats, so a turn has the
+same id whether it comes from a hook or an import.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,26 +23,26 @@ READERS: tuple[tuple[ForeignFormat, SessionReader], ...] = (
     (codex.FORMAT, codex.session), (gemini.FORMAT, gemini.session), (cursor.FORMAT, cursor.session),
     (opencode.FORMAT, opencode.session),
 )  # fmt: skip
-"""Of each agent but Claude Code its format, and what reads one session of it."""
+"""For each agent except Claude Code its format, and the reader of one session in it."""
 
 
 @dataclass(frozen=True, slots=True)
 class FinishedTurns:
-    """The turns that are over, from a position on."""
+    """The finished turns from a position on."""
 
     client: str
     """The agent that wrote the transcript."""
     turns: list[Interaction]
     position: ReadPosition | None
-    """Where the next hook reads on; None if there was no turn."""
+    """Where the next hook continues; None if there was no turn."""
 
 
 def finished(
     path: Path, session: str, position: ReadPosition, *, client: str, ended: bool, last: str | None, tally: Tally
 ) -> FinishedTurns:
-    """Return the turns of a transcript that are over; `client` wrote it, unless its content says otherwise.
+    """Return the finished turns of a transcript by `client`, unless its content names another agent.
 
-    `ended` and `last` as in transcript_import.collect. Raise InvalidInputError if it is no transcript.
+    For `ended` and `last` see transcript_import.collect. Raise InvalidInputError if it is not a transcript.
     """
     for form, read in READERS:
         with opened(path) as source:
@@ -57,7 +57,7 @@ def finished(
 def _of_session(
     path: Path, form: str, read: SessionReader, position: ReadPosition, *, ended: bool, last: str | None, tally: Tally
 ) -> FinishedTurns:
-    """Return the turns that are over: those that another one follows, and the last one where its end is certain."""
+    """Return the finished turns: all that are followed by another one, and the last one if its end is certain."""
 
     def is_there(found: tuple[list[Interaction], Tally]) -> bool:
         return not last or bool(found[0] and says(found[0][-1].response, last))
@@ -74,7 +74,7 @@ def _of_session(
 
 
 def _read(path: Path, form: str, read: SessionReader) -> tuple[list[Interaction], Tally]:
-    """Return all turns of a session as the journal has them. A last line without an end is still being written."""
+    """Return all turns of a session in the journal's form; a last line without an end is still being written."""
     turns: list[Interaction] = []
     faults = Tally()
     with opened(path) as source:

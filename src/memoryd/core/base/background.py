@@ -15,13 +15,13 @@ log = logging.getLogger(__name__)
 THREAD = "memoryd-worker"
 START = 2.0  # seconds after the start during which a new server serves only its client
 SELDOM = 300.0  # seconds between searches for work that other processes left unfinished
-AGAIN = 20.0  # seconds between retries of work that could not be done, e.g. because another process was doing it
+AGAIN = 20.0  # seconds before work is retried that failed, e.g. because another process was doing it
 Chore = Callable[[Callable[[], bool]], None]
 """A task; its argument is a function that returns whether to stop early."""
 
 
 class Worker:
-    """Runs its chores in turn when it is woken and every AGAIN; the `seldom` ones at its start and every SELDOM.
+    """Runs its chores in turn whenever it is woken and every AGAIN; the `seldom` ones at its start and every SELDOM.
 
     An unexpected error is logged and ends the thread; the next wake() starts another.
     """
@@ -40,12 +40,12 @@ class Worker:
             self._thread = started(self._run, THREAD)
 
     def wake(self) -> None:
-        """Run the chores soon, because there is something to do."""
+        """Make the thread run its chores soon, because there is work."""
         self._woken.set()
         with self._lock:
             died = self._thread is not None and not self._thread.is_alive()
             if died and not self._stopping.is_set():
-                with suppress(NoThreadError):  # the next wake() tries it again
+                with suppress(NoThreadError):  # the next wake() tries again
                     self._thread = started(self._run, THREAD)
 
     def stop(self, wait: float) -> None:
@@ -75,5 +75,5 @@ class Worker:
         try:
             chore(self._stopping.is_set)
         except MemorydError as error:
-            if not self._stopping.is_set():  # else the store was closed meanwhile, as it should be
+            if not self._stopping.is_set():  # otherwise the store was closed meanwhile, as expected
                 log.warning("%s", error)

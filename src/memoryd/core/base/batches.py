@@ -11,7 +11,7 @@ def _one(_item: object) -> int:
 
 
 def batches(items: Iterable[T], most: int, weigh: Callable[[T], int] = _one) -> Generator[list[T]]:
-    """Yield the items in lists that weigh `most` or, by their last item, a little more; the last may weigh less."""
+    """Yield the items in lists that weigh `most`, or more by their last item only; the last list may weigh less."""
     batch: list[T] = []
     weight = 0
     for item in items:

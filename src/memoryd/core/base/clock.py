@@ -8,7 +8,7 @@ from memoryd.errors import InvalidInputError
 FOREVER = "9999-12-31T23:59:59.999Z"
 """The sentinel of an open bound; it sorts after every time."""
 ASTRAY = timedelta(days=1)
-"""A time further ahead than this came from a clock that was wrong."""
+"""A time further than this in the future came from a clock that was wrong."""
 
 
 def timestamp(moment: datetime) -> str:
@@ -33,7 +33,7 @@ def hours_since(stored: str, now: datetime) -> float:
 class Clock:
     """A clock whose times are strictly increasing, so that the order of times is the order of writes.
 
-    If the machine's clock is set back by more than ASTRAY, they follow it: else nothing would expire when it should.
+    If the machine's clock is set back by more than ASTRAY, they follow it; otherwise nothing would expire in time.
     """
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class Clock:
         self._last = datetime.min.replace(tzinfo=UTC)
 
     def now(self) -> str:
-        """Return the current time, at least a millisecond later than the previous result unless that was astray."""
+        """Return the current time, at least a millisecond after the previous result unless that was astray."""
         with self._lock:
             present, later = datetime.now(UTC), self._last + timedelta(milliseconds=1)
             self._last = present if later - present > ASTRAY else max(present, later)

@@ -1,4 +1,4 @@
-"""Leases: locks with an expiry, for work that only one process may do at a time, on whichever machine."""
+"""Leases: locks with an expiry, for work that only one process may do at a time, across machines."""
 
 import math
 import time
@@ -10,7 +10,7 @@ from datetime import timedelta
 from memoryd.core.base.clock import ASTRAY, FOREVER, Clock
 from memoryd.store.base import Queries, Store
 
-TERM = 20.0  # seconds until a lease expires; after the death of its holder others wait for so long
+TERM = 20.0  # seconds until a lease expires, which is how long others wait after its holder has died
 PAUSE = 0.2  # seconds between attempts
 RENEWAL = TERM / 4  # seconds after which a lease in use is renewed
 
@@ -32,14 +32,14 @@ class Leases:
         until, present = self._clock.ago(timedelta(seconds=-term)), self._clock.now()
         astray = self._clock.ago(-ASTRAY)
         row = {"name": name, "holder": self._holder, "until": until, "now": present, "astray": astray}
-        mine = self._store.write(None, lambda q: bool(q.run("leases.take", **row)))
-        self._taken |= {name: now} if mine else {}
-        return mine
+        taken = self._store.write(None, lambda q: bool(q.run("leases.take", **row)))
+        self._taken |= {name: now} if taken else {}
+        return taken
 
     def seen_before(self, name: str, age: timedelta) -> str | None:
-        """Return the time that was noted under a name if that was `age` ago, and note the present one in its place.
+        """Return the time that was noted under a name if it is at least `age` ago, and replace it by the current time.
 
-        Return None if it was not, or if none was noted, or one of a clock that was wrong; that one is replaced.
+        Otherwise return None; a missing time, or one from a clock that was wrong, is replaced too.
         """
 
         def work(queries: Queries) -> str | None:
@@ -54,7 +54,7 @@ class Leases:
         return self._store.write(None, work)
 
     def release(self, name: str) -> None:
-        """Give up a lease, if this process holds it."""
+        """Give up a lease if this process holds it."""
         if self._taken.pop(name, None) is not None:
             self._store.write(None, lambda q: q.run("leases.release", name=name, holder=self._holder))
 
@@ -62,9 +62,9 @@ class Leases:
     def alone(self, name: str, wait: float = 0, term: float = TERM) -> Iterator[bool]:
         """Hold a lease during the block; yield whether it was acquired, within `wait` seconds."""
         deadline = time.monotonic() + wait
-        while not (mine := self.take(name, term)) and time.monotonic() < deadline:
+        while not (taken := self.take(name, term)) and time.monotonic() < deadline:
             time.sleep(PAUSE)
         try:
-            yield mine
+            yield taken
         finally:
             self.release(name)

@@ -1,4 +1,4 @@
-"""Results of tools as JSON: compact, without empty fields, with what they cost."""
+"""Results of tools as JSON: compact, without empty fields, with their cost."""
 
 import json
 from typing import Any, NotRequired, TypeVar, cast
@@ -10,14 +10,14 @@ from memoryd.text import CHARACTERS_PER_TOKEN, size
 
 
 class Searched(TypedDict):
-    """A result that a search is part of."""
+    """A result that includes a search."""
 
     degraded: NotRequired[str]
-    """What the search could not do, in one sentence; absent if it could do everything."""
+    """What the search could not do, in one sentence; absent if it was complete."""
 
 
 class Counted(TypedDict):
-    """A result that says what it costs."""
+    """A result with its cost in tokens."""
 
     tokens_used: int
 
@@ -33,17 +33,17 @@ CountedT = TypeVar("CountedT", bound=Counted)
 
 
 def compact(body: object) -> str:
-    """Return JSON as results are shown: without blanks, all letters as they are."""
+    """Return JSON as in results: without blanks, and without escapes of letters."""
     return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
 
 
 def placed(workspace: Workspace | None) -> Placed:
-    """Return the field that names the workspace of a hit; none where only one is read."""
+    """Return the field with the workspace of a hit; no field if only one workspace is read."""
     return {"workspace": workspace.name} if workspace else {}
 
 
 def without_empty(body: BodyT, *names: str) -> BodyT:
-    """Remove those of the named fields that are empty: what is seldom needed costs no tokens. Return the result."""
+    """Remove the named fields if they are empty, so that rarely needed ones cost no tokens. Return the result."""
     fields = cast(dict[str, Any], body)
     for name in names:
         if not fields[name]:
@@ -52,7 +52,7 @@ def without_empty(body: BodyT, *names: str) -> BodyT:
 
 
 def counted(body: CountedT) -> CountedT:
-    """Set `tokens_used` to what the result costs as compact JSON, that number's own digits included; return it."""
+    """Set `tokens_used` to the cost of the result as compact JSON, including the digits of that number; return it."""
     body["tokens_used"] = 0
     rest = size(compact(body)) - len("0")
     for _ in range(2):

@@ -10,7 +10,7 @@ from memoryd.core.security.prompt_injection import LONGEST_NOTE, suspicious
 from memoryd.text import CHARACTERS_PER_TOKEN, size
 
 FRAME, LIST_FRAME = 160, 60
-"""Characters of the JSON around the lists of an answer, or around one list: names of fields, and figures."""
+"""Characters of the JSON around the lists of an answer, or around a single list: field names and figures."""
 
 PartT = TypeVar("PartT")
 
@@ -28,7 +28,7 @@ class Budget:
         self._spent += self._cost(part)
 
     def take(self, part: object, share: float = 1.0, free: int = 0) -> bool:
-        """Add the cost of a part if it, and `free` characters more, fit into this share; return whether it did."""
+        """Add the cost of a part if it and `free` more characters fit into this share; return whether they do."""
         noted = self._noted
         cost = self._cost(part)
         if self._limit is not None and self._spent + cost + free > share * self._limit:
@@ -38,22 +38,22 @@ class Budget:
         return True
 
     def beyond(self, share: float, most: float = 1.0) -> float:
-        """Return the share of the budget that is spent once `share` of what is left up to `most` is spent too."""
+        """Return the share of the budget that is spent after spending `share` of what remains up to `most`."""
         spent = self._spent / self._limit if self._limit else 0.0
         return spent + share * (most - spent)
 
     def fill(self, parts: Iterable[PartT], share: float = 1.0) -> list[PartT]:
-        """Return the first parts, as many as fit, and add their cost."""
+        """Return as many of the first parts as fit, and add their cost."""
         return list(takewhile(lambda part: self.take(part, share), parts))
 
     def at_most(self, least: object, share: float = 1.0) -> int:
-        """Return an upper bound for the parts that still fit if each costs at least as much as `least`."""
+        """Return an upper bound for the number of parts that still fit if each costs at least as much as `least`."""
         if self._limit is None:
             return sys.maxsize
         return max(0, int(share * self._limit - self._spent) // _characters(least))
 
     def _cost(self, part: object) -> int:
-        """Return the characters of a part, and of the note that the first suspicious part requires."""
+        """Return the characters of a part, plus those of the note if it is the first suspicious part."""
         if self._limit is None or self._noted or not suspicious(part):
             return _characters(part)
         self._noted = True
@@ -61,5 +61,5 @@ class Budget:
 
 
 def _characters(part: object) -> int:
-    """Return the size of a part and its separator, in characters of English."""
+    """Return the size of a part and its separator in characters of English."""
     return size(compact(part)) + 1

@@ -1,1 +1,1 @@
-"""The knowledge graph: entities, observations, relations, and what can be computed of them."""
+"""The knowledge graph: entities, observations, relations, and what can be computed from them."""

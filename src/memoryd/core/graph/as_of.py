@@ -33,12 +33,12 @@ def nodes(queries: Queries, names: Sequence[str], time: str) -> Nodes:
 
 
 def page(graph: Graph, time: str, words: str, start: str, limit: int) -> list[Entity]:
-    """Return the entities of a time with a text in name, type or summary, as they were, by name from `start` on."""
-    asked = {"at": time, "words": containing(words), "start": start, "limit": limit}
-    return [entity(row) for row in graph.read(lambda q: q.all("past.nodes", **asked))]
+    """Return the entities as they were at a time whose name, type or summary contains a text, by name from `start`."""
+    parameters = {"at": time, "words": containing(words), "start": start, "limit": limit}
+    return [entity(row) for row in graph.read(lambda q: q.all("past.nodes", **parameters))]
 
 
 def beginning(graph: Graph) -> str:
-    """Return when the first entity was made that is still known; '' if there is none."""
+    """Return the creation time of the oldest entity that is still known; '' if there is none."""
     row = graph.read(lambda q: q.one("past.beginning"))
     return (row and row["at"]) or ""

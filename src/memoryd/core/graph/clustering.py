@@ -1,7 +1,7 @@
 """Clusters: nodes that belong together by their observations or, without vectors, by their relations.
 
-Two nodes are linked if each is among the nearest of the other. A node that is near to everything thus links nothing,
-which keeps chains from joining the whole graph. A cluster is a connected component of these links.
+Two nodes are linked if each is among the other's nearest ones. So a node that is near everything links nothing, and no
+chain of links joins the whole graph. A cluster is a connected component of these links.
 """
 
 from collections import defaultdict
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from memoryd.core.graph.similarity import SLACK, Tile
 from memoryd.store.base import Queries, Vector
 
-NEAREST = 5  # nodes that may be linked with a node, plus those as near as the last of them
+NEAREST = 5  # nodes that may be linked with a node, plus those tied with the last one
 SHARED = 0.5  # minimum share of common neighbors of two related nodes, themselves included
 
 Link = tuple[int, int]
@@ -33,7 +33,7 @@ class Nearest:
         self._improve(column, row, cosines.T)
 
     def _improve(self, row: int, column: int, cosines: Vector) -> None:
-        """Replace neighbors of the nodes from `row` on by nearer ones among those from `column` on."""
+        """Replace neighbors of the nodes from `row` on by nearer ones among the nodes from `column` on."""
         here = np.flatnonzero(cosines.max(1) > self._scores[row : row + len(cosines), -1])
         if not len(here):
             return
@@ -46,7 +46,7 @@ class Nearest:
         self._others[nodes] = np.take_along_axis(others, order, 1)
 
     def links(self) -> Iterator[Link]:
-        """Yield the pairs that are mutually nearest, ties included: equal texts would displace each other."""
+        """Yield the pairs that are mutually nearest, including ties: equal texts would displace each other."""
         ones, ranks = np.nonzero(self._others >= 0)
         others, scores = self._others[ones, ranks], self._scores[ones, ranks]
         mutual = scores >= self._scores[others, -1] - SLACK
@@ -92,9 +92,9 @@ def _reached(beside: dict[int, set[int]], start: int) -> set[int]:
 
 
 def by_relations(queries: Queries) -> tuple[list[str], list[list[int]]]:
-    """Return node ids, and clusters of indices into them: related nodes that share most of their neighbors.
+    """Return node ids, and clusters as indices into them: related nodes that share most of their neighbors.
 
-    Components of the relations would be too coarse: in most graphs nearly everything is connected.
+    Connected components would be too coarse: in most graphs nearly everything is connected.
     """
     around: defaultdict[str, set[str]] = defaultdict(set)
     for row in queries.all("relations.pairs"):

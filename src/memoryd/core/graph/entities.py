@@ -17,7 +17,7 @@ from memoryd.store.base import Queries
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewEntity:
-    """An entity to create, or what to add to it if it exists."""
+    """An entity to create, or additions to an existing one."""
 
     name: str
     type: str
@@ -28,7 +28,7 @@ class NewEntity:
 
 @dataclass(frozen=True, slots=True)
 class CreatedEntity:
-    """An entity, whether it existed before, and how many observations were added."""
+    """An entity, whether it already existed, and the number of observations added."""
 
     entity: Entity
     already_existed: bool
@@ -36,7 +36,7 @@ class CreatedEntity:
 
 
 class DeletedNodes(TypedDict):
-    """The names of the nodes that were deleted, and those that no node had."""
+    """The names of the deleted nodes, and the names that were not found."""
 
     deleted: list[str]
     not_found: list[str]
@@ -48,7 +48,7 @@ def create(graph: Graph, news: Sequence[NewEntity]) -> list[CreatedEntity]:
     """Create entities with their observations, all or none; return them in the order given.
 
     An existing entity keeps its type and gains the observations that it lacks, and the summary and tags if given, so
-    a call can be repeated without harm.
+    a call can safely be repeated.
     """
     vectors = graph.passages(graph.read(lambda q: _texts(q, news)))
     return graph.change(lambda change: put(change, news, vectors))
@@ -114,7 +114,7 @@ def _revise(change: Change, existing: Entity, new: NewEntity) -> Entity:
 
 @matched
 def delete(graph: Graph, names: Sequence[str]) -> DeletedNodes:
-    """Mark entities as deleted, with their observations and relations."""
+    """Mark entities as deleted, with their observations and relations; return which were found."""
 
     def work(change: Change) -> DeletedNodes:
         found = named(change.queries, names)
@@ -131,7 +131,7 @@ def delete(graph: Graph, names: Sequence[str]) -> DeletedNodes:
 def drop(change: Change, nodes: Sequence[Entity], successor: str = "") -> None:
     """Mark entities as deleted, with their observations and relations, within a change.
 
-    `successor` is the id of the entity that they became one with.
+    `successor` is the id of the entity into which they were merged.
     """
     ids = [one.id for one in nodes]
     relations.cut(change, ids)
@@ -196,7 +196,7 @@ def of_type(graph: Graph, entity_type: str) -> list[Entity]:
 
 
 def recently_modified(graph: Graph, days: float, limit: int) -> list[Entity]:
-    """Return the entities changed in the last days (fields, observations or relations), the latest first."""
+    """Return the entities that were changed in the last `days` (fields, observations, relations), latest first."""
     since = graph.engine.clock.ago(timedelta(days=days))
     rows = graph.read(lambda q: q.all("entities.recent", since=since, limit=limit))
     return [entity(row) for row in rows]

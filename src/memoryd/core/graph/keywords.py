@@ -10,12 +10,12 @@ from memoryd.text import CHARACTERS_PER_TOKEN, STOP_WORDS, cut, sentences, size,
 
 SAMPLE = 5_000  # observations from which the rarity of words is estimated; more hardly change it
 LABEL_WORDS = 3  # words of a rationale or a label
-CHOICES = 60  # sentences of a node that a draft chooses from
+CHOICES = 60  # sentences of a node from which a draft is chosen
 DRAFT_TOKENS = 60
 REPEATED = 0.25  # share of its weight that a word keeps per sentence of the draft that has it
 
 Terms = Counter[str]
-"""In how many texts each word occurs."""
+"""The number of texts in which each word occurs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ def rarity(queries: Queries) -> Rarity:
 
 
 def terms(texts: Iterable[str]) -> Terms:
-    """Count the texts of each word, without stop words, single letters and numbers."""
+    """Return in how many texts each word occurs, without stop words, single letters and numbers."""
     return Counter(term for text in texts for term in _terms(text))
 
 
@@ -48,7 +48,7 @@ def _terms(text: str) -> set[str]:
 def draft(texts: Iterable[str], rare: Rarity, tokens: int = DRAFT_TOKENS) -> str:
     """Return the most typical sentences of texts, in their order, in at most `tokens` tokens.
 
-    Each adds words that are frequent here and rare elsewhere, so no sentence repeats another.
+    Each one adds words that are frequent here and rare elsewhere, so no sentence repeats another.
     """
     parts = list(dict.fromkeys(part for text in texts for part in sentences(text)))
     about = [_terms(part) for part in parts]
@@ -92,7 +92,7 @@ def shared(one: Terms, other: Terms, rare: Rarity) -> list[str]:
 
 
 def typical(members: Sequence[Terms], rare: Rarity) -> list[str]:
-    """Return the words that most members of a group have and few other texts."""
+    """Return the words that are common in a group and rare in other texts."""
     having = Counter(term for each in members for term in each)
     return _best({term: count * rare(term) for term, count in having.items() if count > 1})
 

@@ -1,4 +1,4 @@
-"""Missing relations: observations that mention a node without a relation to it. A heuristic, to be judged."""
+"""Missing relations: observations that mention a node without a relation to it. A heuristic: the reader judges."""
 
 import re
 import unicodedata
@@ -11,19 +11,19 @@ from memoryd.core.graph.transaction import Graph
 from memoryd.store.base import Queries, Row
 from memoryd.text import SIGNS
 
-# Scripts that write no blanks between words, or glue endings to them (Korean): each character is a word of its own.
+# Scripts without blanks between words, or with attached endings (Korean): each character counts as a word.
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff"
     "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
 )
-# A word takes the + and # that are glued to its end: `C` is not mentioned in `C++`, nor `F` in `F#`.
+# A + or # directly after a word belongs to it: `C++` does not mention `C`, nor `F#` `F`.
 _TOKEN = re.compile(rf"[^\W{_UNSPACED}]+(?:[{SIGNS}]+[^\W{_UNSPACED}]*)*[+#]*|\S")
 
 WordSequence = tuple[str, ...]
 
 
 class RelationGap(TypedDict):
-    """A node that mentions another one without a relation to it, and in how many observations."""
+    """A node that mentions another one without a relation to it, and the number of observations that do."""
 
     node: str
     referenced_name: str
@@ -33,8 +33,8 @@ class RelationGap(TypedDict):
 class NodeNames:
     """Finds the names of all nodes in texts, in one pass.
 
-    Matches whole words, case-insensitive, with any space between them; the longest name wins, so `York` is not
-    mentioned in `New York` if both are nodes.
+    Matches whole words regardless of case and spacing. The longest name wins: if both are nodes, `New York` does not
+    mention `York`.
     """
 
     def __init__(self, names: Mapping[str, str]) -> None:
@@ -66,14 +66,14 @@ class NodeNames:
 
 
 def phrase_of(text: str) -> WordSequence:
-    """Return the words and marks of a text in the form in which they are compared."""
+    """Return the words and punctuation marks of a text, normalized for comparison."""
     return tuple(_TOKEN.findall(text.casefold() if text.isascii() else unicodedata.normalize("NFC", text).casefold()))
 
 
 def gaps(graph: Graph) -> list[RelationGap]:
-    """Return the nodes that mention others without a relation between them, the most often mentioned first.
+    """Return the nodes that mention others without a relation between them, most mentions first.
 
-    A node's own name in its observations means the node, even if others have the same name but for case.
+    In a node's observations its own name refers to itself, even if another node's name differs only in case.
     """
     names, texts, related = graph.read(_everything)
     counts = _counts(NodeNames(names), texts)

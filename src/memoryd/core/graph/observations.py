@@ -32,7 +32,7 @@ class StoredObservation(ShownObservation):
 
 
 class NodeAdditions(TypedDict):
-    """What was added to a node; nothing if it was not found."""
+    """The observations added to a node; none if it was not found."""
 
     entity_name: str
     added: list[StoredObservation]
@@ -40,7 +40,7 @@ class NodeAdditions(TypedDict):
 
 
 class AddedObservations(TypedDict):
-    """What was added to nodes, in the order of the arguments."""
+    """The observations added to nodes, in the order of the arguments."""
 
     result: list[NodeAdditions]
 
@@ -64,7 +64,7 @@ class ReplacedObservation(TypedDict):
 
 
 class DeletedFromNode(TypedDict):
-    """What was deleted of a node, and what it did not have."""
+    """The observations deleted from a node, and those that were not found."""
 
     entity_name: str
     deleted_ordinals: list[int]
@@ -73,7 +73,7 @@ class DeletedFromNode(TypedDict):
 
 
 class DeletedObservations(TypedDict):
-    """What was deleted, in the order of the arguments."""
+    """The deleted observations, in the order of the arguments."""
 
     deleted_count: int
     result: list[DeletedFromNode]
@@ -122,7 +122,7 @@ def shown(of: Observation) -> ShownObservation:
 
 
 def text(name: str, content: str) -> str:
-    """Return the text of an observation that is embedded by itself."""
+    """Return the text from which an observation alone is embedded."""
     return records.text_of(Kind.OBSERVATION, name, "", content)
 
 
@@ -161,7 +161,7 @@ def same(queries: Queries, entity_ids: Iterable[str], contents: Iterable[str]) -
 
 @cleaned
 def add(graph: Graph, wanted: Sequence[tuple[str, Sequence[str]]]) -> AddedObservations:
-    """Append observations to entities by name; a name that is not found is reported, not raised."""
+    """Append observations to entities by name; return them, with the names that were not found."""
     vectors = graph.passages([text(name, content) for name, contents in wanted for content in contents])
 
     def work(change: Change) -> list[NodeAdditions]:
@@ -182,32 +182,32 @@ def _stored(made: Iterable[Observation]) -> list[StoredObservation]:
 
 @cleaned
 def replace(graph: Graph, name: str, ordinal: int, content: str, seen: str = "") -> ReplacedObservation:
-    """Replace the text of an observation. Raise NotFoundError if there is no such node or ordinal.
+    """Replace the text of an observation; return the old and the new one.
 
-    Raise ChangedMeanwhileError if it was changed after it was `seen`.
+    Raise NotFoundError for an unknown node or ordinal, ChangedMeanwhileError if it was changed after it was `seen`.
     """
     passage = text(name, content)
     vectors = graph.passages([passage])
 
     def work(change: Change) -> ReplacedObservation:
         (entity,) = demand(change.queries, name)
-        there = next(onward(change.queries, entity.id, ordinal, at_once=1), None)
-        if there is None or there.ordinal != ordinal:
+        existing = next(onward(change.queries, entity.id, ordinal, at_once=1), None)
+        if existing is None or existing.ordinal != ordinal:
             raise NotFoundError(
-                f"Node {name!r} has no observation {ordinal}. open_nodes shows its observations with their ordinals."
+                f"Node {name!r} has no observation {ordinal}. List its observations and their ordinals with open_nodes."
             )
-        records.demand_unchanged(there.updated_at, seen)
-        records.change(change.queries, there.id, content, (), vectors.get(passage), change.now)
+        records.demand_unchanged(existing.updated_at, seen)
+        records.change(change.queries, existing.id, content, (), vectors.get(passage), change.now)
         change.touch([entity.id])
-        change.lacking.add(there.id)
-        return {"entity_name": name, "ordinal": ordinal, "old_content": there.content, "new_content": content}
+        change.lacking.add(existing.id)
+        return {"entity_name": name, "ordinal": ordinal, "old_content": existing.content, "new_content": content}
 
     return graph.change(work)
 
 
 @matched
 def delete(graph: Graph, deletions: Sequence[Deletion]) -> DeletedObservations:
-    """Mark observations as deleted, by ordinal or by text (all of equal text). Raise NotFoundError for a node."""
+    """Mark observations as deleted, by ordinal or by text (all equal ones). Raise NotFoundError for an unknown node."""
 
     def work(change: Change) -> list[DeletedFromNode]:
         entities = demand(change.queries, *(deletion.entity for deletion in deletions))
@@ -219,10 +219,10 @@ def delete(graph: Graph, deletions: Sequence[Deletion]) -> DeletedObservations:
 
 
 def _remove(change: Change, entity: Entity, deletion: Deletion) -> DeletedFromNode:
-    there = _by_ordinal(change.queries, entity)
+    by_ordinal = _by_ordinal(change.queries, entity)
     gone = [
         observation
-        for observation in there.values()
+        for observation in by_ordinal.values()
         if observation.ordinal in deletion.ordinals or observation.content in deletion.contents
     ]
     if gone:
@@ -232,7 +232,7 @@ def _remove(change: Change, entity: Entity, deletion: Deletion) -> DeletedFromNo
     return {
         "entity_name": deletion.entity,
         "deleted_ordinals": [observation.ordinal for observation in gone],
-        "not_found_ordinals": [n for n in dict.fromkeys(deletion.ordinals) if n not in there],
+        "not_found_ordinals": [n for n in dict.fromkeys(deletion.ordinals) if n not in by_ordinal],
         "not_found_observations": [c for c in dict.fromkeys(deletion.contents) if c not in contents],
     }
 

@@ -19,9 +19,9 @@ _CURSOR = re.compile(r"([0-9]{1,18})\|([0-9TZ:.-]*)\|([0-9a-f-]*)\|(.*)", re.DOT
 
 @dataclass(frozen=True, slots=True)
 class PagePosition:
-    """Where a reading continues: in a node, from an ordinal on, and from a relation on, by its time and id.
+    """Where reading continues: a node, an ordinal, and a relation by its time and id.
 
-    These do not change while other parts are added and deleted.
+    Adding or deleting other parts does not change it.
     """
 
     name: str = ""
@@ -31,14 +31,14 @@ class PagePosition:
 
     @classmethod
     def parse(cls, cursor: str | None) -> "PagePosition":
-        """Return the position of a cursor, without one the beginning; raise InvalidInputError if it is none."""
+        """Return the position of a cursor, or the beginning without one; raise InvalidInputError if it is malformed."""
         if cursor is None:
             return cls()
         found = _CURSOR.fullmatch(cursor)
         if found is None:
             raise InvalidInputError(
-                f"{cursor[:50]!r} is not a cursor. Take next_cursor of the page before, or leave it out to start "
-                "at the beginning."
+                f"{cursor[:50]!r} is not a cursor. Pass next_cursor of the previous page, or omit it to start at the "
+                "beginning."
             )
         ordinal, made, relation, name = found.groups()
         return cls(name, int(ordinal), made, relation)
@@ -50,8 +50,8 @@ class PagePosition:
 def parts(queries: Queries, start: PagePosition) -> Iterator[tuple[PagePosition, GraphPart]]:
     """Yield everything from a position on, each part with its own position.
 
-    Nodes come in the order of names, each with its observations, then with the relations that begin there. One that a
-    reading goes on in comes again itself.
+    Nodes are ordered by name; each is followed by its observations, then by the relations that begin there. If the
+    position is within a node, that node is yielded again.
     """
     for one in _nodes(queries, start.name):
         place = start if one.name == start.name else PagePosition(one.name)

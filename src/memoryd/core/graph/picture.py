@@ -1,4 +1,4 @@
-"""The graph as a picture: where each node stands, and its community. The same graph gives the same picture."""
+"""The graph as a picture: the place and community of each node. The same graph always gives the same picture."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from memoryd.core.graph.transaction import Graph
 from memoryd.store.base import Queries, Row
 
-NODES, EDGES = 10_000, 60_000  # of which a picture is made; more would be one blot
-PASSES = 12  # of the search for communities; it ends earlier once nothing changes
-STEPS_SMALL, STEPS_LARGE, LARGE = 120, 50, 3_000  # steps of the layout; fewer from so many nodes on
-ROOM = 12.0  # the distance that related nodes tend to
+NODES, EDGES = 10_000, 60_000  # maximum numbers in a picture; more would be unreadable
+PASSES = 12  # maximum passes of the search for communities; it ends once nothing changes
+STEPS_SMALL, STEPS_LARGE, LARGE = 120, 50, 3_000  # steps of the layout; the smaller number from LARGE nodes on
+ROOM = 12.0  # the distance to which related nodes converge
 
 Ends = NDArray[np.int64]
 Positions = NDArray[np.float32]
@@ -22,29 +22,29 @@ Positions = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class GraphPicture:
-    """Nodes and relations as columns: an index stands for a node, a time is in seconds since 1970, 0 for never."""
+    """Nodes and relations as columns: nodes are given by index, times in seconds since 1970, 0 for never."""
 
     names: Sequence[str]
     types: Sequence[str]
     type: Sequence[int]
     community: Sequence[int]
-    """The largest is 0."""
+    """The community of each node; the largest is 0."""
     x: Sequence[float]
     y: Sequence[float]
     born: Sequence[int]
     died: Sequence[int]
     edges: Sequence[int]
-    """Source and target by turns."""
+    """The source and target of each relation, alternating."""
     relations: Sequence[str]
     relation: Sequence[int]
     edge_born: Sequence[int]
     edge_died: Sequence[int]
     complete: bool
-    """Whether the whole graph is in it."""
+    """Whether it contains the whole graph."""
 
 
 def picture(graph: Graph) -> GraphPicture:
-    """Return the picture of a graph, with what was deleted and can still be restored."""
+    """Return the picture of a graph, including deleted parts that can still be restored."""
     nodes, edges = graph.read(_everything)
     complete = len(nodes) <= NODES and len(edges) <= EDGES
     nodes = nodes[:NODES]
@@ -70,7 +70,7 @@ def _everything(queries: Queries) -> tuple[list[Row], list[Row]]:
 
 
 def _names(given: Iterable[str]) -> dict[str, int]:
-    """Return the place of each name, the commonest first."""
+    """Return the rank of each name, the most frequent first."""
     return {name: at for at, (name, _) in enumerate(Counter(given).most_common())}
 
 
@@ -79,9 +79,9 @@ def _seconds(time: str | None) -> int:
 
 
 def communities(number: int, ends: Ends) -> Ends:
-    """Return the community of each node, the largest first: each takes the label that most of its neighbours have.
+    """Return the community of each node, the largest first: each takes the most frequent label of its neighbours.
 
-    Nodes are relabelled by halves, so that two that name each other do not swap for ever.
+    Nodes are relabelled in two halves, so that two neighbours do not swap labels forever.
     """
     labels = np.arange(number, dtype=np.int64)
     if not len(ends):
@@ -101,7 +101,7 @@ def communities(number: int, ends: Ends) -> Ends:
 
 
 def _commonest(here: Ends, labels: Ends, own: Ends) -> Ends:
-    """Return for each node the label that occurs most among its neighbours, its own among equals; else its own."""
+    """Return for each node the most frequent label of its neighbours; its own in a tie, or if it has none."""
     number = len(own)
     pairs, votes = np.unique(here * number + labels, return_counts=True)
     nodes, named = pairs // number, pairs % number
@@ -114,9 +114,9 @@ def _commonest(here: Ends, labels: Ends, own: Ends) -> Ends:
 
 
 def layout(number: int, ends: Ends, groups: Ends) -> Positions:
-    """Return a place for each node: related ones near each other, communities apart, all else spread.
+    """Return the place of each node: related ones near each other, communities apart, the rest spread out.
 
-    Repulsion is sampled: each step compares a node with some others, which costs what a node costs, not what all do.
+    Repulsion is sampled: each step compares a node with a few others, so the cost per node is constant.
     """
     chance = np.random.default_rng(1)
     if number == 0:
@@ -146,14 +146,14 @@ def layout(number: int, ends: Ends, groups: Ends) -> Positions:
 
 
 def _means(places: Positions, groups: Ends) -> Positions:
-    """Return the middle of each community."""
+    """Return the centre of each community."""
     sizes = np.bincount(groups)
     means = np.stack([np.bincount(groups, places[:, axis]) / sizes for axis in (0, 1)], 1)
     return means.astype(np.float32)
 
 
 def _spiral(number: int, sizes: Ends) -> Positions:
-    """Return the middles of discs of these sizes along a spiral, the largest within."""
+    """Return the centres of discs of these sizes along a spiral, the largest innermost."""
     radius = np.sqrt(np.cumsum(sizes) - sizes / 2)
     angle = np.arange(number) * 2.399963  # the golden angle
     return np.stack([radius * np.cos(angle), radius * np.sin(angle)], 1).astype(np.float32)

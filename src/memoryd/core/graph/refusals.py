@@ -1,4 +1,4 @@
-"""Pairs of nodes that somebody wants to stay as they are: they are not proposed as one, or to be related, any more."""
+"""Refused proposals: pairs of nodes that a person wants neither merged nor related, so they are not proposed again."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -10,12 +10,12 @@ from memoryd.errors import InvalidInputError
 from memoryd.store.base import Queries
 
 NodeProposal = Literal["pair", "gap"]
-"""What is proposed of two nodes: that they are the same, or that a relation is missing between them."""
+"""The proposals about two nodes: that they are the same, or that a relation is missing between them."""
 
 
 @dataclass(frozen=True, slots=True)
 class RefusedPair:
-    """Two living nodes that stay as they are, and who wants that since when, as far as that is known."""
+    """Two living nodes with a refused proposal, and when and by whom it was refused, as far as that is known."""
 
     one_id: str
     other_id: str
@@ -28,18 +28,18 @@ class RefusedPair:
 
 
 def refused(graph: Graph, what: NodeProposal) -> list[RefusedPair]:
-    """Return the pairs of which this is refused, the last first."""
+    """Return the pairs for which this proposal is refused, latest first."""
     operations = {"operation": f"refuse_{what}", "taken_back": f"unrefuse_{what}"}
     return [RefusedPair(**row, what=what) for row in graph.read(lambda q: q.all("acts.refused", **operations))]
 
 
 def refuse(graph: Graph, what: NodeProposal, one: str, other: str) -> None:
-    """Let two nodes stay as they are, whatever they are called. Raise NotFoundError, or InvalidInputError for one."""
+    """Refuse a proposal about two nodes, even if they are renamed. Raise NotFoundError; InvalidInputError if equal."""
     _sign(graph, f"refuse_{what}", one, other)
 
 
 def take_back(graph: Graph, what: NodeProposal, one: str, other: str) -> None:
-    """Undo a refusal: this may be proposed again. Raise like `refuse`."""
+    """Undo a refusal, so that the proposal can be made again. Raise the errors of `refuse`."""
     _sign(graph, f"unrefuse_{what}", one, other)
 
 
@@ -48,7 +48,7 @@ def _sign(graph: Graph, operation: str, one: str, other: str) -> None:
     def work(queries: Queries) -> None:
         first, second = sorted(node.id for node in demand(queries, one, other))
         if first == second:
-            raise InvalidInputError("A refusal is about two nodes.")
+            raise InvalidInputError("A refusal needs two different nodes.")
         records.sign(queries, operation, first, graph.engine.clock.now(), second)
 
     graph.scope.write(work)

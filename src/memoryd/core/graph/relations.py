@@ -1,4 +1,4 @@
-"""Relations: directed, typed edges between two entities, each once."""
+"""Relations: directed, typed edges between two entities, without duplicates."""
 
 import json
 import sys
@@ -20,7 +20,7 @@ READ_AT_ONCE = 200
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A relation by the names of its ends."""
+    """A relation, given by the names of its ends."""
 
     source: str
     target: str
@@ -28,7 +28,7 @@ class Edge:
 
 
 ShownRelation = TypedDict("ShownRelation", {"from": str, "to": str, "relation_type": str})
-"""A relation by the names of its ends."""
+"""A relation, given by the names of its ends."""
 
 
 class StoredRelation(ShownRelation):
@@ -39,7 +39,7 @@ class StoredRelation(ShownRelation):
 
 
 class CreatedRelations(TypedDict):
-    """The relations that are new and those that existed, and the names that no node has."""
+    """The new relations, those that already existed, and the names that were not found."""
 
     created: list[StoredRelation]
     already_existed: list[StoredRelation]
@@ -47,7 +47,7 @@ class CreatedRelations(TypedDict):
 
 
 class DeletedRelations(TypedDict):
-    """How many relations were deleted, and how many were not found."""
+    """The numbers of relations that were deleted, and that were not found."""
 
     deleted: int
     not_found: int
@@ -69,30 +69,30 @@ def create(graph: Graph, edges: Sequence[Edge]) -> CreatedRelations:
 
 
 def put(change: Change, edges: Sequence[Edge]) -> CreatedRelations:
-    """Do the work of `create` within a change. The ends of relations that exist stay untouched."""
+    """Do the work of `create` within a change. The ends of existing relations are not touched."""
     found = named(change.queries, _ends(edges))
-    there = _find(change.queries, found, edges)
-    new = [e for e in dict.fromkeys(edges) if e.source in found and e.target in found and e not in there]
+    existing = _find(change.queries, found, edges)
+    new = [e for e in dict.fromkeys(edges) if e.source in found and e.target in found and e not in existing]
     change.relate(found[name].id for name in _ends(new))
     created = {edge: _add(change, found, edge) for edge in new}
     again = [edge for edge, number in Counter(edges).items() if number > 1 and edge in created]
     return {
         "created": list(map(_stored, created.values())),
-        "already_existed": [*map(_stored, there.values()), *(_stored(created[edge]) for edge in again)],
+        "already_existed": [*map(_stored, existing.values()), *(_stored(created[edge]) for edge in again)],
         "not_found": [name for name in dict.fromkeys(_ends(edges)) if name not in found],
     }
 
 
 @matched
 def delete(graph: Graph, edges: Sequence[Edge]) -> DeletedRelations:
-    """Mark relations as deleted; return how many were, each edge counted once."""
+    """Mark relations as deleted; return how many there were, each edge counted once."""
 
     def work(change: Change) -> DeletedRelations:
         found = named(change.queries, _ends(edges))
-        there = _find(change.queries, found, edges)
-        change.relate(found[name].id for name in _ends(there))
-        remove(change, [relation.id for relation in there.values()])
-        return {"deleted": len(there), "not_found": len(set(edges)) - len(there)}
+        existing = _find(change.queries, found, edges)
+        change.relate(found[name].id for name in _ends(existing))
+        remove(change, [relation.id for relation in existing.values()])
+        return {"deleted": len(existing), "not_found": len(set(edges)) - len(existing)}
 
     gone = graph.change(work)
     graph.engine.purge_if_at_once(graph.workspace)
@@ -109,31 +109,31 @@ def cut(change: Change, entity_ids: Sequence[str]) -> None:
 
 @cleaned
 def rename(graph: Graph, edge: Edge, new_type: str) -> RetypedRelation:
-    """Replace a relation by one of another type.
+    """Replace a relation by one of another type; return both types.
 
-    Raise NotFoundError if it does not exist, InvalidInputError if the two have one of the new type.
+    Raise NotFoundError if it does not exist, InvalidInputError if a relation of the new type already exists.
     """
 
     def work(change: Change) -> None:
         source, target = demand(change.queries, edge.source, edge.target)
         found = {source.name: source, target.name: target}
         retyped = Edge(edge.source, edge.target, new_type)
-        there = _find(change.queries, found, [edge, retyped])
-        if edge not in there:
+        existing = _find(change.queries, found, [edge, retyped])
+        if edge not in existing:
             raise NotFoundError(
                 f"There is no relation {edge.source!r} {edge.type!r} {edge.target!r}. "
-                "get_relations_between shows those of two nodes."
+                "List the relations of the two nodes with get_relations_between."
             )
         if new_type == edge.type:
             return
-        if retyped in there:
+        if retyped in existing:
             raise InvalidInputError(
-                f"There is already a relation {edge.source!r} {new_type!r} {edge.target!r}. "
+                f"Relation {edge.source!r} {new_type!r} {edge.target!r} already exists. "
                 "Delete one of the two with delete_relations instead."
             )
         change.relate([source.id, target.id])
-        change.queries.run("relations.delete", ids=json.dumps([there[edge].id]), now=change.now)
-        change.sign("update_relation", there[edge].id)
+        change.queries.run("relations.delete", ids=json.dumps([existing[edge].id]), now=change.now)
+        change.sign("update_relation", existing[edge].id)
         change.note("update_relation", _put(change, found, retyped).id)
 
     graph.change(work)
@@ -164,7 +164,7 @@ def number(queries: Queries, entity_ids: Sequence[str]) -> int:
 
 
 def onward(queries: Queries, entity_id: str, made: str = "", relation_id: str = "") -> Iterator[Relation]:
-    """Yield the relations that begin at an entity, from one on, ordered by creation, in batches."""
+    """Yield the relations that begin at an entity, from a given one on, ordered by creation, read in batches."""
     start = {"made": made, "relation": relation_id}
     while rows := queries.all("relations.onward", entity=entity_id, limit=READ_AT_ONCE + 1, **start):
         yield from map(relation, rows[:READ_AT_ONCE])
@@ -182,7 +182,7 @@ def relation(row: Row) -> Relation:
 
 
 def shown(of: Relation) -> ShownRelation:
-    """Return a relation as tools show it: by the names of its ends."""
+    """Return a relation as tools show it: with the names of its ends."""
     return {"from": of.source, "to": of.target, "relation_type": of.type}
 
 
@@ -200,11 +200,11 @@ def _find(queries: Queries, found: Mapping[str, Entity], edges: Iterable[Edge]) 
     ids = [(found[edge.source].id, found[edge.target].id, edge.type) for edge in whole]
     sources, targets = ({key[end] for key in ids} for end in (0, 1))
     rows = queries.all("relations.find", sources=json.dumps(list(sources)), targets=json.dumps(list(targets)))
-    there = {(row["from_entity"], row["to_entity"], row["relation_type"]): row for row in rows}
+    by_key = {(row["from_entity"], row["to_entity"], row["relation_type"]): row for row in rows}
     return {
-        edge: _relation(edge, there[key]["id"], there[key]["created_at"])
+        edge: _relation(edge, by_key[key]["id"], by_key[key]["created_at"])
         for edge, key in zip(whole, ids, strict=True)
-        if key in there
+        if key in by_key
     }
 
 
@@ -224,7 +224,7 @@ def _put(change: Change, found: dict[str, Entity], edge: Edge) -> Relation:
 
 
 def remove(change: Change, ids: Sequence[str]) -> None:
-    """Mark relations as deleted, within a change that knows of their ends."""
+    """Mark relations as deleted, within a change that already has their ends in `relate`."""
     change.queries.run("relations.delete", ids=json.dumps(ids), now=change.now)
     for relation_id in ids:
         change.note("delete_relation", relation_id)

@@ -1,4 +1,4 @@
-"""A node gets another name, or becomes one with another node."""
+"""Renames a node, or merges it into another one."""
 
 import json
 from dataclasses import dataclass
@@ -11,24 +11,24 @@ from memoryd.core.security.secrets import cleaned
 from memoryd.errors import InvalidInputError
 from memoryd.model import Entity
 
-NAME = 500  # characters of a name that a node is given here; an imported one may be longer
+NAME = 500  # maximum characters of a new name; an imported one may be longer
 
 
 @dataclass(frozen=True, slots=True)
 class MergedNodes:
-    """A node that became one with another, and what that gained."""
+    """The result of a merge: the remaining node, and what it gained."""
 
     name: str
-    """Of the node that is left."""
+    """The name of the remaining node."""
     gone: str
-    """The id of the other, which can be restored."""
+    """The id of the other node, which can be restored."""
     observations: int
     relations: int
 
 
 @cleaned
 def rename(graph: Graph, name: str, new_name: str) -> Entity:
-    """Give a node another name; what was embedded with the old one is embedded again.
+    """Rename a node and return it; texts that were embedded with the old name are embedded again.
 
     The old name is kept as a version, and `restore` brings it back. Raise NotFoundError, or InvalidInputError if
     another node has the name.
@@ -42,7 +42,7 @@ def rename(graph: Graph, name: str, new_name: str) -> Entity:
         if node.name == wanted:
             return node
         if wanted in named(change.queries, [wanted]):
-            raise InvalidInputError(f"There is a node {wanted[:100]!r} already. Merge the two, or choose another name.")
+            raise InvalidInputError(f"Node {wanted[:100]!r} already exists. Merge the two, or choose another name.")
         change.queries.run("versions.keep_whole", id=node.id, now=change.now)
         call(change, node.id, wanted)
         return demand(change.queries, wanted)[0]
@@ -51,7 +51,7 @@ def rename(graph: Graph, name: str, new_name: str) -> Entity:
 
 
 def call(change: Change, node_id: str, name: str) -> None:
-    """Give a node a name that no other node has, within a change."""
+    """Rename a node within a change, to a name that no other node has."""
     seen = [one.id for one in observations.of(change.queries, [node_id])[node_id]]
     neighbours = [
         key for relation in relations.of(change.queries, [node_id]) for key in (relation.source, relation.target)
@@ -66,10 +66,10 @@ def call(change: Change, node_id: str, name: str) -> None:
 
 @cleaned
 def merge(graph: Graph, name: str, into: str) -> MergedNodes:
-    """Make a node one with another, which gains the observations and relations that it lacks.
+    """Merge a node into another one, which gains the observations and relations that it lacks.
 
-    An observation keeps who made it. `restore` of the node that is gone brings it back, and takes what the other one
-    has gained away from it. Raise NotFoundError for an unknown name, InvalidInputError for one node.
+    An observation keeps its provenance. `restore` of the merged node brings it back, and removes from the other one
+    what it gained. Raise NotFoundError for an unknown name, InvalidInputError if both names are the same.
     """
     if name == into:
         raise InvalidInputError("A node cannot be merged with itself.")

@@ -1,4 +1,4 @@
-"""The consolidation report: figures and quotes of the graph, reworded by a language model if there is one."""
+"""The consolidation report: figures and quotes from the graph, reworded by a language model if there is one."""
 
 import json
 from collections import Counter
@@ -22,7 +22,7 @@ from memoryd.text import cut
 
 EVENT_DAYS = 30
 CANDIDATES = 0.75  # minimum rescaled cosine of two unrelated nodes to be a candidate for a relation
-TOGETHER = 0.6  # ... and of two nodes to be linked within a cluster
+TOGETHER = 0.6  # ... and for two nodes to be linked within a cluster
 MEMBERS = 50  # nodes of a cluster that are named, and read for its label
 READ = 200  # latest observations of a node that are read
 SHOWN, SENT = 8, 50  # ... that are sent to a language model, and maximum tokens of each
@@ -31,7 +31,7 @@ KINDS = (Kind.ENTITY, Kind.OBSERVATION, "relation")
 
 
 class GraphStats(TypedDict):
-    """How large the graph is."""
+    """The size of the graph."""
 
     node_count: int
     observation_count: int
@@ -76,12 +76,12 @@ class NodeCluster(TypedDict):
     cluster_id: int
     node_names: list[str]
     node_count: int
-    """How many there are; the first MEMBERS are named."""
+    """The number of nodes; the first MEMBERS are named."""
     centroid_label: str
 
 
 class GraphChanges(TypedDict):
-    """How often the graph was changed since a time."""
+    """The numbers of changes to the graph since a time."""
 
     since: str
     creates: int
@@ -90,7 +90,7 @@ class GraphChanges(TypedDict):
 
 
 class ReportOmitted(TypedDict):
-    """How many of each list there are beyond those shown."""
+    """The number of items left out of each list."""
 
     stale_summaries: int
     relation_candidates: int
@@ -100,7 +100,7 @@ class ReportOmitted(TypedDict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphReport:
-    """What needs attention."""
+    """The parts of the graph that need attention."""
 
     stale_summaries: tuple[StaleNode, ...]
     relation_candidates: tuple[RelationCandidate, ...]
@@ -148,7 +148,7 @@ def pending(graph: Graph, limit: int) -> tuple[list[PendingNode], int]:
 
 
 def report(graph: Graph, limit: int = 20) -> GraphReport:
-    """Return what needs attention, at most `limit` of each kind."""
+    """Return the parts of the graph that need attention, at most `limit` of each kind."""
     (waiting, stale), lone = pending(graph, limit), traversal.orphans(graph)
     means = similarity.means_of(graph)
     pairs, candidates, groups = _surveyed(graph, means, limit)
@@ -184,7 +184,7 @@ def _surveyed(graph: Graph, means: Means, limit: int) -> tuple[list[SimilarPair]
 
 
 class _Writer:
-    """Words the findings: by quotes of the observations, or by a language model if there is one (c)."""
+    """Puts the findings into words: quotes from the observations, or a language model's text if there is one (c)."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
@@ -222,11 +222,11 @@ class _Writer:
     def written(
         self, stale: Sequence[StaleNode], candidates: Sequence[RelationCandidate], found: Sequence[NodeCluster]
     ) -> tuple[tuple[StaleNode, ...], tuple[RelationCandidate, ...], tuple[NodeCluster, ...]]:
-        """Return the findings with the texts of a language model in place of the quotes, where it wrote any."""
+        """Return the findings, with a language model's texts in place of the quotes where it wrote any."""
         llm = self._graph.engine.helpers.writer() if stale or candidates or found else None
         drafts: dict[str, dict[int, str]] = {}
         if llm is not None:
-            with suppress(ModelError):  # the quotes stay
+            with suppress(ModelError):  # then the quotes stay
                 drafts = generation.drafts(llm, self._asked(stale, candidates, found))
         summaries, rationales, labels = (drafts.get(name, {}) for name in ("summaries", "rationales", "labels"))
         return (

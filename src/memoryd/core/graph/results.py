@@ -31,7 +31,7 @@ class BriefNode(TypedDict):
 
 
 class BriefNodes(TypedDict):
-    """Nodes in a list that the budget does not cut."""
+    """Nodes in a list that no budget limits."""
 
     result: list[BriefNode]
 
@@ -50,7 +50,7 @@ class ShownNode(TypedDict):
 
 
 class CreatedNode(TypedDict):
-    """A node that exists now."""
+    """A node that was created or already existed."""
 
     id: str
     name: str
@@ -60,13 +60,13 @@ class CreatedNode(TypedDict):
 
 
 class CreatedNodes(TypedDict):
-    """Nodes that exist now, in the order of the arguments."""
+    """Nodes that were created or already existed, in the order of the arguments."""
 
     result: list[CreatedNode]
 
 
 class SummarizedNode(TypedDict):
-    """The summary that a node has now."""
+    """The new summary of a node."""
 
     name: str
     summary: str | None
@@ -74,14 +74,14 @@ class SummarizedNode(TypedDict):
 
 
 class TaggedNode(TypedDict):
-    """The tags that a node has now."""
+    """The new tags of a node."""
 
     name: str
     tags: list[str]
 
 
 def node(of: Entity) -> ShownNode:
-    """Return a node, as yet without observations."""
+    """Return a node without its observations, which are added later."""
     return {
         "id": of.id, "name": of.name, "entity_type": of.type, "summary": of.summary, "tags": list(of.tags),
         "observations": [], "created_at": of.created_at, "updated_at": of.updated_at,
@@ -89,7 +89,7 @@ def node(of: Entity) -> ShownNode:
 
 
 def brief(of: Entity) -> BriefNode:
-    """Return a node as it is listed."""
+    """Return a node as an item of a list."""
     return {
         "name": of.name, "entity_type": of.type, "summary": of.summary, "tags": list(of.tags),
         "updated_at": of.updated_at,
@@ -97,7 +97,7 @@ def brief(of: Entity) -> BriefNode:
 
 
 def briefs(nodes: Iterable[Entity]) -> BriefNodes:
-    """Return nodes as they are listed."""
+    """Return nodes as items of a list."""
     return {"result": list(map(brief, nodes))}
 
 
@@ -134,7 +134,7 @@ class FoundObservations(Searched):
 
     result: list[ScoredObservation]
     mode: Literal["embedding", "text"]
-    """How they were found: text if there are no vectors to compare."""
+    """The search mode used: text if there are no vectors to compare."""
 
 
 def found_observations(found: Findings[MatchingObservation], mode: Mode) -> FoundObservations:
@@ -166,7 +166,7 @@ class ShownPath(TypedDict):
 
 
 def relation_list(those: Iterable[Relation]) -> RelationList:
-    """Return relations by the names of their ends."""
+    """Return relations with the names of their ends."""
     return {"result": list(map(relations.shown, those))}
 
 
@@ -175,17 +175,17 @@ def path(of: Path) -> ShownPath:
     return {"found": of.found, "path": list(of.names), "relations": list(map(relations.shown, of.relations))}
 
 
-# where the graph needs attention -------------------------------------------------------------------------------------
+# parts that need attention -------------------------------------------------------------------------------------------
 
 
 class PendingSummary(TypedDict):
-    """A node without a summary, or that was observed since it was last summarized."""
+    """A node without a summary, or with observations newer than its summary."""
 
     name: str
     entity_type: str
     observation_count: int
     last_observation_at: str | None
-    """None without observations."""
+    """None if the node has no observations."""
     summary_updated_at: str | None
 
 
@@ -200,7 +200,7 @@ class StaleSummary(TypedDict):
 
 
 class CandidatePair(TypedDict):
-    """Two nodes that may want a relation."""
+    """Two nodes that may lack a relation."""
 
     node_a: str
     node_b: str
@@ -217,7 +217,7 @@ class OrphanedNode(TypedDict):
 
 
 class ConsolidationReport(TypedDict):
-    """What needs attention."""
+    """The parts of the graph that need attention."""
 
     stale_summaries: list[StaleSummary]
     relation_candidates: list[CandidatePair]
@@ -228,7 +228,7 @@ class ConsolidationReport(TypedDict):
 
 
 class NodePair(TypedDict):
-    """Two nodes that are alike and not related."""
+    """Two similar nodes without a relation."""
 
     node_a: str
     node_b: str
@@ -238,13 +238,13 @@ class NodePair(TypedDict):
 
 
 class SimilarNodes(Searched):
-    """Pairs of nodes that are alike, most alike first."""
+    """Pairs of similar nodes, most similar first."""
 
     result: list[NodePair]
 
 
 def consolidation(found: GraphReport) -> ConsolidationReport:
-    """Return a report with what its readers need of nodes and pairs."""
+    """Return a report, with the fields of nodes and pairs that its readers need."""
     return {
         "stale_summaries": list(map(_stale, found.stale_summaries)),
         "relation_candidates": [
@@ -275,7 +275,7 @@ def pending(one: PendingNode) -> PendingSummary:
 
 
 def similar(found: Findings[SimilarPair]) -> SimilarNodes:
-    """Return pairs of nodes."""
+    """Return pairs of similar nodes."""
     pairs: list[NodePair] = [
         {"node_a": pair.one.name, "node_b": pair.other.name, "similarity": pair.similarity,
          "node_a_type": pair.one.type, "node_b_type": pair.other.type}

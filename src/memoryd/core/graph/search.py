@@ -1,4 +1,4 @@
-"""Search of nodes by the words and the meaning of their observations, in every perspective (c)."""
+"""Searches nodes by the words and the meaning of their observations, in every perspective (c)."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -24,22 +24,22 @@ DEPTHS = (100, 1_000)  # candidates by words and per perspective; more only if t
 
 @dataclass(frozen=True, slots=True)
 class MatchingNode:
-    """A node, and the observation that matches best, or None if its own text does."""
+    """A node, and its best matching observation, or None if the node's own text matches best."""
 
     entity: Entity
     observed: int
-    """How many observations it has."""
+    """The number of its observations."""
     observation: str | None
     perspective: str | None
     """The perspective in which the observation matched; None if words alone or the node's own text matched."""
     score: float
     workspace: Workspace | None = None
-    """Where it lies, if several workspaces are read together."""
+    """Its workspace, if several are read together."""
 
 
 @dataclass(frozen=True, slots=True)
 class MatchingObservation:
-    """An observation that matches."""
+    """An observation that matches a query."""
 
     ordinal: int
     content: str
@@ -48,19 +48,19 @@ class MatchingObservation:
 
 @dataclass(frozen=True, slots=True)
 class FoundNodes:
-    """What ranking needs from one snapshot: the candidates, and the nodes that are the best of the workspace."""
+    """The data that ranking needs from one snapshot: the candidates, and the best nodes of the workspace."""
 
     found: Found
     depth: int
-    """The most candidates by words, and per perspective."""
+    """The maximum number of candidates by words, and per perspective."""
     entities: Mapping[str, Entity]
-    """By name."""
+    """The best nodes, by name."""
     observed: Mapping[str, int]
-    """How many observations each has, by id."""
+    """The number of observations of each node, by id."""
 
 
 def search(graph: Graph, query: str, limit: int, mode: Mode = "auto") -> tuple[Findings[MatchingNode], Mode]:
-    """Return what `ranked` does, of all workspaces that are read together, each on a snapshot of its own."""
+    """Search all workspaces that are read together, each on its own snapshot; return what `ranked` does."""
     parts = []
     for scope in graph.scope.each:
         own = Graph(scope)
@@ -91,12 +91,12 @@ def ranked(
     The mode becomes `text` if there are no vectors to compare (c: "when the embedding pipeline is unavailable").
 
     `text`: BM25 relative to the best. `embedding`: rescaled cosine. `auto`: both fused, each relative to its best,
-    without candidates that share no word with the query and are not near it; words alone if the query has FTS syntax
+    without candidates that neither share a word with the query nor are near it; words alone if the query has FTS syntax
     or there is no model.
     """
     degraded = [*(part.found.candidates.degraded for _, part in parts), graph.scope.degraded]
     several, nodes = len(parts) > 1, dict(parts)
-    if mode == "embedding":  # words stand in for vectors only where no workspace has any
+    if mode == "embedding":  # words replace vectors only if no workspace has vectors
         parts = [part for part in parts if part[1].found.candidates.vectors] or parts
     depth = max(part.depth for _, part in parts)
     found = union([(place, part.found) for place, part in parts], depth) if several else parts[0][1].found
@@ -137,7 +137,7 @@ def ask(graph: Graph, query: str, mode: Mode, work: Callable[[Question], T]) -> 
 
 
 def _candidates(finder: Search, question: Question, allowed: Filter, mode: Mode, depth: int) -> tuple[Candidates, Mode]:
-    """Return candidates and the mode: `text` without a model, or if nothing that is allowed has vectors."""
+    """Return candidates and the mode used: `text` without a model, or if no record that is allowed has vectors."""
     candidates = finder.candidates(question, allowed, mode, depth)
     if mode == "embedding" and not candidates.vectors:
         by_words = finder.candidates(question, allowed, "text", depth)
@@ -146,7 +146,7 @@ def _candidates(finder: Search, question: Question, allowed: Filter, mode: Mode,
 
 
 def scores_of(candidates: Candidates, mode: Mode, depth: int) -> dict[str, float]:
-    """Return the score of each candidate by id; a list with `depth` entries was cut off there."""
+    """Return the score of each candidate by id; a list with `depth` entries is taken as cut off."""
     if mode == "embedding" and candidates.embedder is not None:
         return {key: max(0.0, similarity) for key, similarity in similarities(candidates).items()}
     words, vectors = spread(candidates, depth)
@@ -158,7 +158,7 @@ def scores_of(candidates: Candidates, mode: Mode, depth: int) -> dict[str, float
 
 
 def _best_of_each(found: Found, scores: Mapping[str, float]) -> dict[tuple[Workspace | None, str], Record]:
-    """Return the record by which each node matches best, by the node's workspace and name, best first."""
+    """Return the best matching record of each node, by the node's workspace and name, best first."""
     best: dict[tuple[Workspace | None, str], Record] = {}
     for key in sorted((key for key in found.records if key in scores), key=lambda key: -scores[key]):
         best.setdefault((found.origins.get(key), found.records[key].name or ""), found.records[key])

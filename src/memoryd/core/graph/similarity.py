@@ -1,4 +1,4 @@
-"""Similar nodes: the cosines of their mean vectors, in tiles, so that they are never all in memory at once."""
+"""Similar nodes: the cosines of their mean vectors, computed in tiles so that they are never all in memory."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,13 +31,13 @@ class SimilarPair:
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """The mean vector of each node that has any, and the cosine of unrelated texts in their model."""
+    """The mean vector of each node with vectors, and the cosine of unrelated texts in their model."""
 
     ids: list[str]
     vectors: Vector
     unrelated: float
     degraded: str
-    """What was not compared, in one sentence; '' if all was."""
+    """What was not compared, in one sentence; '' if everything was."""
     related: Places
     """The pairs of nodes that have a relation, as indices into `ids`."""
 
@@ -45,7 +45,7 @@ class Means:
 def similar(
     graph: Graph, limit: int = 20, min_score: float = 0.75, without: Iterable[tuple[str, str]] = ()
 ) -> Findings[SimilarPair]:
-    """Return the most similar pairs of nodes without a relation, from `min_score` on; none without a model.
+    """Return the most similar pairs of nodes without a relation, with at least `min_score`; none without a model.
 
     Pairs of ids in `without` are left out.
     """
@@ -71,7 +71,7 @@ def means_of(graph: Graph) -> Means:
 
 
 def tiles(vectors: Vector) -> Iterator[Tile]:
-    """Yield the cosines of all pairs, each once; a row with itself, or a pair for the second time, is -inf."""
+    """Yield the cosines of all pairs, each once; a row with itself, and the second occurrence of a pair, is -inf."""
     for row in range(0, len(vectors), TILE):
         for column in range(row, len(vectors), TILE):
             cosines = vectors[row : row + TILE] @ vectors[column : column + TILE].T
@@ -81,20 +81,20 @@ def tiles(vectors: Vector) -> Iterator[Tile]:
 
 
 def best_pairs(means: Means, limit: int, min_score: float, without: Iterable[tuple[str, str]] = ()) -> "BestPairs":
-    """Return an empty collector of the best pairs without a relation, and without some others."""
+    """Return an empty collector of the best pairs, excluding related ones and those in `without`."""
     least = min_score * (1 - means.unrelated) + means.unrelated  # the inverse of rescaling
     left_out = np.concatenate([means.related, _places(means.ids, without)])
     return BestPairs(len(means.ids), limit, least, left_out)
 
 
 def pairs_of(graph: Graph, means: Means, best: "BestPairs") -> list[SimilarPair]:
-    """Return the best pairs as nodes, best first; within a pair ordered by name."""
+    """Return the best pairs as nodes, best first, each pair ordered by name."""
     pairs = [(means.ids[one], means.ids[other], cosine) for one, other, cosine in best.found()]
     ids = json.dumps(sorted({key for one, other, _ in pairs for key in (one, other)}))
     nodes = {row["id"]: entity(row) for row in graph.read(lambda q: q.all("entities.by_id", ids=ids))}
     found = []
     for *keys, cosine in pairs:
-        if nodes.keys() >= set(keys):  # else one was deleted meanwhile
+        if nodes.keys() >= set(keys):  # otherwise one was deleted meanwhile
             one, other = sorted((nodes[key] for key in keys), key=lambda node: node.name)
             found.append(SimilarPair(one, other, similarity(cosine, means)))
     return sorted(found, key=lambda pair: (-pair.similarity, pair.one.name, pair.other.name))
@@ -106,7 +106,7 @@ def similarity(cosine: float, means: Means) -> float:
 
 
 class BestPairs:
-    """Collects the best of the pairs that are offered, without related ones."""
+    """Collects the best of the offered pairs, except related ones."""
 
     def __init__(self, number: int, limit: int, least: float, related: Places) -> None:
         self.total = 0
@@ -158,7 +158,7 @@ def _related(queries: Queries, ids: Sequence[str]) -> Places:
 
 
 def _places(ids: Sequence[str], pairs_of_ids: Iterable[tuple[str, str]]) -> Places:
-    """Return pairs of ids as indices into `ids`, the lower one first; those of which one is not there are left out."""
+    """Return pairs of ids as indices into `ids`, the lower one first, without pairs that have an id not in `ids`."""
     places = {key: place for place, key in enumerate(ids)}
     ends = [(places.get(one), places.get(other)) for one, other in pairs_of_ids]
     pairs = [sorted((one, other)) for one, other in ends if one is not None and other is not None]

@@ -17,14 +17,14 @@ LISTED, LISTED_LENGTH = 10, 500  # maximum names in an error, and maximum charac
 
 
 class Change:
-    """One transaction on the graph. It dates what it changes, and drops vectors whose text has changed."""
+    """One transaction on the graph. It sets the times of what it changes, and drops vectors whose text has changed."""
 
     def __init__(self, queries: Queries, now: str, session: str) -> None:
         self.queries = queries
         self.now = now
         self.session_id = session or None
         self.lacking: set[str] = set()
-        """The records whose vectors were dropped, or are yet to be made."""
+        """The records whose vectors were dropped or do not exist yet."""
         self._touched: set[str] = set()
         self._related: dict[str, tuple[str, ...]] = {}
 
@@ -33,13 +33,13 @@ class Change:
         self._touched.update(entity_ids)
 
     def relate(self, entity_ids: Iterable[str]) -> None:
-        """Mark entities whose relations are about to change. Call it before they do."""
+        """Mark entities whose relations are about to change. Call it before the change."""
         ids = [key for key in entity_ids if key not in self._related]
         self._related |= perspectives.related(self.queries, ids)
         self.touch(ids)
 
     def write(self, record: Record, vectors: Mapping[str, Embedded]) -> None:
-        """Write a new record, with its vector if that is among `vectors`."""
+        """Write a new record, with its vector if `vectors` has it."""
         records.add(self.queries, record, vectors.get(records.full_text(record)), self.now)
         self.lacking.add(record.id)
 
@@ -48,15 +48,15 @@ class Change:
         self.queries.run("events.add", operation=operation, subject=subject, now=self.now)
 
     def sign(self, operation: str, subject: str) -> None:
-        """Note who does something to what is not a record."""
+        """Record who performs an operation on something that is not a record."""
         records.sign(self.queries, operation, subject, self.now)
 
     def reads_differently(self, entity_ids: Sequence[str], field: str) -> None:
-        """Drop the vectors of the entities' observations that were made from a field, as it has changed."""
+        """Drop the vectors of the entities' observations whose text includes a field that has changed."""
         self.lacking.update(perspectives.drop(self.queries, entity_ids, field))
 
     def finish(self) -> None:
-        """Write the times, and drop the vectors that changed relations have outdated."""
+        """Write the times, and drop the vectors that are outdated because relations have changed."""
         after = perspectives.related(self.queries, list(self._related))
         self.reads_differently([key for key, before in self._related.items() if after[key] != before], "related")
         self.queries.run("entities.touch", ids=json.dumps(sorted(self._touched)), now=self.now)
@@ -75,7 +75,7 @@ class Graph:
         return self.scope.read(work)
 
     def change(self, work: Callable[[Change], T]) -> T:
-        """Run `work` as one transaction: durable when this returns; if it raises, nothing has changed."""
+        """Run `work` as one transaction and return its result, durably; if it raises, nothing has changed."""
 
         def whole(queries: Queries) -> tuple[T, set[str]]:
             now = self.engine.clock.now()  # within the transaction, so that times are in the order of commits
@@ -90,7 +90,7 @@ class Graph:
         return result
 
     def passages(self, texts: Sequence[str]) -> dict[str, Embedded]:
-        """Return vectors of texts that are about to be written, as far as the model is ready."""
+        """Return the vectors of texts that are about to be written; none for a text if the model is not ready."""
         each = list(dict.fromkeys(texts))
         made = self.scope.passages(each)
         return {text: embedded for text, embedded in zip(each, made, strict=True) if embedded}
@@ -108,13 +108,13 @@ def demand(queries: Queries, *names: str) -> list[Entity]:
     if missing := [name for name in dict.fromkeys(names) if name not in found]:
         raise NotFoundError(
             f"{'Nodes' if len(missing) > 1 else 'Node'} {_listed(missing)} not found. "
-            "Names are matched exactly; search_nodes finds them."
+            "Names are matched exactly; look them up with search_nodes."
         )
     return [found[name] for name in names]
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Return the first LISTED names for an error, shortened, and the number of the others."""
+    """Return the first LISTED names for an error, shortened, and the number of the rest."""
     listed = [repr(name) if len(name) <= LISTED_LENGTH else f"{name[:LISTED_LENGTH]!r}..." for name in names[:LISTED]]
     return ", ".join(listed) + (f" and {len(names) - LISTED} more" if len(names) > LISTED else "")
 

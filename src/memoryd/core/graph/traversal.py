@@ -11,7 +11,7 @@ from memoryd.errors import InvalidInputError
 from memoryd.model import Entity, Relation
 from memoryd.store.base import Queries
 
-DEEPEST = 6  # hops; in most graphs they already reach every node
+DEEPEST = 6  # maximum hops; in most graphs they reach every node
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def orphans(graph: Graph) -> list[Entity]:
 
 
 class _Side:
-    """What was reached from one end of a path: each node with its predecessors on shortest paths."""
+    """The nodes reached from one end of a path, each with its predecessors on shortest paths."""
 
     def __init__(self, start: str) -> None:
         self.before: dict[str, set[str]] = {start: set()}

@@ -36,7 +36,7 @@ from memoryd.store.base import Queries
 
 NODES_SHARE = 0.6  # maximum share of a neighborhood's budget for nodes, before relations are shown
 RELATIONS_SHARE = 0.25  # maximum share of the rest for relations, before observations are shown
-CURSOR = 100  # maximum characters of a cursor, without the name in it
+CURSOR = 100  # maximum characters of a cursor, excluding the name in it
 
 # The shortest possible items: their cost limits how many must be read for a budget.
 LEAST_OBSERVATION: ShownObservation = {"ordinal": 0, "content": "x"}
@@ -54,7 +54,7 @@ class _Filled(TypedDict):
 
 
 class OmittedParts(TypedDict):
-    """How much of each was found and is not shown."""
+    """The numbers of items that were found but are not shown."""
 
     entities: int
     observations: int
@@ -63,7 +63,7 @@ class OmittedParts(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class _Ends:
-    """The relations that begin or end at some nodes: the list where they are shown, and their number."""
+    """The relations that begin or end at some nodes: the list of those shown, and the number of all."""
 
     ids: Sequence[str]
     shown: list[ShownRelation]
@@ -71,11 +71,11 @@ class _Ends:
 
     @classmethod
     def of(cls, queries: Queries, ids: Sequence[str], shown: list[ShownRelation]) -> "_Ends":
-        """Count the relations; none of them is shown yet."""
+        """Count the relations and return an instance that shows none of them yet."""
         return cls(ids, shown, relations.number(queries, ids))
 
     def fill(self, queries: Queries, budget: Budget, share: float) -> None:
-        """Show more of them, as many as fit, in the order in which they were made."""
+        """Show more of them, as many as fit, ordered by creation."""
         limit = min(budget.at_most(LEAST_RELATION, share), self.number - len(self.shown))
         if limit:
             found = relations.of(queries, self.ids, len(self.shown) + limit)
@@ -87,7 +87,7 @@ def _fill(
 ) -> None:
     """Show relations up to their share, then the observations of nodes by id, then the relations that still fit.
 
-    `most` is the share of the budget that may be spent then.
+    `most` is the share of the budget that may have been spent at the end.
     """
     share = budget.beyond(RELATIONS_SHARE, most)
     for ends in every:
@@ -105,7 +105,7 @@ def _observations(queries: Queries, entity_id: str, budget: Budget, most: float)
 
 
 def _omitted(nodes: Sequence[_Filled], found: int, every: Sequence[_Ends]) -> OmittedParts:
-    """Return what is not shown of `found` nodes, and of what belongs to those that are shown."""
+    """Return how many of `found` nodes, and of the shown nodes' observations and relations, are not shown."""
     return {
         "entities": found - len(nodes),
         "observations": sum(node["observations_omitted"] for node in nodes),
@@ -181,7 +181,7 @@ def opened_then(graph: Graph, names: Sequence[str], tokens: int, time: str) -> O
 
 
 def _missing(names: Sequence[str], found: Mapping[str, Entity], budget: Budget) -> list[str]:
-    """Return the names that were not found, which are shown whatever they cost."""
+    """Return the names that were not found; they are shown even if they exceed the budget."""
     missing = [name for name in names if name not in found]
     for name in missing:
         budget.spend(name)
@@ -196,7 +196,7 @@ def _opened_node(of: Entity, number: int) -> OpenedNode:
 
 
 class GraphPage(TypedDict):
-    """A page of the graph, by name; a relation is shown with the node where it begins."""
+    """A page of the graph, ordered by name; a relation is on the page of the node where it begins."""
 
     entities: list[ShownNode]
     relations: list[ShownRelation]
@@ -218,7 +218,7 @@ def _page(queries: Queries, start: PagePosition, budget: Budget) -> GraphPage:
     for number, (place, part) in enumerate(pagination.parts(queries, start)):
         one = _shown(part)
         if number == 0 or (number == 1 and not isinstance(part, Entity)):
-            budget.spend(one)  # whatever it costs: otherwise the next page would equal this one
+            budget.spend(one)  # even beyond the budget: otherwise the next page would equal this one
         elif not budget.take(one, free=len(place.name) + CURSOR):
             shown["next_cursor"] = str(place)
             break
@@ -237,7 +237,7 @@ def _shown(part: GraphPart) -> ShownNode | ShownObservation | ShownRelation:
 
 
 def _list_of(shown: GraphPage, part: GraphPart) -> list[Any]:
-    """Return the list of a page where a part belongs; an observation comes after its node."""
+    """Return the list of a page to which a part belongs; an observation follows its node."""
     match part:
         case Entity():
             return shown["entities"]
@@ -251,14 +251,14 @@ def _list_of(shown: GraphPage, part: GraphPart) -> list[Any]:
 
 
 class MatchedNode(ShownNode, Placed):
-    """A node that was found, why it matched, and as much of it as fits."""
+    """A found node, why it matched, and as much of it as fits."""
 
     matched_observation: str | None
-    """None if its own name, type or summary matched."""
+    """None if the node's own name, type or summary matched."""
     matched_perspective: str | None
     score: float
     name_only: bool
-    """Whether there was no room for more than the name; summary, tags and so on exist all the same."""
+    """Whether there was room for the name only; the node may have a summary, tags and so on."""
     observations_omitted: int
     relations: list[ShownRelation]
 
@@ -268,13 +268,13 @@ class MatchedNodes(Searched):
 
     result: list[MatchedNode]
     mode: Mode
-    """How they were found: text if nothing is embedded."""
+    """The search mode used: text if nothing is embedded."""
     omitted: OmittedParts
     tokens_used: int
 
 
 def matched(graph: Graph, query: str, limit: int, mode: Mode, tokens: int) -> MatchedNodes:
-    """Return the nodes that match a query with observations and relations, or the name only if no more fits."""
+    """Return the nodes that match a query, with observations and relations, or with the name only if no more fits."""
 
     def alone(question: Question) -> MatchedNodes:
         found = search.ranked(graph, [(graph.workspace, search.find(graph, limit, mode, question))], limit, mode)
@@ -291,7 +291,7 @@ _Readers = Mapping[Workspace | None, Callable[[Callable[[Queries], _Filling]], _
 
 
 def _matched(found: Findings[MatchingNode], mode: Mode, tokens: int, readers: _Readers) -> MatchedNodes:
-    """Show what was found; `readers` run work on a snapshot of each workspace."""
+    """Return the nodes that were found; `readers` run work on a snapshot of each workspace."""
     budget = Budget(tokens)
     degraded = found.degraded if found.degraded and budget.take({"degraded": found.degraded}) else ""
     forms = [(match.workspace, next(filter(budget.take, _forms(match)), None)) for match in found.best]
@@ -321,7 +321,7 @@ def _filled(heads: Sequence[MatchedNode], budget: Budget, share: float, queries:
 
 
 def _forms(match: MatchingNode) -> tuple[MatchedNode, MatchedNode]:
-    """Return the two forms of a match, still without observations: whole, and the name only."""
+    """Return the two forms of a match, both still without observations: complete, and with the name only."""
     whole: MatchedNode = {
         **results.node(match.entity), "matched_observation": match.observation,
         "matched_perspective": match.perspective, "score": round(match.score, 4), "name_only": False,
@@ -339,14 +339,14 @@ def _forms(match: MatchingNode) -> tuple[MatchedNode, MatchedNode]:
 
 
 class OmittedSurroundings(TypedDict):
-    """How much of each was found and is not shown."""
+    """The numbers of items that were found but are not shown."""
 
     nodes: int
     relations: int
 
 
 class ShownNeighborhood(TypedDict):
-    """A node first, then those around it by distance, and the relations between them."""
+    """A node, those around it by distance, and the relations between them."""
 
     nodes: list[BriefNode]
     relations: list[ShownRelation]
@@ -355,7 +355,7 @@ class ShownNeighborhood(TypedDict):
 
 
 def neighborhood(graph: Graph, name: str, depth: int, tokens: int) -> ShownNeighborhood:
-    """Return the nearest nodes, the relations between them, then the nodes that still fit."""
+    """Return the nearest nodes up to NODES_SHARE, the relations between them, then the nodes that still fit."""
     found, budget = traversal.neighborhood(graph, name, depth), Budget(tokens)
     every = list(map(results.brief, found.entities))
     nodes = budget.fill(every, NODES_SHARE)
@@ -370,7 +370,7 @@ def neighborhood(graph: Graph, name: str, depth: int, tokens: int) -> ShownNeigh
 
 
 class BudgetedList(TypedDict, Generic[ItemT]):
-    """A list as far as the budget goes."""
+    """A list, cut off where the budget ends."""
 
     result: list[ItemT]
     omitted: int
@@ -388,14 +388,14 @@ def relation_gaps(graph: Graph, tokens: int) -> BudgetedList[RelationGap]:
 
 
 def pending_summaries(graph: Graph, tokens: int) -> BudgetedList[PendingSummary]:
-    """Return as many nodes that wait for a summary as fit, the last observed first."""
+    """Return as many nodes without a current summary as fit, the last observed first."""
     most = Budget(tokens, LIST_FRAME).at_most(LEAST_PENDING)
-    found, total = report.pending(graph, max(most, 1))  # one row at least, which knows how many there are
+    found, total = report.pending(graph, max(most, 1))  # at least one row, because it contains the total
     return _cut(list(map(results.pending, found)), tokens, total)
 
 
 def _cut(parts: Sequence[ItemT], tokens: int, total: int | None = None) -> BudgetedList[ItemT]:
-    """Cut a list off where the budget ends; `total`: its whole length if these are only the first parts."""
+    """Cut a list off where the budget ends; `total` is its full length if `parts` are only the first ones."""
     shown = Budget(tokens, LIST_FRAME).fill(parts)
     omitted = (len(parts) if total is None else total) - len(shown)
     answer: BudgetedList[ItemT] = {"result": shown, "omitted": omitted, "tokens_used": 0}

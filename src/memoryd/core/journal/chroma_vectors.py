@@ -1,4 +1,4 @@
-"""Vectors for ChromaDB, which keeps one vector for each text, and no text without one."""
+"""Vectors for ChromaDB, which stores exactly one vector for each text."""
 
 from collections.abc import Sequence
 
@@ -8,11 +8,11 @@ from memoryd.errors import ModelError, StoreError
 from memoryd.models.embedders import Embedder
 from memoryd.models.helpers import Helpers
 
-PIECES, PIECE = 16, 2_000  # excerpts of a longer text that are embedded, and characters of each
+PIECES, PIECE = 16, 2_000  # excerpts of a long text that are embedded, and characters of each
 
 
 class JournalVectors:
-    """Unit vectors of texts and questions by the configured model. Each method raises StoreError without it."""
+    """Unit vectors of texts and questions from the configured model. Each method raises StoreError without it."""
 
     def __init__(self, helpers: Helpers) -> None:
         self._helpers = helpers
@@ -44,7 +44,7 @@ class JournalVectors:
         if embedder is None:
             state = self._helpers.states()["embedder"]
             raise StoreError(
-                f"The embedding model is not available ({state}), and ChromaDB neither stores nor finds without "
+                f"The embedding model is not available ({state}), and ChromaDB can neither store nor search without "
                 "vectors. Nothing was stored by this call. Try again when it is loaded, or check MEMORY_EMBEDDER."
             )
         return embedder
@@ -52,12 +52,12 @@ class JournalVectors:
     def _failed(self, embedder: Embedder, error: ModelError) -> StoreError:
         self._helpers.failed(embedder, error)
         return StoreError(
-            f"{error} ChromaDB neither stores nor finds without vectors; nothing was stored by this call."
+            f"{error} ChromaDB can neither store nor search without vectors; nothing was stored by this call."
         )
 
 
 def _excerpt(text: str) -> str:
-    """Return evenly spaced pieces of a very long text: all of it would take minutes and hardly move the mean."""
+    """Return evenly spaced pieces of a very long text: all of it would take minutes and hardly change the mean."""
     if len(text) <= PIECES * PIECE:
         return text
     step = (len(text) - PIECE) / (PIECES - 1)

@@ -52,7 +52,7 @@ class JournalChroma:
 
         def work(collection: Collection) -> Interaction:
             names = _named(turn)
-            while True:  # between looking and writing another process may take the id
+            while True:  # another process may take the id between the check and the write
                 kept = next(name for name in names if not any(self._turns(collection, [name.id])))
                 self._database.add(collection, [_turn_row(kept, vector, mark)])
                 if self._written(collection, kept.id).uri == mark:
@@ -62,11 +62,11 @@ class JournalChroma:
 
     @cleaned
     def put(self, turns: Sequence[Interaction]) -> int:
-        """Store the turns that are not stored yet; return how many those were."""
+        """Store the turns that are not stored yet; return their number."""
         return self._change("memories", lambda collection: self._put(collection, turns))
 
     def known(self, ids: Sequence[str]) -> set[str]:
-        """Return those of the ids under which a turn is stored."""
+        """Return the ids under which a turn is stored."""
         return self._look("memories", lambda collection: {turn.id for turn in self._turns(collection, ids)}, set())
 
     def of_session(self, session_id: str, limit: int, offset: int) -> Turns:
@@ -92,7 +92,7 @@ class JournalChroma:
     # summaries -------------------------------------------------------------------------------------------------------
 
     def unsummarized(self) -> list[str]:
-        """Return the sessions without a summary, or with more turns than it counts, oldest first."""
+        """Return the sessions without a summary, or with more turns than their summary covers, oldest first."""
         numbers: Counter[str] = Counter()
         begun: dict[str, str] = {}
         for turn in self.every_turn():
@@ -116,7 +116,7 @@ class JournalChroma:
 
     @cleaned
     def put_summaries(self, summaries: Sequence[SessionSummary]) -> int:
-        """Store the summaries that are not stored yet; return how many those were."""
+        """Store the summaries that are not stored yet; return their number."""
         return self._change("summaries", lambda collection: self._put_summaries(collection, summaries))
 
     def summaries(self, limit: int, offset: int, category: str) -> Summaries:
@@ -136,7 +136,7 @@ class JournalChroma:
         return self._nearest("summaries", query, number, where, _summary)
 
     def delete_summaries(self) -> int:
-        """Delete all summaries but no turns; return how many were deleted."""
+        """Delete all summaries but no turns; return the number of deleted summaries."""
 
         def work(collection: Collection) -> int:
             return self._database.delete(collection, self._database.ids(collection))
@@ -152,7 +152,7 @@ class JournalChroma:
 
     @cleaned
     def replace(self, turns: Iterable[Interaction] | None, summaries: Iterable[SessionSummary] | None) -> None:
-        """Replace all turns and all summaries by these; None leaves them as they are."""
+        """Replace all turns and all summaries with these; None leaves them as they are."""
         given = {"memories": turns, "summaries": summaries}
         names = [COLLECTIONS[kind] for kind, news in given.items() if news is not None]
         with self._database.replacing(names, {EMBEDDER: self._vectors.model}) as fresh:
@@ -169,7 +169,7 @@ class JournalChroma:
         }
 
     def try_out(self) -> None:
-        """Write, read and delete a row in a collection for that; raise StoreError if it is not found."""
+        """Write, read and delete a row in a temporary collection; raise StoreError if the row is not found."""
         mark = str(uuid.uuid4())
         collection = self._database.made(CANARY, {})
         self._database.add(collection, [ChromaRow(mark, {"try_out": mark}, mark, [1.0])])
@@ -183,7 +183,7 @@ class JournalChroma:
     def _look(
         self, kind: CollectionName, work: Callable[[Collection], T], nothing: T, within: ChromaDatabase | None = None
     ) -> T:
-        """Read a collection, of the own database or another; return `nothing` if it does not exist."""
+        """Read a collection of this workspace's database, or of another; return `nothing` if it does not exist."""
 
         def look() -> T:
             collection = (within or self._database).collection(COLLECTIONS[kind])
@@ -210,7 +210,7 @@ class JournalChroma:
         self, kind: CollectionName, query: str, number: int, where: Mapping[str, Any] | None,
         made: Callable[[ChromaRow], N],
     ) -> Findings[JournalHit[N]]:  # fmt: skip
-        """Return the nearest of all workspaces that are read; of what two have, that of the first."""
+        """Return the nearest items of all workspaces that are read; of duplicates only the first workspace's."""
         vector, scope = self._vectors.question(query), self._scope
         once: dict[N, JournalHit[N]] = {}
         for place in [one.workspace for one in scope.each]:
@@ -234,7 +234,7 @@ class JournalChroma:
         raise GoneError(f"ChromaDB does not return {key}, which it has just accepted. Check its log.")
 
     def _put(self, collection: Collection, turns: Sequence[Interaction]) -> int:
-        """Store the turns that are new; return how many. Retry those whose id another process took meanwhile."""
+        """Store the new turns; return their number. Retry those whose id another process took meanwhile."""
         news = self._new(collection, turns)
         vectors = self._vectors.passages([journal_metadata.document(turn) for turn in news])
         rows = [_turn_row(turn, vector, None) for turn, vector in zip(news, vectors, strict=True)]
@@ -244,32 +244,32 @@ class JournalChroma:
         return len(news) - len(lost) + (self._put(collection, lost) if lost else 0)
 
     def _new(self, collection: Collection, turns: Sequence[Interaction]) -> list[Interaction]:
-        """Return the turns that are not stored yet; one whose id another turn has gets the next free id."""
+        """Return the turns that are not stored yet; if another turn has its id, a turn gets the next free one."""
         known = {found.id: found for found in self._turns(collection, [turn.id for turn in turns])}
         news: list[Interaction] = []
         for turn in turns:
             names = _named(turn)
             kept = next(names)
-            while (there := known.get(kept.id)) and not _same(there, turn):
+            while (holder := known.get(kept.id)) and not _same(holder, turn):
                 kept = next(names)
                 known |= {found.id: found for found in self._turns(collection, [kept.id]) if found.id not in known}
-            if there is None:
+            if holder is None:
                 known[kept.id] = kept
                 news.append(kept)
         return news
 
     def _put_summaries(self, collection: Collection, summaries: Sequence[SessionSummary]) -> int:
-        """Store the summaries that are new; return how many. A session keeps the summary that it has."""
+        """Store the new summaries; return their number. A session keeps its existing summary."""
         sessions = list({summary.session_id for summary in summaries})
         ids = self._database.ids(collection, {"sessionId": {"$in": sessions}}) if sessions else []
         taken = {found.session_id for found in self._summaries(collection, ids)}
-        there = {row.id for row in self._database.rows(collection, [summary.id for summary in summaries])}
+        stored = {row.id for row in self._database.rows(collection, [summary.id for summary in summaries])}
         news: list[SessionSummary] = []
         for summary in summaries:
-            if summary.session_id not in taken and summary.id not in there:
+            if summary.session_id not in taken and summary.id not in stored:
                 news.append(summary)
                 taken.add(summary.session_id)
-                there.add(summary.id)
+                stored.add(summary.id)
         vectors = self._vectors.passages([_summary_text(summary) for summary in news])
         self._database.add(collection, [_summary_row(new, by) for new, by in zip(news, vectors, strict=True)])
         return len(news)
@@ -282,7 +282,7 @@ class JournalChroma:
         return kept
 
     def _free(self, collection: Collection, summary: SessionSummary) -> SessionSummary:
-        """Return the summary under an id that no other session's summary has."""
+        """Return the summary with an id that no other session's summary has."""
         names = _named(summary)
         while True:
             kept = next(names)
@@ -297,7 +297,7 @@ class JournalChroma:
 
 
 def _again(work: Callable[[], T]) -> T:
-    """Run `work`, a second time if the collection was replaced meanwhile."""
+    """Run `work`, and again if the collection was replaced meanwhile; return its result."""
     try:
         return work()
     except GoneError:
@@ -324,7 +324,7 @@ def _turn_row(turn: Interaction, vector: Sequence[float], mark: str | None) -> C
 
 
 def _summary_row(summary: SessionSummary, vector: Sequence[float], *, whole: bool = False) -> ChromaRow:
-    """Build the row of a summary; `whole`: missing fields are None, which clears those of an earlier row."""
+    """Return the row of a summary; with `whole`, missing fields are None, which clears those of an earlier row."""
     metadata = journal_metadata.of_summary(summary) | {"technologies": ",".join(summary.technologies)}
     present = {name: value for name, value in metadata.items() if whole or value is not None}
     return ChromaRow(summary.id, present, summary.summary, vector)

@@ -1,4 +1,4 @@
-"""The journal among the records of the store: searched by words and meaning, as memories and the graph are."""
+"""The journal as records of the store: searched by words and meaning, like memories and the graph."""
 
 import json
 import uuid
@@ -22,7 +22,7 @@ from memoryd.store.journal import JournalHit, Summaries, Turns
 T = TypeVar("T")
 
 BETWEEN = "\n\n"  # separates the three texts of a turn
-PAGE = 200  # turns that are read together; each may be long
+PAGE = 200  # turns that are read at once; each may be long
 ERASED = (Kind.INTERACTION, Kind.SUMMARY)
 
 
@@ -53,13 +53,13 @@ class JournalRows:
 
     @cleaned
     def put(self, turns: Sequence[Interaction]) -> int:
-        """Store the turns that are not stored yet; return how many those were."""
+        """Store the turns that are not stored yet; return their number."""
         new = self._scope.write(lambda q: list(self._put_turns(q, turns)))
         self._embed_later(new)
         return len(new)
 
     def known(self, ids: Sequence[str]) -> set[str]:
-        """Return those of the ids under which a turn is stored."""
+        """Return the ids under which a turn is stored."""
         rows = self._scope.read(lambda q: q.all("journal.some", ids=json.dumps(list(ids))))
         return {row["id"] for row in rows}
 
@@ -91,7 +91,7 @@ class JournalRows:
     # summaries -------------------------------------------------------------------------------------------------------
 
     def unsummarized(self) -> list[str]:
-        """Return the sessions without a summary, or with more turns than it counts."""
+        """Return the sessions without a summary, or with more turns than their summary covers."""
         return list(self._scope.read(lambda q: _ids(q, "journal.unsummarized")))
 
     @cleaned
@@ -109,7 +109,7 @@ class JournalRows:
 
     @cleaned
     def put_summaries(self, summaries: Sequence[SessionSummary]) -> int:
-        """Store the summaries that are not stored yet; return how many those were."""
+        """Store the summaries that are not stored yet; return their number."""
         new = self._scope.write(lambda q: list(self._put_summaries(q, summaries)))
         self._embed_later(new)
         return len(new)
@@ -133,7 +133,7 @@ class JournalRows:
         return self._ranked(query, number, work, lambda _, row: _summary(row))
 
     def delete_summaries(self) -> int:
-        """Delete all summaries but no turns; return how many were deleted."""
+        """Delete all summaries but no turns; return the number of deleted summaries."""
 
         def work(queries: Queries) -> int:
             ids = _ids(queries, "summaries.ids", category="")
@@ -155,13 +155,13 @@ class JournalRows:
 
     @cleaned
     def replace(self, turns: Iterable[Interaction] | None, summaries: Iterable[SessionSummary] | None) -> None:
-        """Replace all turns and all summaries by these; None leaves them as they are."""
+        """Replace all turns and all summaries with these; None leaves them as they are."""
         begun = False
 
         def work(queries: Queries) -> None:
             nonlocal begun
-            if begun:  # a store may repeat a transaction, but what an iterator gave is spent
-                raise StoreBusyError("Another process got in the way. Nothing was changed by this call; try again.")
+            if begun:  # a store may repeat a transaction, but the iterators are exhausted
+                raise StoreBusyError("Another process interfered. Nothing was changed by this call; try again.")
             begun = True
             now = self._engine.clock.now()
             for kind, news in zip(ERASED, (turns, summaries), strict=True):
@@ -184,7 +184,7 @@ class JournalRows:
         return self._scope.read(work)
 
     def try_out(self) -> None:
-        """Write, read and delete an event of its own; raise StoreError if it is not found."""
+        """Write, read and delete a temporary event; raise StoreError if it is not found."""
         mark = {"operation": "try_out", "subject": str(uuid.uuid4())}
         self._scope.write(lambda q: q.run("events.add", now=self._engine.clock.now(), **mark))
         found = self._scope.read(lambda q: q.one("events.there", **mark))
@@ -197,7 +197,7 @@ class JournalRows:
     # -----------------------------------------------------------------------------------------------------------------
 
     def _put_turns(self, queries: Queries, turns: Iterable[Interaction]) -> Iterator[str]:
-        """Store new turns and yield their ids; one whose id another turn has gets the next free id."""
+        """Store new turns and yield their ids; if another turn has its id, a turn gets the next free one."""
         for turn in turns:
             number, new = 1, turn
             while known := _holder(queries, new.id):
@@ -210,7 +210,7 @@ class JournalRows:
                 yield new.id
 
     def _put_summaries(self, queries: Queries, summaries: Iterable[SessionSummary]) -> Iterator[str]:
-        """Store new summaries and yield their ids; a session keeps the summary that it has."""
+        """Store new summaries and yield their ids; a session keeps its existing summary."""
         for summary in summaries:
             known = queries.one("summaries.of_session", session=summary.session_id)
             if not known and not _holder(queries, summary.id):
@@ -224,7 +224,7 @@ class JournalRows:
     def _found(
         self, question: Question, kind: Kind, among: tuple[str, ...] | None, statement: str
     ) -> tuple[Found, dict[str, Row]]:
-        """Return what a search found of one kind, and the rows of `statement` for its ids."""
+        """Return the records of one kind that a search found, and the rows of `statement` for their ids."""
         allowed = Filter(kinds=(kind,), session=self._scope.session, among=among)
         found = self._search.find(question, allowed, joined=bool(self._scope.included))
         rows = question.queries.all(statement, ids=json.dumps(found.ids))
@@ -234,7 +234,7 @@ class JournalRows:
         self, query: str, number: int, work: Callable[[Question], tuple[Found, dict[str, Row]]],
         made: Callable[[Record, Row], T],
     ) -> Findings[JournalHit[T]]:  # fmt: skip
-        """Return what `work` finds in each workspace that is read, made of its records and rows, best first."""
+        """Return what `work` finds in each workspace that is read, built by `made` from record and row, best first."""
         parts = [(scope.workspace, *scope.ask(query, work)) for scope in self._scope.each]
         rows = {key: row for *_, of in reversed(parts) for key, row in of.items()}
         ranked = self._search.ranked(self._search.union([(place, found) for place, found, _ in parts]), fill=True)
@@ -313,7 +313,7 @@ def _replace_summary(
 
 
 def _holder(queries: Queries, wanted: str) -> Row | None:
-    """Return the record with an id; erase it and return None if it is deleted."""
+    """Return the record with an id; if it is marked as deleted, erase it and return None."""
     known = queries.one("journal.known", id=wanted)
     if known and known["deleted_at"]:
         queries.run("records.erase", ids=json.dumps([wanted]))

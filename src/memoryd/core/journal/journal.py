@@ -26,7 +26,7 @@ BATCH = 25  # summaries that are stored in one transaction
 
 
 def database(engine: Engine) -> Database:
-    """Return the database that holds the journals."""
+    """Return the database in which journals are stored."""
     return engine.chroma or engine.store
 
 
@@ -42,21 +42,21 @@ class Journal:
         )
 
     def add(self, prompt: str, thought: str, response: str, session_id: str) -> Interaction:
-        """Store a turn verbatim; return it. It is durable when this returns."""
+        """Store a turn verbatim and durably; return it."""
         now = self._engine.clock.now()
         return self.kept.add(Interaction(
             id=f"mem_{now}", session_id=session_id, created_at=now, prompt=prompt, thought=thought, response=response
         ))  # fmt: skip
 
     def summarize(self, session_id: str) -> SessionSummary:
-        """Summarize a session, replacing its summary; raise NotFoundError if it has no turns."""
+        """Summarize a session, replacing any earlier summary; return it. Raise NotFoundError without turns."""
         (made,) = self.kept.summarized([self._summary(session_id, self._engine.helpers.writer())])
         return made
 
     def summarize_all(self, but: str, report: CountProgress) -> list[SessionSummary]:
-        """Summarize the sessions that have no summary or have grown since, except `but`; return the summaries.
+        """Summarize the sessions, except `but`, that have no summary or have grown since; return the summaries.
 
-        A language model has one time limit for all of them; rules write the rest.
+        A language model has one time limit for all of them; the rest is summarized by rules.
         """
         sessions = [session for session in self.kept.unsummarized() if session != but]
         writer = self._engine.helpers.writer() if sessions else None

@@ -1,4 +1,4 @@
-"""Turns and summaries as metadata of seed e, in files and in ChromaDB, written by memoryd or Neo.mjs."""
+"""Turns and summaries in the metadata of seed e, in files and in ChromaDB, written by memoryd or Neo.mjs."""
 
 import re
 from collections.abc import Mapping
@@ -11,9 +11,9 @@ from memoryd.model import AGENT_INTERACTION, Interaction, SessionSummary
 from memoryd.settings import SESSION_LENGTH
 
 CollectionName = Literal["memories", "summaries"]
-"""A key of `store.journal.COLLECTIONS`: where turns are, and where summaries are."""
+"""A key of `store.journal.COLLECTIONS`: the collection of turns, or that of summaries."""
 
-NAME, COUNT = 1_000, 1 << 31  # maximum characters of an id, and the limit below which numbers stay
+NAME, COUNT = 1_000, 1 << 31  # maximum characters of an id, and the exclusive upper bound of numbers
 TEXTS = ("prompt", "thought", "response")
 SCORES = ("quality", "productivity", "impact", "complexity")
 _DOCUMENT = re.compile(r"\AUser Prompt: (.*?)\nAgent Thought: (.*?)\nAgent Response: (.*)\Z", re.DOTALL)
@@ -42,10 +42,10 @@ def document(kept: Interaction) -> str:
 
 
 def turn(value: Mapping[str, Any], metadata: Mapping[str, Any]) -> Interaction:
-    """Return the turn of an id and document (in `value`) and metadata; raise InvalidInputError if it is none."""
+    """Return the turn with the id and document in `value` and its metadata; raise InvalidInputError if malformed."""
     texts = [metadata.get(name) for name in TEXTS]
     document = _DOCUMENT.match(str(value.get("document") or ""))
-    if document:  # how Neo.mjs joins the three
+    if document:  # Neo.mjs joins the three texts like this
         texts = [text if isinstance(text, str) else part for text, part in zip(texts, document.groups(), strict=True)]
     prompt, thought, response = (_text(text, name) for text, name in zip(texts, TEXTS, strict=True))
     return Interaction(
@@ -55,7 +55,7 @@ def turn(value: Mapping[str, Any], metadata: Mapping[str, Any]) -> Interaction:
 
 
 def summary(value: Mapping[str, Any], metadata: Mapping[str, Any]) -> SessionSummary:
-    """Return the summary of an id and document (in `value`) and metadata; raise InvalidInputError if it is none."""
+    """Return the summary with the id and document in `value` and its metadata; raise InvalidInputError if malformed."""
     technologies = metadata.get("technologies") or ()
     if isinstance(technologies, str):  # ChromaDB's metadata holds no lists
         technologies = technologies.split(",")
@@ -70,19 +70,19 @@ def summary(value: Mapping[str, Any], metadata: Mapping[str, Any]) -> SessionSum
 
 def _text(value: object, name: str) -> str:
     if not isinstance(value, str):
-        raise InvalidInputError(f"{name} is no text")
+        raise InvalidInputError(f"{name} is not a text")
     return value
 
 
 def _name(within: Mapping[str, Any], name: str, most: int = NAME) -> str:
     value = _text(within.get(name), name)
     if not value.strip() or len(value) > most:
-        raise InvalidInputError(f"{name} has {len(value)} characters; 1 to {most} are allowed, and not only blanks")
+        raise InvalidInputError(f"{name} has {len(value)} characters; it must have 1 to {most}, and not only blanks")
     return value
 
 
 def _time(metadata: Mapping[str, Any]) -> str:
-    """Return the time of the metadata, ISO 8601 or milliseconds since 1970, in the form of all rows."""
+    """Return the time in the metadata, ISO 8601 or milliseconds since 1970, in the format of the database."""
     value = metadata.get("timestamp")
     if isinstance(value, int | float) and not isinstance(value, bool):
         return timestamp(datetime.fromtimestamp(value / 1000, UTC))
@@ -94,5 +94,5 @@ def _number(metadata: Mapping[str, Any], name: str) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not -1 < value < COUNT:
-        raise InvalidInputError(f"{name} is no number from 0 to {COUNT - 1}")
+        raise InvalidInputError(f"{name} is not a number from 0 to {COUNT - 1}")
     return round(value)

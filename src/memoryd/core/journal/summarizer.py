@@ -1,8 +1,8 @@
 """Summaries of sessions without a language model, by rules that quote and count.
 
 Title: the first prompt's first sentence. Summary: each prompt's first sentence, and the last response's, up to a
-length. Category: the one of CATEGORIES whose words most prompts have, the first one among equals, else `other`.
-Technologies: those of TECHNOLOGIES that are mentioned, most frequent first. There are no scores: rules cannot judge.
+length. Category: the one of CATEGORIES whose words occur in most prompts, the first one in a tie, else `other`.
+Technologies: the mentioned ones of TECHNOLOGIES, most frequent first. There are no scores: rules cannot judge.
 """
 
 import re
@@ -27,7 +27,7 @@ CATEGORIES = {
     "analysis": "analyse analyze research investigate explore compare evaluate why explain understand",
     "feature": "add implement feature create build support introduce new",
 }
-"""The words of each category. If two categories have equally many prompts, the first one wins."""
+"""The words of each category. In a tie the first category wins."""
 
 TECHNOLOGIES = frozenset(
     """python javascript typescript java kotlin swift rust golang ruby php c++ c# scala elixir haskell bash powershell
@@ -37,7 +37,7 @@ TECHNOLOGIES = frozenset(
     pytorch tensorflow onnx openai anthropic claude ollama langchain mcp graphql grpc webpack vite tailwind
     neo.mjs""".split()
 )
-"""Names of technologies that are not common English words as well."""
+"""Names of technologies that are not also common English words."""
 _TERM = re.compile(r"[a-z0-9][a-z0-9.+#-]*[a-z0-9+#]|[a-z0-9]")
 
 
@@ -61,16 +61,16 @@ def _title(turns: Sequence[Interaction]) -> str:
 
 
 def _summary(turns: Sequence[Interaction]) -> str:
-    """Return what was asked, turn by turn, and how it ended; if too long, without turns from the middle."""
-    asked = list(dict.fromkeys(filter(None, (cut(_first(turn.prompt), LINE) for turn in turns))))
+    """Return the prompts, turn by turn, and the end; if that is too long, without turns from the middle."""
+    prompts = list(dict.fromkeys(filter(None, (cut(_first(turn.prompt), LINE) for turn in turns))))
     ended = cut(_first(turns[-1].response), LINE)
-    while asked and sum(map(len, asked)) + len(asked) + len(ended) > SUMMARY:
-        asked.pop(len(asked) // 2)
-    return " ".join(["Asked:", *map(_closed, asked), *(["At the end:", _closed(ended)] if ended else [])])
+    while prompts and sum(map(len, prompts)) + len(prompts) + len(ended) > SUMMARY:
+        prompts.pop(len(prompts) // 2)
+    return " ".join(["Asked:", *map(_closed, prompts), *(["At the end:", _closed(ended)] if ended else [])])
 
 
 def _closed(sentence: str) -> str:
-    """Return a sentence with a mark at its end."""
+    """Return a sentence that ends with a punctuation mark."""
     return (
         sentence
         if sentence.endswith((".", "!", "?", "\N{HORIZONTAL ELLIPSIS}", "\N{IDEOGRAPHIC FULL STOP}"))
@@ -79,8 +79,8 @@ def _closed(sentence: str) -> str:
 
 
 def _category(turns: Sequence[Interaction]) -> str:
-    asked = [set(_TERM.findall(turn.prompt.lower())) for turn in turns]
-    counts = {name: sum(not terms.isdisjoint(words.split()) for terms in asked) for name, words in CATEGORIES.items()}
+    prompts = [set(_TERM.findall(turn.prompt.lower())) for turn in turns]
+    counts = {name: sum(not terms.isdisjoint(words.split()) for terms in prompts) for name, words in CATEGORIES.items()}
     best = max(counts, key=lambda name: counts[name])
     return best if counts[best] else "other"
 

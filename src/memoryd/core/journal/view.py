@@ -13,7 +13,7 @@ DatabaseOutcome = Literal["started", "already_running", "stopped", "already_stop
 MESSAGES: Mapping[DatabaseOutcome, str] = {
     "started": "It was started.", "already_running": "It is already running.",
     "stopped": "It was stopped; start_database starts it again.", "already_stopped": "It is not running.",
-    "embedded": "It is a file within this process: there is nothing to start or to stop.",
+    "embedded": "It is a file in this process: there is nothing to start or stop.",
     "external": "It is not memoryd's own server: memoryd does not start or stop it.",
 }  # fmt: skip
 
@@ -52,7 +52,7 @@ class SessionTurns(TypedDict):
 
 
 class FoundTurn(ShownTurn, Placed):
-    """A turn that was found; its score is 1 at most."""
+    """A found turn; its score is at most 1."""
 
     score: float
 
@@ -116,7 +116,7 @@ class ShownSummary(TypedDict):
 
 
 class SummarizedSessions(TypedDict):
-    """How many sessions were summarized, and the first SUMMARIES of the summaries."""
+    """The number of summarized sessions, and the first SUMMARIES of their summaries."""
 
     processed: int
     sessions: list[ShownSummary]
@@ -131,7 +131,7 @@ class SummaryPage(TypedDict):
 
 
 class FoundSummary(ShownSummary, Placed):
-    """A summary that was found; its score is 1 at most."""
+    """A found summary; its score is at most 1."""
 
     score: float
 
@@ -145,7 +145,7 @@ class FoundSummaries(Searched):
 
 
 class DeletedSummaries(TypedDict):
-    """How many summaries were deleted."""
+    """The number of deleted summaries."""
 
     deleted: int
     message: str
@@ -196,7 +196,7 @@ class JournalDatabase(TypedDict):
 
     product: str
     place: str | None
-    """None for callers with a token."""
+    """Where the database is; None for callers with a token."""
     state: State
 
 
@@ -208,7 +208,7 @@ class JournalCounts(TypedDict):
 
 
 class JournalHealth(TypedDict):
-    """The answer if all is well; else the tool answers with an error."""
+    """The answer of a healthy database; otherwise the tool answers with an error."""
 
     status: Literal["healthy"]
     database: JournalDatabase
@@ -216,7 +216,7 @@ class JournalHealth(TypedDict):
 
 
 class ChangedDatabase(TypedDict):
-    """What starting or stopping did to the database."""
+    """The outcome of starting or stopping the database."""
 
     status: DatabaseOutcome
     database: JournalDatabase
@@ -224,7 +224,7 @@ class ChangedDatabase(TypedDict):
 
 
 class ExportedJournal(TypedDict):
-    """The file of an export, and what it holds."""
+    """The file of an export, and what it contains."""
 
     file: str
     bytes: int
@@ -234,7 +234,7 @@ class ExportedJournal(TypedDict):
 
 
 class ImportedJournal(TypedDict):
-    """What the file of an import held, and what of it was new."""
+    """What the file of an import contained, and how much of it was new."""
 
     file: str
     mode: Literal["merge", "replace"]
@@ -246,7 +246,7 @@ class ImportedJournal(TypedDict):
 
 
 def database_of(database: Database, *, discreet: bool) -> JournalDatabase:
-    """Return the state of a database; `discreet`: without its place."""
+    """Return the state of a database; with `discreet`, without its place."""
     return {
         "product": database.product, "place": None if discreet else database.place, "state": database.state(),
     }  # fmt: skip
@@ -259,7 +259,7 @@ def healthy(database: JournalDatabase, numbers: Mapping[str, int]) -> JournalHea
 
 
 def changed(outcome: DatabaseOutcome, database: JournalDatabase) -> ChangedDatabase:
-    """Return the outcome of a start or stop; one that is not a server of memoryd's own stays as it is."""
+    """Return the outcome of a start or stop; a database that is not memoryd's own server stays as it is."""
     if database["state"] in ("embedded", "external"):
         outcome = database["state"]
     return {"status": outcome, "database": database, "message": MESSAGES[outcome]}

@@ -1,1 +1,1 @@
-"""What a language model is asked to write."""
+"""Texts that a language model writes."""

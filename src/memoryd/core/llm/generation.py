@@ -1,6 +1,6 @@
 """Texts that a language model writes from memories: answers and summaries whose statements cite their sources.
 
-Memories are sent as numbered data. A statement that cites none of their numbers is left out.
+Memories are sent as numbered data. A statement that cites none of the numbers is left out.
 """
 
 import json
@@ -18,12 +18,12 @@ from memoryd.prompts import COMPACT_MEMORIES, DRAFT_REPORT, JUDGE_PAIRS, SUMMARI
 from memoryd.text import cut, estimate_tokens
 
 SENT = 30  # maximum memories in a prompt
-LONG = 300  # maximum tokens of each
-SPARE = 200  # tokens of an answer beyond its text, for the JSON around it
+LONG = 300  # maximum tokens of each memory
+SPARE = 200  # tokens of an answer for the JSON around its text
 TURN, TURNS = 200, 12_000  # maximum tokens of each text of a turn, and of a whole prompt
 DRAFTED = 4_000  # tokens of the texts of a report
-PAIRS, VERDICT = 60, 80  # pairs that are judged at once, and tokens of each verdict
-CONDENSED = 1_000  # tokens of a summary of memories
+PAIRS, VERDICT = 60, 80  # maximum pairs judged at once, and tokens of each verdict
+CONDENSED = 1_000  # maximum tokens of a summary of memories
 
 
 class Shape(BaseModel):
@@ -96,9 +96,9 @@ class CitedText:
 
 
 def write(llm: Writer, system: str, query: str, hits: Sequence[Hit], budget: int) -> CitedText:
-    """Let a model answer a question, or summarize, as `system` says, within `budget` tokens.
+    """Let a model answer a question or summarize, as `system` says; return the text, within `budget` tokens.
 
-    Return an empty text if it states nothing. Raise ModelError, also if none of its statements can be used.
+    Return an empty text if it makes no statement. Raise ModelError, also if no statement can be used.
     """
     sent = hits[:SENT]
     lines = [_line(number, hit.record) for number, hit in enumerate(sent, 1)]
@@ -112,7 +112,7 @@ def write(llm: Writer, system: str, query: str, hits: Sequence[Hit], budget: int
 
 
 def note(llm: Writer, turns: Sequence[Interaction]) -> SessionNote:
-    """Let a model summarize a session. Raise ModelError."""
+    """Return a model's summary of a session. Raise ModelError."""
     lines = [_turn(turn) for turn in turns]
     spent = sum(map(estimate_tokens, lines))
     while spent > TURNS and len(lines) > 1:
@@ -123,7 +123,7 @@ def note(llm: Writer, turns: Sequence[Interaction]) -> SessionNote:
 def drafts(llm: Writer, asked: Mapping[str, Sequence[Mapping[str, object]]]) -> dict[str, dict[int, str]]:
     """Let a model write the texts of a report: `asked` has the objects for each list of Drafts.
 
-    Return the texts by list and position; those that the model leaves out are missing. Raise ModelError.
+    Return the texts by list and position, as far as the model has written them. Raise ModelError.
     """
     lines = [
         json.dumps({"list": name, "number": number, **one}, ensure_ascii=False)
@@ -138,9 +138,9 @@ def drafts(llm: Writer, asked: Mapping[str, Sequence[Mapping[str, object]]]) -> 
 
 
 def judge(llm: Writer, pairs: Sequence[tuple[Record, Record]]) -> list[Verdict | None]:
-    """Let a model compare pairs of an older and a newer memory; None for a missing or ambiguous verdict.
+    """Let a model compare pairs of an older and a newer memory; return the verdicts.
 
-    Raise ModelError.
+    A missing or ambiguous one is None. Raise ModelError.
     """
     verdicts: dict[int, Verdict | None] = {}
     for begin in range(0, len(pairs), PAIRS):
@@ -154,7 +154,7 @@ def judge(llm: Writer, pairs: Sequence[tuple[Record, Record]]) -> list[Verdict |
 
 
 def is_seen_whole(memory: Record) -> bool:
-    """Return whether a prompt contains all of a memory."""
+    """Return whether a prompt contains the complete text of a memory."""
     return estimate_tokens(full_text(memory)) <= LONG
 
 
@@ -205,7 +205,7 @@ def _turn(turn: Interaction) -> str:
 
 
 def _fitting(answer: Statements, sent: Sequence[Hit], budget: int) -> CitedText:
-    """Return the statements that cite a source, as many as fit, with the cited hits."""
+    """Return the statements with a source, as many as fit, and the cited hits."""
     lines: list[str] = []
     places: dict[int, int] = {}
     for statement in answer.statements:

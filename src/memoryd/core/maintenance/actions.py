@@ -1,4 +1,4 @@
-"""The actions of maintenance: each is one transaction, has a reason, and can be undone."""
+"""The actions of maintenance: each is one transaction with a reason, and can be undone."""
 
 import json
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from memoryd.model import Ending, Kind, Record
 from memoryd.store.base import Queries
 
 TAGS = 50  # maximum tags of a summary
-BY_WORDS, JUDGED = 1, 3  # how a memory was consolidated: by its words alone, or by a language model
+BY_WORDS, JUDGED = 1, 3  # how a memory was consolidated: by words alone, or by a language model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +20,7 @@ class Act:
     ending: Ending
     gone: tuple[Record, ...]
     by: Record
-    """An existing memory, or for a compaction the summary to store."""
+    """The replacement: an existing memory, or for a compaction the summary to store."""
     reason: str
 
 
@@ -44,7 +44,7 @@ def carry_out(queries: Queries, act: Act, now: str) -> bool:
 
 
 def _absorb(queries: Queries, kept: Record, gone: Sequence[Record], now: str) -> None:
-    """Give the kept memory the tags and recalls of all, and their greatest importance."""
+    """Give the kept memory the tags and recalls of all of them, and their greatest importance."""
     tags = json.dumps(_tags((kept, *gone)), ensure_ascii=False)
     importance = max(memory.importance for memory in gone)
     queries.run("versions.keep_tags", id=kept.id, tags=tags, importance=importance, now=now)
@@ -54,7 +54,7 @@ def _absorb(queries: Queries, kept: Record, gone: Sequence[Record], now: str) ->
 
 
 def summary(text: str, originals: Sequence[Record]) -> Record:
-    """Return a summary of memories, with the tags of all and their greatest importance."""
+    """Return a summary of memories, with the tags of all of them and their greatest importance."""
     return Record(
         id=records.new_id(), kind=Kind.MEMORY, body=text, tags=_tags(originals)[:TAGS],
         importance=max(memory.importance for memory in originals),

@@ -20,13 +20,13 @@ from memoryd.store.base import Queries
 
 log = logging.getLogger(__name__)
 
-LOOKED_AT = 10_000  # maximum memories of a pass, those least recently changed
+LOOKED_AT = 10_000  # maximum memories of a pass, the least recently changed ones
 ALIKE = 0.3  # minimum rescaled cosine of a memory with the first of its group
 FEWEST, MOST = 3, 20  # memories of a group
 
 
 def decayed(engine: Engine, workspace: Workspace) -> list[Record]:
-    """Return the memories with a vitality below the threshold, the most vital first."""
+    """Return the memories whose vitality is below the threshold, the most vital first."""
     threshold, now = engine.settings.decay_threshold, engine.clock.now()
     youngest = HALF_LIFE * LEAST * math.log2(1 / threshold) if threshold else FOREVER_DAYS
     before = engine.clock.ago(timedelta(days=youngest))

@@ -1,7 +1,7 @@
 """Consolidation: finds duplicate and contradicting memories, and decides what to do about them.
 
-Two memories with the same words are merged. Whether others with similar vectors are duplicates, contradict each other
-or are distinct is decided by a language model; without one they are kept.
+Two memories with the same words are merged. For others with similar vectors a language model decides whether they are
+duplicates, contradict each other or are distinct; without one they are kept.
 """
 
 import json
@@ -23,7 +23,7 @@ from memoryd.store.base import Index, Queries
 
 log = logging.getLogger(__name__)
 
-NEAREST = 8  # neighbours compared with each memory; fewer might all state the same of other subjects
+NEAREST = 8  # neighbours compared with each memory; fewer might all say the same about other subjects
 CLOSE = 0.2  # minimum rescaled cosine of a pair for the language model: `lives in Berlin`, `moved to Lisbon` have .24
 
 MemoryPair = tuple[Record, Record]
@@ -34,16 +34,16 @@ MemoriesByKey = defaultdict[str, list[Record]]
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The actions for a batch of memories, and those that need not be compared again."""
+    """The actions for a batch of memories, and the memories that need not be compared again."""
 
     acts: tuple[Act, ...]
     settled: Mapping[str, str]
-    """The key of the text by id, by which later memories find it."""
+    """The key of each memory's text, by id; later memories find it by this key."""
     state: int
     """BY_WORDS or JUDGED."""
 
     def settle(self, queries: Queries) -> None:
-        """Mark as consolidated; storing the text again clears the mark, and a language model may still judge it."""
+        """Mark the memories as consolidated; storing a text again clears its mark, so that it can still be judged."""
         rows = [{"id": one, "gist": gist, "state": self.state} for one, gist in self.settled.items()]
         queries.many("maintenance.settle", rows)
 
@@ -51,7 +51,7 @@ class Judgement:
 def judge(
     engine: Engine, workspace: Workspace, ids: Sequence[str], llm: Writer | None, seen: MemoriesByKey
 ) -> Judgement:
-    """Compare memories with consolidated ones, each other and those in `seen`, and add them there."""
+    """Compare memories with consolidated ones, each other and those in `seen`; add them to `seen`."""
     keys, pairs = engine.store.read(workspace, lambda q: _alike(q, ids, seen))
     acts = [_merged(pair, "a duplicate with the same words") for pair in pairs]
     if llm is not None:
@@ -82,13 +82,13 @@ def _alike(queries: Queries, ids: Sequence[str], seen: MemoriesByKey) -> tuple[d
 
 
 def close_pairs(engine: Engine, workspace: Workspace, ids: Sequence[str]) -> tuple[list[MemoryPair], Collection[str]]:
-    """Return the pairs of similar memories, with at least one among `ids`, and those of `ids` that were compared.
+    """Return the pairs of similar memories of which at least one is in `ids`, and the `ids` that were compared.
 
     Memories without a vector are not compared. Raise ModelError if there is no embedder.
     """
     embedder = engine.embedding.serving(workspace)
     if embedder is None:
-        raise ModelError("There are no vectors to find similar memories by.")
+        raise ModelError("There are no vectors by which similar memories could be found.")
     return engine.store.read(workspace, lambda q: _close(q, engine.store.index, embedder, ids))
 
 
@@ -106,7 +106,7 @@ def _close(
 
 
 def _pairs(queries: Queries, near: Iterable[frozenset[str]]) -> Iterator[MemoryPair]:
-    """Yield the pairs of ids as memories, without those that are not to be compared."""
+    """Yield the pairs of ids as memories, without pairs that must not be compared."""
     wanted = json.dumps(sorted({key for both in near for key in both}))
     memories = records.fetch(queries, [row["id"] for row in queries.all("maintenance.comparable", ids=wanted)], "")
     for one, other in near:
@@ -124,7 +124,7 @@ def _age(memory: Record) -> tuple[str, str]:
 
 
 def _judged(llm: Writer, pairs: Sequence[MemoryPair]) -> Iterator[Act]:
-    """Yield the actions that a language model decides on for pairs. Raise ModelError."""
+    """Yield the actions that a language model decides on for pairs of memories. Raise ModelError."""
     by_update = [(min(pair, key=_last_update), max(pair, key=_last_update)) for pair in pairs]
     for pair, (before, after), verdict in zip(pairs, by_update, generation.judge(llm, by_update), strict=True):
         if verdict is None or verdict.verdict == "distinct":
@@ -141,6 +141,6 @@ def _last_update(memory: Record) -> tuple[str, ...]:
 
 
 def _merged(pair: MemoryPair, reason: str) -> Act:
-    """Merge the newer memory into the older one, which others may refer to."""
+    """Return the merge of the newer memory into the older one, to which others may refer."""
     older, newer = pair
     return Act(ending="merged", gone=(newer,), by=older, reason=reason)

@@ -7,14 +7,14 @@ from memoryd.core.base.clock import hours_since
 from memoryd.model import Record
 
 HALF_LIFE = 180.0  # days, for importance 1; d: proportional to importance
-LEAST = 0.05  # the minimum importance in this formula, which gives a half-life of nine days
+LEAST = 0.05  # the minimum importance in this formula: a half-life of nine days
 EACH, MOST = 0.03, 0.4  # the bonus of each recall, and of all recalls together
 FADING = 60.0  # days in which the bonus falls to 1 / e
 DAY = 24.0
 
 
 def vitality(memory: Record, now: datetime) -> float:
-    """Return 1 for a memory just stored or updated, 1/2 after its half-life, and up to .4 more if it is recalled.
+    """Return 1 for a memory just stored or updated, .5 after its half-life, and up to .4 more if it is recalled.
 
     The formula, .5 ^ (age / half-life) plus the bonus, and its constants are those of d's reference server.
     """

@@ -19,53 +19,53 @@ from memoryd.text import containing
 
 @dataclass(frozen=True, slots=True)
 class HistoryEntry:
-    """What was done to a record or a relation."""
+    """A change to a record or a relation."""
 
     at: str
     what: str
-    """`deleted`, `changed`, `merged`, `superseded` or `compacted`, which can be undone; `restored` or `purged`."""
+    """`deleted`, `changed`, `merged`, `superseded`, `compacted`, which can be undone; `restored`, `purged`."""
     id: str
     kind: str
     """The kind of the record, or `relation`."""
     text: str
     """The text before the change; '' if it was purged."""
     successor: str | None
-    """The id of the record that has replaced it."""
+    """The id of the record that replaced it."""
     now: str | None
     """The current text of the successor, or of the record itself."""
     reason: str
     client: str
     tool: str
-    """Who made the change, as far as that is known, and with what."""
+    """The tool that made the change; like the client, '' if it is unknown."""
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the entry for JSON."""
         return asdict(self)
 
     @property
     def undoable(self) -> bool:
-        """Whether `restore` undoes it."""
+        """Whether `restore` can undo it."""
         return self.what not in DONE.values()
 
     @property
     def mark(self) -> tuple[str, str]:
-        """Its place in the history."""
+        """The entry's place in the history."""
         return (self.at, self.id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryFilter:
-    """Which changes are listed; '' is all. Raise InvalidInputError unless the times are times."""
+    """The changes to list; '' means all. Raise InvalidInputError for a malformed time."""
 
     what: str = ""
-    """'' is all that can be undone."""
+    """A `what` of HistoryEntry; '' for all changes that can be undone."""
     with_done: bool = False
-    """Whether '' is what leaves nothing to undo, too: `restored` and `purged`."""
+    """Whether '' includes the changes that leave nothing to undo: `restored` and `purged`."""
     kind: str = ""
     by: str = ""
     """A part of the name of the client or tool that made the change."""
     words: str = ""
-    """A part of the text before the change, or of what it was changed into."""
+    """A part of the text before or after the change."""
     since: str = ""
     until: str = ""
 
@@ -74,7 +74,7 @@ class HistoryFilter:
             moment(time)
 
     def statements(self) -> Iterator[str]:
-        """Yield the statements that list what passes."""
+        """Yield the names of the statements that list matching changes."""
         if self.what not in ("changed", *DONE.values()) and self.kind != "relation":
             yield "history.ended"
         if self.what in ("", "changed") and self.kind != "relation":
@@ -85,7 +85,7 @@ class HistoryFilter:
             yield "acts.done"
 
     def parameters(self) -> dict[str, str]:
-        """Return the filter as the statements take it."""
+        """Return the filter as parameters of the statements."""
         verbs = [verb for verb, what in DONE.items() if self.what in ("", what)]
         kinds = [self.kind] if self.kind else [*Kind, "relation"]
         return {
@@ -97,7 +97,7 @@ class HistoryFilter:
 
 
 DONE = {"restore": "restored", "purge": "purged"}
-"""What was done that leaves nothing to undo, by its verb in operations."""
+"""The changes that leave nothing to undo, by their verb in operations."""
 EVERYTHING = HistoryFilter()
 BEGINNING = (FOREVER, "")
 """The mark before the latest change."""
@@ -105,7 +105,7 @@ BEGINNING = (FOREVER, "")
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """A record or relation that was undeleted, or that has an earlier text again."""
+    """A record or relation that was undeleted, or whose earlier text was restored."""
 
     id: str
     kind: str
@@ -117,9 +117,9 @@ class Restored:
 def entries(
     graph: Graph, limit: int, wanted: HistoryFilter = EVERYTHING, after: tuple[str, str] = BEGINNING
 ) -> list[HistoryEntry]:
-    """Return the latest changes that pass a filter, newest first, after the mark of another one."""
-    asked = wanted.parameters() | {"at": after[0], "id": after[1], "limit": limit}
-    rows = graph.read(lambda q: [row for statement in wanted.statements() for row in q.all(statement, **asked)])
+    """Return the latest changes that match a filter, newest first, starting after a mark."""
+    parameters = wanted.parameters() | {"at": after[0], "id": after[1], "limit": limit}
+    rows = graph.read(lambda q: [row for statement in wanted.statements() for row in q.all(statement, **parameters)])
     return sorted(map(_entry, rows), key=lambda entry: entry.mark, reverse=True)[:limit]
 
 
@@ -142,7 +142,7 @@ def _text(row: Row) -> str:
 
 
 def restore(graph: Graph, ids: Sequence[str], at: str | None = None, seen: str = "") -> list[Restored]:
-    """Undo the last change of each id: all of them, or none.
+    """Undo the last change of each id, of all or none; return what was restored.
 
     A deleted record is undeleted, a living one gets its previous text (with `at`, its text at that time), a summary is
     replaced by its originals. Raise NotFoundError if there is nothing to restore, InvalidInputError for an invalid time
@@ -176,8 +176,8 @@ def _restore(change: Change, key: str, until: str, settled: set[str]) -> Restore
         return _originals(change, row, settled) or _version(change, row, until)
     if until not in ("", row["deleted_at"]):
         raise InvalidInputError(
-            f"{key} is deleted, since {row['deleted_at']}. Nothing was restored; restore it without a time first, then "
-            "the text that it had."
+            f"{key} was deleted at {row['deleted_at']}. Nothing was restored; restore it without a time first, then "
+            "its earlier text."
         )
     _demand_room(change.queries, row)
     along = _with_entity(change, row) if row["kind"] == Kind.ENTITY else []
@@ -206,7 +206,7 @@ def _revive(change: Change, ids: Sequence[str]) -> None:
 
 
 def _demand_room(queries: Queries, row: Row) -> None:
-    """Raise InvalidInputError if a living record has the name, or if the entity of an observation is deleted."""
+    """Raise InvalidInputError if a living record already has the name, or an observation's entity is deleted."""
     if row["kind"] == Kind.OBSERVATION and row["entity_deleted_at"]:
         raise InvalidInputError(
             f"{row['id']} belongs to {row['entity_name']!r}, which is deleted. Nothing was restored; restore "
@@ -267,7 +267,7 @@ def _version(change: Change, row: Row, until: str) -> Restored:
 
 
 def _release(queries: Queries, row: Row) -> None:
-    """Take the tags, the importance and the recalls of a merged memory away from the one it was merged into."""
+    """Remove a merged memory's tags, importance and recalls from the memory into which it was merged."""
     kept = queries.one("history.record", id=row["superseded_by"])
     before = queries.one("history.before", id=row["superseded_by"], until=row["deleted_at"])
     if kept is None or kept["deleted_at"]:
@@ -289,7 +289,7 @@ def _with_entity(change: Change, row: Row) -> list[str]:
 
 
 def _take_back(change: Change, row: Row) -> None:
-    """Take away from a node what it gained when another one became one with it, which is restored."""
+    """Remove from a node what it gained by a merge that is being undone."""
     found = change.queries.all("history.gained", id=row["node"], at=row["deleted_at"]) if row["node"] else []
     change.relate({one[end] for one in found for end in ("source", "target")})
     relations.remove(change, [one["id"] for one in found if one["kind"] == "relation"])
@@ -297,7 +297,7 @@ def _take_back(change: Change, row: Row) -> None:
 
 
 def _relate(change: Change, row: Row) -> list[str]:
-    """Restore the relations that were deleted with an entity, if their other entity exists; return their ids."""
+    """Restore the relations that were deleted with an entity and whose other end exists; return their ids."""
     found = change.queries.all("history.related", id=row["id"], at=row["deleted_at"])
     change.relate({one[end] for one in found for end in ("from_entity", "to_entity")})
     ids = [one["id"] for one in found]
@@ -309,8 +309,8 @@ def _relation(change: Change, key: str) -> Restored:
     row = change.queries.one("history.relation", id=key)
     if row is None:
         raise NotFoundError(
-            f"Nothing to restore has the id {key[:100]!r}: it never existed, or it was purged. "
-            "`memoryd history` lists what can be restored."
+            f"There is nothing to restore under the id {key[:100]!r}: it never existed, or it was purged. "
+            "List what can be restored with `memoryd history`."
         )
     text = f"{row['source']} {row['relation_type']} {row['target']}"
     if not row["possible"] or row["again"]:

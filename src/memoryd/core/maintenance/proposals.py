@@ -1,4 +1,4 @@
-"""What maintenance would do, for a person to accept or refuse one by one."""
+"""Proposals: the acts that maintenance would carry out, for a person to accept or refuse one by one."""
 
 import json
 import time
@@ -15,12 +15,12 @@ from memoryd.model import Workspace
 from memoryd.models.llm import CountingWriter, ShapeT, Writer
 from memoryd.store.base import Queries
 
-SHOWN = 50  # proposals that are looked for at once
-PATIENCE = 60.0  # seconds after which a language model is asked no further: somebody waits
+SHOWN = 50  # maximum proposals returned at once
+PATIENCE = 60.0  # seconds after which the language model is no longer asked, because a person is waiting
 
 
 def proposals(engine: Engine, workspace: Workspace) -> list[Act]:
-    """Return the first acts that maintenance would take without asking a language model; nothing is changed."""
+    """Return the first acts that maintenance would carry out without a language model; change nothing."""
     return list(islice(_would(engine, workspace), SHOWN))
 
 
@@ -29,8 +29,8 @@ def _would(engine: Engine, workspace: Workspace) -> Iterator[Act]:
 
 
 @dataclass(slots=True)
-class _Heard:
-    """A language model that notes why it failed: maintenance goes on by words alone then."""
+class _RecordingWriter:
+    """A language model that keeps its last error, because maintenance then continues by words alone."""
 
     asked: Writer
     problem: str = ""
@@ -48,29 +48,29 @@ class _Heard:
 
 
 def judged(engine: Engine, workspace: Workspace) -> list[Act]:
-    """Ask the language model; return the first acts that maintenance would take then, and nothing is changed.
+    """Return the first acts that maintenance would carry out with the language model; change nothing.
 
-    Acts that need no language model are among them. Raise ModelError if it proposes nothing since it failed.
+    They include acts that need no language model. Raise ModelError if there are none because it failed.
     """
     writer = engine.helpers.background_writer()
     if writer is None:
         raise ModelError("No language model is configured (MEMORY_LLM_BASE_URL or MEMORY_LLM_API_KEY).")
-    heard, until = _Heard(writer), time.monotonic() + PATIENCE
+    recording, until = _RecordingWriter(writer), time.monotonic() + PATIENCE
     batch = engine.settings.consolidation_batch_size
-    acts = scheduler.maintain(engine, workspace, lambda: time.monotonic() > until, unjudged=batch, dry_run=heard)
+    acts = scheduler.maintain(engine, workspace, lambda: time.monotonic() > until, unjudged=batch, dry_run=recording)
     found = list(islice(acts, SHOWN))
-    if heard.problem and not found:
-        raise ModelError(heard.problem)
+    if recording.problem and not found:
+        raise ModelError(recording.problem)
     return found
 
 
 def key_of(act: Act) -> str:
-    """Return what identifies a proposal: what would become of which memories."""
+    """Return the key of a proposal: the ending, the replacement and the replaced memories."""
     return " ".join([act.ending, act.by.id, *sorted(memory.id for memory in act.gone)])
 
 
 def accept(engine: Engine, workspace: Workspace, key: str, known: Act | None = None) -> Act:
-    """Carry out a proposal, which may be `known`. Raise NotFoundError if maintenance would not do that any more."""
+    """Carry out a proposal and return it; `known` saves looking it up. Raise NotFoundError if it no longer applies."""
     act = known or _found(engine, workspace, key)
     if not scheduler.do(engine, workspace, act):
         raise _gone()
@@ -78,7 +78,10 @@ def accept(engine: Engine, workspace: Workspace, key: str, known: Act | None = N
 
 
 def refuse(engine: Engine, workspace: Workspace, key: str, known: Act | None = None) -> Act:
-    """Leave the memories of a proposal alone from now on, as those that were restored are. Raise like `accept`."""
+    """Refuse a proposal and return it: maintenance leaves its memories alone, like restored ones.
+
+    Raise NotFoundError if it no longer applies.
+    """
     act = known or _found(engine, workspace, key)
     ids = [memory.id for memory in act.gone]
 
@@ -91,7 +94,7 @@ def refuse(engine: Engine, workspace: Workspace, key: str, known: Act | None = N
 
 
 def take_back(engine: Engine, workspace: Workspace, ids: Sequence[str]) -> None:
-    """Undo a refusal: maintenance looks at these memories again."""
+    """Undo a refusal, so that maintenance considers these memories again."""
 
     def work(queries: Queries) -> None:
         queries.run("maintenance.look_again", ids=json.dumps(ids))
@@ -108,4 +111,4 @@ def _found(engine: Engine, workspace: Workspace, key: str) -> Act:
 
 
 def _gone() -> NotFoundError:
-    return NotFoundError("Maintenance would not do this any more: one of the memories has changed. Nothing was done.")
+    return NotFoundError("This proposal no longer applies: one of its memories has changed. Nothing was done.")

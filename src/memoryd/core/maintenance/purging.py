@@ -1,4 +1,4 @@
-"""Purging on request: records go at once and for good, and the files are searched for what is left of them."""
+"""Purging on request: records are removed immediately and permanently, and the files are searched for remains."""
 
 import json
 import mmap
@@ -11,13 +11,13 @@ from memoryd.core.scope import Scope
 from memoryd.errors import NotFoundError
 from memoryd.store.base import Queries, Row
 
-PIECE = 24  # characters of a text that are looked for together: fewer may stand elsewhere by chance
-PIECES = 64  # of one text, evenly spread; each is looked for in every file
+PIECE = 24  # characters of a piece of text that is searched for; fewer may occur elsewhere by chance
+PIECES = 64  # maximum pieces of one text, evenly spread; each is searched for in every file
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What is left of a purged text: where, and which records still say the same; none in a backup or an export."""
+    """A piece of a purged text in a file, and the records that contain it too; none if only a backup or export does."""
 
     path: Path
     text: str
@@ -26,38 +26,38 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class Purged:
-    """What was removed, what was searched for it, and what was found."""
+    """The result of a purge: what was removed, where it was searched for, and what was found."""
 
     ids: tuple[str, ...]
-    """Of the records and relations, with what belonged to them."""
+    """The ids of the removed records and relations, including those that belonged to them."""
     pieces: int
-    """Pieces of their texts that were looked for; 0 if they were too short for that."""
+    """The number of pieces of their texts that were searched for; 0 if the texts are too short."""
     files: tuple[Path, ...]
-    """That were searched; none where a server keeps the data."""
+    """The files that were searched; none if a server stores the data."""
     size: int
-    """Bytes of these."""
+    """The size of these files in bytes."""
     traces: tuple[Trace, ...]
 
     @property
     def proven(self) -> bool:
-        """Whether the files hold nothing of the texts."""
+        """Whether the files were searched and contain nothing of the texts."""
         return bool(self.pieces and self.files) and not self.traces
 
 
 def purge(scope: Scope, ids: Sequence[str]) -> Purged:
-    """Remove records or relations, living or deleted, with versions, words, vectors and the write-ahead log.
+    """Remove records or relations, living or deleted, from versions, words, vectors and the write-ahead log.
 
-    An entity goes with its observations and relations. Raise NotFoundError if one does not exist; nothing is removed
-    then.
+    An entity is removed with its observations and relations. Raise NotFoundError, with nothing removed, if one of the
+    ids does not exist.
     """
 
     def work(queries: Queries) -> tuple[list[str], list[str]]:
-        there = _subjects(queries, scope, ids)
-        found = [row["id"] for row in there]
+        rows = _subjects(queries, scope, ids)
+        found = [row["id"] for row in rows]
         texts = [row["text"] for row in queries.all("purge.texts", ids=json.dumps(found))]
         now = scope.engine.clock.now()
         records.act(queries, "purge", found, now)
-        for row in there:
+        for row in rows:
             if row["kind"] == "relation":
                 records.sign(queries, "purge_relation", row["id"], now)
         queries.run("purge.relations", ids=json.dumps(found))
@@ -74,21 +74,21 @@ def purge(scope: Scope, ids: Sequence[str]) -> Purged:
 
 
 def subjects(scope: Scope, ids: Sequence[str]) -> list[Row]:
-    """Return `id`, `kind` and `text` of all that purge would remove, but for an entity's relations; see there."""
+    """Return `id`, `kind` and `text` of what `purge` would remove, except an entity's relations; raise as it does."""
     return scope.read(lambda q: _subjects(q, scope, ids))
 
 
 def _subjects(queries: Queries, scope: Scope, ids: Sequence[str]) -> list[Row]:
     named = short_ids.resolve(queries, "ID", ids, scope.session, "ids.ever")
-    there = queries.all("purge.subjects", ids=json.dumps(list(dict.fromkeys(named))))
-    found = {row["id"] for row in there}
+    rows = queries.all("purge.subjects", ids=json.dumps(list(dict.fromkeys(named))))
+    found = {row["id"] for row in rows}
     if missing := [key for key in named if key not in found]:
         raise NotFoundError(f"There is no record {', '.join(key[:100] for key in missing[:10])}. Nothing was removed.")
-    return there
+    return rows
 
 
 def _pieces(text: str) -> list[str]:
-    """Return parts of a text, evenly spread; none of one that is too short to be distinguished from others."""
+    """Return evenly spread pieces of a text; none if it is too short to be distinguished from others."""
     places = range(0, len(text) - PIECE + 1, PIECE)
     return [text[place : place + PIECE] for place in places[:: max(1, -(-len(places) // PIECES))]]
 
@@ -100,7 +100,7 @@ def _traces(scope: Scope, path: Path, pieces: Sequence[str]) -> Iterator[Trace]:
 
 
 def _found_in(path: Path, pieces: Sequence[str]) -> list[str]:
-    """Return the pieces that a file holds, as text or as JSON writes it."""
+    """Return the pieces that a file contains, as plain text or escaped as in JSON."""
     if not path.exists() or not path.stat().st_size:
         return []
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:

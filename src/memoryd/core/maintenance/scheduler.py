@@ -1,4 +1,4 @@
-"""When maintenance runs (d): consolidation and compaction, in the background or on demand."""
+"""Runs maintenance (d), which is consolidation and compaction, in the background or on demand."""
 
 import logging
 import time
@@ -28,15 +28,15 @@ TOOL = "maintenance"
 PAUSE = 24 * 3600.0  # seconds between two background compactions of a workspace
 EVERY = 1 << 40  # no limit: more memories than exist
 BEGIN = ("", "")  # sorts before every time and id
-TERM = 300.0  # seconds that a batch may take, since it needs several answers of a language model
+TERM = 300.0  # seconds that a batch may take, because it needs several answers of a language model
 
 
 Some = Callable[[int, tuple[str, str]], list[Row]]
-"""A function that returns a page of memories to consolidate: at most so many, after a time and an id."""
+"""A function that returns a page of memories to consolidate: at most a given number, after a time and an id."""
 
 
 def begin(engine: Engine) -> None:
-    """Start the background work of a server; return immediately. Warn of a place where data get lost."""
+    """Start the background work of a server; return immediately. Warn if the database is in an unsafe place."""
     path = engine.store.placement.path(None)
     if path and (shared := shared_folder(path)):
         log.warning("%s: the database is in %s. See `memoryd doctor`.", shared.path, shared.problem)
@@ -51,15 +51,15 @@ class Maintenance:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._interval = engine.settings.maintenance_interval
-        self._least = min(1, self._interval)  # d: at the start, whatever was left unfinished
+        self._least = min(1, self._interval)  # d: on start, anything that was left unfinished
         self._compacted: dict[str, float] = {}
         self._unsettled: set[str] = set()
-        """Workspaces whose language model failed; they wait for the next catch_up."""
+        """Workspaces for which the language model failed; they wait for the next catch_up."""
 
     def catch_up(self, stopping: Callable[[], bool]) -> None:
-        """Maintain every workspace in which enough was stored, by any process; on the first call, anything.
+        """Maintain every workspace in which any processes stored enough; on the first call, one memory is enough.
 
-        If there is a language model, also a batch of the memories that it has not judged yet.
+        If there is a language model, it also judges a batch of the memories that it has not judged yet.
         """
         self._unsettled.clear()
         every = self._engine.workspaces.all("active") if self._least else ()
@@ -103,7 +103,7 @@ class Maintenance:
 
 
 def judges(engine: Engine) -> bool:
-    """Return whether a language model judges memories: it needs vectors too, to find similar ones."""
+    """Return whether a language model judges memories, which also takes vectors, to find similar ones."""
     return configured(engine.settings) and not Spec.parse(engine.settings.embedder).off
 
 
@@ -119,7 +119,7 @@ def maintain(
     """Maintain the memories of a workspace; yield each act once it is done.
 
     `unjudged` limits the number of older memories that a language model judges for the first time. With `dry_run`
-    nothing is changed, and that one is asked in place of the language model: a CountingWriter counts the prompts. Raise
+    nothing is changed, and it is asked instead of the language model: a CountingWriter counts the prompts. Raise
     BusyError if another process is maintaining the workspace.
     """
     name = f"maintain {workspace.id}"
@@ -171,7 +171,7 @@ class _Look:
         return _unjudged(self.engine, self.workspace, limit, after) if self.judges else []
 
     def consolidate(self, some: Some, most: int = EVERY) -> Iterator[Act]:
-        """Compare at most `most` memories in batches; each batch is marked once its acts were taken."""
+        """Compare at most `most` memories in batches; mark each batch once its acts were taken; yield the acts."""
         size, after, seen = self.engine.settings.consolidation_batch_size, BEGIN, MemoriesByKey(list)
         while self.goes_on() and (rows := some(min(size, most), after)):
             ids = [row["id"] for row in rows]
@@ -180,7 +180,7 @@ class _Look:
             self.failed = self.failed or not judgement.settled
             if not (self.dry_run or self.failed):
                 self.engine.write(self.workspace, judgement.settle)
-                seen.clear()  # from now on the database has them
+                seen.clear()  # now they are in the database
             after, most = (rows[-1]["created_at"], rows[-1]["id"]), most - len(rows)
 
 
@@ -199,7 +199,7 @@ def _fresh(engine: Engine, workspace: Workspace, limit: int, after: tuple[str, s
 
 
 def _unjudged(engine: Engine, workspace: Workspace, limit: int, after: tuple[str, str] = BEGIN) -> list[Row]:
-    """Return a page of memories that were consolidated by words alone, and can be judged now."""
+    """Return a page of memories that were consolidated by words alone and can now be judged."""
     embedder = engine.embedding.serving(workspace)
     if embedder is None:
         return []
@@ -213,7 +213,7 @@ def _do_as_maintenance(engine: Engine, workspace: Workspace, act: Act) -> bool:
 
 
 def do(engine: Engine, workspace: Workspace, act: Act) -> bool:
-    """Carry out an act; return False, with nothing done, if one of its memories has changed."""
+    """Carry out an act and return True; do nothing and return False if one of its memories has changed."""
     act = replace(act, reason=engine.secrets.masked(act.reason))
     done = engine.write(workspace, lambda q: carry_out(q, act, engine.clock.now()))
     if done and act.ending == "compacted":

@@ -1,4 +1,4 @@
-"""Memories as the app within a client lists them: whole, with what is not seen in their texts spelled out."""
+"""Memories as the app within a client lists them: complete, with invisible characters spelled out."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,36 +12,36 @@ from memoryd.core.scope import Scope
 from memoryd.hidden import spelled_out
 from memoryd.model import Findings, Hit, Kind
 
-PAGE = 20  # memories of a page: an app is a small frame in a conversation
+PAGE = 20  # memories on a page: an app is a small frame in a conversation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WantedMemories:
-    """Which memories to list: those with these ids, those that a query finds, or all, the last changed first."""
+    """The memories to list: those with given ids, those that a query finds, or all, last changed first."""
 
     ids: Sequence[str] = ()
     query: str = ""
     meaning: bool = False
-    """Whether the query is searched by meaning too, and not as somebody types it."""
+    """Whether to search by meaning too; otherwise the query is taken as still being typed."""
     tags: tuple[str, ...] = ()
     """A memory must have all of them."""
     after: str = ""
-    """The mark that the page before ended with."""
+    """The mark at which the previous page ended."""
 
 
 class BrowsedMemories(Searched):
-    """Memories, and how they are to be shown."""
+    """Memories, and how to show them."""
 
     workspace: str
     memories: list[dict[str, Any]]
     spelled: dict[str, str]
-    """For each text that holds characters which are not seen: the text with these as `<U+202E>`."""
+    """For each text with invisible characters, the text with these spelled out as `<U+202E>`."""
     after: NotRequired[str]
-    """The mark that the next page begins after; absent at the end."""
+    """The mark after which the next page begins; absent at the end."""
 
 
 def browse(scope: Scope, wanted: WantedMemories) -> BrowsedMemories:
-    """Return a page of memories; ids that are not there are left out. Looking does not count as a recall."""
+    """Return a page of memories, without unknown ids. This does not count as a recall."""
     found, after = _found(scope, wanted)
     memories = view.fields(found.best)
     result: BrowsedMemories = {
@@ -52,7 +52,7 @@ def browse(scope: Scope, wanted: WantedMemories) -> BrowsedMemories:
 
 
 def _found(scope: Scope, wanted: WantedMemories) -> tuple[Findings[Hit], str]:
-    """Return memories, and the mark of the next page."""
+    """Return the memories of a page, and the mark of the next one."""
     if wanted.ids:
         return Findings(Memories(scope).get(wanted.ids)), ""
     facets = Facets(kinds=(Kind.MEMORY,), tags=wanted.tags)

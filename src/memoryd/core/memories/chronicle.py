@@ -1,4 +1,4 @@
-"""What happened when: the days of a workspace, and its sessions."""
+"""The chronicle of a workspace: what happened on each day, and its sessions."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -7,14 +7,14 @@ from datetime import timedelta
 
 from memoryd.core.scope import Scope
 
-SESSIONS = 1_000  # that are listed
+SESSIONS = 1_000  # maximum sessions listed
 VERBS: Mapping[str, str] = {"create": "stored", "update": "changed", "restore": "changed", "delete": "forgotten"}
-"""What a day's figures call the verbs of events."""
+"""The figure of a day that each verb of an event counts towards."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChronicleDay:
-    """How much happened on a day, in UTC."""
+    """The numbers of events on a day (UTC)."""
 
     day: str
     stored: int
@@ -24,21 +24,21 @@ class ChronicleDay:
 
 @dataclass(frozen=True, slots=True)
 class SeenSession:
-    """A session that something is remembered from."""
+    """A session of which something is still stored."""
 
     id: str
     began: str
     ended: str
     turns: int
     stored: int
-    """Memories and observations."""
+    """The number of memories and observations."""
     title: str | None
-    """Of its summary."""
+    """The title of its summary."""
     client: str
 
 
 def days(scope: Scope, number: int) -> list[ChronicleDay]:
-    """Return the days on which anything happened, of the last `number` days, the last first."""
+    """Return those of the last `number` days on which anything happened, latest first."""
     since = scope.engine.clock.ago(timedelta(days=number))
     figures: defaultdict[str, dict[str, int]] = defaultdict(
         lambda: dict.fromkeys(("stored", "changed", "forgotten"), 0)
@@ -50,6 +50,6 @@ def days(scope: Scope, number: int) -> list[ChronicleDay]:
 
 
 def sessions(scope: Scope) -> list[SeenSession]:
-    """Return the sessions that something durable is from, the last one first."""
+    """Return the sessions from which something durable is stored, latest first."""
     rows = scope.read(lambda q: q.all("chronicle.sessions", limit=SESSIONS))
     return [SeenSession(**row) for row in rows]

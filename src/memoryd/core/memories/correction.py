@@ -1,4 +1,4 @@
-"""Corrections: a memory says something else from now on, and its earlier text can come back."""
+"""Corrections: a memory gets another text, and its earlier text can be restored."""
 
 import json
 from collections.abc import Sequence
@@ -15,20 +15,20 @@ from memoryd.store.base import Queries, Row
 from memoryd.text import unstorable
 
 CONTENT, TAGS, TAG = 10_000, 50, 100
-"""Characters of a memory, tags of one, and characters of a tag, at most."""
+"""Maximum characters of a memory, tags of a memory, and characters of a tag."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Correction:
-    """What a memory is to say; what is None stays. Raise InvalidInputError for what no memory can have."""
+    """The changes to a memory; None leaves a field as it is. Raise InvalidInputError for invalid values."""
 
     id: str
-    """Or its beginning."""
+    """The id of the memory, or its beginning."""
     content: str | None = None
     tags: tuple[str, ...] | None = None
     importance: float | None = None
     seen: str = ""
-    """When the memory was last changed as far as the sender knows; '': whatever it says by now."""
+    """The time of the last change that the sender has seen; '' to apply the correction to any state."""
 
     def __post_init__(self) -> None:
         if self.content is not None and not (self.content.strip() and len(self.content) <= CONTENT):
@@ -38,12 +38,12 @@ class Correction:
             if bad := unstorable(text):
                 raise InvalidInputError(f"The text holds U+{ord(bad.group()):04X}, which cannot be stored.")
         if self.importance is not None and not 0 <= self.importance <= 1:
-            raise InvalidInputError(f"An importance is a number from 0 to 1, not {self.importance}.")
+            raise InvalidInputError(f"The importance must be a number from 0 to 1, not {self.importance}.")
 
 
 @dataclass(frozen=True, slots=True)
 class Corrected:
-    """Memories that were changed, and the time that `restore` takes to undo exactly this; '' if nothing differed."""
+    """The memories of a correction, and the time with which `restore` undoes exactly this; '' if nothing differed."""
 
     ids: tuple[str, ...]
     at: str
@@ -56,11 +56,11 @@ def _demand_tags(tags: Sequence[str]) -> None:
 
 @cleaned
 def correct(scope: Scope, correction: Correction) -> Corrected:
-    """Change a memory in place: durable when this returns, and kept as a version until then.
+    """Change a memory in place, durably, and keep its earlier text as a version; return its id and the time.
 
     Words, vectors, fingerprint and consolidation follow the new text. Raise NotFoundError if there is no such memory,
-    InvalidInputError if another memory already says the same, or the record is no memory,
-    ChangedMeanwhileError if it was changed after it was `seen`.
+    InvalidInputError if another memory already has this text or the record is not a memory, ChangedMeanwhileError if it
+    was changed after it was `seen`.
     """
     demand_own(scope, "id", [correction.id])
     content = correction.content
@@ -81,7 +81,7 @@ def correct(scope: Scope, correction: Correction) -> Corrected:
             records.retag(queries, row["id"], tags, now)
         else:
             _demand_alone(queries, row, body)
-            # The vectors of a memory with a key begin with the key: the backfill makes these.
+            # The embedded text of a memory with a key includes the key; the backfill makes that vector.
             records.change(queries, row["id"], body, tags, embedded if row["name"] is None else None, now)
             queries.run("embeddings.withdraw", id=row["id"], perspective=CLIENT)
         follow(queries, row["id"], row["name"], body, importance)
@@ -95,7 +95,10 @@ def correct(scope: Scope, correction: Correction) -> Corrected:
 
 
 def follow(queries: Queries, record_id: str, name: str | None, body: str, importance: float) -> None:
-    """Let what is known of a memory besides its text follow a change of it; one with a key is never consolidated."""
+    """Update a memory's fingerprint, importance and consolidation after a change of its text.
+
+    A memory with a key has no fingerprint and is never consolidated.
+    """
     print_ = fingerprint(body) if name is None else ""
     queries.run(
         "memories.correct", id=record_id, fingerprint=print_, importance=importance, consolidated=int(name is not None)
@@ -104,9 +107,9 @@ def follow(queries: Queries, record_id: str, name: str | None, body: str, import
 
 @cleaned
 def retag(scope: Scope, ids: Sequence[str], add: Sequence[str] = (), remove: Sequence[str] = ()) -> Corrected:
-    """Add tags to memories and take others away, in one transaction; ids of what is no living memory are left out.
+    """Add and remove tags of memories, in one transaction; return what was changed, ignoring all other ids.
 
-    Raise InvalidInputError for what cannot be a tag, or if a memory would have too many; nothing is changed then.
+    Raise InvalidInputError, with nothing changed, for an invalid tag or if a memory would have too many.
     """
     _demand_tags([*add, *remove])
 
@@ -129,19 +132,19 @@ def _memory(scope: Scope, queries: Queries, given: str) -> Row:
     (record_id,) = short_ids.resolve(queries, "id", [given], scope.session, "ids.living")
     row = queries.one("history.record", id=record_id)
     if row is None or row["deleted_at"] is not None:
-        raise NotFoundError(f"There is no living memory {given[:100]!r}. `memoryd history` lists what was deleted.")
+        raise NotFoundError(f"There is no living memory {given[:100]!r}. List deleted ones with `memoryd history`.")
     if row["kind"] != Kind.MEMORY:
         raise InvalidInputError(
-            f"{record_id} is of the kind {row['kind']}, which is not corrected as a memory is: observations are "
-            "replaced by the graph's tools, and turns stay as they were."
+            f"{record_id} is not a memory, but of the kind {row['kind']}. Replace observations with the graph's tools; "
+            "turns cannot be changed."
         )
     return row
 
 
 def _demand_alone(queries: Queries, row: Row, body: str) -> None:
-    """Raise InvalidInputError if another memory without a key already says the same."""
+    """Raise InvalidInputError if another memory without a key already has this text."""
     same = queries.one("memories.same", fingerprint=fingerprint(body), scope="") if row["name"] is None else None
     if same and same["id"] != row["id"]:
         raise InvalidInputError(
-            f"The memory {same['id']} already says this. Nothing was changed; forget {row['id']} if it has no use."
+            f"Memory {same['id']} already says this. Nothing was changed; forget {row['id']} if it is not needed."
         )

@@ -1,4 +1,4 @@
-"""Lists of records for people: every kind, the last changed first, by facets and by words as one types."""
+"""Lists of records of every kind for people, last changed first, filtered by facets and by words as they are typed."""
 
 import heapq
 import json
@@ -17,17 +17,17 @@ from memoryd.model import Filter, Findings, Kind, Record
 from memoryd.query_syntax import literal_query, typed_query
 from memoryd.store.base import Queries, Row
 
-PAGE = 50  # records of a page
-FOUND = 100  # records that a search by words lists at most
-COUNTED = 200  # values of a facet
-REPLACED = 20  # predecessors of a record that are shown
-BULK = 10_000  # records that one action may change
-FEW = 500  # records with some tags: up to so many are read by id and sorted; more of them stand near the top of a list
+PAGE = 50  # records on a page
+FOUND = 100  # maximum records that a search by words lists
+COUNTED = 200  # maximum values of a facet
+REPLACED = 20  # maximum predecessors of a record that are shown
+BULK = 10_000  # maximum records that one action may change
+FEW = 500  # matching records with given tags that are read by id and sorted; more are found quickly by reading the list
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facets:
-    """Which records a list is to have; '' and () are all. Raise InvalidInputError unless the times are times."""
+    """The filter of a list; '' and () mean all. Raise InvalidInputError for a malformed time."""
 
     kinds: tuple[Kind, ...] = ()
     tags: tuple[str, ...] = ()
@@ -36,11 +36,11 @@ class Facets:
     tool: str = ""
     session: str = ""
     since: str = ""
-    """Created then or later."""
+    """Only records created at this time or later."""
     until: str = ""
-    """Created before."""
+    """Only records created before this time."""
     least: float = 0.0
-    """The importance from which on memories are listed."""
+    """Only memories with at least this importance."""
     deleted: bool = False
 
     def __post_init__(self) -> None:
@@ -49,11 +49,11 @@ class Facets:
 
     @property
     def narrow(self) -> bool:
-        """Whether it leaves anything out."""
+        """Whether the filter excludes anything."""
         return self != Facets(deleted=self.deleted)
 
     def parameters(self) -> dict[str, Any]:
-        """Return the filter as the statements of `listing` take it."""
+        """Return the filter as parameters of the statements of `listing`."""
         return {
             "kinds": json.dumps(self.kinds or tuple(Kind)), "tags": json.dumps(self.tags), "tag_count": len(self.tags),
             "client": self.client, "tool": self.tool, "session": self.session, "least": self.least,
@@ -62,7 +62,7 @@ class Facets:
         }  # fmt: skip
 
     def admit(self, record: Record) -> bool:
-        """Return whether a living record passes."""
+        """Return whether a living record matches the filter."""
         parameters = self.parameters()
         return (
             (not self.kinds or record.kind in self.kinds) and set(self.tags) <= set(record.tags)
@@ -75,25 +75,25 @@ class Facets:
 
 @dataclass(frozen=True, slots=True)
 class ListedRecord:
-    """A record, and how it ended if it is deleted."""
+    """A record, and how it was deleted if it is."""
 
     record: Record
     deleted_at: str | None = None
     ending: str = ""
-    """`merged`, `superseded` or `compacted`; '' if it was forgotten or lives."""
+    """`merged`, `superseded` or `compacted`; '' if it was forgotten or is living."""
     successor: str | None = None
-    """The id of the record that took its place."""
+    """The id of the record that replaced it."""
     reason: str = ""
 
     @property
     def mark(self) -> tuple[str, str]:
-        """Its place in a list."""
+        """The record's place in a list."""
         return (self.deleted_at or self.record.updated_at, self.record.id)
 
 
 @dataclass(frozen=True, slots=True)
 class ListPage:
-    """A page of a list, and the mark that the next one begins after; None at the end."""
+    """A page of a list, and the mark after which the next one begins; None at the end."""
 
     records: Sequence[ListedRecord]
     after: tuple[str, str] | None = None
@@ -108,22 +108,23 @@ BEGINNING = (FOREVER, "")
 
 
 def mark_of(text: str) -> tuple[str, str]:
-    """Return the mark that a text stands for; that of the beginning for ''."""
+    """Parse the text of a mark; return BEGINNING for ''."""
     time, _, record_id = text.partition("~")
     return (time, record_id) if time else BEGINNING
 
 
 def page(scope: Scope, facets: Facets, after: tuple[str, str] = BEGINNING, limit: int = PAGE) -> ListPage:
-    """Return the records that facets admit, the last changed or deleted first, after a mark."""
-    asked = facets.parameters() | {"time": after[0], "id": after[1], "limit": limit + 1}
+    """Return the records that match the facets, last changed or deleted first, after a mark."""
+    parameters = facets.parameters() | {"time": after[0], "id": after[1], "limit": limit + 1}
 
     def work(queries: Queries) -> list[ListedRecord]:
         if facets.deleted:
-            return list(map(_listed, queries.all("listing.deleted", **asked)))
+            return list(map(_listed, queries.all("listing.deleted", **parameters)))
         if (few := _few(queries, facets)) is not None:
             return sorted((one for one in few if one.mark < after), key=lambda one: one.mark, reverse=True)
         by_kind = [
-            map(_listed, queries.all("listing.page", kind=str(kind), **asked)) for kind in facets.kinds or tuple(Kind)
+            map(_listed, queries.all("listing.page", kind=str(kind), **parameters))
+            for kind in facets.kinds or tuple(Kind)
         ]
         return list(heapq.merge(*by_kind, key=lambda one: one.mark, reverse=True))
 
@@ -132,7 +133,7 @@ def page(scope: Scope, facets: Facets, after: tuple[str, str] = BEGINNING, limit
 
 
 def ids(scope: Scope, facets: Facets) -> list[str]:
-    """Return the ids of the living records that facets admit; raise InvalidInputError if they are too many."""
+    """Return the ids of the living records that match the facets; raise InvalidInputError if there are too many."""
 
     def work(queries: Queries) -> list[str]:
         if (few := _few(queries, facets)) is not None:
@@ -146,7 +147,7 @@ def ids(scope: Scope, facets: Facets) -> list[str]:
 
 
 def _few(queries: Queries, facets: Facets) -> list[ListedRecord] | None:
-    """Return the living records that facets admit, if no more than FEW have their tags; else, or without tags, None."""
+    """Return the living records that match the facets; None without tags, or if more than FEW records have the tags."""
     if not facets.tags:
         return None
     rows = queries.all("listing.tagged", tag=facets.tags[0], tags=json.dumps(facets.tags), limit=FEW + 1)
@@ -156,7 +157,7 @@ def _few(queries: Queries, facets: Facets) -> list[ListedRecord] | None:
 
 
 def typed(scope: Scope, text: str, facets: Facets) -> list[ListedRecord]:
-    """Return the best living records with all words of a text, the last of which may be half typed; else any word."""
+    """Return the best living records with all words of a text, the last possibly incomplete; if none, with any word."""
     allowed = Filter(kinds=facets.kinds, tags=facets.tags)
 
     def work(queries: Queries) -> list[ListedRecord]:
@@ -176,7 +177,7 @@ def meant(scope: Scope, text: str, facets: Facets) -> Findings[ListedRecord]:
 
 
 def counts(scope: Scope) -> dict[str, dict[str, int]]:
-    """Return how many living records each kind, tag, client and tool has, the commonest first."""
+    """Return the number of living records of each kind, tag, client and tool, most frequent first."""
 
     def work(queries: Queries) -> dict[str, dict[str, int]]:
         tags = queries.all("records.tags", session="", limit=COUNTED)
@@ -188,12 +189,12 @@ def counts(scope: Scope) -> dict[str, dict[str, int]]:
 
 
 def kinds(scope: Scope) -> dict[str, int]:
-    """Return how many living records there are of each kind."""
+    """Return the number of living records of each kind."""
     return scope.read(lambda q: _counted(q.all("listing.kinds")))
 
 
 def latest(scope: Scope) -> int:
-    """Return the number of the last event in the database of a workspace: it grows with every change."""
+    """Return the number of the last event in a workspace's database, which increases with every change."""
     row = scope.read(lambda q: q.one("events.latest"))
     return row["seq"] if row else 0
 
@@ -203,7 +204,7 @@ def _counted(rows: Sequence[Row]) -> dict[str, int]:
 
 
 def _summed(rows: Sequence[Row], facet: str) -> dict[str, int]:
-    """Return how many records each value of a facet has, the commonest first; none is no value."""
+    """Return the number of records for each value of a facet, most frequent first, without the empty value."""
     found = Counter[str]()
     for row in rows:
         found[row[facet]] += row["number"]
@@ -213,18 +214,18 @@ def _summed(rows: Sequence[Row], facet: str) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """What changed after an event."""
+    """The changes after an event."""
 
     last: int
     """The number of the last event."""
     ids: Sequence[str]
-    """What changed, each once."""
+    """The ids of the changed records, without duplicates."""
     graph: bool
-    """Whether nodes or relations did."""
+    """Whether nodes or relations changed."""
 
 
 def news(scope: Scope, after: int) -> News:
-    """Return what changed after an event."""
+    """Return the changes after an event."""
     rows = scope.read(lambda q: q.all("listing.news", after=after, limit=BULK))
     ids = list(dict.fromkeys(row["subject"] for row in rows if row["subject"]))
     graph = any(row["operation"].endswith(("_entity", "_relation")) for row in rows)
@@ -232,7 +233,7 @@ def news(scope: Scope, after: int) -> News:
 
 
 def some(scope: Scope, ids: Sequence[str]) -> list[ListedRecord]:
-    """Return records by id, in the order given; those that do not exist are left out."""
+    """Return records by id, in the order given, without unknown ids."""
     return scope.read(lambda q: list(_by_id(q, ids).values()))
 
 
@@ -241,7 +242,7 @@ def some(scope: Scope, ids: Sequence[str]) -> list[ListedRecord]:
 
 @dataclass(frozen=True, slots=True)
 class RecordVersion:
-    """An earlier text of a record, until when it stood, and who wrote it."""
+    """An earlier text of a record, who wrote it, and when it was replaced."""
 
     until: str
     body: str
@@ -250,12 +251,12 @@ class RecordVersion:
     client: str
     tool: str
     undone: "RecordAct | None"
-    """Who restored what was there before, where it gave way to that."""
+    """The restoration that replaced this version, if one did."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordAct:
-    """What was done to a record without writing it, and by whom, as far as that is known."""
+    """An operation on a record other than a change of its text, and who performed it, as far as that is known."""
 
     at: str
     verb: str
@@ -266,19 +267,19 @@ class RecordAct:
 
 @dataclass(frozen=True, slots=True)
 class RecordStory:
-    """A record with its earlier texts, what it replaced and what replaced it."""
+    """A record with its earlier texts, its predecessors and its successor."""
 
     now: ListedRecord
     versions: Sequence[RecordVersion]
-    """The last first."""
+    """Its earlier texts, latest first."""
     replaced: Sequence[ListedRecord]
     successor: ListedRecord | None
     acts: Sequence[RecordAct]
-    """What was done to it, the last first."""
+    """The other operations on it, latest first."""
 
 
 def story(scope: Scope, given: str) -> RecordStory:
-    """Return what became of a record, by its id or the beginning of it. Raise NotFoundError."""
+    """Return the story of a record, given by its id or the beginning of it. Raise NotFoundError."""
 
     def work(queries: Queries) -> RecordStory:
         (record_id,) = short_ids.resolve(queries, "id", [given], scope.session, "ids.ever")
@@ -305,7 +306,7 @@ def _act(row: Row) -> RecordAct:
 
 
 def alike(scope: Scope, record: Record, limit: int = 8) -> Findings[ListedRecord]:
-    """Return the records nearest to one in meaning, best first."""
+    """Return the records nearest in meaning to a given one, best first."""
     text = record.body[:2_000]
     found = Search(scope).hits(text, Filter()) if text.strip() else Findings([])
     return Findings(

@@ -1,4 +1,4 @@
-"""Verbatim memories: stored, recalled, briefed about, forgotten, inspected."""
+"""Verbatim memories: store, recall, brief, forget and inspect them."""
 
 import json
 import logging
@@ -29,18 +29,18 @@ log = logging.getLogger(__name__)
 
 FORGOTTEN_BY_QUERY = 10  # d: top-10 matches
 TASK_SHARE = 0.7  # of a briefing's budget
-UNWEIGHED = 0.5  # the importance of a memory to which none is given
-IMPORTANT = 0.7  # importance from which a memory is in every briefing
+UNWEIGHED = 0.5  # the default importance of a memory
+IMPORTANT = 0.7  # minimum importance of the memories that every briefing considers
 BRIEFED = 20  # recent, and important, memories that a briefing considers
 SESSIONS = 3  # summaries of sessions that a briefing considers
 WRITTEN: dict[Format, str] = {"answer": ANSWER_QUESTION, "summary": SUMMARIZE_MEMORIES}
-"""The formats that a language model writes, where there is one."""
+"""The formats that a language model writes, if there is one, and its prompts."""
 NOT_THERE = "Not in memory: nothing that was found answers this."
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """The id of a memory, and whether it is new, an older one with the same text, or replaces others."""
+    """The id of a stored memory, and whether it is new, an older one with the same text, or replaces others."""
 
     id: str
     status: Literal["stored", "merged", "updated"]
@@ -49,7 +49,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Criteria:
-    """Which memories to forget; all that are given must hold. Raise InvalidInputError unless `before` is a time."""
+    """The memories to forget: they match all given criteria. Raise InvalidInputError if `before` is not a time."""
 
     ids: tuple[str, ...] | None = None
     tags: tuple[str, ...] = ()
@@ -62,7 +62,7 @@ class Criteria:
 
     @property
     def ids_alone(self) -> bool:
-        """Whether each memory is named by its id."""
+        """Whether memories are given by id only."""
         return self.ids is not None and not (self.tags or self.query or self.before)
 
 
@@ -85,10 +85,10 @@ class Memories:
         importance: float | None = None,
         supersedes: Sequence[str] = (),
     ) -> Stored:
-        """Store a text verbatim; durable when this returns. An equal text is merged with the existing memory.
+        """Store a text verbatim and durably; return its id. An equal text is merged with the existing memory.
 
-        The memories that it `supersedes` are only found by questions about an earlier time. Where `tags` or
-        `importance` is None, it has theirs. Raise NotFoundError if some of them do not exist; nothing is stored then.
+        The memories that it `supersedes` are only found by questions about an earlier time. If `tags` or `importance`
+        is None, it inherits theirs. Raise NotFoundError, with nothing stored, if some of them do not exist.
         """
         demand_own(self._scope, "supersedes", supersedes)
         embedded = self._scope.passages([content])[0]
@@ -123,7 +123,7 @@ class Memories:
         return stored
 
     def _replaceable(self, queries: Queries, given: Sequence[str], by: str) -> list[Row]:
-        """Return the memories that one replaces, which may be there already, `by`; raise NotFoundError if it cannot."""
+        """Return the memories that a new one, or the existing one with the id `by`, replaces; raise NotFoundError."""
         if not given:
             return []
         ids = short_ids.resolve(queries, "supersedes", given, self._scope.session, "ids.living", "ids.ever")
@@ -131,7 +131,7 @@ class Memories:
         if missing := [key for key in dict.fromkeys(ids) if key not in rows or key == by]:
             raise NotFoundError(
                 f"supersedes: {', '.join(key[:100] for key in missing[:10])}: no living memory without a key has this "
-                "id, or its text is the one to store. Nothing was stored; memory_recall in the format list shows ids."
+                "id, or it is the memory to store. Nothing was stored; find ids with memory_recall in the format list."
             )
         return [rows[key] for key in dict.fromkeys(ids)]
 
@@ -150,8 +150,8 @@ class Memories:
     ) -> Briefing:
         """Return what bears on a query, within `budget` tokens; with `as_of`, what was believed at that time.
 
-        Without `note` this does not count as a recall: somebody only looks at what one would be. Raise
-        InvalidInputError if `as_of` is not a time.
+        Without `note` this is a preview that does not count as a recall. Raise InvalidInputError if `as_of` is not a
+        time.
         """
         allowed = Filter(tags=tuple(tags), kinds=tuple(kinds), session=self._scope.session)
         at = timestamp(moment(as_of)) if as_of else ""
@@ -166,7 +166,7 @@ class Memories:
         return self._noted(briefing) if note else briefing
 
     def _written(self, query: str, hits: Sequence[Hit], budget: int, form: Format) -> Briefing | None:
-        """Return what a language model writes of the hits; None without one or if it fails (d: a fallback follows)."""
+        """Return a language model's text about the hits; None without one or if it fails (d: a fallback follows)."""
         llm = self._engine.helpers.writer()
         if llm is None:
             return None
@@ -180,9 +180,9 @@ class Memories:
         return Briefing(text, made.hits, tokens, len(hits) - len(made.hits)) if 0 < tokens <= budget else None
 
     def context(self, task: str | None, budget: int, but: Collection[str] = (), *, note: bool = True) -> Briefing:
-        """Return what bears on a task, is important or recent, for the start of a conversation; no ids of `but`.
+        """Return memories for the start of a conversation: relevant to a task, important or recent; no ids in `but`.
 
-        `note`: see `recall`.
+        For `note` see `recall`.
         """
         joined = bool(self._scope.included)
 
@@ -194,12 +194,12 @@ class Memories:
             return about, others, short_ids.shorten(queries, [*(about.ids if about else ()), *ids])
 
         def read(scope: Scope) -> tuple[Found | None, dict[str, list[Hit]], dict[str, str]]:
-            asked = partial(work, scope)
-            return scope.ask(task, asked) if task else scope.read(lambda q: asked(Question(q)))  # waits for no model
+            bound = partial(work, scope)
+            return scope.ask(task, bound) if task else scope.read(lambda q: bound(Question(q)))  # needs no model
 
         parts = [(scope.workspace, *read(scope)) for scope in self._scope.each]
-        asked = [(workspace, found) for workspace, found, _, _ in parts if found]
-        about: Findings[Hit] = self._search.ranked(self._search.union(asked)) if asked else Findings([])
+        relevant = [(workspace, found) for workspace, found, _, _ in parts if found]
+        about: Findings[Hit] = self._search.ranked(self._search.union(relevant)) if relevant else Findings([])
         others = {label: _merged(label, [(place, of[label]) for place, _, of, _ in parts]) for label in _SECTIONS}
         sections = {"Relevant to the task": about.best, **others}
         sections = {label: [hit for hit in hits if hit.record.id not in but] for label, hits in sections.items()}
@@ -210,7 +210,7 @@ class Memories:
         return self._noted(briefing) if note else briefing
 
     def _workspace_line(self, budget: int) -> str:
-        """Return a line on which workspace this is; '' if somebody named it, or there is no room for that."""
+        """Return a line that names the workspace; '' if it was chosen explicitly, or if the line does not fit."""
         workspace = self._scope.workspace
         line = f"Workspace {json.dumps(workspace.name, ensure_ascii=False)}: {workspace.found_by}.\n\n"
         return line if workspace.found_by and estimate_tokens(line) * NOTED <= budget else ""
@@ -240,9 +240,9 @@ class Memories:
 
     @matched
     def forget(self, criteria: Criteria, *, confirm: bool = False, dry_run: bool = False) -> Findings[Record]:
-        """Delete the memories that match all criteria, softly; return them. With `dry_run` nothing is deleted.
+        """Mark the memories that match all criteria as deleted; return them. With `dry_run` delete nothing.
 
-        Raise InvalidInputError without criteria, or for more than ids without `confirm`.
+        Raise InvalidInputError without criteria, or for criteria other than ids without `confirm`.
         """
         if criteria == Criteria():
             raise InvalidInputError("At least one of ids, tags, query, or before must be specified.")
@@ -289,9 +289,9 @@ class Memories:
     # inspecting ------------------------------------------------------------------------------------------------------
 
     def get(self, ids: Sequence[str]) -> list[Hit]:
-        """Return records of any kind by id or its beginning, in the order of `ids`; unknown ones are left out.
+        """Return records of any kind by id or its beginning, in the order of `ids`, without unknown ones.
 
-        Raise InvalidInputError for the beginning of several ids.
+        Raise InvalidInputError for an ambiguous beginning.
         """
         found: dict[str, Hit] = {}
         for scope in self._scope.each:
@@ -318,12 +318,12 @@ class Memories:
         return self._scope.read(lambda q: self._listed(q, "memories.important", limit=limit, least=0.0))
 
     def tags(self, limit: int) -> dict[str, int]:
-        """Return the commonest tags, and how many records have each."""
+        """Return the most frequent tags, and the number of records with each."""
         rows = self._scope.read(lambda q: q.all("records.tags", session=self._scope.session, limit=limit))
         return {row["tag"]: row["number"] for row in rows}
 
     def stats(self) -> dict[str, Any]:
-        """Return the number of records of each kind, their times, how many have vectors, and the models' states."""
+        """Return the number of records of each kind, their times, the number with vectors, and the models' states."""
 
         def work(queries: Queries) -> dict[str, Any]:
             kinds = queries.all("records.counts", session=self._scope.session)
@@ -349,7 +349,7 @@ _SECTIONS: dict[str, dict[str, Any]] = {
 
 
 def _merged(label: str, parts: Sequence[tuple[Workspace, list[Hit]]]) -> list[Hit]:
-    """Return the hits of one section of several workspaces in the order that its statement has."""
+    """Return the hits of one section from several workspaces, in the order of the section's statement."""
     if len(parts) == 1:
         return parts[0][1]
     hits = [replace(hit, workspace=workspace) for workspace, of in parts for hit in of]
@@ -371,10 +371,10 @@ def _sentences(*parts: str) -> str:
 def _briefing(
     task: str, sections: Mapping[str, Sequence[Hit]], degraded: str, budget: int, named: Mapping[str, str]
 ) -> Briefing:
-    """Return what fits: the first section up to its share, then the others, then the rest of the first."""
+    """Return a briefing of what fits: the first section up to its share, the others, then the rest of the first."""
     labels: dict[str, str] = {}
     for label, hits in sections.items():
-        labels = {hit.record.id: label for hit in hits} | labels  # the first section that has it
+        labels = {hit.record.id: label for hit in hits} | labels  # the first section that contains it
     layout = SectionsLayout(task, labels, named)
     left = room(budget, degraded, layout)
     about_task, *others = sections.values()

@@ -1,4 +1,4 @@
-"""What is changed lies in the workspace itself: those that it includes are read together with it, and no more."""
+"""Writes change only the workspace itself: included workspaces are read together with it, but never changed."""
 
 import shlex
 from collections.abc import Sequence
@@ -14,19 +14,18 @@ def demand_own(scope: Scope, field: str, ids: Sequence[str]) -> None:
     if not (scope.included and ids):
         return
     own, *others = scope.each
-    strange = [given for given in ids if not _has(own, field, given)]
+    missing = [given for given in ids if not _has(own, field, given)]
     for other in others:
-        if there := next((given for given in strange if _has(other, field, given)), None):
+        if elsewhere := next((given for given in missing if _has(other, field, given)), None):
             name = other.workspace.name
             raise InvalidInputError(
-                f"{field}: {there[:100]} is in the workspace {name!r}, which is only read together with "
-                f"{own.workspace.name!r}. Nothing was changed; change it there, e.g. with `memoryd --workspace "
-                f"{shlex.quote(name)}`."
+                f"{field}: {elsewhere[:100]} is in the workspace {name!r}, which {own.workspace.name!r} only reads. "
+                f"Nothing was changed; change it there, e.g. with `memoryd --workspace {shlex.quote(name)}`."
             )
 
 
 def _has(scope: Scope, field: str, given: str) -> bool:
-    """Return whether a workspace has a living record with an id, or one beginning."""
+    """Return whether a workspace has a living record with an id, or a beginning of an id."""
 
     def work(queries: Queries) -> bool:
         whole = short_ids.resolve(queries, field, [given], scope.session, "ids.living")

@@ -1,7 +1,7 @@
-"""What bears on the prompt of an agent's user: a few memories that go with it, or nothing.
+"""Prompt recall: a few memories that bear on the prompt of an agent's user, or nothing.
 
-They come unasked, so that too little is better than too much: what the cross-encoder does not see as an answer is left
-out, and so is what reads like an order.
+The user did not ask for them, so too few are better than too many: memories that the cross-encoder does not rate as an
+answer, or that read like instructions, are left out.
 """
 
 import math
@@ -19,20 +19,20 @@ from memoryd.model import Filter, Hit, Kind
 from memoryd.text import content_words
 
 KINDS = (Kind.MEMORY, Kind.ENTITY, Kind.OBSERVATION, Kind.SUMMARY)
-"""What is known. Not turns: the same prompt of another day is nearest to a prompt, and says nothing."""
-LONGEST = 600  # characters of a prompt that are searched for: what follows is mostly pasted
-SHORTEST = 2  # content words below which a prompt, such as `yes, go on`, asks for nothing
-MOST = 4  # memories
+"""The kinds of records to add. Not turns: nearest to a prompt is the same prompt of another day, which is no use."""
+LONGEST = 600  # characters of a prompt that are used as a query: the rest is mostly pasted
+SHORTEST = 2  # minimum content words: a shorter prompt, such as `yes, go on`, asks for nothing
+MOST = 4  # maximum memories
 READY = 0.6  # seconds that a prompt waits for models that are being loaded
 BEARS = 0.0
-"""The logit of the cross-encoder from which on a memory bears on a prompt."""
+"""The minimum logit of the cross-encoder at which a memory bears on a prompt."""
 
 
 def bearing_on(scope: Scope, prompt: str, budget: int, session: str = "", but: Collection[str] = ()) -> Briefing | None:
     """Return the memories that bear on a prompt, within `budget` tokens; None if there are none.
 
-    Not what `session` itself has written, and no ids of `but`: the agent has seen that. None also without a
-    cross-encoder that is ready. This does not count as a recall.
+    Leave out what `session` itself has written and the ids in `but`, which the agent has seen. Return None also if no
+    cross-encoder is ready. This does not count as a recall.
     """
     about, helpers = prompt[:LONGEST], scope.engine.helpers
     if len(content_words(about)) < SHORTEST:
@@ -49,7 +49,7 @@ def bearing_on(scope: Scope, prompt: str, budget: int, session: str = "", but: C
 def bearing(
     search: Search, found: Found, session: str = "", but: Collection[str] = (), least: float = BEARS
 ) -> list[Hit]:
-    """Return the hits that bear on what was asked, best first: those with a logit of `least`."""
+    """Return the hits that bear on a query, best first: those with a logit of at least `least`."""
     new = [hit for hit in found.hits if hit.record.id not in but and (not session or hit.record.session_id != session)]
-    calm = [hit for hit in new if not reads_like_instructions(full_text(hit.record))]
-    return [hit for hit in search.ranked(replace(found, hits=calm)).best if hit.why.get("reranker", -math.inf) >= least]
+    safe = [hit for hit in new if not reads_like_instructions(full_text(hit.record))]
+    return [hit for hit in search.ranked(replace(found, hits=safe)).best if hit.why.get("reranker", -math.inf) >= least]

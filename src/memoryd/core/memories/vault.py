@@ -1,4 +1,4 @@
-"""a: memories with a key, of one session or of the vault, which all sessions share."""
+"""Memories with a key (a), of one session or of the vault, which all sessions share."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -18,20 +18,20 @@ from memoryd.query_syntax import WordQuery, parse_query
 from memoryd.store.base import Queries
 from memoryd.text import unstorable
 
-DEPTH = 100  # candidates by words, and as many by vector, unless more are asked for
-TERMS = 16  # terms of a query that a candidate is compared with, to see how many it has
+DEPTH = 100  # candidates by words, and as many by vector, unless more are requested
+TERMS = 16  # maximum terms of a query that are counted in each candidate
 ALL = 1 << 40
-AFTER_ALL = "\U0010ffff" * 401  # sorts behind every key with the same beginning: no key is so long
+AFTER_ALL = "\U0010ffff" * 401  # sorts after every key with the same beginning, because no key is that long
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A memory that was found, and its relevance, 0 to 1."""
+    """A found memory, and its relevance, 0 to 1."""
 
     record: Record
     relevance: float
     workspace: Workspace | None = None
-    """Where it lies, if several workspaces are read together."""
+    """Its workspace, if several are read together."""
 
 
 class Vault:
@@ -53,9 +53,9 @@ class Vault:
         tags: Sequence[str] | None = None,
         vector: Sequence[float] | None = None,
     ) -> str:
-        """Store a text under a key; durable when this returns the key, with secrets masked.
+        """Store a text durably under a key; return the key, with secrets masked.
 
-        An existing text is replaced. Its tags stay if `tags` is None, and the caller's vector if the content is the
+        An existing text is replaced. Its tags are kept if `tags` is None, and the caller's vector if the content is the
         same and no `vector` is given. Raise InvalidInputError for a vector of zero or infinite length.
         """
         own = _unit(vector) if vector is not None else None
@@ -94,9 +94,9 @@ class Vault:
     def prune(
         self, shelf: Shelf, key: str | None = None, older_than: str | None = None, tags: Sequence[str] = ()
     ) -> int:
-        """Delete the memories that match all criteria; return how many. Raise InvalidInputError for a malformed time.
+        """Delete the memories that match all criteria; return their number. Raise InvalidInputError for a bad time.
 
-        Those of the vault are deleted softly, those of a session at once and for good.
+        Memories of the vault are marked as deleted, those of a session are deleted immediately and permanently.
         """
         before = timestamp(moment(older_than)) if older_than else FOREVER
 
@@ -117,11 +117,11 @@ class Vault:
         return gone
 
     def _owner(self, shelf: Shelf) -> str:
-        """Return the owner of a new memory: '' or the session, which is held from then on."""
+        """Return the owner of a new memory: '' or the session, which is then held."""
         if shelf == "vault":
             return ""
         if not self._scope.session:
-            raise InvalidInputError("There is no session to keep this in. Name one, or use the scope vault.")
+            raise InvalidInputError("There is no session in which to keep this. Name one, or use the scope vault.")
         self._engine.sessions.hold(self._scope.session, writing=True)
         return self._scope.session
 
@@ -135,10 +135,10 @@ class Vault:
         vector: Sequence[float] | None = None,
         limit: int = 10,
     ) -> tuple[Findings[Match], int]:
-        """Return what bears on a query, best first, and how many memories of the shelf and tags were searched.
+        """Return the matches of a query, best first, and the number of memories that were searched.
 
         a: relevance = .4 words + .6 cosine if memory and query both have a vector, else the words alone. Without a
-        query, the newest with the tags. Raise InvalidInputError if there is neither query, vector nor tag.
+        query, the newest with the tags. Raise InvalidInputError if there is no query, vector or tag.
         """
         parsed = parse_query(query)
         question = _unit(vector) if vector is not None else None
@@ -161,7 +161,7 @@ class Vault:
 
     def _tagged(self, queries: Queries, query: str, shelf: Shelf, tags: Sequence[str], limit: int) -> dict[str, float]:
         if query.strip():
-            return {}  # there is no word in it
+            return {}  # the query has no words
         if not tags:
             raise InvalidInputError("There is nothing to search for. Give a query, tags, or both.")
         rows = queries.all("vault.chosen", **self._asked(shelf, tags), key="", before=FOREVER, limit=limit)
@@ -177,7 +177,7 @@ class Vault:
         if parsed is None:
             return {key: cosine for key, cosine in cosines.items() if cosine > 0}
         near = [key for key in cosines if key not in scores]
-        if near and len(scores) >= depth:  # what is near may match, too, but not better than the last of these
+        if near and len(scores) >= depth:  # the nearest ones may match too, but no better than the last of these
             others = index.matching(queries, parsed, near)
             scores |= dict.fromkeys(others, min(scores.values()))
         if parsed.binding:
@@ -185,7 +185,7 @@ class Vault:
         return ranking.relevances(self._words(queries, parsed, scores), cosines)
 
     def _words(self, queries: Queries, parsed: WordQuery, scores: Mapping[str, float]) -> dict[str, float]:
-        """Return how well each candidate matches by words: 1 for the best of those that have every term."""
+        """Return how well each candidate matches by words: 1 for the best one with every term."""
         terms = parsed.terms()
         if len(terms) < 2 or not scores:
             return ranking.bm25_norm(scores, dict.fromkeys(scores, 1.0))
@@ -196,7 +196,7 @@ class Vault:
     def _cosines(
         self, queries: Queries, question: Embedded, allowed: Filter, scores: Mapping[str, float], depth: int
     ) -> dict[str, float]:
-        """Return the cosines of the candidates by words, and of the nearest memories."""
+        """Return the cosines of the candidates found by words, and of the nearest memories."""
         index, sets, vector = self._scope.index, [VectorSet(CLIENT, question.model)], question.vectors[0]
         (near,) = index.nearest(queries, sets, vector, allowed, depth)
         (of_words,) = index.cosines(queries, sets, vector, list(scores))
@@ -205,7 +205,7 @@ class Vault:
     # looking ---------------------------------------------------------------------------------------------------------
 
     def get(self, key: str) -> Record:
-        """Return the memory of a key in the vault; raise NotFoundError if there is none."""
+        """Return the memory with a key in the vault; raise NotFoundError if there is none."""
 
         def work(queries: Queries) -> Record | None:
             row = queries.one("vault.named", scope="", key=key)
@@ -216,19 +216,19 @@ class Vault:
         raise NotFoundError(f"There is no memory {key[:100]!r} in the vault.")
 
     def page(self, offset: int, limit: int) -> list[Record]:
-        """Return up to `limit` memories of the vault in the order of their keys, from `offset` on."""
+        """Return up to `limit` memories of the vault ordered by key, from `offset` on."""
         return self._page("", offset, limit)
 
     def volatile(self) -> list[Record]:
-        """Return the session's memories in the order of their keys."""
+        """Return the session's memories ordered by key."""
         return self._page(self._scope.session, 0, ALL) if self._scope.session else []
 
     def keys(self, begins: str, after: str, limit: int) -> list[str]:
-        """Return the vault's keys that begin with `begins` and follow `after`, in their order."""
+        """Return the vault's keys that begin with `begins` and come after `after`, in order."""
         if unstorable(begins):
             return []
-        asked = {"begins": begins, "after": after, "end": begins + AFTER_ALL, "limit": limit}
-        return [row["key"] for row in self._scope.read(lambda q: q.all("vault.keys", **asked))]
+        parameters = {"begins": begins, "after": after, "end": begins + AFTER_ALL, "limit": limit}
+        return [row["key"] for row in self._scope.read(lambda q: q.all("vault.keys", **parameters))]
 
     def _page(self, owner: str, offset: int, limit: int) -> list[Record]:
         def work(queries: Queries) -> list[Record]:
@@ -239,15 +239,16 @@ class Vault:
         return self._scope.read(work)
 
     def _asked(self, shelf: Shelf, tags: Sequence[str]) -> dict[str, object]:
-        asked = {"session": self._scope.session, "shelf": shelf}
+        parameters = {"session": self._scope.session, "shelf": shelf}
         distinct = list(dict.fromkeys(tags))
-        return asked | {"tags": json.dumps(distinct), "tag_count": len(distinct)}
+        return parameters | {"tags": json.dumps(distinct), "tag_count": len(distinct)}
 
 
 def _together(parts: Sequence[tuple[Workspace, Sequence[Match]]]) -> list[Match]:
-    """Return the matches of several workspaces by relevance, equal ones by time; of a record that two have, the first.
+    """Return the matches of several workspaces by relevance, then by time; of duplicates only the first workspace's.
 
-    A relevance says how much of the query a memory has, not how rare that is in its workspace.
+    Relevances are comparable: they depend on how much of the query a memory has, not on how rare that is in its
+    workspace.
     """
     once: dict[str, Match] = {}
     for place, matches in parts:

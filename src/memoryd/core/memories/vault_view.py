@@ -1,4 +1,4 @@
-"""What the tools for memories with a key answer."""
+"""Answers of the tools for memories with a key."""
 
 from typing import Annotated
 
@@ -9,11 +9,11 @@ from memoryd.core.base.results import Placed, Searched, placed, without_empty
 from memoryd.core.memories.vault import Match
 from memoryd.model import Findings
 
-DIGITS = 3  # of a relevance: vectors are kept as float16, which costs a cosine of 1 up to .0005
+DIGITS = 3  # decimals of a relevance: storing vectors as float16 changes a cosine of 1 by up to .0005
 
 
 class CommittedMemory(TypedDict):
-    """The key and the scope of a memory that is kept."""
+    """The key and the scope of a stored memory."""
 
     committed: bool
     key: str
@@ -21,7 +21,7 @@ class CommittedMemory(TypedDict):
 
 
 class FoundMemory(TypedDict):
-    """A memory that was found."""
+    """A found memory."""
 
     key: str
     content: str
@@ -31,22 +31,22 @@ class FoundMemory(TypedDict):
 
 
 class FoundMemories(TypedDict):
-    """The memories that were found, best first, and among how many."""
+    """The found memories, best first, and the number that were searched."""
 
     results: list[FoundMemory]
     total_searched: int
 
 
 class PlacedMemory(FoundMemory, Placed):
-    """A memory that was found where several workspaces are read; the tool's schema is a's, which names no workspace."""
+    """A memory found where several workspaces are read; the tool's schema is a's, which has no workspace."""
 
 
 class SearchedMemories(FoundMemories, Searched):
-    """What was found while an included workspace is archived."""
+    """The found memories, if an included workspace is archived."""
 
 
 class PrunedMemories(TypedDict):
-    """How many memories were deleted."""
+    """The number of deleted memories."""
 
     pruned_count: int
 

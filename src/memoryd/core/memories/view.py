@@ -1,4 +1,4 @@
-"""What the tools for memories answer: the JSON of what was stored, recalled, forgotten and looked at."""
+"""Answers of the tools for memories: the JSON of what was stored, recalled, forgotten and inspected."""
 
 from collections.abc import Sequence
 from typing import Any, Literal, NotRequired
@@ -20,26 +20,26 @@ MemoryView = Literal["stats", "recent", "important", "tags", "export"]
 
 
 class StoredMemory(TypedDict):
-    """The id of a memory, and what became of the text."""
+    """The id of a memory, and what was done with the text."""
 
     id: str
     status: Literal["stored", "merged", "updated"]
 
 
 class RecalledMemories(Searched):
-    """The memories that were found, best first, and what they cost."""
+    """The found memories, best first, and their cost."""
 
     format: Format
     text: NotRequired[str]
     """Absent in the format raw, where `memories` have all their fields."""
     memories: Sequence[FoundRecord]
     omitted: int
-    """Found, but did not fit into the budget."""
+    """The number of found memories that did not fit into the budget."""
     tokens_used: int
 
 
 class BriefingFigures(TypedDict):
-    """What a briefing costs, and which records are in it."""
+    """The cost of a briefing, and the records in it."""
 
     tokens_used: int
     omitted: int
@@ -48,19 +48,19 @@ class BriefingFigures(TypedDict):
 
 
 class ForgottenMemories(Searched):
-    """The memories that are gone, or would be."""
+    """The memories that were forgotten, or would be."""
 
     forgotten: int
     ids: list[str]
     dry_run: bool
     preview: NotRequired[list[str]]
-    """How the memories begin that would be forgotten, in the order of `ids`."""
+    """The beginnings of the memories that would be forgotten, in the order of `ids`."""
     message: NotRequired[str]
-    """Why there is nothing to forget, or which ids no memory has."""
+    """Why there is nothing to forget, or which ids were not found."""
 
 
 class InspectedMemories(TypedDict):
-    """The view that was asked for; the fields of the others are absent."""
+    """The requested view; the fields of the others are absent."""
 
     view: Literal["stats", "recent", "important", "tags", "export", "ids"]
     stats: NotRequired[dict[str, Any]]
@@ -79,7 +79,7 @@ def raw(briefing: Briefing) -> RecalledMemories:
 
 
 def recalled(briefing: Briefing, form: Format) -> RecalledMemories:
-    """Return the text of a briefing and which memories are in it; a budget too small for any text gets none."""
+    """Return the text of a briefing and the ids in it; no text if the budget is too small for any."""
     result: RecalledMemories = {
         "degraded": briefing.degraded, "format": form, "text": briefing.text,
         "memories": list(map(found, briefing.hits)), "omitted": briefing.omitted, "tokens_used": briefing.tokens_used,
@@ -88,7 +88,7 @@ def recalled(briefing: Briefing, form: Format) -> RecalledMemories:
 
 
 def figures(briefing: Briefing) -> BriefingFigures:
-    """Return what programs may want to know of a briefing whose text is the answer."""
+    """Return the figures, for programs, of a briefing whose text is the answer."""
     ids = [hit.record.id for hit in briefing.hits]
     numbers: BriefingFigures = {
         "tokens_used": briefing.tokens_used, "omitted": briefing.omitted, "ids": ids, "degraded": briefing.degraded,
@@ -97,7 +97,7 @@ def figures(briefing: Briefing) -> BriefingFigures:
 
 
 def forgotten(memories: Memories, criteria: Criteria, *, confirm: bool, dry_run: bool) -> ForgottenMemories:
-    """Forget what all criteria match, or with `dry_run` only preview it; raise what `Memories.forget` does."""
+    """Forget the memories that match all criteria, or preview that with `dry_run`; raise as `Memories.forget` does."""
     gone = memories.forget(criteria, confirm=confirm, dry_run=dry_run)
     result: ForgottenMemories = {
         "degraded": gone.degraded, "forgotten": 0 if dry_run else len(gone.best),
@@ -109,9 +109,9 @@ def forgotten(memories: Memories, criteria: Criteria, *, confirm: bool, dry_run:
 
 
 def _not_forgotten(memories: Memories, criteria: Criteria, gone: Sequence[Record]) -> str:
-    """Return why nothing matches, or which of the ids that were given alone none does; '' where all is done.
+    """Return why nothing matches, or which ids were not found if only ids were given; '' if all were forgotten.
 
-    If one of them is of the graph, say so: its own tools delete it.
+    If one of them belongs to the graph, say so, because the graph's tools delete it.
     """
     missing = short_ids.unnamed(criteria.ids or (), [record.id for record in gone])
     if gone and not (missing and criteria.ids_alone):
@@ -120,7 +120,7 @@ def _not_forgotten(memories: Memories, criteria: Criteria, gone: Sequence[Record
     why = f"No living memory has the id {named}." if gone else "No memories match the criteria."
     for one in (hit.record for hit in memories.get(missing)):
         if one.kind in (Kind.ENTITY, Kind.OBSERVATION):
-            return f"{why} {one.id} is of the kind {one.kind}, of {one.name!r}: the graph's tools delete that."
+            return f"{why} {one.id} is of the kind {one.kind}, of {one.name!r}: delete it with the graph's tools."
     return why
 
 
@@ -138,7 +138,7 @@ def inspected(memories: Memories, view: MemoryView, limit: int) -> InspectedMemo
 
 
 def inspected_by_id(memories: Memories, ids: Sequence[str]) -> InspectedMemories:
-    """Return the records of any kind with these ids or beginnings of ids, and those that are not there."""
+    """Return the records of any kind with these ids or beginnings of ids, and the ids that were not found."""
     hits = memories.get(ids)
     missing = short_ids.unnamed(ids, [hit.record.id for hit in hits])
     result: InspectedMemories = {"view": "ids", "memories": fields(hits), "not_found": missing}
@@ -146,5 +146,5 @@ def inspected_by_id(memories: Memories, ids: Sequence[str]) -> InspectedMemories
 
 
 def fields(hits: Sequence[Hit]) -> list[dict[str, Any]]:
-    """Return the fields of records that were not searched for, without scores."""
+    """Return the fields of records that were not found by a search, without scores."""
     return [{name: value for name, value in whole(hit).items() if name not in ("score", "why")} for hit in hits]

@@ -1,1 +1,1 @@
-"""Search: candidates, ranking, and a text of the best within a token budget."""
+"""Search: candidates, ranking, and a text of the best hits within a token budget."""

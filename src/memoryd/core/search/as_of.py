@@ -1,6 +1,6 @@
 """Point-in-time queries: the records of a past time, unchanged, changed or deleted since.
 
-Those that were changed or deleted are in no index as they were. They are read and compared with the question here.
+No index has the earlier texts of changed and deleted records, so they are read and compared with the question here.
 """
 
 import json
@@ -15,22 +15,22 @@ from memoryd.store.base import Queries, Vector
 from memoryd.text import content_words, in_common, words
 
 READ = 20_000  # changed or deleted records that are read, the latest ones; older ones are not found
-EMBEDDED = 40  # of them that are compared by meaning, which takes a quarter of a second
-LONGEST = 1_000  # characters of each
+EMBEDDED = 40  # of these, the records that are compared by meaning, which takes a quarter of a second
+LONGEST = 1_000  # characters that are compared of each
 
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """The records of a time that pass a filter."""
+    """The records of a past time that match a filter."""
 
     unchanged: tuple[str, ...]
-    """The ids of those that are still the same, of any kind."""
+    """The ids of the records of any kind that have not changed since."""
     others: Mapping[str, Record]
-    """All others by id, as they were then."""
+    """All other records by id, as they were then."""
 
 
 def at(queries: Queries, time: str, allowed: Filter) -> Past:
-    """Return the records that existed at a time."""
+    """Return the records that existed at a time and match a filter."""
     tags, kinds = list(dict.fromkeys(allowed.tags)), [str(kind) for kind in allowed.kinds]
     rows = queries.all(
         "past.others", at=time, limit=READ, kinds=json.dumps(kinds), any_kind=int(not kinds),
@@ -61,6 +61,6 @@ def by_meaning(past: Past, scores: Mapping[str, float], embedder: Embedder, vect
 
 
 def _cosine(chunks: Vector, vector: Vector) -> float:
-    """Return the cosine of a text of several chunks as the stores do: the mean of the best one and of all."""
+    """Return the cosine of a text of several chunks as the stores do: the mean of the best cosine and the mean one."""
     cosines = chunks @ vector
     return float(cosines.max() + cosines.mean()) / 2

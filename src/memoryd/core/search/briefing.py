@@ -1,6 +1,6 @@
-"""From hits to a text within a token budget: chosen by score, skipping what does not fit, then laid out.
+"""Lays hits out as a text within a token budget: the best ones first, skipping what does not fit.
 
-Stored text cannot imitate the structure: it stands behind a bullet, and its further lines are indented.
+Stored text cannot imitate the structure: it follows a bullet, and its further lines are indented.
 """
 
 from abc import ABC, abstractmethod
@@ -18,43 +18,43 @@ from memoryd.text import CHARACTERS_PER_TOKEN, content_words, estimate_tokens, e
 
 Format = Literal["summary", "list", "raw", "answer"]
 
-BUDGET, CONTEXT_BUDGET = 50_000, 800  # tokens: most of any answer; of the briefing at a start where none is named
-LONGEST = 80  # tokens of one memory in a summary; a longer one is reduced to its sentences that bear on the query,
-FIRST, LATER = 12, 35  # all but the first so many to so many tokens,
-PARTS, PART = 3, 25  # all but the very first to one in so many parts of what the budget leaves, or to so many tokens
+BUDGET, CONTEXT_BUDGET = 50_000, 800  # tokens: the maximum of an answer; the default of a briefing at a start
+LONGEST = 80  # tokens of one memory in a summary; a longer one is reduced to the sentences that bear on the query;
+FIRST, LATER = 12, 35  # after the first FIRST hits to LATER tokens,
+PARTS, PART = 3, 25  # and after the very first one to 1/PARTS of what the budget leaves, or to PART tokens
 SHORTEST = 15  # tokens below which an extract says too little
 OTHERS = "Also"
 INDENT = "\n  "
 STRUCTURE = "#-*+>|=[ "
-"""What a heading never begins with, so that no tag looks like a heading of another level."""
+"""The characters with which no heading begins, so that no tag looks like a heading of another level."""
 TOO_LITTLE = "{} found; none fits."
-NOTED = 4  # the part of a budget that a note on what the search could not do may take is one in so many
+NOTED = 4  # a note on what the search could not do may take 1/NOTED of a budget
 
 
 @dataclass(frozen=True, slots=True)
 class Briefing:
-    """A text, the hits that are in it, its tokens and how many hits were left out."""
+    """A text, the hits in it, its tokens, and the number of hits left out."""
 
     text: str
     hits: tuple[Hit, ...]
     tokens_used: int
     omitted: int
     degraded: str = ""
-    """What the search could not do, in one sentence; '' where nothing is amiss."""
+    """What the search could not do, in one sentence; '' if it was complete."""
     noted: bool = False
-    """Whether the text contains `degraded`, because the budget had room for it."""
+    """Whether the text contains `degraded`, because it fits into the budget."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What one hit contributes to a text."""
+    """The line of one hit in a text."""
 
     hit: Hit
     text: str
 
 
 class BriefingLayout(ABC):
-    """One format: how a hit becomes a line, and lines a text."""
+    """A format: how a hit becomes a line, and lines become a text."""
 
     empty = "No relevant memories found."
     shows_ids = False
@@ -70,25 +70,25 @@ class BriefingLayout(ABC):
 
     @abstractmethod
     def around(self, hit: Hit) -> tuple[str, str]:
-        """Return what stands before and after the content of a hit in its line."""
+        """Return the text before and after the content of a hit in its line."""
 
     def mark(self, hit: Hit) -> str:
-        """Return what marks the text of a hit that reads like instructions; '' for any other."""
+        """Return the mark of a hit whose text reads like instructions; '' for any other."""
         return f"{MARK} " if reads_like_instructions(full_text(hit.record)) else ""
 
     def line(self, hit: Hit, tokens: int | None = None, sentence: int = 0, mark: str = "") -> Line:
-        """Return the line of a hit; with `tokens` an extract of about that many, or a sentence of up to `sentence`."""
+        """Return the line of a hit; with `tokens`, an extract of about that many, or a sentence of up to `sentence`."""
         before, after = self.around(hit)
         return Line(hit, f"{before}{_content(hit, self.about, tokens, sentence, mark)}{after}")
 
     def allowance(self, rank: int, left: int) -> int | None:  # noqa: ARG002
-        """Return the tokens that the text of a hit may take, by its rank and what the budget leaves; None: all."""
+        """Return the maximum tokens of a hit's text, from its rank and the remaining budget; None: no maximum."""
         return None
 
     def least(self, hit: Hit, tokens: int | None) -> int:
-        """Return the tokens that the line of a hit takes at least: to lay one out costs more than all the rest.
+        """Return a lower bound for the tokens of a hit's line: laying a line out is the most expensive step.
 
-        A text that is longer than its `tokens` is reduced, and may then take SHORTEST.
+        A text longer than `tokens` is reduced, possibly to SHORTEST.
         """
         body = size(hit.record.body.rstrip())
         if tokens is not None and body > tokens * CHARACTERS_PER_TOKEN:
@@ -96,7 +96,7 @@ class BriefingLayout(ABC):
         return (body + sum(map(size, self.around(hit)))) // CHARACTERS_PER_TOKEN
 
     def text(self, lines: Sequence[Line]) -> str:
-        """Return the text of some lines."""
+        """Return the text that consists of some lines."""
         return "\n".join(line.text for line in lines)
 
     def with_note(self, text: str, note: str) -> str:
@@ -116,7 +116,7 @@ class ListLayout(BriefingLayout):
 
 
 class QuotesLayout(ListLayout):
-    """A list in which long texts are reduced to the sentences that answer."""
+    """A list in which long texts are reduced to the sentences that bear on the query."""
 
     def allowance(self, rank: int, left: int) -> int | None:
         """See shortened."""
@@ -124,7 +124,7 @@ class QuotesLayout(ListLayout):
 
 
 class SummaryLayout(BriefingLayout):
-    """Extractive clusters (d): bullets under the tag that several of them share, long texts reduced."""
+    """Extractive clusters (d): bullets under a tag that several of them share, with long texts reduced."""
 
     def around(self, hit: Hit) -> tuple[str, str]:
         """Return the parts of `- content (2026-03-04)`."""
@@ -135,7 +135,7 @@ class SummaryLayout(BriefingLayout):
         return shortened(rank, left)
 
     def text(self, lines: Sequence[Line]) -> str:
-        """Return the clusters in the order of their best hits; what has no shared tag needs no heading at the top."""
+        """Return the clusters in the order of their best hits; OTHERS has no heading if it comes first."""
         clusters = _clusters([line.hit for line in lines])
         if len(set(clusters)) < 2:  # one cluster needs no heading
             return super().text(lines)
@@ -157,7 +157,7 @@ class BulletsLayout(SummaryLayout):
         return f"- [{self.named(hit)}] ", super().around(hit)[1]
 
     def text(self, lines: Sequence[Line]) -> str:
-        """Return the bullets in their order."""
+        """Return the bullets in order."""
         return BriefingLayout.text(self, lines)
 
 
@@ -171,7 +171,7 @@ class SectionsLayout(BulletsLayout):
         self._labels = labels
 
     def allowance(self, rank: int, left: int) -> int | None:  # noqa: ARG002
-        """Return LONGEST: a later section is no worse than the first."""
+        """Return LONGEST: later sections are as important as the first."""
         return LONGEST
 
     def text(self, lines: Sequence[Line]) -> str:
@@ -183,18 +183,18 @@ class SectionsLayout(BulletsLayout):
 
 
 class RawLayout(BriefingLayout):
-    """JSON with every field and the parts of each score. Its text only measures the answer and is not shown."""
+    """JSON with every field and the parts of each score. The text is not shown; it only measures the answer."""
 
     def around(self, hit: Hit) -> tuple[str, str]:  # noqa: ARG002
-        """Return nothing: the fields around the content are not counted before they are laid out."""
+        """Return nothing: the fields around the content are not counted before the layout."""
         return "", ""
 
     def mark(self, hit: Hit) -> str:  # noqa: ARG002
-        """Return nothing: a field of its own says what a text reads like."""
+        """Return nothing: a separate field says what a text reads like."""
         return ""
 
     def line(self, hit: Hit, tokens: int | None = None, sentence: int = 0, mark: str = "") -> Line:  # noqa: ARG002
-        """Return one memory as a JSON object; never an extract."""
+        """Return a complete memory as a JSON object, never an extract."""
         return Line(hit, compact(whole(hit)))
 
     def text(self, lines: Sequence[Line]) -> str:
@@ -203,7 +203,7 @@ class RawLayout(BriefingLayout):
         return f'{{"format":"raw","memories":[{memories}],"tokens_used":99999,"omitted":99999}}'
 
     def with_note(self, text: str, note: str) -> str:
-        """Return the JSON with the note as a field of its own."""
+        """Return the JSON with the note as a separate field."""
         return f'{text[:-1]},"degraded":{compact(note)}}}'
 
 
@@ -213,14 +213,14 @@ LAYOUTS: dict[Format, type[BriefingLayout]] = {
     "raw": RawLayout,
     "answer": QuotesLayout,
 }
-"""`answer` falls back to a list without a language model (d)."""
+"""The layout of each format. Without a language model `answer` falls back to a list (d)."""
 
 
 def brief(hits: Sequence[Hit], budget: int, layout: BriefingLayout) -> Briefing:
     """Return a briefing of the best hits that fit into a budget."""
     lines = pack(hits, budget, layout)
     text = layout.text(lines)
-    if not isinstance(layout, RawLayout) and MARK not in text and reads_like_instructions(text):  # several together do
+    if not isinstance(layout, RawLayout) and MARK not in text and reads_like_instructions(text):  # only together
         lines = pack(hits, budget - estimate_tokens(MARK) - 1, layout)
         text = f"{MARK}\n{layout.text(lines)}"
     text = text or (TOO_LITTLE.format(len(hits)) if hits else layout.empty)
@@ -230,13 +230,13 @@ def brief(hits: Sequence[Hit], budget: int, layout: BriefingLayout) -> Briefing:
 
 
 def room(budget: int, degraded: str, layout: BriefingLayout) -> int:
-    """Return what is left of a budget beside the note `degraded`; all of it if the note is too long."""
+    """Return what a budget leaves next to the note `degraded`; all of it if the note is too long to be shown."""
     cost = estimate_tokens(layout.with_note("", degraded)) if degraded else 0
     return budget - cost if cost * NOTED <= budget else budget
 
 
 def annotated(briefing: Briefing, budget: int, degraded: str, layout: BriefingLayout) -> Briefing:
-    """Return a briefing that was made for the `room` of a budget, with the note `degraded`."""
+    """Return a briefing that was made for the `room` of a budget, with the note `degraded` added if it fits."""
     noted = room(budget, degraded, layout) < budget
     text = layout.with_note(briefing.text, degraded) if noted else briefing.text
     return replace(briefing, text=text, tokens_used=estimate_tokens(text), degraded=degraded, noted=noted)
@@ -269,15 +269,15 @@ def pack(hits: Sequence[Hit], budget: int, layout: BriefingLayout) -> list[Line]
 
 
 def shortened(rank: int, left: int) -> int:
-    """Return the tokens to which a text is reduced: the first hits keep most, and no later one takes most of the rest.
+    """Return the tokens to which a text is reduced: the first hits keep most, no later one takes most of the rest.
 
-    So more hits fit, and hardly a word of the answers is lost (docs/benchmarks.md); shortening all alike loses many.
+    So more hits fit with hardly a word of the answers lost (docs/benchmarks.md); equal shortening loses many.
     """
     return min(LONGEST if rank < FIRST else LATER, max(left // PARTS, PART)) if rank else LONGEST
 
 
 def _place(hit: Hit) -> str:
-    """Return the workspace of a hit, where several are read together."""
+    """Return the workspace of a hit, if several are read together."""
     return f"in {hit.workspace.name}, " if hit.workspace else ""
 
 
@@ -289,17 +289,17 @@ def _content(hit: Hit, about: Sequence[str], tokens: int | None, sentence: int, 
 
 
 def indented(text: str) -> str:
-    """Return a text whose lines after the first are indented, so that none looks like a line of the layout."""
+    """Return a text with all lines after the first indented, so that none looks like a line of the layout."""
     return INDENT.join(text.splitlines())
 
 
 def _heading(tag: str) -> str:
-    """Return a tag as a heading: one line that begins with none of STRUCTURE."""
+    """Return a tag as a heading: one line without any of STRUCTURE at its beginning."""
     return " ".join(tag.split()).lstrip(STRUCTURE) or OTHERS
 
 
 def _clusters(hits: Sequence[Hit]) -> list[str]:
-    """Return for each hit the commonest tag that it shares with another hit, or OTHERS."""
+    """Return for each hit the most frequent tag that it shares with another hit, or OTHERS."""
     numbers = Counter(tag for hit in hits for tag in hit.record.tags)
     if not numbers:
         return [OTHERS] * len(hits)

@@ -1,4 +1,4 @@
-"""What the stages of a search hand on to each other: the candidates, and all that ranking needs of them."""
+"""The data between the stages of a search: the candidates, and all that ranking needs to know about them."""
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,30 +23,30 @@ class Candidates:
     vector: Vector = field(default_factory=lambda: np.empty(0, np.float32))
     """The question's vector; empty without an embedder."""
     nearest_from: Mapping[str, str] = field(default_factory=dict)
-    """The perspective from which a record came nearest."""
+    """The perspective from which each record is nearest, by id."""
     closed: bool = False
     """True if the query has operators: only records that match it are returned."""
     degraded: str = ""
-    """What could not be searched by meaning, in one sentence; '' where nothing is amiss."""
+    """What could not be searched by meaning, in one sentence; '' if everything was."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """All that ranking needs from one snapshot: the models that rank run after it was closed."""
+    """All that ranking needs from one snapshot, because the ranking models run after it was closed."""
 
     query: str
     candidates: Candidates
     records: Mapping[str, Record]
     vectors: Mapping[str, Vector]
-    """Of the records, from the general perspective; empty without an embedder."""
+    """The vectors of the records, from the general perspective; empty without an embedder."""
     beside: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
-    """The neighbours of some records in their sessions, by id and place: 1 is the next one, -1 the one before."""
+    """The neighbours of some records in their sessions, by id and place: 1 is the next, -1 the previous one."""
     hits: Sequence[Hit] = ()
     """The candidates by composite score; empty for a question about another time."""
     past: Past | None = None
-    """The records of the time that the question is about, if that is not now."""
+    """The records of the past time that the question is about, if any."""
     origins: Mapping[str, Workspace] = field(default_factory=dict)
-    """The workspace of each record; empty where only one was searched."""
+    """The workspace of each record; empty if only one was searched."""
 
     @property
     def ids(self) -> list[str]:
@@ -55,7 +55,7 @@ class Found:
 
 
 def spread(candidates: Candidates, depth: int) -> tuple[dict[str, float], dict[str, float]]:
-    """Return the scores by words and by vectors, each spread to [0, 1]; a list as long as `depth` was cut off."""
+    """Return the scores by words and by vectors, each spread to [0, 1]; a list of `depth` entries was cut off."""
     return (
         ranking.spread(candidates.words, 0.0, cut=len(candidates.words) >= depth),
         ranking.spread(candidates.vectors, unrelated(candidates), cut=len(candidates.vectors) >= depth),

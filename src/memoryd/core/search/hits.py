@@ -1,4 +1,4 @@
-"""Hits as JSON: what identifies a record, or all its fields."""
+"""Hits as JSON: with the fields that identify a record, or with all fields."""
 
 from typing import NotRequired
 
@@ -9,14 +9,14 @@ from memoryd.model import Hit, Kind
 
 
 class FoundRecord(TypedDict):
-    """A record that was found."""
+    """A found record."""
 
     id: str
     kind: Kind
     key: str | None
     score: float
     workspace: NotRequired[str]
-    """Where it lies, if several workspaces are read together."""
+    """Its workspace, if several are read together."""
 
 
 class WholeRecord(FoundRecord):
@@ -36,11 +36,11 @@ class WholeRecord(FoundRecord):
     why: dict[str, float]
     """The parts of the score."""
     reads_like: NotRequired[str]
-    """What the content reads like if it seems to give orders."""
+    """A description of the content if it seems to give orders."""
 
 
 def found(hit: Hit) -> FoundRecord:
-    """Return what identifies a hit, and its score."""
+    """Return the identifying fields of a hit, and its score."""
     record = hit.record
     fields: FoundRecord = {"id": record.id, "kind": record.kind, "key": record.name, "score": round(hit.score, 4)}
     if hit.workspace:

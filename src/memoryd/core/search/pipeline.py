@@ -32,13 +32,13 @@ from memoryd.text import asks, content_words, speaker
 log = logging.getLogger(__name__)
 
 Mode = Literal["auto", "embedding", "text"]
-"""Search by meaning and words, or by one of them alone (c)."""
+"""Search by meaning and words, or by one of the two alone (c)."""
 
 COMPARED = 50  # hits that are compared with each other for near-duplicates
 
 
 class Search:
-    """Finds records of one workspace: `find` inside a snapshot, then `ranked` or `meant`."""
+    """Finds records of a workspace: `find` runs inside a snapshot, `ranked` or `meant` after it."""
 
     def __init__(self, scope: Scope, profile: Profile = ranking.RECALL) -> None:
         self._scope = scope
@@ -48,9 +48,9 @@ class Search:
     def read(
         self, query: str, allowed: Filter, as_of: str = "", *, named: bool = False
     ) -> tuple[Found, dict[str, str]]:
-        """Return what may bear on a query in each workspace that is read, and if `named` the short form of each id.
+        """Return what may bear on a query in all workspaces that are read, and with `named` the short form of each id.
 
-        With `as_of`, a time, it is what existed then, as it was.
+        With the time `as_of`, search the records as they were then.
         """
 
         def work(scope: Scope, question: Question) -> tuple[Found, dict[str, str]]:
@@ -62,13 +62,13 @@ class Search:
         return self.union([(workspace, found) for workspace, found, _ in parts]), short
 
     def hits(self, query: str, allowed: Filter) -> Findings[Hit]:
-        """Return the records of this workspace alone that bear on a query, best first."""
+        """Return the records of this workspace only that bear on a query, best first."""
         return self.ranked(self._scope.ask(query, lambda question: self.find(question, allowed)), fill=True)
 
     def find(self, question: Question, allowed: Filter, as_of: str = "", *, joined: bool = False) -> Found:
-        """Return the records that may bear on a question, with all that ranking needs of them; `as_of`: see `read`.
+        """Return the records that may bear on a question, with all that ranking needs; for `as_of` see `read`.
 
-        `joined`: it will be ranked together with what other workspaces have, which may let more of it through the gate.
+        `joined` says that they will be ranked together with those of other workspaces, so more may pass the gate.
         """
         if as_of:
             return self._find_then(question, allowed, as_of)
@@ -76,7 +76,7 @@ class Search:
         parts = spread(candidates, self._profile.depth)
         apart = candidates.closed or allowed.tags or candidates.embedder is None or not self._profile.lift
         fused = ranking.fuse(*parts, self._profile.alpha)
-        if apart and not joined:  # nothing lifts what the gate drops
+        if apart and not joined:  # then no lift can bring back what the gate drops
             fused = ranking.gate(fused, self._profile.gate)
         lifting = [] if apart else _best(fused, self._profile.lifting)
         beside = self._beside(queries, lifting, allowed)
@@ -89,14 +89,14 @@ class Search:
         return replace(found, hits=hits, beside={**beside, **self._beside(queries, further, allowed)})
 
     def union(self, parts: Sequence[tuple[Workspace, Found]]) -> Found:
-        """Return what was found in several workspaces as one, ranked together; of one workspace as it is."""
+        """Return what was found in several workspaces as one, ranked together; of one workspace unchanged."""
         if len(parts) == 1:
             return parts[0][1]
         found = union(parts, self._profile.depth)
         return found if found.past else self._with_hits(found)
 
     def _find_then(self, question: Question, allowed: Filter, as_of: str) -> Found:
-        """Return the records of a time: the candidates among the unchanged ones, and all others."""
+        """Return the records of a past time: the candidates among the unchanged ones, and all others."""
         then = past.at(question.queries, as_of, allowed)
         allowed = replace(allowed, among=then.unchanged)
         candidates = self.candidates(question, allowed)
@@ -107,20 +107,20 @@ class Search:
     def ranked(self, found: Found, *, fill: bool = False) -> Findings[Hit]:
         """Return the hits, best first, each with the parts of its score, without near-duplicates of better ones.
 
-        With `fill` also those that the cross-encoder puts far behind, for what a budget leaves.
+        With `fill` include hits that the cross-encoder rates far lower, to use up a budget.
         """
         hits, found = self._reranked(found)
         return Findings(self._distinct(hits.filling if fill else hits.close, found), hits.degraded)
 
     def meant(self, found: Found) -> Findings[Hit]:
-        """Return only hits that have a word of the query or are near it in meaning, with near-duplicates."""
+        """Return only the hits that have a word of the query or are near it in meaning, including near-duplicates."""
         hits, found = self._reranked(found)
         words, near = found.candidates.words, similarities(found.candidates)
         meant = [hit for hit in hits.close if _id(hit) in words or near.get(_id(hit), 0.0) >= self._profile.near]
         return Findings(meant, hits.degraded)
 
     def _reranked(self, found: Found) -> tuple[Reranked, Found]:
-        """Return the hits in order, and `found` completed by what has changed since the time in question."""
+        """Return the hits in order, and `found` with the records that have changed since the time in question."""
         if found.past:
             found = self._with_past(found, found.past)
         if found.candidates.closed:
@@ -131,7 +131,7 @@ class Search:
     # candidates ------------------------------------------------------------------------------------------------------
 
     def candidates(self, question: Question, allowed: Filter, mode: Mode = "auto", depth: int = 0) -> Candidates:
-        """Return the candidates by words and by vectors, up to `depth` each (0: the profile's), as `mode` says."""
+        """Return the candidates by words, by vectors or both (`mode`), up to `depth` each (0: the profile's)."""
         depth = depth or self._profile.depth
         degraded = "" if mode == "text" else question.degraded(allowed)
         if mode == "embedding":
@@ -142,7 +142,7 @@ class Search:
             parsed = literal_query(question.text)
             words = self._words(question, parsed, allowed, depth)
         closed = bool(parsed and parsed.syntax)
-        by_words = Candidates(words, closed=closed, degraded="" if closed else degraded)  # syntax asks for words
+        by_words = Candidates(words, closed=closed, degraded="" if closed else degraded)  # syntax means words only
         return by_words if mode == "text" else self._with_vectors(question, by_words, allowed, depth)
 
     def _words(self, question: Question, parsed: WordQuery | None, allowed: Filter, depth: int) -> dict[str, float]:
@@ -183,7 +183,7 @@ class Search:
         return self._with_hits(found)
 
     def _near(self, then: Past, scores: Mapping[str, float], same: Candidates) -> dict[str, float]:
-        """Return the cosines of changed and deleted records; none without an embedder, or if it fails."""
+        """Return the cosines of changed and deleted records; empty without an embedder, or if it fails."""
         if same.embedder is None:
             return {}
         try:
@@ -193,7 +193,7 @@ class Search:
             return {}
 
     def _fetch(self, queries: Queries, ids: Sequence[str], allowed: Filter) -> dict[str, Record]:
-        """Return the records among `ids` of the kinds that are allowed: a neighbour may be of another."""
+        """Return the records among `ids` of the allowed kinds: a neighbour may be of another kind."""
         found = fetch(queries, ids, allowed.session, self._scope.engine.accesses.of(self._scope.workspace))
         return {
             key: record for key, record in found.items() if not allowed.kinds or record.kind in allowed.kinds
@@ -237,12 +237,12 @@ class Search:
         return sorted(hits, key=lambda hit: -hit.score)
 
     def _lifted(self, fused: Mapping[str, float], found: Found) -> dict[str, float]:
-        """Return the fused scores, raised by what is known of who speaks, of neighbours and of sessions."""
+        """Return the fused scores, raised for the speaker, the neighbours and the session of each record."""
         if not found.beside:
             return dict(fused)
         profile, records = self._profile, found.records
-        asked = set(content_words(found.query))
-        named = {key for key, record in records.items() if asked.intersection(content_words(speaker(record.body)))}
+        terms = set(content_words(found.query))
+        named = {key for key, record in records.items() if terms.intersection(content_words(speaker(record.body)))}
         spoken = ranking.favour(fused, named, profile.speaker)
         near = around(found, _best(spoken, profile.lifting), records, profile)
         asking = {key for key in near if asks(records[key].body)}
@@ -265,7 +265,7 @@ class Search:
     # near-duplicates -------------------------------------------------------------------------------------------------
 
     def _distinct(self, hits: Sequence[Hit], found: Found) -> list[Hit]:
-        """Return the hits without near-duplicates of better ones. Texts that may state different facts are all kept."""
+        """Return the hits without near-duplicates of better ones, but keep texts that may state different facts."""
         vectors = found.vectors
         compared = [hit for hit in hits[:COMPARED] if _id(hit) in vectors]
         if len(compared) < 2:

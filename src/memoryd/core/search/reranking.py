@@ -1,4 +1,4 @@
-"""The cross-encoder: which of the hits it reads, what of each, and the order that follows."""
+"""Reranking by the cross-encoder: which hits it reads, which part of each, and the resulting order."""
 
 import logging
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
@@ -22,22 +22,22 @@ class Reranked:
     """Hits, best first."""
 
     close: Sequence[Hit]
-    """Those that answer."""
+    """The hits that answer the question."""
     filling: Sequence[Hit]
-    """Those that answer, and what lies far behind them and still bears on the question."""
+    """The hits that answer, and those far behind that still bear on the question."""
     degraded: str = ""
-    """Why nothing was reranked, in one sentence; '' where nothing is amiss."""
+    """Why nothing was reranked, in one sentence; '' if all is well."""
 
 
 class Reranking:
-    """The last stage of a search, for which the models run after the snapshot was closed."""
+    """The last stage of a search, whose models run after the snapshot was closed."""
 
     def __init__(self, helpers: Helpers, profile: Profile) -> None:
         self._helpers = helpers
         self._profile = profile
 
     def rerank(self, hits: Sequence[Hit], found: Found) -> Reranked:
-        """Return the hits in the order of their totals: of what the cross-encoder says, and what was known before."""
+        """Return the hits in the order of their totals of the cross-encoder's logit and the composite score."""
         if not hits or not self._profile.head:
             return Reranked(hits, hits)
         self._helpers.reranker.start()
@@ -65,9 +65,9 @@ class Reranking:
     def _logits(
         self, reranker: Reranker, hits: Mapping[str, Hit], found: Found
     ) -> tuple[dict[str, float], dict[str, float]]:
-        """Return what the cross-encoder says of the hits that it reads, and this lifted by their neighbours.
+        """Return the cross-encoder's logits of the hits that it reads, and these logits lifted by neighbours.
 
-        It reads the best few, then on in their order while what it read last comes close to the best.
+        It reads the best few, then more in order while the hits that it read last come close to the best.
         """
         logits: dict[str, float] = {}
         lifted: dict[str, float] = {}
@@ -81,7 +81,7 @@ class Reranking:
         return logits, lifted
 
     def _parted(self, hits: Sequence[Hit], legible: Container[str], found: Found) -> Reranked:
-        """Return the hits that answer and those that fill a budget; of what is not `legible`, only by their words."""
+        """Return the hits that answer and those that fill a budget; hits that are not `legible` fill by words only."""
         profile, near = self._profile, similarities(found.candidates)
         lifted = {hit.record.id: hit.why["lifted"] for hit in hits if "reranker" in hit.why}
         bearing = ranking.bearing(list(lifted), lifted, near, profile)
@@ -101,14 +101,14 @@ class Reranking:
         return Reranked([hit for hit in hits if hit.record.id in close], filling)
 
     def _beside(self, keys: Iterable[str], found: Found, hits: Sequence[Hit]) -> set[str]:
-        """Return the hits beside one of `keys` in its session, as closely related as turns of a conversation are."""
+        """Return the hits next to one of `keys` in its session that are as closely related as turns usually are."""
         near = around(found, keys, {hit.record.id for hit in hits}, self._profile)
         return {other for beside in near.values() for other, related in beside.items() if related == 1}
 
     # reading ---------------------------------------------------------------------------------------------------------
 
     def _next(self, hits: Mapping[str, Hit], read: Collection[str]) -> dict[str, Hit]:
-        """Return the best hits that are not `read`: the first few, or a few more short ones, as far as may be read."""
+        """Return the best hits not yet `read`: the first few, or a few more short ones, within the limits."""
         profile = self._profile
         number = profile.further if read else profile.head
         left = profile.reading - sum(self._part(hits[key]) for key in read)
@@ -124,18 +124,18 @@ class Reranking:
         return more
 
     def _part(self, hit: Hit) -> int:
-        """Return how many characters are read of a hit."""
+        """Return the number of characters that are read of a hit."""
         return min(len(hit.record.body), self._profile.read)
 
     def _read(self, reranker: Reranker, head: Mapping[str, Hit], found: Found) -> dict[str, float]:
-        """Return the cross-encoder's logit of each hit; empty if it fails."""
+        """Return the cross-encoder's logit for each hit; empty if it fails."""
         if not head:
             return {}
         texts = {key: self._passage(full_text(hit.record), found.vectors.get(key), found) for key, hit in head.items()}
         try:
             logits = _scores(reranker, found.query, {key: text[: self._profile.read] for key, text in texts.items()})
             cut = {key: text for key, text in texts.items() if len(text) > self._profile.read}
-            if cut and max(logits.values()) < self._profile.sure:  # what answers may stand further on
+            if cut and max(logits.values()) < self._profile.sure:  # the answer may be further on in a text
                 further = _scores(reranker, found.query, cut)
                 logits |= {key: max(logits[key], logit) for key, logit in further.items()}
         except ModelError as error:
@@ -144,7 +144,7 @@ class Reranking:
         return logits
 
     def _passage(self, text: str, chunks: Vector | None, found: Found) -> str:
-        """Return a text's beginning, or of a long one that was embedded in chunks the one nearest to the question."""
+        """Return the beginning of a text, or, if it was embedded in chunks, the chunk nearest to the question."""
         read = self._profile.read
         if chunks is None or len(text) <= 2 * read:
             return text[:read]
@@ -152,7 +152,7 @@ class Reranking:
 
 
 def _unranked(hits: Sequence[Hit], why_not: str) -> Reranked:
-    """Return the hits as they are; '' as `why_not` if nothing is amiss."""
+    """Return the hits unchanged; `why_not` is '' if all is well."""
     return Reranked(hits, hits, f"Not reranked: {why_not}." if why_not else "")
 
 
@@ -167,6 +167,6 @@ def _scored(hit: Hit, lifted: float, logit: float | None, total: float) -> Hit:
 
 
 def _nearest_part(text: str, cosines: Vector) -> str:
-    """Return the part of a text whose chunk has the best cosine; chunks are equally long."""
+    """Return the part of a text whose chunk has the best cosine; all chunks have the same length."""
     size, best = len(text) / len(cosines), int(cosines.argmax())
     return text[int(best * size) : int((best + 1) * size) + 1]

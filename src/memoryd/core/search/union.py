@@ -1,4 +1,4 @@
-"""What was found in several workspaces, one snapshot each, becomes one set of candidates, which is ranked once."""
+"""Joins what was found in several workspaces, each on its own snapshot, into one set of candidates to rank."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -15,11 +15,11 @@ T = TypeVar("T")
 
 
 def union(parts: Sequence[tuple[Workspace, Found]], depth: int) -> Found:
-    """Return all that was found, the first workspace's records before others with the same id; without hits yet.
+    """Return everything that was found, still without hits; of equal ids only the first workspace's record.
 
-    `depth` is the most candidates by words, and as many by vector.
+    `depth` is the maximum number of candidates by words, and by vector.
     """
-    if any(found.candidates.closed for _, found in parts):  # elsewhere nothing matches the operators of the query
+    if any(found.candidates.closed for _, found in parts):  # the other parts have no match of the query's operators
         parts = [part for part in parts if part[1].candidates.closed]
     first = parts[0][1]
     origins: dict[str, Workspace] = {}
@@ -32,7 +32,7 @@ def union(parts: Sequence[tuple[Workspace, Found]], depth: int) -> Found:
         first,
         candidates=_candidates(own, depth),
         records=_joined([found.records for found in own]),
-        vectors=_joined([found.vectors for found in same]),  # those of two embedders cannot be compared
+        vectors=_joined([found.vectors for found in same]),  # vectors of different embedders cannot be compared
         beside=_joined([found.beside for found in own]),
         past=Past(tuple(key for one in pasts for key in one.unchanged), _joined([one.others for one in pasts]))
         if pasts else None,
@@ -46,7 +46,7 @@ def _name(found: Found) -> str:
 
 
 def _only(found: Found, origins: Mapping[str, Workspace], workspace: Workspace) -> Found:
-    """Return what was found in a workspace without what another one has, too: an import gives both the same ids."""
+    """Return what was found in a workspace, without ids of another one: both have the same ids after an import."""
     twice = {key for key in found.ids if origins[key] is not workspace}
     if not twice:
         return found
@@ -77,18 +77,18 @@ def _candidates(parts: Sequence[Found], depth: int) -> Candidates:
 
 
 def _comparable(found: Found) -> dict[str, float]:
-    """Return the scores by words of one workspace so that they can be compared with those of another.
+    """Return the scores by words of one workspace, scaled so that they can be compared with those of another.
 
-    BM25 depends on how many texts there are, and how many have a word. So its best match is worth the part of the
-    query's words that it has, and the others what they are beside it.
+    BM25 depends on the number of texts, and on how many have a word. So the best match scores the share of the
+    query's words that it has, and the others score in proportion to it.
     """
     words = found.candidates.words
     best = max(words, key=lambda key: words[key], default="")
     if not words or words[best] <= 0:
         return dict(words)
-    asked = content_words(found.query)
-    has = in_common(asked, full_text(found.records[best])) if best in found.records else 0
-    worth = 1.0 if found.candidates.closed else max(has, 1) / max(len(asked), 1)
+    terms = content_words(found.query)
+    has = in_common(terms, full_text(found.records[best])) if best in found.records else 0
+    worth = 1.0 if found.candidates.closed else max(has, 1) / max(len(terms), 1)
     return {key: worth * score / words[best] for key, score in words.items()}
 
 

@@ -1,1 +1,1 @@
-"""What is kept out of memories and marked in them: secrets, and text that reads like instructions."""
+"""Security of stored texts: masks secrets, and marks text that reads like instructions."""

@@ -1,4 +1,4 @@
-"""Key phrases of wallets: 12 to 24 words of a list of 2,048, of which the last holds a checksum (BIP 39)."""
+"""Key phrases of wallets: 12 to 24 words from a list of 2,048; the last word contains a checksum (BIP 39)."""
 
 import hashlib
 import re
@@ -7,13 +7,13 @@ from functools import cache
 
 from mnemonic import Mnemonic
 
-LENGTHS = (24, 21, 18, 15, 12)  # words of a phrase
-LONGEST = 60  # words beside each other from the list: more of them are the list itself
+LENGTHS = (24, 21, 18, 15, 12)  # words in a phrase
+LONGEST = 60  # maximum adjacent words from the list: more of them are the list itself
 _RUN = re.compile(r"(?<![^\W\d_])[a-z]{3,8}(?![^\W\d_])(?:[\s,]{1,3}(?:\d\d?[.)]?\s)?[a-z]{3,8}(?![^\W\d_])){11,}+")
 _WORD = re.compile("[a-z]+")
 _NO_MARKS = str.maketrans("", "", "\"'`,.;:")
 _CUE = re.compile(r"(?:seed|recovery|backup|mnemonic|wallet|secret|key)[ -]?(?:phrase|words?|seed)|mnemonic|\bseed\b")
-BEFORE = 100  # characters before a phrase in which a cue may stand
+BEFORE = 100  # characters before a phrase that are searched for a cue
 
 
 @cache
@@ -22,7 +22,7 @@ def _numbers() -> dict[str, int]:
 
 
 def spans(folded: str) -> Iterator[tuple[int, int]]:
-    """Where phrases begin and end in a text of small letters."""
+    """Yield the spans of key phrases in a lower-case text."""
     for run in _RUN.finditer(folded) if _may_hold(folded) else ():
         words = _WORD.finditer(folded, run.start(), run.end())
         places = [(word.start(), word.end(), _numbers().get(word[0])) for word in words]
@@ -34,7 +34,7 @@ def spans(folded: str) -> Iterator[tuple[int, int]]:
 
 
 def _may_hold(folded: str) -> bool:
-    """Whether twelve words of the list, with commas and numbers, stand beside each other: faster than a pattern."""
+    """Return whether twelve adjacent words, apart from commas and numbers, are in the list: faster than a pattern."""
     if folded.count(" ") + folded.count("\n") < min(LENGTHS) - 1:
         return False
     words = [word for word in folded.translate(_NO_MARKS).split() if not word[0].isdigit()]
@@ -42,7 +42,7 @@ def _may_hold(folded: str) -> bool:
 
 
 def _listed(numbers: list[int | None]) -> Iterator[tuple[int, int]]:
-    """Where at least 12 and not too many words of the list stand beside each other."""
+    """Yield the ranges of at least 12 and at most LONGEST adjacent words from the list."""
     first = 0
     for place, number in enumerate([*numbers, None]):
         if number is None:
@@ -52,7 +52,7 @@ def _listed(numbers: list[int | None]) -> Iterator[tuple[int, int]]:
 
 
 def _phrase(numbers: list[int], *, cued: bool) -> tuple[int, int] | None:
-    """Where in a run a phrase stands: all of it after a cue, else at its end or its beginning by the checksum."""
+    """Return the range of a phrase in a run: all of it after a cue, else its end or beginning if the checksum fits."""
     if cued:
         return 0, len(numbers)
     for length in LENGTHS:

@@ -66,7 +66,7 @@ COMMANDS = (
         ),
     ),
 )
-"""How the names of commands begin, what follows in those that take a password, and what stands before it."""
+"""The beginnings of commands' names, what must follow if only some uses take a password, and what precedes it."""
 
 
 def rules() -> Iterator[Rule]:

@@ -1,8 +1,8 @@
-"""Secrets by evidence: what a token is like, and what its line says of it.
+"""Secrets by evidence: from the look of a token and the words around it.
 
-`The old DB password got rotated. New one is ...`, `I put ... as a temporary password`, `root is still ...`: no syntax
-that other rules know joins the two. A token has points for how little it is like words, names and code, and for what
-stands before and after it, and is a secret where they are ENOUGH.
+`The old DB password got rotated. New one is ...`, `I put ... as a temporary password`, `root is still ...`: here no
+syntax of the other rules joins the words and the token. A token gets points for how little it resembles words, names
+and code, and for the text before and after it. With ENOUGH points it is a secret.
 """
 
 import re
@@ -17,12 +17,12 @@ from memoryd.core.security.secret_names import KEYS, NOT_OF, PASSWORDS
 from memoryd.core.security.secret_search import Text
 
 ENOUGH = 5
-CALLED, NEAR = 3, 2  # points for a word for a password before a token, and for one of the others near it
-INTRODUCED, PLACED = 1, -2  # points for what stands directly before a token: `is`, `with`, a colon; `for`, `on`
-PHRASE = 2  # points of plain words in quotes
-CERTAIN = 3  # points of what a token is like, from which on such a word may also follow it, and names lie between
-BEFORE, AFTER = 60, 100  # characters after and before a token in which such words may stand
-LONGEST = 60  # characters before a token that are looked at for what introduces it
+CALLED, NEAR = 3, 2  # points for a word for a password before a token, and for another cue near it
+INTRODUCED, PLACED = 1, -2  # points for the text directly before a token: `is`, `with`, a colon; `for`, `on`
+PHRASE = 2  # points for plain words in quotes
+CERTAIN = 3  # points for its look with which a token's cue may also follow it or be separated from it by names
+BEFORE, AFTER = 60, 100  # characters after and before a token that are searched for cues
+LONGEST = 60  # characters before a token that are searched for an introduction
 
 _CALLED = (
     "passw", "passphrase", "passcode", "kennwort", "mot de passe", "mdp", "contrase", "wachtwoord", "hasł", "haseł",
@@ -30,13 +30,13 @@ _CALLED = (
     "パスワード", "パスコード", "暗証", "合言葉", "密码", "密碼", "口令", "비밀번호", "비번", "패스워드", "mật khẩu",
     "kata sandi", "slaptažod", "parool", "nenosiri", "lykilorð", "รหัสผ่าน", "पासवर्ड", "كلمة المرور", "رمز عبور",
 )  # fmt: skip
-"""How words for a password begin, whatever their ending, in small letters."""
+"""Beginnings of the words for a password, in lower case."""
 _WIFI = ("wifi", "wi-fi", "wlan")
 _OF_NETWORK = re.compile(
     r"(?:name|ssid|called|heißt|netz\w*|network|red|réseau|channel|kanal)\W{1,3}(?:is |ist |est |es )?[\"'“„«]?\Z"
 )
 _NETWORK = re.compile(r"(?i)guest|gast|invit|[25]g|home|office|box|net|link|wifi|wlan")
-"""What says that the name of a wireless network follows, and how such names are made."""
+"""Words after which the name of a wireless network follows, and parts of such names."""
 _NEAR = (
     "creds", " pw", "login", "log in", "logged in", "logs in", "logging in", "zugang", "anmeld", "identifiant", "вход",
     "logins for", "로그인", "ログイン", "登录", "access", "vpn", *_WIFI, "root ", "sudo", "ssh ", "-auth", "cookie",
@@ -45,10 +45,10 @@ _NEAR = (
     "entsperr", "s'ouvre", "se abre", "si apre", "abre com", "открывается", "entra con", "accede con", "connecte avec",
     "api-key", "apikey", "api key", "senha", "ключ", "klucz", "κωδικ", "암호", "パスフレーズ",
 )  # fmt: skip
-"""How other words begin that something secret is near."""
+"""Beginnings of other cues for a secret nearby."""
 _SIGNS = r"!#$%&*+./:=?@\\^_~-"
 _VALUE = re.compile(
-    r"(?<![\w+/=-])(?:-{0,2}[A-Za-z_][\w.-]{1,60}+=[\"']?){0,2}"  # names that it is assigned to
+    r"(?<![\w+/=-])(?:-{0,2}[A-Za-z_][\w.-]{1,60}+=[\"']?){0,2}"  # names to which it is assigned
     rf"([\wÀ-ӿ{_SIGNS}][\wÀ-ӿ(){{}}\[\]{_SIGNS}]{{5,199}}+)",
     re.ASCII,
 )
@@ -89,20 +89,20 @@ _NAMING = re.compile(
     r"|named|called)(?![^\W_])",
     re.IGNORECASE,
 )
-"""What says that something else follows: a name, a number, a sum."""
+"""Words after which something else follows: a name, a number, a sum."""
 _ASSIGNING = re.compile("=[\"']?\\Z")
 _DIRECTLY = re.compile(r"(?:[ :=#\"'`(“„«]|\b(?:is|ist|est|es|é|è)\b){1,6}\Z")
 
 
 def spans(text: Text) -> Iterator[tuple[int, int]]:
-    """Where tokens begin and end that look secret enough for what their line says of them."""
+    """Yield the spans of tokens whose look and surroundings give ENOUGH points."""
     words = _Words(text)
     for match in _PHRASE.finditer(text.whole):
         start, end = match.span(1)
         if secret_phrases.is_phrase(match[1]) and PHRASE + words.points(start, end, PHRASE) >= ENOUGH:
             yield start, end
     for match in _VALUE.finditer(text.whole):
-        if not _SPECIAL.search(match[1]):  # as few words
+        if not _SPECIAL.search(match[1]):  # like most words
             continue
         value = _ended(match[1])
         start, end = match.start(1), match.start(1) + len(value)
@@ -112,30 +112,30 @@ def spans(text: Text) -> Iterator[tuple[int, int]]:
 
 
 class _Words:
-    """The words of a text that say what is near them."""
+    """The cues in a text."""
 
     def __init__(self, text: Text) -> None:
         self.text = text
 
     @cached_property
     def called(self) -> list[int]:
-        """Where words for a password end, but for those before the name of a field or a hash."""
+        """The ends of words for a password, except before the name of a field or a hash."""
         ends = {at + len(word) for word in _CALLED for at in self.text.places((word,))}
         ends |= {end for _, end in self.text.named(PASSWORDS)}
         return sorted(end for end in ends if not _NO_PASSWORD.match(self.text.folded, end))
 
     @cached_property
     def near(self) -> list[int]:
-        """Where the other words are."""
+        """The places of the other cues."""
         return sorted([*self.text.places(_NEAR), *(end for _, end in self.text.named(KEYS))])
 
     @cached_property
     def wifi(self) -> list[int]:
-        """Where the words for a wireless network are."""
+        """The places of the words for a wireless network."""
         return self.text.places(_WIFI)
 
     def points(self, start: int, end: int, like: int) -> int:
-        """Return the points for what the line says around a token."""
+        """Return the points for the text around a token, whose look has `like` points."""
         folded, whole = self.text.folded, self.text.whole
         before = whole[max(0, start - LONGEST) : start].rpartition("\n")[2]
         names = list(_NAMING.finditer(before))
@@ -158,7 +158,7 @@ class _Words:
         return direct + NEAR * (_last(self.near, end, _line_end(folded, end)) is not None)
 
     def _is_of_wifi(self, begin: int, start: int, end: int) -> bool:
-        """Whether a token after the word for a wireless network is not its name."""
+        """Return whether a token follows the word for a wireless network and is not the network's name."""
         wifi = _last(self.wifi, begin, start)
         return wifi is not None and not (
             _OF_NETWORK.search(self.text.folded[wifi:start]) or _NETWORK.search(self.text.whole, start, end)
@@ -166,13 +166,13 @@ class _Words:
 
 
 def _last(places: Sequence[int], begin: int, end: int) -> int | None:
-    """Return the last of some places between two, if there is one."""
+    """Return the last of sorted places from `begin` to `end`, or None."""
     at = bisect_right(places, end)
     return places[at - 1] if at and places[at - 1] >= begin else None
 
 
 def _line_begin(folded: str, at: int) -> int:
-    """Where a line begins, or the one before it where that asks for what follows, but not AFTER before a place."""
+    """Return the start of a line, or of the previous one if it ends with `?` or `:`, at most AFTER before a place."""
     least = max(0, at - AFTER)
     begin = folded.rfind("\n", least, at) + 1
     if begin > 1 and folded[begin - 2] in "?？:":
@@ -186,7 +186,7 @@ def _line_end(folded: str, at: int) -> int:
 
 
 def _ended(value: str) -> str:
-    """A value without the marks of the sentence that it ends, and brackets that close what began before it."""
+    """Return a value without the punctuation of its sentence, and without closing brackets that were opened earlier."""
     value = value.rstrip(".:")
     while value[-1:] in {")", "]", "}"} and value.count(value[-1]) > value.count("([{"[")]}".index(value[-1])]):
         value = value[:-1].rstrip(".:")

@@ -1,4 +1,4 @@
-"""How little a token is like a word, a name or code: 0 is what texts are full of, 5 is what only secrets are like."""
+"""How little a token resembles words, names and code: 0 for ordinary text, 5 for what only secrets look like."""
 
 import re
 from itertools import pairwise
@@ -24,7 +24,7 @@ _NO_VALUE = re.compile(
     r"|[A-Z]{1,4}\d{1,4}(?:[A-Z][a-z]+)+$|[A-Z][a-z]+-\d+[a-z]{1,3}$|[A-Za-z]+-?\d+(?:\.\d+)+$"
     r"|[A-Z]\w*(?:Key|Type|Error|Format|Session|Client|Config|Info|Request|Response)$"
 )
-"""Addresses, paths, variables, files, assignments, names of code, versions, dates, what Markdown stresses, numbers."""
+"""Addresses, paths, variables, files, assignments, names in code, versions, dates, emphasis in Markdown, numbers."""
 _WORDS = re.compile(r"[a-z]{4,}+[-_.!][a-z]{4,}+.{0,20}\d|[a-z]{4,}+\d+[!#*?+]")
 _LEET = re.compile(r"[a-z]{2,}[013457][a-z]{2,}")
 _BOLD = re.compile(r"[A-Za-z0-9][!$%^*][A-Za-z0-9]")
@@ -39,14 +39,14 @@ _HEXADECIMAL = re.compile("(?:[0-9a-f]{32}){1,2}|[0-9a-f]{8,64}(?:-[0-9a-f]{8,64
 _PREFIX = re.compile("^[a-z]{2,10}[_-]")
 _SHORT = re.compile(r"(?=.*[a-z].*[A-Z]|.*[A-Z].*[a-z])(?=.*[A-Za-z]\d+[A-Za-z])\w{6,7}", re.ASCII)
 _SERIAL = re.compile(r"(?=(?:[a-z]*\d){5})[a-z0-9]{24,64}")
-_CHANGES = 7  # of the class of character, in a value that chance made of letters and digits
-_PICKED = 8  # characters of what is introduced at least
-_CHANCE = 12  # characters of what chance made at least
-_CERTAIN = re.compile(r"(?:[a-z]{2,10}[_-])?[A-Za-z0-9]{18,}")  # as nothing else that chance has made
+_CHANGES = 7  # minimum changes of the character class in a random value of letters and digits
+_PICKED = 8  # minimum characters of an introduced value
+_CHANCE = 12  # minimum characters of a random value
+_CERTAIN = re.compile(r"(?:[a-z]{2,10}[_-])?[A-Za-z0-9]{18,}")  # unlike other random values
 
 
 def strangeness(value: str) -> int:
-    """Return points for what a token is like."""
+    """Return the points for the look of a token."""
     if " " in value or not values.is_given(value) or values.HASH.match(value) or _CALLED.fullmatch(value):
         return 0
     if _BASE64.fullmatch(value):
@@ -60,14 +60,14 @@ def strangeness(value: str) -> int:
 
 
 def _is_odd(value: str) -> bool:
-    """Whether it may be a password where a word says that it is: a word and digits, signs between words."""
+    """Return whether a value may be a password if a word says so: a word and digits, or signs between words."""
     return bool(_ODD.fullmatch(value) or _SHORT.fullmatch(value)) and not (
         value.isupper() or _NO_VALUE.match(value) or values.OF_CODE.search(value)
     )
 
 
 def _is_bold(value: str) -> bool:
-    """Whether all classes of characters are mixed, as in `Zx9!halibut`, and it is no code."""
+    """Return whether a value mixes all classes of characters, as `Zx9!halibut` does, and is not code."""
     return sum(_classes(value)) == 4 and bool(_BOLD.search(value)) and not _OF_CODE.search(value)
 
 
@@ -79,7 +79,7 @@ def _classes(value: str) -> list[bool]:
 
 
 def is_chosen(value: str) -> bool:
-    """Whether somebody has thought of it as a password: letters, digits, and signs that no name has."""
+    """Return whether a value was chosen as a password: letters, digits, and signs that names do not have."""
     lower, upper, digit, sign = _classes(value)
     if not (digit and sign and (lower or upper)) or _NO_VALUE.match(value) or value.isupper():
         return False
@@ -90,7 +90,7 @@ def is_chosen(value: str) -> bool:
 
 
 def is_picked(value: str) -> bool:
-    """Whether it may be a password where a sentence says that one follows: letters and digits, and no plain name."""
+    """Return whether a value may be a password if a sentence introduces it: letters and digits, not a plain name."""
     lower, upper, digit, sign = _classes(value)
     if len(value) < _PICKED or not (lower and digit) or _NO_VALUE.match(value):
         return False
@@ -102,14 +102,14 @@ def is_picked(value: str) -> bool:
 
 
 def _is_mixed(part: str) -> bool:
-    """Whether digits stand between letters or before them, as they do in few words: `b1scuit`, `4Klen`."""
+    """Return whether a part has digits between or before letters, as few words do: `b1scuit`, `4Klen`."""
     return bool(re.search(r"[A-Za-z]\d+[A-Za-z]{2}|^\d+[A-Za-z]{2}", part)) and not re.fullmatch(
         r"v?\d+[a-z]{1,2}", part
     )
 
 
 def is_chance(value: str) -> bool:
-    """Whether chance made it: long, of small letters, capitals and digits that change often."""
+    """Return whether a value looks random: long, with frequent changes between lower case, upper case and digits."""
     lower, upper, digit, _ = _classes(value)
     if len(value) < _CHANCE or not (lower and upper and digit) or _NO_VALUE.match(value):
         return False

@@ -1,10 +1,10 @@
-"""What secrets are called, in which syntax a value follows, and how it is quoted."""
+"""The names of secrets, the syntax between a name and its value, and the quotes of values."""
 
 from memoryd.core.security.secret_search import VALUE, Names
 
 
 def behind(words: str) -> str:
-    """Behind one of some words, with or without a sign between."""
+    """Return a look-behind for one of some words, with or without a separator."""
     return "(?:" + "|".join(f"(?<={word})|(?<={word}[ _-])" for word in words.split()) + ")"
 
 
@@ -22,7 +22,7 @@ NOT_OF = (
     "hash|field|column|polic|manag|reset|file|length|param|variable|rule|check|valid|prompt|input|grant|type"
     "|feld|spalte"
 )
-"""How words begin that stand between the word password and a value which is then none."""
+"""Beginnings of words that, after the word password, say that the value is not one."""
 _JOINED = (  # mot_de_passe, senha_do_banco, пароль_бд
     r"(?:mot[_-]?de[_-]?passe|palavra_passe|parola_(?:d_)?ordine"
     r"|clave_(?:de_)?(?:acceso|admin|banco|bd|correo|red|router|usuario|wifi)"
@@ -111,7 +111,7 @@ IN_PROSE = (  # Password router di rumah ibu: ..., heslo k databázi e-shopu je 
     rf"(?: (?!{NOT_OF})[^\W\d_]{{2,20}}){{0,2}}{FOR}(?:{VERB}|:\s(?:{_LABEL}|(?=[^\s,;]{{0,60}}\d))| [—–] )"
 )
 OF_OTHERS = "(?<!token)(?<!credential)(?<!credentials)"
-SPOKEN = r"([^\W\d_][^\s\"'`<>()\[\]{}=,;|:/\\@$]{6,60}+)(?!\s?[(\[{=]|[\w\"'`/\\@:$])"  # no call, index, assignment
+SPOKEN = r"([^\W\d_][^\s\"'`<>()\[\]{}=,;|:/\\@$]{6,60}+)(?!\s?[(\[{=]|[\w\"'`/\\@:$])"  # not a call or the like
 BARE = rf"([!#-&(-;=?-_a-~¡-ɏ]{{4,{VALUE}}}+)"
 QUOTED = (
     r"[bru]{0,2}(?:\\?\"(?:\"\")?([^\"\n\\]{4,400}+)\\?\"|\\?'([^'\n\\]{4,400}+)\\?'|`([^`\n\\]{4,400}+)`"

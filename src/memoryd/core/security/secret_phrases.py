@@ -1,4 +1,4 @@
-"""Passphrases of several plain words, called so in many languages, and no sentence about one."""
+"""Passphrases of several plain words after a word for them in many languages, but not sentences about passphrases."""
 
 import re
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ _ABOUT = re.compile(
     r"|em|no|na|deve|não|veja"
     r"|см|смотри|спроси|у|в|на|лежит|хранится|должна|не|zob|patrz|w|zapytaj|musi|nie|jest)\b"
 )
-"""How a sentence about a passphrase begins: where it is, what it must be, what to do with it."""
+"""Beginnings of sentences about a passphrase: where it is, what it must be, what to do with it."""
 _STATED = re.compile(
     r"\b(?:pass(?:word|phrase|wort)\w*|keys?|secrets?|tokens?|users?|optional|strings?|bytes|(?:en|de)crypt\w*|protect\w*"
     r"|used?|are|we|you|your|must|which|that|because|vault|keychain|manager|at least|characters?|words?|digits?"
@@ -59,13 +59,13 @@ _OF_SENTENCES = re.compile(
 
 
 def is_phrase(value: str) -> bool:
-    """Whether words after a colon are a passphrase and say nothing about one."""
+    """Return whether words after a colon are a passphrase, not a statement about one."""
     small = value.lower()
     return values.is_given(value) and not _ABOUT.match(small) and not _STATED.search(small)
 
 
 def is_after_verb(value: str) -> bool:
-    """Whether words after a verb, which most often go on as a sentence, are a passphrase."""
+    """Return whether words after a verb, where mostly the sentence continues, are a passphrase."""
     return is_phrase(value) and not _OF_SENTENCES.search(value.lower())
 
 

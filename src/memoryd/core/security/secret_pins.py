@@ -22,7 +22,7 @@ _PIN = (
 )
 _PINS = Names(tuple("pin puk пин 暗証 密码 密碼 비밀번호 비번 핀 geheimzahl passcode".split()), _PIN)
 _ENTERED = "|".join(f"(?<={word} pin)" for word in "with using enter mit con avec".split())
-_OPENED = re.compile(  # by a PIN: doors, cards, telephones
+_OPENED = re.compile(  # things that a PIN opens: doors, cards, telephones
     rf"(?<![^\W\d_])(?:{_OF_LOCK}"
     r"|(?:card|sim|visa|mastercard|atm|handy|ipad|carte|carta|kaart|kort|tablet|laptop|printer)(?![^\W\d_]))"
     r"|phone|puk(?![a-z])|karte|tarjeta|cartão|karta|карт|カード|卡|카드"
@@ -37,7 +37,7 @@ _BOARD = re.compile(r"gpio|board|connect|header|solder|chip(?! card)|sensor|\bwi
 _POSTAL = re.compile(
     r"\b(?:office|city|area|address|post|town|village|ship)\b|deliver|courier|postal|district|locality|shipping"
 )
-_BESIDE = 80  # characters before and after a number in which words may stand that say what it is
+_BESIDE = 80  # characters before and after a number that are searched for words that say what it is
 _IS = (
     rf"(?:{VERB}|\s?[:：=＝]\s?| [—–-] | c['’]est |(?:{_ENTERED}) "
     r"|(?:(?<=code)|(?<=kod[eu])|(?<=код)|(?<=番号)|(?<=번호)|(?<=密码)) (?=(?!19|20)\d{4,5}(?!\d)))"
@@ -53,7 +53,7 @@ _STEMS = tuple(
     "enter press dial punch key tippe tape composez marca digite type".split()
 )
 _IT_IS = r"\b(?:is|was|ist|war|lautet|heißt|are|est|es|é|è|är|er|jest|to|now|still|since|seit|depuis|desde|c['’]est)\b"
-_SAYING = re.compile(  # what says that a number follows which opens something
+_SAYING = re.compile(  # words after which a number follows that opens something
     r"(?:(?:code|kod[eu]?|kód|código|codice|код|[ck]ombina[tczç]\w{1,8}|combo|pin|puk|segredo"
     r"|digi[ck]ode|tastenfeld|keypad)"
     rf"(?:[^\n\d.;?!]{{0,45}}(?:{_IT_IS}[^\n\d.;?!,]{{0,16}}|[:=：,–—] ?)|[^\n\d.:;?!,]{{0,16}} )"
@@ -66,7 +66,7 @@ _SAYING = re.compile(  # what says that a number follows which opens something
     r"|please|you|they) type)s?(?: in)? )"
     r"[\"'`„“«*#]{0,2}\Z"
 )
-"""A word for a code and what joins it to its value, a verb of opening with what it is done, or one of pressing keys."""
+"""A word for a code and what joins it to its value, a verb of opening and its preposition, or a verb of typing."""
 _OTHERS = re.compile(
     r"(?:error|status|exit|https?|product|area|country|post(?:al|leit)?|zip|promo|discount|coupon|booking|dress|source"
     r"|building|qr|bar|colou?r|fehler|rabatt|gutschein|article|artikel|produit|vat|tax|sort|swift|morse|model)[ -]?code"
@@ -87,7 +87,7 @@ def _where(spans: Callable[[Text], Spans], is_pin: Callable[[Text, int, int], bo
 
 
 def _is_postal(text: Text, start: int, end: int) -> bool:
-    """Whether it is a postal code of India, which is called a PIN code, too."""
+    """Return whether a number is an Indian postal code, which is also called a PIN code."""
     around = text.folded[max(0, start - _BESIDE) : end + _BESIDE]
     clause = re.split(r"[,.:;\n]", text.folded[max(0, start - _BESIDE) : start].rstrip(" :=–-"))[-1]
     is_one = re.fullmatch(r"[1-9]\d\d ?\d{3}", text.whole[start:end]) and _POSTAL.search(around)
@@ -95,13 +95,13 @@ def _is_postal(text: Text, start: int, end: int) -> bool:
 
 
 def _is_called(text: Text, start: int, end: int) -> bool:
-    """Whether what is called a PIN is one."""
+    """Return whether a number that is called a PIN is one."""
     is_code = re.search("pin ?code", text.folded[max(0, start - _BESIDE) : start])
     return not (is_code and _is_postal(text, start, end))
 
 
 def _opens(text: Text, start: int, end: int) -> bool:
-    """Whether the sentence says what a PIN opens, before it or after it, and it is none of a board's."""
+    """Return whether the sentence says what a PIN opens, before or after it, and it is not a pin of a board."""
     before = re.split(r"[.;!?\n。]", text.folded[max(0, start - _BESIDE) : start])[-1]
     after = _FOR_IT.match(text.folded, end)
     sentence = before + (after[0] if after else "")
@@ -117,7 +117,7 @@ def rules() -> Iterator[Rule]:
 
 
 def _openers(text: Text) -> Spans:
-    """Numbers that a sentence says to open what it names."""
+    """Yield the spans of numbers that, according to their sentence, open something."""
     for match in _OPENER.finditer(text.folded):
         start, end = match.span()
         before = _SENTENCE.split(text.folded[max(0, start - _BESIDE) : start])[-1]

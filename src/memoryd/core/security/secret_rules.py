@@ -1,4 +1,4 @@
-"""What a secret looks like: a token, a value that is called a secret, a key."""
+"""The rules by which secrets are found: tokens, values that are called a secret, keys."""
 
 import base64
 import json
@@ -44,7 +44,7 @@ _PEM_END = r"-{4,5} ?END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
 
 
 def _is_web_token(value: str) -> bool:
-    """Whether the first part of a JSON web token says what it is (RFC 7519)."""
+    """Return whether the first part of a value is the header of a JSON web token (RFC 7519)."""
     head = value.split(".", 1)[0]
     try:
         return isinstance(json.loads(base64.urlsafe_b64decode(head + "=" * (-len(head) % 4))), dict)
@@ -53,7 +53,7 @@ def _is_web_token(value: str) -> bool:
 
 
 def _is_account(value: str) -> bool:
-    """Whether it is a name and a password in base64."""
+    """Return whether a value is a name and a password in base64."""
     try:
         name, sign, password = base64.urlsafe_b64decode(value.translate(_URLSAFE)).decode().partition(":")
     except ValueError:
@@ -77,29 +77,29 @@ def _is_hexadecimal(value: str) -> bool:
     return len(value.removeprefix("0x")) in {64, 128}
 
 
-_TERM = re.compile(  # of a translation
+_TERM = re.compile(  # in a translation
     rf"(?<![^\W\d_])(?:{PASSWORDS.pattern}|{KEYS.pattern}|geheimnis|секрет)[^\W\d_]{{0,2}}(?![^\W\d_])"
     r"|[぀-ヿ㐀-鿿가-힣\s！？、。]+\Z"
 )
 
 
 def _is_term(value: str) -> bool:
-    """Whether a value is itself the word for a password or a key, as in a translation, or plain words of East Asia."""
+    """Return whether a value is a word for a password or a key, as in a translation, or plain East Asian words."""
     return not re.search(r"[\d_]", value) and bool(_TERM.search(value.lower()))
 
 
 def _is_signing_key(value: str) -> bool:
-    """Whether a literal signs a web token: it names neither an algorithm nor a key."""
+    """Return whether a literal is a signing key of a web token, not the name of an algorithm or a key."""
     return values.is_quoted_key(value) and values.classes(value) > 1 and not re.match(r"[HREP]S\d{3}$", value)
 
 
 def _is_credential(value: str) -> bool:
-    """Whether an argument of a client is a password or a key."""
+    """Return whether an argument of a client is a password or a key."""
     return values.is_argument(value) or secret_likeness.is_chosen(value) or _is_random(value) or values.is_of_app(value)
 
 
 def _is_random(value: str) -> bool:
-    """Whether chance made an argument, and not somebody who names things."""
+    """Return whether an argument looks random, not like a name."""
     return values.is_given(value) and (secret_likeness.is_chance(value) or bool(_HEX.fullmatch(value)))
 
 
@@ -112,7 +112,7 @@ def _is_strange(value: str) -> bool:
 
 
 def _unlike(words: str) -> str:
-    """Behind none of some words."""
+    """Return a look-behind that excludes some words."""
     return "".join(f"(?<!{word})" for word in words.split())
 
 
@@ -144,7 +144,7 @@ _DIGESTS = (
     "nonce",
     "wrapped",
 )
-"""How names end of what is 32 bytes long, too, and no secret."""
+"""Endings of the names of values that are also 32 bytes long, but not secret."""
 _PASS = rf"(?<![A-Za-z])[A-Z]{{2,12}}{_unlike('BY COM TRES SUR OVER UNDER LOW HIGH BAND ALL')}PASS"
 _KEY = (
     r"(?<![A-Za-z0-9_])(?!\w{0,60}PUBLI)[A-Z][A-Z0-9_]{1,60}"
@@ -154,7 +154,7 @@ _KEY = (
     )
     + "_KEY"
 )
-"""Names in capitals of what is secret, without those that only end alike."""
+"""Names of secrets in capitals, without names that only have the same ending."""
 Make = Callable[[], Callable[[Text], Spans]]
 _SEEDS = tuple(
     "phrase frase words wörter mnemo сид 助记词 助記詞 ニーモニック シード 복구 니모닉 bip seed semilla "
@@ -171,7 +171,7 @@ _LOGIN = Names(
     r"|уч[её]тка|로그인|계정"
     r"|登录|登錄|登陆|账号|账户|帳號|ログイン|アカウント|パスワード|密码|비밀번호",
 )
-"""What stands before the name of an account and its password."""
+"""Words before the name of an account and its password."""
 _WIFI = r"wi-?fi|wlan|wpa\d?"
 _WIFI_KEY = (
     "key(?![a-z])|passw|schlüssel|kennwort|clé|mot de passe|clave|contraseña|chiave|chave|senha|ключ|парол|sleutel"
@@ -229,7 +229,7 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("AWS secret key", "aws access", lambda: inside(
         "aws secret", r"(?:(?<!\w)aws|secret_?access_?key)[^\n]{0,100}+", r"(?<![\w+/])([A-Za-z0-9+/]{40})(?![\w+/=])",
         lambda value: values.is_given(value) and (values.classes(value) > 2 or "+" in value or "/" in value))),
-    # hexadecimal and base32 keys after a word that says so
+    # hexadecimal and base32 keys after a word for a key
     ("secret key", "key seed accounts", lambda: inside(
         "private priv wallet eth aes hmac master encryption signing secret symmetric ed25519 deployer accounts",
         r"(?:(?<!checksum/)(?:private|priv|wallet|eth|aes|hmac|master|encryption|signing|secret|symmetric|ed25519"
@@ -246,7 +246,7 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("secret key", '"kty"', lambda: found(r"\"(?:d|k|p|q|dp|dq|qi)\"\s?:\s?\"([\w-]{22,}+)\"")),  # RFC 7517
     ("secret key", "lo0tls1crudjti ls0tls1crudjti", lambda: found(  # PEM in base64
         r"LS0tLS1CRUdJTi[A-Za-z0-9+/]{20,}+={0,2}", lambda value: b"PRIVATE KEY" in base64.b64decode(value[:64]), 0)),
-    ("secret key", "=", lambda: found(  # 32 or 64 bytes that a file assigns
+    ("secret key", "=", lambda: found(  # 32 or 64 bytes assigned in a file
         r"(?<![\w.-])[\w.-]{2,40}+(?=[\"']?\s?[:=]\s?[\"']?[a-z0-9+/]{43})"
         + "".join(f"(?<!{name})" for name in _DIGESTS)
         + r"[\"']?\s?[:=]\s?[\"']?([a-z0-9+/]{43}=|[a-z0-9+/]{86}==)(?![a-z0-9+/=])", folded=True)),
@@ -341,7 +341,7 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         r"[^\n]{1,300}+", r"[,( ]\s?b?[\"']([^\"'\n]{6,100}+)[\"']", _is_credential)),
     ("password", _WITH_SECOND, lambda: inside(
         _WITH_SECOND, r"\w{1,14}\([^\n]{1,300}+", r",\s?[\"']([^\"'\n]{6,100}+)[\"']", _is_credential)),
-    ("secret", "new require( ::new(", lambda: inside(  # what makes a client, whatever its name
+    ("secret", "new require( ::new(", lambda: inside(  # constructors of clients, whatever their names
         "new require( ::new(",
         r"(?:new (?![\w.\\]*(?:hash|digest|commit|sum|blob|file|md5|sha|etag|object|id\b|asset|version"
         r"|image|font|script))"
@@ -385,7 +385,7 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
 
 @cache
 def rules() -> tuple[Rule, ...]:
-    """All rules, those first whose kind tells most."""
+    """Return all rules, the most specific kinds first."""
     tokens = (Rule(kind, tuple(needs.split()), token(form)) for kind, needs, form in secret_tokens.BY_PREFIX)
     own = (Rule(kind, tuple(needs.split()) if isinstance(needs, str) else needs, make()) for kind, needs, make in OWN)
     near = Rule("password", (), secret_evidence.spans)
@@ -406,5 +406,5 @@ def rules() -> tuple[Rule, ...]:
 
 
 def kinds() -> frozenset[str]:
-    """What secrets are called."""
+    """Return the kinds of secrets."""
     return frozenset(rule.kind for rule in rules())

@@ -1,8 +1,8 @@
-"""Ways to look for secrets in a text: a pattern, a token, what stands after a name, or between two marks.
+"""Ways to search a text for secrets: by a pattern, by a token, after a name, or between two marks.
 
-A text is looked at as it is and in small letters; both have equal lengths. Every pattern takes linear time, whatever
-the text: it begins with what is rare or where a word begins, its quantifiers are bounded or possessive, and a value
-that was looked at in vain is not looked at again for each name within it.
+A text is searched as it is and in lower case; both have the same length. Every pattern takes linear time for any text:
+it begins with something rare or where a word begins, its quantifiers are bounded or possessive, and a value that was
+rejected is not checked again for every name within it.
 """
 
 import re
@@ -15,15 +15,15 @@ from memoryd.core.security import secret_values as values
 
 Spans = Iterator[tuple[int, int]]
 Check = Callable[[str], bool]
-"""Whether what a pattern has found is a secret."""
+"""Returns whether the match of a pattern is a secret."""
 
-TRIES = 2  # names within a value that is none, each of which is looked at
-VALUE = 128  # characters of a value that are looked at
+TRIES = 2  # names within a rejected value that are tried
+VALUE = 128  # characters of a value that are checked
 
 
 @dataclass(frozen=True)
 class Text:
-    """A text, and the same in small letters, as long."""
+    """A text, and the same text in lower case, with the same length."""
 
     whole: str
     folded: str
@@ -31,7 +31,7 @@ class Text:
     _named: dict["Names", list[tuple[int, int]]] = field(default_factory=dict)
 
     def places(self, stems: Sequence[str]) -> list[int]:
-        """Where one of some words stands in small letters: a search for a word is faster than one for a pattern."""
+        """Return where any of some words occur in lower case: searching for words is faster than for a pattern."""
         for stem in stems:
             if stem not in self._places:
                 found = re.finditer(re.escape(stem), self.folded) if stem in self.folded else ()
@@ -41,7 +41,7 @@ class Text:
         return sorted({place for stem in stems for place in self._places[stem]})
 
     def named(self, names: "Names") -> list[tuple[int, int]]:
-        """Where some names begin and end, which several rules ask for."""
+        """Return the spans of some names, cached because several rules need them."""
         if names not in self._named:
             matches = map(partial(re.compile(names.pattern).match, self.folded), self.places(names.stems))
             self._named[names] = [match.span() for match in matches if match]
@@ -50,31 +50,31 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How a kind of secret is found."""
+    """The way to find a kind of secret."""
 
     kind: str
     needs: tuple[str, ...]
-    """What a text must hold for this, one of them, in small letters; nothing where `spans` looks for words itself."""
+    """Lower-case strings of which a text must contain one; empty if `spans` itself searches for words."""
     spans: Callable[[Text], Spans]
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What secrets are called: the words that these names hold, and what is looked for where one of them begins."""
+    """Names of secrets: the stems with which they begin, and the pattern that is matched there."""
 
     stems: tuple[str, ...]
     pattern: str
 
 
 def _compiled(pattern: str, flags: int = 0) -> Callable[[], re.Pattern[str]]:
-    """Return what compiles a pattern when it is first needed: a process seldom meets a text for each rule."""
+    """Return a function that compiles a pattern on first use: a process rarely needs every rule."""
     return cache(partial(re.compile, pattern, flags))
 
 
 def found(
     pattern: str, is_secret: Check = values.is_given, group: int = 1, flags: int = 0, *, folded: bool = False
 ) -> Callable[[Text], Spans]:
-    """Each match of a pattern, of which a group is the secret."""
+    """Return a search for the matches of a pattern, in which one group is the secret."""
     compiled = _compiled(pattern, flags | re.ASCII)
 
     def spans(text: Text) -> Spans:
@@ -87,7 +87,7 @@ def found(
 
 
 def token(pattern: str) -> Callable[[Text], Spans]:
-    """Each match of the pattern of a token that begins where a token may begin."""
+    """Return a search for the matches of a token's pattern where a token may begin."""
     compiled = _compiled(pattern, re.ASCII)
 
     def spans(text: Text) -> Spans:
@@ -105,7 +105,7 @@ def token(pattern: str) -> Callable[[Text], Spans]:
 def inside(
     stems: str, cue: str, inner: str, is_secret: Check = values.is_given, flags: int = 0
 ) -> Callable[[Text], Spans]:
-    """After each cue, which begins with a stem, the matches of another pattern, whose last group is the secret."""
+    """Return a search in each match of a cue, which begins with a stem, for `inner`, whose last group is the secret."""
     words, outside, within = stems.split(), _compiled(cue, re.ASCII), _compiled(inner, re.ASCII | flags)
 
     def spans(text: Text) -> Spans:
@@ -126,17 +126,17 @@ _REST = re.compile(r"[^\s\"'`<>]*")
 
 
 def trim(value: str) -> str:
-    """A value without the marks of the sentence that it ends, or the next parameter of its URL."""
+    """Return a value without the punctuation of its sentence, or the next parameter of its URL."""
     return _NEXT.split(value, maxsplit=1)[0].rstrip(".,;:([{)]}」』”’")
 
 
 def named(
     names: Names, following: str, value: str, is_secret: Check, *, trimmed: bool = False
 ) -> Callable[[Text], Spans]:
-    """The values after some names and what follows these, in small letters.
+    """Return a search for the values after some names and the lower-case text that `following` matches.
 
-    A value that is none may hold a name and a value; but only some of these are looked at, so that a text of names
-    alone takes no longer than another.
+    A rejected value may itself contain a name and a value, but only TRIES of them are checked, so that a text that
+    consists of names takes no longer than another.
     """
     behind = _compiled(f"(?:{following}){value}")
 
@@ -164,14 +164,14 @@ def _rest(text: str, at: int) -> int:
 
 
 def between(begin: str, end: str) -> Callable[[Text], Spans]:
-    """From a beginning to its end, or to that of the text where it is missing."""
+    """Return a search from each beginning to its end, or to the end of the text if that is missing."""
     begins, ends = _compiled(begin), _compiled(end)
 
     def spans(text: Text) -> Spans:
         at = 0
-        while there := begins().search(text.whole, at):
-            over = ends().search(text.whole, there.end())
-            at = over.end() if over else len(text.whole)
-            yield there.start(), at
+        while opening := begins().search(text.whole, at):
+            closing = ends().search(text.whole, opening.end())
+            at = closing.end() if closing else len(text.whole)
+            yield opening.start(), at
 
     return spans

@@ -1,4 +1,4 @@
-"""Secrets in tables: what stands below the heading of a column that names one, in Markdown, CSV or tabs."""
+"""Secrets in tables: values below a column heading that names a secret, in Markdown, CSV or tab-separated text."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ HEADINGS = (
     "pass", "pw", "pin", "secret", "token", "key", "kennwort", "mot de passe", "mdp", "contrase", "clave", "senha",
     "wachtwoord", "hasło", "heslo", "парол", "şifre", "lösenord", "salasana", "パスワード", "密码", "密碼", "비밀번호",
 )  # fmt: skip
-"""What a heading of such a column holds, in small letters."""
+"""Lower-case strings of which the heading of such a column contains one."""
 _HEADING = re.compile(
     r"(?:[^\W\d_]{2,12}[ _-]){0,2}(?:pass(?:word|wort|wd|phrase|code)?|pwd?|pin|secret|token"
     r"|(?:api|access|secret)[ _-]?key|kennwort|mot de passe|mdp|contraseña|clave|senha|wachtwoord|hasło"
@@ -19,13 +19,13 @@ _HEADING = re.compile(
     r"|パスワード|密码|密碼|비밀번호)"
 )
 _CELL = {sign: re.compile(rf"[^{re.escape(sign)}\n]*+") for sign in "|\t;,"}
-LONGEST = 200  # characters of a cell that are looked at
-CELLS = 20  # cells of a row that are looked at
+LONGEST = 200  # characters of a cell that are checked
+CELLS = 20  # cells of a row that are checked
 _MARKS = " \t\"'`*\r"
 
 
 def spans(whole: str, folded: str) -> Iterator[tuple[int, int]]:
-    """Where such values begin and end in a text, which is also given in small letters."""
+    """Yield the spans of such values in a text, which is also given in lower case."""
     columns: dict[int, tuple[str, CellCheck]] = {}
     at = 0
     for line in folded.split("\n"):
@@ -47,13 +47,13 @@ def spans(whole: str, folded: str) -> Iterator[tuple[int, int]]:
 
 
 def _signs(line: str) -> Iterator[str]:
-    """What parts the cells of a line that may be a row of headings."""
+    """Yield the separator of the cells of a line that may be a row of headings."""
     if any(heading in line for heading in HEADINGS):
         yield from [sign for sign in _CELL if sign in line][:1]
 
 
 def _cells(text: str, at: int, after: int, sign: str) -> list[tuple[int, int]]:
-    """Where the cells of a row begin and end, without the space and the marks around what is in them."""
+    """Return the spans of the cells of a row, without the space and the marks around their contents."""
     cells: list[tuple[int, int]] = []
     while at <= after and len(cells) < CELLS:
         match = _CELL[sign].match(text, at, after)
@@ -66,7 +66,7 @@ def _cells(text: str, at: int, after: int, sign: str) -> list[tuple[int, int]]:
 
 
 def _check(heading: str) -> CellCheck:
-    """What a value must be like below a heading: a column of tokens may count them, one of pins may name them."""
+    """Return the check for values below a heading: a column of tokens may hold counts, one of pins may hold names."""
     if heading.endswith("pin"):
         return lambda value: value.isdecimal() and 4 <= len(value) <= 8
     if heading.endswith(("key", "token", "secret")):

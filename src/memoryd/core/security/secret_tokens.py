@@ -1,17 +1,17 @@
-"""The tokens of vendors, which their prefix gives away, and keys that a form gives away.
+"""Vendors' tokens, recognized by their prefixes, and keys, recognized by their format.
 
-The prefixes are those that the vendors document. Patterns are linear: each begins with what is rare, and quantifiers
-are bounded or possessive.
+The prefixes are those that the vendors document. Patterns take linear time: each begins with something rare, and
+quantifiers are bounded or possessive.
 """
 
 import re
 from collections.abc import Iterator
 
 BEFORE = re.compile(r"(?:^|[^A-Za-z0-9_-]|\\[nrt]|%[0-9A-F][0-9A-F]|/bot)\Z")
-"""What may stand before a token: no letter of one, but for an escape (`\n`, `%3D`) and `bot` in a URL of Telegram."""
+"""The text before a token: no letter that could belong to it, except an escape (`\n`, `%3D`) or Telegram's `bot`."""
 
 PLACEHOLDER = re.compile(r"(.)\1{9}|[xX]{6}|(?i:your|example|placeholder)")
-"""What no token of chance holds."""
+"""Text that no random token contains."""
 
 _A, _W, _H = "[A-Za-z0-9]", r"[A-Za-z0-9_-]", "[0-9a-f]"
 _UUID = rf"{_H}{{8}}(?:-{_H}{{4}}){{3}}-{_H}{{12}}"
@@ -141,7 +141,7 @@ BY_PREFIX: tuple[tuple[str, str, str], ...] = (
     ("private key", "mc4caqawbqydk2vwbcie", r"MC4CAQAwBQYDK2VwBCIEI[A-Za-z0-9+/]{20,}+={0,2}"),
     ("private key", "b3blbnnzac1rzxktdj", r"b3BlbnNzaC1rZXktdjEA[A-Za-z0-9+/]{20,}+={0,2}"),
 )  # fmt: skip
-"""Kind; what a text must hold for it, one of them, in small letters; the pattern of the secret."""
+"""The kind; lower-case strings of which a text must contain one; the pattern of the secret."""
 
 NO_SECRETS = (
     "acct acs bs call chatcmpl chunk cmpl container cs cus evt file gen in index item md msg phc pi pk price prod pub "
@@ -164,11 +164,11 @@ _MARK = re.compile(
 _POD = re.compile(r"(?:[a-z]+-)*[a-z0-9]{8,10}-[a-z0-9]{5}")
 _NAMED = re.compile("_[a-z]{3,}_")
 _KINDS = re.compile(r"[a-z]+|[A-Z]+|\d+")
-_RUN = 3.3  # characters of a kind beside each other, on average, at most where chance chose them
+_RUN = 3.3  # maximum average number of adjacent characters of a kind in a random text
 
 
 def of_any_vendor(text: str) -> Iterator[tuple[int, int]]:
-    """Where an id of chance stands behind a short word, as in most vendors' tokens, or behind `live`, `key`, `pat`."""
+    """Yield the spans of random ids after a short word, as in most vendors' tokens, or after `live`, `key`, `pat`."""
     for form, before in ((_MIXED, _PREFIX), (_MARKED, _MARK)):
         for match in form.finditer(text):
             first = max(0, match.start() - 32)
@@ -179,7 +179,7 @@ def of_any_vendor(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _is_chance(tail: str) -> bool:
-    """Whether letters and digits change as often as by chance, and it is no name of a container."""
+    """Return whether letters and digits alternate as in random text, and it is not the name of a container."""
     runs = _KINDS.findall(tail)
     digits = sum(map(str.isdigit, tail))
     changes = len(tail) - tail.count("-") <= _RUN * len(runs)

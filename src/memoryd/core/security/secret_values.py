@@ -1,9 +1,9 @@
-"""What a value must be like to be a secret, after each kind of name: no placeholder, path, word, hash or code."""
+"""Checks whether a value is a secret, for each kind of name: not a placeholder, path, word, hash or code."""
 
 import re
 
 MADE_PUBLIC = r"(?:pk[._-](?:eyJ|live_|test_|lf-)|phc_|sb_publishable_|rzp_(?:live|test)_)"
-"""How keys begin that are made to be public."""
+"""Prefixes of keys that are meant to be public."""
 PLACEHOLDER = re.compile(
     r"""<[\w\ .:|-]*>|^<[^<>]{0,60}>$|^\[/?[A-Za-z_]+\d*\]$|[<{]\w*$
     |\{[\w\ .:-]*\}|\{\{|^\$[A-Za-z_]|\$[({]|\$(?:[A-Z_]{3,}|[a-z_]{3,})(?![A-Za-z0-9])
@@ -30,7 +30,7 @@ _DIGEST_OF = re.compile(
     r"(?:checksum|digest|fingerprint|(?<![a-z])sha(?:\d{1,3})?)[/._-][\w./-]{1,40}[\"']?\s?[:=]\s?[\"']?\Z"
 )
 _HEXADECIMAL = re.compile(r"(?:[0-9a-f]{8}){4,16}(?!\w)")
-_BEFORE = 90  # characters before a value in which it is called public
+_BEFORE = 90  # characters before a value that are searched for a word that calls it public
 PATHLIKE = re.compile(
     r"(?:~|\.{1,2})?/[\w./-]*$|[A-Za-z][\w+.-]*://|arn:|[\w.-]+/[\w./-]*$|[\w-]+\.(?:txt|pem|key|json)$"
 )
@@ -40,7 +40,7 @@ CODE = re.compile(
     r"|_[A-Za-z_]+$|[A-Z]\w*(?:Key|Token|Secret|Password|Credentials?|Type)$"
     r"|(?:[\w\\*-]+\|){2}|\(?\[[^\]]{1,60}\][+*]|\(\?"
 )
-"""A call, an index, an attribute, a type, a regular expression; `Walnut.Tree19` and `blue.Heron.1987` are none."""
+"""A call, an index, an attribute, a type, a regular expression; but not `Walnut.Tree19` or `blue.Heron.1987`."""
 _NAME = re.compile(
     r"(?=.*(?i:token|secret|key|passw|credential|auth|bearer))[A-Za-z_]+(?:[._:-][A-Za-z_]+)*(?:[_-]\d{1,3})?"
 )
@@ -73,7 +73,7 @@ OF_CODE = re.compile(
     r"|by|from|or|on|at|if|up|out)\d*|(?:bz|h|mp|ps?|s|v|x)\d+)(?=[._-]|$)",
     re.IGNORECASE,
 )
-"""Parts of names that code and files have, and of the terms of documents."""
+"""Parts of names in code, of file names, and of terms in documents."""
 _WITH_DIGITS = re.compile(r"[^\W\d_]{5,30}\d{1,6}[!?]?")
 _OF_APP = re.compile("[a-z]{4}([ -]?)(?:[a-z]{4}\\1){2}[a-z]{4}")
 _LETTERS = re.compile(r"[a-z]{12,32}")
@@ -83,19 +83,19 @@ _UNSAID = re.compile(
 
 
 def is_given(value: str) -> bool:
-    """Whether a value stands for itself: no placeholder, no variable."""
+    """Return whether a value is literal, not a placeholder or a variable."""
     return not PLACEHOLDER.search(value)
 
 
 def is_public(folded: str, at: int) -> bool:
-    """Whether what begins there, in a text in small letters, is called a key that everybody may know, or a digest."""
+    """Return whether a lower-case text calls the value at a place a public key or a digest."""
     begin = max(0, at - _BEFORE)
     of_digest = _HEXADECIMAL.match(folded, at) and _DIGEST_OF.search(folded, begin, at)
     return bool(of_digest or _PUBLIC.search(folded, begin, at))
 
 
 def classes(value: str) -> int:
-    """How many there are of small letters, capitals, digits and signs."""
+    """Return how many of these a value has: lower case, upper case, digits, signs."""
     return sum(bool(one.search(value)) for one in (_SMALL, _CAPITAL, _DIGIT, _SIGN))
 
 
@@ -104,24 +104,24 @@ def has_digit(value: str) -> bool:
 
 
 def is_quoted(value: str) -> bool:
-    """In quotes after the name of a secret: whatever is no placeholder, path or sentence."""
+    """Return whether a value in quotes after the name of a secret is one: not a placeholder, path or sentence."""
     return len(value) >= 5 and is_given(value) and not re.search(r"\s", value) and not _is_path(value)
 
 
 def is_quoted_key(value: str) -> bool:
-    """In quotes after what names a key: no name of a key itself, as `client-secret`."""
+    """Return whether a value in quotes after the name of a key is one, not itself a name such as `client-secret`."""
     return is_quoted(value) and not (_NAME.fullmatch(value) and re.search(r"[^A-Za-z]", value))
 
 
 def _is_path(value: str) -> bool:
-    """Whether it looks like a path or an address; base64 may, too."""
+    """Return whether a value looks like a path or an address, but is not base64."""
     return bool(PATHLIKE.match(value)) and not (
-        _BASE64.fullmatch(value) and len(value) < 2 * len(_RUN.findall(value))  # as chance has it, and no words have
+        _BASE64.fullmatch(value) and len(value) < 2 * len(_RUN.findall(value))  # as in random text, unlike words
     )
 
 
 def is_bare(value: str) -> bool:
-    """Without quotes: letters and digits or signs too, and no code, path or word."""
+    """Return whether a value without quotes is a secret: letters with digits or signs, not code, a path or a word."""
     return (
         is_quoted(value) and not CODE.match(value) and classes(value) > 1
         and (not _WORD.fullmatch(value) or bool(_PHRASE.fullmatch(value))) and not _DIGEST.match(value)
@@ -129,37 +129,40 @@ def is_bare(value: str) -> bool:
 
 
 def is_password(value: str) -> bool:
-    """A password, which may be digits alone."""
+    """Return whether a value is a password, which may consist of digits only."""
     return (((value.isdecimal() and len(value) >= 6) or is_unsaid(value) or is_of_app(value)) and is_given(value)) or (
         is_bare(value) and (bool(_DIGIT.search(value)) or classes(value) > 2 or bool(_PHRASE.fullmatch(value)))
     )
 
 
 def is_of_app(value: str) -> bool:
-    """Whether it is a password that Google or Apple made for an app: four groups of four letters."""
+    """Return whether a value is an app password from Google or Apple: four groups of four letters."""
     letters = re.sub("[ -]", "", value)
     return bool(_OF_APP.fullmatch(value)) and bool(_UNSAID.search(letters))
 
 
 def is_unsaid(value: str) -> bool:
-    """Whether small letters make no word of any language: chance made them, as it makes passwords of apps."""
+    """Return whether lower-case letters are unpronounceable in any language, as random passwords of apps are."""
     return bool(_LETTERS.fullmatch(value)) and len(_UNSAID.findall(value)) > 1
 
 
 def is_quoted_password(value: str) -> bool:
-    """In quotes: whatever `is_quoted` says, and phrases."""
+    """Return whether a value in quotes is a password: like `is_quoted`, but also phrases."""
     return is_quoted(value) or (bool(_PHRASE.fullmatch(value) or _SPOKEN.fullmatch(value)) and is_given(value))
 
 
 def is_in_sentence(value: str) -> bool:
-    """In a sentence: with a digit, and a letter."""
+    """Return whether a value in a sentence is a secret: with a digit and a letter."""
     return (
         has_digit(value) and is_bare(value) and not HASH.match(value) and bool(re.search(r"[^\W\d_]", value))
     )  # fmt: skip
 
 
 def is_spelled_like_a_name(value: str) -> bool:
-    """In prose: words joined by dots or underscores, which in code would name something: `Wal.nut7`, `tea_and_rye`."""
+    """Return whether a value in prose consists of words joined by dots or underscores, which would be a name in code.
+
+    Examples are `Wal.nut7` and `tea_and_rye`.
+    """
     return (
         len(value) >= 8 and is_given(value) and not value.isupper() and not OF_CODE.search(value)
         and bool(_JOINED.fullmatch(value))
@@ -167,19 +170,19 @@ def is_spelled_like_a_name(value: str) -> bool:
 
 
 def is_in_prose(value: str) -> bool:
-    """After what prose says between the word and the value: names, and a word with digits."""
+    """Return whether a value after a phrase in prose is a secret: spelled like a name, or a word with digits."""
     return is_spelled_like_a_name(value) or (
         bool(_WITH_DIGITS.fullmatch(value)) and is_in_sentence(value) and not OF_CODE.search(value)
     )
 
 
 def is_strong(value: str) -> bool:
-    """After the mere word: small and capital letters, digits, signs, three of them at least, or many of two."""
+    """Return whether a value directly after the name is a secret: at least three classes of characters, or long."""
     return is_in_sentence(value) and ((len(value) >= 8 and classes(value) > 2) or is_long(value))
 
 
 def is_long(value: str) -> bool:
-    """Many letters of one case and digits, as no name has."""
+    """Return whether a value has many letters of one case and many digits, as names do not."""
     return is_in_sentence(value) and bool(_LONG.fullmatch(value)) and len(_DIGIT.findall(value)) > 3
 
 
@@ -190,14 +193,14 @@ def is_key(value: str) -> bool:
 
 
 def is_flagged(value: str) -> bool:
-    """The value of a flag that takes a password."""
+    """Return whether the value of a flag that takes a password is one."""
     return len(value) >= 4 and is_given(value) and not value.startswith("-") and not PATHLIKE.match(value) and (
         is_of_app(value) or (classes(value) > 1 and not re.fullmatch(r"[a-z]+(?:[_-][a-z]+)+", value))
     )  # fmt: skip
 
 
 def is_spoken(value: str) -> bool:
-    """In quotes, assigned: words and a digit."""
+    """Return whether a value assigned in quotes is a password of several words with a digit."""
     return is_given(value) and value.count(" ") > 1 and has_digit(value)
 
 
@@ -206,5 +209,5 @@ def always(_value: str) -> bool:
 
 
 def is_argument(value: str) -> bool:
-    """Among the arguments of a function that logs in: no name, host or address."""
+    """Return whether an argument of a function that logs in is a password, not a name, host or address."""
     return len(value) >= 8 and classes(value) > 2 and is_in_sentence(value) and not re.search(r"[.:@/\s-]", value)

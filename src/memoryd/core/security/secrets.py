@@ -16,16 +16,16 @@ from memoryd.hidden import seen
 
 SecretsMode = Literal["mask", "refuse", "allow"]
 IDENTITY = frozenset({"id", "ids", "session_id", "supersedes", "created_at"})
-"""Fields and arguments that say which one is meant: masked, two of them would be one. An id may look random."""
-AGAIN = 6  # times at most that what is beside a secret is looked at: only a text made against this needs more
-SHORTEST = 6  # characters of what holds a secret: of a PIN the word for it, too
+"""Fields and arguments that identify something: masking could make two of them equal, and ids may look random."""
+AGAIN = 6  # maximum times that the text around a secret is searched; only a text crafted against this needs more
+SHORTEST = 6  # minimum characters of a text with a secret: even a PIN needs a word for it
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """A secret in a text: what it is, and from where to where it goes."""
+    """A secret in a text: its kind and its span."""
 
     kind: str
     start: int
@@ -34,7 +34,7 @@ class Secret:
 
 @dataclass(frozen=True, slots=True)
 class Cleaned:
-    """A value without its secrets, and what they were, in the order of their places."""
+    """A value without its secrets, and their kinds in order of occurrence."""
 
     value: Any
     found: tuple[str, ...] = ()
@@ -51,19 +51,19 @@ class Secrets:
         self.mode = mode
 
     def clean(self, value: Any) -> Cleaned:
-        """A JSON-like value with its secrets masked; the names of its fields stay.
+        """Return a JSON-like value with its secrets masked; the names of its fields stay.
 
-        Where they are refused: raises SecretRefusedError that says what is held where, but not the secret.
+        If secrets are refused, raise SecretRefusedError with the kind and the place of one, but not the secret.
         """
         found: list[str] = []
         return Cleaned(self.part(value, "", found), tuple(found))
 
     def masked(self, value: T) -> T:
-        """A value without its secrets, also where these are refused: for what is written of what was stored before."""
+        """Return a value without its secrets, even if they are refused: for writing what was stored before."""
         return value if self.mode == "allow" else _MASKING.clean(value).value
 
     def part(self, value: Any, place: str, found: list[str]) -> Any:
-        """The value at a place without its secrets; their kinds are added to `found`. Raises SecretRefusedError."""
+        """Return the value at a place without its secrets, and add their kinds to `found`. Raise SecretRefusedError."""
         return value if self.mode == "allow" else self._clean(value, place, found)
 
     def _clean(self, value: Any, place: str, found: list[str]) -> Any:
@@ -99,11 +99,11 @@ _MASKING = Secrets("mask")
 
 
 class Holder(Protocol):
-    """What knows what becomes of secrets."""
+    """An object with a treatment of secrets."""
 
     @property
     def secrets(self) -> Secrets:
-        """That."""
+        """The treatment of secrets."""
         ...
 
 
@@ -123,9 +123,9 @@ def noted() -> Iterator[list[str]]:
 
 
 def cleaned(verb: Callable[Concatenate[H, P], T]) -> Callable[Concatenate[H, P], T]:
-    """Mask what a verb of a service is given, before it compares, embeds or stores it, and note what that was.
+    """Mask the arguments of a service's verb before it compares, embeds or stores them, and note what was masked.
 
-    Where secrets are refused: SecretRefusedError names the argument, and the verb does not begin.
+    If secrets are refused, raise SecretRefusedError, which names the argument, before the verb begins.
     """
     shape = signature(verb)
 
@@ -143,9 +143,9 @@ def cleaned(verb: Callable[Concatenate[H, P], T]) -> Callable[Concatenate[H, P],
 
 
 def matched(verb: Callable[Concatenate[H, P], T]) -> Callable[Concatenate[H, P], T]:
-    """Mask what a verb of a service that deletes is given, so that it is found as it was stored.
+    """Mask the arguments of a service's deleting verb, so that they match what was stored.
 
-    Nothing is noted or refused, since nothing of it is stored: who deletes a secret may say which.
+    Nothing is noted or refused, because nothing is stored: callers may name the secret that they delete.
     """
     shape = signature(verb)
 
@@ -165,7 +165,7 @@ def _texts(given: BoundArguments) -> list[str]:
 
 
 def find(text: str) -> Iterator[Secret]:
-    """Yield the secrets in a text in order; they overlap neither each other nor existing masks."""
+    """Yield the secrets in a text in order, without overlaps with each other or with existing masks."""
     at = 0
     for number, part in enumerate(_mask().split(text)):
         if not number % 2:
@@ -177,7 +177,7 @@ def find(text: str) -> Iterator[Secret]:
 def mask(text: str) -> tuple[str, list[str]]:
     """Return a text with its secrets masked, and their kinds. Masking the result again changes nothing."""
     found: list[str] = []
-    parts = list(enumerate(_mask().split(text)))  # each second one is a mask already
+    parts = list(enumerate(_mask().split(text)))  # every second one is a mask
     done: list[str] = []
     waiting = [(part, AGAIN * (number % 2)) for number, part in reversed(parts)]
     while waiting:
@@ -187,12 +187,12 @@ def mask(text: str) -> tuple[str, list[str]]:
             done.append(part)
             continue
         found += [secret.kind for secret in secrets]
-        waiting += reversed(_parted(part, secrets, times + 1))  # what was beside a secret may be one without it
+        waiting += reversed(_parted(part, secrets, times + 1))  # the text next to a secret may now be one itself
     return "".join(done), found
 
 
 def _parted(text: str, secrets: list[Secret], times: int) -> list[tuple[str, int]]:
-    """A text as its parts, which were looked at so many times, and the masks between them, which never are."""
+    """Return the parts of a text, which were searched `times` times, and the masks between them, which never are."""
     parts, after = [], 0
     for secret in secrets:
         parts += [(text[after : secret.start], times), (f"[masked: {secret.kind}]", AGAIN)]
@@ -204,7 +204,7 @@ def _within(text: str) -> list[Secret]:
     if len(text) < SHORTEST:
         return []
     plain, places = seen(text)
-    folded = plain.replace("İ", "I").lower()  # the one letter whose small one is longer
+    folded = plain.replace("İ", "I").lower()  # the only letter whose lower case is longer
     both = secret_search.Text(plain, folded)
     spans = [(rule.kind, start, end) for rule in _rules_for(folded) for start, end in rule.spans(both)]
     if places is not None:
@@ -213,7 +213,7 @@ def _within(text: str) -> list[Secret]:
 
 
 def _rules_for(folded: str) -> list[secret_search.Rule]:
-    """Return the rules that a text in small letters may match, in their order; each need is looked for once."""
+    """Return the rules that a lower-case text may match, in order; each need is searched for once."""
     rules = secret_rules.rules()
     places = {place for need, places in _places_by_need().items() if need in folded for place in places}
     return [rules[place] for place in sorted(places)]
@@ -221,7 +221,7 @@ def _rules_for(folded: str) -> list[secret_search.Rule]:
 
 @cache
 def _places_by_need() -> dict[str, list[int]]:
-    """Return each text that some rules need, '' for those that need none, with the places of these rules."""
+    """Return the indices of the rules by each string that they need, '' for rules without needs."""
     by_need: dict[str, list[int]] = {}
     for place, rule in enumerate(secret_rules.rules()):
         for need in rule.needs or ("",):
@@ -230,13 +230,13 @@ def _places_by_need() -> dict[str, list[int]]:
 
 
 def masked_notice(found: Iterable[str]) -> str:
-    """Return what was masked as a sentence: `Masked: 1 AWS access key, 2 passwords.`."""
+    """Return a sentence about what was masked: `Masked: 1 AWS access key, 2 passwords.`."""
     counts = [f"{number} {kind}{'s' * (number > 1)}" for kind, number in Counter(found).items()]
     return f"Masked: {', '.join(counts)}."
 
 
 def _apart(secrets: list[Secret]) -> list[Secret]:
-    """Where several overlap, one from the first's beginning to the last's end; its kind is that of the first rule."""
+    """Join overlapping secrets into one from the first's start to the last's end, with the kind of the first rule."""
     apart: list[tuple[Secret, int]] = []
     for place, one in sorted(enumerate(secrets), key=lambda pair: (pair[1].start, pair[0])):
         if apart and one.start < apart[-1][0].end:
