@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 MEMORY = 64 * 2**20  # bytes that all postings together may take; the least recently used go first
 SMALL = 100  # records of a posting that is read whole: that is as quick as a part of it
 DRIFT = 0.1  # by which part a posting or the file has changed when it is read whole: its BM25 is of the counts of then
-OVERHEAD = 500  # bytes of a posting beside its arrays
+OVERHEAD = 700  # bytes of a posting besides the content of its arrays, as tracemalloc counts them
 
 PostingKey = tuple[str, str]
 """A workspace and what a record must match."""
