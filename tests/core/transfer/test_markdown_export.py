@@ -73,6 +73,13 @@ def test_every_kind_of_record_comes_back(engine: Engine, other: Engine, tmp_path
     assert written(other, tmp_path / "second") == first
 
 
+def test_a_folder_comes_back_from_where_it_was_put(engine: Engine, other: Engine, tmp_path: Path) -> None:
+    filled(engine)
+    first = written(engine, tmp_path / "notes" / "of mine" / "first")
+    bring(other, tmp_path / "notes")
+    assert written(other, tmp_path / "second") == first
+
+
 def test_a_file_is_what_obsidian_and_basic_memory_read(engine: Engine, tmp_path: Path) -> None:
     filled(engine)
     files = written(engine, tmp_path / "out")

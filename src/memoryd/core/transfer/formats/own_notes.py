@@ -85,8 +85,9 @@ def _entity(note: Note, place: str, titles: Mapping[str, str], common: Mapping[s
         observations=tuple(map(_observation, re.findall(r"^- (.*(?:\n  .*)*)$", observations, re.MULTILINE))),
         ordinals=tuple(int(one) for one in ordinals or () if text(one).isdigit()), **common,
     )  # fmt: skip
+    folder = PurePosixPath(note.file.name).parent.parent  # of the export, below what is imported
     for quoted, plain, path in _LINK.findall(relations):
-        target = titles.get(path) or PurePosixPath(path).name
+        target = titles.get((folder / path).as_posix()) or PurePosixPath(path).name
         yield SourceRelation(
             id=place, source=name, target=target, type=quoted or plain, created_at=common["created_at"], is_record=True
         )
