@@ -80,6 +80,17 @@ def test_a_folder_comes_back_from_where_it_was_put(engine: Engine, other: Engine
     assert written(other, tmp_path / "second") == first
 
 
+def test_a_folder_comes_back_with_line_ends_of_windows(engine: Engine, other: Engine, tmp_path: Path) -> None:
+    filled(engine)
+    vault = Vault(Scope(engine, engine.workspaces.find("default")))
+    assert vault.prune("vault", key="notes/ü: a?") == 1  # it has such a line end itself
+    first = written(engine, tmp_path / "first")
+    for path in (tmp_path / "first").rglob("*.md"):
+        path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    bring(other, tmp_path / "first")
+    assert written(other, tmp_path / "second") == first
+
+
 def test_a_file_is_what_obsidian_and_basic_memory_read(engine: Engine, tmp_path: Path) -> None:
     filled(engine)
     files = written(engine, tmp_path / "out")
