@@ -21,7 +21,7 @@ from memoryd.core.transfer.formats.items import SourceEntity, SourceRelation
 from memoryd.core.transfer.formats.notes import note
 from memoryd.core.transfer.formats.source import opened
 from memoryd.errors import InvalidInputError, StoreError
-from tests.core.exports_kit import everything
+from tests.core.exports_kit import everything, export, load
 from tests.core.transfer.formats_kit import bring
 
 
@@ -89,6 +89,47 @@ def test_a_folder_comes_back_with_line_ends_of_windows(engine: Engine, other: En
         path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
     bring(other, tmp_path / "first")
     assert written(other, tmp_path / "second") == first
+
+
+def test_a_copy_of_a_note_is_an_entity_of_its_own(engine: Engine, other: Engine, tmp_path: Path) -> None:
+    graph = Graph(Scope(engine, engine.workspaces.ensure("default")))
+    entities.create(graph, [NewEntity(name=name, type="x", observations=("a", "b")) for name in ("Ann", "Bob")])
+    relations.create(graph, [Edge("Bob", "Ann", "knows")])
+    note = written(engine, tmp_path / "out")["entities/Bob.md"]
+    (tmp_path / "out" / "entities" / "Cid.md").write_text(note.replace("title: Bob", "title: Cid"))
+    _, (done,) = bring(other, tmp_path / "out")
+    assert (done.new["entities"], done.new["observations"], done.new["relations"]) == (3, 6, 2)
+    theirs = Graph(Scope(other, other.workspaces.find("default")))
+    assert [one.name for one in entities.page(theirs, "", 9)] == ["Ann", "Bob", "Cid"]
+    _, (again,) = bring(other, tmp_path / "out")
+    assert not +again.new
+
+
+@pytest.mark.parametrize(
+    ("given", "instead"),
+    [
+        ("ordinals:\n  - 1\n  - 2\n", f"ordinals: {ordinals}\n")
+        for ordinals in ("[0, 0]", "['²', 1]", "[1, 99999999999999999999]", "[]", "5")
+    ]
+    + [("memory_count: 1", f"memory_count: {count}") for count in ("²", "99999999999999999999", "[1]")]
+    + [('## Turn "', f'## Turn "{edited}') for edited in ("\\q", "\\ud800", "x" * 3_000)],
+)
+def test_what_was_edited_in_a_note_breaks_nothing(
+    engine: Engine, other: Engine, tmp_path: Path, given: str, instead: str
+) -> None:
+    scope = Scope(engine, engine.workspaces.ensure("default"))
+    entities.create(Graph(scope), [NewEntity(name="Ann", type="person", observations=("a", "b", "c"))])
+    observations.delete(Graph(scope), [observations.Deletion(entity="Ann", ordinals=(0,))])
+    journal = Journal(scope)
+    journal.add("Which port?", "", "5433.", "s1")
+    journal.summarize("s1")
+    files = written(engine, tmp_path / "out")
+    (edited,) = [name for name, content in files.items() if given in content]
+    (tmp_path / "out" / edited).write_text(files[edited].replace(given, instead))
+    _, (done,) = bring(other, tmp_path / "out")
+    assert (done.new["observations"], done.new["turns"], done.new["summaries"]) == (2, 1, 1)
+    export(other, tmp_path / "all.jsonl")
+    load(engine, tmp_path / "all.jsonl", name="copy")
 
 
 def test_a_file_is_what_obsidian_and_basic_memory_read(engine: Engine, tmp_path: Path) -> None:
