@@ -119,6 +119,11 @@ def test_every_workspace_gets_a_folder(home: Path, tmp_path: Path) -> None:
     run(home, "store", "Two.", "--workspace", "a/b")
     run(home, "export", tmp_path / "out", "--format", "markdown", "--all")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["a b", "default"]
+    run(home, "store", "Three.", "--workspace", "A:B")
+    run(home, "export", tmp_path / "all", "--format", "markdown", "--all")
+    assert sorted(path.name for path in (tmp_path / "all").iterdir()) == ["A B", "a b (2)", "default"]
+    run(home, "import", tmp_path / "all", "--yes", "--workspace", "copy")
+    assert all(word in run(home, "recall", word, "--workspace", "copy").stdout for word in ("One", "Two", "Three"))
 
 
 def test_a_graph_of_server_memory_has_no_projects(home: Path, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from memoryd.core.security import secrets
 from memoryd.core.transfer import export as exports
 from memoryd.core.transfer import folder, foreign, journal_file, jsonl, reader, restore
 from memoryd.core.transfer.export import Numbers
-from memoryd.core.transfer.file_names import readable
+from memoryd.core.transfer.file_names import FileNames
 from memoryd.core.transfer.formats.source import SQLITE
 from memoryd.core.transfer.jsonl import HEAD, ImportMode, LineFile
 from memoryd.core.transfer.rehearsal import rehearse
@@ -76,10 +76,10 @@ def export(
 def _notebook(settings: Settings, path: Path, *, every: bool, as_json: bool) -> None:
     """Write a folder of Markdown, or one for each workspace below it."""
     numbers: dict[str, Numbers] = {}
-    size = 0
+    names, size = FileNames(), 0
     with Engine(settings, fetch=False) as engine:
         for workspace in _chosen(engine, every):
-            target = path / readable(workspace.name) if every else path
+            target = Path(names.free(str(path), workspace.name)) if every else path
             with reported() as report:
                 numbers[workspace.name], count = folder.export(engine, workspace, target, report)
             size += count
