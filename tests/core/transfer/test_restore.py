@@ -135,6 +135,25 @@ def test_a_file_that_counts_its_ordinals_wrong_does_no_harm(
     assert [one["ordinal"] for one in added["added"]] == [2]
 
 
+def test_a_file_that_counts_its_ordinals_wrong_loses_none_to_those_that_are_given_here(
+    engine: Engine, other: Engine, file: Path
+) -> None:
+    graph = Graph(Scope(engine, engine.workspaces.ensure("default")))
+    entities.create(graph, [NewEntity(name="Ann", type="person", observations=("0",))])
+    export(engine, file)
+    load(other, file)
+    theirs = Graph(Scope(other, other.workspaces.find("default")))
+    observations.add(theirs, [("Ann", ["there"])])
+    observations.add(graph, [("Ann", ["1", "2", "3"])])
+    told = values(export(engine, file.with_name("later")))
+    for row in of(told, "entity_details"):
+        row["next_ordinal"] = 0
+    load(other, written(file.with_name("wrong"), told))
+    (ann,) = entities.page(theirs, "", 9)
+    about = theirs.read(lambda q: observations.of(q, [ann.id]))[ann.id]
+    assert [one.content for one in about] == ["0", "there", "2", "3", "1"]
+
+
 def test_a_relation_that_was_deleted_since_the_export_comes_back(engine: Engine, file: Path) -> None:
     graph = Graph(Scope(engine, engine.workspaces.ensure("default")))
     entities.create(graph, [NewEntity(name="Ann", type="person")])

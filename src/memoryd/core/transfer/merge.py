@@ -95,7 +95,6 @@ class Merging:
         if self._part.numbers[NOUNS[Kind.OBSERVATION]]:
             self._put(self._observe, self._of_known(later))
             self._put(self._observe_moved, self._again(sorted(later)))
-            self._write(lambda queries: queries.run("imports.renumber"))
         self._put(self._place, self._bundles(lambda r: r["deleted_at"] is not None))
         for relations in batches(self._rows("relations"), reader.BATCH):
             self.new[NOUNS["relations"]] += self._write(partial(self._relate, relations))

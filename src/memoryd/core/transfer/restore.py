@@ -113,5 +113,4 @@ def _replace(queries: Queries, workspace: Workspace, part: Part, report: Progres
             left_out += len(page) - len(fit)
             done += len(page)
             report(done / size)
-    queries.run("imports.renumber")
     return part.numbers - Numbers({NOUNS["embeddings"]: left_out})

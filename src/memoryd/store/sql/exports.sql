@@ -69,7 +69,7 @@ WHERE workspace_id = :workspace AND entity_id IN (SELECT value FROM json_each(:e
 UPDATE entity_details SET next_ordinal = :next WHERE workspace_id = :workspace AND id = :id AND next_ordinal < :next
 
 -- name: imports.renumber
--- The next ordinals in a file may be wrong: raise them, so that none is used twice.
+-- Raise the next ordinals that are not behind all that were given, so that none is used twice.
 UPDATE entity_details SET next_ordinal = (
   SELECT max(o.ordinal) + 1 FROM observation_details o
   WHERE o.workspace_id = entity_details.workspace_id AND o.entity_id = entity_details.id)
