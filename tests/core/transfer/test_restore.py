@@ -14,8 +14,10 @@ from memoryd.core.graph.observations import Deletion
 from memoryd.core.graph.relations import Edge
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.journal.journal import Journal
+from memoryd.core.maintenance import history
 from memoryd.core.memories.memories import Criteria
 from memoryd.core.memories.vault import Vault
+from memoryd.core.records.records import written_by
 from memoryd.core.scope import Scope
 from memoryd.core.transfer.jsonl import ImportMode
 from memoryd.errors import InvalidInputError
@@ -209,6 +211,41 @@ def test_what_was_forgotten_since_the_export_comes_back(engine: Engine, file: Pa
         assert of(now, table) == of(first, table)
     assert sound(engine)
     assert len(found(engine, "yeast")) == 1
+
+
+def test_what_hung_on_an_entity_that_comes_back_can_still_be_restored(
+    engine: Engine, other: Engine, file: Path
+) -> None:
+    graph = Graph(Scope(engine, engine.workspaces.ensure("default")))
+    entities.create(graph, [NewEntity(name=name, type="x", observations=("old",)) for name in ("Ann", "Bob")])
+    export(engine, file)
+    observations.add(graph, [("Ann", ["newer"])])
+    relations.create(graph, [Edge("Ann", "Bob", "knows"), Edge("Bob", "Ann", "likes")])
+    entities.delete(graph, ["Ann"])
+    load(engine, file)
+    deleted = {entry.text: entry.id for entry in history.entries(graph, 9) if entry.what == "deleted"}
+    assert deleted.keys() == {"Ann: newer", "Ann knows Bob", "Bob likes Ann"}
+    history.restore(graph, list(deleted.values()))
+    observations.add(graph, [("Ann", ["newest"])])
+    (ann,) = [one for one in entities.page(graph, "", 9) if one.name == "Ann"]
+    about = graph.read(lambda q: observations.of(q, [ann.id]))[ann.id]
+    assert [(one.ordinal, one.content) for one in about] == [(0, "old"), (1, "newer"), (2, "newest")]
+    assert len(graph.read(lambda q: relations.of(q, [ann.id]))) == 2
+    export(engine, file.with_name("later"))
+    assert load(other, file.with_name("later"))[0].new["observations"] == 4
+
+
+def test_the_history_says_what_an_import_has_brought_back(engine: Engine, file: Path) -> None:
+    kept = memories(engine).store("Bread needs yeast.")
+    export(engine, file)
+    memories(engine).forget(Criteria(ids=(kept.id,)))
+    with written_by("", "memoryd import"):
+        load(engine, file)
+    graph = Graph(Scope(engine, engine.workspaces.find("default")))
+    (entry,) = history.entries(graph, 9, history.HistoryFilter(with_done=True))
+    assert (entry.what, entry.id, entry.tool) == ("restored", kept.id, "memoryd import")
+    told = of(values(export(engine, file.with_name("after"))), "events")
+    assert [one["operation"] for one in told] == ["create_memory", "delete_memory", "restore_memory"]
 
 
 def test_turns_of_two_machines_that_fell_into_one_millisecond_are_both_kept(

@@ -17,6 +17,7 @@ from memoryd.core.engine import Engine
 from memoryd.core.graph import observations
 from memoryd.core.graph.transaction import named
 from memoryd.core.records import perspectives
+from memoryd.core.records.records import act
 from memoryd.core.records.records import event as note_event
 from memoryd.core.transfer import reader
 from memoryd.core.transfer.export import NOUNS, Numbers
@@ -67,7 +68,7 @@ class Put:
     old: set[int] = field(default_factory=set)
     """Hashes of the ids of entities that existed under the same id."""
     gone: set[str] = field(default_factory=set)
-    """Ids of deleted records that are erased so that imported rows can take them."""
+    """Ids of deleted records that are erased so that imported rows can take them; what hung on entities stays."""
 
 
 class Merging:
@@ -167,14 +168,22 @@ class Merging:
             self.new[NOUNS["embeddings"]] += sum(len(self._vectors(bundle)) for bundle in put.added)
 
     def _add(self, queries: Queries, put: Put) -> None:
-        if gone := put.gone & {bundle.id for bundle in put.added}:
-            queries.run("records.erase", ids=json.dumps(sorted(gone)))
+        added, now = [bundle.id for bundle in put.added], self._engine.clock.now()
+        back = sorted(put.gone.intersection(added))
+        observed = queries.all("imports.observed", entities=json.dumps(back))
+        related = queries.all("imports.related", entities=json.dumps(back))
+        queries.run("records.erase", ids=json.dumps(back))
         rows.put(queries, "records", [bundle.record for bundle in put.added])
         for table, kind in DETAILS.items():
             rows.put(queries, table, [bundle.detail for bundle in put.added if bundle.kind is kind])
+        rows.put(queries, "observation_details", observed)  # of other deleted observations, which stay so
+        rows.put(queries, "relations", related)
+        if observed:
+            queries.run("imports.renumber")
         rows.put(queries, "embeddings", [vector for bundle in put.added for vector in self._vectors(bundle)])
+        act(queries, "restore", back, now)
         if not self._part.tells_events:
-            note_event(queries, "create", [bundle.id for bundle in put.added], self._engine.clock.now())
+            note_event(queries, "create", [key for key in added if key not in put.gone], now)
 
     def _vectors(self, bundle: Bundle) -> list[Row]:
         """Return the vectors that stay valid: those with context do not if the entity existed here before."""
