@@ -125,6 +125,8 @@ def test_a_journal_that_the_tool_has_exported_is_imported(home: Path, file: Path
         journal = Journal(Scope(engine, engine.workspaces.ensure("default"), "s"))
         journal.add("Why is the sky blue?", "physics", "Rayleigh scattering.", "s")
         journal_file.export(journal.kept, file, ["memories", "summaries"], ignore_progress)
+    looked = run(home, "import", file, "--dry-run", "--workspace", "mine").stdout
+    assert re.search(r"mine +found *\nturns +1 *\nNothing was imported.", looked)
     told = json.loads(run(home, "import", file, "--json", "--workspace", "mine").stdout)
     assert told == {
         "file": str(file),

@@ -1,6 +1,7 @@
 """`memoryd import` of what others have written, and `memoryd export --format markdown`, as a person meets them."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -101,6 +102,19 @@ def test_a_dry_run_of_an_export_of_our_own_imports_nothing(home: Path, tmp_path:
     assert "memories  1      1    0" in shown
     assert "memories  1      0    1" in run(home, "import", tmp_path / "own.jsonl", "--dry-run").stdout
     assert "no workspace 'copy'" in run(home, "recall", "tea", "--workspace", "copy", code=1).stderr
+
+
+def test_a_dry_run_of_a_replacement_says_what_would_be_removed(home: Path, tmp_path: Path) -> None:
+    run(home, "store", "Ann prefers tea.")
+    run(home, "export", tmp_path / "own.jsonl")
+    run(home, "store", "Bread needs yeast.")
+    shown = run(home, "import", tmp_path / "own.jsonl", "--dry-run", "--mode", "replace").stdout
+    assert re.search(r"found +removed\nmemories +1 +2\nevents +1 +2\nNothing was imported", re.sub(" +\n", "\n", shown))
+    told = run(home, "import", tmp_path / "own.jsonl", "--dry-run", "--mode", "replace", "--json", "--workspace", "new")
+    assert json.loads(told.stdout)["workspaces"] == [{"workspace": "new", "memories": 1, "events": 1, "removed": {}}]
+    run(home, "workspace", "archive", "default")
+    again = run(home, "import", tmp_path / "own.jsonl", "--dry-run", "--mode", "replace", code=2)
+    assert "is archived" in again.stderr
 
 
 def test_a_folder_of_markdown_goes_out_and_comes_back(home: Path, tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def import_(
     wish = _Wish(frozenset(include or ()), dry_run, yes or form is not None, by_project, not no_vectors, as_json)
     if form is None and exports.is_own(place):
         if dry_run:
-            exports.preview_own(settings, place, every=every, as_json=as_json)
+            exports.preview_own(settings, place, mode, every=every, as_json=as_json)
         else:
             exports.import_own(settings, place, mode, every=every, vectors=wish.vectors, as_json=as_json)
         return

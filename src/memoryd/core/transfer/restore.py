@@ -58,6 +58,18 @@ def load(
         return [load_part(engine, source.path.name, part, target, mode, report) for part, target in targets]
 
 
+def removed(engine: Engine, name: str) -> Numbers:
+    """Return what `replace` would remove from the workspace of a name; raise InvalidInputError if it is archived."""
+    known = engine.workspaces.usable(name) if engine.store.placement.exists() else None
+    return engine.store.read(known, _held) if known else Numbers()
+
+
+def _held(queries: Queries) -> Numbers:
+    numbers = Numbers({NOUNS[row["kind"]]: row["number"] for row in queries.all("doctor.counts")})
+    numbers.update({NOUNS[table]: rows.number(queries, table) for table in NOUNS.keys() & EXPORTED.keys()})
+    return +numbers
+
+
 def named(source: LineFile, parts: Sequence[Part], name: str | None) -> list[tuple[Part, str]]:
     """Return the workspaces of a file, each with the name that it gets; raise InvalidInputError if several get one."""
     if name is not None and len(parts) > 1:
