@@ -2,11 +2,13 @@
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from memoryd.cli import intake
+from memoryd.core.workspaces.project import declare
 from tests.commands import run
 from tests.core.transfer.formats_kit import sample
 
@@ -102,6 +104,23 @@ def test_a_dry_run_of_an_export_of_our_own_imports_nothing(home: Path, tmp_path:
     assert "memories  1      1    0" in shown
     assert "memories  1      0    1" in run(home, "import", tmp_path / "own.jsonl", "--dry-run").stdout
     assert "no workspace 'copy'" in run(home, "recall", "tea", "--workspace", "copy", code=1).stderr
+
+
+def test_a_dry_run_makes_no_workspace_for_the_project_it_is_called_in(home: Path, file: Path, tmp_path: Path) -> None:
+    shop = tmp_path / "shop"
+    shop.mkdir()
+    declare(shop, "shop")
+    there = partial(run, home, MEMORY_NAMESPACE="auto", MEMORY_PROJECT_DIR=str(shop))
+    run(home, "store", "Elsewhere.", "--workspace", "other")
+    run(home, "export", tmp_path / "own.jsonl", "--workspace", "other")
+    there("import", file, "--dry-run")
+    there("import", tmp_path / "own.jsonl", "--dry-run")
+    there("import", tmp_path / "absent.jsonl", code=2)
+    assert "shop" not in run(home, "workspace", "list").stdout
+    there("import", tmp_path / "own.jsonl")
+    there("import", file, "--yes", code=1)
+    assert all(word in there("recall", word).stdout for word in ("Elsewhere", "tea"))
+    assert "shop-2" not in run(home, "workspace", "list").stdout
 
 
 def test_a_dry_run_of_a_replacement_says_what_would_be_removed(home: Path, tmp_path: Path) -> None:

@@ -126,9 +126,13 @@ class Engine:
 
     @property
     def workspace_name(self) -> str:
-        """The name of the workspace in force; that of a project is made first."""
-        choice = self.choice()
-        return choice.ensure(self.workspaces).name if choice.keys else choice.name
+        """The name of the workspace in force, or the one that it would be made under."""
+        return self.choice().named(self.workspaces)
+
+    def make_project(self) -> None:
+        """Create the workspace in force if it is that of a project, which is known by more than its name."""
+        if self.choice().keys:
+            self.workspace(make=True)
 
     def write(self, workspace: Workspace, work: Callable[[Queries], T]) -> T:
         """Run `work` as one transaction in a workspace, with the recalls noted since the last; return its result."""

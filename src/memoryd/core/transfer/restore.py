@@ -55,6 +55,8 @@ def load(
         targets = named(source, parts, name)
         for _, target in targets:
             engine.workspaces.usable(target)
+        if name is not None and name == engine.workspace_name:
+            engine.make_project()
         return [load_part(engine, source.path.name, part, target, mode, report) for part, target in targets]
 
 

@@ -64,6 +64,12 @@ class WorkspaceChoice:
             self._demand_free(workspaces)
         return replace(workspaces.ensure_of_keys(self.keys, self.name), found_by=self.found_by)
 
+    def named(self, workspaces: Workspaces) -> str:
+        """Return the name of the workspace, or the one that it would be made under. Raise as `known` does."""
+        if found := self.known(workspaces):
+            return found.name
+        return workspaces.free(self.name) if self.keys else self.name
+
     @property
     def _is_declared(self) -> bool:
         return self.keys == declared_keys(self.name)

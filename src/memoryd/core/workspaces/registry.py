@@ -93,17 +93,23 @@ class Workspaces:
         All its keys lead to it from now on. Raise InvalidInputError if it is archived.
         """
         check_printable(name)
-        number = 1
         found, complete = self._of_keys(keys)
         while found is None:
-            free = name if number == 1 else f"{name}-{number}"
-            self._make(Workspace(id=str(uuid.uuid4()), name=free, db_path=self._store.placement.home), keys)
+            made = Workspace(id=str(uuid.uuid4()), name=self.free(name), db_path=self._store.placement.home)
+            self._make(made, keys)
             found, complete = self._of_keys(keys)
-            number += 1
         usable(found)
         if not complete:
             self._store.write(None, lambda q: _add_keys(q, keys, _of_keys(q, keys)[0]))
         return found
+
+    def free(self, name: str) -> str:
+        """Return a name, with a number if a workspace has it."""
+        free, number = name, 1
+        while self.get(free):
+            number += 1
+            free = f"{name}-{number}"
+        return free
 
     def lead(self, keys: Sequence[str], name: str) -> Workspace:
         """Let a project's keys lead to the workspace with a name, made on first use; return it."""
