@@ -36,6 +36,7 @@ from memoryd.core.transfer.schema import KEY_LENGTH
 from memoryd.core.transfer.server_memory import UNKNOWN
 from memoryd.errors import InvalidInputError
 from memoryd.model import AGENT_INTERACTION, Kind
+from memoryd.settings import AUTO
 from memoryd.store import rows
 from memoryd.store.base import Row
 from memoryd.store.sqlite.scratch import Scratch
@@ -367,6 +368,7 @@ class Staging:
         name = self._workspace
         if self._by_project and project:
             name = "".join(one for one in project if one.isprintable()).strip()[:200] or name
+            name = f"{AUTO}-2" if name == AUTO else name  # as a repository of that name is called
         if name not in self._rooms:
             about = {"name": name, "description": "", "created_at": self._now, "updated_at": self._now}
             self._rooms[name] = _Room(Part(about, self._database.queries(str(len(self._rooms))), tells_events=False))
