@@ -4,6 +4,7 @@ import json
 import re
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -11,6 +12,7 @@ from memoryd.cli import intake
 from memoryd.core.workspaces.project import declare
 from tests.commands import run
 from tests.core.transfer.formats_kit import sample
+from tests.core.transfer.test_source import lowered
 
 MEMORY = {"content": "Ann prefers tea.", "project": "shop", "created_at": "2026-03-15T10:30:00Z"}
 
@@ -20,6 +22,21 @@ def file(tmp_path: Path) -> Path:
     path = tmp_path / "notes.jsonl"
     path.write_text(json.dumps(MEMORY) + "\n{torn\n")
     return path
+
+
+def test_what_this_user_may_not_read_is_named_and_is_not_called_unknown() -> None:
+    with TemporaryDirectory() as place:  # which others may pass through
+        Path(place).chmod(0o755)
+        home, folder, note = Path(place), Path(place, "locked"), Path(place, "note.md")
+        folder.mkdir()
+        note.write_text("Ann prefers tea.")
+        for path in (folder, note):
+            path.chmod(0)
+        with lowered():
+            assert f"locked cannot be read ({folder}: Permission denied)" in run(home, "import", folder, code=2).stderr
+            said = run(home, "import", note, code=1).stderr
+        folder.chmod(0o700)
+    assert said.startswith(f"{note} cannot be used: Permission denied. Check that it is there")
 
 
 def test_without_a_word_what_was_found_is_named_and_nothing_is_written(home: Path, file: Path) -> None:

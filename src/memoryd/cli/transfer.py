@@ -101,6 +101,7 @@ def _elsewhere(settings: Settings, path: Path, form: str | None, wish: _Wish) ->
             ours = "is no export of memoryd's own, nor recognized as another's"
             what = ours if source.only else "is no file, and nothing in it is recognized"
             what = "is empty" if source.only and not source.only.size else what
+            what = f"cannot be read ({source.unreadable[0]})" if source.unreadable else what
             raise InvalidInputError(
                 f"{path.name} {what}. Nothing was imported. Where you know its format, name it with --from: {LISTED}."
             )
