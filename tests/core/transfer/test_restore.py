@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from memoryd.core.engine import Engine
-from memoryd.core.graph import entities, observations, relations
+from memoryd.core.graph import entities, observations, relations, renaming
 from memoryd.core.graph.entities import NewEntity
 from memoryd.core.graph.observations import Deletion
 from memoryd.core.graph.relations import Edge
@@ -107,6 +107,26 @@ def test_two_copies_that_went_apart_are_brought_together(engine: Engine, other: 
     observations.add(theirs, [("Ann", ["next"])])
     about = theirs.read(lambda q: observations.of(q, [ann.id]))[ann.id]
     assert about[-1].ordinal == 4
+
+
+def test_observations_of_a_node_that_was_renamed_are_about_its_present_name(
+    engine: Engine, other: Engine, file: Path
+) -> None:
+    graph = Graph(Scope(engine, engine.workspaces.ensure("default")))
+    entities.create(graph, [NewEntity(name="Ann", type="person")])
+    export(engine, file)
+    load(other, file)
+    renaming.rename(Graph(Scope(other, other.workspaces.find("default"))), "Ann", "Berta")
+    observations.add(graph, [("Ann", ["likes tea"])])
+    (key,) = [row["id"] for row in of(values(export(engine, file.with_name("x"))), "observation_details")]
+    row = {"id": key, "chunk": 0, "perspective": "general", "model": "m", "dim": 8, "vector": np.float16(axis(1))}
+    engine.store.write(graph.workspace, lambda q: q.many("embeddings.add", [row]))
+    export(engine, file.with_name("later"))
+    load(other, file.with_name("later"))
+    told = values(export(other, file.with_name("after")))
+    assert {one["name"] for one in of(told, "records")} == {"Berta"}
+    assert of(told, "embeddings") == []  # it was made of the other name
+    assert found(other, "Berta AND tea")
 
 
 def test_ordinals_go_on_behind_all_that_were_ever_given(engine: Engine, other: Engine, file: Path) -> None:

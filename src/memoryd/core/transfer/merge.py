@@ -269,7 +269,7 @@ class Merging:
 
     def _observe(self, queries: Queries, batch: Sequence[Bundle], put: Put) -> None:
         """Add observations of entities with the same id; they keep their ordinals unless those are taken."""
-        new = self._unknown(queries, batch, put)
+        new = _as_named_here(queries, self._unknown(queries, batch, put))
         entities = listed(bundle.detail["entity_id"] for bundle in new)
         ordinals = listed(bundle.detail["ordinal"] for bundle in new)
         given = queries.all("imports.ordinals", entities=entities, ordinals=ordinals)
@@ -351,6 +351,18 @@ def usable(same: dict[str, str], part: Part, workspace: Workspace) -> frozenset[
     """Return the perspectives whose vectors stay valid in a workspace, which may have another name."""
     renamed = perspectives.naming(same, "workspace") if part.name != workspace.name else []
     return frozenset({*same, GENERAL, CLIENT}.difference(renamed))
+
+
+def _as_named_here(queries: Queries, bundles: Sequence[Bundle]) -> list[Bundle]:
+    """Return observations under the names of their entities, which may have got others; without vectors of the old."""
+    ids = listed(bundle.detail["entity_id"] for bundle in bundles)
+    names = {row["id"]: row["name"] for row in queries.all("records.fetch", ids=ids, session="")}
+    found = []
+    for bundle in bundles:
+        name = names.get(bundle.detail["entity_id"], bundle.record["name"])
+        is_same = name == bundle.record["name"]
+        found.append(bundle if is_same else replace(bundle, record=bundle.record | {"name": name}, vectors=()))
+    return found
 
 
 def _by_time(events: Iterable[Row]) -> Iterator[list[Row]]:
