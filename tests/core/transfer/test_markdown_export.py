@@ -38,6 +38,7 @@ def filled(engine: Engine) -> Scope:
     Memories(scope).store(hostile, tags=["two words", "42"], importance=0.9)
     Memories(scope).store("Ann prefers tea. #plain")
     Vault(scope).commit("vault", "notes/ü: a?", "  kept as it is\r\n")
+    Vault(scope).commit("vault", " notes/ü: a?", "of a key that begins with a blank")
     graph = Graph(scope)
     said = ("Lives in Berlin.", "[fact] Likes (green) tea", "[observation] odd", "ends (so)", "ends ()", hostile)
     news = [NewEntity(name="Ann", type="person", observations=said, summary=f"A friend.\n\n{hostile}", tags=("team",))]

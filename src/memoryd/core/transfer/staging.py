@@ -239,8 +239,8 @@ class Staging:
             self._count(Kind.MEMORY, item, text)
 
     def _key(self, room: _Room, item: SourceMemory) -> str | None:
-        key = item.key.strip()[:KEY]
-        if not key:
+        key = item.key if item.is_record else item.key.strip()[:KEY]
+        if not key.strip():
             return None
         if key in room.keys:
             self.found.hints.add(f"The key {key[:100]!r} is there twice; the second memory gets none")
