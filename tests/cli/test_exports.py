@@ -95,6 +95,16 @@ def test_one_workspace_under_another_name_as_json_for_a_script(filled: Path, fil
     assert "yeast" in found(filled, "bread", "copy")
 
 
+def test_what_an_editor_of_windows_adds_to_a_file_does_no_harm(filled: Path, tmp_path: Path, file: Path) -> None:
+    run(filled, "export", file, "--all")
+    whole = file.read_bytes()
+    file.write_bytes(b"\xef\xbb\xbf" + whole.replace(b"\n", b"\r\n"))
+    told = run(tmp_path / "there", "import", file)
+    assert numbers(told.stdout) == [("memories", "1", "1", "0"), ("events", "1", "1", "0")] * 2
+    file.write_bytes(whole.replace(b"sails", b"sinks").replace(b"\n", b"\r\n"))
+    assert "some were changed or lost" in run(tmp_path / "there", "import", file, code=2).stderr
+
+
 def test_replace_puts_the_file_in_the_place_of_what_there_is(filled: Path, file: Path) -> None:
     run(filled, "export", file)
     with opened(filled) as engine:

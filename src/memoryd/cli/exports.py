@@ -142,7 +142,7 @@ def is_own(path: Path) -> bool:
     if not path.is_file():
         return False
     with path.open("rb") as file:
-        return file.read(BEGINNING).startswith(f'{{"{HEAD}"'.encode())
+        return jsonl.is_ours(file.read(BEGINNING))
 
 
 def is_database(path: Path) -> bool:

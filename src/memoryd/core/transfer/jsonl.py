@@ -4,6 +4,7 @@ A file of memoryd begins with a head and ends with the number and the SHA-256 of
 equal files: nothing depends on when or where a file was written.
 """
 
+import codecs
 import hashlib
 import json
 import os
@@ -43,7 +44,7 @@ class LineFile:
         self._began = self._state()
 
     def lines(self, report: Progress = ignore_progress) -> Iterator[tuple[int, bytes]]:
-        """Yield the lines that are not blank, each with its number."""
+        """Yield the lines that are not blank, each with its number; what editors of Windows add is left out."""
         size, done = max(os.fstat(self._file.fileno()).st_size, 1), 0
         self._file.seek(0)
         for number, line in enumerate(self._file, 1):
@@ -51,9 +52,9 @@ class LineFile:
             done += len(line)
             if number % TICK == 0:
                 report(min(done / size, 1.0))
-            whole = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+            whole = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
             if not whole.isspace():
-                yield number, whole
+                yield number, whole.removesuffix(b"\r\n") + b"\n" if whole.endswith(b"\r\n") else whole
 
     def onward(self, position: int, block: int = BLOCK) -> Iterator[tuple[int, bytes]]:
         """Yield the lines that are not blank from an offset on, each with its own; several iterators may alternate."""
@@ -91,7 +92,7 @@ class LineFile:
     def head(self) -> dict[str, Any] | None:
         """Return the first line of a file of memoryd; None for any other file."""
         for number, line in self.lines():
-            return self._object(number, line) if line.startswith(f'{{"{HEAD}"'.encode()) else None
+            return self._object(number, line) if is_ours(line) else None
         return None
 
     def clean(self, number: int, value: Any, secrets: Secrets) -> Cleaned:
@@ -135,6 +136,11 @@ class LineFile:
     def _state(self) -> tuple[int, int]:
         state = os.fstat(self._file.fileno())
         return state.st_size, state.st_mtime_ns
+
+
+def is_ours(begins: bytes) -> bool:
+    """Return whether a file that begins so is one of memoryd's."""
+    return begins.removeprefix(codecs.BOM_UTF8).startswith(f'{{"{HEAD}"'.encode())
 
 
 @contextmanager
