@@ -160,7 +160,7 @@ def test_that_the_journal_lies_elsewhere_is_said(filled: Path, file: Path) -> No
     [
         (["export", "{file}"], 1, "There is no database yet"),
         (["import", "{file}"], 2, "There is no file"),
-        (["import", "{home}"], 2, "is no file"),
+        (["import", "{home}"], 2, "holds nothing that is recognized"),
         (["import", "{text}"], 2, "is no export of memoryd's own"),
         (["import", "{text}", "--mode", "add"], 2, "There is no mode 'add'. There are: merge, replace."),
         (["import", "{text}", "--from", "server-memory", "--mode", "replace"], 2, "is for memoryd's own exports"),

@@ -2,6 +2,7 @@
 
 import json
 import re
+import zipfile
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -121,6 +122,20 @@ def test_a_dry_run_of_an_export_of_our_own_imports_nothing(home: Path, tmp_path:
     assert "memories  1      1    0" in shown
     assert "memories  1      0    1" in run(home, "import", tmp_path / "own.jsonl", "--dry-run").stdout
     assert "no workspace 'copy'" in run(home, "recall", "tea", "--workspace", "copy", code=1).stderr
+
+
+def test_exports_of_our_own_in_a_folder_or_an_archive_are_named(home: Path, tmp_path: Path) -> None:
+    folder, archive = tmp_path / "folder", tmp_path / "archive.zip"
+    folder.mkdir()
+    run(home, "store", "Ann prefers tea.")
+    run(home, "export", folder / "own.jsonl")
+    with zipfile.ZipFile(archive, "w") as made:
+        made.write(folder / "own.jsonl", "own.jsonl")
+    for path in (folder, archive):
+        said = run(home, "import", path, code=2).stderr
+        assert said.startswith(f"{path.name} holds exports of memoryd's own: own.jsonl.")
+    (folder / "own.jsonl").unlink()
+    assert "folder holds nothing that is recognized" in run(home, "import", folder, code=2).stderr
 
 
 def test_a_dry_run_makes_no_workspace_for_the_project_it_is_called_in(home: Path, file: Path, tmp_path: Path) -> None:
