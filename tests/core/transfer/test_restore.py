@@ -15,6 +15,7 @@ from memoryd.core.graph.relations import Edge
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.journal.journal import Journal
 from memoryd.core.maintenance import history
+from memoryd.core.memories.correction import Correction, correct
 from memoryd.core.memories.memories import Criteria
 from memoryd.core.memories.vault import Vault
 from memoryd.core.records.records import written_by
@@ -253,6 +254,25 @@ def test_what_hung_on_an_entity_that_comes_back_can_still_be_restored(
     assert len(graph.read(lambda q: relations.of(q, [ann.id]))) == 2
     export(engine, file.with_name("later"))
     assert load(other, file.with_name("later"))[0].new["observations"] == 4
+
+
+def test_what_a_memory_said_when_it_was_forgotten_can_still_be_restored(engine: Engine, file: Path) -> None:
+    kept = memories(engine).store("Deployments are on Monday.")
+    export(engine, file)
+    graph = Graph(Scope(engine, engine.workspaces.find("default")))
+    correct(graph.scope, Correction(id=kept.id, content="Deployments are on Tuesday."))
+    correct(graph.scope, Correction(id=kept.id, content="Deployments are on Friday."))
+    memories(engine).forget(Criteria(ids=(kept.id,)))
+    load(engine, file)
+    assert "Monday" in memories(engine).recall("deployments", 500).text
+    entries = history.entries(graph, 9)
+    assert {entry.text for entry in entries if entry.what == "changed"} == {
+        "Deployments are on Friday.",
+        "Deployments are on Tuesday.",
+    }
+    (restored,) = history.restore(graph, [kept.id])
+    assert restored.text == "Deployments are on Friday."
+    assert not load(engine, file)[0].new.total()
 
 
 def test_the_history_says_what_an_import_has_brought_back(engine: Engine, file: Path) -> None:

@@ -68,7 +68,7 @@ class Put:
     old: set[int] = field(default_factory=set)
     """Hashes of the ids of entities that existed under the same id."""
     gone: set[str] = field(default_factory=set)
-    """Ids of deleted records that are erased so that imported rows can take them; what hung on entities stays."""
+    """Ids of deleted records that are erased so that imported rows can take them."""
 
 
 class Merging:
@@ -169,19 +169,17 @@ class Merging:
 
     def _add(self, queries: Queries, put: Put) -> None:
         added, now = [bundle.id for bundle in put.added], self._engine.clock.now()
-        back = sorted(put.gone.intersection(added))
-        observed = queries.all("imports.observed", entities=json.dumps(back))
-        related = queries.all("imports.related", entities=json.dumps(back))
-        queries.run("records.erase", ids=json.dumps(back))
+        back = [bundle for bundle in put.added if bundle.id in put.gone]
+        kept = _cleared(queries, back, now) if back else {}
         rows.put(queries, "records", [bundle.record for bundle in put.added])
         for table, kind in DETAILS.items():
             rows.put(queries, table, [bundle.detail for bundle in put.added if bundle.kind is kind])
-        rows.put(queries, "observation_details", observed)  # of other deleted observations, which stay so
-        rows.put(queries, "relations", related)
-        if observed:
+        for table, found in kept.items():
+            rows.put(queries, table, found)
+        if kept:
             queries.run("imports.renumber")
         rows.put(queries, "embeddings", [vector for bundle in put.added for vector in self._vectors(bundle)])
-        act(queries, "restore", back, now)
+        act(queries, "restore", [bundle.id for bundle in back], now)
         if not self._part.tells_events:
             note_event(queries, "create", [key for key in added if key not in put.gone], now)
 
@@ -351,6 +349,32 @@ def usable(same: dict[str, str], part: Part, workspace: Workspace) -> frozenset[
     """Return the perspectives whose vectors stay valid in a workspace, which may have another name."""
     renamed = perspectives.naming(same, "workspace") if part.name != workspace.name else []
     return frozenset({*same, GENERAL, CLIENT}.difference(renamed))
+
+
+def _cleared(queries: Queries, back: Sequence[Bundle], now: str) -> dict[str, Sequence[Row]]:
+    """Erase deleted records whose ids imported ones take; return the rows, by table, that are to be put back then.
+
+    These are the places of deleted observations and the deleted relations of entities, and what the records said before
+    or, where that differs from the file, until they were deleted.
+    """
+    ids = [bundle.id for bundle in back]
+    importance = {row["id"]: row["importance"] for row in rows.of(queries, "memory_details", ids)}
+    said = {bundle.id: _said(bundle.record) for bundle in back}
+    last = [
+        row | {"until": now, "importance": importance.get(row["id"], 0.5)}
+        for row in rows.of(queries, "records", ids) if _said(row) != said[row["id"]]
+    ]  # fmt: skip
+    kept: dict[str, Sequence[Row]] = {
+        "observation_details": queries.all("imports.observed", entities=json.dumps(ids)),
+        "relations": queries.all("imports.related", entities=json.dumps(ids)),
+        "versions": [*rows.of(queries, "versions", ids), *last],
+    }
+    queries.run("records.erase", ids=json.dumps(ids))
+    return kept
+
+
+def _said(record: Row) -> tuple[str, str, str | None]:
+    return record["body"], record["tags"], record["name"]
 
 
 def _as_named_here(queries: Queries, bundles: Sequence[Bundle]) -> list[Bundle]:
