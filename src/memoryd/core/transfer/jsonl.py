@@ -36,8 +36,9 @@ ImportMode = Literal["merge", "replace"]
 class LineFile:
     """An open file of lines, which can be read several times."""
 
-    def __init__(self, path: Path, file: IO[bytes]) -> None:
+    def __init__(self, path: Path, file: IO[bytes], begins: bytes) -> None:
         self.path = path
+        self._is_ours = is_ours(begins)
         self.position = 0
         """The offset of the line that lines() yielded last, in bytes."""
         self._file = file
@@ -72,8 +73,7 @@ class LineFile:
 
         Raise InvalidInputError that names the line, or says that a file of memoryd is not complete.
         """
-        digest, ended = hashlib.sha256(), False
-        ours = self.head() is not None
+        digest, ended, ours = hashlib.sha256(), False, self._is_ours
         for before, (number, line) in enumerate(self.lines(report)):
             value = self._object(number, line)
             if ended:
@@ -92,7 +92,7 @@ class LineFile:
     def head(self) -> dict[str, Any] | None:
         """Return the first line of a file of memoryd; None for any other file."""
         for number, line in self.lines():
-            return self._object(number, line) if is_ours(line) else None
+            return self._object(number, line) if self._is_ours else None
         return None
 
     def clean(self, number: int, value: Any, secrets: Secrets) -> Cleaned:
@@ -108,9 +108,9 @@ class LineFile:
 
     def fault(self, number: int, what: str) -> InvalidInputError:
         """Return the error about a line, to be raised."""
-        return InvalidInputError(
-            f"Line {number} of {self.path.name} {what}. Nothing was imported; correct the file and import it again."
-        )
+        # who corrects a file of memoryd makes it one that does not fit its end
+        again = "export or copy it again" if self._is_ours else "correct the file and import it again"
+        return InvalidInputError(f"Line {number} of {self.path.name} {what}. Nothing was imported; {again}.")
 
     def _object(self, number: int, line: bytes) -> dict[str, Any]:
         try:
@@ -151,8 +151,9 @@ def opened(path: Path) -> Iterator[LineFile]:
     if not path.is_file():
         raise InvalidInputError(f"{path} is no file. Give the file itself.")
     with path.open("rb") as file:
-        _check_text(path, file.read(HEADBYTES))
-        yield LineFile(path, file)
+        begins = file.read(HEADBYTES)
+        _check_text(path, begins)
+        yield LineFile(path, file, begins)
 
 
 def _check_text(path: Path, head: bytes) -> None:
