@@ -99,8 +99,8 @@ def test_what_an_editor_of_windows_adds_to_a_file_does_no_harm(filled: Path, tmp
     run(filled, "export", file, "--all")
     whole = file.read_bytes()
     file.write_bytes(b"\xef\xbb\xbf" + whole.replace(b"\n", b"\r\n"))
-    told = run(tmp_path / "there", "import", file)
-    assert numbers(told.stdout) == [("memories", "1", "1", "0"), ("events", "1", "1", "0")] * 2
+    shown = run(tmp_path / "there", "import", file)
+    assert numbers(shown.stdout) == [("memories", "1", "1", "0"), ("events", "1", "1", "0")] * 2
     file.write_bytes(whole.replace(b"sails", b"sinks").replace(b"\n", b"\r\n"))
     assert "some were changed or lost" in run(tmp_path / "there", "import", file, code=2).stderr
 

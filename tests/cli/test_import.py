@@ -35,9 +35,9 @@ def test_what_this_user_may_not_read_is_named_and_is_not_called_unknown() -> Non
             path.chmod(0)
         with lowered():
             assert f"locked cannot be read ({folder}: Permission denied)" in run(home, "import", folder, code=2).stderr
-            said = run(home, "import", note, code=1).stderr
+            error = run(home, "import", note, code=1).stderr
         folder.chmod(0o700)
-    assert said.startswith(f"{note} cannot be used: Permission denied. Check that it is there")
+    assert error.startswith(f"{note} cannot be used: Permission denied. Check that it is there")
 
 
 def test_without_a_word_what_was_found_is_named_and_nothing_is_written(home: Path, file: Path) -> None:
@@ -132,8 +132,8 @@ def test_exports_of_our_own_in_a_folder_or_an_archive_are_named(home: Path, tmp_
     with zipfile.ZipFile(archive, "w") as made:
         made.write(folder / "own.jsonl", "own.jsonl")
     for path in (folder, archive):
-        said = run(home, "import", path, code=2).stderr
-        assert said.startswith(f"{path.name} holds exports of memoryd's own: own.jsonl.")
+        error = run(home, "import", path, code=2).stderr
+        assert error.startswith(f"{path.name} holds exports of memoryd's own: own.jsonl.")
     (folder / "own.jsonl").unlink()
     assert "folder holds nothing that is recognized" in run(home, "import", folder, code=2).stderr
 
@@ -161,8 +161,8 @@ def test_a_dry_run_of_a_replacement_says_what_would_be_removed(home: Path, tmp_p
     run(home, "store", "Bread needs yeast.")
     shown = run(home, "import", tmp_path / "own.jsonl", "--dry-run", "--mode", "replace").stdout
     assert re.search(r"found +removed\nmemories +1 +2\nevents +1 +2\nNothing was imported", re.sub(" +\n", "\n", shown))
-    told = run(home, "import", tmp_path / "own.jsonl", "--dry-run", "--mode", "replace", "--json", "--workspace", "new")
-    assert json.loads(told.stdout)["workspaces"] == [{"workspace": "new", "memories": 1, "events": 1, "removed": {}}]
+    it = run(home, "import", tmp_path / "own.jsonl", "--dry-run", "--mode", "replace", "--json", "--workspace", "new")
+    assert json.loads(it.stdout)["workspaces"] == [{"workspace": "new", "memories": 1, "events": 1, "removed": {}}]
     run(home, "workspace", "archive", "default")
     again = run(home, "import", tmp_path / "own.jsonl", "--dry-run", "--mode", "replace", code=2)
     assert "is archived" in again.stderr

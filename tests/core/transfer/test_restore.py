@@ -124,9 +124,9 @@ def test_observations_of_a_node_that_was_renamed_are_about_its_present_name(
     engine.store.write(graph.workspace, lambda q: q.many("embeddings.add", [row]))
     export(engine, file.with_name("later"))
     load(other, file.with_name("later"))
-    told = values(export(other, file.with_name("after")))
-    assert {one["name"] for one in of(told, "records")} == {"Berta"}
-    assert of(told, "embeddings") == []  # it was made of the other name
+    lines = values(export(other, file.with_name("after")))
+    assert {one["name"] for one in of(lines, "records")} == {"Berta"}
+    assert of(lines, "embeddings") == []  # it was made of the other name
     assert found(other, "Berta AND tea")
 
 
@@ -168,10 +168,10 @@ def test_a_file_that_counts_its_ordinals_wrong_loses_none_to_those_that_are_give
     theirs = Graph(Scope(other, other.workspaces.find("default")))
     observations.add(theirs, [("Ann", ["there"])])
     observations.add(graph, [("Ann", ["1", "2", "3"])])
-    told = values(export(engine, file.with_name("later")))
-    for row in of(told, "entity_details"):
+    lines = values(export(engine, file.with_name("later")))
+    for row in of(lines, "entity_details"):
         row["next_ordinal"] = 0
-    load(other, written(file.with_name("wrong"), told))
+    load(other, written(file.with_name("wrong"), lines))
     (ann,) = entities.page(theirs, "", 9)
     about = theirs.read(lambda q: observations.of(q, [ann.id]))[ann.id]
     assert [one.content for one in about] == ["0", "there", "2", "3", "1"]
@@ -284,8 +284,8 @@ def test_the_history_says_what_an_import_has_brought_back(engine: Engine, file: 
     graph = Graph(Scope(engine, engine.workspaces.find("default")))
     (entry,) = history.entries(graph, 9, history.HistoryFilter(with_done=True))
     assert (entry.what, entry.id, entry.tool) == ("restored", kept.id, "memoryd import")
-    told = of(values(export(engine, file.with_name("after"))), "events")
-    assert [one["operation"] for one in told] == ["create_memory", "delete_memory", "restore_memory"]
+    lines = of(values(export(engine, file.with_name("after"))), "events")
+    assert [one["operation"] for one in lines] == ["create_memory", "delete_memory", "restore_memory"]
 
 
 def test_turns_of_two_machines_that_fell_into_one_millisecond_are_both_kept(

@@ -59,6 +59,6 @@ def test_a_full_disk_for_temporary_files_is_not_taken_for_that_of_the_database(
     """SQLite says of either that the database or disk is full."""
     full, file = apsw.FullError("database or disk is full"), tmp_path / "memory.db"
     usage = shutil.disk_usage(tmp_path)
-    for free, said in ((2**30, "The disk for temporary files (SQLITE_TMPDIR"), (0, f"The disk of {file} is full.")):
+    for free, message in ((2**30, "The disk for temporary files (SQLITE_TMPDIR"), (0, f"The disk of {file} is full.")):
         monkeypatch.setattr(shutil, "disk_usage", lambda _, free=free: usage._replace(free=free))
-        assert str(store_error(full, file)).startswith(said)
+        assert str(store_error(full, file)).startswith(message)

@@ -354,15 +354,15 @@ def usable(same: dict[str, str], part: Part, workspace: Workspace) -> frozenset[
 def _cleared(queries: Queries, back: Sequence[Bundle], now: str) -> dict[str, Sequence[Row]]:
     """Erase deleted records whose ids imported ones take; return the rows, by table, that are to be put back then.
 
-    These are the places of deleted observations and the deleted relations of entities, and what the records said before
-    or, where that differs from the file, until they were deleted.
+    These are the places of deleted observations and the deleted relations of entities, and the earlier texts of the
+    records with, where it differs from the file, the one that they had when they were deleted.
     """
     ids = [bundle.id for bundle in back]
     importance = {row["id"]: row["importance"] for row in rows.of(queries, "memory_details", ids)}
-    said = {bundle.id: _said(bundle.record) for bundle in back}
+    file = {bundle.id: _content(bundle.record) for bundle in back}
     last = [
         row | {"until": now, "importance": importance.get(row["id"], 0.5)}
-        for row in rows.of(queries, "records", ids) if _said(row) != said[row["id"]]
+        for row in rows.of(queries, "records", ids) if _content(row) != file[row["id"]]
     ]  # fmt: skip
     kept: dict[str, Sequence[Row]] = {
         "observation_details": queries.all("imports.observed", entities=json.dumps(ids)),
@@ -373,7 +373,7 @@ def _cleared(queries: Queries, back: Sequence[Bundle], now: str) -> dict[str, Se
     return kept
 
 
-def _said(record: Row) -> tuple[str, str, str | None]:
+def _content(record: Row) -> tuple[str, str, str | None]:
     return record["body"], record["tags"], record["name"]
 
 
