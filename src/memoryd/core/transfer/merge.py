@@ -176,8 +176,8 @@ class Merging:
             rows.put(queries, table, [bundle.detail for bundle in put.added if bundle.kind is kind])
         for table, found in kept.items():
             rows.put(queries, table, found)
-        if kept:
-            queries.run("imports.renumber")
+        places = kept.get("observation_details", ())
+        queries.many("imports.reserve", [{"id": row["entity_id"], "next": row["ordinal"] + 1} for row in places])
         rows.put(queries, "embeddings", [vector for bundle in put.added for vector in self._vectors(bundle)])
         act(queries, "restore", [bundle.id for bundle in back], now)
         if not self._part.tells_events:

@@ -210,7 +210,7 @@ class _Reading:
             raise InvalidInputError(
                 f"{file} holds deleted memories in the workspace {part.name!r} that nothing has replaced. {again}"
             )
-        part.queries.run("imports.renumber")
+        part.queries.run("scratch.renumber")
 
 
 _SUCCESSOR = {"memory_details": ("superseded_by",)}

@@ -80,16 +80,6 @@ WHERE workspace_id = :workspace AND to_entity IN (SELECT value FROM json_each(:e
 -- Raise the next ordinal of an entity to this one, if it is lower.
 UPDATE entity_details SET next_ordinal = :next WHERE workspace_id = :workspace AND id = :id AND next_ordinal < :next
 
--- name: imports.renumber
--- Raise the next ordinals that are not behind all that were given, so that none is used twice.
-UPDATE entity_details SET next_ordinal = (
-  SELECT max(o.ordinal) + 1 FROM observation_details o
-  WHERE o.workspace_id = entity_details.workspace_id AND o.entity_id = entity_details.id)
-WHERE workspace_id = :workspace AND EXISTS (
-  SELECT 1 FROM observation_details o
-  WHERE o.workspace_id = entity_details.workspace_id AND o.entity_id = entity_details.id
-    AND o.ordinal >= entity_details.next_ordinal)
-
 -- name: imports.touch
 -- Set the time at which an entity last changed. It never goes back.
 UPDATE records SET updated_at = :at WHERE workspace_id = :workspace AND id = :id AND updated_at < :at
