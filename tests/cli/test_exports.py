@@ -95,6 +95,16 @@ def test_one_workspace_under_another_name_as_json_for_a_script(filled: Path, fil
     assert "yeast" in found(filled, "bread", "copy")
 
 
+def test_what_an_editor_of_windows_adds_to_a_file_does_no_harm(filled: Path, tmp_path: Path, file: Path) -> None:
+    run(filled, "export", file, "--all")
+    whole = file.read_bytes()
+    file.write_bytes(b"\xef\xbb\xbf" + whole.replace(b"\n", b"\r\n"))
+    shown = run(tmp_path / "there", "import", file)
+    assert numbers(shown.stdout) == [("memories", "1", "1", "0"), ("events", "1", "1", "0")] * 2
+    file.write_bytes(whole.replace(b"sails", b"sinks").replace(b"\n", b"\r\n"))
+    assert "some were changed or lost" in run(tmp_path / "there", "import", file, code=2).stderr
+
+
 def test_replace_puts_the_file_in_the_place_of_what_there_is(filled: Path, file: Path) -> None:
     run(filled, "export", file)
     with opened(filled) as engine:
@@ -125,6 +135,8 @@ def test_a_journal_that_the_tool_has_exported_is_imported(home: Path, file: Path
         journal = Journal(Scope(engine, engine.workspaces.ensure("default"), "s"))
         journal.add("Why is the sky blue?", "physics", "Rayleigh scattering.", "s")
         journal_file.export(journal.kept, file, ["memories", "summaries"], ignore_progress)
+    looked = run(home, "import", file, "--dry-run", "--workspace", "mine").stdout
+    assert re.search(r"mine +found *\nturns +1 *\nNothing was imported.", looked)
     told = json.loads(run(home, "import", file, "--json", "--workspace", "mine").stdout)
     assert told == {
         "file": str(file),
@@ -148,7 +160,7 @@ def test_that_the_journal_lies_elsewhere_is_said(filled: Path, file: Path) -> No
     [
         (["export", "{file}"], 1, "There is no database yet"),
         (["import", "{file}"], 2, "There is no file"),
-        (["import", "{home}"], 2, "is no file"),
+        (["import", "{home}"], 2, "holds nothing that is recognized"),
         (["import", "{text}"], 2, "is no export of memoryd's own"),
         (["import", "{text}", "--mode", "add"], 2, "There is no mode 'add'. There are: merge, replace."),
         (["import", "{text}", "--from", "server-memory", "--mode", "replace"], 2, "is for memoryd's own exports"),

@@ -1,13 +1,19 @@
 """`memoryd import` of what others have written, and `memoryd export --format markdown`, as a person meets them."""
 
 import json
+import re
+import zipfile
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from memoryd.cli import intake
+from memoryd.core.workspaces.project import declare
 from tests.commands import run
 from tests.core.transfer.formats_kit import sample
+from tests.core.transfer.test_source import lowered
 
 MEMORY = {"content": "Ann prefers tea.", "project": "shop", "created_at": "2026-03-15T10:30:00Z"}
 
@@ -17,6 +23,21 @@ def file(tmp_path: Path) -> Path:
     path = tmp_path / "notes.jsonl"
     path.write_text(json.dumps(MEMORY) + "\n{torn\n")
     return path
+
+
+def test_what_this_user_may_not_read_is_named_and_is_not_called_unknown() -> None:
+    with TemporaryDirectory() as place:  # which others may pass through
+        Path(place).chmod(0o755)
+        home, folder, note = Path(place), Path(place, "locked"), Path(place, "note.md")
+        folder.mkdir()
+        note.write_text("Ann prefers tea.")
+        for path in (folder, note):
+            path.chmod(0)
+        with lowered():
+            assert f"locked cannot be read ({folder}: Permission denied)" in run(home, "import", folder, code=2).stderr
+            error = run(home, "import", note, code=1).stderr
+        folder.chmod(0o700)
+    assert error.startswith(f"{note} cannot be used: Permission denied. Check that it is there")
 
 
 def test_without_a_word_what_was_found_is_named_and_nothing_is_written(home: Path, file: Path) -> None:
@@ -103,6 +124,50 @@ def test_a_dry_run_of_an_export_of_our_own_imports_nothing(home: Path, tmp_path:
     assert "no workspace 'copy'" in run(home, "recall", "tea", "--workspace", "copy", code=1).stderr
 
 
+def test_exports_of_our_own_in_a_folder_or_an_archive_are_named(home: Path, tmp_path: Path) -> None:
+    folder, archive = tmp_path / "folder", tmp_path / "archive.zip"
+    folder.mkdir()
+    run(home, "store", "Ann prefers tea.")
+    run(home, "export", folder / "own.jsonl")
+    with zipfile.ZipFile(archive, "w") as made:
+        made.write(folder / "own.jsonl", "own.jsonl")
+    for path in (folder, archive):
+        error = run(home, "import", path, code=2).stderr
+        assert error.startswith(f"{path.name} holds exports of memoryd's own: own.jsonl.")
+    (folder / "own.jsonl").unlink()
+    assert "folder holds nothing that is recognized" in run(home, "import", folder, code=2).stderr
+
+
+def test_a_dry_run_makes_no_workspace_for_the_project_it_is_called_in(home: Path, file: Path, tmp_path: Path) -> None:
+    shop = tmp_path / "shop"
+    shop.mkdir()
+    declare(shop, "shop")
+    there = partial(run, home, MEMORY_NAMESPACE="auto", MEMORY_PROJECT_DIR=str(shop))
+    run(home, "store", "Elsewhere.", "--workspace", "other")
+    run(home, "export", tmp_path / "own.jsonl", "--workspace", "other")
+    there("import", file, "--dry-run")
+    there("import", tmp_path / "own.jsonl", "--dry-run")
+    there("import", tmp_path / "absent.jsonl", code=2)
+    assert "shop" not in run(home, "workspace", "list").stdout
+    there("import", tmp_path / "own.jsonl")
+    there("import", file, "--yes", code=1)
+    assert all(word in there("recall", word).stdout for word in ("Elsewhere", "tea"))
+    assert "shop-2" not in run(home, "workspace", "list").stdout
+
+
+def test_a_dry_run_of_a_replacement_says_what_would_be_removed(home: Path, tmp_path: Path) -> None:
+    run(home, "store", "Ann prefers tea.")
+    run(home, "export", tmp_path / "own.jsonl")
+    run(home, "store", "Bread needs yeast.")
+    shown = run(home, "import", tmp_path / "own.jsonl", "--dry-run", "--mode", "replace").stdout
+    assert re.search(r"found +removed\nmemories +1 +2\nevents +1 +2\nNothing was imported", re.sub(" +\n", "\n", shown))
+    it = run(home, "import", tmp_path / "own.jsonl", "--dry-run", "--mode", "replace", "--json", "--workspace", "new")
+    assert json.loads(it.stdout)["workspaces"] == [{"workspace": "new", "memories": 1, "events": 1, "removed": {}}]
+    run(home, "workspace", "archive", "default")
+    again = run(home, "import", tmp_path / "own.jsonl", "--dry-run", "--mode", "replace", code=2)
+    assert "is archived" in again.stderr
+
+
 def test_a_folder_of_markdown_goes_out_and_comes_back(home: Path, tmp_path: Path) -> None:
     run(home, "store", "Ann prefers tea.", "--tag", "food")
     told = json.loads(run(home, "export", tmp_path / "out", "--format", "markdown", "--json").stdout)
@@ -119,6 +184,11 @@ def test_every_workspace_gets_a_folder(home: Path, tmp_path: Path) -> None:
     run(home, "store", "Two.", "--workspace", "a/b")
     run(home, "export", tmp_path / "out", "--format", "markdown", "--all")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["a b", "default"]
+    run(home, "store", "Three.", "--workspace", "A:B")
+    run(home, "export", tmp_path / "all", "--format", "markdown", "--all")
+    assert sorted(path.name for path in (tmp_path / "all").iterdir()) == ["A B", "a b (2)", "default"]
+    run(home, "import", tmp_path / "all", "--yes", "--workspace", "copy")
+    assert all(word in run(home, "recall", word, "--workspace", "copy").stdout for word in ("One", "Two", "Three"))
 
 
 def test_a_graph_of_server_memory_has_no_projects(home: Path, tmp_path: Path) -> None:

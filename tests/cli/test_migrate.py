@@ -74,6 +74,10 @@ def test_a_name_that_is_taken_is_said_in_one_line(home: Path, source: Path, url:
     ended = run(home, "migrate", "--from", source, "--to", url, code=2)
     assert "same name: default. Nothing was written" in ended.stderr
     assert (ended.stdout, ended.stderr.count("\n")) == ("", 1)
+    assert "`memoryd export FILE --all` on the source and `memoryd import FILE --all` on the target" in ended.stderr
+    run(home, "--data-dir", source, "export", source / "all.jsonl", "--all", MEMORY_DATABASE_URL="")
+    run(home, "import", source / "all.jsonl", "--all", MEMORY_DATABASE_URL=url)
+    assert all(word in run(home, "recall", word, MEMORY_DATABASE_URL=url).stdout for word in ("mine", "sails"))
 
 
 @pytest.mark.slow

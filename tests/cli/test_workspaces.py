@@ -153,6 +153,20 @@ def test_a_directory_declares_its_workspace(run: Run, tmp_path: Path, monkeypatc
     assert run("workspace", "which", "--workspace", "other").stdout == "other (not made yet).\n"
 
 
+def test_a_workspace_is_opened_to_a_file_only_where_that_could_be_written(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored(run, "by hand", "--workspace", "till")
+    (tmp_path / "shop" / ".memoryd").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "shop")
+    shown = told(run("workspace", "use", "till", code=1))
+    assert shown.startswith(f"{tmp_path / 'shop' / '.memoryd'} cannot be used: Is a directory.")
+    (tmp_path / "strange").mkdir()
+    monkeypatch.chdir(tmp_path / "strange")
+    Path(".memoryd").write_text('workspace = "till"')
+    assert "run `memoryd workspace use till`" in told(run("recall", "hand", "--workspace", "auto", code=2))
+
+
 def test_over_http_no_directory_names_the_workspace(run: Run) -> None:
     assert "Over HTTP name a workspace" in told(run("serve", "--transport", "http", "--workspace", "auto", code=2))
 

@@ -214,7 +214,7 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "empty": ("", "is empty"),
     "blank": ("\n\n  \n", "is empty"),
     "no JSON": (GOOD + "prompt: hello\n", "Line 2 "),
-    "truncated": (GOOD + GOOD[: len(GOOD) // 2], "Line 2 .* it may be torn"),
+    "truncated": (GOOD + GOOD[: len(GOOD) // 2], "Line 2 .* it may be torn.*; correct the file and import it again"),
     "a list": (GOOD + "[1, 2]\n", "Line 2 .* no JSON object"),
     "nested deeply": (GOOD + "[" * 100_000 + "\n", "Line 2 "),
     "neither": (GOOD + '{"id": "a", "metadata": {"x": 1}}\n', "Line 2 .* neither a prompt nor a title"),

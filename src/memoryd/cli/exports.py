@@ -10,6 +10,7 @@ import typer
 
 from memoryd.cli import show
 from memoryd.cli.frame import PLACE, AsJson, command, named, new_file, note, out, reported
+from memoryd.core.base.progress import StepProgress
 from memoryd.core.engine import Engine
 from memoryd.core.journal.journal import Journal
 from memoryd.core.scope import Scope
@@ -17,9 +18,10 @@ from memoryd.core.security import secrets
 from memoryd.core.transfer import export as exports
 from memoryd.core.transfer import folder, foreign, journal_file, jsonl, reader, restore
 from memoryd.core.transfer.export import Numbers
-from memoryd.core.transfer.file_names import readable
+from memoryd.core.transfer.file_names import FileNames
 from memoryd.core.transfer.formats.source import SQLITE
 from memoryd.core.transfer.jsonl import HEAD, ImportMode, LineFile
+from memoryd.core.transfer.reader import Part
 from memoryd.core.transfer.rehearsal import rehearse
 from memoryd.core.transfer.restore import RestoredWorkspace
 from memoryd.core.transfer.schema import FORMAT
@@ -31,6 +33,8 @@ from memoryd.store.sqlite.file import APPLICATION_ID
 
 MODES = ("merge", "replace")
 EXPORT_FORMATS = ("jsonl", "markdown")
+_Seen = tuple[str, Numbers, dict[str, Numbers]]
+"""A workspace, what a file holds for it, and what of that is new or would be removed for it."""
 BEGINNING = 64  # bytes that tell a file of memoryd's own
 CHROMA = (
     "The journal is in ChromaDB (MEMORY_JOURNAL_STORE): it is not part of the export. The tool export_database "
@@ -76,10 +80,10 @@ def export(
 def _notebook(settings: Settings, path: Path, *, every: bool, as_json: bool) -> None:
     """Write a folder of Markdown, or one for each workspace below it."""
     numbers: dict[str, Numbers] = {}
-    size = 0
+    names, size = FileNames(), 0
     with Engine(settings, fetch=False) as engine:
         for workspace in _chosen(engine, every):
-            target = path / readable(workspace.name) if every else path
+            target = Path(names.free(str(path), workspace.name)) if every else path
             with reported() as report:
                 numbers[workspace.name], count = folder.export(engine, workspace, target, report)
             size += count
@@ -138,7 +142,7 @@ def is_own(path: Path) -> bool:
     if not path.is_file():
         return False
     with path.open("rb") as file:
-        return file.read(BEGINNING).startswith(f'{{"{HEAD}"'.encode())
+        return jsonl.is_ours(file.read(BEGINNING))
 
 
 def is_database(path: Path) -> bool:
@@ -150,27 +154,43 @@ def is_database(path: Path) -> bool:
     return head.startswith(SQLITE) and head[68:] == APPLICATION_ID.to_bytes(4, "big")
 
 
-def preview_own(settings: Settings, path: Path, *, every: bool, as_json: bool) -> None:
-    """Show what a file of `export` holds, and how much of it is new; it is checked, and nothing is imported."""
-    with (
-        jsonl.opened(path) as source,
-        Engine(settings, fetch=False) as engine,
-        reported() as report,
-        reader.unpacked(source, engine.secrets, lambda done: report("checking", done)) as parts,
-    ):
-        found = [
-            (name, part.numbers, rehearse(engine, path.name, part, name, partial(report, f"comparing with {name}")))
-            for part, name in restore.named(source, parts, _target(settings, engine, every))
-        ]  # fmt: skip
+def preview_own(settings: Settings, path: Path, mode: str, *, every: bool, as_json: bool) -> None:
+    """Show what a file of memoryd's holds, and what is new of it or would be removed; it is checked, not imported."""
+    with jsonl.opened(path) as source, Engine(settings, fetch=False) as engine, reported() as report:
+        if _form(source) == journal_file.FORMAT["format"]:
+            read = journal_file.counted(source, partial(report, "checking"), engine.secrets)
+            held = Numbers(turns=read.memories, summaries=read.summaries)
+            seen: list[_Seen] = [(engine.workspace_name, held, {})]
+        else:
+            with reader.unpacked(source, engine.secrets, partial(report, "checking")) as parts:
+                targets = restore.named(source, parts, _target(settings, engine, every))
+                look = partial(_compared_with, engine, path.name, mode, report)
+                seen = [(name, part.numbers, look(part, name)) for part, name in targets]
     if as_json:
-        listed = [
-            {"workspace": name, **numbers, "new": {noun: new[noun] for noun in numbers}} for name, numbers, new in found
-        ]
+        listed = [{"workspace": name, **found, **more} for name, found, more in seen]
         show.as_json({"file": str(path), "workspaces": listed})
         return
-    for name, numbers, new in found:
-        compared(name, "found", numbers, new)
+    for name, found, more in seen:
+        if "new" in more:
+            compared(name, "found", found, more["new"])
+        else:
+            _tabulate(name, {"found": found, **more})
     out.print("Nothing was imported.")
+
+
+def _compared_with(
+    engine: Engine, file: str, mode: str, report: StepProgress, part: Part, name: str
+) -> dict[str, Numbers]:
+    """Return what is `new` to a workspace, or `removed` from it where it is replaced."""
+    if mode == "replace":
+        return {"removed": restore.removed(engine, name)}
+    new = rehearse(engine, file, part, name, partial(report, f"comparing with {name}"))
+    return {"new": Numbers({noun: new[noun] for noun in part.numbers})}
+
+
+def _tabulate(title: str, columns: Mapping[str, Numbers]) -> None:
+    nouns = [noun for noun in exports.NOUNS.values() if any(numbers[noun] for numbers in columns.values())]
+    show.numbers((title, *columns), [(noun, *(numbers[noun] for numbers in columns.values())) for noun in nouns])
 
 
 def _target(settings: Settings, engine: Engine, every: bool) -> str | None:

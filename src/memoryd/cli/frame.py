@@ -170,10 +170,19 @@ def errors_reported() -> Iterator[None]:
         yield
     except InvalidInputError as error:
         raise fail(str(error), WRONG_INPUT) from None
-    except (MemorydError, OSError) as error:
+    except MemorydError as error:
         raise fail(str(error), FAILED) from None
+    except OSError as error:
+        raise fail(_about(error), FAILED) from None
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
+
+
+def _about(error: OSError) -> str:
+    """Return which file or folder cannot be used and why; the error itself if it names none."""
+    if not error.filename:
+        return str(error)
+    return f"{error.filename} cannot be used: {error.strerror}. Check that it is there, and that this user may use it."
 
 
 def fail(message: str, code: int) -> typer.Exit:

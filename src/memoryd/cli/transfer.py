@@ -18,6 +18,7 @@ from memoryd.core.transfer.foreign import ImportSummary, Remark
 from memoryd.core.transfer.formats import table
 from memoryd.core.transfer.formats.source import opened
 from memoryd.core.transfer.intake import recognize
+from memoryd.core.transfer.jsonl import is_ours
 from memoryd.errors import InvalidInputError
 from memoryd.settings import Settings
 
@@ -76,7 +77,7 @@ def import_(
     wish = _Wish(frozenset(include or ()), dry_run, yes or form is not None, by_project, not no_vectors, as_json)
     if form is None and exports.is_own(place):
         if dry_run:
-            exports.preview_own(settings, place, every=every, as_json=as_json)
+            exports.preview_own(settings, place, mode, every=every, as_json=as_json)
         else:
             exports.import_own(settings, place, mode, every=every, vectors=wish.vectors, as_json=as_json)
         return
@@ -98,9 +99,15 @@ def _elsewhere(settings: Settings, path: Path, form: str | None, wish: _Wish) ->
     with opened(path) as source:
         known = FORMATS[form] if form else recognize(source, FORMATS.values())
         if known is None:
+            if own := [one.name for one in source.named("*.jsonl") if is_ours(one.head())]:
+                raise InvalidInputError(
+                    f"{path.name} holds exports of memoryd's own: {', '.join(own[:5])}. Nothing was imported; import "
+                    "such a file by itself."
+                )
             ours = "is no export of memoryd's own, nor recognized as another's"
-            what = ours if source.only else "is no file, and nothing in it is recognized"
+            what = ours if source.only else "holds nothing that is recognized"
             what = "is empty" if source.only and not source.only.size else what
+            what = f"cannot be read ({source.unreadable[0]})" if source.unreadable else what
             raise InvalidInputError(
                 f"{path.name} {what}. Nothing was imported. Where you know its format, name it with --from: {LISTED}."
             )

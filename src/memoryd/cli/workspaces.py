@@ -120,8 +120,9 @@ def which(settings: Settings, *, as_json: AsJson = False) -> None:
 def use(settings: Settings, name: WorkspaceArgument, *, as_json: AsJson = False) -> None:
     """Let the project of this directory use a workspace: write its file `.memoryd`, and allow what it says."""
     with _changing(settings) as engine:
-        workspace = engine.workspaces.lead(declared_keys(name), name)
+        engine.workspaces.ensure(name)
         file = declare(Path(environment.directory()), name)
+        workspace = engine.workspaces.lead(declared_keys(name), name)  # last: it opens the workspace to such files
     if as_json:
         show.as_json({**_shown(workspace), "file": str(file)})
     else:

@@ -125,9 +125,13 @@ class Engine:
 
     @property
     def workspace_name(self) -> str:
-        """The name of the current workspace; a project's workspace is created first."""
-        choice = self.choice()
-        return choice.ensure(self.workspaces).name if choice.keys else choice.name
+        """The name of the current workspace, or the one that it would be created under."""
+        return self.choice().named(self.workspaces)
+
+    def make_project(self) -> None:
+        """Create the current workspace if it is that of a project, which is known by more than its name."""
+        if self.choice().keys:
+            self.workspace(make=True)
 
     def write(self, workspace: Workspace, work: Callable[[Queries], T]) -> T:
         """Run `work` as one transaction in a workspace, adding the recalls noted since the last; return its result."""

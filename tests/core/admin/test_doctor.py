@@ -281,6 +281,20 @@ def _vector(value: float) -> bytes:
     return np.full(384, value, np.float16).tobytes()
 
 
+def test_a_backup_knows_the_workspace_of_every_row_in_it(home: Path, tmp_path: Path) -> None:
+    Patient(home).store("before")
+
+    def meanwhile(_what: str, done: float) -> None:
+        if done < 0.5:
+            Patient(home).store("of another process", workspace="new")
+
+    with Engine(Patient(home).settings, fetch=False) as engine:
+        migration.backup(engine, tmp_path / "backup.db", meanwhile)
+    with Engine(Patient(home, MEMORY_DB_PATH=str(tmp_path / "backup.db")).settings, fetch=False) as engine:
+        assert Doctor(engine, lambda *_: None).examine().findings == []
+        assert [one.name for one in engine.workspaces.all()] == ["default", "new"]
+
+
 def test_a_damaged_archive_is_found_and_keeps_a_backup_from_being_made(patient: Patient, tmp_path: Path) -> None:
     with Engine(patient.settings, fetch=False) as engine:
         place = engine.workspaces.create("old")

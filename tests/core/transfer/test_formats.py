@@ -350,6 +350,13 @@ def test_each_project_can_be_a_workspace(engine: Engine, tmp_path: Path) -> None
     assert not any(record.tags for record in records(engine, "shop").values())
 
 
+def test_a_project_that_is_called_as_no_workspace_may_be_gets_one(engine: Engine, tmp_path: Path) -> None:
+    lines = [{"content": f"Of {name}.", "project": name} for name in ("alpha", "auto", "zeta")]
+    (tmp_path / "notes.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    _, done = bring(engine, tmp_path / "notes.jsonl", by_project=True)
+    assert [one.workspace for one in done] == ["alpha", "auto-2", "zeta"]
+
+
 def test_parts_of_one_history_from_two_exports_meet(engine: Engine, tmp_path: Path) -> None:
     path = sample("chatgpt", tmp_path) / "conversations.json"
     both = json.loads(path.read_text())

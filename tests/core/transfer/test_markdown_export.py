@@ -21,7 +21,7 @@ from memoryd.core.transfer.formats.items import SourceEntity, SourceRelation
 from memoryd.core.transfer.formats.notes import note
 from memoryd.core.transfer.formats.source import opened
 from memoryd.errors import InvalidInputError, StoreError
-from tests.core.exports_kit import everything
+from tests.core.exports_kit import everything, export, load
 from tests.core.transfer.formats_kit import bring
 
 
@@ -38,6 +38,7 @@ def filled(engine: Engine) -> Scope:
     Memories(scope).store(hostile, tags=["two words", "42"], importance=0.9)
     Memories(scope).store("Ann prefers tea. #plain")
     Vault(scope).commit("vault", "notes/ü: a?", "  kept as it is\r\n")
+    Vault(scope).commit("vault", " notes/ü: a?", "of a key that begins with a blank")
     graph = Graph(scope)
     said = ("Lives in Berlin.", "[fact] Likes (green) tea", "[observation] odd", "ends (so)", "ends ()", hostile)
     news = [NewEntity(name="Ann", type="person", observations=said, summary=f"A friend.\n\n{hostile}", tags=("team",))]
@@ -71,6 +72,65 @@ def test_every_kind_of_record_comes_back(engine: Engine, other: Engine, tmp_path
     first = written(engine, tmp_path / "first")
     bring(other, tmp_path / "first")
     assert written(other, tmp_path / "second") == first
+
+
+def test_a_folder_comes_back_from_where_it_was_put(engine: Engine, other: Engine, tmp_path: Path) -> None:
+    filled(engine)
+    first = written(engine, tmp_path / "notes" / "of mine" / "first")
+    bring(other, tmp_path / "notes")
+    assert written(other, tmp_path / "second") == first
+
+
+def test_a_folder_comes_back_with_line_ends_of_windows(engine: Engine, other: Engine, tmp_path: Path) -> None:
+    filled(engine)
+    vault = Vault(Scope(engine, engine.workspaces.find("default")))
+    assert vault.prune("vault", key="notes/ü: a?") == 1  # it has such a line end itself
+    first = written(engine, tmp_path / "first")
+    for path in (tmp_path / "first").rglob("*.md"):
+        path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    bring(other, tmp_path / "first")
+    assert written(other, tmp_path / "second") == first
+
+
+def test_a_copy_of_a_note_is_an_entity_of_its_own(engine: Engine, other: Engine, tmp_path: Path) -> None:
+    graph = Graph(Scope(engine, engine.workspaces.ensure("default")))
+    entities.create(graph, [NewEntity(name=name, type="x", observations=("a", "b")) for name in ("Ann", "Bob")])
+    relations.create(graph, [Edge("Bob", "Ann", "knows")])
+    note = written(engine, tmp_path / "out")["entities/Bob.md"]
+    (tmp_path / "out" / "entities" / "Cid.md").write_text(note.replace("title: Bob", "title: Cid"))
+    _, (done,) = bring(other, tmp_path / "out")
+    assert (done.new["entities"], done.new["observations"], done.new["relations"]) == (3, 6, 2)
+    theirs = Graph(Scope(other, other.workspaces.find("default")))
+    assert [one.name for one in entities.page(theirs, "", 9)] == ["Ann", "Bob", "Cid"]
+    _, (again,) = bring(other, tmp_path / "out")
+    assert not +again.new
+
+
+@pytest.mark.parametrize(
+    ("given", "instead"),
+    [
+        ("ordinals:\n  - 1\n  - 2\n", f"ordinals: {ordinals}\n")
+        for ordinals in ("[0, 0]", "['²', 1]", "[1, 99999999999999999999]", "[]", "5")
+    ]
+    + [("memory_count: 1", f"memory_count: {count}") for count in ("²", "99999999999999999999", "[1]")]
+    + [('## Turn "', f'## Turn "{edited}') for edited in ("\\q", "\\ud800", "x" * 3_000)],
+)
+def test_what_was_edited_in_a_note_breaks_nothing(
+    engine: Engine, other: Engine, tmp_path: Path, given: str, instead: str
+) -> None:
+    scope = Scope(engine, engine.workspaces.ensure("default"))
+    entities.create(Graph(scope), [NewEntity(name="Ann", type="person", observations=("a", "b", "c"))])
+    observations.delete(Graph(scope), [observations.Deletion(entity="Ann", ordinals=(0,))])
+    journal = Journal(scope)
+    journal.add("Which port?", "", "5433.", "s1")
+    journal.summarize("s1")
+    files = written(engine, tmp_path / "out")
+    (edited,) = [name for name, content in files.items() if given in content]
+    (tmp_path / "out" / edited).write_text(files[edited].replace(given, instead))
+    _, (done,) = bring(other, tmp_path / "out")
+    assert (done.new["observations"], done.new["turns"], done.new["summaries"]) == (2, 1, 1)
+    export(other, tmp_path / "all.jsonl")
+    load(engine, tmp_path / "all.jsonl", name="copy")
 
 
 def test_a_file_is_what_obsidian_and_basic_memory_read(engine: Engine, tmp_path: Path) -> None:

@@ -8,14 +8,17 @@ import numpy as np
 import pytest
 
 from memoryd.core.engine import Engine
-from memoryd.core.graph import entities, observations, relations
+from memoryd.core.graph import entities, observations, relations, renaming
 from memoryd.core.graph.entities import NewEntity
 from memoryd.core.graph.observations import Deletion
 from memoryd.core.graph.relations import Edge
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.journal.journal import Journal
+from memoryd.core.maintenance import history
+from memoryd.core.memories.correction import Correction, correct
 from memoryd.core.memories.memories import Criteria
 from memoryd.core.memories.vault import Vault
+from memoryd.core.records.records import written_by
 from memoryd.core.scope import Scope
 from memoryd.core.transfer.jsonl import ImportMode
 from memoryd.errors import InvalidInputError
@@ -107,6 +110,26 @@ def test_two_copies_that_went_apart_are_brought_together(engine: Engine, other: 
     assert about[-1].ordinal == 4
 
 
+def test_observations_of_a_node_that_was_renamed_are_about_its_present_name(
+    engine: Engine, other: Engine, file: Path
+) -> None:
+    graph = Graph(Scope(engine, engine.workspaces.ensure("default")))
+    entities.create(graph, [NewEntity(name="Ann", type="person")])
+    export(engine, file)
+    load(other, file)
+    renaming.rename(Graph(Scope(other, other.workspaces.find("default"))), "Ann", "Berta")
+    observations.add(graph, [("Ann", ["likes tea"])])
+    (key,) = [row["id"] for row in of(values(export(engine, file.with_name("x"))), "observation_details")]
+    row = {"id": key, "chunk": 0, "perspective": "general", "model": "m", "dim": 8, "vector": np.float16(axis(1))}
+    engine.store.write(graph.workspace, lambda q: q.many("embeddings.add", [row]))
+    export(engine, file.with_name("later"))
+    load(other, file.with_name("later"))
+    lines = values(export(other, file.with_name("after")))
+    assert {one["name"] for one in of(lines, "records")} == {"Berta"}
+    assert of(lines, "embeddings") == []  # it was made of the other name
+    assert found(other, "Berta AND tea")
+
+
 def test_ordinals_go_on_behind_all_that_were_ever_given(engine: Engine, other: Engine, file: Path) -> None:
     graph = Graph(Scope(engine, engine.workspaces.ensure("default")))
     entities.create(graph, [NewEntity(name="Ann", type="person", observations=("0",))])
@@ -133,6 +156,25 @@ def test_a_file_that_counts_its_ordinals_wrong_does_no_harm(
     load(other, written(file, told), mode)
     (added,) = observations.add(Graph(Scope(other, other.workspaces.find("default"))), [("Ann", ["next"])])["result"]
     assert [one["ordinal"] for one in added["added"]] == [2]
+
+
+def test_a_file_that_counts_its_ordinals_wrong_loses_none_to_those_that_are_given_here(
+    engine: Engine, other: Engine, file: Path
+) -> None:
+    graph = Graph(Scope(engine, engine.workspaces.ensure("default")))
+    entities.create(graph, [NewEntity(name="Ann", type="person", observations=("0",))])
+    export(engine, file)
+    load(other, file)
+    theirs = Graph(Scope(other, other.workspaces.find("default")))
+    observations.add(theirs, [("Ann", ["there"])])
+    observations.add(graph, [("Ann", ["1", "2", "3"])])
+    lines = values(export(engine, file.with_name("later")))
+    for row in of(lines, "entity_details"):
+        row["next_ordinal"] = 0
+    load(other, written(file.with_name("wrong"), lines))
+    (ann,) = entities.page(theirs, "", 9)
+    about = theirs.read(lambda q: observations.of(q, [ann.id]))[ann.id]
+    assert [one.content for one in about] == ["0", "there", "2", "3", "1"]
 
 
 def test_a_relation_that_was_deleted_since_the_export_comes_back(engine: Engine, file: Path) -> None:
@@ -190,6 +232,60 @@ def test_what_was_forgotten_since_the_export_comes_back(engine: Engine, file: Pa
         assert of(now, table) == of(first, table)
     assert sound(engine)
     assert len(found(engine, "yeast")) == 1
+
+
+def test_what_hung_on_an_entity_that_comes_back_can_still_be_restored(
+    engine: Engine, other: Engine, file: Path
+) -> None:
+    graph = Graph(Scope(engine, engine.workspaces.ensure("default")))
+    entities.create(graph, [NewEntity(name=name, type="x", observations=("old",)) for name in ("Ann", "Bob")])
+    export(engine, file)
+    observations.add(graph, [("Ann", ["newer"])])
+    relations.create(graph, [Edge("Ann", "Bob", "knows"), Edge("Bob", "Ann", "likes")])
+    entities.delete(graph, ["Ann"])
+    load(engine, file)
+    deleted = {entry.text: entry.id for entry in history.entries(graph, 9) if entry.what == "deleted"}
+    assert deleted.keys() == {"Ann: newer", "Ann knows Bob", "Bob likes Ann"}
+    history.restore(graph, list(deleted.values()))
+    observations.add(graph, [("Ann", ["newest"])])
+    (ann,) = [one for one in entities.page(graph, "", 9) if one.name == "Ann"]
+    about = graph.read(lambda q: observations.of(q, [ann.id]))[ann.id]
+    assert [(one.ordinal, one.content) for one in about] == [(0, "old"), (1, "newer"), (2, "newest")]
+    assert len(graph.read(lambda q: relations.of(q, [ann.id]))) == 2
+    export(engine, file.with_name("later"))
+    assert load(other, file.with_name("later"))[0].new["observations"] == 4
+
+
+def test_what_a_memory_said_when_it_was_forgotten_can_still_be_restored(engine: Engine, file: Path) -> None:
+    kept = memories(engine).store("Deployments are on Monday.")
+    export(engine, file)
+    graph = Graph(Scope(engine, engine.workspaces.find("default")))
+    correct(graph.scope, Correction(id=kept.id, content="Deployments are on Tuesday."))
+    correct(graph.scope, Correction(id=kept.id, content="Deployments are on Friday."))
+    memories(engine).forget(Criteria(ids=(kept.id,)))
+    load(engine, file)
+    assert "Monday" in memories(engine).recall("deployments", 500).text
+    entries = history.entries(graph, 9)
+    assert {entry.text for entry in entries if entry.what == "changed"} == {
+        "Deployments are on Friday.",
+        "Deployments are on Tuesday.",
+    }
+    (restored,) = history.restore(graph, [kept.id])
+    assert restored.text == "Deployments are on Friday."
+    assert not load(engine, file)[0].new.total()
+
+
+def test_the_history_says_what_an_import_has_brought_back(engine: Engine, file: Path) -> None:
+    kept = memories(engine).store("Bread needs yeast.")
+    export(engine, file)
+    memories(engine).forget(Criteria(ids=(kept.id,)))
+    with written_by("", "memoryd import"):
+        load(engine, file)
+    graph = Graph(Scope(engine, engine.workspaces.find("default")))
+    (entry,) = history.entries(graph, 9, history.HistoryFilter(with_done=True))
+    assert (entry.what, entry.id, entry.tool) == ("restored", kept.id, "memoryd import")
+    lines = of(values(export(engine, file.with_name("after"))), "events")
+    assert [one["operation"] for one in lines] == ["create_memory", "delete_memory", "restore_memory"]
 
 
 def test_turns_of_two_machines_that_fell_into_one_millisecond_are_both_kept(

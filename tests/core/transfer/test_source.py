@@ -123,7 +123,7 @@ def test_a_folder_that_may_not_be_read_is_named(
     Path("vault/locked").chmod(0o700)
     (form,) = (form for form in FORMATS.values() if form.name == "markdown")
     with intake.staged(engine, source, form, frozenset(), lambda *_: None, by_project=False) as read:
-        assert read.found.faults.first == ["a folder cannot be read: [Errno 13] Permission denied: 'vault/locked'"]
+        assert read.found.faults.first == ["a folder cannot be read: vault/locked: Permission denied"]
         assert dict(read.numbers) == {"memories": 1}
 
 

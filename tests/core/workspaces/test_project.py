@@ -199,9 +199,13 @@ def test_an_archived_workspace_is_not_replaced(here: Engine, tmp_path: Path) -> 
     assert used(here, shop).name == "shop"
 
 
-def test_auto_is_no_name(here: Engine) -> None:
+def test_auto_is_no_name(here: Engine, tmp_path: Path) -> None:
+    for refused in (here.workspaces.create, here.workspaces.ensure, here.workspaces.usable):
+        with pytest.raises(InvalidInputError, match="auto stands for"):
+            refused("auto")
     with pytest.raises(InvalidInputError, match="auto stands for"):
-        here.workspaces.create("auto")
+        declare(tmp_path, "auto")
+    assert used(here, repository(tmp_path / "auto")).name == "auto-2"
 
 
 # the file ------------------------------------------------------------------------------------------------------------

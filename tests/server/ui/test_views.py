@@ -397,7 +397,7 @@ def test_the_audit_looks_everywhere_and_masks_in_place(here: Site, owner: Visito
     (turn,) = listing.page(here.scope, Facets(kinds=(Kind.INTERACTION,))).records
     owner.done(f"/m/{turn.record.id}/forget")
     assert owner.post(f"/m/{turn.record.id}/mask").status_code == 404
-    for wrong in ("nowhere~", "records~[]"):
+    for wrong in ("nowhere~", "records~[]", "records~[{}]", f"events~%5B%22%22,{1 << 63}%5D"):
         assert owner.get(f"/audit/part?after={wrong}").status_code == 400
 
 

@@ -51,3 +51,14 @@ def test_a_place_for_temporary_files_that_is_none_is_named(tmp_path: Path) -> No
     """SQLite opens one for what memory does not take, and says no more than of a database."""
     error = store_error(apsw.CantOpenError("unable to open database file"), tmp_path / "memory.db")
     assert "temporary files (TMPDIR)" in str(error)
+
+
+def test_a_full_disk_for_temporary_files_is_not_taken_for_that_of_the_database(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite says of either that the database or disk is full."""
+    full, file = apsw.FullError("database or disk is full"), tmp_path / "memory.db"
+    usage = shutil.disk_usage(tmp_path)
+    for free, message in ((2**30, "The disk for temporary files (SQLITE_TMPDIR"), (0, f"The disk of {file} is full.")):
+        monkeypatch.setattr(shutil, "disk_usage", lambda _, free=free: usage._replace(free=free))
+        assert str(store_error(full, file)).startswith(message)

@@ -18,6 +18,7 @@ from memoryd.model import Interaction, SessionSummary, Workspace
 from memoryd.store import rows
 from memoryd.store.base import Row
 from memoryd.store.columns import MOVED
+from memoryd.text import unstorable
 
 LOOKED_AT: Mapping[str, Sequence[str]] = {
     "records": ("name", "type", "body", "tags", "session_id"),
@@ -31,6 +32,7 @@ LOOKED_AT: Mapping[str, Sequence[str]] = {
 """The tables and their columns that contain texts."""
 OF_TURNS = ("prompt", "thought", "response", "title", "summary")
 
+SEQ_LIMIT = 1 << 63  # below which a database counts
 
 JOURNAL = "journal"
 """What stands in a mark for the journal that ChromaDB keeps."""
@@ -120,11 +122,22 @@ def _place(mark: str, sources: Sequence[str]) -> tuple[str, Row | None]:
     order = MOVED[table].order if table in sources and table != JOURNAL else ()
     try:
         values = json.loads(key) if key else None
-    except ValueError:
+    except (ValueError, RecursionError):
         values = ()
-    if table not in sources or not (values is None or (isinstance(values, list) and len(values) == len(order) > 0)):
+    if table not in sources or not (values is None or _is_key(values, order)):
         raise InvalidInputError(f"{mark[:50]!r} is no place in an audit. Begin it again.")
     return table, dict(zip(order, values, strict=True)) if values else None
+
+
+def _is_key(values: Any, order: Sequence[str]) -> bool:
+    """Return whether a JSON value can be the key of a row: of texts, and of a number that the database assigns."""
+    return isinstance(values, list) and len(values) == len(order) > 0 and all(map(_fits, order, values))
+
+
+def _fits(column: str, value: Any) -> bool:
+    if column == "seq":
+        return isinstance(value, int) and 0 <= value < SEQ_LIMIT
+    return isinstance(value, str) and not unstorable(value)
 
 
 def _journal(scope: Scope) -> tuple[list[AuditFinding], int]:

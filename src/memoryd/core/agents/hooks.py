@@ -24,7 +24,7 @@ from memoryd.core.memories.memories import Memories
 from memoryd.core.memories.prompted import bearing_on
 from memoryd.core.scope import together
 from memoryd.core.workspaces.project import WorkspaceChoice
-from memoryd.core.workspaces.registry import check_printable
+from memoryd.core.workspaces.registry import check_name
 from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, StoreError
 from memoryd.model import Workspace
 from memoryd.settings import SESSION_LENGTH
@@ -244,7 +244,8 @@ class Hooks:
             raise InvalidInputError("The hook's JSON has no transcript_path, so there is nothing to store.")
         path, tally = transcript_import.transcript(self._event.transcript, home), Tally()
         choice = self._choice
-        check_printable(choice.name)
+        if not choice.keys:  # that of a project gets one that can be
+            check_name(choice.name)
         memory = f"{' '.join(choice.keys) or choice.name} at {self._engine.store.place}"
         found = transcripts.finished(
             path, self._event.session, self._notes.position(memory, path), client=client, ended=ended,

@@ -62,6 +62,8 @@ class Intake:
         """Merge it; return the results. After an error the finished batches stay, and can be imported again."""
         for part in self.parts:
             engine.workspaces.usable(part.name)
+        if engine.workspace_name in [part.name for part in self.parts]:
+            engine.make_project()
         return [
             restore.load_part(engine, self.path.name, part, part.name, "merge", report)
             for part in self.parts

@@ -6,6 +6,7 @@ A line is a turn or a summary in the metadata of seed e; lines of Neo.mjs have a
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -81,27 +82,23 @@ def _summary_line(kept: SessionSummary) -> dict[str, Any]:
 # reading -------------------------------------------------------------------------------------------------------------
 
 
+def counted(source: LineFile, report: Progress, secrets: Secrets) -> CollectionCounts:
+    """Return what a file holds, which is checked as `load` does; nothing is imported."""
+    with _checked(source, report, secrets) as reading:
+        return reading.counts
+
+
 def load(kept: JournalStore, source: LineFile, mode: ImportMode, report: Progress, secrets: Secrets) -> Imported:
     """Import a file without its secrets: add what is missing, or replace the collections that it holds.
 
     The whole file is checked first: InvalidInputError names a bad line, and nothing is changed. A merge is written in
     batches: after an error the finished ones stay, and the next import skips what they added.
     """
-    held = (source.head() or {}).get(jsonl.HEAD, {})
-    if held and (held.get("format"), held.get("version")) != (FORMAT["format"], FORMAT["version"]):
-        raise InvalidInputError(
-            f"{source.path.name} is an export of another kind or of a newer version: {held}. Import it with "
-            "`memoryd import`."
-        )
-    with TemporaryFile("w+", encoding="utf-8") as turns, TemporaryFile("w+", encoding="utf-8") as summaries:
-        reading = _Reading({Interaction: turns, SessionSummary: summaries}, report)
-        reading.check(source, secrets)
-        read = CollectionCounts(reading.numbers[Interaction], reading.numbers[SessionSummary])
-        if not held and not reading.numbers:
-            raise InvalidInputError(f"{source.path.name} is empty: there is nothing to import.")
+    with _checked(source, report, secrets) as reading:
+        read = reading.counts
         before = kept.numbers()
         if mode == "replace":
-            named = held.get("collections", ())
+            named = _head(source).get("collections", ())
             kept.replace(
                 reading.items(Interaction) if read.memories or "memories" in named else None,
                 reading.items(SessionSummary) if read.summaries or "summaries" in named else None,
@@ -116,6 +113,29 @@ def load(kept: JournalStore, source: LineFile, mode: ImportMode, report: Progres
     return Imported(read, new, tuple(reading.masked))
 
 
+def _head(source: LineFile) -> Mapping[str, Any]:
+    """Return what the first line says of a file of memoryd; nothing of another one."""
+    held: Mapping[str, Any] = (source.head() or {}).get(jsonl.HEAD, {})
+    return held
+
+
+@contextmanager
+def _checked(source: LineFile, report: Progress, secrets: Secrets) -> Iterator["_Reading"]:
+    """Yield the items of a file, all of which are checked."""
+    held = _head(source)
+    if held and (held.get("format"), held.get("version")) != (FORMAT["format"], FORMAT["version"]):
+        raise InvalidInputError(
+            f"{source.path.name} is an export of another kind or of a newer version: {held}. Import it with "
+            "`memoryd import`."
+        )
+    with TemporaryFile("w+", encoding="utf-8") as turns, TemporaryFile("w+", encoding="utf-8") as summaries:
+        reading = _Reading({Interaction: turns, SessionSummary: summaries}, report)
+        reading.check(source, secrets)
+        if not held and not reading.numbers:
+            raise InvalidInputError(f"{source.path.name} is empty: there is nothing to import.")
+        yield reading
+
+
 class _Reading:
     """Reads a file once; its turns and summaries wait in temporary files until all lines are checked."""
 
@@ -125,6 +145,11 @@ class _Reading:
         self._waiting = waiting
         self._report = report
         self._done = 0
+
+    @property
+    def counts(self) -> CollectionCounts:
+        """What the file holds."""
+        return CollectionCounts(self.numbers[Interaction], self.numbers[SessionSummary])
 
     def check(self, source: LineFile, secrets: Secrets) -> None:
         """Read all lines; raise InvalidInputError that names a bad one."""

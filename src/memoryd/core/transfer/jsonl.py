@@ -4,6 +4,7 @@ A file of memoryd begins with a head and ends with the number and the SHA-256 of
 equal files: nothing depends on when or where a file was written.
 """
 
+import codecs
 import hashlib
 import json
 import os
@@ -35,15 +36,16 @@ ImportMode = Literal["merge", "replace"]
 class LineFile:
     """An open file of lines, which can be read several times."""
 
-    def __init__(self, path: Path, file: IO[bytes]) -> None:
+    def __init__(self, path: Path, file: IO[bytes], begins: bytes) -> None:
         self.path = path
+        self._is_ours = is_ours(begins)
         self.position = 0
         """The offset of the line that lines() yielded last, in bytes."""
         self._file = file
         self._began = self._state()
 
     def lines(self, report: Progress = ignore_progress) -> Iterator[tuple[int, bytes]]:
-        """Yield the lines that are not blank, each with its number."""
+        """Yield the lines that are not blank, each with its number; what editors of Windows add is left out."""
         size, done = max(os.fstat(self._file.fileno()).st_size, 1), 0
         self._file.seek(0)
         for number, line in enumerate(self._file, 1):
@@ -51,9 +53,9 @@ class LineFile:
             done += len(line)
             if number % TICK == 0:
                 report(min(done / size, 1.0))
-            whole = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+            whole = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
             if not whole.isspace():
-                yield number, whole
+                yield number, whole.removesuffix(b"\r\n") + b"\n" if whole.endswith(b"\r\n") else whole
 
     def onward(self, position: int, block: int = BLOCK) -> Iterator[tuple[int, bytes]]:
         """Yield the lines that are not blank from an offset on, each with its own; several iterators may alternate."""
@@ -71,8 +73,7 @@ class LineFile:
 
         Raise InvalidInputError that names the line, or says that a file of memoryd is not complete.
         """
-        digest, ended = hashlib.sha256(), False
-        ours = self.head() is not None
+        digest, ended, ours = hashlib.sha256(), False, self._is_ours
         for before, (number, line) in enumerate(self.lines(report)):
             value = self._object(number, line)
             if ended:
@@ -91,7 +92,7 @@ class LineFile:
     def head(self) -> dict[str, Any] | None:
         """Return the first line of a file of memoryd; None for any other file."""
         for number, line in self.lines():
-            return self._object(number, line) if line.startswith(f'{{"{HEAD}"'.encode()) else None
+            return self._object(number, line) if self._is_ours else None
         return None
 
     def clean(self, number: int, value: Any, secrets: Secrets) -> Cleaned:
@@ -107,9 +108,9 @@ class LineFile:
 
     def fault(self, number: int, what: str) -> InvalidInputError:
         """Return the error about a line, to be raised."""
-        return InvalidInputError(
-            f"Line {number} of {self.path.name} {what}. Nothing was imported; correct the file and import it again."
-        )
+        # who corrects a file of memoryd makes it one that does not fit its end
+        again = "export or copy it again" if self._is_ours else "correct the file and import it again"
+        return InvalidInputError(f"Line {number} of {self.path.name} {what}. Nothing was imported; {again}.")
 
     def _object(self, number: int, line: bytes) -> dict[str, Any]:
         try:
@@ -137,6 +138,11 @@ class LineFile:
         return state.st_size, state.st_mtime_ns
 
 
+def is_ours(begins: bytes) -> bool:
+    """Return whether a file that begins so is one of memoryd's."""
+    return begins.removeprefix(codecs.BOM_UTF8).startswith(f'{{"{HEAD}"'.encode())
+
+
 @contextmanager
 def opened(path: Path) -> Iterator[LineFile]:
     """Open a file to read; raise InvalidInputError if it is not a text file."""
@@ -145,8 +151,9 @@ def opened(path: Path) -> Iterator[LineFile]:
     if not path.is_file():
         raise InvalidInputError(f"{path} is no file. Give the file itself.")
     with path.open("rb") as file:
-        _check_text(path, file.read(HEADBYTES))
-        yield LineFile(path, file)
+        begins = file.read(HEADBYTES)
+        _check_text(path, begins)
+        yield LineFile(path, file, begins)
 
 
 def _check_text(path: Path, head: bytes) -> None:

@@ -17,6 +17,7 @@ from memoryd.core.engine import Engine
 from memoryd.core.graph import observations
 from memoryd.core.graph.transaction import named
 from memoryd.core.records import perspectives
+from memoryd.core.records.records import act
 from memoryd.core.records.records import event as note_event
 from memoryd.core.transfer import reader
 from memoryd.core.transfer.export import NOUNS, Numbers
@@ -95,7 +96,6 @@ class Merging:
         if self._part.numbers[NOUNS[Kind.OBSERVATION]]:
             self._put(self._observe, self._of_known(later))
             self._put(self._observe_moved, self._again(sorted(later)))
-            self._write(lambda queries: queries.run("imports.renumber"))
         self._put(self._place, self._bundles(lambda r: r["deleted_at"] is not None))
         for relations in batches(self._rows("relations"), reader.BATCH):
             self.new[NOUNS["relations"]] += self._write(partial(self._relate, relations))
@@ -168,14 +168,20 @@ class Merging:
             self.new[NOUNS["embeddings"]] += sum(len(self._vectors(bundle)) for bundle in put.added)
 
     def _add(self, queries: Queries, put: Put) -> None:
-        if gone := put.gone & {bundle.id for bundle in put.added}:
-            queries.run("records.erase", ids=json.dumps(sorted(gone)))
+        added, now = [bundle.id for bundle in put.added], self._engine.clock.now()
+        back = [bundle for bundle in put.added if bundle.id in put.gone]
+        kept = _cleared(queries, back, now) if back else {}
         rows.put(queries, "records", [bundle.record for bundle in put.added])
         for table, kind in DETAILS.items():
             rows.put(queries, table, [bundle.detail for bundle in put.added if bundle.kind is kind])
+        for table, found in kept.items():
+            rows.put(queries, table, found)
+        places = kept.get("observation_details", ())
+        queries.many("imports.reserve", [{"id": row["entity_id"], "next": row["ordinal"] + 1} for row in places])
         rows.put(queries, "embeddings", [vector for bundle in put.added for vector in self._vectors(bundle)])
+        act(queries, "restore", [bundle.id for bundle in back], now)
         if not self._part.tells_events:
-            note_event(queries, "create", [bundle.id for bundle in put.added], self._engine.clock.now())
+            note_event(queries, "create", [key for key in added if key not in put.gone], now)
 
     def _vectors(self, bundle: Bundle) -> list[Row]:
         """Return the vectors that stay valid: those with context do not if the entity existed here before."""
@@ -261,7 +267,7 @@ class Merging:
 
     def _observe(self, queries: Queries, batch: Sequence[Bundle], put: Put) -> None:
         """Add observations of entities with the same id; they keep their ordinals unless those are taken."""
-        new = self._unknown(queries, batch, put)
+        new = _as_named_here(queries, self._unknown(queries, batch, put))
         entities = listed(bundle.detail["entity_id"] for bundle in new)
         ordinals = listed(bundle.detail["ordinal"] for bundle in new)
         given = queries.all("imports.ordinals", entities=entities, ordinals=ordinals)
@@ -343,6 +349,44 @@ def usable(same: dict[str, str], part: Part, workspace: Workspace) -> frozenset[
     """Return the perspectives whose vectors stay valid in a workspace, which may have another name."""
     renamed = perspectives.naming(same, "workspace") if part.name != workspace.name else []
     return frozenset({*same, GENERAL, CLIENT}.difference(renamed))
+
+
+def _cleared(queries: Queries, back: Sequence[Bundle], now: str) -> dict[str, Sequence[Row]]:
+    """Erase deleted records whose ids imported ones take; return the rows, by table, that are to be put back then.
+
+    These are the places of deleted observations and the deleted relations of entities, and the earlier texts of the
+    records with, where it differs from the file, the one that they had when they were deleted.
+    """
+    ids = [bundle.id for bundle in back]
+    importance = {row["id"]: row["importance"] for row in rows.of(queries, "memory_details", ids)}
+    file = {bundle.id: _content(bundle.record) for bundle in back}
+    last = [
+        row | {"until": now, "importance": importance.get(row["id"], 0.5)}
+        for row in rows.of(queries, "records", ids) if _content(row) != file[row["id"]]
+    ]  # fmt: skip
+    kept: dict[str, Sequence[Row]] = {
+        "observation_details": queries.all("imports.observed", entities=json.dumps(ids)),
+        "relations": queries.all("imports.related", entities=json.dumps(ids)),
+        "versions": [*rows.of(queries, "versions", ids), *last],
+    }
+    queries.run("records.erase", ids=json.dumps(ids))
+    return kept
+
+
+def _content(record: Row) -> tuple[str, str, str | None]:
+    return record["body"], record["tags"], record["name"]
+
+
+def _as_named_here(queries: Queries, bundles: Sequence[Bundle]) -> list[Bundle]:
+    """Return observations under the names of their entities, which may have got others; without vectors of the old."""
+    ids = listed(bundle.detail["entity_id"] for bundle in bundles)
+    names = {row["id"]: row["name"] for row in queries.all("records.fetch", ids=ids, session="")}
+    found = []
+    for bundle in bundles:
+        name = names.get(bundle.detail["entity_id"], bundle.record["name"])
+        is_same = name == bundle.record["name"]
+        found.append(bundle if is_same else replace(bundle, record=bundle.record | {"name": name}, vectors=()))
+    return found
 
 
 def _by_time(events: Iterable[Row]) -> Iterator[list[Row]]:

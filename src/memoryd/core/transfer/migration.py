@@ -202,8 +202,9 @@ class Migration:
         ]  # fmt: skip
         if taken:
             raise InvalidInputError(
-                f"The target holds other workspaces of the same name: {', '.join(taken)}. Nothing was written; "
-                "delete them there with `memoryd workspace delete`, or choose another target."
+                f"The target holds other workspaces of the same name: {', '.join(taken)}. Nothing was written. "
+                "To bring both together, `memoryd export FILE --all` on the source and `memoryd import FILE --all` on "
+                "the target; to give up what that holds, `memoryd workspace delete` there; or choose another target."
             )
 
     # copying ---------------------------------------------------------------------------------------------------------

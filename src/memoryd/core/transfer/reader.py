@@ -197,7 +197,7 @@ class _Reading:
                 part.numbers[counted] += 1
 
     def _check_whole(self, part: Part) -> None:
-        """Raise InvalidInputError if something is missing."""
+        """Raise InvalidInputError if something is missing; correct the next ordinals, which nothing else checks."""
         file, again = self._source.path.name, "Nothing was imported; export it again."
         records = {row["kind"]: row["number"] for row in part.queries.all("scratch.kinds")}
         for table, kind in DETAILS.items():
@@ -210,6 +210,7 @@ class _Reading:
             raise InvalidInputError(
                 f"{file} holds deleted memories in the workspace {part.name!r} that nothing has replaced. {again}"
             )
+        part.queries.run("scratch.renumber")
 
 
 _SUCCESSOR = {"memory_details": ("superseded_by",)}

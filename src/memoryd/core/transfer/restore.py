@@ -55,7 +55,21 @@ def load(
         targets = named(source, parts, name)
         for _, target in targets:
             engine.workspaces.usable(target)
+        if name is not None and name == engine.workspace_name:
+            engine.make_project()
         return [load_part(engine, source.path.name, part, target, mode, report) for part, target in targets]
+
+
+def removed(engine: Engine, name: str) -> Numbers:
+    """Return what `replace` would remove from the workspace of a name; raise InvalidInputError if it is archived."""
+    known = engine.workspaces.usable(name) if engine.store.placement.exists() else None
+    return engine.store.read(known, _held) if known else Numbers()
+
+
+def _held(queries: Queries) -> Numbers:
+    numbers = Numbers({NOUNS[row["kind"]]: row["number"] for row in queries.all("doctor.counts")})
+    numbers.update({NOUNS[table]: rows.number(queries, table) for table in NOUNS.keys() & EXPORTED.keys()})
+    return +numbers
 
 
 def named(source: LineFile, parts: Sequence[Part], name: str | None) -> list[tuple[Part, str]]:
@@ -113,5 +127,4 @@ def _replace(queries: Queries, workspace: Workspace, part: Part, report: Progres
             left_out += len(page) - len(fit)
             done += len(page)
             report(done / size)
-    queries.run("imports.renumber")
     return part.numbers - Numbers({NOUNS["embeddings"]: left_out})

@@ -32,9 +32,11 @@ from memoryd.core.transfer.formats.items import (
 )
 from memoryd.core.transfer.formats.splitting import parts
 from memoryd.core.transfer.reader import Part
+from memoryd.core.transfer.schema import KEY_LENGTH
 from memoryd.core.transfer.server_memory import UNKNOWN
 from memoryd.errors import InvalidInputError
 from memoryd.model import AGENT_INTERACTION, Kind
+from memoryd.settings import AUTO
 from memoryd.store import rows
 from memoryd.store.base import Row
 from memoryd.store.sqlite.scratch import Scratch
@@ -82,6 +84,8 @@ class SourceAccount:
 class _Node:
     """An entity with all that was found of it."""
 
+    id: str
+    """The id of its record."""
     item: SourceEntity
     at: str
     observations: list[tuple[str, str]] = field(default_factory=list)
@@ -235,8 +239,8 @@ class Staging:
             self._count(Kind.MEMORY, item, text)
 
     def _key(self, room: _Room, item: SourceMemory) -> str | None:
-        key = item.key.strip()[:KEY]
-        if not key:
+        key = item.key if item.is_record else item.key.strip()[:KEY]
+        if not key.strip():
             return None
         if key in room.keys:
             self.found.hints.add(f"The key {key[:100]!r} is there twice; the second memory gets none")
@@ -271,7 +275,7 @@ class Staging:
         if len(body) > 1:
             self.found.hints.add(f"The summary of the session {session[:100]} is cut after {LONGEST:,} characters")
         last = found[-1] if found[-1].is_record else replace(found[-1], session_id=session)
-        record_id = last.id if last.is_record else derived_id("summary", session)
+        record_id = self._id_of_named(room, last, Kind.SUMMARY, session)
         title = _BLANKS.sub(" ", found[0].title).strip()[:NAME] or session
         record = self._record(last, record_id, Kind.SUMMARY, title, last.category[:TAG], body[0])
         detail = {
@@ -290,7 +294,10 @@ class Staging:
         if not name.strip():
             self.found.left_out["entities without a name"] += 1
             return
-        node = room.nodes.setdefault(name, _Node(replace(item, name=name), item.created_at))
+        if name not in room.nodes:
+            entity_id = self._id_of_named(room, item, Kind.ENTITY, name)
+            room.nodes[name] = _Node(entity_id, replace(item, name=name), item.created_at)
+        node = room.nodes[name]
         known = node.item
         node.item = replace(
             known,
@@ -320,7 +327,7 @@ class Staging:
             for name in (source, target):
                 if name not in room.nodes:
                     new = SourceEntity(id=name, name=name, type=UNKNOWN, created_at=at)
-                    room.nodes[name] = _Node(new, at)
+                    room.nodes[name] = _Node(derived_id(Kind.ENTITY, name), new, at)
                     self.found.hints.add(
                         f"{name[:100]!r} is related, but is no entity: it is one now, of type {UNKNOWN}"
                     )
@@ -328,20 +335,17 @@ class Staging:
             self._node(room, node)
         for (source, target, kind), at in room.relations.items():
             relation = {"id": derived_id("relation", source, target, kind), "relation_type": kind}
-            ends = {"from_entity": self._entity_id(room, source), "to_entity": self._entity_id(room, target)}
+            ends = {"from_entity": room.nodes[source].id, "to_entity": room.nodes[target].id}
             room.row("relations", relation | ends | {"created_at": at, "deleted_at": None})
             room.part.numbers["relations"] += 1
             self._show("relations", f"{source} {kind} {target}")
 
-    def _entity_id(self, room: _Room, name: str) -> str:
-        item = room.nodes[name].item
-        return item.id if item.is_record else derived_id("entity", name)
-
     def _node(self, room: _Room, node: _Node) -> None:
-        item, entity_id = node.item, self._entity_id(room, node.item.name)
+        item, entity_id = node.item, node.id
         summary = [item.summary] if item.is_record else parts(item.summary, LONGEST)
         node.add(item.created_at, *summary[1:])
-        ordinals = item.ordinals if len(item.ordinals) == len(node.observations) else range(len(node.observations))
+        each = len(set(item.ordinals)) == len(item.ordinals) == len(node.observations)
+        ordinals = item.ordinals if each else range(len(node.observations))
         type_ = (item.type if item.is_record else item.type[:TYPE]) or UNKNOWN
         record = self._record(item, entity_id, Kind.ENTITY, item.name, type_, summary[0])
         summarized_at = record["updated_at"] if summary[0] else None
@@ -364,6 +368,7 @@ class Staging:
         name = self._workspace
         if self._by_project and project:
             name = "".join(one for one in project if one.isprintable()).strip()[:200] or name
+            name = f"{AUTO}-2" if name == AUTO else name  # as a repository of that name is called
         if name not in self._rooms:
             about = {"name": name, "description": "", "created_at": self._now, "updated_at": self._now}
             self._rooms[name] = _Room(Part(about, self._database.queries(str(len(self._rooms))), tells_events=False))
@@ -372,7 +377,8 @@ class Staging:
     def _id(self, room: _Room, item: SourceItem, kind: Kind, text: str, part: str = "") -> str:
         """Return the id of a text; '' if it is there already. Where another text has the id, the text is part of it."""
         place = (kind, self._form, item.id, part)
-        first = item.id if item.is_record and not part else derived_id(*place)
+        is_kept = item.is_record and not part and item.id.strip() and len(item.id) <= KEY_LENGTH
+        first = item.id if is_kept else derived_id(*place)
         for tried in (first, derived_id(*place, text)):
             if tried not in room.texts:
                 room.texts[tried] = hash(text)
@@ -380,6 +386,11 @@ class Staging:
             if room.texts[tried] == hash(text):
                 break
         return ""
+
+    def _id_of_named(self, room: _Room, item: SourceItem, kind: Kind, name: str) -> str:
+        """Return the id of what its name identifies: its own as a record, unless another one has that, as in a copy."""
+        own = self._id(room, item, kind, name) if item.is_record else ""
+        return own or derived_id(kind, name)
 
     def _record(
         self, item: SourceItem, record_id: str, kind: Kind, name: str | None, type_: str, body: str,

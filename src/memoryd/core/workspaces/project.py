@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from memoryd import environment
-from memoryd.core.workspaces.registry import COMMIT, Workspaces, check_printable
+from memoryd.core.workspaces.registry import COMMIT, Workspaces, check_name
 from memoryd.errors import InvalidInputError
 from memoryd.model import Workspace
 from memoryd.settings import DEFAULT_WORKSPACE
@@ -63,6 +63,12 @@ class WorkspaceChoice:
         if self._is_declared and workspaces.of_keys(self.keys) is None:
             self._demand_free(workspaces)
         return replace(workspaces.ensure_of_keys(self.keys, self.name), found_by=self.found_by)
+
+    def named(self, workspaces: Workspaces) -> str:
+        """Return the name of the workspace, or the one that it would be made under. Raise as `known` does."""
+        if found := self.known(workspaces):
+            return found.name
+        return workspaces.free(self.name) if self.keys else self.name
 
     @property
     def _is_declared(self) -> bool:
@@ -168,7 +174,7 @@ def _declared(file: Path) -> str:
             data = opened.read(LONGEST + 1)
         content = tomllib.loads(data.decode("utf-8-sig"))
         name: Any = content.pop("workspace")
-        check_printable(name if isinstance(name, str) and not content and len(data) <= LONGEST else "")
+        check_name(name if isinstance(name, str) and not content and len(data) <= LONGEST else "")
     except (OSError, ValueError, LookupError, RecursionError, InvalidInputError) as error:
         raise InvalidInputError(
             f'{_line(file)} declares no workspace ({error}). It holds one line: workspace = "NAME".'
@@ -178,7 +184,7 @@ def _declared(file: Path) -> str:
 
 def declare(directory: Path, name: str) -> Path:
     """Write the file by which a directory declares its workspace, and return it. Raise OSError."""
-    check_printable(name)
+    check_name(name)
     file = directory / DECLARED
     quoted = name.replace("\\", "\\\\").replace('"', '\\"')
     file.write_text(f'workspace = "{quoted}"\n', encoding="utf-8")

@@ -92,18 +92,23 @@ class Workspaces:
 
         All its keys lead to it from now on. Raise InvalidInputError if it is archived.
         """
-        check_printable(name)
-        number = 1
         found, complete = self._of_keys(keys)
         while found is None:
-            free = name if number == 1 else f"{name}-{number}"
-            self._make(Workspace(id=str(uuid.uuid4()), name=free, db_path=self._store.placement.home), keys)
+            made = Workspace(id=str(uuid.uuid4()), name=self.free(name), db_path=self._store.placement.home)
+            self._make(made, keys)
             found, complete = self._of_keys(keys)
-            number += 1
         usable(found)
         if not complete:
             self._store.write(None, lambda q: _add_keys(q, keys, _of_keys(q, keys)[0]))
         return found
+
+    def free(self, name: str) -> str:
+        """Return a name, with a number if a workspace has it, or if it means another one."""
+        free, number = name, 1
+        while free == AUTO or self.get(free):
+            number += 1
+            free = f"{name}-{number}"
+        return free
 
     def lead(self, keys: Sequence[str], name: str) -> Workspace:
         """Let a project's keys lead to the workspace with a name, made on first use; return it."""
@@ -145,7 +150,6 @@ class Workspaces:
         """Return the workspace with a name, created on first use; raise InvalidInputError if it is archived."""
         if found := self.get(name):
             return usable(found)
-        check_printable(name)
         self._make(Workspace(id=str(uuid.uuid4()), name=name, db_path=self._store.placement.home))
         return self.active(name)
 
@@ -166,7 +170,7 @@ class Workspaces:
         """Return the workspace with a name, or None; raise InvalidInputError if it is archived or cannot exist."""
         if found := self.get(name):
             return usable(found)
-        check_printable(name)
+        check_name(name)
         return None
 
     def adopt(self, name: str) -> Workspace:
@@ -190,8 +194,7 @@ class Workspaces:
         The file is created before the row, so that a registered workspace without a file has lost it. For the same
         reason no file is created if the registry has another workspace in it.
         """
-        if new.name == AUTO:
-            raise InvalidInputError(f"{AUTO} stands for the workspace of the project. Choose another name.")
+        check_name(new.name)
         if self.secrets.clean(new.name).found:
             raise InvalidInputError("The name of the workspace looks like a secret. Choose another name.")
         self._store.placement.create(None)
@@ -388,8 +391,10 @@ def _check_slug(name: str) -> None:
         )
 
 
-def check_printable(name: str) -> None:
+def check_name(name: str) -> None:
     """Raise InvalidInputError if a text cannot be the name of a workspace."""
+    if name == AUTO:
+        raise InvalidInputError(f"{AUTO} stands for the workspace of the project. Choose another name.")
     if not name.strip() or len(name) > NAME_LENGTH or not name.isprintable():
         raise InvalidInputError(
             f"{name[:50]!r} is not a valid workspace name: use 1 to {NAME_LENGTH} printable characters."

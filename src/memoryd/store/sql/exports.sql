@@ -64,19 +64,21 @@ SELECT entity_id, ordinal, id FROM observation_details
 WHERE workspace_id = :workspace AND entity_id IN (SELECT value FROM json_each(:entities))
   AND ordinal IN (SELECT CAST(value AS INTEGER) FROM json_each(:ordinals))
 
+-- name: imports.observed
+-- Which observations some entities have, deleted ones included.
+SELECT id, entity_id, ordinal FROM observation_details
+WHERE workspace_id = :workspace AND entity_id IN (SELECT value FROM json_each(:entities))
+
+-- name: imports.related
+-- The relations that begin or end at some entities, deleted ones included.
+SELECT id, from_entity, to_entity, relation_type, created_at, deleted_at FROM relations
+WHERE workspace_id = :workspace AND from_entity IN (SELECT value FROM json_each(:entities))
+UNION SELECT id, from_entity, to_entity, relation_type, created_at, deleted_at FROM relations
+WHERE workspace_id = :workspace AND to_entity IN (SELECT value FROM json_each(:entities))
+
 -- name: imports.reserve
 -- Raise the next ordinal of an entity to this one, if it is lower.
 UPDATE entity_details SET next_ordinal = :next WHERE workspace_id = :workspace AND id = :id AND next_ordinal < :next
-
--- name: imports.renumber
--- The next ordinals in a file may be wrong: raise them, so that none is used twice.
-UPDATE entity_details SET next_ordinal = (
-  SELECT max(o.ordinal) + 1 FROM observation_details o
-  WHERE o.workspace_id = entity_details.workspace_id AND o.entity_id = entity_details.id)
-WHERE workspace_id = :workspace AND EXISTS (
-  SELECT 1 FROM observation_details o
-  WHERE o.workspace_id = entity_details.workspace_id AND o.entity_id = entity_details.id
-    AND o.ordinal >= entity_details.next_ordinal)
 
 -- name: imports.touch
 -- Set the time at which an entity last changed. It never goes back.

@@ -22,6 +22,7 @@ from memoryd.text import segmented
 
 BUSY_MS = 30_000  # eight processes that write at once exceed five seconds now and then
 SHARED = 32 * 2**10  # bytes of the index of a write-ahead log, at least; without them SQLite tells of an I/O error
+PLENTY = 64 * 2**20  # free bytes with which a disk is not the one that SQLite calls full without naming it
 CACHES = 16 * 2**20  # bytes of pages that all connections of this process keep; the system caches the file, too
 
 WRITTEN_AT, ROLLBACK = 18, b"\x01"  # where a file says how it is written: not with a write-ahead log
@@ -266,6 +267,10 @@ _MESSAGES: dict[type[Exception], str] = {  # errors from outside; apsw's other o
 }
 
 
+_NO_ROOM_ASIDE = (
+    "The disk for temporary files (SQLITE_TMPDIR, TMPDIR or /var/tmp), to which SQLite writes while it changes {path}, "
+    "is full. Nothing was stored by this call; free some space."
+)
 _TOO_MANY_FILES = (
     "{path} cannot be opened: this process has as many files open as it may. Nothing was stored by this call; "
     "raise `ulimit -n`, or end some clients."
@@ -275,8 +280,10 @@ _TOO_MANY_FILES = (
 def store_error(error: BaseException, path: Path) -> BaseException:
     """Return the StoreError for an error of a database or a file; any other error as it is."""
     text = next((text for kind, text in _MESSAGES.items() if isinstance(error, kind)), None)
-    if isinstance(error, apsw.IOError) and _is_full(path):
+    if isinstance(error, apsw.IOError) and 0 <= _free(path) < SHARED:
         text = _MESSAGES[apsw.FullError]
+    if isinstance(error, apsw.FullError) and _free(path) > PLENTY:
+        text = _NO_ROOM_ASIDE
     if isinstance(error, apsw.CantOpenError | OSError) and _too_many_files():
         text = _TOO_MANY_FILES
     if text is None:
@@ -308,8 +315,8 @@ def _too_many_files() -> bool:
     return False
 
 
-def _is_full(path: Path) -> bool:
-    """Return whether a disk lacks the room that processes take to read a database together."""
+def _free(path: Path) -> int:
+    """Return how many bytes are free on the disk of a file; -1 if that is not known."""
     with suppress(OSError):
-        return shutil.disk_usage(path.parent).free < SHARED
-    return False
+        return shutil.disk_usage(path.parent).free
+    return -1

@@ -70,7 +70,7 @@ class SqliteUpkeep:
         The file can serve as MEMORY_DB_PATH. Raise StoreError if it exists or the copy fails the checks.
         """
         sources = {self._layout.path(workspace): workspace for workspace in (*workspaces, None)}
-        return backup.write(self._files, target, list(reversed(sources.values())), progress)
+        return backup.write(self._files, target, list(sources.values()), progress)
 
 
 def _trimmable(queries: Queries) -> bool:

@@ -4,7 +4,7 @@
 {"entity": "Ann", "type": "person", "observations": ["Lives in Berlin."], "summary": "A friend."}
 {"from": "Ann", "to": "Acme", "relation": "works_at"}
 {"session": "s1", "prompt": "hi", "thought": "", "response": "hello"}
-{"session": "s1", "title": "Greetings", "summary": "They words hello."}
+{"session": "s1", "title": "Greetings", "summary": "They greet each other."}
 """
 
 from collections.abc import Iterator, Mapping

@@ -65,6 +65,8 @@ def note(file: SourceFile) -> Note:
     if not front:
         return Note(file, {}, _plain(whole), whole)
     raw = whole[front.end() :]
+    if "\r\n" in front[0]:  # git or an editor has given the whole file the line ends of Windows
+        raw = raw.replace("\r\n", "\n")
     body = _plain(raw)
     if len(front[1]) > PROPERTIES:
         return Note(file, {}, body, raw, f"its properties have more than {PROPERTIES:,} characters")

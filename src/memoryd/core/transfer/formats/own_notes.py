@@ -29,6 +29,7 @@ TURNS = "<!-- turns -->"
 _CATEGORY = re.compile(r"\[[^\[\]()\n]+\] .")
 _TURN = re.compile(r'^## Turn ("(?:[^"\\]|\\.)*") (\S+)$')
 _LINK = re.compile(r'^- (?:"([^"\n]*)"|(\S+)) \[\[([^\[\]|\n]+)\|', re.MULTILINE)
+_NUMBER = re.compile(r"[0-9]{1,9}")
 _SCORES = ("memory_count", "quality", "productivity", "impact", "complexity")
 
 
@@ -78,15 +79,16 @@ def _entity(note: Note, place: str, titles: Mapping[str, str], common: Mapping[s
     name = str(note.properties.get("title") or note.file.stem)
     above, _, listed = note.raw.rpartition("\n## Observations\n")
     observations, _, relations = listed.rpartition("\n## Relations\n")
-    ordinals = mapping(note.properties.get("memoryd")).get("ordinals")
+    ordinals = texts(mapping(note.properties.get("memoryd")).get("ordinals"))
     yield SourceEntity(
         id=place, name=name, type=str(note.properties.get("type") or ""),
         summary=above.partition("\n\n")[2].removesuffix("\n"),
         observations=tuple(map(_observation, re.findall(r"^- (.*(?:\n  .*)*)$", observations, re.MULTILINE))),
-        ordinals=tuple(int(one) for one in ordinals or () if text(one).isdigit()), **common,
+        ordinals=tuple(int(one) for one in ordinals if _NUMBER.fullmatch(one)), **common,
     )  # fmt: skip
+    folder = PurePosixPath(note.file.name).parent.parent  # of the export, below what is imported
     for quoted, plain, path in _LINK.findall(relations):
-        target = titles.get(path) or PurePosixPath(path).name
+        target = titles.get((folder / path).as_posix()) or PurePosixPath(path).name
         yield SourceRelation(
             id=place, source=name, target=target, type=quoted or plain, created_at=common["created_at"], is_record=True
         )
@@ -101,7 +103,7 @@ def _session(note: Note, place: str, own: Mapping[str, Any], common: Mapping[str
     session, title = text(own.get("session")), str(note.properties.get("title") or "")
     above, _, turns = note.raw.rpartition(f"\n{TURNS}\n")
     if place:
-        scores = {name: int(text(own.get(name))) for name in _SCORES if text(own.get(name)).isdigit()}
+        scores = {name: int(text(own[name])) for name in _SCORES if _NUMBER.fullmatch(text(own.get(name)))}
         yield SourceSummary(
             id=place, title=title, text=above.partition("\n\n")[2].removesuffix("\n"),
             category=text(own.get("category")), scores=scores, technologies=texts(own.get("technologies")), **common,
@@ -124,7 +126,15 @@ def _turns(listed: str, session: str) -> Iterator[Yielded]:
                     "\n".join(words.get(name, ())) for name in ("Prompt", "Thought", "Response")
                 )
                 yield SourceTurn(
-                    id=json.loads(head[1]), is_record=True, session_id=session, created_at=when(head[2]),
+                    id=_turn_id(head[1]), is_record=True, session_id=session, created_at=when(head[2]),
                     prompt=prompt, thought=thought, response=response,
                 )  # fmt: skip
             head, words = begun, {}
+
+
+def _turn_id(written: str) -> str:
+    """Return the id of a turn; one that was edited and is no JSON any more, as it stands."""
+    try:
+        return str(json.loads(written))
+    except ValueError:
+        return written

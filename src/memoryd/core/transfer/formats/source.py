@@ -217,7 +217,11 @@ def _of_path(path: Path, name: str, meter: Counter[str]) -> SourceFile:
 def _of_folder(folder: Path, meter: Counter[str], unreadable: list[str]) -> tuple[tuple[SourceFile, ...], int]:
     found: list[SourceFile] = []
     skipped = 0
-    for place, folders, names in os.walk(folder, onerror=lambda error: unreadable.append(str(error))):
+
+    def note(error: OSError) -> None:
+        unreadable.append(f"{error.filename}: {error.strerror}")
+
+    for place, folders, names in os.walk(folder, onerror=note):
         skipped += sum(Path(place, name).is_symlink() for name in folders)
         for name in names:
             path = Path(place, name)
