@@ -73,7 +73,7 @@ class Engine:
         self.retention = Retention(self.store, self.workspaces, self.clock, self.leases, settings.retention_days)
         self._clients = set[ClientEngine]()
         seldom: list[Chore] = [
-            self.retention.settle, self.sessions.tend, self._renew_clients, self.embedding.catch_up,
+            self.retention.settle, self._tend_sessions, self.embedding.catch_up,
             self.retention.tend, self.retention.purge, self.logins.tidy,
         ]  # fmt: skip
         self.worker = Worker([self.embedding.follow], seldom=seldom)
@@ -173,10 +173,11 @@ class Engine:
         if not self.settings.retention_days:
             self.retention.purge_workspace(workspace)
 
-    def _renew_clients(self, stopping: Callable[[], bool]) -> None:
+    def _tend_sessions(self, stopping: Callable[[], bool]) -> None:
+        """Renew the sessions of clients, and only then end those that have expired: the machine may have slept."""
         for client in list(self._clients):
-            if not stopping():
-                client.sessions.renew()
+            client.sessions.renew()
+        self.sessions.tend(stopping)
 
     def close(self, wait: float = 1.0) -> None:
         """Finish what was accepted; background work resumes at the next start. A second call waits for the first."""

@@ -10,12 +10,14 @@ from unittest.mock import patch
 import pytest
 
 from memoryd.core.access import sessions
+from memoryd.core.base import background
 from memoryd.core.engine import Engine
 from memoryd.core.memories.vault import Vault
 from memoryd.core.records import records
 from memoryd.core.scope import Scope
 from memoryd.errors import InvalidInputError, NotFoundError, StoreBusyError
 from memoryd.model import Shelf
+from tests.clients import until
 from tests.core.kit import engine, never
 from tests.store.kit import value
 
@@ -229,6 +231,22 @@ def test_a_process_renews_by_the_time_of_day(tmp_path: Path, monkeypatch: pytest
         later = here.clock.ago(timedelta(days=-3))
         monkeypatch.setattr(here.clock, "now", lambda: later)  # the machine slept
         here.sessions.tend(never)
+        assert left(tmp_path) == ["k"]
+
+
+def test_a_service_renews_for_its_clients_before_it_ends_what_has_expired(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with engine(tmp_path) as here:
+        client = here.client(here.settings, "client", tmp_path)
+        session = client.sessions.new()
+        commit(client, session, "k")
+        later = here.clock.ago(timedelta(days=-3))
+        monkeypatch.setattr(here.clock, "now", lambda: later)  # the machine slept
+        monkeypatch.setattr(background, "START", 0)
+        here.begin()
+        until(lambda: str(value(tmp_path / "_meta.db", "SELECT max(expires_at) FROM session_holders")) > later, "renewal")
+        here.worker.stop(60)
         assert left(tmp_path) == ["k"]
 
 
