@@ -54,7 +54,7 @@ class Engine:
         self.leases = Leases(self.store, self.clock)
         self.sessions = Sessions(
             self.store, self.workspaces, self.clock, self.leases,
-            read_only=settings.read_only, persist=settings.session_persist,
+            read_only=settings.read_only, persist=settings.session_persist, remote=settings.transport == "http",
         )  # fmt: skip
         self.tokens = Tokens(self.store, self.workspaces, self.clock, self.secrets)
         self.accounts = Accounts(self.store, self.workspaces, self.clock, self.secrets)

@@ -245,7 +245,9 @@ def test_a_service_renews_for_its_clients_before_it_ends_what_has_expired(
         monkeypatch.setattr(here.clock, "now", lambda: later)  # the machine slept
         monkeypatch.setattr(background, "START", 0)
         here.begin()
-        until(lambda: str(value(tmp_path / "_meta.db", "SELECT max(expires_at) FROM session_holders")) > later, "renewal")
+        until(
+            lambda: str(value(tmp_path / "_meta.db", "SELECT max(expires_at) FROM session_holders")) > later, "renewal"
+        )
         here.worker.stop(60)
         assert left(tmp_path) == ["k"]
 
@@ -343,12 +345,35 @@ def test_who_only_reads_holds_and_ends_nothing(tmp_path: Path) -> None:
 
 
 def test_a_session_without_a_connection_goes_on_by_calls_alone(tmp_path: Path, brief: None) -> None:
-    with engine(tmp_path) as here, engine(tmp_path) as other:
+    with engine(tmp_path, MEMORY_TRANSPORT="http") as here, engine(tmp_path) as other:
         commit(here, "s", "k")
         time.sleep(0.6)
         here.sessions.tend(never)
         other.sessions.tend(never)
         assert left(tmp_path) == []
+
+
+def test_what_one_client_has_named_goes_on_as_long_as_its_process(tmp_path: Path, brief: None) -> None:
+    with engine(tmp_path) as here, engine(tmp_path) as other:
+        commit(here, "s", "k")
+        time.sleep(0.6)
+        here.sessions.tend(never)
+        other.sessions.tend(never)
+        assert left(tmp_path) == ["k"]
+    assert left(tmp_path) == []
+
+
+def test_a_session_of_requests_over_http_outlasts_the_server(tmp_path: Path, brief: None) -> None:
+    with engine(tmp_path, MEMORY_TRANSPORT="http") as here:
+        here.sessions.join("a connection's")
+        commit(here, "a connection's", "j")
+        commit(here, "s", "k")
+    assert left(tmp_path) == ["k"]
+    time.sleep(0.6)
+    with engine(tmp_path) as later:
+        later.sessions.tend(never)
+    assert left(tmp_path) == []
+    assert holders(tmp_path) == 0
 
 
 def test_a_session_ends_with_the_last_of_its_connections(tmp_path: Path) -> None:
