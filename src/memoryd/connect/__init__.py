@@ -115,14 +115,17 @@ def _relay(relay: Relay) -> NoReturn:
 
 
 def given(arguments: list[str], environ: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """Return the resolved environment with the options of a command line as variables, and its other arguments."""
+    """Return the resolved environment with the options of a command line as variables, and its other arguments.
+
+    An option without a value is among these: the command itself refuses it.
+    """
     found, others, rest = dict(environ), list[str](), iter(arguments)
     for argument in rest:
         name, equals, value = argument.partition("=")
         if name in FLAGS and not equals:
             found[FLAGS[name]] = "true"
-        elif name in OPTIONS:
-            found[OPTIONS[name]] = value if equals else next(rest, "")
+        elif name in OPTIONS and (text := value if equals else next(rest, "")):
+            found[OPTIONS[name]] = text
         else:
             others.append(argument)
     return environment.resolved(found), others

@@ -290,6 +290,12 @@ def test_what_is_wrong_with_the_settings_is_said_to_the_client(home: Path) -> No
     assert "recal." not in Path(place(home).log).read_text(), "no error of the service's"
 
 
+def test_an_empty_option_does_not_mean_the_default(home: Path) -> None:
+    with connector(home, "--workspace", "") as wire:
+        assert wire.wait() == 2
+        assert "--workspace is empty" in wire.told()
+
+
 def test_an_agent_of_the_sdk(spawn: Start) -> None:
     agents = [spawn(mode=mode, MEMORY_SERVICE="on", MEMORY_SERVICE_IDLE="1") for mode in ("auto", "legacy", MODERN)]
     for number, agent in enumerate(agents):
