@@ -186,10 +186,14 @@ def test_a_token_of_named_tools_may_do_what_these_do(here: Site, record: str) ->
 def test_a_read_only_server_takes_no_changes(home: Path) -> None:
     with site(home) as made:
         record = Memories(made.scope).store("Ann lives in Rome.").id
+        made.granted("phone")
     with site(home, MEMORY_READ_ONLY="true") as made:
         owner = made.owner()
-        assert "hx-post" not in owner.get().text
-        assert owner.post(f"/m/{record}/forget").status_code == 403
+        for path in ("", "/state"):
+            assert "hx-post" not in owner.get(path).text
+        for path in WRITES:
+            assert owner.post(filled(path, record), id=record, token="phone", name="x").status_code == 403, path
+        assert [token.name for token in made.engine.tokens.all()] == ["phone"]
 
 
 def test_each_answer_says_what_a_browser_may_do_with_it(here: Site, owner: Visitor) -> None:

@@ -208,6 +208,8 @@ def _allowed(visit: Visit, right: Right) -> bool:
             return visit.forgets
         case "administer":
             return visit.administers
+        case "admit":
+            return visit.admits
 
 
 def _next(given: str) -> str:

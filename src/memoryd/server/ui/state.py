@@ -32,7 +32,7 @@ def show(visit: Visit) -> Response:
         origins=[(facet, name, number) for facet in ("client", "tool") for name, number in counts[facet].items()],
         models=visit.engine.helpers.states(),
         files=[(Path(one.name).name, one.size) for one in files], settings=visit.engine.settings,
-        tokens=visit.engine.tokens.all() if visit.administers else None, levels=LEVELS,
+        tokens=visit.engine.tokens.all() if visit.administers else None,
         logins=visit.engine.logins.all() if visit.administers else None,
         workspaces={one.id: one.name for one in visit.engine.workspaces.all()} if visit.administers else None,
     )  # fmt: skip
@@ -69,7 +69,7 @@ def revoke_login(visit: Visit) -> Response:
 
 VIEWS = (
     View("/state", show), View("/state/doctor", diagnose, right="administer"),
-    View("/state/tokens", create_token, "POST", "administer"),
-    View("/state/tokens/revoke", revoke_token, "POST", "administer"),
-    View("/state/logins/revoke", revoke_login, "POST", "administer"),
+    View("/state/tokens", create_token, "POST", "admit"),
+    View("/state/tokens/revoke", revoke_token, "POST", "admit"),
+    View("/state/logins/revoke", revoke_login, "POST", "admit"),
 )  # fmt: skip
