@@ -62,9 +62,10 @@ def revoke_token(visit: Visit) -> Response:
 
 
 def revoke_login(visit: Visit) -> Response:
-    """End a login: its client is let in no more."""
-    (gone,) = visit.engine.logins.revoke(visit.text("login"))
-    return HTMLResponse(toast(visit, f"Ended the login of {gone.client_name}."))
+    """End a login, or those of a name, as the command does: their clients are let in no more."""
+    gone = visit.engine.logins.revoke(visit.text("login"))
+    names = ", ".join(dict.fromkeys(one.client_name for one in gone))
+    return HTMLResponse(toast(visit, f"Ended the login of {names}."))
 
 
 VIEWS = (
