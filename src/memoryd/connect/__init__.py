@@ -81,8 +81,8 @@ def _ask(environ: Mapping[str, str], request: Mapping[str, Any]) -> None:
     except OSError:
         return
     data = hook.read()
-    if data is None:
-        launch.say(f"nothing came on stdin (given up after {hook.READING:g} seconds).")
+    if data is None or len(data) > hook.INPUT:
+        launch.say(hook.NOTHING if data is None else hook.TOO_LONG)
         os._exit(1)
     try:
         failed = hook.run(service, request, data)

@@ -9,7 +9,9 @@ from typing import Any
 from memoryd.connect.channel import Lines
 
 INPUT = 16 << 20  # bytes of a hook's JSON at most, as the command has it
+TOO_LONG = f"The input of the hook on stdin is longer than {INPUT >> 20} MB."
 READING = 30.0  # seconds in which the client must have handed over the JSON
+NOTHING = f"nothing came on stdin (given up after {READING:g} seconds)."
 ANSWER = 35.0  # seconds in which a service answers, whatever it waits for
 OPTIONS = {"--client": "client", "--budget": "budget"}
 DEFAULTS = {"client": "claude-code", "budget": "800"}

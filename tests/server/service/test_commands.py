@@ -87,10 +87,13 @@ def test_a_session_begins_with_what_it_was_not_shown_yet(home: Path) -> None:
 
 def test_what_is_wrong_with_a_hook_is_one_line(home: Path) -> None:
     given = {
+        "longer than 16 MB": ("stop", handed("s", prompt="x" * hook.INPUT)),
         "not JSON": ("stop", "not JSON"), "no transcript": ("stop", handed("s")), "no session": ("session-start", "{}"),
     }  # fmt: skip
-    for event, stdin in given.values():
-        assert run(home, "hook", event, stdin=stdin, code=1) == ""
+    for wrong, (event, stdin) in given.items():
+        out, errors = ended(home, "hook", event, stdin=stdin, code=1)
+        assert (out, len(errors.splitlines())) == ("", 1)
+        assert wrong.removeprefix("no ") in errors
     assert run(home, "--read-only", "hook", "stop", stdin=handed("s", transcript_path="/x"), code=1) == ""
 
 
