@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from memoryd.connect.channel import Lines
+from memoryd.connect.launch import say
 
 INPUT = 16 << 20  # bytes of a hook's JSON at most, as the command has it
 TOO_LONG = f"The input of the hook on stdin is longer than {INPUT >> 20} MB."
@@ -54,13 +55,22 @@ def read() -> bytes | None:
 
 
 def run(service: Lines, request: Mapping[str, Any], data: bytes) -> str:
-    """Ask the service and print what it answers; return what went wrong, or ''. Raise OSError if it dies."""
+    """Ask the service and print what it answers; return what went wrong, or ''. Raise OSError if it dies before."""
     service.socket.settimeout(HURRY if request["event"] == PROMPT else ANSWER)
     service.send({**request, "home": os.path.expanduser("~"), "input": data.decode("utf-8", "surrogateescape")})  # noqa: PTH111
     answer = service.receive()
-    text = answer.get("print", "")
-    if text:
+    if text := answer.get("print", ""):
         os.write(1, text.encode())
-        service.send({})
-        answer = service.receive()
+        _delivered(service)
     return str(answer.get("failed", ""))
+
+
+def _delivered(service: Lines) -> None:
+    """Have the service note what was printed. That counts more: to fail now would take it back, or print it again."""
+    try:
+        service.send({})
+        failed = service.receive().get("failed")
+    except OSError as error:
+        failed = error
+    if failed:
+        say(f"the next briefing of this session may repeat this one: {failed}")

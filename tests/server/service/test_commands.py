@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ from tests.commands import run as here
 from tests.server.service.kit import ON, connected, homes, pid, state
 
 if sys.platform != "win32":
-    from memoryd.connect import hook
+    from memoryd.connect import channel, hook
 
 pytestmark = pytest.mark.process
 
@@ -95,6 +96,20 @@ def test_what_is_wrong_with_a_hook_is_one_line(home: Path) -> None:
         assert (out, len(errors.splitlines())) == ("", 1)
         assert wrong.removeprefix("no ") in errors
     assert run(home, "--read-only", "hook", "stop", stdin=handed("s", transcript_path="/x"), code=1) == ""
+
+
+@pytest.mark.parametrize("end", [b"", b'{"failed": "The disk is full."}\n'])
+def test_what_was_printed_stands_though_it_cannot_be_noted(end: bytes, capfd: pytest.CaptureFixture[str]) -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall(b'{"print": "A briefing."}\n' + end)
+        theirs.shutdown(socket.SHUT_WR)
+        request = hook.request_of(["session-start"])
+        assert request
+        assert hook.run(channel.Lines(ours), request, b"{}") == ""
+    printed = capfd.readouterr()
+    assert printed.out == "A briefing."
+    assert "may repeat this one" in printed.err
 
 
 def test_the_connector_knows_what_the_command_knows() -> None:
