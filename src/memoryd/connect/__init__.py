@@ -14,6 +14,7 @@ from memoryd import __version__, environment
 from memoryd.connect import hook, launch
 from memoryd.connect.address import Address, address
 from memoryd.connect.channel import PATIENCE, DeclinedError, greet, state
+from memoryd.connect.conversation import Conversation
 from memoryd.connect.launch import NoServiceError
 from memoryd.connect.relay import Relay, SignalledError
 
@@ -62,6 +63,7 @@ def _connect(environ: Mapping[str, str]) -> None:
         lambda: launch.reach(address(environ) or place, environ, {**hello, "again": True}),
         lambda: launch.private(sys.argv[1:], environ),
         lambda: _is_alive(place),
+        Conversation(read_only=environ.get("MEMORY_READ_ONLY", "").lower() in YES),
     ))  # fmt: skip
 
 
