@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from threading import Thread
 from typing import Any
 from unittest.mock import patch
 
@@ -386,3 +387,24 @@ def test_a_session_ends_with_the_last_of_its_connections(tmp_path: Path) -> None
         here.sessions.end("s")
         assert left(tmp_path) == []
         assert holders(tmp_path) == 0
+
+
+def test_who_joins_while_the_last_connection_ends_holds_the_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with engine(tmp_path) as here:
+        here.sessions.join("s")
+        commit(here, "s", "k")
+        joining = Thread(target=here.sessions.join, args=("s",))
+        real = here.sessions._left
+
+        def meanwhile(session: Any) -> Any:
+            joining.start()
+            joining.join(0.2)
+            return real(session)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(here.sessions, "_left", meanwhile)
+            here.sessions.end("s")
+        joining.join()
+        assert holders(tmp_path) == 1

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
+from threading import Lock
 
 from memoryd.core.base.batches import batches
 from memoryd.core.base.clock import ASTRAY, FOREVER, Clock
@@ -52,6 +53,8 @@ class Sessions:
         self._switched: set[str] = set()
         self._held: dict[Session, str] = {}
         """The sessions this process holds and when to renew each: by wall-clock time, since machines sleep."""
+        self._lock = Lock()
+        """Of those who join and end: who joins while the session ends must not lose its hold to that."""
         self._joined: Counter[Session] = Counter()
         """The number of lasting connections of each session."""
 
@@ -111,15 +114,17 @@ class Sessions:
 
     def join(self, session: str, principal: str = "") -> None:
         """Hold a session for a lasting connection, until its end()."""
-        self._joined[principal, session] += 1
-        self.hold(session, principal)
+        with self._lock:
+            self._joined[principal, session] += 1
+            self.hold(session, principal)
 
     def end(self, session: str, principal: str = "") -> None:
         """Remove a connection that joined a session; with the last one this process releases the session."""
-        self._joined[principal, session] -= 1
-        if self._joined[principal, session] <= 0:
-            del self._joined[principal, session]
-            self._leave(session, principal)
+        with self._lock:
+            self._joined[principal, session] -= 1
+            if self._joined[principal, session] <= 0:
+                del self._joined[principal, session]
+                self._leave(session, principal)
 
     def tend(self, stopping: Callable[[], bool]) -> None:
         """Renew the sessions of lasting connections, and end those of processes that are gone."""
