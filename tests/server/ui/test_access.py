@@ -3,6 +3,7 @@
 import socket
 import sys
 from pathlib import Path
+from subprocess import PIPE
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -11,6 +12,8 @@ from memoryd.core.memories.memories import Memories
 from memoryd.server.ui.access import IDLE, TICKET_TIME, PageAccess
 from memoryd.server.ui.app import HEADERS, VIEWS
 from memoryd.server.ui.local import own_name
+from tests.clients import PATIENCE, environment, until
+from tests.forks import Fork
 from tests.server.ui.kit import HOST, HTMX, OWN, Html, Site, Visitor, site
 
 ALL = [view for views in VIEWS for view in views]
@@ -107,6 +110,36 @@ def test_the_private_file_may_log_in_and_nothing_else(here: Site) -> None:
     assert here.with_key().enter(here.page.access.ticket(), Origin="null").status_code == 200
     answer = here.owner().request("POST", "/ui/w/default/restore", headers=HTMX | {"Origin": "null"})
     assert answer.status_code == 403
+
+
+BROWSER = """
+import re, sys
+from pathlib import Path
+from subprocess import PIPE
+from urllib.parse import urlencode
+from urllib.request import urlopen
+
+form = Path(sys.argv[1].removeprefix("file://")).read_text()
+fields = dict(re.findall(r'name=(key|next) value="([^"]*)"', form))
+(place,) = re.findall(r'action="http://[^:]*(:[^"]*)"', form)
+with urlopen(f"http://127.0.0.1{place}", urlencode(fields).encode(), timeout=30) as answer:
+    Path(__file__).with_suffix(".status").write_text(str(answer.status))
+"""
+
+
+@pytest.mark.process
+def test_a_browser_that_the_command_waits_for_is_served(home: Path, tmp_path: Path) -> None:
+    script, status = tmp_path / "browser.py", tmp_path / "browser.status"
+    script.write_text(BROWSER)
+    environ = environment(home) | {"BROWSER": f"{sys.executable} {script} %s"}
+    ui = Fork[str]([sys.executable, "-m", "memoryd", "ui", "--port", "0"], stdout=PIPE, text=True, env=environ)
+    try:
+        until(lambda: status.exists() and status.read_text(), "a login")
+        assert status.read_text() == "200"
+    finally:
+        ui.terminate()
+        assert "The page is at" in ui.communicate(timeout=PATIENCE)[0]
+    assert ui.returncode == 0
 
 
 # every route ---------------------------------------------------------------------------------------------------------
