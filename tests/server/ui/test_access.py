@@ -100,6 +100,12 @@ def test_guessing_is_limited(here: Site) -> None:
     assert stranger.enter(here.page.access.ticket()).status_code == 429
 
 
+def test_who_has_a_whole_network_guesses_no_more_often(here: Site) -> None:
+    codes = [here.with_key(address=f"2001:db8::{number}").enter("memoryd_x_y").status_code for number in range(1, 25)]
+    assert (codes[0], codes[-1]) == (403, 429)
+    assert here.with_key(address="2001:db8:0:1::1").enter("memoryd_x_y").status_code == 403
+
+
 def test_a_login_leads_nowhere_else(here: Site) -> None:
     for target in ("https://evil.example/", "//evil.example", "/ui/..//evil", "/mcp", "\\\\evil"):
         answer = here.with_key().request("POST", "/ui/login", data={"key": here.page.access.ticket(), "next": target})
