@@ -17,6 +17,7 @@ ANSWER = 35.0  # seconds in which a service answers, whatever it waits for
 OPTIONS = {"--client": "client", "--budget": "budget"}
 DEFAULTS = {"client": "claude-code", "budget": "800"}
 PROMPT = "prompt-submit"
+BUDGET = 50_000  # tokens at most, as the command has it
 OF_PROMPT = {**DEFAULTS, "budget": "300"}
 EVENTS = {"session-start", PROMPT, "stop", "pre-compact", "session-end"}
 HURRY = 1.5  # seconds that a prompt waits for the service at most
@@ -36,8 +37,12 @@ def request_of(arguments: list[str]) -> dict[str, Any] | None:
         else:
             return None
     found = {**(OF_PROMPT if given.get("event") == PROMPT else DEFAULTS), **given}
-    usable = "event" in found and found["client"] in CLIENTS and found["budget"].isdecimal()
+    usable = "event" in found and found["client"] in CLIENTS and _is_budget(found["budget"])
     return {**found, "budget": int(found["budget"])} if usable else None
+
+
+def _is_budget(text: str) -> bool:
+    return text.isdecimal() and len(text) <= len(str(BUDGET)) and 1 <= int(text) <= BUDGET
 
 
 def read() -> bytes | None:

@@ -13,7 +13,7 @@ import apsw
 import pytest
 
 from memoryd.cli import hook as command
-from memoryd.core.search.briefing import CONTEXT_BUDGET
+from memoryd.core.search.briefing import BUDGET, CONTEXT_BUDGET
 from tests.clients import PATIENCE, environment, rows_of
 from tests.commands import run as here
 from tests.server.service.kit import ON, connected, homes, pid, state
@@ -115,7 +115,8 @@ def test_what_was_printed_stands_though_it_cannot_be_noted(end: bytes, capfd: py
 def test_the_connector_knows_what_the_command_knows() -> None:
     assert {event.value for event in command.HookEvent} == hook.EVENTS
     assert {client.value for client in command.HookClient} == hook.CLIENTS
-    assert (command.INPUT, str(CONTEXT_BUDGET)) == (hook.INPUT, hook.DEFAULTS["budget"])
+    known = (hook.INPUT, hook.BUDGET, hook.DEFAULTS["budget"])
+    assert (command.INPUT, BUDGET, str(CONTEXT_BUDGET)) == known
 
 
 def test_a_prompt_has_a_budget_of_its_own() -> None:
@@ -124,6 +125,8 @@ def test_a_prompt_has_a_budget_of_its_own() -> None:
         assert request
         assert request["budget"] == budget
     assert hook.request_of(["--budget", "300"]) is None
+    for wrong in ("0", "50001", "9" * 5_000, "-1", "x", ""):
+        assert hook.request_of(["stop", "--budget", wrong]) is None, "the command says what is wrong with it"
 
 
 def test_a_prompt_without_models_or_a_service_goes_without_memory(home: Path, tmp_path: Path) -> None:
