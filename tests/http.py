@@ -75,7 +75,8 @@ class HttpThread(HttpServer):
         made: Callable[[Engine], Starlette] | None = None,
     ) -> None:  # fmt: skip
         super().__init__("", environ)
-        engine = Engine(Settings.read(self.environ, **overrides(**given("--port", "0", *arguments))))
+        options = given("--transport", "http", "--port", "0", *arguments)
+        engine = Engine(Settings.read(self.environ, **overrides(**options)))
         self._server = prepared(engine, certificate, key, made)
         self.door = self._server.door
         self._thread = threading.Thread(target=self._server.run, name="memoryd-http")

@@ -141,7 +141,7 @@ def demand_writable(settings: Settings, what: str) -> None:
 def bound(workspace: str | None) -> str:
     """Return the workspace that a credential is bound to, '' for none. Raise InvalidInputError for an empty name."""
     if workspace is not None and not workspace.strip():
-        raise InvalidInputError("--workspace is empty. Name one, or leave it out to allow every workspace.")
+        raise InvalidInputError("--workspace is empty. Name one, or leave it out.")
     return workspace or ""
 
 

@@ -26,15 +26,15 @@ def set_(
     settings: Settings,
     name: Annotated[str, typer.Argument(help="Who logs in.")] = OWNER,
     *,
-    level: Annotated[Level, typer.Option(help="The most that they may let a client do.")] = "admin",
-    workspace: Annotated[str | None, typer.Option(metavar="NAME", help="Only this workspace.")] = None,
+    level: Annotated[Level | None, typer.Option(help="The most that they may let a client do; at first admin.")] = None,
+    workspace: Annotated[str | None, typer.Option(metavar="NAME", help="Only this workspace; at first all.")] = None,
 ) -> None:
     """Set the password of a person: it is asked for, or read as one line from stdin.
 
-    Another password ends the logins that were made with the one before.
+    Another password ends the logins that were made with the one before. An option that is left out changes nothing.
     """
     demand_writable(settings, "login set writes")
-    allowed = bound(workspace)
+    allowed = None if workspace is None else bound(workspace)
     password = _typed() if sys.stdin.isatty() else sys.stdin.readline().rstrip("\r\n")
     with Engine(settings, fetch=False) as engine:
         changed = engine.accounts.set(name, password, level, allowed)

@@ -14,6 +14,7 @@ from memoryd import __version__, environment
 from memoryd.connect import hook, launch
 from memoryd.connect.address import Address, address
 from memoryd.connect.channel import PATIENCE, DeclinedError, greet, state
+from memoryd.connect.conversation import Conversation
 from memoryd.connect.launch import NoServiceError
 from memoryd.connect.relay import Relay, SignalledError
 
@@ -62,6 +63,7 @@ def _connect(environ: Mapping[str, str]) -> None:
         lambda: launch.reach(address(environ) or place, environ, {**hello, "again": True}),
         lambda: launch.private(sys.argv[1:], environ),
         lambda: _is_alive(place),
+        Conversation(read_only=environ.get("MEMORY_READ_ONLY", "").lower() in YES),
     ))  # fmt: skip
 
 
@@ -81,8 +83,8 @@ def _ask(environ: Mapping[str, str], request: Mapping[str, Any]) -> None:
     except OSError:
         return
     data = hook.read()
-    if data is None:
-        launch.say(f"nothing came on stdin (given up after {hook.READING:g} seconds).")
+    if data is None or len(data) > hook.INPUT:
+        launch.say(hook.NOTHING if data is None else hook.TOO_LONG)
         os._exit(1)
     try:
         failed = hook.run(service, request, data)
@@ -115,14 +117,17 @@ def _relay(relay: Relay) -> NoReturn:
 
 
 def given(arguments: list[str], environ: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """Return the resolved environment with the options of a command line as variables, and its other arguments."""
+    """Return the resolved environment with the options of a command line as variables, and its other arguments.
+
+    An option without a value is among these: the command itself refuses it.
+    """
     found, others, rest = dict(environ), list[str](), iter(arguments)
     for argument in rest:
         name, equals, value = argument.partition("=")
         if name in FLAGS and not equals:
             found[FLAGS[name]] = "true"
-        elif name in OPTIONS:
-            found[OPTIONS[name]] = value if equals else next(rest, "")
+        elif name in OPTIONS and (text := value if equals else next(rest, "")):
+            found[OPTIONS[name]] = text
         else:
             others.append(argument)
     return environment.resolved(found), others

@@ -10,8 +10,9 @@ RpcMessage = dict[str, Any]
 
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 CALL, LISTEN = "tools/call", "subscriptions/listen"
-NAMING = "set_session_id"
-"""The tool that changes what a connection is: later calls depend on it."""
+NAMING, SWITCHING = "set_session_id", "switch_project"
+"""The tools that change what a connection is: later calls depend on them."""
+SESSION = "memoryd/session"
 INTERNAL_ERROR = -32603
 UNKNOWN = (
     "The service of memoryd ended during this call. It is unknown whether the call took effect; check before you "
@@ -20,13 +21,18 @@ UNKNOWN = (
 
 
 class Conversation:
-    """The handshake, the subscriptions and the unanswered requests of a client."""
+    """The handshake, the choices, the subscriptions and the unanswered requests of a client.
 
-    def __init__(self) -> None:
+    The project that a client has switched to is in the database, but for one that only reads.
+    """
+
+    def __init__(self, *, read_only: bool = False) -> None:
+        self._choosing = {NAMING, SWITCHING} if read_only else {NAMING}
         self._hello: RpcMessage | None = None
         self._initialized: RpcMessage | None = None
         self._subscriptions: dict[str, RpcMessage] = {}
-        self._named: RpcMessage | None = None
+        self._choices: list[RpcMessage] = []
+        """In their order: a project is chosen for the session that was named before."""
         self._open: dict[int | str, RpcMessage] = {}
         self._repeated: set[int | str] = set()
 
@@ -47,7 +53,7 @@ class Conversation:
         if not isinstance(method, str):
             return
         if isinstance(number, int | str) and not isinstance(number, bool):
-            self._open[number] = message if _is_small(message) else {"id": number, "method": method}
+            self._open[number] = message if self._is_kept(message) else {"id": number, "method": method}
         elif method == "notifications/initialized":
             self._initialized = message
         elif method == "notifications/cancelled":
@@ -67,8 +73,18 @@ class Conversation:
                 self._subscriptions[uri] = request
             case "resources/unsubscribe":
                 self._subscriptions.pop(uri, None)
-            case "tools/call" if _parameters(request).get("name") == NAMING and not message["result"].get("isError"):
-                self._named = request
+            case "tools/call" if self._is_kept(request) and not message["result"].get("isError"):
+                self._choose(request)
+
+    def _is_kept(self, request: RpcMessage) -> bool:
+        """Return whether a request is kept whole: calls are not repeated, and may be large, but for choices."""
+        return request["method"] != CALL or _parameters(request).get("name") in self._choosing
+
+    def _choose(self, request: RpcMessage) -> None:
+        """Note a choice. One right before it, with the same tool for the same session, counts no more."""
+        if self._choices and _choice(self._choices[-1]) == _choice(request):
+            del self._choices[-1]
+        self._choices.append(request)
 
     def _close(self, number: object) -> RpcMessage | None:
         if isinstance(number, int | str) and not isinstance(number, bool):
@@ -111,7 +127,9 @@ class Conversation:
         return others
 
     def _lasting(self) -> Iterator[RpcMessage]:
-        yield from filter(None, (self._hello, self._named))
+        if self._hello:
+            yield self._hello
+        yield from self._choices
         yield from self._subscriptions.values()
 
 
@@ -143,9 +161,11 @@ def _parameters(message: Mapping[str, Any]) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _is_small(message: RpcMessage) -> bool:
-    """Return whether a request is kept whole: calls are not repeated, and may be large."""
-    return message["method"] != CALL or _parameters(message).get("name") == NAMING
+def _choice(request: RpcMessage) -> tuple[object, object]:
+    """Return by which tool a request chooses something, and for which session, if it names one."""
+    given = _parameters(request)
+    meta = given.get("_meta")
+    return given.get("name"), meta.get(SESSION) if isinstance(meta, dict) else None
 
 
 def _line(message: RpcMessage) -> bytes:

@@ -7,13 +7,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from memoryd.connect.channel import Lines
+from memoryd.connect.launch import say
 
 INPUT = 16 << 20  # bytes of a hook's JSON at most, as the command has it
+TOO_LONG = f"The input of the hook on stdin is longer than {INPUT >> 20} MB."
 READING = 30.0  # seconds in which the client must have handed over the JSON
+NOTHING = f"nothing came on stdin (given up after {READING:g} seconds)."
 ANSWER = 35.0  # seconds in which a service answers, whatever it waits for
 OPTIONS = {"--client": "client", "--budget": "budget"}
 DEFAULTS = {"client": "claude-code", "budget": "800"}
 PROMPT = "prompt-submit"
+BUDGET = 50_000  # tokens at most, as the command has it
 OF_PROMPT = {**DEFAULTS, "budget": "300"}
 EVENTS = {"session-start", PROMPT, "stop", "pre-compact", "session-end"}
 HURRY = 1.5  # seconds that a prompt waits for the service at most
@@ -33,8 +37,12 @@ def request_of(arguments: list[str]) -> dict[str, Any] | None:
         else:
             return None
     found = {**(OF_PROMPT if given.get("event") == PROMPT else DEFAULTS), **given}
-    usable = "event" in found and found["client"] in CLIENTS and found["budget"].isdecimal()
+    usable = "event" in found and found["client"] in CLIENTS and _is_budget(found["budget"])
     return {**found, "budget": int(found["budget"])} if usable else None
+
+
+def _is_budget(text: str) -> bool:
+    return text.isdecimal() and len(text) <= len(str(BUDGET)) and 1 <= int(text) <= BUDGET
 
 
 def read() -> bytes | None:
@@ -52,13 +60,22 @@ def read() -> bytes | None:
 
 
 def run(service: Lines, request: Mapping[str, Any], data: bytes) -> str:
-    """Ask the service and print what it answers; return what went wrong, or ''. Raise OSError if it dies."""
+    """Ask the service and print what it answers; return what went wrong, or ''. Raise OSError if it dies before."""
     service.socket.settimeout(HURRY if request["event"] == PROMPT else ANSWER)
     service.send({**request, "home": os.path.expanduser("~"), "input": data.decode("utf-8", "surrogateescape")})  # noqa: PTH111
     answer = service.receive()
-    text = answer.get("print", "")
-    if text:
+    if text := answer.get("print", ""):
         os.write(1, text.encode())
-        service.send({})
-        answer = service.receive()
+        _delivered(service)
     return str(answer.get("failed", ""))
+
+
+def _delivered(service: Lines) -> None:
+    """Have the service note what was printed. That counts more: to fail now would take it back, or print it again."""
+    try:
+        service.send({})
+        failed = service.receive().get("failed")
+    except OSError as error:
+        failed = error
+    if failed:
+        say(f"the next briefing of this session may repeat this one: {failed}")

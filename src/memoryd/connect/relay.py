@@ -32,15 +32,17 @@ class Relay:
     """Connects stdin and stdout with a service until either side ends.
 
     `again` reaches a service after a death or raises NoServiceError, `private` starts a server for this client alone,
-    `alive` tells a service that is busy from one that is hung.
+    `alive` tells a service that is busy from one that is hung. `conversation`: what another service must know.
     """
 
-    def __init__(self, service: Lines, again: Reach, private: Reach, alive: Callable[[], bool]) -> None:
+    def __init__(
+        self, service: Lines, again: Reach, private: Reach, alive: Callable[[], bool], conversation: Conversation
+    ) -> None:
         self._again, self._private, self._alive = again, private, alive
         self._service: Lines | None = None
         self._alone = False
         self._deaths = 0
-        self._conversation = Conversation()
+        self._conversation = conversation
         self._buffer = LineBuffer()
         self._requests: deque[bytes] = deque()
         self._queued, self._listens = 0, True

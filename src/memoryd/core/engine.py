@@ -54,7 +54,7 @@ class Engine:
         self.leases = Leases(self.store, self.clock)
         self.sessions = Sessions(
             self.store, self.workspaces, self.clock, self.leases,
-            read_only=settings.read_only, persist=settings.session_persist,
+            read_only=settings.read_only, persist=settings.session_persist, remote=settings.transport == "http",
         )  # fmt: skip
         self.tokens = Tokens(self.store, self.workspaces, self.clock, self.secrets)
         self.accounts = Accounts(self.store, self.workspaces, self.clock, self.secrets)
@@ -73,7 +73,7 @@ class Engine:
         self.retention = Retention(self.store, self.workspaces, self.clock, self.leases, settings.retention_days)
         self._clients = set[ClientEngine]()
         seldom: list[Chore] = [
-            self.retention.settle, self.sessions.tend, self._renew_clients, self.embedding.catch_up,
+            self.retention.settle, self._tend_sessions, self.embedding.catch_up,
             self.retention.tend, self.retention.purge, self.logins.tidy,
         ]  # fmt: skip
         self.worker = Worker([self.embedding.follow], seldom=seldom)
@@ -176,10 +176,11 @@ class Engine:
         if not self.settings.retention_days:
             self.retention.purge_workspace(workspace)
 
-    def _renew_clients(self, stopping: Callable[[], bool]) -> None:
+    def _tend_sessions(self, stopping: Callable[[], bool]) -> None:
+        """Renew the sessions of clients, and only then end those that have expired: the machine may have slept."""
         for client in list(self._clients):
-            if not stopping():
-                client.sessions.renew()
+            client.sessions.renew()
+        self.sessions.tend(stopping)
 
     def close(self, wait: float = 1.0) -> None:
         """Finish accepted work; background work resumes at the next start. A second call waits for the first."""

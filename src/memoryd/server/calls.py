@@ -109,7 +109,7 @@ class Calls:
         if needs == "nothing":
             return None
         if caller.workspace:
-            return caller.workspace
+            return self._still(caller.workspace) if caller.opened else caller.workspace
         if SWITCH in self.tools and not caller.grant.workspace:
             if active := self.engine.sessions.active(self.session(caller)):
                 return active
@@ -130,10 +130,11 @@ class Calls:
 
     def named(self, name: str) -> Workspace:
         """Return the workspace with a name; raise NotFoundError, or InvalidInputError if it is archived."""
-        workspace = self.engine.workspaces.get(name) if name else None
-        if workspace is None:
-            raise NotFoundError(f"Workspace not found: {name[:100]}")
-        return usable(workspace)
+        return _found(self.engine.workspaces.get(name) if name else None, name)
+
+    def _still(self, workspace: Workspace) -> Workspace:
+        """Return a workspace as it is now; raise what `named` raises."""
+        return _found(self.engine.workspaces.by_id(workspace.id), workspace.name)
 
     async def run(
         self,
@@ -201,6 +202,12 @@ class Calls:
                 if str(error) == REFUSED:
                     raise NoThreadError from error
                 raise
+
+
+def _found(workspace: Workspace | None, name: str) -> Workspace:
+    if workspace is None:
+        raise NotFoundError(f"Workspace not found: {name[:100]}")
+    return usable(workspace)
 
 
 @asynccontextmanager

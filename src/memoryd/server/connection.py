@@ -44,6 +44,8 @@ class Caller:
     grant: Grant = EVERYTHING
     workspace: Workspace | None = None
     """The workspace that an HTTP request is bound to."""
+    opened: bool = False
+    """Whether that is the one that the stream was opened for: it may be archived or deleted by now."""
     remote: bool = False
     """Whether the request came over HTTP."""
     client: str = ""
@@ -88,8 +90,10 @@ class Callers:
         stream = connection_of(ctx).session_id or ""
         opened = self.opened.get(stream, admission)
         session_id = self._named(ctx) or stream or admission.grant.principal
-        bound = admission.workspace or opened.workspace
-        return Caller(session_id=session_id, grant=admission.grant, workspace=bound, remote=True, client=client)
+        return Caller(
+            session_id=session_id, grant=admission.grant, workspace=admission.workspace or opened.workspace,
+            opened=admission.workspace is None, remote=True, client=client,
+        )  # fmt: skip
 
     def _named(self, ctx: Any) -> str | None:
         meta = _meta(ctx)

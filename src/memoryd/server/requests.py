@@ -10,7 +10,6 @@ import anyio
 
 from memoryd.core.agents.hooks import ASKING, PROMPTED, READING, Hooks, parse
 from memoryd.core.records.records import written_by
-from memoryd.core.search.briefing import BUDGET
 from memoryd.errors import InvalidInputError, MemorydError
 from memoryd.model import Workspace
 from memoryd.server.calls import Calls
@@ -81,8 +80,8 @@ class HookRequests:
             return {"print": ""}
         self._hooks = hooks
         if event == PROMPT:
-            return {"print": await self._recalled(partial(hooks.answer_prompt, min(budget, BUDGET), client))}
-        brief = partial(hooks.answer, min(budget, BUDGET), client)
+            return {"print": await self._recalled(partial(hooks.answer_prompt, budget, client))}
+        brief = partial(hooks.answer, budget, client)
         return {"print": await self._within(ASKING, brief, "The session starts without a briefing")}
 
     async def _recalled(self, work: Callable[[], str]) -> str:

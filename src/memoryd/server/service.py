@@ -13,7 +13,7 @@ import signal
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -209,13 +209,10 @@ class Service:
     async def _admit(self, hello: Mapping[str, Any], lines: "_Lines") -> None:
         """Give a client what its settings say, until it goes."""
         try:
-            settings = Settings.read({**environment.current(), **environment.of_connection(hello["environ"])})
+            calls = self._calls(hello)
         except InvalidInputError as error:
             await lines.say({"error": str(error)})
             return
-        directory = Path(str(hello.get("directory", "/")))
-        engine = self._engine.client(settings, str(hello.get("id", "")), directory)
-        calls = Calls(engine, self._pools)
         self._clients.add(lines)
         try:
             await SERVED[hello["want"]](calls, hello, lines, self._state())
@@ -223,7 +220,18 @@ class Service:
             self._clients.discard(lines)
             self._left = time.monotonic()
             with anyio.CancelScope(shield=True):
-                await to_thread.run_sync(engine.close)
+                await to_thread.run_sync(calls.engine.close)
+
+    def _calls(self, hello: Mapping[str, Any]) -> Calls:
+        """Return the tools of a client, as its settings say. Raise InvalidInputError."""
+        settings = Settings.read({**environment.current(), **environment.of_connection(hello["environ"])})
+        directory = Path(str(hello.get("directory", "/")))
+        with ExitStack() as undo:
+            engine = self._engine.client(settings, str(hello.get("id", "")), directory)
+            undo.callback(engine.close)
+            calls = Calls(engine, self._pools)
+            undo.pop_all()
+        return calls
 
     def _state(self) -> dict[str, Any]:
         """Return what people want to know of a service."""

@@ -4,18 +4,21 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from threading import Thread
 from typing import Any
 from unittest.mock import patch
 
 import pytest
 
 from memoryd.core.access import sessions
+from memoryd.core.base import background
 from memoryd.core.engine import Engine
 from memoryd.core.memories.vault import Vault
 from memoryd.core.records import records
 from memoryd.core.scope import Scope
 from memoryd.errors import InvalidInputError, NotFoundError, StoreBusyError
 from memoryd.model import Shelf
+from tests.clients import until
 from tests.core.kit import engine, never
 from tests.store.kit import value
 
@@ -232,6 +235,24 @@ def test_a_process_renews_by_the_time_of_day(tmp_path: Path, monkeypatch: pytest
         assert left(tmp_path) == ["k"]
 
 
+def test_a_service_renews_for_its_clients_before_it_ends_what_has_expired(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with engine(tmp_path) as here:
+        client = here.client(here.settings, "client", tmp_path)
+        session = client.sessions.new()
+        commit(client, session, "k")
+        later = here.clock.ago(timedelta(days=-3))
+        monkeypatch.setattr(here.clock, "now", lambda: later)  # the machine slept
+        monkeypatch.setattr(background, "START", 0)
+        here.begin()
+        until(
+            lambda: str(value(tmp_path / "_meta.db", "SELECT max(expires_at) FROM session_holders")) > later, "renewal"
+        )
+        here.worker.stop(60)
+        assert left(tmp_path) == ["k"]
+
+
 def test_a_clock_that_was_far_ahead_keeps_no_session(tmp_path: Path) -> None:
     def held(of: Engine, session: str) -> None:
         later = of.clock.ago(timedelta(days=-5000))
@@ -325,12 +346,35 @@ def test_who_only_reads_holds_and_ends_nothing(tmp_path: Path) -> None:
 
 
 def test_a_session_without_a_connection_goes_on_by_calls_alone(tmp_path: Path, brief: None) -> None:
-    with engine(tmp_path) as here, engine(tmp_path) as other:
+    with engine(tmp_path, MEMORY_TRANSPORT="http") as here, engine(tmp_path) as other:
         commit(here, "s", "k")
         time.sleep(0.6)
         here.sessions.tend(never)
         other.sessions.tend(never)
         assert left(tmp_path) == []
+
+
+def test_what_one_client_has_named_goes_on_as_long_as_its_process(tmp_path: Path, brief: None) -> None:
+    with engine(tmp_path) as here, engine(tmp_path) as other:
+        commit(here, "s", "k")
+        time.sleep(0.6)
+        here.sessions.tend(never)
+        other.sessions.tend(never)
+        assert left(tmp_path) == ["k"]
+    assert left(tmp_path) == []
+
+
+def test_a_session_of_requests_over_http_outlasts_the_server(tmp_path: Path, brief: None) -> None:
+    with engine(tmp_path, MEMORY_TRANSPORT="http") as here:
+        here.sessions.join("a connection's")
+        commit(here, "a connection's", "j")
+        commit(here, "s", "k")
+    assert left(tmp_path) == ["k"]
+    time.sleep(0.6)
+    with engine(tmp_path) as later:
+        later.sessions.tend(never)
+    assert left(tmp_path) == []
+    assert holders(tmp_path) == 0
 
 
 def test_a_session_ends_with_the_last_of_its_connections(tmp_path: Path) -> None:
@@ -343,3 +387,24 @@ def test_a_session_ends_with_the_last_of_its_connections(tmp_path: Path) -> None
         here.sessions.end("s")
         assert left(tmp_path) == []
         assert holders(tmp_path) == 0
+
+
+def test_who_joins_while_the_last_connection_ends_holds_the_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with engine(tmp_path) as here:
+        here.sessions.join("s")
+        commit(here, "s", "k")
+        joining = Thread(target=here.sessions.join, args=("s",))
+        real = here.sessions._left
+
+        def meanwhile(session: Any) -> Any:
+            joining.start()
+            joining.join(0.2)
+            return real(session)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(here.sessions, "_left", meanwhile)
+            here.sessions.end("s")
+        joining.join()
+        assert holders(tmp_path) == 1

@@ -69,6 +69,25 @@ def test_a_password_comes_from_stdin_and_stays_there(tmp_path: Path) -> None:
     assert "account removed" in memoryd(environ, "access", "log").stdout
 
 
+def test_another_password_gives_nobody_more_rights(tmp_path: Path) -> None:
+    environ = environment(tmp_path)
+    memoryd(environ, "workspace", "create", "team")
+
+    def rights(*arguments: str) -> tuple[str, str]:
+        said = CliRunner().invoke(app, ["login", "set", "ann", *arguments], env=environ, input=PASSWORD)
+        assert said.exit_code == 0, said.output
+        (listed,) = json.loads(memoryd(environ, "login", "list", "--json").stdout)["people"]
+        return listed["most"], listed["workspace"]
+
+    assert rights("--level", "read", "--workspace", "team") == ("read", "team")
+    assert rights() == ("read", "team")
+    assert rights("--level", "write") == ("write", "team")
+    memoryd(environ, "workspace", "create", "other")
+    assert rights("--workspace", "other") == ("write", "other")
+    memoryd(environ, "login", "remove", "ann")
+    assert rights() == ("admin", "any")
+
+
 @pytest.mark.parametrize(
     ("arguments", "password", "wrong"),
     [

@@ -4,6 +4,7 @@ import gzip
 import signal
 import socket
 import ssl
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import count, islice, zip_longest
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any
 
 import anyio
@@ -31,6 +33,7 @@ from memoryd.server.http.app import assembled
 from memoryd.settings import Settings
 from memoryd.toolsets.registry import Answer, Call
 from tests.clients import LEGACY, MODERN, PATIENCE, environment, rows_of, text_of, until
+from tests.forks import Fork
 from tests.http import (
     SESSION,
     WORKSPACE,
@@ -464,3 +467,14 @@ def test_tls(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
             assert client.post("/tools/memory_store", json={"content": "over TLS"}).status_code == 200
         with pytest.raises(httpx2.HTTPError):
             httpx2.get(server.url.replace("https", "http") + "/health")
+
+
+@pytest.mark.process
+def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        serve = [sys.executable, "-m", "memoryd", "serve", "--transport", "http", "--port", port]
+        second = Fork[str](serve, stdout=PIPE, stderr=PIPE, text=True, env=environment(tmp_path))
+        said, errors = second.communicate(timeout=PATIENCE)
+    assert (second.returncode, said) == (1, "")
+    assert f"Nothing can listen on 127.0.0.1, port {port}" in errors.splitlines()[-1]

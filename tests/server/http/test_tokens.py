@@ -12,9 +12,13 @@ import httpx2
 import pytest
 from mcp import Client, MCPError, types
 
+from memoryd.core.access import access_log
+from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Memories
 from memoryd.core.scope import Scope
 from memoryd.errors import InvalidInputError
+from memoryd.model import Workspace
+from memoryd.settings import Settings
 from memoryd.toolsets import PROJECT_TOOLS, chosen
 from tests.clients import LEGACY, MODERN, Agent, Json, environment, until
 from tests.http import (
@@ -131,6 +135,22 @@ def test_what_makes_no_token(tmp_path: Path, arguments: list[str], wrong: str) -
 
 def test_a_name_is_taken_once(server: HttpServer, tokens: Tokens) -> None:
     assert "There is a token 'few' already" in memoryd(server.environ, "token", "create", "few", code=2).stderr
+
+
+@pytest.mark.stores
+def test_of_two_made_at_once_one_has_the_name(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = Settings.read(environment(home))
+    with Engine(settings, fetch=False) as one, Engine(settings, fetch=False) as faster:
+        team = one.workspaces.ensure("team")
+
+        def find(_name: str) -> Workspace:
+            faster.tokens.create("ci")
+            return team
+
+        monkeypatch.setattr(one.workspaces, "active", find)
+        with pytest.raises(InvalidInputError, match="There is a token 'ci' already"):
+            one.tokens.create("ci", workspace="team")
+        assert [entry.act for entry in access_log.last(one.store, 9)] == ["token created"]
 
 
 # who may come in -----------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """One server, one port, the same tools over every transport and era; sessions and workspaces as the seeds have them."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from mcp import MCPError, types
 from memoryd.core.memories.memories import Memories
 from memoryd.core.scope import Scope
 from tests.clients import LEGACY, until
-from tests.http import WORKSPACE, HttpServer, beside, remote, serving
+from tests.http import WORKSPACE, Ears, HttpServer, beside, remote, serving
 
 MODES = ("auto", "legacy", "sse")
 
@@ -99,6 +100,25 @@ def test_what_is_in_one_workspace_is_in_no_other(server: HttpServer, mode: str) 
         assert one.ok("search_memories", query="nobody", scope="vault")["results"]
         assert two.ok("search_memories", query="nobody", scope="vault")["results"] == []
         assert place_of(one.call("memory_inspect", {})) == "one"
+
+
+def test_a_stream_loses_its_workspace_when_that_is_archived_or_deleted(server: HttpServer) -> None:
+    with beside(server) as engine:
+        engine.workspaces.create("passing")
+        with closing(Ears(server, "sse", {WORKSPACE: "passing"})) as ears:
+            ears._headers.pop(WORKSPACE)  # that of the stream counts
+
+            def told(tool: str, **arguments: str) -> str:
+                return str(ears.request("tools/call", name=tool, arguments=arguments)["result"])
+
+            assert "Stored memory" in told("memory_store", content="The ferry leaves at seven.")
+            for change, why in (
+                (engine.workspaces.archive, "is archived — restore it first"),
+                (engine.workspaces.delete, "Workspace not found: passing"),
+            ):
+                change("passing")
+                assert why in told("memory_recall", query="ferry")
+                assert why in told("memory_store", content="It is late.")
 
 
 @pytest.mark.parametrize("mode", ["legacy", "sse"])

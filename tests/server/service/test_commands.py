@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,13 +13,13 @@ import apsw
 import pytest
 
 from memoryd.cli import hook as command
-from memoryd.core.search.briefing import CONTEXT_BUDGET
+from memoryd.core.search.briefing import BUDGET, CONTEXT_BUDGET
 from tests.clients import PATIENCE, environment, rows_of
 from tests.commands import run as here
 from tests.server.service.kit import ON, connected, homes, pid, state
 
 if sys.platform != "win32":
-    from memoryd.connect import hook
+    from memoryd.connect import channel, hook
 
 pytestmark = pytest.mark.process
 
@@ -87,17 +88,35 @@ def test_a_session_begins_with_what_it_was_not_shown_yet(home: Path) -> None:
 
 def test_what_is_wrong_with_a_hook_is_one_line(home: Path) -> None:
     given = {
+        "longer than 16 MB": ("stop", handed("s", prompt="x" * hook.INPUT)),
         "not JSON": ("stop", "not JSON"), "no transcript": ("stop", handed("s")), "no session": ("session-start", "{}"),
     }  # fmt: skip
-    for event, stdin in given.values():
-        assert run(home, "hook", event, stdin=stdin, code=1) == ""
+    for wrong, (event, stdin) in given.items():
+        out, errors = ended(home, "hook", event, stdin=stdin, code=1)
+        assert (out, len(errors.splitlines())) == ("", 1)
+        assert wrong.removeprefix("no ") in errors
     assert run(home, "--read-only", "hook", "stop", stdin=handed("s", transcript_path="/x"), code=1) == ""
+
+
+@pytest.mark.parametrize("end", [b"", b'{"failed": "The disk is full."}\n'])
+def test_what_was_printed_stands_though_it_cannot_be_noted(end: bytes, capfd: pytest.CaptureFixture[str]) -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall(b'{"print": "A briefing."}\n' + end)
+        theirs.shutdown(socket.SHUT_WR)
+        request = hook.request_of(["session-start"])
+        assert request
+        assert hook.run(channel.Lines(ours), request, b"{}") == ""
+    printed = capfd.readouterr()
+    assert printed.out == "A briefing."
+    assert "may repeat this one" in printed.err
 
 
 def test_the_connector_knows_what_the_command_knows() -> None:
     assert {event.value for event in command.HookEvent} == hook.EVENTS
     assert {client.value for client in command.HookClient} == hook.CLIENTS
-    assert (command.INPUT, str(CONTEXT_BUDGET)) == (hook.INPUT, hook.DEFAULTS["budget"])
+    known = (hook.INPUT, hook.BUDGET, hook.DEFAULTS["budget"])
+    assert (command.INPUT, BUDGET, str(CONTEXT_BUDGET)) == known
 
 
 def test_a_prompt_has_a_budget_of_its_own() -> None:
@@ -106,6 +125,8 @@ def test_a_prompt_has_a_budget_of_its_own() -> None:
         assert request
         assert request["budget"] == budget
     assert hook.request_of(["--budget", "300"]) is None
+    for wrong in ("0", "50001", "9" * 5_000, "-1", "x", ""):
+        assert hook.request_of(["stop", "--budget", wrong]) is None, "the command says what is wrong with it"
 
 
 def test_a_prompt_without_models_or_a_service_goes_without_memory(home: Path, tmp_path: Path) -> None:

@@ -93,6 +93,23 @@ def test_session_subscriptions_and_handshake_outlive_a_service(home: Path) -> No
     until(lambda: not [row for row in rows_of(home) if row["scope"]], "the end of the sessions")
 
 
+def test_the_project_of_who_only_reads_outlives_a_service(home: Path) -> None:
+    begun(home)
+    with connected(home, "--toolsets", "projects,vault") as writer:
+        for name in ("atlas", "shop"):
+            writer.call("create_project", name=name)
+            writer.call("commit_memory", scope="vault", key=name, content="The door.")
+        with connected(home, "--toolsets", "projects,vault", "--read-only") as reader:
+            for session, project in (("first", "shop"), ("second", "shop"), ("first", ""), ("first", "atlas")):
+                reader.call("set_session_id", session_id=session)
+                if project:
+                    reader.call("switch_project", name=project)
+            kill(pid(home))
+            for session, project in (("first", "atlas"), ("second", "shop")):
+                reader.call("set_session_id", session_id=session)
+                assert json.dumps(reader.call("search_memories", query="door")).count(project) > 1
+
+
 def test_a_killed_connector_ends_its_session(home: Path) -> None:
     begun(home)
     with connected(home) as stays, connected(home, "--toolsets", "vault") as wire:

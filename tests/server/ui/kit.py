@@ -26,10 +26,12 @@ INLINE = {"a", "abbr", "b", "button", "code", "del", "i", "ins", "kbd", "span", 
 class Visitor:
     """One browser, as far as it is HTTP."""
 
-    def __init__(self, portal: BlockingPortal, page: Page, engine: Engine, key: str = "") -> None:
+    def __init__(
+        self, portal: BlockingPortal, page: Page, engine: Engine, key: str = "", address: str = "127.0.0.1"
+    ) -> None:
         self.page, self.engine = page, engine
         self._portal = portal
-        transport = httpx2.ASGITransport(app=application(engine, page))
+        transport = httpx2.ASGITransport(app=application(engine, page), client=(address, 41234))
         self._client = httpx2.AsyncClient(transport=transport, base_url=HOST)
         if key:
             assert self.enter(key).status_code == 200
@@ -72,8 +74,8 @@ class Site:
         """Who started it: in with a ticket."""
         return self.with_key(self.page.access.ticket())
 
-    def with_key(self, key: str = "") -> Visitor:
-        return Visitor(self._portal, self.page, self.engine, key)
+    def with_key(self, key: str = "", **more: str) -> Visitor:
+        return Visitor(self._portal, self.page, self.engine, key, **more)
 
     def granted(self, name: str, level: Any = "read", **more: Any) -> Visitor:
         return self.with_key(self.engine.tokens.create(name, level, **more))

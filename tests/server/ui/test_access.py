@@ -3,6 +3,7 @@
 import socket
 import sys
 from pathlib import Path
+from subprocess import PIPE
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -11,6 +12,8 @@ from memoryd.core.memories.memories import Memories
 from memoryd.server.ui.access import IDLE, TICKET_TIME, PageAccess
 from memoryd.server.ui.app import HEADERS, VIEWS
 from memoryd.server.ui.local import own_name
+from tests.clients import PATIENCE, environment, until
+from tests.forks import Fork
 from tests.server.ui.kit import HOST, HTMX, OWN, Html, Site, Visitor, site
 
 ALL = [view for views in VIEWS for view in views]
@@ -97,6 +100,12 @@ def test_guessing_is_limited(here: Site) -> None:
     assert stranger.enter(here.page.access.ticket()).status_code == 429
 
 
+def test_who_has_a_whole_network_guesses_no_more_often(here: Site) -> None:
+    codes = [here.with_key(address=f"2001:db8::{number}").enter("memoryd_x_y").status_code for number in range(1, 25)]
+    assert (codes[0], codes[-1]) == (403, 429)
+    assert here.with_key(address="2001:db8:0:1::1").enter("memoryd_x_y").status_code == 403
+
+
 def test_a_login_leads_nowhere_else(here: Site) -> None:
     for target in ("https://evil.example/", "//evil.example", "/ui/..//evil", "/mcp", "\\\\evil"):
         answer = here.with_key().request("POST", "/ui/login", data={"key": here.page.access.ticket(), "next": target})
@@ -107,6 +116,36 @@ def test_the_private_file_may_log_in_and_nothing_else(here: Site) -> None:
     assert here.with_key().enter(here.page.access.ticket(), Origin="null").status_code == 200
     answer = here.owner().request("POST", "/ui/w/default/restore", headers=HTMX | {"Origin": "null"})
     assert answer.status_code == 403
+
+
+BROWSER = """
+import re, sys
+from pathlib import Path
+from subprocess import PIPE
+from urllib.parse import urlencode
+from urllib.request import urlopen
+
+form = Path(sys.argv[1].removeprefix("file://")).read_text()
+fields = dict(re.findall(r'name=(key|next) value="([^"]*)"', form))
+(place,) = re.findall(r'action="http://[^:]*(:[^"]*)"', form)
+with urlopen(f"http://127.0.0.1{place}", urlencode(fields).encode(), timeout=30) as answer:
+    Path(__file__).with_suffix(".status").write_text(str(answer.status))
+"""
+
+
+@pytest.mark.process
+def test_a_browser_that_the_command_waits_for_is_served(home: Path, tmp_path: Path) -> None:
+    script, status = tmp_path / "browser.py", tmp_path / "browser.status"
+    script.write_text(BROWSER)
+    environ = environment(home) | {"BROWSER": f"{sys.executable} {script} %s"}
+    ui = Fork[str]([sys.executable, "-m", "memoryd", "ui", "--port", "0"], stdout=PIPE, text=True, env=environ)
+    try:
+        until(lambda: status.exists() and status.read_text(), "a login")
+        assert status.read_text() == "200"
+    finally:
+        ui.terminate()
+        assert "The page is at" in ui.communicate(timeout=PATIENCE)[0]
+    assert ui.returncode == 0
 
 
 # every route ---------------------------------------------------------------------------------------------------------
@@ -186,10 +225,14 @@ def test_a_token_of_named_tools_may_do_what_these_do(here: Site, record: str) ->
 def test_a_read_only_server_takes_no_changes(home: Path) -> None:
     with site(home) as made:
         record = Memories(made.scope).store("Ann lives in Rome.").id
+        made.granted("phone")
     with site(home, MEMORY_READ_ONLY="true") as made:
         owner = made.owner()
-        assert "hx-post" not in owner.get().text
-        assert owner.post(f"/m/{record}/forget").status_code == 403
+        for path in ("", "/state"):
+            assert "hx-post" not in owner.get(path).text
+        for path in WRITES:
+            assert owner.post(filled(path, record), id=record, token="phone", name="x").status_code == 403, path
+        assert [token.name for token in made.engine.tokens.all()] == ["phone"]
 
 
 def test_each_answer_says_what_a_browser_may_do_with_it(here: Site, owner: Visitor) -> None:

@@ -14,6 +14,8 @@ import anyio
 import pytest
 from anyio import CapacityLimiter
 
+from memoryd.core.access.accounts import Person
+from memoryd.core.access.logins import Asked
 from memoryd.core.base.clock import FOREVER
 from memoryd.core.graph import entities, relations
 from memoryd.core.graph.entities import NewEntity
@@ -194,6 +196,9 @@ def test_many_are_previewed_changed_and_undone(here: Site, owner: Visitor) -> No
     assert len(owner.seen().cards) == 6
     owner.done("/restore", id=undo_of(html)["id"], at="")
     assert len(owner.seen().cards) == 9
+    for path in ("/many", "/many/preview"):
+        answer = owner.post(path, verb="keep", id=ids[:3], number="3", tags="d")
+        assert (answer.status_code, "There is no action 'keep'" in unescape(answer.text)) == (400, True), path
 
 
 @pytest.mark.stores
@@ -417,6 +422,16 @@ def test_the_state_is_shown_and_tokens_made_and_revoked(here: Site, owner: Visit
     assert phone.get().status_code == 303
     assert "as it should be" in owner.seen("/state/doctor").text
     assert owner.post("/state/tokens", name="x", level="root").status_code == 400
+
+
+def test_all_logins_of_a_person_are_ended_by_name(here: Site, owner: Visitor) -> None:
+    for client in ("phone", "laptop"):
+        asked = Asked(client=client, client_name=client, redirect_uri="https://client.example/", challenge="")
+        key = here.engine.logins.begin(asked)
+        here.engine.logins.identify(key, "browser", Person(subject="ann", name="Ann", level="admin"))
+        here.engine.logins.consent(key, "browser", "read", "")
+    assert "Ended the login of phone, laptop." in owner.done("/state/logins/revoke", login="Ann").text
+    assert here.engine.logins.all() == []
 
 
 @pytest.mark.stores

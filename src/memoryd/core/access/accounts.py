@@ -60,8 +60,10 @@ class Accounts:
         rows = self._store.read(None, lambda q: q.all("accounts.all"))
         return [Account(**{key: value for key, value in row.items() if key != "hash"}) for row in rows]
 
-    def set(self, name: str, password: str, level: Level = "admin", workspace: str = "") -> bool:
+    def set(self, name: str, password: str, level: Level | None = None, workspace: str | None = None) -> bool:
         """Set the password of a person, and return whether there was one before: then their logins end.
+
+        A level or workspace that is None stays as it was; of a new person it is `admin`, and every workspace.
 
         Raise InvalidInputError, or NotFoundError for the workspace.
         """
@@ -69,16 +71,18 @@ class Accounts:
             raise InvalidInputError(f"{name[:50]!r} is not a valid name: use 1 to {NAME_LENGTH} characters.")
         if not SHORTEST <= len(password) <= LONGEST:
             raise InvalidInputError(f"A password has {SHORTEST} to {LONGEST:,} characters: take a long one.")
-        bound = self._workspaces.active(workspace).id if workspace else ""
-        row = {"name": name, "hash": _hashed(password), "level": level, "project": bound}
+        bound = self._workspaces.active(workspace).id if workspace else workspace
+        hashed = _hashed(password)
 
         def write(queries: Queries) -> bool:
-            known = queries.one("accounts.by_name", name=name) is not None
-            queries.run("accounts.set", **row, now=self._clock.now())
+            known = queries.one("accounts.by_name", name=name)
+            before = known or {"level": "admin", "workspace": ""}
+            rights = {"level": level or before["level"], "project": before["workspace"] if bound is None else bound}
+            queries.run("accounts.set", name=name, hash=hashed, **rights, now=self._clock.now())
             if known:
                 end_logins(queries, subject_of(name))
             access_log.note(queries, self._clock, "account set", name)
-            return known
+            return known is not None
 
         self._store.placement.create(None)
         return self._store.write(None, write)

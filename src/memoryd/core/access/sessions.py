@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
+from threading import Lock
 
 from memoryd.core.base.batches import batches
 from memoryd.core.base.clock import ASTRAY, FOREVER, Clock
@@ -31,18 +32,20 @@ class Sessions:
     """The active projects, kept in the registry (in memory if read-only), and the holders of sessions.
 
     A session ends with its last holder: a process, or one client of a service. With `persist` this holder does not
-    delete its memories. A holder with a `name` gives it to its first new session.
+    delete its memories. A holder with a `name` gives it to its first new session. With `remote`, for HTTP, a session
+    that requests alone have made is renewed by them alone, and outlasts the process.
     """
 
     def __init__(
         self, store: Store, workspaces: Workspaces, clock: Clock, leases: Leases, *, read_only: bool, persist: bool,
-        name: str = "",
+        name: str = "", remote: bool = False,
     ) -> None:  # fmt: skip
         self._store = store
         self._workspaces = workspaces
         self._clock = clock
         self._leases = leases
         self._persist = persist
+        self._remote = remote
         self._kept: dict[Session, Workspace] | None = {} if read_only else None
         self._holder = name or str(uuid.uuid4())
         self._unused = name
@@ -50,6 +53,8 @@ class Sessions:
         self._switched: set[str] = set()
         self._held: dict[Session, str] = {}
         """The sessions this process holds and when to renew each: by wall-clock time, since machines sleep."""
+        self._lock = Lock()
+        """Of those who join and end: who joins while the session ends must not lose its hold to that."""
         self._joined: Counter[Session] = Counter()
         """The number of lasting connections of each session."""
 
@@ -109,21 +114,20 @@ class Sessions:
 
     def join(self, session: str, principal: str = "") -> None:
         """Hold a session for a lasting connection, until its end()."""
-        self._joined[principal, session] += 1
-        self.hold(session, principal)
+        with self._lock:
+            self._joined[principal, session] += 1
+            self.hold(session, principal)
 
     def end(self, session: str, principal: str = "") -> None:
         """Remove a connection that joined a session; with the last one this process releases the session."""
-        self._joined[principal, session] -= 1
-        if self._joined[principal, session] <= 0:
-            del self._joined[principal, session]
-            self._leave(session, principal)
+        with self._lock:
+            self._joined[principal, session] -= 1
+            if self._joined[principal, session] <= 0:
+                del self._joined[principal, session]
+                self._leave(session, principal)
 
     def tend(self, stopping: Callable[[], bool]) -> None:
-        """Renew the sessions of lasting connections, and end those of processes that are gone.
-
-        All other sessions are renewed by their calls only.
-        """
+        """Renew the sessions of lasting connections, and end those of processes that are gone."""
         self.renew()
         if not self._workspaces.all("active"):
             return
@@ -137,9 +141,12 @@ class Sessions:
 
     def renew(self) -> None:
         """Renew the sessions of lasting connections."""
-        for principal, session in list(self._held):
-            if self._joined[principal, session] or session in self._own:
-                self.hold(session, principal)
+        for principal, session in self._lasting():
+            self.hold(session, principal)
+
+    def _lasting(self) -> list[Session]:
+        """Return the sessions held that last as long as this process or a connection to it."""
+        return [one for one in list(self._held) if not self._remote or self._joined[one]]
 
     def _shorten(self) -> None:
         """Give the holds of a clock that was far ahead the term that they would have now."""
@@ -202,8 +209,8 @@ class Sessions:
         records.erase(queries, same, self._clock.now())
 
     def close(self) -> None:
-        """Release all sessions; those without another holder end."""
-        for principal, session in list(self._held):
+        """Release the sessions that last no longer than this process; those without another holder end."""
+        for principal, session in self._lasting():
             self._leave(session, principal)
         ended = [{"principal": "", "session": session} for session in self._own & self._switched]
         if ended:

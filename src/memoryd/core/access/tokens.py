@@ -88,8 +88,6 @@ class Tokens:
         """
         if not is_name(name):
             raise InvalidInputError(f"{name[:50]!r} is not a valid token name: use 1 to {NAME_LENGTH} characters.")
-        if any(token.name == name for token in self.all()):
-            raise InvalidInputError(f"There is a token {name!r} already. Choose another name, or revoke it first.")
         if not 0 <= days <= LONGEST:
             raise InvalidInputError(f"A token can be valid for at most {LONGEST:,} days, or for ever (0).")
         bound = self._workspaces.active(workspace).id if workspace else ""
@@ -101,7 +99,8 @@ class Tokens:
         }  # fmt: skip
 
         def add(queries: Queries) -> None:
-            queries.run("tokens.add", **row)
+            if not queries.run("tokens.add", **row):
+                raise InvalidInputError(f"There is a token {name!r} already. Choose another name, or revoke it first.")
             access_log.note(queries, self._clock, "token created", name, detail=level)
 
         self._store.placement.create(None)

@@ -176,7 +176,15 @@ class _Server(uvicorn.Server):
         self._announce = announce
 
     async def startup(self, sockets: Any = None) -> None:
-        await super().startup(sockets)
+        try:
+            await super().startup(sockets)
+        except SystemExit:
+            if self.lifespan.should_exit:  # the application could not begin
+                raise
+            raise MemorydError(
+                f"Nothing can listen on {self.config.host}, port {self.config.port}: the log above says why. Choose "
+                "others with --host and --port (MEMORY_HOST, MEMORY_PORT), or end what has the port."
+            ) from None
         for server in self.servers if self.started else ():
             for socket in server.sockets:
                 host, port = socket.getsockname()[:2]

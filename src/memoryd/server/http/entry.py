@@ -27,6 +27,7 @@ from memoryd.errors import InvalidInputError, NotFoundError, ProviderAwayError, 
 from memoryd.loopback import LOCAL_NAME, is_loopback
 from memoryd.model import Workspace
 from memoryd.server.auth.app import DOCUMENTS, OAUTH, is_from_anywhere
+from memoryd.server.auth.forms import sender_of
 from memoryd.server.auth.metadata import challenge
 from memoryd.server.calls import RETRY, Calls
 from memoryd.server.connection import ADMISSION, AT_ONCE, Admission
@@ -216,7 +217,7 @@ class Entrance:
     def _enter(self, request: Request, grant: Grant) -> None:
         locked = request.scope[LOCKED] = grant is EVERYTHING and self._needs_token(request)
         if locked or grant.principal:
-            self._count(grant.principal or (request.client.host if request.client else ""))
+            self._count(grant.principal or sender_of(request))
         if request.scope["path"].startswith(BOUND) and not locked:
             request.scope[ADMISSION] = Admission(grant, self._bound(request, grant))
 

@@ -22,7 +22,7 @@ from memoryd.core.scope import Scope as CoreScope
 from memoryd.core.workspaces.registry import usable
 from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, StoreError
 from memoryd.model import Workspace
-from memoryd.server.auth.forms import body_of
+from memoryd.server.auth.forms import body_of, sender_of
 from memoryd.server.ui import (
     audit,
     correcting,
@@ -170,7 +170,7 @@ class Page:
         """Open a session. The key proves who asks, from wherever: the private file of `memoryd ui` posts one too."""
         form = parse_qs((await body_of(request, BODY)).decode(errors="replace"))
         key, target = form.get("key", [""])[0].strip(), _next(form.get("next", [""])[0])
-        sender = request.client.host if request.client else ""
+        sender = sender_of(request)
         if not self._limiter.test(ATTEMPTS, sender):
             return _login_page("Too many attempts. Wait a minute.", target, 429)
         session = await to_thread.run_sync(self.access.enter, key, limiter=self._threads) if key else None
@@ -208,6 +208,8 @@ def _allowed(visit: Visit, right: Right) -> bool:
             return visit.forgets
         case "administer":
             return visit.administers
+        case "admit":
+            return visit.admits
 
 
 def _next(given: str) -> str:

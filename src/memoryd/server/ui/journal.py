@@ -41,7 +41,7 @@ def session(visit: Visit) -> Response:
     before = [one for one in others if not beginnings or one.record.created_at < beginnings[0]]
     return visit.page(
         "session.html", "sessions", name=name, turns=list(zip(turns.page, beside, strict=True)), total=turns.total,
-        offset=offset, before=before if offset == 0 else [], summary=summary,
+        before=before if offset == 0 else [], summary=summary,
         more=visit.address(f"/sessions/{quote(name)}", offset=offset + TURNS) if offset + TURNS < turns.total else "",
     )  # fmt: skip
 

@@ -6,6 +6,7 @@ import tempfile
 import webbrowser
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from html import escape
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from memoryd import disk
 from memoryd.core.engine import Engine
 from memoryd.core.maintenance import scheduler
+from memoryd.daemon import started
 from memoryd.loopback import LOCAL_NAME
 from memoryd.server.http.app import Logged, serve
 from memoryd.server.http.entry import name_of
@@ -43,14 +45,17 @@ def show(settings: Settings, say: Callable[[str], None], *, browser: bool = True
 
     with tempfile.TemporaryDirectory(prefix="memoryd-ui-") as private:
 
-        def announce(address: str) -> None:
-            home = address.replace(HOST, own_name())
-            say(f"The page is at {home}{ROOT}/ until this ends (Ctrl-C).")
+        def lead_in(home: str) -> None:
             way_in = Path(private) / "open.html"
             if browser and _opened(way_in, home, page.access.ticket(), _first(engine)):
                 return
             say(f"Open it on this machine, and log in with this key, once and within {TYPED / 60:.0f} minutes:")
             say(page.access.ticket(TYPED))
+
+        def announce(address: str) -> None:
+            home = address.replace(HOST, own_name())
+            say(f"The page is at {home}{ROOT}/ until this ends (Ctrl-C).")
+            started(partial(lead_in, home), "memoryd-browser")  # some run as long as this waits for them
 
         serve(engine, made=lambda _: application(engine, page), announce=announce)
 

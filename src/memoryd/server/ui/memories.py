@@ -19,6 +19,7 @@ from memoryd.server.ui.visit import View, Visit
 
 SHOWN = 5  # records that a preview of many quotes
 LEAST = (0.5, 0.7, 0.9)  # importances to filter by
+VERBS = ("tag", "untag", "forget")  # what is done with many
 
 
 # the list ------------------------------------------------------------------------------------------------------------
@@ -129,14 +130,14 @@ def _restored(done: Sequence[history.Restored]) -> str:
 
 def preview_many(visit: Visit) -> Response:
     """Show what would be done with the chosen records, or with all that match."""
-    ids = _chosen(visit)
+    ids, verb = _chosen(visit), _verb(visit)
     shown = [hit.record for hit in Memories(visit.scope).get(ids[:SHOWN])]
-    return visit.fragment("bulk.html", ids=ids, shown=shown, verb=visit.text("verb"), query=query_of(facets_of(visit)))
+    return visit.fragment("bulk.html", ids=ids, shown=shown, verb=verb, query=query_of(facets_of(visit)))
 
 
 def change_many(visit: Visit) -> Response:
     """Tag or forget many records; answer with a way back."""
-    ids, verb = _chosen(visit), visit.text("verb")
+    ids, verb = _chosen(visit), _verb(visit)
     if len(ids) != int(visit.number("number", -1)):
         raise InvalidInputError(f"{len(ids):,} records match by now. Nothing was changed; look again.")
     if verb == "forget":
@@ -152,6 +153,13 @@ def change_many(visit: Visit) -> Response:
         done = correction.retag(visit.scope, ids, add, remove)
         text, undo = f"{len(done.ids):,} tagged.", {"ids": list(done.ids), "at": done.at}
     return HTMLResponse(toast(visit, text, undo if undo["ids"] else None), headers=changed(undo["ids"]))
+
+
+def _verb(visit: Visit) -> str:
+    verb = visit.text("verb")
+    if verb not in VERBS:
+        raise InvalidInputError(f"There is no action {verb[:50]!r}. There are: {', '.join(VERBS)}.")
+    return verb
 
 
 def _chosen(visit: Visit) -> list[str]:

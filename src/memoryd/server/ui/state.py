@@ -32,7 +32,7 @@ def show(visit: Visit) -> Response:
         origins=[(facet, name, number) for facet in ("client", "tool") for name, number in counts[facet].items()],
         models=visit.engine.helpers.states(),
         files=[(Path(one.name).name, one.size) for one in files], settings=visit.engine.settings,
-        tokens=visit.engine.tokens.all() if visit.administers else None, levels=LEVELS,
+        tokens=visit.engine.tokens.all() if visit.administers else None,
         logins=visit.engine.logins.all() if visit.administers else None,
         workspaces={one.id: one.name for one in visit.engine.workspaces.all()} if visit.administers else None,
     )  # fmt: skip
@@ -62,14 +62,15 @@ def revoke_token(visit: Visit) -> Response:
 
 
 def revoke_login(visit: Visit) -> Response:
-    """End a login: its client is let in no more."""
-    (gone,) = visit.engine.logins.revoke(visit.text("login"))
-    return HTMLResponse(toast(visit, f"Ended the login of {gone.client_name}."))
+    """End a login, or those of a name, as the command does: their clients are let in no more."""
+    gone = visit.engine.logins.revoke(visit.text("login"))
+    names = ", ".join(dict.fromkeys(one.client_name for one in gone))
+    return HTMLResponse(toast(visit, f"Ended the login of {names}."))
 
 
 VIEWS = (
     View("/state", show), View("/state/doctor", diagnose, right="administer"),
-    View("/state/tokens", create_token, "POST", "administer"),
-    View("/state/tokens/revoke", revoke_token, "POST", "administer"),
-    View("/state/logins/revoke", revoke_login, "POST", "administer"),
+    View("/state/tokens", create_token, "POST", "admit"),
+    View("/state/tokens/revoke", revoke_token, "POST", "admit"),
+    View("/state/logins/revoke", revoke_login, "POST", "admit"),
 )  # fmt: skip

@@ -30,8 +30,8 @@ VIEWS = (
 CLIENT = "memoryd ui"
 LARGEST = 1 << 53  # of numbers, up to which floats have every whole one
 
-Right = Literal["see", "correct", "forget", "administer"]
-"""What a view takes: to see, to change memories, to delete them, or everything."""
+Right = Literal["see", "correct", "forget", "administer", "admit"]
+"""What a view takes: to see, to change memories, to delete them, to see the whole server, or to say who may come in."""
 
 
 def address_of(name: str) -> str:
@@ -97,8 +97,13 @@ class Visit:
 
     @property
     def administers(self) -> bool:
-        """Whether the sender may see and change what concerns the whole server."""
+        """Whether the sender may see what concerns the whole server."""
         return not self.grant.workspace and not self.grant.tools and self.grant.level == "admin"
+
+    @property
+    def admits(self) -> bool:
+        """Whether the sender may make tokens, and revoke them and logins."""
+        return self.administers and not self.engine.settings.read_only
 
     def text(self, name: str, default: str = "") -> str:
         """Return a field of the form, else of the address."""

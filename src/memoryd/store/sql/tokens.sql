@@ -1,7 +1,7 @@
 -- name: tokens.add
--- A new token; the registry knows its hash alone.
+-- A new token; the registry knows its hash alone. Nothing where another one has its name.
 INSERT INTO tokens (id, name, hash, level, tools, workspace, created_at, expires_at)
-VALUES (:id, :name, :hash, :level, :tools, :project, :now, :until)
+VALUES (:id, :name, :hash, :level, :tools, :project, :now, :until) ON CONFLICT (name) DO NOTHING
 
 -- name: tokens.by_id
 -- What a token allows.
