@@ -134,7 +134,7 @@ def test_the_links_of_the_readme_work_on_a_package_index() -> None:
     pages = re.findall(rf"\]\({re.escape(begin)}([^)#?]*)", shown)
     assert "docs/maintenance.md" in pages
     pictures = re.findall(rf"!\[[^\]]*\]\({re.escape(begin)}docs/pictures/([^)]*)", shown)
-    assert {picture.partition("?")[2] for picture in pictures} == {"raw=true"}, "the picture, not the page that shows it"
+    assert {picture.partition("?")[2] for picture in pictures} == {"raw=true"}, "the picture itself"
     assert [page for page in pages if not (ROOT / page).is_file()] == []
     assert re.findall(r"\]\((?!https://)[^)]*\)", shown) == []
 
