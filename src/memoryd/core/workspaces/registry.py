@@ -15,7 +15,7 @@ from memoryd.core.base.clock import Clock
 from memoryd.core.security.secrets import Secrets, cleaned
 from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, StoreBusyError, StoreError, UncertainError
 from memoryd.model import Workspace
-from memoryd.settings import AUTO
+from memoryd.settings import AUTO, DEFAULT_WORKSPACE
 from memoryd.store.base import Queries, Row, Store
 
 log = logging.getLogger(__name__)
@@ -93,7 +93,7 @@ class Workspaces:
         All its keys lead to it from now on. Raise InvalidInputError if it is archived.
         """
         check_printable(name)
-        number = 1
+        number = 2 if name == DEFAULT_WORKSPACE else 1  # the default one belongs to no project
         found, complete = self._of_keys(keys)
         while found is None:
             free = name if number == 1 else f"{name}-{number}"
