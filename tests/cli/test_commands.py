@@ -237,6 +237,7 @@ def test_a_pipe_that_is_no_text_is_refused(run: Run) -> None:
 def test_wrong_settings_exit_2(run: Run) -> None:
     assert "MEMORY_DURABILITY='maybe'" in told(run("store", "x", MEMORY_DURABILITY="maybe", code=2))
     assert "There are: recall" in told(run("--toolsets", "nothing", code=2))
+    assert "MEMORY_TOOLSETS='recal'" in told(run("doctor", MEMORY_TOOLSETS="recal", code=2))
     assert "MEMORY_LOG_LEVEL" in told(run("serve", MEMORY_LOG_LEVEL="loud", code=2))
 
 

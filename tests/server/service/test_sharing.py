@@ -286,7 +286,9 @@ def test_a_path_that_is_too_long_for_a_socket(tmp_path: Path) -> None:
 def test_what_is_wrong_with_the_settings_is_said_to_the_client(home: Path) -> None:
     with connector(home, MEMORY_TOOLSETS="recal") as wire:
         assert wire.wait() == 2
-        assert "recal" in wire.stderr()
+        said = wire.stderr()
+    assert "MEMORY_TOOLSETS='recal'" in said
+    assert "end as soon as" not in said, "no service has to begin and end for it"
 
 
 def test_an_agent_of_the_sdk(spawn: Start) -> None:
