@@ -67,6 +67,8 @@ def revoke(settings: Settings, name: Annotated[str, typer.Argument(help="Its nam
     demand_writable(settings, "token revoke writes")
     with Engine(settings, fetch=False) as engine:
         show.verbatim(f"Revoked the token {engine.tokens.revoke(name).name}.")
+        if not engine.tokens.any():
+            note("It was the last one: from now on requests over HTTP from this machine need none.")
 
 
 def _shown(token: Token, names: dict[str, str]) -> dict[str, str]:
