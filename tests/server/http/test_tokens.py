@@ -109,7 +109,7 @@ def test_a_token_is_printed_once(tmp_path: Path) -> None:
     assert memoryd(environ, "token", "revoke", "other").stderr == ""
     revoked = memoryd(environ, "token", "revoke", "ci")
     assert revoked.stdout == "Revoked the token ci.\n"
-    assert "the last one: from now on requests" in revoked.stderr
+    assert "the last one: a server that only this machine" in revoked.stderr
     assert json.loads(memoryd(environ, "token", "list", "--json").stdout) == {"tokens": []}
     assert "There is no token 'ci'" in memoryd(environ, "token", "revoke", "ci", code=1).stderr
 
