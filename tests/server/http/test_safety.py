@@ -41,6 +41,7 @@ from tests.http import (
     granted,
     memoryd,
     process_serving,
+    refused,
     remote,
     serving,
 )
@@ -464,3 +465,13 @@ def test_tls(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
             assert client.post("/tools/memory_store", json={"content": "over TLS"}).status_code == 200
         with pytest.raises(httpx2.HTTPError):
             httpx2.get(server.url.replace("https", "http") + "/health")
+
+
+@pytest.mark.process
+def test_a_port_that_another_server_has_is_told(tmp_path: Path) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as taken:
+        port = taken.getsockname()[1]
+        said = refused(environment(tmp_path), "--port", str(port))
+    assert f"127.0.0.1:{port} cannot be served" in said
+    assert "choose another port with --port" in said
+    assert "Traceback" not in said

@@ -176,7 +176,17 @@ class _Server(uvicorn.Server):
         self._announce = announce
 
     async def startup(self, sockets: Any = None) -> None:
-        await super().startup(sockets)
+        """Listen; raise InvalidInputError where the system does not allow it."""
+        try:
+            await super().startup(sockets)
+        except SystemExit as end:
+            why = end.__context__  # uvicorn exits where it cannot listen
+            if not isinstance(why, OSError):
+                raise
+            raise InvalidInputError(
+                f"{self.config.host}:{self.config.port} cannot be served: {why.strerror}. If another server has this "
+                "address, end it, or choose another port with --port (MEMORY_PORT); 0 takes a free one."
+            ) from None
         for server in self.servers if self.started else ():
             for socket in server.sockets:
                 host, port = socket.getsockname()[:2]
