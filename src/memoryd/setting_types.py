@@ -6,10 +6,13 @@ from pathlib import Path
 from typing import Annotated
 
 import platformdirs
-from pydantic import BeforeValidator, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BeforeValidator, TypeAdapter, ValidationError
 
 from memoryd import environment
 from memoryd.errors import InvalidInputError
+
+TOOLSETS = ("recall", "vault", "projects", "graph", "journal")
+"""The names of all toolsets. A wrong one is an error of the settings, before a service or a client starts with it."""
 
 NO_HOME = "This user has no home directory, or HOME is no absolute path."
 
@@ -20,6 +23,13 @@ NO_FILE = r":memory:|[A-Za-z][A-Za-z0-9+.-]+:"
 def _words(value: object) -> object:
     """Split `a, b c` into `("a", "b", "c")`."""
     return tuple(value.replace(",", " ").split()) if isinstance(value, str) else value
+
+
+def _toolsets(names: tuple[str, ...]) -> tuple[str, ...]:
+    unknown = [name for name in names if name not in (*TOOLSETS, "all")]
+    if unknown or not names:
+        raise ValueError(f"Unknown toolset {', '.join(unknown) or '(none)'}. There are: {', '.join(TOOLSETS)}, all.")
+    return names
 
 
 def _path(value: object) -> object:
@@ -55,6 +65,7 @@ def demand_home() -> None:
 
 
 WordList = Annotated[tuple[str, ...], BeforeValidator(_words)]
+ToolsetNames = Annotated[WordList, AfterValidator(_toolsets)]
 GivenPath = Annotated[Path, BeforeValidator(_path)]
 FilePath = Annotated[Path | None, BeforeValidator(_path)]
 

@@ -17,7 +17,7 @@ from pydantic import (
 from memoryd import environment
 from memoryd.errors import InvalidInputError
 from memoryd.origin import address, as_origin
-from memoryd.setting_types import FilePath, GivenPath, WordList, user_data
+from memoryd.setting_types import FilePath, GivenPath, ToolsetNames, WordList, user_data
 from memoryd.text import unstorable
 
 DEFAULT_WORKSPACE = "default"
@@ -76,7 +76,7 @@ class Settings(BaseModel):
         description="The directory whose project `auto` means; Claude Code sets the second one. If unset, the "
         "directory in which a hook runs, or in which the client has started memoryd.",
     )
-    toolsets: WordList = Field(
+    toolsets: ToolsetNames = Field(
         ("recall",),
         validation_alias=_names("MEMORY_TOOLSETS"),
         description="The toolsets to offer, separated by commas or blanks; `all`: all of them.",

@@ -103,6 +103,13 @@ def test_recall_shows_text_and_id_or_what_agents_see(run: Run) -> None:
     assert run("recall", "port", "--kind", "entity").stdout == "No relevant memories found.\n"
 
 
+def test_a_node_is_shown_with_its_type_as_agents_see_it(run: Run, tmp_path: Path) -> None:
+    graph = tmp_path / "graph.jsonl"
+    graph.write_text(json.dumps({"entity": "Acme", "type": "company"}))
+    run("import", str(graph), "--yes", "--no-vectors")
+    assert run("recall", "acme").stdout.startswith("- Acme (company)\n")
+
+
 def test_what_the_budget_keeps_out_is_counted_on_stderr(run: Run) -> None:
     for number in range(5):
         stored(run, f"port {number} " + f"is written down in detail {number} " * 8)
@@ -237,6 +244,7 @@ def test_a_pipe_that_is_no_text_is_refused(run: Run) -> None:
 def test_wrong_settings_exit_2(run: Run) -> None:
     assert "MEMORY_DURABILITY='maybe'" in told(run("store", "x", MEMORY_DURABILITY="maybe", code=2))
     assert "There are: recall" in told(run("--toolsets", "nothing", code=2))
+    assert "MEMORY_TOOLSETS='recal'" in told(run("doctor", MEMORY_TOOLSETS="recal", code=2))
     assert "MEMORY_LOG_LEVEL" in told(run("serve", MEMORY_LOG_LEVEL="loud", code=2))
 
 

@@ -371,7 +371,7 @@ def test_read_only(wire: Open, home: Path, how: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "settings", "told"),
     [
-        ((), {"MEMORY_TOOLSETS": "recall,potato"}, ("potato", "recall")),
+        ((), {"MEMORY_TOOLSETS": "recall,potato"}, ("MEMORY_TOOLSETS", "potato", "recall")),
         (("--toolsets", "potato"), {}, ("potato", "recall")),
         ((), {"MEMORY_TOOLSETS": ","}, ("toolset", "recall")),
         ((), {"MEMORY_DEFAULT_TOKEN_BUDGET": "lots"}, ("MEMORY_DEFAULT_TOKEN_BUDGET", "lots")),

@@ -10,6 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError, MemorydError
+from memoryd.setting_types import TOOLSETS as NAMES
 from memoryd.settings import Settings
 from memoryd.toolsets import TOOLSETS, chosen
 from memoryd.toolsets.registry import Arguments, Call, Tool
@@ -17,6 +18,10 @@ from tests.clients import NO_MODELS
 
 TOOLS = [tool for tools in TOOLSETS.values() for tool in tools]
 every_tool = pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+
+
+def test_the_settings_know_every_toolset() -> None:
+    assert tuple(TOOLSETS) == NAMES
 
 
 @every_tool
@@ -176,10 +181,11 @@ def test_recall_is_chosen_by_default() -> None:
     assert list(chosen(["recall", "recall"], read_only=False)) == [tool.name for tool in TOOLSETS["recall"]]
 
 
-@pytest.mark.parametrize("names", [["potato"], ["recall", "potato"], ["all", "potato"], ["Recall"], []])
+@pytest.mark.parametrize("names", [["potato"], ["recall", "potato"], ["all", "potato"], ["Recall"], [","]])
 def test_an_unknown_toolset_is_reported_with_the_known_ones(names: list[str]) -> None:
     with pytest.raises(InvalidInputError) as caught:
-        chosen(names, read_only=False)
+        Settings.read({"MEMORY_TOOLSETS": " ".join(names)})
+    assert "MEMORY_TOOLSETS" in str(caught.value)
     assert ("potato" in names) <= ("potato" in str(caught.value))
     assert all(name in str(caught.value) for name in (*TOOLSETS, "all"))
 

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from memoryd.cli.frame import delivered, out, printable
+from memoryd.core.records.records import text_of
 from memoryd.model import Workspace
 
 SHOWN = 400  # characters of a memory in a list
@@ -33,8 +34,7 @@ def cards(memories: Sequence[Mapping[str, Any]], scores: Mapping[str, float], sh
     """Each memory with its text, and a dim line with its id, date, importance, tags and score."""
     for memory in memories:
         content = memory["content"] if len(memory["content"]) <= shown else memory["content"][:shown] + " ..."
-        title = f"{memory['key']}: " if memory["key"] else ""
-        verbatim(f"- {title}{content}")
+        verbatim(f"- {text_of(memory['kind'], memory['key'], memory['type'], content)}")
         verbatim(f"  {_details(memory, scores)}", style="dim")
 
 

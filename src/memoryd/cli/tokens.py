@@ -67,6 +67,8 @@ def revoke(settings: Settings, name: Annotated[str, typer.Argument(help="Its nam
     demand_writable(settings, "token revoke writes")
     with Engine(settings, fetch=False) as engine:
         show.verbatim(f"Revoked the token {engine.tokens.revoke(name).name}.")
+        if not engine.tokens.any():
+            note("It was the last one: a server that only this machine can reach needs none from now on.")
 
 
 def _shown(token: Token, names: dict[str, str]) -> dict[str, str]:

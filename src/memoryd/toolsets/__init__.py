@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from memoryd.errors import InvalidInputError
 from memoryd.toolsets import apps, graph, journal, projects, recall, vault
 from memoryd.toolsets.registry import Tool, Toolset
 
@@ -20,15 +19,7 @@ OPENS_APP = "memory_inspect"
 
 
 def chosen(names: Sequence[str], *, read_only: bool) -> dict[str, Tool[Any, Any]]:
-    """Return the tools of the named toolsets (`all`: every one) by name; with `read_only` those that change nothing.
-
-    Raise InvalidInputError for an unknown toolset, or for none.
-    """
-    unknown = [name for name in names if name not in TOOLSETS and name != "all"]
-    if unknown or not names:
-        raise InvalidInputError(
-            f"Unknown toolset {', '.join(unknown) or '(none)'}. There are: {', '.join(TOOLSETS)}, all."
-        )
+    """Return the tools of the named toolsets (`all`: every one) by name; with `read_only` those that change nothing."""
     groups = TOOLSETS.values() if "all" in names else [TOOLSETS[name] for name in dict.fromkeys(names)]
     return {tool.name: tool for group in groups for tool in group if not read_only or tool.capability == "read"}
 

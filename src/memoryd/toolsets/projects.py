@@ -78,7 +78,8 @@ def _switch(call: Call, arguments: SwitchProjectArguments) -> Answer[ChangedProj
     if not call.session:
         raise InvalidInputError(
             "This request belongs to no session that could have an active project. Name the session in _meta "
-            "(memoryd/session), connect with a handshake, or name the project in the header X-Memory-Workspace."
+            "(memoryd/session) or, over plain HTTP, in the header X-Memory-Session, connect with a handshake, or name "
+            "the project in the header X-Memory-Workspace."
         )
     return Answer(view.changed(call.engine.sessions.switch(call.session, arguments.name), "Switched to project {}."))
 

@@ -200,6 +200,7 @@ def test_damaged_pages_do_not_hide_the_rest(patient: Patient) -> None:
     assert {finding.subject for finding in findings} <= {str(patient.data / "memory.db"), "workspace default"}
     assert any("damaged" in finding.problem for finding in findings)
     assert all(finding.remedy for finding in findings)
+    assert not any("memoryd doctor`, or" in finding.remedy for finding in findings), "it is running"
 
 
 @pytest.mark.parametrize("file", ["_meta.db", "memory.db"])

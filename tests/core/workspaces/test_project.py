@@ -153,6 +153,10 @@ def test_a_home_directory_is_no_project(here: Engine, tmp_path: Path, monkeypatc
     assert used(here, repository(house / "shop")).name == "shop"
 
 
+def test_a_repository_called_default_has_a_workspace_of_its_own(here: Engine, tmp_path: Path) -> None:
+    assert used(here, repository(tmp_path / "default")).name == "default-2"
+
+
 @pytest.mark.parametrize("where", ["nowhere", "C:\\Users\\me\\shop", "file", "pipe"])
 def test_without_a_project_it_is_the_default_workspace(here: Engine, tmp_path: Path, where: str) -> None:
     (tmp_path / "file").write_text("x")
@@ -240,6 +244,18 @@ def test_a_file_does_not_open_a_workspace_that_was_made_for_something_else(here:
         assert "memoryd workspace use personal" in str(caught.value)
     here.workspaces.lead(declared_keys("personal"), "personal")
     assert used(here, tmp_path / "stranger").name == "personal"
+
+
+def test_a_file_does_not_make_the_default_workspace_its_own(here: Engine, tmp_path: Path) -> None:
+    memories(here, name="shop").store("So that there is a database.")
+    (tmp_path / "stranger").mkdir()
+    declare(tmp_path / "stranger", "default")
+    for make in (True, False):
+        with pytest.raises(InvalidInputError, match="memoryd workspace use default"):
+            here.workspace(make=make, directory=tmp_path / "stranger")
+    assert here.workspaces.get("default") is None
+    here.workspaces.lead(declared_keys("default"), "default")
+    assert used(here, tmp_path / "stranger").name == "default"
 
 
 @pytest.mark.parametrize(

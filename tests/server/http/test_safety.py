@@ -4,7 +4,6 @@ import gzip
 import signal
 import socket
 import ssl
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -14,7 +13,6 @@ from dataclasses import replace
 from functools import partial
 from itertools import count, islice, zip_longest
 from pathlib import Path
-from subprocess import PIPE
 from typing import Any
 
 import anyio
@@ -33,7 +31,6 @@ from memoryd.server.http.app import assembled
 from memoryd.settings import Settings
 from memoryd.toolsets.registry import Answer, Call
 from tests.clients import LEGACY, MODERN, PATIENCE, environment, rows_of, text_of, until
-from tests.forks import Fork
 from tests.http import (
     SESSION,
     WORKSPACE,
@@ -44,6 +41,7 @@ from tests.http import (
     granted,
     memoryd,
     process_serving,
+    refused,
     remote,
     serving,
 )
@@ -470,11 +468,10 @@ def test_tls(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.process
-def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = str(taken.getsockname()[1])
-        serve = [sys.executable, "-m", "memoryd", "serve", "--transport", "http", "--port", port]
-        second = Fork[str](serve, stdout=PIPE, stderr=PIPE, text=True, env=environment(tmp_path))
-        said, errors = second.communicate(timeout=PATIENCE)
-    assert (second.returncode, said) == (1, "")
-    assert f"Nothing can listen on 127.0.0.1, port {port}" in errors.splitlines()[-1]
+def test_a_taken_port_is_named(tmp_path: Path) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as taken:
+        port = taken.getsockname()[1]
+        stderr = refused(environment(tmp_path), "--port", str(port))
+    assert f"127.0.0.1:{port} cannot be served" in stderr
+    assert "choose another port with --port" in stderr
+    assert "Traceback" not in stderr

@@ -109,7 +109,11 @@ def test_a_token_is_printed_once(tmp_path: Path) -> None:
     assert token_id in shown
     assert secret not in shown + str(listed)
     assert not [path for path in files(environ) if secret.encode() in path.read_bytes()]
-    assert "Revoked the token ci" in memoryd(environ, "token", "revoke", "ci").stdout
+    memoryd(environ, "token", "create", "other")
+    assert memoryd(environ, "token", "revoke", "other").stderr == ""
+    revoked = memoryd(environ, "token", "revoke", "ci")
+    assert revoked.stdout == "Revoked the token ci.\n"
+    assert "the last one: a server that only this machine" in revoked.stderr
     assert json.loads(memoryd(environ, "token", "list", "--json").stdout) == {"tokens": []}
     assert "There is no token 'ci'" in memoryd(environ, "token", "revoke", "ci", code=1).stderr
 

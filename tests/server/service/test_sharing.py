@@ -286,8 +286,7 @@ def test_a_path_that_is_too_long_for_a_socket(tmp_path: Path) -> None:
 def test_what_is_wrong_with_the_settings_is_said_to_the_client(home: Path) -> None:
     with connector(home, MEMORY_TOOLSETS="recal") as wire:
         assert wire.wait() == 2
-        assert wire.stderr().startswith("Unknown toolset recal. There are: recall,")
-    assert "recal." not in Path(place(home).log).read_text(), "no error of the service's"
+        assert "MEMORY_TOOLSETS='recal'" in wire.stderr()
 
 
 def test_an_empty_option_does_not_mean_the_default(home: Path) -> None:

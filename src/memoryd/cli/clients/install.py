@@ -32,7 +32,6 @@ from memoryd.errors import InvalidInputError, MemorydError, NotFoundError
 from memoryd.loopback import is_loopback
 from memoryd.setting_types import demand_home
 from memoryd.settings import AUTO, DEFAULT_WORKSPACE, Settings
-from memoryd.toolsets import chosen
 
 NAME = r"[A-Za-z0-9_-]{1,64}"  # what Codex and Claude Code take
 VARIABLE = r"[A-Za-z_][A-Za-z0-9_]*"
@@ -85,7 +84,6 @@ def install(
     """Enter memoryd into the configuration of a client; the rest of the file stays as it is."""
     wanted = CLIENTS[client]
     _check("name", name, NAME)
-    chosen(settings.toolsets, read_only=settings.read_only)
     url, entry = _entry(wanted, name, http, settings, token_variable)
     place = _Place(wanted, name, file)
     if run_hooks:

@@ -345,6 +345,7 @@ def _finding(subject: str, text: str) -> Finding:
     problem, _, remedy = text.removeprefix(f"{subject} ").rstrip(".").rpartition(". ")
     if not problem:
         problem, remedy = remedy, "Run `memoryd doctor` again; if this stays, restore a backup"
+    remedy = remedy.replace("Run `memoryd doctor`, or restore", "Restore")  # which runs already
     return Finding(subject, problem, remedy if remedy.endswith(";") else f"{remedy}.")  # SQL is to be copied
 
 

@@ -75,8 +75,11 @@ class WorkspaceChoice:
         return self.keys == declared_keys(self.name)
 
     def _demand_free(self, workspaces: Workspaces) -> None:
-        """Raise InvalidInputError if a file names a workspace of others: whoever wrote it could read that."""
-        if self._is_declared and workspaces.get(self.name):
+        """Raise InvalidInputError if a file names a workspace of others: whoever wrote it could read that.
+
+        The default one belongs to all that is in no project, even before anything made it.
+        """
+        if self._is_declared and (self.name == DEFAULT_WORKSPACE or workspaces.get(self.name)):
             raise InvalidInputError(
                 f"The workspace {self.name!r} is {self.found_by}, but was made for something else. If that file is "
                 f"yours, run `memoryd workspace use {shlex.quote(self.name)}` there; else choose another name in it."

@@ -15,7 +15,7 @@ from memoryd.core.base.clock import Clock
 from memoryd.core.security.secrets import Secrets, cleaned
 from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, StoreBusyError, StoreError, UncertainError
 from memoryd.model import Workspace
-from memoryd.settings import AUTO
+from memoryd.settings import AUTO, DEFAULT_WORKSPACE
 from memoryd.store.base import Queries, Row, Store
 
 log = logging.getLogger(__name__)
@@ -105,7 +105,7 @@ class Workspaces:
     def free(self, name: str) -> str:
         """Return a name, with a number if a workspace has it, or if it means another one."""
         free, number = name, 1
-        while free == AUTO or self.get(free):
+        while free in (AUTO, DEFAULT_WORKSPACE) or self.get(free):
             number += 1
             free = f"{name}-{number}"
         return free

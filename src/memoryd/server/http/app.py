@@ -176,14 +176,16 @@ class _Server(uvicorn.Server):
         self._announce = announce
 
     async def startup(self, sockets: Any = None) -> None:
+        """Listen; raise InvalidInputError where the system does not allow it."""
         try:
             await super().startup(sockets)
-        except SystemExit:
-            if self.lifespan.should_exit:  # the application could not begin
+        except SystemExit as end:
+            why = end.__context__  # uvicorn exits where it cannot listen
+            if not isinstance(why, OSError):
                 raise
-            raise MemorydError(
-                f"Nothing can listen on {self.config.host}, port {self.config.port}: the log above says why. Choose "
-                "others with --host and --port (MEMORY_HOST, MEMORY_PORT), or end what has the port."
+            raise InvalidInputError(
+                f"{self.config.host}:{self.config.port} cannot be served: {why.strerror}. If another server has this "
+                "address, end it, or choose another port with --port (MEMORY_PORT); 0 takes a free one."
             ) from None
         for server in self.servers if self.started else ():
             for socket in server.sockets:
