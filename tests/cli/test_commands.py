@@ -453,7 +453,7 @@ def test_what_became_of_memories_is_listed_and_undone(run: Run) -> None:
     assert key in said
     assert run("restore", key).stdout == f"Restored memory {key}: The office is in Berlin.\n"
     assert "Berlin" in run("recall", "office").stdout
-    assert run("history").stdout == "Nothing has happened that could be undone.\n"
+    assert run("history").stdout == "There is nothing to undo.\n"
     assert "memoryd history" in told(run("restore", "nope", code=1))
 
 
@@ -463,7 +463,7 @@ def test_maintenance_at_a_terminal_tells_before_it_does(run: Run) -> None:
     (act,) = json.loads(run("maintain", "--json").stdout)["acts"]
     assert (act["ending"], act["gone"][0]["id"], act["by"]["id"]) == ("merged", newer, older)
     assert f"{newer}  a duplicate with the same words" in run("history").stdout
-    assert run("maintain").stdout == "There was nothing to be done.\n"
+    assert run("maintain").stdout == "There was nothing to do.\n"
     assert "--read-only" in told(run("--read-only", "maintain", code=2))
 
 

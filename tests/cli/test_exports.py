@@ -160,10 +160,10 @@ def test_that_the_journal_lies_elsewhere_is_said(filled: Path, file: Path) -> No
     [
         (["export", "{file}"], 1, "There is no database yet"),
         (["import", "{file}"], 2, "There is no file"),
-        (["import", "{home}"], 2, "holds nothing that is recognized"),
-        (["import", "{text}"], 2, "is no export of memoryd's own"),
-        (["import", "{text}", "--mode", "add"], 2, "There is no mode 'add'. There are: merge, replace."),
-        (["import", "{text}", "--from", "server-memory", "--mode", "replace"], 2, "is for memoryd's own exports"),
+        (["import", "{home}"], 2, "contains nothing in a recognized format"),
+        (["import", "{text}"], 2, "is neither a memoryd export nor in another recognized format"),
+        (["import", "{text}", "--mode", "add"], 2, "Unknown mode 'add'. Use one of: merge, replace."),
+        (["import", "{text}", "--from", "server-memory", "--mode", "replace"], 2, "is only for memoryd's own exports"),
         (["--read-only", "import", "{text}"], 2, "--read-only"),
     ],
 )

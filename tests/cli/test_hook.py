@@ -436,7 +436,7 @@ def test_all_transcripts_below_a_directory_are_imported_once(home: Path, project
     }  # fmt: skip
     said = run(home, "import", "--from", "claude-code", projects.parent).stdout
     assert [row.split() for row in said.splitlines()[1:3]] == [["files", "2"], ["turns", "9", "0", "9"]]
-    assert "left for the next time: 1." in said
+    assert "left for the next import: 1." in said
     assert {row["id"] for row in rows_of(home)} == {*ASKED, "mem_u"}
 
 
@@ -467,7 +467,7 @@ def test_a_bad_line_is_told_with_its_file_and_the_command_fails_though_the_rest_
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["import", "--from", "claude-code", "{home}/none"], "is not a directory"),
+        (["import", "--from", "claude-code", "{home}/none"], "is neither a transcript nor a directory"),
         (["--read-only", "import", "--from", "claude-code", "{home}"], "--read-only"),
         (["import", "--from", "claude", "{home}"], "claude-code"),
     ],

@@ -37,7 +37,7 @@ def test_what_this_user_may_not_read_is_named_and_is_not_called_unknown() -> Non
             assert f"locked cannot be read ({folder}: Permission denied)" in run(home, "import", folder, code=2).stderr
             error = run(home, "import", note, code=1).stderr
         folder.chmod(0o700)
-    assert error.startswith(f"{note} cannot be used: Permission denied. Check that it is there")
+    assert error.startswith(f"{note} cannot be used: Permission denied. Check that it exists")
 
 
 def test_without_a_word_what_was_found_is_named_and_nothing_is_written(home: Path, file: Path) -> None:
@@ -133,9 +133,9 @@ def test_exports_of_our_own_in_a_folder_or_an_archive_are_named(home: Path, tmp_
         made.write(folder / "own.jsonl", "own.jsonl")
     for path in (folder, archive):
         error = run(home, "import", path, code=2).stderr
-        assert error.startswith(f"{path.name} holds exports of memoryd's own: own.jsonl.")
+        assert error.startswith(f"{path.name} contains memoryd exports: own.jsonl.")
     (folder / "own.jsonl").unlink()
-    assert "folder holds nothing that is recognized" in run(home, "import", folder, code=2).stderr
+    assert "folder contains nothing in a recognized format" in run(home, "import", folder, code=2).stderr
 
 
 def test_a_dry_run_makes_no_workspace_for_the_project_it_is_called_in(home: Path, file: Path, tmp_path: Path) -> None:
@@ -176,7 +176,7 @@ def test_a_folder_of_markdown_goes_out_and_comes_back(home: Path, tmp_path: Path
     assert note.read_text().endswith("---\nAnn prefers tea.\n")
     run(home, "import", tmp_path / "out", "--yes", "--workspace", "copy")
     assert "Ann prefers tea." in run(home, "recall", "tea", "--workspace", "copy").stdout
-    assert "There is no format 'csv'" in run(home, "export", tmp_path / "x", "--format", "csv", code=2).stderr
+    assert "Unknown format 'csv'" in run(home, "export", tmp_path / "x", "--format", "csv", code=2).stderr
 
 
 def test_every_workspace_gets_a_folder(home: Path, tmp_path: Path) -> None:

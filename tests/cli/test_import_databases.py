@@ -14,7 +14,7 @@ def test_a_backup_is_no_export_and_the_error_says_what_to_do(home: Path, tmp_pat
     run(home, "store", "Tea is green.")
     run(home, "backup", tmp_path / "backup.db")
     told = run(home, "import", tmp_path / "backup.db", code=2).stderr
-    assert "backup.db is a database of memoryd, such as a backup. Nothing was imported" in told
+    assert "backup.db is a memoryd database, such as a backup. Nothing was imported" in told
 
 
 @pytest.mark.parametrize("columns", [("version_num",), ("a", "b")])
@@ -29,4 +29,4 @@ def test_a_database_of_an_unknown_program_is_refused(home: Path, tmp_path: Path)
     with closing(sqlite3.connect(tmp_path / "other.db")) as database, database:
         database.execute("CREATE TABLE alembic (version_num)")
     told = run(home, "import", tmp_path / "other.db", "--yes", code=2).stderr
-    assert "nor recognized as another's. Nothing was imported" in told
+    assert "nor in another recognized format. Nothing was imported" in told

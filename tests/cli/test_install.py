@@ -438,12 +438,12 @@ def test_another_file_of_the_client(at_home: Run, home: Path) -> None:
     ("arguments", "said"),
     [
         (("claude-desktop", "--http", URL), "takes commands and no URLs"),
-        (("cursor", "--http", "memory.example.org"), "is no URL of a server"),
+        (("cursor", "--http", "memory.example.org"), "is not the URL of a server"),
         (("cursor", "--http", "https://me:secret@memory.example.org"), "Use a token"),
-        (("cursor", "--http", URL, "--token-variable", "$X"), "is no variable"),
+        (("cursor", "--http", URL, "--token-variable", "$X"), "is not a valid variable"),
         (("cursor", "--http", URL, "--workspace", "auto"), "does not see the project"),
         (("cursor", "--token-variable", "X"), "is for --http"),
-        (("cursor", "--name", "a b"), "is no name"),
+        (("cursor", "--name", "a b"), "is not a valid name"),
         (("cursor", "--toolsets", "nothing"), "There are: recall"),
     ],
 )

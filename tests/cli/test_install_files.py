@@ -53,7 +53,7 @@ def test_only_plain_files_are_changed(
         file.symlink_to(file)
     before = changes(file)
     result = at_home(command, "cursor", code=1)
-    assert f"{file} was not changed: it {'cannot be read' if kind == 'loop' else 'is no plain file'}" in result.stderr
+    assert f"{file} was not changed: it {'cannot be read' if kind == 'loop' else 'is not a regular file'}" in result.stderr
     assert (changes(file), beside(file)) == (before, [])
 
 

@@ -79,7 +79,7 @@ def test_rules_that_cannot_be_changed_are_told_and_the_rest_is_done(at_home: Run
 )
 def test_what_a_client_does_not_know_is_not_set(at_home: Run, home: Path, arguments: tuple[str, ...]) -> None:
     prepared(home, arguments[0])
-    assert "has nothing to set there" in told(at_home("install", *arguments, code=2))
+    assert "is not available" in told(at_home("install", *arguments, code=2))
 
 
 @pytest.mark.process
@@ -170,9 +170,9 @@ def test_hooks_of_others_and_what_was_set_at_ours_stay(at_home: Run, home: Path)
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["vscode"], "nothing to set"),
+        (["vscode"], "is not available"),
         (["claude-code", "--http", "http://127.0.0.1:8765"], "on this machine"),
-        (["claude-code", "--file", "x/.mcp.json"], "those of the user"),
+        (["claude-code", "--file", "x/.mcp.json"], "sets the user's hooks"),
     ],
 )
 def test_hooks_that_cannot_be_are_refused_before_anything_changes(

@@ -30,7 +30,7 @@ def test_from_sqlite_to_postgres_and_back(home: Path, source: Path, url: str, tm
         ("default", "1", "1", "3"),
         ("other", "1", "1", "3"),
     ]
-    assert said.stdout.endswith("\nSource and target hold the same.\n")
+    assert said.stdout.endswith("\nSource and target have the same content.\n")
     assert said.stderr == ""
     assert "sails" in run(home, "recall", "ship", MEMORY_DATABASE_URL=url).stdout
     back = json.loads(run(home, "migrate", "--from", url, "--to", tmp_path / "back.db", "--json").stdout)

@@ -72,7 +72,7 @@ def test_all_workspaces_and_one_contradict_each_other(run: Run, tmp_path: Path, 
     run("export", str(tmp_path / "all"), "--all", MEMORY_NAMESPACE="default")
     options = ["--workspace", "one"]
     words = [*options[: 2 * before], command, str(tmp_path / "all"), "--all", *options[2 * before :]]
-    assert "leave one of both out" in told(run(*words, code=2))
+    assert "Omit one of them." in told(run(*words, code=2))
 
 
 @pytest.mark.parametrize("command", ["backup", "export"])
@@ -143,7 +143,7 @@ def test_where_nothing_may_be_written_credentials_stay(run: Run, command: str) -
 
 @pytest.mark.parametrize("option", ["--db", "--data-dir", "--workspace"])
 def test_an_empty_option_does_not_mean_the_default(run: Run, data: Path, option: str) -> None:
-    assert told(run(option, "", "store", "x", code=2)) == f"{option} is empty. Name one, or leave it out.\n"
+    assert told(run(option, "", "store", "x", code=2)) == f"{option} is empty. Name one, or omit the option.\n"
     assert not data.exists()
 
 
@@ -152,14 +152,14 @@ def test_an_empty_option_does_not_mean_the_default(run: Run, data: Path, option:
 
 @pytest.mark.parametrize("text", ["", " \t"])
 def test_blanks_are_nothing_to_store_or_to_look_for(run: Run, data: Path, text: str) -> None:
-    assert told(run("store", text, code=2)).startswith("Nothing to store: ")
-    assert told(run("recall", text, code=2)).startswith("Nothing to look for: ")
+    assert told(run("store", text, code=2)).startswith("Nothing to store. ")
+    assert told(run("recall", text, code=2)).startswith("The query is empty. ")
     assert not data.exists()
 
 
 def test_tags_are_not_given_and_taken_at_once(run: Run) -> None:
     key = stored(run, "Tea is green.")
-    assert "leave one of both out" in told(run("edit", key, "--tag", "tea", "--no-tags", code=2))
+    assert "Omit one of them." in told(run("edit", key, "--tag", "tea", "--no-tags", code=2))
 
 
 def test_a_failed_inclusion_makes_no_workspace(run: Run) -> None:
@@ -169,8 +169,8 @@ def test_a_failed_inclusion_makes_no_workspace(run: Run) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no service there")
 def test_where_no_service_ever_ran_none_is_stopped(run: Run, data: Path) -> None:
-    assert run("service", "stop").stdout == "No service runs.\n"
-    assert "no service was started" in told(run("service", "logs"))
+    assert run("service", "stop").stdout == "No service is running.\n"
+    assert "no service was ever started" in told(run("service", "logs"))
     (data / "service").mkdir(parents=True)
     (data / "service").chmod(0o755)
     assert "chmod 700" in told(run("service", "stop", code=2))

@@ -77,7 +77,7 @@ def test_a_memory_whose_receipt_cannot_be_printed_is_not_reported_as_lost(
 )  # fmt: skip
 def test_bytes_that_are_no_text_are_refused(command: str, tmp_path: Path) -> None:
     ended = run(tmp_path, *command.split(), os.fsdecode(b"gr\xfcn"), MEMORY_DATA_DIR=str(tmp_path / "data"), code=2)
-    assert "'gr\\udcfcn' holds bytes that are not UTF-8" in ended.stderr
+    assert "'gr\\udcfcn' has bytes that are not UTF-8" in ended.stderr
     assert (ended.stdout, ended.stderr.count("\n"), (tmp_path / "data").exists()) == ("", 1, False)
 
 

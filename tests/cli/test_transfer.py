@@ -38,8 +38,8 @@ def test_what_was_imported_is_counted_and_found(home: Path, file: Path) -> None:
         ("observations", "1", "1", "0"),
         ("relations", "1", "1", "0"),
     ]
-    assert "Entities made because relations name them: 1." in said.stdout
-    assert "Observations left out because they are empty: 1." in said.stdout
+    assert "Entities created because relations name them: 1." in said.stdout
+    assert "Observations omitted because they are empty: 1." in said.stdout
     assert said.stderr == "Line 2 relates 'Acme', which is no entity: it is one now, of type unknown.\n"
     assert "Ann climbs on Tuesdays." in run(home, "recall", "who climbs").stdout
     again = imported(home, file)

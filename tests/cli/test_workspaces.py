@@ -113,7 +113,7 @@ def test_perspectives_are_shown_added_changed_removed_and_reset(run: Run) -> Non
     assert changed["technical"] == "{type} {text}"
     assert perspectives(run) == changed
     assert sorted(changed) == ["dated", "general", "relational", "technical", "temporal"]
-    assert "A running server makes the vectors again" in run("workspace", "perspectives", "p", "--reset").stderr
+    assert "A running server recreates the vectors" in run("workspace", "perspectives", "p", "--reset").stderr
     assert perspectives(run) == five
     assert "{entity}, {date}: {text}" in run("workspace", "perspectives", "p").stdout
 

@@ -62,10 +62,10 @@ def test_a_password_comes_from_stdin_and_stays_there(tmp_path: Path) -> None:
     (listed,) = json.loads(memoryd(environ, "login", "list", "--json").stdout)["people"]
     assert (listed["name"], listed["most"], listed["workspace"]) == ("owner", "admin", "any")
     assert PASSWORD not in str(listed)
-    assert "can log in no more" in memoryd(environ, "login", "remove", "owner").stdout
+    assert "can no longer log in" in memoryd(environ, "login", "remove", "owner").stdout
     assert "There is: no one." in memoryd(environ, "login", "remove", "owner", code=1).stderr
     assert "No one has a password" in memoryd(environ, "login", "list").stdout
-    assert "No client has been let in" in memoryd(environ, "access", "list").stdout
+    assert "No client has been admitted" in memoryd(environ, "access", "list").stdout
     assert "account removed" in memoryd(environ, "access", "log").stdout
 
 

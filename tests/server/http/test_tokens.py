@@ -121,7 +121,7 @@ def test_a_token_is_printed_once(tmp_path: Path) -> None:
         (["a\nb"], "is not a valid token name"),
         (["x" * 101], "is not a valid token name"),
         (["x", "--allow", ","], "--allow names no tool"),
-        (["x", "--allow", "memory_recall,rm_rf"], "There is no tool 'rm_rf'"),
+        (["x", "--allow", "memory_recall,rm_rf"], "Unknown tool 'rm_rf'"),
         (["x", "--expires", "inf"], "at most 36,500 days"),
         (["x", "--expires", "1e9"], "at most 36,500 days"),
     ],
