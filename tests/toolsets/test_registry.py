@@ -58,7 +58,7 @@ def test_the_error_for_a_blank_text_is_readable() -> None:
 
 @pytest.mark.slow
 @every_tool
-def test_objects_within_arguments_are_strict_too(tool: Tool[Any, Any]) -> None:
+def test_objects_in_arguments_are_strict_too(tool: Tool[Any, Any]) -> None:
     for name, inner in tool.arguments.model_json_schema().get("$defs", {}).items():
         assert inner.get("type") != "object" or inner["additionalProperties"] is False, f"{tool.name}: {name}"
 

@@ -52,7 +52,7 @@ class Frame:
         self.host.add_init_script(f"window.opening = {json.dumps(opening)};")
         self.host.goto("http://host.test/")
         self.app = self.host.frames[1]
-        self.app.wait_for_selector("li, #empty:not([hidden]), #said:not([hidden])")
+        self.app.wait_for_selector("li, #empty:not([hidden]), #status:not([hidden])")
 
     def _call(self, params: str) -> str:
         answer = self._server.request("tools/call", **json.loads(params))
@@ -104,11 +104,11 @@ def test_a_wrong_memory_is_found_corrected_and_the_correction_undone_by_keys_alo
     frame.app.fill("textarea", "The door of the archive has key 9.")
     frame.press("Control+Enter")
     frame.shows("The door of the archive has key 9.")
-    frame.sees("Corrected.", "#said")
+    frame.sees("Corrected.", "#status")
     frame.press("u")
     frame.shows("The door of the archive has key 7.")
     frame.press("Delete")
-    frame.sees("Forgotten.", "#said")
+    frame.sees("Forgotten.", "#status")
     frame.shows()
     frame.press("u")
     frame.shows("The door of the archive has key 7.")
@@ -125,7 +125,7 @@ def test_with_a_pointer(browser: Any, server: Talk) -> None:
     frame.sees("Stored", "li.open")
     frame.app.locator("button", has_text="Forget").click()
     frame.shows("Tea is green.", "Tea is black.")
-    frame.app.locator("#said button", has_text="Undo").click()
+    frame.app.locator("#status button", has_text="Undo").click()
     frame.shows("Tea is green.", "Rice is white.", "Tea is black.")
     frame.app.locator("button.tag", has_text="tea").first.click()
     frame.shows("Tea is green.", "Tea is black.")
@@ -171,7 +171,7 @@ def test_a_refused_correction_stays_in_its_form_with_the_reason(browser: Any, se
     frame.app.locator("li", has_text="First.").press("e")
     frame.app.fill("textarea", "Second.")
     frame.app.locator("textarea").press("Control+Enter")
-    frame.sees("already says this", "#said.wrong")
+    frame.sees("already says this", "#status.wrong")
     assert frame.app.input_value("textarea") == "Second."
     frame.close()
 
@@ -183,7 +183,7 @@ def test_what_others_wrote_meanwhile_stands_beside_the_draft(browser: Any, serve
     frame.app.fill("textarea", "First, mine.")
     server.call("memory_correct", id=stored["id"], content="First, theirs.")
     frame.app.locator("textarea").press("Control+Enter")
-    frame.sees("changed again since", "#said.wrong")
+    frame.sees("changed again since", "#status.wrong")
     frame.sees("First, theirs.", ".form")
     assert frame.app.input_value("textarea") == "First, mine."
     frame.app.locator("textarea").press("Control+Enter")
@@ -210,7 +210,7 @@ def test_an_undo_that_is_refused_stands_before_no_earlier_one(browser: Any, serv
     frame.shows("Second, mine.")
     server.call("memory_correct", id=stored["id"], content="Second, theirs.")
     frame.press("u")
-    frame.sees("changed again since", "#said.wrong")
+    frame.sees("changed again since", "#status.wrong")
     frame.shows("Second, theirs.")
     frame.press("u")
     frame.shows("First.", "Second, theirs.")
@@ -225,7 +225,7 @@ def test_a_memory_that_somebody_else_has_restored_keeps_its_text_in_an_undo(brow
     frame.shows()
     server.call("memory_restore", ids=[stored["id"]])
     frame.press("u")
-    frame.sees("Undone.", "#said")
+    frame.sees("Undone.", "#status")
     frame.shows("First, corrected.")
     frame.close()
 
@@ -236,7 +236,7 @@ def test_a_tag_with_a_comma_stays_one(browser: Any, server: Talk) -> None:
     frame.app.locator("li", has_text="Ann").press("e")
     frame.app.fill(".form input", "a.b, Paris, France, new")
     frame.press("Control+Enter")
-    frame.sees("Corrected.", "#said")
+    frame.sees("Corrected.", "#status")
     (stored,) = server.call("memory_browse", ids=[id_])["memories"]
     assert stored["tags"] == ["a.b", "Paris, France", "new"]
     frame.close()
@@ -322,15 +322,15 @@ def test_an_empty_memory_says_what_would_fill_it(browser: Any, server: Talk) -> 
     frame = Frame(browser, server)
     frame.sees("What you ask your agent to remember appears here.")
     frame.app.locator("#query").fill("nothing")
-    frame.sees("Enter searches by meaning.")
+    frame.sees("Press Enter to search by meaning.")
     frame.app.locator("#query").press("Enter")
-    frame.sees("Nothing bears on this.")
+    frame.sees("Nothing is related to this.")
     frame.close()
 
 
 def test_a_host_that_lets_apps_call_nothing_is_told_of(browser: Any, server: Talk) -> None:
     frame = Frame(browser, server, {})
-    frame.sees("lets them call no tools", "#said.wrong")
+    frame.sees("does not let them call tools", "#status.wrong")
     assert frame.heard("tools/call") == []
     frame.close()
 

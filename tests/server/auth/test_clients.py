@@ -267,7 +267,7 @@ def test_slow_name_servers_hold_nobody_elses_threads(monkeypatch: pytest.MonkeyP
     ],
 )  # fmt: skip
 def test_addresses_that_are_no_documents(url: str) -> None:
-    with pytest.raises(InvalidInputError, match="is no address"):
+    with pytest.raises(InvalidInputError, match="is not a valid URL"):
         anyio.run(ClientDocuments(anywhere).get, url)
 
 

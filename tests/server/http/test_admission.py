@@ -357,7 +357,7 @@ def test_one_token_has_so_many_streams(tmp_path: Path, monkeypatch: pytest.Monke
         assert {one.status_code for one in streams} == {200}
         refused = stream(mine)
         assert (refused.status_code, refused.headers["Retry-After"]) == (429, "5")
-        assert "3 requests are open already" in refused.read().decode()
+        assert "3 requests are already open" in refused.read().decode()
         assert stream(others).status_code == 200
         assert stream({}).status_code == 401
         streams[0].close()

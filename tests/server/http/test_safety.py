@@ -204,10 +204,10 @@ def test_a_call_that_takes_too_long_is_answered_all_the_same(tmp_path: Path) -> 
             began = time.monotonic()
             answer = server.tool("memory_store", content="during")
             assert answer.status_code == 504
-            assert "goes on without an answer" in answer.json()["error"]
+            assert "continues without an answer" in answer.json()["error"]
             for mode in ("auto", "legacy", "sse"):
                 with remote(server, mode) as agent:
-                    assert "goes on without an answer" in agent.refused("memory_store", content=f"during {mode}")
+                    assert "continues without an answer" in agent.refused("memory_store", content=f"during {mode}")
             assert time.monotonic() - began < 100, "four waits for the lock would be two minutes"
             assert server.tool("memory_inspect").status_code == 200, "reading goes on"
         assert server.tool("memory_store", content="after").status_code == 200
@@ -477,4 +477,4 @@ def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
         second = Fork[str](serve, stdout=PIPE, stderr=PIPE, text=True, env=environment(tmp_path))
         said, errors = second.communicate(timeout=PATIENCE)
     assert (second.returncode, said) == (1, "")
-    assert f"Nothing can listen on 127.0.0.1, port {port}" in errors.splitlines()[-1]
+    assert f"Cannot listen on 127.0.0.1, port {port}" in errors.splitlines()[-1]

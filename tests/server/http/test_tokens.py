@@ -295,7 +295,7 @@ def test_a_token_of_one_workspace_opens_no_other(server: HttpServer, tokens: Tok
         for name in ("other", "none such"):
             answer = server.request(method, path, headers=bearer(tokens["bound"], X_Memory_Workspace=name), json={})
             assert (answer.status_code, answer.json()["error"]) == (
-                403, f"This token is bound to another workspace than {name}.",
+                403, f"This token is bound to a workspace other than {name}.",
             )  # fmt: skip
     with closing(Ears(server, "sse", bearer(tokens["bound"]))) as ears:
         call = {"jsonrpc": "2.0", "id": 9, "method": "tools/list"}

@@ -63,7 +63,7 @@ def test_kill_9_in_the_middle_of_calls(home: Path) -> None:
         for wire in wires:
             assert wire.call("memory_store", content="And it goes on.")["structuredContent"]["id"]
         assert state(home)["clients"] == 3
-        assert Path(place(home).log).read_text().count("had no time to end") == 1
+        assert Path(place(home).log).read_text().count("did not end properly") == 1
     assert {wire.stderr() for wire in wires} == {""}
 
 

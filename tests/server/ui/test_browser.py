@@ -187,7 +187,7 @@ def test_what_is_added_to_a_node_and_its_new_name_are_undone(tab: Tab) -> None:
     tab.page.click("text=Rename, merge or forget")
     tab.page.fill("[name=new_name]", "Tom O.")
     tab.page.get_by_role("button", name="Rename", exact=True).click()
-    tab.sees("is called Tom O. now.", "#toast")
+    tab.sees("is now called Tom O.", "#toast")
     tab.page.click('#toast [data-do="undo"]')
     tab.sees("Restored", "#toast")
     tab.go("/n?name=Tom+Okafor")

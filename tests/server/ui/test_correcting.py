@@ -85,7 +85,7 @@ def test_two_who_correct_the_same_memory_hear_of_each_other(here: Site, owner: V
     mine = form(owner, one) | {"content": "Ann lives in Oslo, by the harbour."}
     correction.correct(here.scope, Correction(id=one, content="Ann moved to Bonn."))
     answer = owner.post(f"/m/{one}/correct", **mine)
-    assert (answer.status_code, "It says now: Ann moved to Bonn." in Html(answer.text).text) == (409, True)
+    assert (answer.status_code, "The text is now: Ann moved to Bonn." in Html(answer.text).text) == (409, True)
     assert (now(here, one).body, sent(answer.text)["content"]) == ("Ann moved to Bonn.", mine["content"])
     done = owner.done(f"/m/{one}/correct", **sent(answer.text))
     assert now(here, one).body == "Ann lives in Oslo, by the harbour."

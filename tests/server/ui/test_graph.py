@@ -159,7 +159,7 @@ def test_alike_nodes_are_merged_or_stay_two(home: Path) -> None:
             assert sorted(sorted(each.values()) for each in alike(owner)) == [
                 ["Bob", "Bobby"], ["Bobby", "Rob"],
             ]  # fmt: skip
-            assert "1 pair that stays two" in owner.seen("/upkeep/graph").text
+            assert "1 pair that stays separate" in owner.seen("/upkeep/graph").text
             assert "by memoryd ui · ui.apart" in owner.seen("/upkeep/graph").text
             merged = owner.done("/n", verb="merge", name="Bobby", into="Bob")
             assert alike(owner) == []

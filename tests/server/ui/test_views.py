@@ -37,10 +37,10 @@ from tests.server.ui.kit import HTMX, OWN, Html, Site, Visitor, site, undo_of
 
 EMPTY = {
     "": "Nothing is remembered yet.", "?kind=entity": "Nothing matches these filters.",
-    "?deleted=1": "Nothing is deleted.", "?q=zebra": "Nothing has all of these words.",
+    "?deleted=1": "Nothing is deleted.", "?q=zebra": "Nothing contains all of these words.",
     "/vault": "The vault is empty.", "/recall": "Ask what an agent would ask.",
-    "/sessions": "No session has left anything yet.", "/timeline": "Nothing happened in these 30 days.",
-    "/history": "Nothing has happened that could be undone.", "/graph/list": "The graph is empty.",
+    "/sessions": "No sessions yet.", "/timeline": "Nothing happened in these 30 days.",
+    "/history": "There is nothing to undo.", "/graph/list": "The graph is empty.",
     "/audit/part": "Nothing stands out.", "/sessions/none": "Nothing is left of this session.",
     "/upkeep": "Memories with the same words are merged here",
 }  # fmt: skip
@@ -146,7 +146,7 @@ def test_a_memory_is_corrected_and_the_correction_undone(here: Site, owner: Visi
     owner.done("/restore", id=undo["id"], at=undo["at"])
     assert text(here, stored) == "Ann lives in Rome."
     said = owner.seen(f"/m/{stored}").text
-    assert ("back to what was there before" in said, "by memoryd ui" in said) == (True, True)
+    assert ("back to the previous state" in said, "by memoryd ui" in said) == (True, True)
     assert "what was there before was restored" in owner.seen("/history").text
     assert (
         owner.done(f"/m/{stored}/correct", content="Ann lives in Rome.", tags="people").all("button", data_do="undo")
@@ -191,14 +191,14 @@ def test_many_are_previewed_changed_and_undone(here: Site, owner: Visitor) -> No
     owner.done("/restore", id=undo_of(html)["id"], at=undo_of(html)["at"])
     assert {one.record.tags for one in listing.page(here.scope, Facets()).records} == {("a",)}
     Memories(here.scope).store("one more", ["a"])
-    assert "9 records match by now" in owner.post("/many", verb="forget", all="1", tag="a", number="8").text
+    assert "9 records match now" in owner.post("/many", verb="forget", all="1", tag="a", number="8").text
     html = owner.done("/many", verb="forget", id=ids[:3], number="3")
     assert len(owner.seen().cards) == 6
     owner.done("/restore", id=undo_of(html)["id"], at="")
     assert len(owner.seen().cards) == 9
     for path in ("/many", "/many/preview"):
         answer = owner.post(path, verb="keep", id=ids[:3], number="3", tags="d")
-        assert (answer.status_code, "There is no action 'keep'" in unescape(answer.text)) == (400, True), path
+        assert (answer.status_code, "Unknown action 'keep'" in unescape(answer.text)) == (400, True), path
 
 
 @pytest.mark.stores
@@ -209,10 +209,10 @@ def test_history_brings_back_and_deletes_for_good(here: Site, owner: Visitor, st
     asked = owner.seen(f"/m/{stored}/purge")
     assert "type Ann lives in" in asked.text
     assert owner.post(f"/m/{stored}/purge", typed="ann").status_code == 400
-    assert "Removed for good" in owner.done(f"/m/{stored}/purge", typed="Ann lives in").text
+    assert "Permanently removed" in owner.done(f"/m/{stored}/purge", typed="Ann lives in").text
     assert len(owner.seen("/history?what=purged").all("article")) == 1
     said = owner.seen("/history").text
-    assert f"purged memory {stored}, which is gone for good" in said
+    assert f"purged memory {stored}, which was permanently deleted" in said
     assert "memoryd ui · ui.purge" in said
     assert owner.get(f"/m/{stored}").status_code == 404
 
@@ -225,7 +225,7 @@ def test_the_history_goes_on_below_its_first_page(here: Site, owner: Visitor) ->
     rest = Html(owner.request("GET", more["hx-get"], headers=HTMX | {"HX-Target": "more"}).text)
     assert (len(first.cards), len(rest.cards)) == (100, 3)
     assert {one.partition(":")[0] for one in [*first.cards, *rest.cards]} == set(ids)
-    assert "Nothing that happened matches" in owner.seen("/history?by=nobody").text
+    assert "No entry matches" in owner.seen("/history?by=nobody").text
     assert owner.get("/history?since=yesterday").status_code == 400
 
 
