@@ -49,7 +49,7 @@ def numbers(output: str) -> list[tuple[str, ...]]:
     "command", [("export",), ("export", "--format", "markdown"), ("backup",), ("models", "export")]
 )
 def test_nothing_is_written_to_a_file_called_like_stdout(home: Path, command: tuple[str, ...]) -> None:
-    assert "name one" in run(home, *command, "-", code=2).stderr
+    assert "Name a file" in run(home, *command, "-", code=2).stderr
 
 
 @pytest.mark.process

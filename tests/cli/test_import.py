@@ -85,7 +85,7 @@ def test_each_project_can_be_a_workspace(home: Path, file: Path) -> None:
 
 def test_omitted_parts_are_listed_and_can_be_included(home: Path, tmp_path: Path) -> None:
     path = sample("claude-mem", tmp_path)
-    assert "Left out: 1 prompts (--include prompts imports them)." in run(home, "import", path, "--yes").stdout
+    assert "Omitted: 1 prompts (--include prompts imports them)." in run(home, "import", path, "--yes").stdout
     run(home, "import", path, "--yes", "--include", "prompts")
     assert "Which port has staging?" in run(home, "recall", "which port has staging").stdout
     assert "can include: prompts" in run(home, "import", path, "--yes", "--include", "x", code=2).stderr
@@ -194,7 +194,7 @@ def test_every_workspace_gets_a_folder(home: Path, tmp_path: Path) -> None:
 def test_a_graph_of_server_memory_has_no_projects(home: Path, tmp_path: Path) -> None:
     path = tmp_path / "memory.jsonl"
     path.write_text(json.dumps({"type": "entity", "name": "Ann", "entityType": "person", "observations": []}))
-    assert "leave --by-project" in run(home, "import", path, "--yes", "--by-project", code=2).stderr
+    assert "Omit --by-project" in run(home, "import", path, "--yes", "--by-project", code=2).stderr
     assert not (home / "data").exists()
 
 

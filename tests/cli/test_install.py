@@ -459,7 +459,7 @@ def test_impossible_requests_are_reported(at_home: Run, home: Path, arguments: t
         (("cursor", "--http", URL), "takes the token from its variable MEMORYD_TOKEN"),
         (("codex", "--http", URL), "takes the token from its variable MEMORYD_TOKEN"),
         (("vscode", "--http", URL), "asks for the token"),
-        (("cursor", "--http", "http://memory.example.org"), "in the clear"),
+        (("cursor", "--http", "http://memory.example.org"), "unencrypted"),
         (("cursor", "--http", URL, "--toolsets", "all"), "The server decides"),
         (("cursor", "--http", URL, "--workspace", "atlas"), "memoryd workspace create atlas"),
         (("cursor", "--read-only"), "Restart the client"),

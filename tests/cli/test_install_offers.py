@@ -67,7 +67,7 @@ def test_rules_that_cannot_be_changed_are_reported_and_the_rest_is_done(at_home:
     file = prepared(home, "claude-code")
     (home / PERMISSIONS).write_text("{ // mine\n}", encoding="utf-8")
     assert (
-        "see to mcp__memory in permissions.allow" in at_home("install", "claude-code", "--allow-tools", code=1).stderr
+        "edit mcp__memory in permissions.allow" in at_home("install", "claude-code", "--allow-tools", code=1).stderr
     )
     assert "command" in entry(file, "claude-code")
     assert (home / PERMISSIONS).read_text(encoding="utf-8") == "{ // mine\n}"

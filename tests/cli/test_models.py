@@ -85,7 +85,7 @@ def test_a_dry_run_counts_what_a_language_model_would_be_asked(run: Run, model_d
     unreachable = {**models, "MEMORY_LLM_BASE_URL": "http://127.0.0.1:1/v1"}
     counted = json.loads(run("maintain", "--dry-run", "--json", **unreachable).stdout)
     assert counted["prompts"] == 1
-    assert f"1 at most, with about {counted['tokens']:,} tokens" in run("maintain", "--dry-run", **unreachable).stderr
+    assert f"at most 1, with about {counted['tokens']:,} tokens" in run("maintain", "--dry-run", **unreachable).stderr
 
 
 def test_everything_stored_is_embedded_with_another_model(run: Run) -> None:

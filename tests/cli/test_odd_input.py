@@ -49,7 +49,7 @@ def test_a_deleted_memory_cannot_be_restored_to_another_time(run: Run) -> None:
 def test_no_directory_is_created_for_a_file(run: Run, tmp_path: Path, command: str) -> None:
     stored(run, "Tea is green.")
     assert error_line(run(*command.split(), str(tmp_path / "none/file"), code=2)) == (
-        f"There is no directory {tmp_path}/none. Nothing was written; make it, or choose another.\n"
+        f"There is no directory {tmp_path}/none. Nothing was written; create it, or choose another.\n"
     )
     assert not (tmp_path / "none").exists()
 

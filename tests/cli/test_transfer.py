@@ -87,7 +87,7 @@ def test_a_torn_line_is_reported_and_the_command_fails_though_the_rest_is_import
     ("arguments", "message"),
     [
         (["import", "{file}"], "--from"),
-        (["import", "{file}", "--from", "csv"], "There are: server-memory, claude-code, "),
+        (["import", "{file}", "--from", "csv"], "Use one of: server-memory, claude-code, "),
         (["import", "{folder}", "--from", "server-memory"], "is no file"),
         (["import", "{folder}/none", "--from", "server-memory"], "There is no file"),
         (["import", "{python}", "--from", "server-memory"], "is no text in UTF-8"),

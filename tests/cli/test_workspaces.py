@@ -137,7 +137,7 @@ def test_invalid_perspectives_are_reported_and_nothing_changes(run: Run) -> None
 def test_a_directory_declares_its_workspace(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "shop" / "src").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "shop")
-    assert run("workspace", "which").stdout.startswith("default (not made yet): the default, as ")
+    assert run("workspace", "which").stdout.startswith("default (not created yet): the default, as ")
     stored(run, "by hand", "--workspace", "till")
     file = tmp_path / "shop" / ".memoryd"
     file.write_text('workspace = "till"')
@@ -149,7 +149,7 @@ def test_a_directory_declares_its_workspace(run: Run, tmp_path: Path, monkeypatc
     assert run("workspace", "which").stdout == f"till: declared by {file}.\n"
     found = json.loads(run("workspace", "which", "--json").stdout)
     assert found == {"workspace": "till", "found_by": f"declared by {file}", "keys": ["file:till"]}
-    assert run("workspace", "which", "--workspace", "other").stdout == "other (not made yet).\n"
+    assert run("workspace", "which", "--workspace", "other").stdout == "other (not created yet).\n"
 
 
 def test_a_workspace_is_opened_to_a_file_only_if_the_file_was_written(
