@@ -104,7 +104,7 @@ def line(kind: str, uuid: str, text: str) -> str:
     return json.dumps(value) + "\n"
 
 
-# keeping turns -------------------------------------------------------------------------------------------------------
+# storing turns -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.process
@@ -201,7 +201,7 @@ def test_bad_lines_are_reported_in_one_line_and_the_rest_is_kept(home: Path, tra
     assert [row["id"] for row in rows_of(home)] == ["mem_u"]
 
 
-# never in the way ----------------------------------------------------------------------------------------------------
+# errors never block --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -223,7 +223,7 @@ def test_what_cannot_be_read_is_left_alone(at_home: Run, home: Path, client: str
     file = prepared(home, client)
     file.write_bytes(text.encode("latin-1"))
     if client == "codex" and text == "[]":
-        pytest.skip("an empty header is no list")
+        pytest.skip("an empty header is not a list")
     result = at_home("install", client, code=1)
     assert "was not changed" in result.stderr
     assert result.stderr.count("\n") == 1

@@ -66,9 +66,7 @@ def test_clients_that_can_trust_a_server_are_configured_to(at_home: Run, home: P
 def test_rules_that_cannot_be_changed_are_reported_and_the_rest_is_done(at_home: Run, home: Path) -> None:
     file = prepared(home, "claude-code")
     (home / PERMISSIONS).write_text("{ // mine\n}", encoding="utf-8")
-    assert (
-        "edit mcp__memory in permissions.allow" in at_home("install", "claude-code", "--allow-tools", code=1).stderr
-    )
+    assert "edit mcp__memory in permissions.allow" in at_home("install", "claude-code", "--allow-tools", code=1).stderr
     assert "command" in entry(file, "claude-code")
     assert (home / PERMISSIONS).read_text(encoding="utf-8") == "{ // mine\n}"
 

@@ -42,7 +42,7 @@ def call(number: str, content: bytes) -> bytes:
     )
 
 
-# lines that are no messages ------------------------------------------------------------------------------------------
+# lines that are not messages -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def test_a_client_on_the_wire(server: HttpServer) -> None:
     assert server.tool("memory_inspect", bearer(issued["access_token"])).status_code == 200
 
 
-# who may log in ------------------------------------------------------------------------------------------------------
+# passwords -----------------------------------------------------------------------------------------------------------
 
 
 def test_a_password_is_read_from_stdin_and_never_printed(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def logged_in(browser: Browser, url: str) -> httpx2.Response:
     return browser.asks("GET", answer.headers["location"]) if answer.is_redirect else answer
 
 
-# they log in there ---------------------------------------------------------------------------------------------------
+# login at the provider -----------------------------------------------------------------------------------------------
 
 
 def test_people_of_the_provider_log_in(server: HttpServer, fake: FakeProvider) -> None:
@@ -149,7 +149,7 @@ def test_while_the_provider_is_away(tmp_path: Path, fake: FakeProvider) -> None:
     assert (answer.status_code, "provider cannot be reached" in answer.text) == (503, True)
 
 
-# they bring a token --------------------------------------------------------------------------------------------------
+# tokens of the provider ----------------------------------------------------------------------------------------------
 
 
 def status(server: HttpServer, token: str) -> int:

@@ -101,7 +101,7 @@ def placed(home: Path, security: str) -> Iterator[Place]:
         certificate = str(home / "server.pem")
         Path(certificate).write_bytes(authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.bytes())
     with serving(home, "--workspace", "default", certificate=certificate) as server:
-        granted(server, "somebody")
+        granted(server, "visitor")
         yield Place(server, trusting)
 
 

@@ -162,7 +162,7 @@ def test_no_host_bypasses_the_entrance(server: HttpServer) -> None:
     assert raw(server, b"GET /health HTTP/1.0\r\n\r\n").split(b" ")[1] == b"421"
 
 
-# too much ------------------------------------------------------------------------------------------------------------
+# overload ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("path", "status"), [("/mcp", 413), ("/sse/messages/", 413), ("/tools/memory_store", 413)])
@@ -403,7 +403,7 @@ def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
     assert set(acknowledged) <= {row["body"] for row in rows_of(tmp_path)}
 
 
-# who hears what ------------------------------------------------------------------------------------------------------
+# notices -------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -432,7 +432,7 @@ def test_notices_stay_in_their_workspace_and_session(server: HttpServer, era: st
         assert elsewhere.notices() == [changed, uris[1]]
 
 
-# reading only, TLS ---------------------------------------------------------------------------------------------------
+# read-only, TLS, ports -----------------------------------------------------------------------------------------------
 
 
 def test_a_server_that_only_reads(tmp_path: Path) -> None:

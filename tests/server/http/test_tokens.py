@@ -153,7 +153,7 @@ def test_of_two_concurrent_creations_one_gets_the_name(home: Path, monkeypatch: 
         assert [entry.act for entry in access_log.last(one.store, 9)] == ["token created"]
 
 
-# who may come in -----------------------------------------------------------------------------------------------------
+# admission -----------------------------------------------------------------------------------------------------------
 
 
 def test_from_the_first_token_on_every_request_needs_one(tmp_path: Path) -> None:
@@ -210,7 +210,7 @@ def test_no_client_connects_without_a_token(server: HttpServer, tokens: Tokens, 
     assert "it connected" not in repr(caught.value)
 
 
-# what they may do ----------------------------------------------------------------------------------------------------
+# rights --------------------------------------------------------------------------------------------------------------
 
 
 def unknown(agent: Agent, tool: str) -> None:
@@ -321,7 +321,7 @@ def test_when_its_workspace_is_archived_or_gone(server: HttpServer, tokens: Toke
     assert inspect(server, headers) == 404
 
 
-# whose sessions are whose --------------------------------------------------------------------------------------------
+# sessions ------------------------------------------------------------------------------------------------------------
 
 
 def keys(answer: httpx2.Response) -> list[str]:
@@ -414,7 +414,7 @@ def test_no_request_beyond_loopback_is_served_without_a_token(tmp_path: Path) ->
         assert server.request("GET", "/health").json()["ready"]
 
 
-# how often -----------------------------------------------------------------------------------------------------------
+# rates ---------------------------------------------------------------------------------------------------------------
 
 
 def test_each_token_has_its_rate_and_so_have_callers_without_one(tmp_path: Path) -> None:

@@ -173,7 +173,7 @@ with socket.socket(socket.AF_UNIX) as own:
         print(own.recv(100), flush=True)
 """
 
-root = pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can be somebody else")
+root = pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can become another user")
 
 
 @root

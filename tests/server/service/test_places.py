@@ -74,7 +74,7 @@ def test_without_a_home_the_settings_name_the_data_directory(
     assert Path(resolved).resolve() == Settings.read().data_dir.resolve()
 
 
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can be somebody else")
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can become another user")
 @pytest.mark.parametrize("service", ["on", "off"])
 def test_the_error_for_a_user_without_a_home_names_the_setting(tmp_path: Path, service: str) -> None:
     """Containers have such arbitrary users. Only such a user has no home: root becomes one after the imports."""

@@ -198,7 +198,7 @@ def test_a_client_whose_pipes_are_sockets_may_leave_without_its_answers(home: Pa
     assert (process.returncode, errors) == (0, b"")
 
 
-# beside it -----------------------------------------------------------------------------------------------------------
+# settings and lifetime -----------------------------------------------------------------------------------------------
 
 
 def test_engine_and_connection_settings_exist() -> None:

@@ -250,7 +250,7 @@ def test_files_have_them_too_and_may_be_cached(owner: Visitor) -> None:
     }
 
 
-# from elsewhere ------------------------------------------------------------------------------------------------------
+# requests from elsewhere ---------------------------------------------------------------------------------------------
 
 ACCEPTED = [OWN, {"Origin": HOST}]
 REFUSED = [

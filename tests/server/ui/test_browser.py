@@ -156,7 +156,7 @@ def test_the_first_node_appears_in_an_empty_graph_and_the_next_on_request(browse
     tab.sees("1 node · 0 relations", "#figures")
     assert pixels(tab) > 10
     tab.misses("The graph is empty.", "#main")
-    Memories(served.scope).store("Something that is no node.")
+    Memories(served.scope).store("Something that is not a node.")
     entities.create(graph, [NewEntity(name="Bob", type="person")])
     tab.page.click("#redraw")
     tab.sees("2 nodes", "#figures")

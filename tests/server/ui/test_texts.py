@@ -140,7 +140,7 @@ def test_errors_repeat_nothing_as_markup(hostile: Site) -> None:
     check(Html(owner.request("GET", '/ui/login?next="><xq>').text), "login")
 
 
-# what the page is made of --------------------------------------------------------------------------------------------
+# the source of the page ----------------------------------------------------------------------------------------------
 
 FILES = [*sorted((HERE / "templates").glob("*.html")), *sorted((HERE / "static").glob("*.*"))]
 HTMX_HASH = "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717"
