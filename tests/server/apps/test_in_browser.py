@@ -309,7 +309,7 @@ def test_a_grant_that_only_reads_sees_no_buttons(browser: Any, server: Talk, hom
     server.call("memory_store", content="To be read.")
     with StreamWire(environment(home, MEMORY_READ_ONLY="true")) as wire:
         frame = Frame(browser, Talk(wire, LEGACY, SHOWS))
-        frame.sees("may only read")
+        frame.sees("is read-only")
         frame.app.locator("li").first.click()
         frame.app.wait_for_selector("li.open")
         assert frame.app.locator("li button").count() == 0

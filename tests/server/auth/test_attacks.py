@@ -160,7 +160,7 @@ def test_a_forged_form_is_refused(server: HttpServer, client: Plain) -> None:
     victim, thief = Browser(server), Browser(server)
     page = victim.opens(client.asks())
     stranger = thief.logs_in(page)
-    assert (stranger.status_code, "takes no cookies" in stranger.text) == (403, True)
+    assert (stranger.status_code, "accepts no cookies" in stranger.text) == (403, True)
     for sign in ("0" * 64, "\u00e9", ""):
         assert victim.logs_in(page, sign=sign).status_code == 403, "without the page"
     form = hidden(page.text) | {"password": PASSWORD}
@@ -245,7 +245,7 @@ def test_of_several_workspaces_none_is_preselected(server: HttpServer, client: P
     browser = Browser(server)
     consent = browser.logs_in(browser.opens(client.asks()))
     assert next(iter(options(consent.text, "workspace").values())) == ""
-    assert 'value="deny" formnovalidate' in consent.text, "who denies chooses none"
+    assert 'value="deny" formnovalidate' in consent.text, "denying needs no choice"
 
 
 @pytest.mark.parametrize("name", ["<script>alert(1)</script>", "a\u202eb\u200b", "", "x" * 5_000, "{{ 7*7 }}"])

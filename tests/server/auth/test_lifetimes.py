@@ -133,7 +133,7 @@ def test_an_archived_workspace_is_reported(server: HttpServer, client: Plain) ->
         engine.workspaces.restore("team")
         engine.accounts.remove("ann")
     assert page.status_code == 403
-    assert "archived or gone" in page.text
+    assert "archived or deleted" in page.text
 
 
 def test_a_new_password_ends_the_logins(server: HttpServer) -> None:

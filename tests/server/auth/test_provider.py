@@ -115,7 +115,7 @@ def test_a_rule_limits_what_they_grant(server: HttpServer, fake: FakeProvider) -
 def test_other_people_are_not_admitted(server: HttpServer, fake: FakeProvider, who: dict[str, Any]) -> None:
     fake.who = who
     answer = logged_in(Browser(server), Plain(server).asks())
-    assert (answer.status_code, "No rule lets" in answer.text) == (403, True)
+    assert (answer.status_code, "No rule admits" in answer.text) == (403, True)
 
 
 @pytest.mark.parametrize(

@@ -161,7 +161,7 @@ def test_a_modern_request_has_a_session_if_it_names_one(server: HttpServer) -> N
         error = later.refused("set_session_id", session_id="sess_abc123")
         assert "_meta" in error
         uri = "memory://session/sess_abc123"
-        with pytest.raises(MCPError, match="not this session"):
+        with pytest.raises(MCPError, match="another session"):
             later.ask(lambda client: client.read_resource(uri))
 
 

@@ -248,7 +248,7 @@ def test_a_service_ends_some_time_after_its_last_client(tmp_path: Path) -> None:
         assert str(pid(home)) in run(home, "service", "status", MEMORY_SERVICE="on").stdout
         assert f"process {pid(home)}" in run(home, "doctor", MEMORY_SERVICE="on").stdout
         stored(wire, "Before the end.")
-        assert "ends" in run(home, "service", "stop", MEMORY_SERVICE="on").stdout
+        assert "is stopping" in run(home, "service", "stop", MEMORY_SERVICE="on").stdout
         gone(home)
         assert "Before the end" in json.dumps(wire.call("memory_recall", query="end")), "the next call starts another"
     gone(home)
