@@ -61,7 +61,7 @@ def test_each_client_has_its_own_tools_and_workspace(home: Path, era: str) -> No
         assert tools[0] & {"commit_memory", "memory_recall"} == {"commit_memory"}
         assert tools[1] == {"memory_recall", "memory_context", "memory_inspect"}
         assert not one.call("commit_memory", meta, scope="vault", key="k", content="Of one.")["isError"]
-        assert two.call("memory_inspect", meta)["isError"], "who only reads makes no workspace"
+        assert two.call("memory_inspect", meta)["isError"], "a read-only client creates no workspace"
 
 
 def test_only_the_client_that_shows_apps_is_offered_one(home: Path) -> None:
@@ -253,7 +253,7 @@ def test_a_service_ends_some_time_after_its_last_client(tmp_path: Path) -> None:
         assert "Before the end" in json.dumps(wire.call("memory_recall", query="end")), "the next call starts another"
     gone(home)
     assert [path.name for path in (home / "data" / "service").iterdir() if path.suffix != ".log"] == []
-    assert "No service runs" in run(home, "service", "stop", MEMORY_SERVICE="on").stdout
+    assert "No service is running" in run(home, "service", "stop", MEMORY_SERVICE="on").stdout
 
 
 @pytest.mark.parametrize("reason", ["off", "no directory", "a link", "in the foreground"])
