@@ -1,4 +1,4 @@
-"""Commands as a person or a script meets them: what they print, where, and with which exit code."""
+"""Commands as a person or a script uses them: what they print, where, and with which exit code."""
 
 import json
 import os
@@ -28,12 +28,12 @@ from tests.clients import NO_MODELS, PATIENCE, environment
 from tests.wires import ProcessWire
 
 Run = Callable[..., Result]
-NOBODY = 65534
+UNPRIVILEGED = 65534
 
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Commands in this process, without models, on a data directory of the test's own."""
+    """Run commands in this process, without models, on the test's own data directory."""
     for name in [name for name in os.environ if name.startswith("MEMORY_")]:
         monkeypatch.delenv(name)
     for name, value in ({"MEMORY_DATA_DIR": str(tmp_path / "data")} | NO_MODELS).items():
@@ -54,12 +54,12 @@ def data(tmp_path: Path) -> Path:
 
 
 def stored(run: Run, text: str, *options: str) -> str:
-    """Store a text; its id."""
+    """Store a text; return its id."""
     return str(json.loads(run("store", text, "--json", *options).stdout)["id"])
 
 
-def told(result: Result) -> str:
-    """The one line that a command complains with; nothing else is printed."""
+def error_line(result: Result) -> str:
+    """Return the one line on stderr with which a command fails; nothing else is printed."""
     assert result.stdout == ""
     assert result.stderr.count("\n") == 1
     return result.stderr
@@ -78,8 +78,8 @@ def test_every_command_explains_itself(run: Run) -> None:
 
 
 def test_words_of_a_text_are_one_memory(run: Run) -> None:
-    said = run("store", "The", "staging", "port", "is", "5433.", "--tag", "db", "--importance", ".9").stdout
-    (memory_id,) = re.findall(r"[0-9a-f-]{36}", said)
+    output = run("store", "The", "staging", "port", "is", "5433.", "--tag", "db", "--importance", ".9").stdout
+    (memory_id,) = re.findall(r"[0-9a-f-]{36}", output)
     (memory,) = json.loads(run("inspect", memory_id, "--json").stdout)["memories"]
     assert (memory["content"], memory["tags"], memory["importance"]) == ("The staging port is 5433.", ["db"], 0.9)
 
@@ -135,7 +135,7 @@ def test_a_long_memory_is_cut_in_a_list_and_whole_by_its_id(run: Run) -> None:
     assert text in run("inspect", memory_id).stdout
 
 
-def test_what_steers_a_terminal_is_shown_not_obeyed(run: Run) -> None:
+def test_terminal_control_characters_are_shown_not_obeyed(run: Run) -> None:
     run("store", stdin="red \x1b[31m and \x9b2J and \N{RIGHT-TO-LEFT OVERRIDE}txt [bold]tag[/bold]")
     for arguments in (
         ("recall", "red"),
@@ -148,7 +148,7 @@ def test_what_steers_a_terminal_is_shown_not_obeyed(run: Run) -> None:
         assert "[bold]tag[/bold]" in shown
 
 
-def test_workspaces_are_apart_wherever_the_option_stands(run: Run) -> None:
+def test_workspaces_are_separate_wherever_the_option_is(run: Run) -> None:
     run("--workspace", "work", "store", "secret of work")
     run("store", "secret of home", "--workspace", "home")
     assert run("recall", "secret", "--workspace", "work").stdout.count("secret") == 1
@@ -156,7 +156,7 @@ def test_workspaces_are_apart_wherever_the_option_stands(run: Run) -> None:
     assert "secret of work" in run("recall", "secret", MEMORY_NAMESPACE="work").stdout
 
 
-def test_options_say_where(run: Run, tmp_path: Path) -> None:
+def test_options_choose_the_database(run: Run, tmp_path: Path) -> None:
     run("store", "in a file", "--db", str(tmp_path / "one.db"))
     run("--data-dir", str(tmp_path / "other"), "store", "in a directory")
     assert (tmp_path / "one.db").exists()
@@ -167,10 +167,10 @@ def test_options_say_where(run: Run, tmp_path: Path) -> None:
 # forgetting ----------------------------------------------------------------------------------------------------------
 
 
-def test_forgetting_asks_first_and_a_script_says_yes(run: Run) -> None:
+def test_forgetting_asks_first_unless_yes_is_given(run: Run) -> None:
     memory_id = stored(run, "to go", "--tag", "old")
     stored(run, "to stay")
-    assert "--yes" in told(run("forget", memory_id, code=2))
+    assert "--yes" in error_line(run("forget", memory_id, code=2))
     assert memory_id in run("forget", "--tag", "old", "--dry-run").stdout
     assert re.search(r"total +2", run("inspect").stdout)
     assert run("forget", "--tag", "old", "--yes").stdout == "Forgot 1 memory.\n"
@@ -196,7 +196,7 @@ def test_at_a_terminal_exactly_what_was_shown_is_forgotten(
 
 
 def _at_a_terminal(environ: dict[str, str], typed: bytes, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    """A command whose stdin is a terminal where somebody types."""
+    """Run a command whose stdin is a terminal with typed input."""
     ours, theirs = pty.openpty()
     try:
         os.write(ours, typed)
@@ -209,12 +209,12 @@ def _at_a_terminal(environ: dict[str, str], typed: bytes, *arguments: str) -> su
         os.close(theirs)
 
 
-# what is wrong is said in one line -----------------------------------------------------------------------------------
+# errors are one line -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("store", ""), "content"),
         (("store", "x" * 10_001), "it has 10001"),
@@ -230,31 +230,33 @@ def _at_a_terminal(environ: dict[str, str], typed: bytes, *arguments: str) -> su
         (("--workspace", " ", "store", "x"), "is not a valid workspace name"),
     ],
 )
-def test_wrong_input_is_named_and_exits_2(run: Run, arguments: tuple[str, ...], said: str) -> None:
+def test_wrong_input_is_named_and_exits_2(run: Run, arguments: tuple[str, ...], message: str) -> None:
     run("store", "a database must be there to look into")
-    assert said in told(run(*arguments, code=2))
+    assert message in error_line(run(*arguments, code=2))
 
 
-def test_a_pipe_that_is_no_text_is_refused(run: Run) -> None:
-    assert "not UTF-8" in told(run("store", stdin=b"caf\xe9", code=2))
-    assert "10000 characters" in told(run("store", stdin="x" * 1_000_000, code=2))
-    assert "content" in told(run("store", stdin="", code=2))
+def test_a_pipe_that_is_not_text_is_refused(run: Run) -> None:
+    assert "not UTF-8" in error_line(run("store", stdin=b"caf\xe9", code=2))
+    assert "10000 characters" in error_line(run("store", stdin="x" * 1_000_000, code=2))
+    assert "content" in error_line(run("store", stdin="", code=2))
 
 
 def test_wrong_settings_exit_2(run: Run) -> None:
-    assert "MEMORY_DURABILITY='maybe'" in told(run("store", "x", MEMORY_DURABILITY="maybe", code=2))
-    assert "There are: recall" in told(run("--toolsets", "nothing", code=2))
-    assert "MEMORY_TOOLSETS='recal'" in told(run("doctor", MEMORY_TOOLSETS="recal", code=2))
-    assert "MEMORY_LOG_LEVEL" in told(run("serve", MEMORY_LOG_LEVEL="loud", code=2))
+    assert "MEMORY_DURABILITY='maybe'" in error_line(run("store", "x", MEMORY_DURABILITY="maybe", code=2))
+    assert "There are: recall" in error_line(run("--toolsets", "nothing", code=2))
+    assert "MEMORY_TOOLSETS='recal'" in error_line(run("doctor", MEMORY_TOOLSETS="recal", code=2))
+    assert "MEMORY_LOG_LEVEL" in error_line(run("serve", MEMORY_LOG_LEVEL="loud", code=2))
 
 
-def test_looking_makes_no_database_and_no_workspace(run: Run, data: Path) -> None:
+def test_reading_creates_no_database_and_no_workspace(run: Run, data: Path) -> None:
     for arguments in (("recall", "x"), ("context",), ("inspect",), ("forget", "--tag", "x"), ("backup", "b.db")):
-        assert "There is no database yet" in told(run(*arguments, code=1))
+        assert "There is no database yet" in error_line(run(*arguments, code=1))
     run("doctor")
     assert not data.exists()
     run("store", "x")
-    assert "There is no workspace 'typo'. There are: default." in told(run("--workspace", "typo", "inspect", code=1))
+    assert "There is no workspace 'typo'. There are: default." in error_line(
+        run("--workspace", "typo", "inspect", code=1)
+    )
 
 
 def test_an_unknown_id_is_named(run: Run) -> None:
@@ -264,11 +266,11 @@ def test_an_unknown_id_is_named(run: Run) -> None:
     assert "There is no memory nowhere in 'default'." in result.stderr
 
 
-def test_a_damaged_database_is_told_without_a_traceback(run: Run, data: Path) -> None:
+def test_a_damaged_database_is_reported_without_a_traceback(run: Run, data: Path) -> None:
     run("store", "x")
     (data / "_meta.db").write_bytes(b"not a database, but long enough to be looked into" * 100)
-    assert "is not a SQLite database" in told(run("recall", "x", code=1))
-    assert "is not a SQLite database" in told(run("store", "x", code=1))
+    assert "is not a SQLite database" in error_line(run("recall", "x", code=1))
+    assert "is not a SQLite database" in error_line(run("store", "x", code=1))
 
 
 def test_a_database_of_another_program_is_left_alone(run: Run, tmp_path: Path) -> None:
@@ -277,7 +279,7 @@ def test_a_database_of_another_program_is_left_alone(run: Run, tmp_path: Path) -
     theirs.execute("CREATE TABLE t (x)")
     theirs.close()
     before = path.read_bytes()
-    assert "another program" in told(run("store", "x", "--db", str(path), code=1))
+    assert "another program" in error_line(run("store", "x", "--db", str(path), code=1))
     assert path.read_bytes() == before
 
 
@@ -287,22 +289,22 @@ def test_a_database_from_the_future_is_left_alone(run: Run, tmp_path: Path) -> N
     future = apsw.Connection(str(path))
     future.pragma("user_version", 9_999)
     future.close()
-    assert "Upgrade memoryd" in told(run("recall", "x", "--db", str(path), code=1))
+    assert "Upgrade memoryd" in error_line(run("recall", "x", "--db", str(path), code=1))
 
 
-def test_a_place_that_is_no_directory(run: Run, tmp_path: Path) -> None:
+def test_a_data_directory_that_is_a_file(run: Run, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    assert "cannot be opened" in told(run("--data-dir", str(tmp_path / "file"), "store", "x", code=1))
+    assert "cannot be opened" in error_line(run("--data-dir", str(tmp_path / "file"), "store", "x", code=1))
 
 
 WITHOUT_RIGHTS = f"""
 import json, os, sys, typer.main
 from typer.testing import CliRunner
 from memoryd.cli import PANELS, app
-dict(typer.main.get_command(app).commands)  # imports them while that is allowed
+dict(typer.main.get_command(app).commands)  # imports the commands while that is allowed
 commands = json.loads(sys.argv[1])
 if os.getuid() == 0:
-    os.setuid({NOBODY})
+    os.setuid({UNPRIVILEGED})
 ended = [CliRunner().invoke(app, command) for command in commands]
 print(json.dumps([(each.exit_code, each.output) for each in ended]))
 """
@@ -321,16 +323,16 @@ NOT_ENTERED: dict[tuple[str, ...], str] = {
 
 
 @pytest.mark.process
-@pytest.mark.parametrize(("mode", "said"), [(0o555, NOT_WRITTEN), (0o000, NOT_ENTERED)], ids=["written", "entered"])
-def test_a_directory_that_may_not_be(mode: int, said: dict[tuple[str, ...], str], home: Path) -> None:
+@pytest.mark.parametrize(("mode", "outcomes"), [(0o555, NOT_WRITTEN), (0o000, NOT_ENTERED)], ids=["written", "entered"])
+def test_a_directory_without_permissions(mode: int, outcomes: dict[tuple[str, ...], str], home: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(mode)
         ended = forks.run(
-            [sys.executable, "-c", WITHOUT_RIGHTS, json.dumps(list(said))],
+            [sys.executable, "-c", WITHOUT_RIGHTS, json.dumps(list(outcomes))],
             env=environment(home) | {"MEMORY_DATA_DIR": f"{folder}/x"},
             capture_output=True, text=True, timeout=PATIENCE, check=True,
         )  # fmt: skip
-    for (arguments, expected), (code, output) in zip(said.items(), json.loads(ended.stdout), strict=True):
+    for (arguments, expected), (code, output) in zip(outcomes.items(), json.loads(ended.stdout), strict=True):
         assert arguments != ("doctor",) or output.count(folder + "/x/_meta.db: ") == 1, output
         assert code == 1, arguments
         assert expected in output, arguments
@@ -340,7 +342,7 @@ def test_a_directory_that_may_not_be(mode: int, said: dict[tuple[str, ...], str]
 @pytest.mark.process
 def test_a_full_disk(home: Path) -> None:
     full = "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)"
-    full += "; resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))"  # less than an empty database takes
+    full += "; resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))"  # less than an empty database needs
     ended = script(full, "store", "x", home=home)
     assert ended.returncode == 1
     assert ended.stderr.count("\n") == 1
@@ -348,7 +350,7 @@ def test_a_full_disk(home: Path) -> None:
 
 
 def script(first: str, *arguments: str, home: Path, **settings: str) -> subprocess.CompletedProcess[str]:
-    """A command in a process where something happens first, once all is imported."""
+    """Run a command in a process that first runs some code, once everything is imported."""
     every = "import os, sys, memoryd.cli, typer.main\ndict(typer.main.get_command(memoryd.cli.app).commands)"
     lines = f"{every}\n{first}\nsys.argv = ['memoryd', *{arguments!r}]\nmemoryd.cli.main()"
     return forks.run(
@@ -360,26 +362,26 @@ def script(first: str, *arguments: str, home: Path, **settings: str) -> subproce
 # doctor and backup ---------------------------------------------------------------------------------------------------
 
 
-def test_doctor_says_that_all_is_well(run: Run, data: Path) -> None:
+def test_doctor_finds_no_problems(run: Run, data: Path) -> None:
     run("store", "x")
-    said = run("doctor").stdout
-    assert f"memoryd {__version__}" in re.sub(" +", " ", said)
-    assert str(data / "memory.db") in said
-    assert re.search(r"default +memory: 1", said)
-    assert "All is well." in said
+    output = run("doctor").stdout
+    assert f"memoryd {__version__}" in re.sub(" +", " ", output)
+    assert str(data / "memory.db") in output
+    assert re.search(r"default +memory: 1", output)
+    assert "All is well." in output
 
 
-def test_doctor_finds_repairs_and_exits_by_it(run: Run, data: Path) -> None:
+def test_doctor_finds_and_repairs_and_its_exit_code_says_so(run: Run, data: Path) -> None:
     run("store", "findable")
     broken = apsw.Connection(str(data / "memory.db"))
     broken.execute("INSERT INTO records_fts(records_fts) VALUES ('delete-all')")
     broken.close()
-    said = run("doctor", code=1).stdout
-    assert "! " in said
-    assert "memoryd doctor --repair" in said
+    output = run("doctor", code=1).stdout
+    assert "! " in output
+    assert "memoryd doctor --repair" in output
     (finding,) = json.loads(run("doctor", "--json", code=1).stdout)["findings"]
     assert finding["subject"] == str(data / "memory.db")
-    assert "--read-only" in told(run("--read-only", "doctor", "--repair", code=2))
+    assert "--read-only" in error_line(run("--read-only", "doctor", "--repair", code=2))
     assert "All is well." in run("doctor", "--repair").stdout
     assert "findable" in run("recall", "findable").stdout
 
@@ -388,13 +390,13 @@ def test_a_backup_serves_as_a_database(run: Run, tmp_path: Path) -> None:
     run("store", "of default")
     run("--workspace", "other", "store", "of other")
     target = tmp_path / "new folder/backup file.db"
-    assert "There is no directory" in told(run("backup", str(target), code=2))
+    assert "There is no directory" in error_line(run("backup", str(target), code=2))
     target.parent.mkdir()
     result = json.loads(run("backup", str(target), "--json").stdout)
     assert (result["file"], result["records"]) == (str(target), 2)
     assert "of other" in run("--db", str(target), "recall", "other", "--workspace", "other").stdout
-    assert "All is well" in run("doctor", "--db", str(target)).stdout  # not least: it has a write-ahead log again
-    assert "exists already" in told(run("backup", str(target), code=1))
+    assert "All is well" in run("doctor", "--db", str(target)).stdout  # so it has a write-ahead log again
+    assert "exists already" in error_line(run("backup", str(target), code=1))
     assert sorted(path.name for path in target.parent.iterdir()) == ["backup file.db"]
 
 
@@ -441,7 +443,7 @@ def test_the_server_takes_its_options_before_and_after_serve(home: Path) -> None
 
 
 @pytest.mark.process
-def test_a_person_who_types_memoryd_is_told_what_it_waits_for(home: Path) -> None:
+def test_at_a_terminal_memoryd_explains_what_it_waits_for(home: Path) -> None:
     ended = _at_a_terminal(environment(home), b"\x04")
     assert ended.returncode == 0
     assert ended.stdout == b""
@@ -452,27 +454,27 @@ def test_a_person_who_types_memoryd_is_told_what_it_waits_for(home: Path) -> Non
 # maintenance and history ---------------------------------------------------------------------------------------------
 
 
-def test_what_became_of_memories_is_listed_and_undone(run: Run) -> None:
+def test_history_lists_changes_and_restore_undoes_them(run: Run) -> None:
     key = stored(run, "The office is in Berlin.")
     run("forget", key, "--yes")
-    said = run("history").stdout
-    assert "deleted memory: The office is in Berlin." in said
-    assert said.endswith(" forget\n"), "by whom"
-    assert key in said
+    output = run("history").stdout
+    assert "deleted memory: The office is in Berlin." in output
+    assert output.endswith(" forget\n"), "by whom"
+    assert key in output
     assert run("restore", key).stdout == f"Restored memory {key}: The office is in Berlin.\n"
     assert "Berlin" in run("recall", "office").stdout
-    assert run("history").stdout == "Nothing has happened that could be undone.\n"
-    assert "memoryd history" in told(run("restore", "nope", code=1))
+    assert run("history").stdout == "There is nothing to undo.\n"
+    assert "memoryd history" in error_line(run("restore", "nope", code=1))
 
 
-def test_maintenance_at_a_terminal_tells_before_it_does(run: Run) -> None:
+def test_a_dry_run_of_maintenance_shows_what_it_would_do(run: Run) -> None:
     older, newer = (stored(run, f"The user {negation} like tea.") for negation in ("doesn't", "does not"))
     assert f"{newer} would be merged: The user does not like tea." in run("maintain", "--dry-run").stdout
     (act,) = json.loads(run("maintain", "--json").stdout)["acts"]
     assert (act["ending"], act["gone"][0]["id"], act["by"]["id"]) == ("merged", newer, older)
     assert f"{newer}  a duplicate with the same words" in run("history").stdout
-    assert run("maintain").stdout == "There was nothing to be done.\n"
-    assert "--read-only" in told(run("--read-only", "maintain", code=2))
+    assert run("maintain").stdout == "There was nothing to do.\n"
+    assert "--read-only" in error_line(run("--read-only", "maintain", code=2))
 
 
 def test_the_help_groups_commands(run: Run) -> None:

@@ -1,4 +1,4 @@
-"""`memoryd export` and `memoryd import` of its files, as a person or a script meets them."""
+"""`memoryd export` and `memoryd import` of its files, as a person or a script uses them."""
 
 import json
 import re
@@ -36,33 +36,33 @@ def opened(home: Path) -> Engine:
 
 
 def found(home: Path, query: str, name: str = "default") -> str:
-    """What a recall says."""
+    """Return the text of a recall."""
     with opened(home) as engine:
         return memories(engine, name=name).recall(query, 500).text
 
 
-def numbers(said: str) -> list[tuple[str, ...]]:
-    return re.findall(r"^(\w+) +(\d+) +(\d+) +(\d+) *$", said, re.MULTILINE)
+def numbers(output: str) -> list[tuple[str, ...]]:
+    return re.findall(r"^(\w+) +(\d+) +(\d+) +(\d+) *$", output, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
     "command", [("export",), ("export", "--format", "markdown"), ("backup",), ("models", "export")]
 )
 def test_nothing_is_written_to_a_file_called_like_stdout(home: Path, command: tuple[str, ...]) -> None:
-    assert "name one" in run(home, *command, "-", code=2).stderr
+    assert "Name a file" in run(home, *command, "-", code=2).stderr
 
 
 @pytest.mark.process
-def test_out_of_one_home_and_into_another(filled: Path, tmp_path: Path, file: Path) -> None:
-    said = process(filled, "export", file, "--all")
-    assert re.findall(r"^(\w+) +(\d+) +(\d+) *$", said.stdout, re.MULTILINE) == [
+def test_export_from_one_home_and_import_into_another(filled: Path, tmp_path: Path, file: Path) -> None:
+    exported = process(filled, "export", file, "--all")
+    assert re.findall(r"^(\w+) +(\d+) +(\d+) *$", exported.stdout, re.MULTILINE) == [
         ("default", "1", "1"),
         ("other", "1", "1"),
     ]
-    assert f"Wrote {file}: " in said.stdout
-    assert said.stderr == ""
-    told = run(tmp_path / "there", "import", file)
-    assert numbers(told.stdout) == [("memories", "1", "1", "0"), ("events", "1", "1", "0")] * 2
+    assert f"Wrote {file}: " in exported.stdout
+    assert exported.stderr == ""
+    imported = run(tmp_path / "there", "import", file)
+    assert numbers(imported.stdout) == [("memories", "1", "1", "0"), ("events", "1", "1", "0")] * 2
     run(tmp_path / "there", "export", tmp_path / "again", "--all")
     assert (tmp_path / "again").read_bytes() == file.read_bytes()
     assert numbers(run(tmp_path / "there", "import", file).stdout) == [
@@ -74,14 +74,14 @@ def test_out_of_one_home_and_into_another(filled: Path, tmp_path: Path, file: Pa
 
 
 def test_one_workspace_under_another_name_as_json_for_a_script(filled: Path, file: Path) -> None:
-    told = json.loads(run(filled, "export", file, "--workspace", "other", "--json").stdout)
-    assert told == {
+    report = json.loads(run(filled, "export", file, "--workspace", "other", "--json").stdout)
+    assert report == {
         "file": str(file),
         "bytes": file.stat().st_size,
         "workspaces": [{"workspace": "other", "memories": 1, "events": 1}],
     }
-    told = json.loads(run(filled, "import", file, "--workspace", "copy", "--json").stdout)
-    assert told["workspaces"] == [
+    report = json.loads(run(filled, "import", file, "--workspace", "copy", "--json").stdout)
+    assert report["workspaces"] == [
         {
             "workspace": "copy",
             "made": True,
@@ -95,7 +95,7 @@ def test_one_workspace_under_another_name_as_json_for_a_script(filled: Path, fil
     assert "yeast" in found(filled, "bread", "copy")
 
 
-def test_what_an_editor_of_windows_adds_to_a_file_does_no_harm(filled: Path, tmp_path: Path, file: Path) -> None:
+def test_a_file_saved_by_a_windows_editor_is_imported(filled: Path, tmp_path: Path, file: Path) -> None:
     run(filled, "export", file, "--all")
     whole = file.read_bytes()
     file.write_bytes(b"\xef\xbb\xbf" + whole.replace(b"\n", b"\r\n"))
@@ -105,7 +105,7 @@ def test_what_an_editor_of_windows_adds_to_a_file_does_no_harm(filled: Path, tmp
     assert "some were changed or lost" in run(tmp_path / "there", "import", file, code=2).stderr
 
 
-def test_replace_puts_the_file_in_the_place_of_what_there_is(filled: Path, file: Path) -> None:
+def test_replace_replaces_the_existing_content(filled: Path, file: Path) -> None:
     run(filled, "export", file)
     with opened(filled) as engine:
         memories(engine).store("A zebra has stripes.")
@@ -114,18 +114,18 @@ def test_replace_puts_the_file_in_the_place_of_what_there_is(filled: Path, file:
     assert "sails" in found(filled, "ship")
 
 
-def test_the_environments_workspace_is_the_target_unless_all_is_said(filled: Path, file: Path) -> None:
+def test_the_environments_workspace_is_the_target_unless_all_is_given(filled: Path, file: Path) -> None:
     run(filled, "export", file, "--all")
     ended = run(filled, "import", file, code=2, MEMORY_NAMESPACE="mine")
     assert "They cannot all be imported as 'mine'" in ended.stderr
     run(filled, "import", file, "--all", MEMORY_NAMESPACE="mine")
 
 
-def test_an_archived_workspace_is_told_and_left_out(filled: Path, file: Path) -> None:
+def test_an_archived_workspace_is_reported_and_omitted(filled: Path, file: Path) -> None:
     with opened(filled) as engine:
         engine.workspaces.archive("other")
-    said = run(filled, "export", file, "--all")
-    assert said.stderr.startswith("Archived, and not part of the export: other.")
+    result = run(filled, "export", file, "--all")
+    assert result.stderr.startswith("Archived, and not part of the export: other.")
     assert b"yeast" not in file.read_bytes()
     assert "is archived" in run(filled, "export", file.with_name("o"), "--workspace", "other", code=2).stderr
 
@@ -137,8 +137,8 @@ def test_a_journal_that_the_tool_has_exported_is_imported(home: Path, file: Path
         journal_file.export(journal.kept, file, ["memories", "summaries"], ignore_progress)
     looked = run(home, "import", file, "--dry-run", "--workspace", "mine").stdout
     assert re.search(r"mine +found *\nturns +1 *\nNothing was imported.", looked)
-    told = json.loads(run(home, "import", file, "--json", "--workspace", "mine").stdout)
-    assert told == {
+    report = json.loads(run(home, "import", file, "--json", "--workspace", "mine").stdout)
+    assert report == {
         "file": str(file),
         "mode": "merge",
         "workspace": "mine",
@@ -150,29 +150,29 @@ def test_a_journal_that_the_tool_has_exported_is_imported(home: Path, file: Path
     assert "Rayleigh" in found(home, "sky", "mine")
 
 
-def test_that_the_journal_lies_elsewhere_is_said(filled: Path, file: Path) -> None:
-    said = run(filled, "export", file, MEMORY_JOURNAL_STORE="chroma")
-    assert said.stderr.startswith("The journal is in ChromaDB (MEMORY_JOURNAL_STORE)")
+def test_a_journal_in_chroma_is_reported(filled: Path, file: Path) -> None:
+    result = run(filled, "export", file, MEMORY_JOURNAL_STORE="chroma")
+    assert result.stderr.startswith("The journal is in ChromaDB (MEMORY_JOURNAL_STORE)")
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "said"),
+    ("arguments", "code", "message"),
     [
         (["export", "{file}"], 1, "There is no database yet"),
         (["import", "{file}"], 2, "There is no file"),
-        (["import", "{home}"], 2, "holds nothing that is recognized"),
-        (["import", "{text}"], 2, "is no export of memoryd's own"),
-        (["import", "{text}", "--mode", "add"], 2, "There is no mode 'add'. There are: merge, replace."),
-        (["import", "{text}", "--from", "server-memory", "--mode", "replace"], 2, "is for memoryd's own exports"),
+        (["import", "{home}"], 2, "contains nothing in a recognized format"),
+        (["import", "{text}"], 2, "is neither a memoryd export nor in another recognized format"),
+        (["import", "{text}", "--mode", "add"], 2, "Unknown mode 'add'. Use one of: merge, replace."),
+        (["import", "{text}", "--from", "server-memory", "--mode", "replace"], 2, "is only for memoryd's own exports"),
         (["--read-only", "import", "{text}"], 2, "--read-only"),
     ],
 )
-def test_what_cannot_be_is_said_and_nothing_is_made(
-    home: Path, tmp_path: Path, file: Path, arguments: list[str], code: int, said: str
+def test_impossible_requests_are_reported_and_create_nothing(
+    home: Path, tmp_path: Path, file: Path, arguments: list[str], code: int, message: str
 ) -> None:
     (tmp_path / "text").write_text("mine\n")
     home.mkdir()
     ended = run(home, *(one.format(file=file, home=home, text=tmp_path / "text") for one in arguments), code=code)
-    assert said in ended.stderr
+    assert message in ended.stderr
     assert (ended.stdout, ended.stderr.count("\n")) == ("", 1)
     assert not list((home / "data").glob("*.db"))

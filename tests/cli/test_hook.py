@@ -1,4 +1,4 @@
-"""`memoryd hook` as a coding agent runs it, and `memoryd import --from claude-code`, read over MCP."""
+"""`memoryd hook` as a coding agent runs it, and `memoryd import --from claude-code`, with the results read over MCP."""
 
 import json
 import logging
@@ -37,7 +37,7 @@ ASKED = {
     "mem_w1": "Run the tests in the background.",
     "mem_w2": "Run the tests in the background.",
 }
-"""The turns of session.jsonl that are over."""
+"""The finished turns of session.jsonl."""
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def transcript(projects: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def _unhurried(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A hook leaves its process as it likes, and ends it if it must wait: here it is the test's."""
+    """Keep hooks from ending the process, which is the test's here."""
     for limit in ("ASKING", "READING"):
         monkeypatch.setattr(cli_hook, limit, PATIENCE)
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
@@ -63,7 +63,7 @@ def _unhurried(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def handed(event: str, transcript: Path | str = "", client: str = "claude-code", **more: Any) -> str:
-    """What a client hands to its hook."""
+    """Return what a client sends to its hook."""
     recorded: dict[str, Any] = json.loads((HOOKS / f"{client}-{event}.json").read_text())
     if recorded.get("transcript_path"):
         recorded["transcript_path"] = str(transcript)
@@ -79,32 +79,32 @@ def hook(
     runs: Callable[..., Ended] = run,
     **more: Any,
 ) -> Ended:
-    """A hook that keeps turns: it prints nothing, or one line of complaint."""
+    """Run a hook that stores turns: it prints nothing, or one line of error."""
     ended = runs(home, "hook", event, *arguments, stdin=handed(event, transcript, **more), code=code)
     assert (ended.stdout, ended.stderr.count("\n")) == ("", code)
     return ended
 
 
 def kept(agent: Agent, session: str = SESSION) -> dict[str, str]:
-    """The prompts of a session, by id."""
+    """Return the prompts of a session, by id."""
     memories = agent.ok("get_session_memories", sessionId=session)["memories"]
     return {memory["id"]: memory["prompt"] for memory in memories}
 
 
 def remember(home: Path, *texts: str) -> None:
-    """Store memories past any process."""
+    """Store memories directly, without a process."""
     with Engine(Settings.read(environment(home)), fetch=False) as engine:
         for text in texts:
             Memories(Scope(engine, engine.workspace(make=True))).store(text)
 
 
 def line(kind: str, uuid: str, text: str) -> str:
-    said = {"role": kind, "id": f"msg_{uuid}", "content": text, "stop_reason": "end_turn"}
-    value = {"type": kind, "uuid": uuid, "timestamp": "2026-03-04T10:00:00Z", "sessionId": SESSION, "message": said}
+    message = {"role": kind, "id": f"msg_{uuid}", "content": text, "stop_reason": "end_turn"}
+    value = {"type": kind, "uuid": uuid, "timestamp": "2026-03-04T10:00:00Z", "sessionId": SESSION, "message": message}
     return json.dumps(value) + "\n"
 
 
-# keeping turns -------------------------------------------------------------------------------------------------------
+# storing turns -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.process
@@ -133,9 +133,7 @@ def test_the_turns_of_a_session_are_kept_once_and_found_over_mcp(home: Path, tra
 
 
 @pytest.mark.process
-def test_hooks_beside_each_other_and_beside_a_server_that_writes_double_nothing(
-    home: Path, transcript: Path, start: Start
-) -> None:
+def test_concurrent_hooks_and_a_writing_server_duplicate_nothing(home: Path, transcript: Path, start: Start) -> None:
     transcript.write_bytes((HOOKS / "session.jsonl").read_bytes())
     agent = start("--toolsets", "journal")
     done = threading.Event()
@@ -186,7 +184,7 @@ def test_the_tools_and_hooks_of_one_conversation_share_its_session(home: Path, t
     hook(home, "stop", transcript)
     agent, nested, configured = wire(**given), wire(**given), wire(**given, MEMORY_MCP_SESSION_ID="mine")
     agent.handshake(name="claude-code", version="2.1.330")
-    nested.handshake(name="gemini-cli-mcp-client")  # started in the agent's shell, which hands its variables down
+    nested.handshake(name="gemini-cli-mcp-client")  # started in the agent's shell, so it inherits its variables
     configured.handshake(name="claude-code")
     for number, one in enumerate((agent, nested, configured)):
         one.call("memory_store", content=f"Fact number {number} of this conversation.")
@@ -196,18 +194,18 @@ def test_the_tools_and_hooks_of_one_conversation_share_its_session(home: Path, t
     assert sessions["Fact number 2"] == "mine"
 
 
-def test_bad_lines_are_told_in_one_line_and_the_rest_is_kept(home: Path, transcript: Path) -> None:
+def test_bad_lines_are_reported_in_one_line_and_the_rest_is_kept(home: Path, transcript: Path) -> None:
     transcript.write_text(line("user", "u", "Which port?") + "torn\n" * 3 + line("assistant", "a", "5433."))
-    said = hook(home, "stop", transcript, code=1).stderr
-    assert "could not be read: 3. One is not JSON" in said
+    stderr = hook(home, "stop", transcript, code=1).stderr
+    assert "could not be read: 3. One is not JSON" in stderr
     assert [row["id"] for row in rows_of(home)] == ["mem_u"]
 
 
-# never in the way ----------------------------------------------------------------------------------------------------
+# errors never block --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("arguments", "stdin", "said"),
+    ("arguments", "stdin", "message"),
     [
         (["hook"], "", "EVENT"),
         (["hook", "stop", "--frobnicate"], "", "--frobnicate"),
@@ -219,13 +217,13 @@ def test_bad_lines_are_told_in_one_line_and_the_rest_is_kept(home: Path, transcr
         (["hook", "stop", "--workspace", " "], handed("stop", "~/.profile"), "is not a valid workspace name"),
     ],
 )  # fmt: skip
-def test_whatever_goes_wrong_is_one_line_and_never_the_code_that_blocks(
-    home: Path, arguments: Sequence[str], stdin: str, said: str
+def test_every_error_is_one_line_and_never_the_exit_code_that_blocks(
+    home: Path, arguments: Sequence[str], stdin: str, message: str
 ) -> None:
     home.mkdir()
     (home / ".profile").touch()
     ended = run(home, *arguments, stdin=stdin, code=1)
-    assert said in ended.stderr
+    assert message in ended.stderr
     assert (ended.stdout, ended.stderr.count("\n")) == ("", 1)
 
 
@@ -240,7 +238,7 @@ def test_wrong_settings_and_a_broken_database_block_nothing_either(home: Path, t
 
 
 @pytest.mark.process
-def test_without_a_client_it_says_how_it_is_run(home: Path) -> None:
+def test_without_a_client_the_error_says_how_to_run_it(home: Path) -> None:
     ours, theirs = pty.openpty()
     try:
         command = [sys.executable, "-m", "memoryd", "hook", "stop"]
@@ -255,8 +253,8 @@ def test_without_a_client_it_says_how_it_is_run(home: Path) -> None:
 
 
 @pytest.mark.process
-def test_what_nobody_foresaw_is_one_line_too(home: Path, tmp_path: Path) -> None:
-    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.stdin = object()\n")  # somebody else's doing
+def test_an_unexpected_error_is_one_line_too(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.stdin = object()\n")  # caused by other software
     command = [sys.executable, "-m", "memoryd", "hook", "session-start"]
     ended = subprocess.run(
         command, env=environment(home) | {"PYTHONPATH": str(tmp_path)}, stderr=subprocess.PIPE, timeout=PATIENCE,
@@ -274,7 +272,7 @@ PLACES = {
     "cursor": ".cursor/projects/srv-shop/agent-transcripts/c1/c1.jsonl",
     "opencode": ".local/share/memoryd-opencode/ses_9.json",
 }
-"""Where each of them keeps its transcripts."""
+"""Where each client keeps its transcripts."""
 ANSWERS = [("Which port does staging use?", "Staging listens on port 5433."), ("And production?", "6000.")]
 
 
@@ -293,9 +291,9 @@ def turns(home: Path) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("client", PLACES)
 def test_the_turns_of_other_agents_are_kept_and_an_import_adds_none(home: Path, client: str) -> None:
     path = recorded(home, client)
-    event = "session-end" if client == "cursor" else "stop"  # Cursor's stop does not say what the agent said last
-    said = run(home, "hook", event, "--client", client, stdin=handed("stop", path, client))
-    assert (said.stdout, said.stderr) == ("", "")
+    event = "session-end" if client == "cursor" else "stop"  # Cursor's stop event lacks the last message
+    result = run(home, "hook", event, "--client", client, stdin=handed("stop", path, client))
+    assert (result.stdout, result.stderr) == ("", "")
     assert turns(home) == ANSWERS
     (thoughts,) = {
         row["body"].split("\n\n")[1]
@@ -309,7 +307,7 @@ def test_the_turns_of_other_agents_are_kept_and_an_import_adds_none(home: Path, 
     assert {row["session_id"].partition(":")[0] for row in rows_of(home)} == {client}
 
 
-@pytest.mark.parametrize("client", sorted(PLACES.keys() - {"opencode"}))  # whose file is written when it has answered
+@pytest.mark.parametrize("client", sorted(PLACES.keys() - {"opencode"}))  # which writes its file after the answer
 def test_a_turn_of_another_agent_that_may_go_on_is_left_for_the_next_hook(home: Path, client: str) -> None:
     path = recorded(home, client)
     whole = path.read_bytes()
@@ -330,17 +328,17 @@ def test_a_turn_of_another_agent_that_may_go_on_is_left_for_the_next_hook(home: 
     assert sum(row["kind"] == "summary" for row in rows_of(home)) == 1
 
 
-def test_a_transcript_says_itself_whose_it_is(home: Path) -> None:
-    """Cursor and VS Code run the hooks in Claude Code's files too."""
+def test_the_client_is_recognized_by_its_transcript(home: Path) -> None:
+    """Cursor and VS Code also run the hooks in Claude Code's files."""
     run(home, "hook", "stop", stdin=handed("stop", recorded(home, "codex"), "codex"))
     assert {row["client"] for row in rows_of(home)} == {"codex"}
 
 
-def test_a_torn_line_of_another_agent_is_told_and_the_rest_is_kept(home: Path) -> None:
+def test_a_torn_line_of_another_agent_is_reported_and_the_rest_is_kept(home: Path) -> None:
     path = recorded(home, "codex")
     path.write_bytes(path.read_bytes().replace(b"\n", b"\ntorn\n", 3))
-    said = run(home, "hook", "stop", "--client", "codex", stdin=handed("stop", path, "codex"), code=1).stderr
-    assert "could not be read: 3." in said
+    stderr = run(home, "hook", "stop", "--client", "codex", stdin=handed("stop", path, "codex"), code=1).stderr
+    assert "could not be read: 3." in stderr
     assert turns(home) == ANSWERS
 
 
@@ -348,24 +346,24 @@ def test_a_torn_line_of_another_agent_is_told_and_the_rest_is_kept(home: Path) -
 
 
 def briefing(home: Path, source: str = "startup", client: str = "claude-code", *arguments: str) -> str:
-    """What a session is told when it starts; '' is nothing at all."""
+    """Return the briefing at the start of a session; '' if nothing is printed."""
     given = handed("session-start", client=client, source=source)
-    said = run(home, "hook", "session-start", "--client", client, *arguments, stdin=given)
-    assert said.stderr == ""
-    if not said.stdout:
+    result = run(home, "hook", "session-start", "--client", client, *arguments, stdin=given)
+    assert result.stderr == ""
+    if not result.stdout:
         return ""
-    told = json.loads(said.stdout)["hookSpecificOutput"]
-    assert told["hookEventName"] == "SessionStart"
-    return str(told["additionalContext"])
+    output = json.loads(result.stdout)["hookSpecificOutput"]
+    assert output["hookEventName"] == "SessionStart"
+    return str(output["additionalContext"])
 
 
 @pytest.mark.files
-def test_without_a_memory_nothing_is_said_and_nothing_is_made(home: Path) -> None:
+def test_without_a_memory_nothing_is_printed_or_created(home: Path) -> None:
     assert briefing(home) == ""
     assert not (home / "data").exists()
 
 
-def test_a_session_is_told_what_it_was_not_told_yet(home: Path) -> None:
+def test_a_briefing_has_only_what_the_session_has_not_seen_yet(home: Path) -> None:
     remember(home, "Staging listens on port 5433.")
     assert "port 5433" in briefing(home)
     assert briefing(home, "resume") == ""
@@ -373,7 +371,7 @@ def test_a_session_is_told_what_it_was_not_told_yet(home: Path) -> None:
     news = briefing(home, "resume")
     assert "6000" in news
     assert "5433" not in news
-    assert "5433" in briefing(home, "compact")  # its context is gone, and with it what it was told
+    assert "5433" in briefing(home, "compact")  # its context is gone, and the briefing with it
 
 
 def test_a_briefing_keeps_to_its_budget_and_counts_as_no_recall(home: Path) -> None:
@@ -383,12 +381,12 @@ def test_a_briefing_keeps_to_its_budget_and_counts_as_no_recall(home: Path) -> N
     assert {row["access_count"] for row in rows_of(home, "memory_details")} == {0}
 
 
-def test_where_the_workspace_is_the_projects_a_session_is_told_which(home: Path, tmp_path: Path) -> None:
+def test_a_briefing_names_the_workspace_of_the_project(home: Path, tmp_path: Path) -> None:
     directory = tmp_path / "shop"
     directory.mkdir()
     (directory / ".memoryd").write_text('workspace = "shop"')
 
-    def said(source: str = "startup", project: str = "") -> str:
+    def briefed(source: str = "startup", project: str = "") -> str:
         given = handed("session-start", source=source, cwd=str(directory))
         printed = run(
             home, "hook", "session-start", stdin=given, MEMORY_WORKSPACE="auto", CLAUDE_PROJECT_DIR=project
@@ -397,12 +395,12 @@ def test_where_the_workspace_is_the_projects_a_session_is_told_which(home: Path,
 
     remember(home, "Of the default workspace.")
     declared = f"declared by {directory / '.memoryd'}."
-    assert said().endswith(f"\n\nNo workspace yet: the first memory makes one, {declared}")
+    assert briefed().endswith(f"\n\nNo workspace yet: the first memory makes one, {declared}")
     run(home, "store", "Staging listens on port 5433.", MEMORY_WORKSPACE="auto", MEMORY_PROJECT_DIR=str(directory))
-    assert f'\n\nWorkspace "shop": {declared}\n\n' in (first := said())
+    assert f'\n\nWorkspace "shop": {declared}\n\n' in (first := briefed())
     assert ("5433" in first, "default" in first) == (True, False)
-    assert said("resume") == ""
-    assert 'Workspace "default": the default, as ' in said(project=str(home)), "the client's own variable"
+    assert briefed("resume") == ""
+    assert 'Workspace "default": the default, as ' in briefed(project=str(home)), "the client's own variable"
 
 
 def test_turns_go_to_the_workspace_of_the_project(home: Path, transcript: Path, tmp_path: Path) -> None:
@@ -413,13 +411,13 @@ def test_turns_go_to_the_workspace_of_the_project(home: Path, transcript: Path, 
     assert json.loads(shown)["stats"]["kinds"]["interaction"] == len(ASKED)
 
 
-def test_other_clients_are_told_in_the_same_form_but_for_cursor(home: Path) -> None:
+def test_briefings_have_the_same_form_for_all_clients_but_cursor(home: Path) -> None:
     remember(home, "Staging listens on port 5433.")
     assert "port 5433" in briefing(home, client="codex")
     assert "port 5433" in briefing(home, client="gemini")
     given = json.dumps({"conversation_id": "c1", "hook_event_name": "sessionStart"})
-    said = run(home, "hook", "session-start", "--client", "cursor", stdin=given)
-    assert "port 5433" in json.loads(said.stdout)["additional_context"]
+    result = run(home, "hook", "session-start", "--client", "cursor", stdin=given)
+    assert "port 5433" in json.loads(result.stdout)["additional_context"]
 
 
 # import --------------------------------------------------------------------------------------------------------------
@@ -434,9 +432,9 @@ def test_all_transcripts_below_a_directory_are_imported_once(home: Path, project
         "directory": str(projects.parent), "workspace": "default", "files": 2, "read": 9, "new": 8, "open": 1,
         "faults": 0, "first_faults": [], "masked": {},
     }  # fmt: skip
-    said = run(home, "import", "--from", "claude-code", projects.parent).stdout
-    assert [row.split() for row in said.splitlines()[1:3]] == [["files", "2"], ["turns", "9", "0", "9"]]
-    assert "left for the next time: 1." in said
+    output = run(home, "import", "--from", "claude-code", projects.parent).stdout
+    assert [row.split() for row in output.splitlines()[1:3]] == [["files", "2"], ["turns", "9", "0", "9"]]
+    assert "left for the next import: 1." in output
     assert {row["id"] for row in rows_of(home)} == {*ASKED, "mem_u"}
 
 
@@ -447,34 +445,34 @@ def test_a_transcript_alone_is_recognized_and_imported(home: Path, transcript: P
     assert {row["id"] for row in rows_of(home)} == set(ASKED)
 
 
-def test_what_goes_on_in_a_transcript_of_long_ago_is_over(home: Path, transcript: Path) -> None:
+def test_an_unfinished_turn_of_an_old_transcript_counts_as_finished(home: Path, transcript: Path) -> None:
     transcript.write_bytes((HOOKS / "session.jsonl").read_bytes())
     os.utime(transcript, (0, 0))
     run(home, "import", "--from", "claude-code", transcript.parent)
     assert {row["id"] for row in rows_of(home)} == {*ASKED, "mem_u7"}
 
 
-def test_a_bad_line_is_told_with_its_file_and_the_command_fails_though_the_rest_is_there(
+def test_a_bad_line_is_reported_with_its_file_and_the_command_fails_though_the_rest_is_imported(
     home: Path, projects: Path
 ) -> None:
     bad = projects / "bad.jsonl"
     bad.write_text(line("user", "u", "Which port?") + "torn\n" + line("assistant", "a", "5433."))
-    said = run(home, "import", "--from", "claude-code", projects, code=1)
-    assert f"{bad}, line 2: is not JSON" in said.stderr
+    result = run(home, "import", "--from", "claude-code", projects, code=1)
+    assert f"{bad}, line 2: is not JSON" in result.stderr
     assert [row["id"] for row in rows_of(home)] == ["mem_u"]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
-        (["import", "--from", "claude-code", "{home}/none"], "is not a directory"),
+        (["import", "--from", "claude-code", "{home}/none"], "is neither a transcript nor a directory"),
         (["--read-only", "import", "--from", "claude-code", "{home}"], "--read-only"),
         (["import", "--from", "claude", "{home}"], "claude-code"),
     ],
 )
-def test_what_cannot_be_imported_is_said_and_nothing_is_written(home: Path, arguments: list[str], said: str) -> None:
+def test_invalid_imports_are_reported_and_nothing_is_written(home: Path, arguments: list[str], message: str) -> None:
     given = [one.format(home=home) for one in arguments]
     ended = run(home, *given, code=2)
-    assert said in ended.stderr
+    assert message in ended.stderr
     assert (ended.stdout, ended.stderr.count("\n")) == ("", 1)
     assert not (home / "data").exists()

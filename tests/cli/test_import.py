@@ -1,4 +1,4 @@
-"""`memoryd import` of what others have written, and `memoryd export --format markdown`, as a person meets them."""
+"""`memoryd import` of other programs' files, and `memoryd export --format markdown`, as a person uses them."""
 
 import json
 import re
@@ -25,8 +25,8 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_what_this_user_may_not_read_is_named_and_is_not_called_unknown() -> None:
-    with TemporaryDirectory() as place:  # which others may pass through
+def test_an_unreadable_file_is_named_and_not_called_unknown() -> None:
+    with TemporaryDirectory() as place:  # which others may traverse
         Path(place).chmod(0o755)
         home, folder, note = Path(place), Path(place, "locked"), Path(place, "note.md")
         folder.mkdir()
@@ -37,10 +37,10 @@ def test_what_this_user_may_not_read_is_named_and_is_not_called_unknown() -> Non
             assert f"locked cannot be read ({folder}: Permission denied)" in run(home, "import", folder, code=2).stderr
             error = run(home, "import", note, code=1).stderr
         folder.chmod(0o700)
-    assert error.startswith(f"{note} cannot be used: Permission denied. Check that it is there")
+    assert error.startswith(f"{note} cannot be used: Permission denied. Check that it exists")
 
 
-def test_without_a_word_what_was_found_is_named_and_nothing_is_written(home: Path, file: Path) -> None:
+def test_without_consent_the_format_is_named_and_nothing_is_written(home: Path, file: Path) -> None:
     ended = run(home, "import", file, code=2)
     assert "notes.jsonl is a file of JSON objects" in ended.stderr
     assert "--dry-run" in ended.stderr
@@ -58,21 +58,21 @@ def test_a_dry_run_shows_numbers_projects_and_the_first_of_each(home: Path, file
     assert not (home / "data").exists()
 
 
-def test_what_is_torn_makes_the_command_fail_though_the_rest_is_there(home: Path, file: Path) -> None:
+def test_torn_parts_make_the_command_fail_though_the_rest_is_imported(home: Path, file: Path) -> None:
     ended = run(home, "import", file, "--yes", code=1)
     assert "Parts that were not imported: 1." in ended.stderr
     assert "Ann prefers tea." in run(home, "recall", "tea").stdout
 
 
 def test_as_json_for_a_script(home: Path, file: Path) -> None:
-    told = json.loads(run(home, "import", file, "--from", "jsonl", "--json", code=1).stdout)
-    assert (told["format"], told["found"], told["projects"], told["faults"]) == (
+    report = json.loads(run(home, "import", file, "--from", "jsonl", "--json", code=1).stdout)
+    assert (report["format"], report["found"], report["projects"], report["faults"]) == (
         "jsonl",
         {"memories": 1},
         {"shop": 1},
         1,
     )
-    assert told["workspaces"][0]["new"]["memories"] == 1
+    assert report["workspaces"][0]["new"]["memories"] == 1
     again = json.loads(run(home, "import", file, "--dry-run", "--json").stdout)
     assert again["first"]["memories"]
     assert (again["found"], again["new"]) == ({"memories": 1}, {"memories": 0})
@@ -83,9 +83,9 @@ def test_each_project_can_be_a_workspace(home: Path, file: Path) -> None:
     assert "Ann prefers tea." in run(home, "recall", "tea", "--workspace", "shop").stdout
 
 
-def test_what_is_left_out_is_said_and_can_be_included(home: Path, tmp_path: Path) -> None:
+def test_omitted_parts_are_listed_and_can_be_included(home: Path, tmp_path: Path) -> None:
     path = sample("claude-mem", tmp_path)
-    assert "Left out: 1 prompts (--include prompts imports them)." in run(home, "import", path, "--yes").stdout
+    assert "Omitted: 1 prompts (--include prompts imports them)." in run(home, "import", path, "--yes").stdout
     run(home, "import", path, "--yes", "--include", "prompts")
     assert "Which port has staging?" in run(home, "recall", "which port has staging").stdout
     assert "can include: prompts" in run(home, "import", path, "--yes", "--include", "x", code=2).stderr
@@ -114,7 +114,7 @@ def test_transcripts_of_claude_code_are_recognized_and_shown(home: Path, tmp_pat
     assert "5433." in run(home, "recall", "which port").stdout
 
 
-def test_a_dry_run_of_an_export_of_our_own_imports_nothing(home: Path, tmp_path: Path) -> None:
+def test_a_dry_run_of_our_own_export_imports_nothing(home: Path, tmp_path: Path) -> None:
     run(home, "store", "Ann prefers tea.")
     run(home, "export", tmp_path / "own.jsonl")
     shown = run(home, "import", tmp_path / "own.jsonl", "--dry-run", "--workspace", "copy").stdout
@@ -124,7 +124,7 @@ def test_a_dry_run_of_an_export_of_our_own_imports_nothing(home: Path, tmp_path:
     assert "no workspace 'copy'" in run(home, "recall", "tea", "--workspace", "copy", code=1).stderr
 
 
-def test_exports_of_our_own_in_a_folder_or_an_archive_are_named(home: Path, tmp_path: Path) -> None:
+def test_our_own_exports_in_a_folder_or_an_archive_are_named(home: Path, tmp_path: Path) -> None:
     folder, archive = tmp_path / "folder", tmp_path / "archive.zip"
     folder.mkdir()
     run(home, "store", "Ann prefers tea.")
@@ -133,12 +133,12 @@ def test_exports_of_our_own_in_a_folder_or_an_archive_are_named(home: Path, tmp_
         made.write(folder / "own.jsonl", "own.jsonl")
     for path in (folder, archive):
         error = run(home, "import", path, code=2).stderr
-        assert error.startswith(f"{path.name} holds exports of memoryd's own: own.jsonl.")
+        assert error.startswith(f"{path.name} contains memoryd exports: own.jsonl.")
     (folder / "own.jsonl").unlink()
-    assert "folder holds nothing that is recognized" in run(home, "import", folder, code=2).stderr
+    assert "folder contains nothing in a recognized format" in run(home, "import", folder, code=2).stderr
 
 
-def test_a_dry_run_makes_no_workspace_for_the_project_it_is_called_in(home: Path, file: Path, tmp_path: Path) -> None:
+def test_a_dry_run_creates_no_workspace_for_the_current_project(home: Path, file: Path, tmp_path: Path) -> None:
     shop = tmp_path / "shop"
     shop.mkdir()
     declare(shop, "shop")
@@ -168,15 +168,15 @@ def test_a_dry_run_of_a_replacement_says_what_would_be_removed(home: Path, tmp_p
     assert "is archived" in again.stderr
 
 
-def test_a_folder_of_markdown_goes_out_and_comes_back(home: Path, tmp_path: Path) -> None:
+def test_a_folder_of_markdown_is_exported_and_imported(home: Path, tmp_path: Path) -> None:
     run(home, "store", "Ann prefers tea.", "--tag", "food")
-    told = json.loads(run(home, "export", tmp_path / "out", "--format", "markdown", "--json").stdout)
-    assert told["workspaces"][0]["memories"] == 1
+    report = json.loads(run(home, "export", tmp_path / "out", "--format", "markdown", "--json").stdout)
+    assert report["workspaces"][0]["memories"] == 1
     (note,) = (tmp_path / "out" / "memories").rglob("*.md")
     assert note.read_text().endswith("---\nAnn prefers tea.\n")
     run(home, "import", tmp_path / "out", "--yes", "--workspace", "copy")
     assert "Ann prefers tea." in run(home, "recall", "tea", "--workspace", "copy").stdout
-    assert "There is no format 'csv'" in run(home, "export", tmp_path / "x", "--format", "csv", code=2).stderr
+    assert "Unknown format 'csv'" in run(home, "export", tmp_path / "x", "--format", "csv", code=2).stderr
 
 
 def test_every_workspace_gets_a_folder(home: Path, tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def test_every_workspace_gets_a_folder(home: Path, tmp_path: Path) -> None:
 def test_a_graph_of_server_memory_has_no_projects(home: Path, tmp_path: Path) -> None:
     path = tmp_path / "memory.jsonl"
     path.write_text(json.dumps({"type": "entity", "name": "Ann", "entityType": "person", "observations": []}))
-    assert "leave --by-project" in run(home, "import", path, "--yes", "--by-project", code=2).stderr
+    assert "Omit --by-project" in run(home, "import", path, "--yes", "--by-project", code=2).stderr
     assert not (home / "data").exists()
 
 

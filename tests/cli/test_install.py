@@ -1,4 +1,4 @@
-"""`memoryd install` and `memoryd uninstall` on the configuration files of a home of the test's own."""
+"""`memoryd install` and `memoryd uninstall` on the configuration files in the test's own home."""
 
 import json
 import os
@@ -16,7 +16,7 @@ import pytest
 
 from memoryd import __version__
 from memoryd.cli.clients.catalog import CLIENTS, connecting
-from tests.cli.test_commands import NOBODY, Run, data, run, script, told
+from tests.cli.test_commands import UNPRIVILEGED, Run, data, error_line, run, script
 from tests.clients import PATIENCE, environment
 from tests.commands import process
 from tests.commands import run as run_at
@@ -69,13 +69,13 @@ text = """
 
 
 def foreign(client: str) -> str:
-    """A configuration that somebody else wrote."""
+    """Return a configuration that other programs wrote."""
     return FOREIGN_TOML if client == "codex" else FOREIGN_JSON.replace("TABLE", TABLES.get(client, "mcpServers"))
 
 
 @pytest.fixture
 def at_home(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """The command in this process, in the home, with no settings from outside."""
+    """Run the command in this process, in the home, without settings from outside."""
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
     for name in ("MEMORY_DATA_DIR", "XDG_CONFIG_HOME"):
@@ -84,7 +84,7 @@ def at_home(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 def prepared(home: Path, client: str, text: str | None = None) -> Path:
-    """The client's file, in the directory that a client which was started has; with a text, if there is one."""
+    """Return the client's file, in the directory of a client that was started, after writing a text to it, if any."""
     file = home / FILES[client]
     file.parent.mkdir(parents=True, exist_ok=True)
     (home / ".claude").mkdir(exist_ok=True)
@@ -105,7 +105,7 @@ def entry(file: Path, client: str, name: str = "memory") -> dict[str, Any]:
 
 
 def beside(file: Path) -> list[Path]:
-    """The other files in a file's directory."""
+    """Return the other files in a file's directory."""
     return sorted(path for path in file.parent.iterdir() if path.is_file() and path != file)
 
 
@@ -115,8 +115,8 @@ def beside(file: Path) -> list[Path]:
 @every_client
 def test_the_first_configuration_of_a_client(home: Path, client: str) -> None:
     file = prepared(home, client)
-    said = run_at(home, "install", client, "--workspace", "atlas", "--toolsets", "recall,graph")
-    assert str(file) in said.stdout
+    result = run_at(home, "install", client, "--workspace", "atlas", "--toolsets", "recall,graph")
+    assert str(file) in result.stdout
     assert beside(file) == []
     assert file.stat().st_mode & 0o777 == 0o600
     made = entry(file, client)
@@ -130,7 +130,7 @@ def test_the_first_configuration_of_a_client(home: Path, client: str) -> None:
 
 
 def command_of(made: dict[str, Any]) -> list[str]:
-    """The command of an entry, in one list."""
+    """Return the command of an entry as one list."""
     return [*made["command"]] if isinstance(made["command"], list) else [made["command"], *made["args"]]
 
 
@@ -146,7 +146,7 @@ def test_what_is_configured_starts(home: Path) -> None:
 
 
 @every_client
-def test_among_others_only_the_entry_comes_and_goes(at_home: Run, home: Path, client: str) -> None:
+def test_only_the_entry_is_added_and_removed(at_home: Run, home: Path, client: str) -> None:
     file = prepared(home, client, foreign(client))
     file.chmod(0o640)
     shown = at_home("install", client, "--dry-run")
@@ -223,14 +223,14 @@ def test_what_cannot_be_read_is_left_alone(at_home: Run, home: Path, client: str
     file = prepared(home, client)
     file.write_bytes(text.encode("latin-1"))
     if client == "codex" and text == "[]":
-        pytest.skip("an empty header is no list")
+        pytest.skip("an empty header is not a list")
     result = at_home("install", client, code=1)
     assert "was not changed" in result.stderr
     assert result.stderr.count("\n") == 1
     snippet = result.stdout.partition("\n\n")[2]
     assert "memory" in str(tomllib.loads(snippet) if client == "codex" else json.loads(snippet))
     if text == "\xff":
-        assert "was not changed" in told(at_home("uninstall", client, code=1))
+        assert "was not changed" in error_line(at_home("uninstall", client, code=1))
     else:
         assert "is not installed" in at_home("uninstall", client).stdout
     assert file.read_bytes() == text.encode("latin-1")
@@ -239,7 +239,7 @@ def test_what_cannot_be_read_is_left_alone(at_home: Run, home: Path, client: str
 
 @every_client
 def test_a_client_that_was_never_started(at_home: Run, home: Path, client: str) -> None:
-    assert "--force" in told(at_home("install", client, code=1))
+    assert "--force" in error_line(at_home("install", client, code=1))
     assert list(home.iterdir()) == []
     assert "is not installed" in at_home("uninstall", client).stdout
     at_home("install", client, "--force")
@@ -249,10 +249,10 @@ def test_a_client_that_was_never_started(at_home: Run, home: Path, client: str) 
 @pytest.mark.skipif(sys.platform == "win32", reason="HOME means nothing there")
 @every_client
 @pytest.mark.parametrize("given", ["rel", ".", ""])
-def test_a_home_that_is_no_absolute_path_is_refused(
+def test_a_home_that_is_not_an_absolute_path_is_refused(
     at_home: Run, home: Path, monkeypatch: pytest.MonkeyPatch, client: str, given: str
 ) -> None:
-    """It would lead to files of the current directory, or of the account, which nobody named."""
+    """It would lead to files of the current directory, or of the account, that were not asked for."""
     monkeypatch.chdir(home)
     monkeypatch.setenv("HOME", given)
     monkeypatch.setenv("MEMORY_DATA_DIR", str(home / "data"))
@@ -293,23 +293,23 @@ def test_a_write_protected_file_is_left_alone(at_home: Run, home: Path) -> None:
 
 
 @pytest.mark.process
-def test_a_directory_that_may_not_be_written(home: Path) -> None:
+def test_a_directory_that_is_not_writable(home: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o555)
-        drop_rights = f"if os.getuid() == 0: os.setuid({NOBODY})"
+        drop_rights = f"if os.getuid() == 0: os.setuid({UNPRIVILEGED})"
         ended = script(drop_rights, "install", "cursor", "--file", f"{folder}/mcp.json", home=home)
     assert ended.returncode == 1
     assert "was not changed: it cannot be written" in ended.stderr
     assert "Traceback" not in ended.stderr
 
 
-def test_a_directory_that_is_none(at_home: Run, home: Path) -> None:
+def test_a_directory_that_is_a_file(at_home: Run, home: Path) -> None:
     (home / ".cursor").write_text("x", encoding="utf-8")
     assert "cannot be read" in at_home("install", "cursor", "--force", code=1).stderr
 
 
 def written_between(monkeypatch: pytest.MonkeyPatch, file: Path, times: int) -> None:
-    """Let another program add to a file whenever ours is just written, so many times."""
+    """Let another program add to a file `times` times, each time just after ours was written."""
     sync, left = os.fsync, list(range(times))
 
     def fsync(handle: int) -> None:
@@ -331,7 +331,7 @@ def test_what_another_writes_meanwhile_is_kept(at_home: Run, home: Path, monkeyp
     assert backup.read_text(encoding="utf-8") == foreign("cursor") + "\n"
 
 
-def test_a_file_that_never_rests_is_left_alone(at_home: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_keeps_changing_is_left_alone(at_home: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = prepared(home, "cursor", foreign("cursor"))
     written_between(monkeypatch, file, 1_000)
     assert "close the client first" in at_home("install", "cursor", code=1).stderr
@@ -408,7 +408,7 @@ def test_another_server_of_that_name_is_left_alone(at_home: Run, home: Path) -> 
     official = {"command": "npx", "args": ["-y", "@modelcontextprotocol/server-memory"]}
     file = prepared(home, "cursor", json.dumps({"mcpServers": {"memory": official}}))
     assert "--name" in at_home("install", "cursor", code=1).stderr
-    assert "--force" in told(at_home("uninstall", "cursor", code=1))
+    assert "--force" in error_line(at_home("uninstall", "cursor", code=1))
     assert entry(file, "cursor") == official
     at_home("install", "cursor", "--name", "memoryd")
     assert list(held(file)["mcpServers"]) == ["memory", "memoryd"]
@@ -419,7 +419,7 @@ def test_another_server_of_that_name_is_left_alone(at_home: Run, home: Path) -> 
 @pytest.mark.parametrize(
     "text", ['{"mcpServers": []}', '{"mcpServers": {}, "mcpServers": {}}', '{"mcpServers": {"memory": 1}}']
 )
-def test_a_table_that_is_none_is_left_alone(at_home: Run, home: Path, text: str) -> None:
+def test_a_table_of_the_wrong_type_is_left_alone(at_home: Run, home: Path, text: str) -> None:
     file = prepared(home, "cursor", text)
     at_home("install", "cursor", code=1)
     assert file.read_text(encoding="utf-8") == text
@@ -428,49 +428,49 @@ def test_a_table_that_is_none_is_left_alone(at_home: Run, home: Path, text: str)
 def test_another_file_of_the_client(at_home: Run, home: Path) -> None:
     at_home("install", "vscode", "--file", str(home / "mcp.json"))
     assert "command" in entry(home / "mcp.json", "vscode")
-    assert "--force" in told(at_home("install", "vscode", "--file", str(home / "nowhere/mcp.json"), code=1))
+    assert "--force" in error_line(at_home("install", "vscode", "--file", str(home / "nowhere/mcp.json"), code=1))
 
 
-# what is said --------------------------------------------------------------------------------------------------------
+# messages ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("claude-desktop", "--http", URL), "takes commands and no URLs"),
-        (("cursor", "--http", "memory.example.org"), "is no URL of a server"),
+        (("cursor", "--http", "memory.example.org"), "is not the URL of a server"),
         (("cursor", "--http", "https://me:secret@memory.example.org"), "Use a token"),
-        (("cursor", "--http", URL, "--token-variable", "$X"), "is no variable"),
+        (("cursor", "--http", URL, "--token-variable", "$X"), "is not a valid variable"),
         (("cursor", "--http", URL, "--workspace", "auto"), "does not see the project"),
         (("cursor", "--token-variable", "X"), "is for --http"),
-        (("cursor", "--name", "a b"), "is no name"),
+        (("cursor", "--name", "a b"), "is not a valid name"),
         (("cursor", "--toolsets", "nothing"), "There are: recall"),
     ],
 )
-def test_what_cannot_be_is_told(at_home: Run, home: Path, arguments: tuple[str, ...], said: str) -> None:
+def test_impossible_requests_are_reported(at_home: Run, home: Path, arguments: tuple[str, ...], message: str) -> None:
     prepared(home, "cursor")
-    assert said in told(at_home("install", *arguments, code=2))
+    assert message in error_line(at_home("install", *arguments, code=2))
     assert list((home / ".cursor").iterdir()) == []
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("cursor", "--http", URL), "takes the token from its variable MEMORYD_TOKEN"),
         (("codex", "--http", URL), "takes the token from its variable MEMORYD_TOKEN"),
         (("vscode", "--http", URL), "asks for the token"),
-        (("cursor", "--http", "http://memory.example.org"), "in the clear"),
+        (("cursor", "--http", "http://memory.example.org"), "unencrypted"),
         (("cursor", "--http", URL, "--toolsets", "all"), "The server decides"),
         (("cursor", "--http", URL, "--workspace", "atlas"), "memoryd workspace create atlas"),
         (("cursor", "--read-only"), "Restart the client"),
     ],
 )
-def test_what_is_left_to_do_is_told(at_home: Run, home: Path, arguments: tuple[str, ...], said: str) -> None:
+def test_remaining_steps_are_listed(at_home: Run, home: Path, arguments: tuple[str, ...], message: str) -> None:
     prepared(home, arguments[0])
-    assert said in at_home("install", *arguments).stderr
+    assert message in at_home("install", *arguments).stderr
 
 
-def test_on_this_machine_no_token_is_asked_for(at_home: Run, home: Path) -> None:
+def test_on_this_machine_no_token_is_needed(at_home: Run, home: Path) -> None:
     for url in ("http://127.0.0.1:8765/mcp", "http://[::1]:8765", "http://localhost:8765/"):
         file = prepared(home, "claude-code")
         at_home("install", "claude-code", "--http", url)

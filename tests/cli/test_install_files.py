@@ -1,4 +1,4 @@
-"""`memoryd install` and `memoryd uninstall` where the file is none, or holds more than an editor expects."""
+"""`memoryd install` and `memoryd uninstall` on files that are not regular, or have unusual content."""
 
 import os
 import socket
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_commands import Run, data, run, told
+from tests.cli.test_commands import Run, data, error_line, run
 from tests.cli.test_install import at_home, beside, entry, prepared
 
 __all__ = ["at_home", "data", "run"]  # fixtures
@@ -37,7 +37,7 @@ x = 2
 @pytest.mark.skipif(sys.platform == "win32", reason="its files are of other kinds")
 @pytest.mark.parametrize("command", ["install", "uninstall"])
 @pytest.mark.parametrize("kind", ["directory", "pipe", "socket", "loop"])
-def test_only_plain_files_are_changed(
+def test_only_regular_files_are_changed(
     at_home: Run, home: Path, kind: str, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = prepared(home, "cursor")
@@ -53,12 +53,13 @@ def test_only_plain_files_are_changed(
         file.symlink_to(file)
     before = changes(file)
     result = at_home(command, "cursor", code=1)
-    assert f"{file} was not changed: it {'cannot be read' if kind == 'loop' else 'is no plain file'}" in result.stderr
+    reason = "cannot be read" if kind == "loop" else "is not a regular file"
+    assert f"{file} was not changed: it {reason}" in result.stderr
     assert (changes(file), beside(file)) == (before, [])
 
 
 def changes(file: Path) -> tuple[int, ...]:
-    """Return what a change of the file or link itself would change; merely to read it changes its time of access."""
+    """Return what changes when the file or link itself changes, without the access time, which reading changes."""
     now = file.lstat()
     return now.st_mode, now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns
 
@@ -72,7 +73,7 @@ def test_arrays_of_tables_and_comments_stay(at_home: Run, home: Path) -> None:
     assert file.read_text(encoding="utf-8") == ARRAYS
 
 
-def test_an_entry_between_arrays_of_tables_is_replaced_alone(at_home: Run, home: Path) -> None:
+def test_only_the_entry_between_arrays_of_tables_is_replaced(at_home: Run, home: Path) -> None:
     before, after = "[[a]]\nx = 1  # one\n", "# about b\n[[b]]\ny = 1\n[[b.c]]\n"
     file = prepared(home, "codex", f'{before}[mcp_servers.memory]\ncommand = "memoryd"\n{after}')
     at_home("install", "codex")
@@ -84,7 +85,7 @@ def test_an_entry_between_arrays_of_tables_is_replaced_alone(at_home: Run, home:
 
 @pytest.mark.parametrize("client", ["cursor", "gemini", "claude-code"])
 @pytest.mark.parametrize("text", ['{"a": 1,} // mine\n', '{"hooks": {"Stop": []}, /* yours */}'])
-def test_comments_are_no_matter_where_nothing_is_ours(at_home: Run, home: Path, client: str, text: str) -> None:
+def test_comments_do_not_matter_without_an_entry_of_ours(at_home: Run, home: Path, client: str, text: str) -> None:
     files = [prepared(home, client, text), *(home / at for at in (".claude/settings.json", ".cursor/hooks.json"))]
     for file in files:
         file.parent.mkdir(exist_ok=True)
@@ -93,7 +94,7 @@ def test_comments_are_no_matter_where_nothing_is_ours(at_home: Run, home: Path, 
     assert {file.read_text(encoding="utf-8") for file in files} == {text}
 
 
-def test_comments_are_refused_where_something_is_ours(at_home: Run, home: Path) -> None:
+def test_comments_are_refused_with_an_entry_of_ours(at_home: Run, home: Path) -> None:
     file = prepared(home, "cursor", '{"mcpServers": {"memory": {"command": "memoryd"}},}')
     assert "Comments and trailing commas" in at_home("uninstall", "cursor", code=1).stderr
     file.unlink()
@@ -105,4 +106,4 @@ def test_comments_are_refused_where_something_is_ours(at_home: Run, home: Path) 
 
 def test_an_entry_without_a_name_is_not_looked_for(at_home: Run, home: Path) -> None:
     prepared(home, "cursor", '{"mcpServers": {"": {"command": "memoryd"}}}')
-    assert "--name is empty" in told(at_home("uninstall", "cursor", "--name", "", code=2))
+    assert "--name is empty" in error_line(at_home("uninstall", "cursor", "--name", "", code=2))

@@ -1,4 +1,4 @@
-"""What `memoryd install` offers besides the entry, and what `memoryd uninstall` leaves: nothing of its own."""
+"""The extras of `memoryd install`, and that `memoryd uninstall` leaves nothing of them."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests import forks
-from tests.cli.test_commands import Run, data, run, told
+from tests.cli.test_commands import Run, data, error_line, run
 from tests.cli.test_install import at_home, entry, every_client, foreign, held, prepared
 from tests.clients import PATIENCE, environment
 from tests.test_docs import ROOT
@@ -23,7 +23,7 @@ LOADING = {"claude-code": "alwaysLoad", "codex": "required"}
 
 
 @pytest.mark.parametrize("client", LOADING)
-def test_the_tools_are_there_at_the_first_step(at_home: Run, home: Path, client: str) -> None:
+def test_the_tools_are_available_at_the_first_step(at_home: Run, home: Path, client: str) -> None:
     file = prepared(home, client)
     assert LOADING[client] in at_home("install", client, "--always-load", "--dry-run").stdout
     at_home("install", client, "--always-load")
@@ -36,7 +36,7 @@ def test_the_tools_are_there_at_the_first_step(at_home: Run, home: Path, client:
     "before",
     [None, "{}", '{\n  "model": "x",\n  "permissions": {\n    "allow": ["Bash(ls)"],\n    "deny": []\n  }\n}\n'],
 )
-def test_the_tools_are_allowed_where_that_is_asked_for(at_home: Run, home: Path, before: str | None) -> None:
+def test_the_tools_are_allowed_if_requested(at_home: Run, home: Path, before: str | None) -> None:
     file, rules = prepared(home, "claude-code", foreign("claude-code")), home / PERMISSIONS
     if before is not None:
         rules.write_text(before, encoding="utf-8")
@@ -57,18 +57,16 @@ def test_the_tools_are_allowed_where_that_is_asked_for(at_home: Run, home: Path,
 
 
 @pytest.mark.parametrize("client", ["gemini", "qwen"])
-def test_clients_that_trust_a_server_are_told_to(at_home: Run, home: Path, client: str) -> None:
+def test_clients_that_can_trust_a_server_are_configured_to(at_home: Run, home: Path, client: str) -> None:
     file = prepared(home, client)
     at_home("install", client, "--allow-tools")
     assert entry(file, client)["trust"] is True
 
 
-def test_rules_that_cannot_be_changed_are_told_and_the_rest_is_done(at_home: Run, home: Path) -> None:
+def test_rules_that_cannot_be_changed_are_reported_and_the_rest_is_done(at_home: Run, home: Path) -> None:
     file = prepared(home, "claude-code")
     (home / PERMISSIONS).write_text("{ // mine\n}", encoding="utf-8")
-    assert (
-        "see to mcp__memory in permissions.allow" in at_home("install", "claude-code", "--allow-tools", code=1).stderr
-    )
+    assert "edit mcp__memory in permissions.allow" in at_home("install", "claude-code", "--allow-tools", code=1).stderr
     assert "command" in entry(file, "claude-code")
     assert (home / PERMISSIONS).read_text(encoding="utf-8") == "{ // mine\n}"
 
@@ -77,13 +75,13 @@ def test_rules_that_cannot_be_changed_are_told_and_the_rest_is_done(at_home: Run
     "arguments",
     [("cursor", "--allow-tools"), ("gemini", "--always-load"), ("claude-code", "--allow-tools", "--file", "x.json")],
 )
-def test_what_a_client_does_not_know_is_not_set(at_home: Run, home: Path, arguments: tuple[str, ...]) -> None:
+def test_unsupported_options_are_refused(at_home: Run, home: Path, arguments: tuple[str, ...]) -> None:
     prepared(home, arguments[0])
-    assert "has nothing to set there" in told(at_home("install", *arguments, code=2))
+    assert "is not available" in error_line(at_home("install", *arguments, code=2))
 
 
 @pytest.mark.process
-def test_at_a_terminal_it_is_asked_and_elsewhere_not_done(home: Path) -> None:
+def test_extras_are_offered_at_a_terminal_and_otherwise_omitted(home: Path) -> None:
     file = prepared(home, "claude-code")
     ours, theirs = pty.openpty()
     try:
@@ -119,7 +117,7 @@ HOOKS = {
 
 
 def commands(file: Path) -> dict[str, list[str]]:
-    """The command lines of each event, in whatever form the client has them."""
+    """Return the command lines of each event, in any client's format."""
     hooks = held(file).get("hooks", {})
     return {
         event: [one["command"] for group in groups for one in group.get("hooks", [group])]
@@ -128,7 +126,7 @@ def commands(file: Path) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("client", HOOKS)
-def test_hooks_are_those_of_the_page_and_go_without_a_trace(at_home: Run, home: Path, client: str) -> None:
+def test_hooks_match_the_docs_and_are_removed_without_a_trace(at_home: Run, home: Path, client: str) -> None:
     prepared(home, client)
     file = home / HOOKS[client]
     before = file.read_text(encoding="utf-8") if file.exists() else None
@@ -152,7 +150,7 @@ def test_hooks_are_those_of_the_page_and_go_without_a_trace(at_home: Run, home: 
     assert left == ({"version": 1} if client == "cursor" else json.loads(before or "{}"))
 
 
-def test_hooks_of_others_and_what_was_set_at_ours_stay(at_home: Run, home: Path) -> None:
+def test_hooks_of_others_and_user_settings_of_ours_stay(at_home: Run, home: Path) -> None:
     prepared(home, "claude-code")
     file = home / HOOKS["claude-code"]
     other = {"type": "command", "command": "notify-send memoryd done"}
@@ -168,34 +166,34 @@ def test_hooks_of_others_and_what_was_set_at_ours_stay(at_home: Run, home: Path)
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
-        (["vscode"], "nothing to set"),
+        (["vscode"], "is not available"),
         (["claude-code", "--http", "http://127.0.0.1:8765"], "on this machine"),
-        (["claude-code", "--file", "x/.mcp.json"], "those of the user"),
+        (["claude-code", "--file", "x/.mcp.json"], "sets the user's hooks"),
     ],
 )
-def test_hooks_that_cannot_be_are_refused_before_anything_changes(
-    at_home: Run, home: Path, words: list[str], said: str
+def test_impossible_hooks_are_refused_before_anything_changes(
+    at_home: Run, home: Path, words: list[str], message: str
 ) -> None:
     file = prepared(home, words[0])
-    assert said in at_home("install", *words, "--hooks", code=2).stderr
+    assert message in at_home("install", *words, "--hooks", code=2).stderr
     assert not file.exists()
 
 
-def test_what_uvx_has_fetched_for_one_run_is_written_so_that_it_is_fetched_again(
+def test_a_memoryd_fetched_by_uvx_is_configured_to_be_fetched_again(
     at_home: Run, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = prepared(home, "claude-code")
     monkeypatch.setattr(sys, "prefix", "/cache/uv/archive-v0/mFC")
-    said = at_home("install", "claude-code", "--hooks")
-    assert "uv tool install memoryd" in said.stderr
+    result = at_home("install", "claude-code", "--hooks")
+    assert "uv tool install memoryd" in result.stderr
     made = entry(file, "claude-code")
     command = [made["command"], *made["args"]]
     assert Path(command[0]).stem == "uvx"
     assert command[1] == "--from"
-    assert command[2].startswith("memoryd")  # a version of the index, or what it was installed from
+    assert command[2].startswith("memoryd")  # a version from the index, or its origin
     assert command[3] == "memoryd"
     for lines in commands(home / HOOKS["claude-code"]).values():
         assert shlex.split(lines[0])[:5] == [*command[:4], "hook"]
-        assert lines[0].endswith("|| exit 1")  # uvx itself may end with 2, which would block the agent
+        assert lines[0].endswith("|| exit 1")  # uvx itself may exit with 2, which would block the agent

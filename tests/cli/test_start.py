@@ -1,4 +1,4 @@
-"""A command imports what it needs: each is a process that a person, or an agent at every turn, waits for."""
+"""Commands import only what they need, because people, and agents at every turn, wait for them."""
 
 import gc
 import json
@@ -13,7 +13,7 @@ from memoryd import extras
 from tests.clients import PATIENCE, environment
 
 SERVER = {"mcp", "mcp_types", "starlette", "uvicorn", "onnxruntime", "httpx2", "limits"}
-"""What a server loads, a second of it."""
+"""The modules of a server, which take a second to load."""
 TOOLS = {"memoryd.toolsets"}
 
 CODE = """
@@ -26,7 +26,7 @@ main()
 
 
 def loaded(home: Path, *arguments: str, stdin: str = "") -> set[str]:
-    """The modules that a command has loaded when it ends."""
+    """Return the modules that a command has loaded when it ends."""
     ended = subprocess.run(
         [sys.executable, "-c", CODE, *arguments], input=stdin, env=environment(home), capture_output=True, text=True,
         timeout=PATIENCE, check=False,
@@ -53,7 +53,7 @@ def test_a_command_imports_what_it_needs(home: Path, arguments: list[str], needl
     assert modules & needless == set()
 
 
-def test_ctrl_c_before_a_command_has_begun_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_before_a_command_has_begun_is_not_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(_target: str) -> None:
         raise KeyboardInterrupt
 

@@ -31,14 +31,14 @@ def test_a_command_does_its_work_though_its_streams_are_closed(
 
 
 class FullDisk(io.StringIO):
-    """A file on a disk that takes nothing more."""
+    """A file on a full disk."""
 
     def write(self, _text: str) -> int:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 @pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["recall", "--help"]])
-def test_what_cannot_be_printed_is_said_in_one_line(
+def test_output_that_cannot_be_printed_is_reported_in_one_line(
     arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("MEMORY_DATA_DIR", str(tmp_path))
@@ -75,14 +75,14 @@ def test_a_memory_whose_receipt_cannot_be_printed_is_not_reported_as_lost(
         "workspace include", "token create", "login set", "login remove", "token revoke", "migrate --to x --from",
     ],
 )  # fmt: skip
-def test_bytes_that_are_no_text_are_refused(command: str, tmp_path: Path) -> None:
+def test_bytes_that_are_not_text_are_refused(command: str, tmp_path: Path) -> None:
     ended = run(tmp_path, *command.split(), os.fsdecode(b"gr\xfcn"), MEMORY_DATA_DIR=str(tmp_path / "data"), code=2)
-    assert "'gr\\udcfcn' holds bytes that are not UTF-8" in ended.stderr
+    assert "'gr\\udcfcn' has bytes that are not UTF-8" in ended.stderr
     assert (ended.stdout, ended.stderr.count("\n"), (tmp_path / "data").exists()) == ("", 1, False)
 
 
 @pytest.mark.parametrize("given", [":memory:", "file:x.db", "sqlite:///x.db"])
-def test_what_is_no_path_makes_no_file(given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_path_creates_no_file(given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert "it names no file" in run(tmp_path, "--db", given, "store", "x", code=2).stderr
     assert list(tmp_path.iterdir()) == []
@@ -90,7 +90,7 @@ def test_what_is_no_path_makes_no_file(given: str, tmp_path: Path, monkeypatch: 
 
 @pytest.mark.process
 @pytest.mark.parametrize("arguments", [[], ["--json"]])
-def test_who_reads_no_further_is_told_nothing(arguments: list[str], home: Path) -> None:
+def test_a_reader_that_closes_the_pipe_causes_no_error(arguments: list[str], home: Path) -> None:
     run(home, "store", "Tea is green.")
     command = [sys.executable, "-m", "memoryd", "inspect", *arguments]
     reader, writer = os.pipe()

@@ -1,4 +1,4 @@
-"""`memoryd import` as a person or a script meets it."""
+"""`memoryd import` as a person or a script uses it."""
 
 import json
 import os
@@ -32,15 +32,15 @@ def imported(home: Path, file: Path, *arguments: str, code: int = 0, **settings:
 
 
 def test_what_was_imported_is_counted_and_found(home: Path, file: Path) -> None:
-    said = imported(home, file)
-    assert re.findall(r"^(\w+) +(\d+) +(\d+) +(\d+)", said.stdout, re.MULTILINE) == [
+    result = imported(home, file)
+    assert re.findall(r"^(\w+) +(\d+) +(\d+) +(\d+)", result.stdout, re.MULTILINE) == [
         ("entities", "1", "1", "0"),
         ("observations", "1", "1", "0"),
         ("relations", "1", "1", "0"),
     ]
-    assert "Entities made because relations name them: 1." in said.stdout
-    assert "Observations left out because they are empty: 1." in said.stdout
-    assert said.stderr == "Line 2 relates 'Acme', which is no entity: it is one now, of type unknown.\n"
+    assert "Entities created because relations name them: 1." in result.stdout
+    assert "Observations omitted because they are empty: 1." in result.stdout
+    assert result.stderr == "Line 2 relates 'Acme', which is no entity: it is one now, of type unknown.\n"
     assert "Ann climbs on Tuesdays." in run(home, "recall", "who climbs").stdout
     again = imported(home, file)
     assert re.findall(r" (\d+) +(\d+) +(\d+)", again.stdout) == [("1", "0", "1")] * 3
@@ -48,8 +48,8 @@ def test_what_was_imported_is_counted_and_found(home: Path, file: Path) -> None:
 
 
 def test_as_json_for_a_script(home: Path, file: Path) -> None:
-    told = json.loads(imported(home, file, "--json").stdout)
-    assert told == {
+    report = json.loads(imported(home, file, "--json").stdout)
+    assert report == {
         "file": str(file),
         "workspace": "default",
         "read": {"entities": 1, "observations": 1, "relations": 1},
@@ -71,12 +71,12 @@ def test_a_workspace_may_be_new(home: Path, file: Path) -> None:
     assert "There is no workspace 'default'" in run(home, "recall", "climbs", code=1).stderr
 
 
-def test_a_torn_line_is_told_and_the_command_fails_though_the_rest_is_there(home: Path, file: Path) -> None:
+def test_a_torn_line_is_reported_and_the_command_fails_though_the_rest_is_imported(home: Path, file: Path) -> None:
     file.write_bytes(file.read_bytes()[:-9] + b"\n" + b"broken\n" * 25)
-    said = imported(home, file, code=1)
-    assert "Line 2 is torn or no JSON" in said.stderr
-    assert "... and 6 more like that." in said.stderr
-    assert "only in part: 26." in said.stderr
+    result = imported(home, file, code=1)
+    assert "Line 2 is torn or no JSON" in result.stderr
+    assert "... and 6 more like that." in result.stderr
+    assert "only in part: 26." in result.stderr
     assert "climbs" in run(home, "recall", "climbs").stdout
     script = imported(home, file, "--json", code=1)
     assert json.loads(script.stdout)["faults"] == 26
@@ -84,10 +84,10 @@ def test_a_torn_line_is_told_and_the_command_fails_though_the_rest_is_there(home
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["import", "{file}"], "--from"),
-        (["import", "{file}", "--from", "csv"], "There are: server-memory, claude-code, "),
+        (["import", "{file}", "--from", "csv"], "Use one of: server-memory, claude-code, "),
         (["import", "{folder}", "--from", "server-memory"], "is no file"),
         (["import", "{folder}/none", "--from", "server-memory"], "There is no file"),
         (["import", "{python}", "--from", "server-memory"], "is no text in UTF-8"),
@@ -95,17 +95,17 @@ def test_a_torn_line_is_told_and_the_command_fails_though_the_rest_is_there(home
         (["import", "{file}", "--from", "server-memory", "--workspace", " "], "is not a valid workspace name"),
     ],
 )
-def test_what_cannot_be_imported_is_said_in_one_line_and_nothing_is_written(
-    home: Path, file: Path, arguments: list[str], said: str
+def test_what_cannot_be_imported_is_reported_in_one_line_and_nothing_is_written(
+    home: Path, file: Path, arguments: list[str], message: str
 ) -> None:
     names = {"file": file, "folder": file.parent, "python": sys.executable}
     ended = run(home, *(one.format(**names) for one in arguments), code=2)
-    assert said in ended.stderr
+    assert message in ended.stderr
     assert (ended.stdout, ended.stderr.count("\n")) == ("", 1)
     assert not (home / "data").exists()
 
 
-def test_a_database_is_no_file_to_import(home: Path, file: Path) -> None:
+def test_a_database_is_not_a_file_to_import(home: Path, file: Path) -> None:
     imported(home, file)
     assert "is a database" in imported(home, home / "data" / "memory.db", code=2).stderr
 
@@ -124,14 +124,14 @@ def _embedded(home: Path, **models: Any) -> dict[str, int]:
     return dict(json.loads(run(home, "inspect", "--json", **models).stdout)["stats"]["embedded"])
 
 
-def test_without_model_files_it_says_so_and_imports(home: Path, file: Path, tmp_path: Path) -> None:
-    said = imported(home, file, MEMORY_EMBEDDER="bundled", MEMORY_MODEL_DIR=str(tmp_path / "none"))
-    assert "memoryd models pull" in said.stderr
+def test_missing_model_files_are_reported_and_the_import_works(home: Path, file: Path, tmp_path: Path) -> None:
+    result = imported(home, file, MEMORY_EMBEDDER="bundled", MEMORY_MODEL_DIR=str(tmp_path / "none"))
+    assert "memoryd models pull" in result.stderr
     assert "climbs" in run(home, "recall", "climbs").stdout
 
 
 @pytest.mark.process
-def test_a_terminal_shows_how_far_it_is(home: Path, file: Path) -> None:
+def test_a_terminal_shows_progress(home: Path, file: Path) -> None:
     many = (json.dumps({**LINES[0], "name": f"E{number}"}) for number in range(200))
     file.write_text("\n".join(many))
     ours, theirs = pty.openpty()
@@ -143,5 +143,5 @@ def test_a_terminal_shows_how_far_it_is(home: Path, file: Path) -> None:
     finally:
         os.close(ours)
         os.close(theirs)
-    assert "importing relations" in shown  # the last that it does, and so surely shown
+    assert "importing relations" in shown  # the last step, so it is always shown
     assert "importing" not in (home.parent / "out").read_text()

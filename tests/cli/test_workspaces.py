@@ -7,15 +7,14 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
-from tests.cli.test_commands import Run, data, run, stored
-from tests.cli.test_commands import told as line
+from tests.cli.test_commands import Run, data, error_line, run, stored
 
 __all__ = ["data", "run"]  # fixtures
 
 
-def told(result: Result) -> str:
-    """What a command complains about."""
-    return line(result).strip()
+def error_of(result: Result) -> str:
+    """Return the error of a command."""
+    return error_line(result).strip()
 
 
 def listed(run: Run, *options: str) -> list[dict[str, Any]]:
@@ -33,7 +32,7 @@ def test_a_workspace_through_its_life(run: Run) -> None:
     assert run("workspace", "archive", "p").stdout == "Archived workspace p.\n"
     assert listed(run, "--status", "active") == []
     assert run("workspace", "list", "--status", "active").stdout == "No active workspaces.\n"
-    assert told(run("inspect", "--workspace", "p", code=2)) == 'project "p" is archived — restore it first'
+    assert error_of(run("inspect", "--workspace", "p", code=2)) == 'project "p" is archived — restore it first'
     assert json.loads(run("workspace", "restore", "p", "--json").stdout)["status"] == "active"
     assert "kept" in run("inspect", "--view", "recent", "--workspace", "p").stdout
     assert run("workspace", "delete", "p", "--yes").stdout == "Deleted workspace p.\n"
@@ -53,28 +52,28 @@ def test_the_list_is_a_table(run: Run) -> None:
 
 def test_deleting_asks(run: Run) -> None:
     run("workspace", "create", "p")
-    assert "stdin is not a terminal. Add --yes" in told(run("workspace", "delete", "p", code=2))
+    assert "stdin is not a terminal. Add --yes" in error_of(run("workspace", "delete", "p", code=2))
     assert len(listed(run)) == 1
 
 
-def test_what_cannot_be_is_told(run: Run) -> None:
-    assert told(run("workspace", "archive", "p", code=1)) == 'project "p" not found. There are: none yet.'
+def test_impossible_requests_are_reported(run: Run) -> None:
+    assert error_of(run("workspace", "archive", "p", code=1)) == 'project "p" not found. There are: none yet.'
     run("workspace", "create", "p")
-    assert "the name is taken" in told(run("workspace", "create", "p", code=2))
-    assert "1 to 100 letters" in told(run("workspace", "create", "a b", code=2))
-    assert told(run("workspace", "restore", "p", code=2)) == 'project "p" is not archived'
-    assert told(run("workspace", "delete", "q", "--yes", code=1)) == 'project "q" not found. There are: p.'
+    assert "the name is taken" in error_of(run("workspace", "create", "p", code=2))
+    assert "1 to 100 letters" in error_of(run("workspace", "create", "a b", code=2))
+    assert error_of(run("workspace", "restore", "p", code=2)) == 'project "p" is not archived'
+    assert error_of(run("workspace", "delete", "q", "--yes", code=1)) == 'project "q" not found. There are: p.'
 
 
 def test_read_only_only_lists(run: Run) -> None:
     run("workspace", "create", "p")
     assert len(listed(run)) == 1
     for verb in (["create", "q"], ["archive", "p"], ["restore", "p"], ["delete", "p", "--yes"]):
-        assert "MEMORY_READ_ONLY" in told(run("workspace", *verb, code=2, MEMORY_READ_ONLY="true"))
+        assert "MEMORY_READ_ONLY" in error_of(run("workspace", *verb, code=2, MEMORY_READ_ONLY="true"))
     assert [found["status"] for found in listed(run)] == ["active"]
 
 
-def test_one_file_holds_them_too(run: Run, tmp_path: Any) -> None:
+def test_one_file_holds_all_workspaces(run: Run, tmp_path: Any) -> None:
     where = ("--db", str(tmp_path / "all.db"))
     run("workspace", "create", "p", *where)
     run("workspace", "archive", "p", *where)
@@ -113,15 +112,15 @@ def test_perspectives_are_shown_added_changed_removed_and_reset(run: Run) -> Non
     assert changed["technical"] == "{type} {text}"
     assert perspectives(run) == changed
     assert sorted(changed) == ["dated", "general", "relational", "technical", "temporal"]
-    assert "A running server makes the vectors again" in run("workspace", "perspectives", "p", "--reset").stderr
+    assert "A running server recreates the vectors" in run("workspace", "perspectives", "p", "--reset").stderr
     assert perspectives(run) == five
     assert "{entity}, {date}: {text}" in run("workspace", "perspectives", "p").stdout
 
 
-def test_perspectives_that_cannot_be_are_told_and_nothing_changes(run: Run) -> None:
+def test_invalid_perspectives_are_reported_and_nothing_changes(run: Run) -> None:
     run("workspace", "create", "p")
     before = perspectives(run, "--set", "dated={date}: {text}")
-    for options, said in {
+    for options, message in {
         ("--reset", "--set", "x=BAD"): "must name {text}",
         ("--reset", "--remove", "dated"): "there are: general",
         ("--set", "dated"): "has no =",
@@ -129,49 +128,49 @@ def test_perspectives_that_cannot_be_are_told_and_nothing_changes(run: Run) -> N
         ("--remove", "general"): "is what recall searches",
         ("--set", "a={text}", "--remove", "moods"): "there are: dated, general",
     }.items():
-        assert said in told(run("workspace", "perspectives", "p", *options, code=2))
+        assert message in error_of(run("workspace", "perspectives", "p", *options, code=2))
     assert perspectives(run) == before
-    assert "not found" in told(run("workspace", "perspectives", "q", code=1))
-    assert "forbids" in told(run("workspace", "perspectives", "p", "--reset", code=2, MEMORY_READ_ONLY="true"))
+    assert "not found" in error_of(run("workspace", "perspectives", "q", code=1))
+    assert "forbids" in error_of(run("workspace", "perspectives", "p", "--reset", code=2, MEMORY_READ_ONLY="true"))
 
 
 def test_a_directory_declares_its_workspace(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "shop" / "src").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "shop")
-    assert run("workspace", "which").stdout.startswith("default (not made yet): the default, as ")
+    assert run("workspace", "which").stdout.startswith("default (not created yet): the default, as ")
     stored(run, "by hand", "--workspace", "till")
     file = tmp_path / "shop" / ".memoryd"
     file.write_text('workspace = "till"')
-    assert "run `memoryd workspace use till`" in told(run("recall", "hand", "--workspace", "auto", code=2))
-    said = run("workspace", "use", "till").stdout
-    assert said == f"{file} declares the workspace till; MEMORY_NAMESPACE=auto uses it here.\n"
+    assert "run `memoryd workspace use till`" in error_of(run("recall", "hand", "--workspace", "auto", code=2))
+    output = run("workspace", "use", "till").stdout
+    assert output == f"{file} declares the workspace till; MEMORY_NAMESPACE=auto uses it here.\n"
     monkeypatch.chdir(tmp_path / "shop" / "src")
     assert "by hand" in run("recall", "hand", "--workspace", "auto").stdout
     assert run("workspace", "which").stdout == f"till: declared by {file}.\n"
     found = json.loads(run("workspace", "which", "--json").stdout)
     assert found == {"workspace": "till", "found_by": f"declared by {file}", "keys": ["file:till"]}
-    assert run("workspace", "which", "--workspace", "other").stdout == "other (not made yet).\n"
+    assert run("workspace", "which", "--workspace", "other").stdout == "other (not created yet).\n"
 
 
-def test_a_workspace_is_opened_to_a_file_only_where_that_could_be_written(
+def test_a_workspace_is_opened_to_a_file_only_if_the_file_was_written(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stored(run, "by hand", "--workspace", "till")
     (tmp_path / "shop" / ".memoryd").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "shop")
-    shown = told(run("workspace", "use", "till", code=1))
+    shown = error_of(run("workspace", "use", "till", code=1))
     assert shown.startswith(f"{tmp_path / 'shop' / '.memoryd'} cannot be used: Is a directory.")
     (tmp_path / "strange").mkdir()
     monkeypatch.chdir(tmp_path / "strange")
     Path(".memoryd").write_text('workspace = "till"')
-    assert "run `memoryd workspace use till`" in told(run("recall", "hand", "--workspace", "auto", code=2))
+    assert "run `memoryd workspace use till`" in error_of(run("recall", "hand", "--workspace", "auto", code=2))
 
 
 def test_over_http_no_directory_names_the_workspace(run: Run) -> None:
-    assert "Over HTTP name a workspace" in told(run("serve", "--transport", "http", "--workspace", "auto", code=2))
+    assert "Over HTTP name a workspace" in error_of(run("serve", "--transport", "http", "--workspace", "auto", code=2))
 
 
-def test_others_are_read_together_with_one(run: Run) -> None:
+def test_included_workspaces_are_read_together(run: Run) -> None:
     stored(run, "Green tea in the morning.", "--workspace", "personal")
     stored(run, "Staging has port 5433.", "--workspace", "shop")
     shop = ("--workspace", "shop")
@@ -184,4 +183,4 @@ def test_others_are_read_together_with_one(run: Run) -> None:
     assert run("workspace", "include", *shop).stdout == "shop is read together with: personal (archived).\n"
     gone = run("workspace", "include", "personal", "--remove", *shop, "--json").stdout
     assert json.loads(gone) == {"workspace": "shop", "includes": []}
-    assert "read-only" in told(run("workspace", "include", "shop", code=2, MEMORY_READ_ONLY="1"))
+    assert "read-only" in error_of(run("workspace", "include", "shop", code=2, MEMORY_READ_ONLY="1"))

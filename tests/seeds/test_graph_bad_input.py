@@ -235,7 +235,7 @@ def test_nul_is_refused_with_its_place(small: Agent) -> None:
     for tool, arguments, place in NUL:
         message = small.refused(tool, **arguments)
         assert place in message, tool
-        assert "holds U+0000 at character" in message, tool
+        assert "has U+0000 at character" in message, tool
 
 
 def test_lone_surrogates_are_refused(pipe: Pipe) -> None:

@@ -259,7 +259,7 @@ def test_a_session_reads_only_its_own_memories(vault: Agent) -> None:
     assert [one["content"] for one in read(vault, "memory://session/other", OTHER)] == ["theirs"]
     for uri, meta in (("memory://session/other", None), (mine, OTHER), ("memory://session/unknown", None)):
         error = error_of(vault, lambda client: client.read_resource(uri, meta=meta))  # type: ignore[arg-type]  # noqa: B023
-        assert error.message == "That is not this session. A session's memories are its own."
+        assert error.message == "This is another session. A session can read only its own memories."
         assert error.data == {"uri": uri}
 
 

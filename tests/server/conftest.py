@@ -13,7 +13,7 @@ from tests.server import browser as browsers
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """A Chromium. Where there is none, tests are left out; in CI they fail.
+    """A Chromium. If there is none, tests are skipped; in CI they fail.
 
     Not one for all modules: while it runs, no other event loop can be started.
     """
@@ -21,6 +21,6 @@ def browser() -> Iterator[Any]:
         try:
             made = ends.enter_context(browsers.browser())
         except NotInstalledError as error:
-            said = f"There is no Chromium: {error}"
-            pytest.fail(said) if os.environ.get("CI") else pytest.skip(said)
+            reason = f"There is no Chromium: {error}"
+            pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
         yield made

@@ -1,4 +1,4 @@
-"""Which session a request belongs to."""
+"""The session of a request."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +12,7 @@ CLIENT = "io.modelcontextprotocol/clientInfo"
 
 
 def request(meta: object = None, initialized: object = None) -> Any:
-    """A request as the SDK hands it over, after an `initialize` with these parameters."""
+    """Return a request as the SDK passes it, after an `initialize` with these parameters."""
     connection = SimpleNamespace(state={})
     hello = SimpleNamespace(method="initialize", params=initialized, session=SimpleNamespace(_connection=connection))
 
@@ -41,18 +41,18 @@ def test_the_nearest_source_wins() -> None:
     assert session_of(Callers("own"), request(None, {})) == "own"
 
 
-def test_a_session_that_a_client_gives_its_servers_is_that_client_s_alone() -> None:
+def test_a_session_that_a_client_passes_to_its_servers_is_only_that_client_s() -> None:
     sessions = Callers("own", {"claude-code": "conversation", "long": "x" * 201})
-    told = {"clientInfo": {"name": "claude-code", "version": "2.1.330"}}
-    assert session_of(sessions, request(None, told)) == "conversation"
+    known = {"clientInfo": {"name": "claude-code", "version": "2.1.330"}}
+    assert session_of(sessions, request(None, known)) == "conversation"
     assert session_of(sessions, request({CLIENT: {"name": "claude-code", "version": "2"}})) == "conversation"
-    assert session_of(sessions, request({SESSION_META: "its own"}, told)) == "its own"
+    assert session_of(sessions, request({SESSION_META: "its own"}, known)) == "its own"
     for other in ("gemini-cli-mcp-client", "claude-code-wrapper", "long", ""):
         assert session_of(sessions, request(None, {"clientInfo": {"name": other, "version": "1"}})) == "own"
 
 
 @pytest.mark.parametrize("wrong", ["", "a\0b", "a\ud800", "x" * 201, 7, None, ["x"], {}])
-def test_what_cannot_be_stored_is_no_session(wrong: object) -> None:
+def test_unstorable_text_is_not_a_session(wrong: object) -> None:
     sessions = Callers("configured")
     assert ascii(session_of(sessions, request({SESSION_META: wrong}, named("first")))) == "'first'"
     assert ascii(session_of(sessions, request({CLIENT: {"extra": {"sessionId": wrong}}}, named("first")))) == "'first'"

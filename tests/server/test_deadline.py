@@ -1,4 +1,4 @@
-"""How long a call may still take, as the code that works for it sees that."""
+"""The remaining time of a call, as the code that runs for it sees it."""
 
 import math
 from pathlib import Path
@@ -12,7 +12,7 @@ from memoryd.settings import Settings
 from tests.clients import environment
 
 
-def test_a_call_knows_how_long_it_may_take(home: Path) -> None:
+def test_a_call_knows_its_remaining_time(home: Path) -> None:
     with Engine(Settings.read(environment(home, MEMORY_CALL_TIMEOUT="7")), fetch=False) as engine:
         calls = Calls(engine)
 

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.process
 
 
 def logged(script: str, level: str = "warning") -> list[dict[str, Any]]:
-    """What a process with our log writes to stderr; it writes nothing to stdout."""
+    """Return what a process with our log writes to stderr; it must write nothing to stdout."""
     ended = forks.run(
         [sys.executable, "-c", f"from memoryd.server import logs\nlogs.set_up({level!r})\n{script}"],
         env={"PYTHONPATH": str(SOURCE)}, capture_output=True, text=True, timeout=PATIENCE, check=False,
@@ -35,7 +35,7 @@ def test_the_level_decides() -> None:
     assert [line["message"] for line in logged(script, "info")] == ["a", "b"]
 
 
-def test_what_only_follows_from_an_error_of_postgres_is_not_logged() -> None:
+def test_consequences_of_a_postgres_error_are_not_logged() -> None:
     script = "import logging; log = logging.getLogger('psycopg'); log.warning('error ignored'); log.error('b')"
     assert [line["message"] for line in logged(script)] == ["b"]
 
@@ -46,7 +46,7 @@ def test_an_exception_keeps_its_traceback() -> None:
     assert line["message"] == "failed"
 
 
-def test_warnings_and_what_nobody_caught_are_logged() -> None:
+def test_warnings_and_uncaught_errors_are_logged() -> None:
     assert "beware" in logged("import warnings; warnings.warn('beware')")[0]["message"]
     (line,) = logged("raise ValueError('lost')")
     assert (line["level"], line["message"]) == ("critical", "memoryd ends: lost")

@@ -1,4 +1,4 @@
-"""What goes over the wire, whatever the transport: eras, lists, results, errors. Raw lines and the SDK's client."""
+"""The protocol over any transport: eras, lists, results, errors. Raw lines and the SDK's client."""
 
 import json
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ HANDSHAKES = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 
 @pytest.fixture(scope="module")
 def legacy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
-    """One raw server of the handshake era, shared: tests leave it serving."""
+    """One shared raw server of the handshake era, which tests must leave serving."""
     with StreamWire(environment(tmp_path_factory.mktemp("legacy"))) as server:
         server.handshake()
         yield server
@@ -27,7 +27,7 @@ def legacy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
 
 @pytest.fixture(scope="module")
 def modern(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
-    """One raw server of the modern era, shared."""
+    """One shared raw server of the modern era."""
     with StreamWire(environment(tmp_path_factory.mktemp("modern"))) as server:
         yield server
 
@@ -92,7 +92,7 @@ def test_an_unknown_modern_version_is_refused_with_the_known_ones(modern: Wire) 
 # tools/list ----------------------------------------------------------------------------------------------------------
 
 
-def test_tools_are_declared_whole(legacy: Wire) -> None:
+def test_tools_are_declared_completely(legacy: Wire) -> None:
     tools = legacy.result("tools/list")["tools"]
     assert [tool["name"] for tool in tools] == [
         "memory_store", "memory_recall", "memory_context", "memory_forget", "memory_inspect"
@@ -167,7 +167,7 @@ def test_structured_content_is_valid(legacy: Wire) -> None:
         assert result["_meta"]["memoryd/workspace"] == "default"
 
 
-def test_what_is_declared_is_what_is_taken(legacy: Wire) -> None:
+def test_the_server_accepts_what_the_schema_accepts(legacy: Wire) -> None:
     """A client that validates by the input schema rejects what the server rejects, and nothing else."""
     schemas = {tool["name"]: tool["inputSchema"] for tool in legacy.result("tools/list")["tools"]}
     for name, arguments in [*CALLS, *((name, arguments) for name, arguments, _ in WRONG)]:
@@ -234,7 +234,7 @@ WRONG: list[tuple[str, Json, str]] = [
 
 
 @pytest.mark.parametrize(("tool", "arguments", "named"), WRONG)
-def test_wrong_arguments_are_named(legacy: Wire, tool: str, arguments: Json, named: str) -> None:
+def test_invalid_arguments_are_named(legacy: Wire, tool: str, arguments: Json, named: str) -> None:
     result = legacy.call(tool, **arguments)
     assert result["isError"] is True
     (block,) = result["content"]
@@ -245,13 +245,13 @@ def test_wrong_arguments_are_named(legacy: Wire, tool: str, arguments: Json, nam
         assert internal not in block["text"]
 
 
-def test_an_unknown_argument_is_told_with_the_known_ones(legacy: Wire) -> None:
+def test_an_unknown_argument_is_reported_with_the_known_ones(legacy: Wire) -> None:
     (block,) = legacy.call("memory_store", content="x", weight=3)["content"]
     for name in ("weight", "content", "tags", "importance"):
         assert name in block["text"]
 
 
-def test_wrong_calls_store_nothing(legacy: Wire) -> None:
+def test_invalid_calls_store_nothing(legacy: Wire) -> None:
     before = legacy.call("memory_inspect")["structuredContent"]["stats"]["total"]
     for tool, arguments, _ in WRONG:
         legacy.call(tool, **arguments)
@@ -273,7 +273,7 @@ def test_the_sdk_client_sees_the_protocol_error(era: Agent) -> None:
     assert caught.value.error.code == -32602
 
 
-def test_arguments_may_be_left_out(legacy: Wire) -> None:
+def test_arguments_may_be_omitted(legacy: Wire) -> None:
     assert legacy.result("tools/call", {"name": "memory_inspect"})["isError"] is False
 
 
@@ -282,7 +282,7 @@ def test_arguments_may_be_left_out(legacy: Wire) -> None:
     [{}, {"name": 5}, {"name": None}, {"arguments": {}}, {"name": "memory_inspect", "arguments": [1]},
      {"name": "memory_inspect", "arguments": "x"}],
 )  # fmt: skip
-def test_calls_without_sense_are_invalid_parameters(legacy: Wire, params: Json) -> None:
+def test_malformed_calls_are_invalid_parameters(legacy: Wire, params: Json) -> None:
     assert legacy.request("tools/call", params)["error"]["code"] == -32602
 
 
@@ -296,7 +296,7 @@ def test_unknown_methods_are_not_found(legacy: Wire, modern: Wire) -> None:
 
 
 def sessions(home: Path) -> dict[str, str]:
-    """The session that each memory was written in."""
+    """Return the session in which each memory was written."""
     return {row["body"]: row["session_id"] for row in rows_of(home)}
 
 
@@ -326,10 +326,10 @@ def test_the_session_of_a_modern_request(wire: Open, home: Path) -> None:
     }  # fmt: skip
 
 
-def test_without_any_handle_a_process_is_a_session(wire: Open, home: Path) -> None:
+def test_without_a_session_name_the_process_is_a_session(wire: Open, home: Path) -> None:
     for name in ("one", "two"):
         server = wire()
-        server.handshake(extra={"sessionId": 7})  # no text: no handle
+        server.handshake(extra={"sessionId": 7})  # not a text: no session name
         server.call("memory_store", content=f"{name} a")
         server.call("memory_store", content=f"{name} b")
     found = sessions(home)
@@ -340,7 +340,7 @@ def test_without_any_handle_a_process_is_a_session(wire: Open, home: Path) -> No
 @pytest.mark.parametrize(
     "client_info", [{"extra": None}, {"extra": "x"}, {"extra": []}, {"extra": {"sessionId": None}}]
 )
-def test_odd_client_information_is_no_handle(legacy: Wire, client_info: dict[str, Any]) -> None:
+def test_invalid_client_information_is_not_a_session_name(legacy: Wire, client_info: dict[str, Any]) -> None:
     meta = {"io.modelcontextprotocol/clientInfo": client_info}
     assert legacy.result("tools/call", {"name": "memory_inspect", "arguments": {}, "_meta": meta})["isError"] is False
 
@@ -369,7 +369,7 @@ def test_read_only(wire: Open, home: Path, how: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "settings", "told"),
+    ("arguments", "settings", "parts"),
     [
         ((), {"MEMORY_TOOLSETS": "recall,potato"}, ("MEMORY_TOOLSETS", "potato", "recall")),
         (("--toolsets", "potato"), {}, ("potato", "recall")),
@@ -377,16 +377,16 @@ def test_read_only(wire: Open, home: Path, how: str) -> None:
         ((), {"MEMORY_DEFAULT_TOKEN_BUDGET": "lots"}, ("MEMORY_DEFAULT_TOKEN_BUDGET", "lots")),
         ((), {"MEMORY_READ_ONLY": "perhaps"}, ("MEMORY_READ_ONLY", "perhaps")),
     ],
-    ids=["unknown toolset", "unknown toolset by option", "no toolset", "no number", "no truth"],
+    ids=["unknown toolset", "unknown toolset by option", "no toolset", "not a number", "not a boolean"],
 )
-def test_wrong_settings_end_the_start(
-    pipe: Pipe, arguments: tuple[str, ...], settings: dict[str, str], told: Any
+def test_invalid_settings_prevent_the_start(
+    pipe: Pipe, arguments: tuple[str, ...], settings: dict[str, str], parts: Any
 ) -> None:
     server = pipe(*arguments, **settings)
     server.close_stdin()
     assert server.wait() != 0
     assert server.lines == [], "stdout is the protocol's alone"
-    said = server.stderr()
-    assert all(part in said for part in told), said
-    assert "Traceback" not in said
-    assert len(said.strip().splitlines()) <= 12, "a person can read it"
+    stderr = server.stderr()
+    assert all(part in stderr for part in parts), stderr
+    assert "Traceback" not in stderr
+    assert len(stderr.strip().splitlines()) <= 12, "a person can read it"

@@ -1,4 +1,4 @@
-"""What a hook asks of a service, in this process."""
+"""The requests of a hook to a service, in this process."""
 
 import json
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ def engine(home: Path, model_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
 
 
 def asked(engine: Engine, *, delivered: bool = True, **given: str) -> str:
-    """What a hook prints for a prompt."""
+    """Return what a hook prints for a prompt."""
     handed = json.dumps({"session_id": "s", "prompt": PROMPT} | given)
     request = {"event": "prompt-submit", "client": "claude-code", "budget": 300, "home": "/", "input": handed}
 
@@ -46,7 +46,7 @@ def asked(engine: Engine, *, delivered: bool = True, **given: str) -> str:
     return str(answer["print"])
 
 
-def test_a_prompt_gets_what_bears_on_it_once_it_was_delivered(engine: Engine) -> None:
+def test_a_prompt_gets_related_memories_until_they_are_delivered(engine: Engine) -> None:
     first = asked(engine, delivered=False)
     assert "5433" in json.loads(first)["hookSpecificOutput"]["additionalContext"]
     assert asked(engine) == first

@@ -1,4 +1,4 @@
-"""The stdio transport: lines that are no messages, a pure stdout, a prompt and clean end."""
+"""The stdio transport: lines that are not messages, a pure stdout, a prompt and clean end."""
 
 import json
 import signal
@@ -21,13 +21,13 @@ from tests.wires import ProcessWire, envelope
 
 pytestmark = pytest.mark.process
 
-CLIENTS_PATIENCE = 3.0  # seconds that a client waits for the end of a server; then it kills it
+CLIENTS_PATIENCE = 3.0  # seconds that a client waits for the end of a server before it kills it
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX's")
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessWire]:
-    """One raw server for all bad lines: each test shows that it goes on serving."""
+    """One raw server for all bad lines: each test shows that it continues to serve."""
     with ProcessWire(environment(tmp_path_factory.mktemp("stdio"))) as wire:
         wire.handshake()
         yield wire
@@ -35,14 +35,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessWire]:
 
 
 def call(number: str, content: bytes) -> bytes:
-    """The line of a call with its content as raw JSON."""
+    """Return the line of a call with its content as raw JSON."""
     return (
         b'{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"memory_store","arguments":{"content":%s}}}'
         % (number.encode(), content)
     )
 
 
-# lines that are no messages ------------------------------------------------------------------------------------------
+# lines that are not messages -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_lone_surrogates_are_answered_with_their_id(server: ProcessWire, content
         call("9101", b"1" + b"0" * 4_000),
     ],
 )
-def test_what_is_no_request_is_answered_with_its_id(server: ProcessWire, line: bytes) -> None:
+def test_an_invalid_request_is_answered_with_its_id(server: ProcessWire, line: bytes) -> None:
     server._answers.pop(9101, None)
     server.send(line)
     answer = server.answer(9101)
@@ -100,7 +100,7 @@ def test_what_is_no_request_is_answered_with_its_id(server: ProcessWire, line: b
         b"[]",
         b"{}",
         b"[1, 2]",
-        b'[{"jsonrpc":"2.0","id":9201,"method":"ping"}]',  # batches left the protocol in 2025-06-18
+        b'[{"jsonrpc":"2.0","id":9201,"method":"ping"}]',  # batches were removed from the protocol in 2025-06-18
         b"[" * 1_000_000,
         b'{"a":' * 200_000 + b"1" + b"}" * 200_000,
         call("9202", b"[" * 100_000 + b"]" * 100_000),
@@ -109,7 +109,7 @@ def test_what_is_no_request_is_answered_with_its_id(server: ProcessWire, line: b
         b"GET / HTTP/1.1",
     ],
 )
-def test_what_is_nobodys_is_answered_without_an_id(server: ProcessWire, line: bytes) -> None:
+def test_a_line_without_a_valid_id_is_answered_without_an_id(server: ProcessWire, line: bytes) -> None:
     server.send(line)
     answer = server.without_id()
     assert answer["error"]["code"] in (-32700, -32600)
@@ -135,12 +135,12 @@ def test_what_is_nobodys_is_answered_without_an_id(server: ProcessWire, line: by
         b'{"jsonrpc":"2.0","method":"tools/call","params":{"name":"memory_inspect"}}',
     ],
 )
-def test_what_needs_no_answer_does_no_harm(server: ProcessWire, line: bytes) -> None:
+def test_lines_that_need_no_answer_do_no_harm(server: ProcessWire, line: bytes) -> None:
     server.send(line)
     assert server.result("ping") == {}
 
 
-def test_bytes_that_are_no_utf8_are_never_stored_as_other_text(server: ProcessWire) -> None:
+def test_bytes_that_are_not_utf8_are_never_stored_as_other_text(server: ProcessWire) -> None:
     before = server.call("memory_inspect")["structuredContent"]["stats"]["total"]
     for number, content in (("9301", b'"a\xff\xfeb"'), ("9302", b'"a\xed\xa0\x80b"'), ("9303", b'"caf\xe9"')):
         server.send(call(number, content))
@@ -149,12 +149,12 @@ def test_bytes_that_are_no_utf8_are_never_stored_as_other_text(server: ProcessWi
     assert server.call("memory_inspect")["structuredContent"]["stats"]["total"] == before
 
 
-def test_a_carriage_return_before_the_line_feed_is_no_part_of_it(server: ProcessWire) -> None:
+def test_a_carriage_return_before_the_line_feed_is_ignored(server: ProcessWire) -> None:
     server.send(b'{"jsonrpc":"2.0","id":9401,"method":"ping"}\r')
     assert server.answer(9401)["result"] == {}
 
 
-def test_a_long_line_is_refused_and_not_the_end(server: ProcessWire) -> None:
+def test_a_long_line_is_refused_and_the_server_continues(server: ProcessWire) -> None:
     server.send(call("9501", b'"' + b"x" * 5_000_000 + b'"'))
     result = server.answer(9501)["result"]
     assert result["isError"] is True
@@ -163,14 +163,14 @@ def test_a_long_line_is_refused_and_not_the_end(server: ProcessWire) -> None:
 
 
 def test_the_same_id_twice(server: ProcessWire) -> None:
-    """A client's mistake is its own; the next request is served."""
+    """The client's mistake affects only itself; the next request is served."""
     for _ in range(2):
         server.send({"jsonrpc": "2.0", "id": 9601, "method": "ping"})
     assert server.answer(9601)["result"] == {}
     assert server.result("ping") == {}
 
 
-def test_requests_are_served_side_by_side(server: ProcessWire) -> None:
+def test_requests_are_served_concurrently(server: ProcessWire) -> None:
     numbers = [
         server.post("tools/call", {"name": "memory_store", "arguments": {"content": f"Side by side {i}."}})
         for i in range(100)
@@ -183,12 +183,12 @@ def test_requests_are_served_side_by_side(server: ProcessWire) -> None:
 
 
 @pytest.mark.parametrize("level", ["debug", "warning"])
-def test_stdout_is_protocol_alone(pipe: Pipe, model_dir: Path, level: str) -> None:
+def test_stdout_has_only_the_protocol(pipe: Pipe, model_dir: Path, level: str) -> None:
     server = pipe(models=model_dir, MEMORY_LOG_LEVEL=level, PYTHONWARNINGS="always", PYTHONDEVMODE="1")
     server.handshake()
     server.send(b"not json")
-    server.call("memory_store", content="Said to a chatty server.")
-    server.call("memory_recall", query="What was said?")
+    server.call("memory_store", content="Written to a chatty server.")
+    server.call("memory_recall", query="What was written?")
     server.request("tools/call", {"name": "nope"})
     server.call("memory_store", potato=1)
     server.close_stdin()
@@ -200,7 +200,7 @@ def test_stdout_is_protocol_alone(pipe: Pipe, model_dir: Path, level: str) -> No
 
 
 def ended(server: ProcessWire) -> int:
-    """Wait for its end, which nothing holds up for longer than its client waits; the exit code."""
+    """Return the exit code of a server, which must end within the time that its client waits."""
     assert LAST_CALLS + STORE < CLIENTS_PATIENCE
     code = server.wait()
     assert "Traceback" not in server.stderr(), server.stderr()
@@ -208,7 +208,7 @@ def ended(server: ProcessWire) -> int:
 
 
 def total(home: Path) -> set[str]:
-    """What is kept."""
+    """Return the stored texts."""
     return {row["body"] for row in rows_of(home) if row["deleted_at"] is None}
 
 
@@ -268,7 +268,7 @@ def test_the_end_while_models_are_loaded_and_asked(pipe: Pipe, home: Path, model
 def test_the_end_while_many_calls_wait_for_the_models(pipe: Pipe, home: Path, model_dir: Path, how: str) -> None:
     server = pipe(models=model_dir)
     server.handshake()
-    for i in range(12):  # what the reranker will read
+    for i in range(12):  # for the reranker to read
         server.call("memory_store", content=f"Fact {i}: harbour {i} has {i} ships. " * 20)
     until(lambda: "loading" not in json.dumps(server.call("memory_inspect")), "the models")
     posted = {}
@@ -323,7 +323,7 @@ def test_signals_while_it_writes_lose_nothing_acknowledged(pipe: Pipe, home: Pat
     ended(server)
     answers = [
         m for m in server.messages() if m["id"] in posted and "result" in m
-    ]  # a connector says what it leaves open
+    ]  # a connector reports what it leaves open
     stored = {posted[m["id"]] for m in answers if not m["result"]["isError"]}
     assert posted[first] in stored
     assert stored <= total(home)
@@ -359,7 +359,7 @@ asyncio.DefaultEventLoopPolicy._loop_factory = Loop
 @posix
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
 def test_a_loop_that_takes_no_signals(pipe: Pipe, home: Path, number: signal.Signals, code: int) -> None:
-    """As on Windows: the server starts, serves, ends at EOF, and ends cleanly on a signal."""
+    """On Windows the server also starts, serves, ends at EOF, and ends cleanly on a signal."""
     path = beginning_with(NO_LOOP_SIGNALS, home)
     server, other = pipe(PYTHONPATH=path), pipe(PYTHONPATH=path)
     server.handshake()
@@ -378,7 +378,7 @@ def test_a_cancelled_request_does_not_hold_up_the_end(pipe: Pipe, home: Path) ->
     server.handshake()
     server.call("memory_store", content="Makes the file.")
     blocker = apsw.Connection(str(home / "one.db"))
-    blocker.set_busy_timeout(20_000)  # for what the server does in the background
+    blocker.set_busy_timeout(20_000)  # for the server's background work
     blocker.execute("BEGIN IMMEDIATE")  # the next write waits for it
     try:
         number = server.post("tools/call", {"name": "memory_store", "arguments": {"content": "Never mind."}})
@@ -401,8 +401,8 @@ def test_a_signal_before_any_line(pipe: Pipe) -> None:
     assert ended(server) in (0, -signal.SIGTERM)
 
 
-def test_a_client_that_is_gone_is_no_crash(home: Path, tmp_path: Path) -> None:
-    """Nobody reads its stdout any more, as when a client died: what was acknowledged is kept, and it ends."""
+def test_a_client_that_is_gone_causes_no_crash(home: Path, tmp_path: Path) -> None:
+    """Its stdout is no longer read, as after the death of a client: acknowledged writes are kept, and it ends."""
     hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
     first = [json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}).encode()]
     later = [call(str(i), b'"Before it died %d."' % i) for i in range(2, 40)]
@@ -430,7 +430,7 @@ def test_a_client_that_is_gone_is_no_crash(home: Path, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="looks into /proc")
 def test_nothing_heavy_is_loaded_for_the_list(pipe: Pipe, model_dir: Path) -> None:
-    server = pipe(models=model_dir, MEMORY_SERVICE="off")  # it looks into the server's own process
+    server = pipe(models=model_dir, MEMORY_SERVICE="off")  # the test inspects the server's own process
     server.handshake()
     assert len(server.result("tools/list")["tools"]) == 5
     maps = Path(f"/proc/{server.process.pid}/maps").read_text()
@@ -460,7 +460,7 @@ HELLO: dict[str, object] = {
 
 @pytest.mark.parametrize("waits", [True, False])
 def test_the_later_of_two_openings_decides(pipe: Pipe, waits: bool) -> None:
-    """A client may ask by `server/discover`, and not wait for the answer of a slow start before `initialize`."""
+    """A client may send `server/discover`, and then `initialize` before a slow start is answered."""
     server = pipe(MEMORY_TOOLSETS="recall,vault")
     discovered = server.post("server/discover", DISCOVER)
     if waits:
@@ -476,7 +476,7 @@ def test_the_later_of_two_openings_decides(pipe: Pipe, waits: bool) -> None:
     assert server.wait() == 0
 
 
-def test_the_other_way_round(pipe: Pipe) -> None:
+def test_the_openings_in_reverse_order(pipe: Pipe) -> None:
     server = pipe()
     server.handshake()
     assert "result" in server.answer(server.post("server/discover", DISCOVER))
@@ -485,7 +485,7 @@ def test_the_other_way_round(pipe: Pipe) -> None:
 
 
 @pytest.mark.parametrize("modern", [True, False])
-def test_who_has_said_more_stays_in_his_era(pipe: Pipe, modern: bool) -> None:
+def test_after_further_requests_the_era_is_fixed(pipe: Pipe, modern: bool) -> None:
     server = pipe()
     if modern:
         server.answer(server.post("tools/list", DISCOVER))

@@ -1,4 +1,4 @@
-"""The threads of a service: its clients get them in turn."""
+"""The threads of a service, which its clients get in turn."""
 
 import time
 from functools import partial
@@ -14,7 +14,7 @@ async def hold(share: ThreadShare, name: str, begun: list[str], until: anyio.Eve
         await until.wait()
 
 
-def test_one_that_floods_leaves_threads_to_others() -> None:
+def test_a_flood_of_calls_leaves_threads_to_others() -> None:
     async def work() -> None:
         threads, begun, over = Threads(4), list[str](), anyio.Event()
         flood, other = threads.share(3), threads.share(3)
@@ -32,7 +32,7 @@ def test_one_that_floods_leaves_threads_to_others() -> None:
     anyio.run(work)
 
 
-def test_a_free_thread_goes_to_whom_has_fewest() -> None:
+def test_a_free_thread_goes_to_the_client_with_the_fewest() -> None:
     async def work() -> None:
         threads, begun = Threads(2), list[str]()
         shares = {name: threads.share(2) for name in "abc"}
@@ -94,7 +94,7 @@ def test_writers_of_many_clients_leave_threads_to_reads() -> None:
     anyio.run(work)
 
 
-def test_a_queue_that_does_not_move_promises_long_waits() -> None:
+def test_a_stalled_queue_predicts_long_waits() -> None:
     async def work() -> None:
         share, begun, over = Threads(1).share(1), list[str](), anyio.Event()
         assert share.reads.delay == 0

@@ -1,4 +1,4 @@
-"""A client of stdio's kind that asks faster than it reads."""
+"""A client that sends requests faster than it reads answers."""
 
 import math
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ def server(home: Path) -> Iterator[MemoryServer]:
         yield MemoryServer(Calls(engine))
 
 
-def test_who_reads_no_answers_is_read_no_further(server: MemoryServer) -> None:
+def test_a_client_that_reads_no_answers_is_not_read_further(server: MemoryServer) -> None:
     unread, answered = 0, list[object]()
 
     async def ask() -> None:
@@ -59,7 +59,7 @@ def test_who_reads_no_answers_is_read_no_further(server: MemoryServer) -> None:
     assert sorted(answered, key=str) == sorted(range(ASKED), key=str), "all are answered once the client reads"
 
 
-def test_requests_that_are_cancelled_by_their_numbers_as_text_count_no_more(server: MemoryServer) -> None:
+def test_requests_cancelled_by_their_ids_as_text_no_longer_count(server: MemoryServer) -> None:
     answered: list[object] = []
 
     def cancelled(number: int) -> types.JSONRPCNotification:

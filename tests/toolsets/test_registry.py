@@ -49,23 +49,21 @@ def test_arguments_are_described_and_strict(tool: Tool[Any, Any]) -> None:
 
 
 @every_tool
-def test_the_only_pattern_demands_more_than_blanks(tool: Tool[Any, Any]) -> None:
-    """With only one pattern, its error can be put in words."""
+def test_the_only_pattern_is_that_a_text_is_not_blank(tool: Tool[Any, Any]) -> None:
+    """With only one pattern, its error can have a fixed wording."""
     patterns = {part["pattern"] for _, part in _parts(tool.arguments.model_json_schema()) if "pattern" in part}
     assert patterns <= {r"\S"}
 
 
-def test_blanks_alone_are_refused_in_words() -> None:
+def test_the_error_for_a_blank_text_is_readable() -> None:
     with pytest.raises(InvalidInputError) as error:
         chosen(["recall"], read_only=False)["memory_store"]._valid({"content": " "})
-    assert str(error.value) == (
-        "Invalid arguments for memory_store. content: must hold something besides blanks (it is ' ')"
-    )
+    assert str(error.value) == "Invalid arguments for memory_store. content: must not be blank (it is ' ')"
 
 
 @pytest.mark.slow
 @every_tool
-def test_objects_within_arguments_are_strict_too(tool: Tool[Any, Any]) -> None:
+def test_objects_in_arguments_are_strict_too(tool: Tool[Any, Any]) -> None:
     for name, inner in tool.arguments.model_json_schema().get("$defs", {}).items():
         assert inner.get("type") != "object" or inner["additionalProperties"] is False, f"{tool.name}: {name}"
 
@@ -128,7 +126,7 @@ class Kept(Arguments):
 )
 def test_nul_and_lone_surrogates_are_refused(bad: str) -> None:
     place = next(i for i, character in enumerate(bad) if character == "\0" or "\ud800" <= character <= "\udfff")
-    message = rf"holds U\+(0000|D[8-F][0-9A-F]{{2}}) at character {place}, which is no text"
+    message = rf"has U\+(0000|D[8-F][0-9A-F]{{2}}) at character {place}, which is not text"
     for arguments in ({"text": bad}, {"texts": ["good", bad]}):
         with pytest.raises(ValidationError, match=message) as caught:
             Kept.model_validate(arguments)
@@ -137,9 +135,9 @@ def test_nul_and_lone_surrogates_are_refused(bad: str) -> None:
 
 @pytest.mark.parametrize("bad", ["a\0", "a\ud800"])
 @pytest.mark.parametrize(("inner", "place"), [("text", "inner.1.text"), ("texts", "inner.1.texts")])
-def test_they_are_refused_in_nested_objects_too_with_their_place(bad: str, inner: str, place: str) -> None:
+def test_unstorable_text_in_a_nested_object_is_refused_with_its_place(bad: str, inner: str, place: str) -> None:
     wrong = {"text": "good"} | {inner: [bad] if inner == "texts" else bad}
-    with pytest.raises(ValidationError, match="at character 1, which is no text") as caught:
+    with pytest.raises(ValidationError, match="at character 1, which is not text") as caught:
         Kept.model_validate({"inner": [{"text": "good"}, wrong]})
     assert ".".join(map(str, caught.value.errors()[0]["loc"])) == place
 
@@ -153,7 +151,7 @@ def test_all_other_text_is_kept(good: str) -> None:
 
 
 @every_tool
-def test_every_tool_refuses_them(tool: Tool[Any, Any]) -> None:
+def test_every_tool_refuses_unstorable_text(tool: Tool[Any, Any]) -> None:
     fields = {field.alias or name: field for name, field in tool.arguments.model_fields.items()}
     required = {name: "x" for name, field in fields.items() if field.is_required()}
     for name, field in fields.items():
@@ -161,7 +159,7 @@ def test_every_tool_refuses_them(tool: Tool[Any, Any]) -> None:
             continue
         for bad in ("a\0b", "a\ud800b"):
             value = [bad] if "list[" in str(field.annotation) else bad
-            with pytest.raises(ValidationError, match="which is no text"):
+            with pytest.raises(ValidationError, match="which is not text"):
                 tool.arguments.model_validate(required | {name: value})
 
 

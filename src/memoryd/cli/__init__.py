@@ -47,13 +47,13 @@ PANELS = {
         "openapi": "openapi:openapi",
     },
 }  # fmt: skip
-"""The commands as the help groups them: the module of each, and its function or Typer application there."""
+"""The commands, grouped as in the help: the module of each, and its function or Typer application there."""
 
 COMMANDS = {name: (target, panel) for panel, targets in PANELS.items() for name, target in targets.items()}
 
 
 class _Commands(UserDict[str, Any]):
-    """The commands by name, imported on look-up: a hook must not wait for the imports of a server."""
+    """The commands by name, imported on look-up, so that a hook does not wait for the imports of a server."""
 
     def __getitem__(self, name: str) -> Any:
         return _made(name)
@@ -72,7 +72,7 @@ def _made(name: str) -> Any:
 
 
 class _Group(TyperGroup):
-    """The group of COMMANDS."""
+    """The command group that contains COMMANDS."""
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
@@ -128,5 +128,5 @@ def main() -> None:
     tolerate_streams()
     try:
         app(prog_name="memoryd")
-    except OSError as error:  # of --help or --version: a command reports its own
+    except OSError as error:  # from --help or --version: a command reports its own errors
         raise SystemExit(fail(str(error), FAILED).exit_code) from None

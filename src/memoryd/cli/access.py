@@ -1,4 +1,4 @@
-"""The commands for who has access over HTTP."""
+"""The commands about access over HTTP."""
 
 from typing import Annotated
 
@@ -13,7 +13,7 @@ from memoryd.core.engine import Engine
 from memoryd.settings import Settings
 
 access = typer.Typer(
-    add_completion=False, no_args_is_help=True, help="Clients that people have let in over HTTP, and what was done."
+    add_completion=False, no_args_is_help=True, help="Clients that people have admitted over HTTP, and a log."
 )
 
 HEADS = ("id", "person", "client", "allows", "workspace", "created_at", "used_at", "expires_at")
@@ -23,7 +23,7 @@ ENTRY = ("at", "act", "subject", "client", "detail")
 @access.command(name="list")
 @command(*FILES)
 def list_(settings: Settings, *, as_json: AsJson = False) -> None:
-    """List the clients that people have let in."""
+    """List the clients that people have admitted."""
     with Engine(settings, fetch=False) as engine:
         names = show.workspace_names(engine.workspaces.all())
         found = [_shown(login, names) for login in engine.logins.all()]
@@ -32,7 +32,7 @@ def list_(settings: Settings, *, as_json: AsJson = False) -> None:
     elif found:
         show.numbers(HEADS, [[each[head] for head in HEADS] for each in found])
     else:
-        show.verbatim("No client has been let in.")
+        show.verbatim("No client has been admitted.")
 
 
 @access.command()
@@ -41,12 +41,12 @@ def revoke(
     settings: Settings,
     which: Annotated[str, typer.Argument(help="The id of a login, or the name of a person or a client.")],
 ) -> None:
-    """End a login, or all those of a person or a client, at once."""
+    """End a login, or all logins of a person or a client, at once."""
     demand_writable(settings, "access revoke writes")
     with Engine(settings, fetch=False) as engine:
         ended = engine.logins.revoke(which)
     for one in ended:
-        show.verbatim(f"Ended {one.id}: {one.client_name}, let in by {one.person}.")
+        show.verbatim(f"Ended {one.id}: {one.client_name}, admitted by {one.person}.")
 
 
 @access.command()
@@ -54,10 +54,10 @@ def revoke(
 def log(
     settings: Settings,
     *,
-    limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many.")] = 50,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Maximum entries.")] = 50,
     as_json: AsJson = False,
 ) -> None:
-    """List what was done about access, the latest first: who was let in or refused, what was revoked."""
+    """List the events of access, the latest first: clients admitted or refused, logins and tokens revoked."""
     with Engine(settings, fetch=False) as engine:
         found = [entry.as_dict() for entry in access_log.last(engine.store, limit)]
     if as_json:
@@ -65,7 +65,7 @@ def log(
     elif found:
         show.numbers(ENTRY, [[each[head] for head in ENTRY] for each in found])
     else:
-        show.verbatim("Nothing was done about access yet.")
+        show.verbatim("The log of access is empty.")
 
 
 def _shown(login: Login, names: dict[str, str]) -> dict[str, str]:

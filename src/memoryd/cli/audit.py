@@ -1,4 +1,4 @@
-"""`memoryd audit`: what is stored and should be looked at."""
+"""`memoryd audit`: stored texts that a person should review."""
 
 import json
 
@@ -14,9 +14,9 @@ from memoryd.settings import Settings
 
 @command(*PLACE)
 def audit(settings: Settings, *, as_json: AsJson = False) -> None:
-    """List what holds secrets, and texts that read like instructions to an agent; the texts are not shown.
+    """List texts that contain secrets or read like instructions to an agent, without showing the texts.
 
-    Of every workspace that is not archived, or of the one that --workspace names.
+    Covers every workspace that is not archived, or only the one that --workspace names.
     """
     with Engine(settings, fetch=False) as engine:
         engine.demand_database()
@@ -26,15 +26,15 @@ def audit(settings: Settings, *, as_json: AsJson = False) -> None:
             chosen = [workspace for workspace in engine.workspaces.all() if workspace.status != ARCHIVED]
         number = 0
         for number, finding in enumerate(findings(engine, chosen), 1):
-            _tell(finding, number, as_json=as_json)
+            _print(finding, number, as_json=as_json)
     if as_json:
         out.file.write("\n]\n" if number else "[]\n")
     elif not number:
         out.print(Text("Nothing was found.", style="green"))
 
 
-def _tell(finding: AuditFinding, number: int, *, as_json: bool) -> None:
-    """One finding at a time: there may be very many."""
+def _print(finding: AuditFinding, number: int, *, as_json: bool) -> None:
+    """Print one finding, as soon as it is found: there may be very many."""
     if as_json:
         out.file.write((",\n" if number > 1 else "[\n") + json.dumps(finding.as_dict()))
         return

@@ -34,15 +34,14 @@ from memoryd.store.sqlite.file import APPLICATION_ID
 MODES = ("merge", "replace")
 EXPORT_FORMATS = ("jsonl", "markdown")
 _Seen = tuple[str, Numbers, dict[str, Numbers]]
-"""A workspace, what a file holds for it, and what of that is new or would be removed for it."""
-BEGINNING = 64  # bytes that tell a file of memoryd's own
+"""A workspace, the numbers in the file for it, and those that are new to it or would be removed from it."""
+BEGINNING = 64  # bytes that identify memoryd's own files
 CHROMA = (
     "The journal is in ChromaDB (MEMORY_JOURNAL_STORE): it is not part of the export. The tool export_database "
     "exports it."
 )
 BESIDE = (
-    "The journal is in ChromaDB (MEMORY_JOURNAL_STORE): recall finds the turns that were imported, the journal tools "
-    "do not."
+    "The journal is in ChromaDB (MEMORY_JOURNAL_STORE): recall finds the imported turns, but the journal tools do not."
 )
 Every = Annotated[bool, typer.Option("--all", help="Every workspace that is not archived.")]
 
@@ -51,7 +50,7 @@ Every = Annotated[bool, typer.Option("--all", help="Every workspace that is not 
 def export(
     settings: Settings,
     file: Annotated[
-        Path, typer.Argument(parser=named, help="The new file; of Markdown the folder, new or of an earlier export.")
+        Path, typer.Argument(parser=named, help="The new file; for Markdown a folder, new or from an earlier export.")
     ],
     *,
     form: Annotated[
@@ -63,7 +62,7 @@ def export(
 ) -> None:
     """Write a workspace, or all of them, into one file of JSON lines, or a folder of Markdown; `import` reads both."""
     if form not in EXPORT_FORMATS:
-        raise InvalidInputError(f"There is no format {form[:50]!r}. There are: {', '.join(EXPORT_FORMATS)}.")
+        raise InvalidInputError(f"Unknown format {form[:50]!r}. Use one of: {', '.join(EXPORT_FORMATS)}.")
     path = new_file(file)
     if form == "markdown":
         _notebook(settings, path, every=every, as_json=as_json)
@@ -78,7 +77,7 @@ def export(
 
 
 def _notebook(settings: Settings, path: Path, *, every: bool, as_json: bool) -> None:
-    """Write a folder of Markdown, or one for each workspace below it."""
+    """Write a folder of Markdown, or a subfolder for each workspace."""
     numbers: dict[str, Numbers] = {}
     names, size = FileNames(), 0
     with Engine(settings, fetch=False) as engine:
@@ -113,7 +112,7 @@ def _chosen(engine: Engine, every: bool) -> list[Workspace]:
     engine.demand_database()
     found = engine.workspaces.all()
     if away := [workspace.name for workspace in found if workspace.status == ARCHIVED]:
-        note(f"Archived, and not part of the export: {', '.join(away)}. `memoryd workspace restore` brings one back.")
+        note(f"Archived, and not part of the export: {', '.join(away)}. `memoryd workspace restore` restores one.")
     return [workspace for workspace in found if workspace.status != ARCHIVED]
 
 
@@ -138,7 +137,7 @@ def import_own(settings: Settings, path: Path, mode: str, *, every: bool, vector
 
 
 def is_own(path: Path) -> bool:
-    """Return whether a file begins as memoryd's own do."""
+    """Return whether a file begins like memoryd's own files."""
     if not path.is_file():
         return False
     with path.open("rb") as file:
@@ -146,7 +145,7 @@ def is_own(path: Path) -> bool:
 
 
 def is_database(path: Path) -> bool:
-    """Return whether a file is a database of memoryd's, such as a backup: its header says so."""
+    """Return whether a file is a memoryd database, such as a backup, judging by its header."""
     if not path.is_file():
         return False
     with path.open("rb") as file:
@@ -155,7 +154,7 @@ def is_database(path: Path) -> bool:
 
 
 def preview_own(settings: Settings, path: Path, mode: str, *, every: bool, as_json: bool) -> None:
-    """Show what a file of memoryd's holds, and what is new of it or would be removed; it is checked, not imported."""
+    """Show the content of one of memoryd's files, and what is new or would be removed; check it, import nothing."""
     with jsonl.opened(path) as source, Engine(settings, fetch=False) as engine, reported() as report:
         if _form(source) == journal_file.FORMAT["format"]:
             read = journal_file.counted(source, partial(report, "checking"), engine.secrets)
@@ -181,7 +180,7 @@ def preview_own(settings: Settings, path: Path, mode: str, *, every: bool, as_js
 def _compared_with(
     engine: Engine, file: str, mode: str, report: StepProgress, part: Part, name: str
 ) -> dict[str, Numbers]:
-    """Return what is `new` to a workspace, or `removed` from it where it is replaced."""
+    """Return what is `new` to a workspace, or would be `removed` if it is replaced."""
     if mode == "replace":
         return {"removed": restore.removed(engine, name)}
     new = rehearse(engine, file, part, name, partial(report, f"comparing with {name}"))
@@ -194,7 +193,7 @@ def _tabulate(title: str, columns: Mapping[str, Numbers]) -> None:
 
 
 def _target(settings: Settings, engine: Engine, every: bool) -> str | None:
-    """Return the name under which a file is imported; None for those that it gives."""
+    """Return the workspace to import a file into; None for the names in the file."""
     return engine.workspace_name if "workspace" in settings.model_fields_set and not every else None
 
 
@@ -203,7 +202,7 @@ def _form(source: LineFile) -> object:
     head = (source.head() or {}).get(HEAD)
     form = head.get("format") if isinstance(head, dict) else None
     if form not in (FORMAT, journal_file.FORMAT["format"]):
-        raise InvalidInputError(f"{source.path.name} is no export of memoryd's own. Nothing was imported.")
+        raise InvalidInputError(f"{source.path.name} is not a memoryd export. Nothing was imported.")
     return form
 
 
@@ -249,18 +248,18 @@ def compared(title: str, verb: str, read: Numbers, new: Numbers) -> None:
     """Print how much was read, and how much of it is new."""
     nouns = [noun for noun in exports.NOUNS.values() if read[noun]]
     rows = [(noun, read[noun], new[noun], read[noun] - new[noun]) for noun in nouns]
-    show.numbers((title, verb, "new", "there already"), rows)
+    show.numbers((title, verb, "new", "existing"), rows)
 
 
 def masked(found: Iterable[str]) -> None:
-    """Print which secrets were masked, if any."""
+    """Print the kinds of secrets that were masked, if any."""
     if kinds := list(found):
         note(secrets.masked_notice(kinds))
 
 
 def embed(engine: Engine) -> None:
-    """Embed what was imported, or print why that must wait."""
+    """Embed what was imported, or print why that has to wait."""
     with reported() as report:
         reason = foreign.embed(engine, report)
     if reason:
-        note(f"The import is found by words only until a running server makes the vectors. {reason}")
+        note(f"Until a running server makes the vectors, the import is found by words only. {reason}")

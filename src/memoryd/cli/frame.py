@@ -1,4 +1,4 @@
-"""What all commands share: the options that choose settings, where they print, and how errors are printed."""
+"""The frame of all commands: the options for settings, the consoles, and how errors are printed."""
 
 import os
 import sys
@@ -19,7 +19,7 @@ from memoryd.hidden import shown
 from memoryd.settings import Settings
 
 FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
-"""Exit codes: an error, or findings of doctor; invalid input or settings; Ctrl-C."""
+"""Exit codes: an error or findings of doctor; invalid input or settings; Ctrl-C."""
 
 PANEL = "Where and what"
 DataDir = Annotated[
@@ -48,7 +48,7 @@ Transport = Annotated[
 ]
 Host = Annotated[
     str | None,
-    typer.Option(metavar="HOST", help="The address that HTTP is served on (MEMORY_HOST).", rich_help_panel=PANEL),
+    typer.Option(metavar="HOST", help="The address to serve HTTP on (MEMORY_HOST).", rich_help_panel=PANEL),
 ]
 Port = Annotated[
     int | None,
@@ -61,24 +61,24 @@ OPTIONS: Mapping[str, tuple[Any, Any]] = {
     "toolsets": (Toolsets, None), "read_only": (ReadOnly, False), "transport": (Transport, None),
     "host": (Host, None), "port": (Port, None),
 }  # fmt: skip
-"""The options that override a field of Settings, by its name: how each is declared, and its default."""
+"""The options that override a field of Settings, by field name: the declaration and the default of each."""
 
 FILES = ("data_dir", "db_path")
 PLACE = (*FILES, "workspace")
 
-UNFOLDED = 1_000  # columns if stdout is not a terminal: programs that read a table need whole lines
+UNFOLDED = 1_000  # columns if stdout is not a terminal: programs that read tables need whole lines
 
 
 @contextmanager
 def delivered() -> Iterator[None]:
-    """Raise UncertainError if stdout takes nothing more: the caller would repeat what the command has already done."""
+    """Raise UncertainError if stdout fails: otherwise the caller would repeat what the command has already done."""
     try:
         yield
-    except BrokenPipeError:  # who reads has enough, as `head` has
+    except BrokenPipeError:  # the reader has seen enough, as with `head`
         out.on_broken_pipe()
     except OSError as error:
         raise UncertainError(
-            f"The output could not be written ({error.strerror}). What the command changes may be changed already: "
+            f"The output could not be written ({error.strerror}). The command may already have taken effect: "
             "check before you repeat it."
         ) from None
 
@@ -105,9 +105,9 @@ out, err = _console(stderr=False), _console(stderr=True)
 
 
 def command(*fields: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Make a command of a function whose first argument is the Settings.
+    """Return a decorator that turns a function whose first argument is the Settings into a command.
 
-    They come from the environment, the options before the command, and its own options: those of OPTIONS in `fields`.
+    The settings come from the environment, the options before the command, and its own options: `fields` of OPTIONS.
     """
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
@@ -117,9 +117,9 @@ def command(*fields: str) -> Callable[[Callable[..., None]], Callable[..., None]
                 _demand_text(given.values())
                 if empty := [name for name, value in options.items() if value == ""]:
                     option = empty[0].removesuffix("_path").replace("_", "-")
-                    raise InvalidInputError(f"--{option} is empty. Name one, or leave it out.")
+                    raise InvalidInputError(f"--{option} is empty. Name one, or omit the option.")
                 if given.get("every") and "workspace" in options:
-                    raise InvalidInputError("--all means every workspace, and --workspace one: leave one of both out.")
+                    raise InvalidInputError("--all means every workspace, --workspace only one. Omit one of them.")
                 function(Settings.read(**options), **given)
 
         _, *parameters = signature(function).parameters.values()
@@ -133,25 +133,25 @@ def command(*fields: str) -> Callable[[Callable[..., None]], Callable[..., None]
 
 
 def demand_writable(settings: Settings, what: str) -> None:
-    """Raise InvalidInputError where nothing may be written; `what`: e.g. `restore changes the memory`."""
+    """Raise InvalidInputError if the memory is read-only; `what` is e.g. `restore changes the memory`."""
     if settings.read_only:
         raise InvalidInputError(f"{what}, which --read-only (MEMORY_READ_ONLY) forbids.")
 
 
 def bound(workspace: str | None) -> str:
-    """Return the workspace that a credential is bound to, '' for none. Raise InvalidInputError for an empty name."""
+    """Return the workspace to bind a credential to, '' for none. Raise InvalidInputError for an empty name."""
     if workspace is not None and not workspace.strip():
-        raise InvalidInputError("--workspace is empty. Name one, or leave it out.")
+        raise InvalidInputError("--workspace is empty. Name one, or omit the option.")
     return workspace or ""
 
 
 def _demand_text(given: Iterable[object]) -> None:
-    """Raise InvalidInputError for bytes that are no text; a path may have them, as files do."""
+    """Raise InvalidInputError for bytes that are not text, except in a path, since file names may contain them."""
     for one in given:
         if isinstance(one, list):
             _demand_text(one)
         elif isinstance(one, str) and any("\ud800" <= letter <= "\udfff" for letter in one):
-            raise InvalidInputError(f"{one[:100]!r} holds bytes that are not UTF-8. Nothing was done; use plain text.")
+            raise InvalidInputError(f"{one[:100]!r} has bytes that are not UTF-8. Nothing was done; use plain text.")
 
 
 def _parameter(name: str, declared: Any, default: Any) -> Parameter:
@@ -159,7 +159,7 @@ def _parameter(name: str, declared: Any, default: Any) -> Parameter:
 
 
 def overrides(**given: Any) -> dict[str, Any]:
-    """Return the options that were given; the others do not change a setting."""
+    """Return only the options that were given, since the others do not change a setting."""
     return {name: value for name, value in given.items() if value is not None and value is not False}
 
 
@@ -179,10 +179,10 @@ def errors_reported() -> Iterator[None]:
 
 
 def _about(error: OSError) -> str:
-    """Return which file or folder cannot be used and why; the error itself if it names none."""
+    """Return a message that names the unusable file or folder and the reason; the error's text if it names none."""
     if not error.filename:
         return str(error)
-    return f"{error.filename} cannot be used: {error.strerror}. Check that it is there, and that this user may use it."
+    return f"{error.filename} cannot be used: {error.strerror}. Check that it exists and that this user may use it."
 
 
 def fail(message: str, code: int) -> typer.Exit:
@@ -197,24 +197,24 @@ def note(message: str) -> None:
 
 
 def named(given: str) -> Path:
-    """Return the path of an argument. Raise BadParameter for an empty one, which pathlib takes for `.`."""
+    """Return an argument as a path. Raise BadParameter for an empty one, which pathlib would take for `.`."""
     if not given:
-        raise typer.BadParameter("it is empty. Name a file; `.` is this directory.")
+        raise typer.BadParameter("it is empty. Name a file; use `.` for this directory.")
     return Path(given)
 
 
 def new_file(given: Path) -> Path:
-    """Return the whole path of a file to write.
+    """Return the absolute path of a file to write.
 
-    Raise InvalidInputError for `-`, by which stdout is meant, and where its directory is missing: a typing error, or a
-    disk that is not mounted.
+    Raise InvalidInputError for `-`, which would mean stdout, and for a missing directory: a typing error, or a disk
+    that is not mounted.
     """
     if str(given) == "-":
-        raise InvalidInputError("What is written appears whole or not at all, so it needs a file: name one.")
+        raise InvalidInputError("The output is written whole or not at all, so it cannot go to stdout. Name a file.")
     path = given.expanduser().absolute()
     if not path.parent.is_dir():
         raise InvalidInputError(
-            f"There is no directory {path.parent}. Nothing was written; make it, or choose another."
+            f"There is no directory {path.parent}. Nothing was written; create it, or choose another."
         )
     return path
 
@@ -231,17 +231,17 @@ def printable(text: str) -> str:
 
 
 def tolerate_streams() -> None:
-    """Take a closed stream for an empty one; print `?` for characters that the terminal's encoding lacks."""
+    """Replace closed streams with empty ones; print `?` for characters that the terminal's encoding lacks."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):  # in the order of their numbers
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 - for as long as we run
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 - open until exit
     for stream in (sys.stdout, sys.stderr):
         if reconfigure := getattr(stream, "reconfigure", None):
             reconfigure(errors="replace")
 
 
 def progress_bar() -> Progress:
-    """Return a progress bar on stderr that disappears at its end."""
+    """Return a progress bar on stderr that disappears when it is done."""
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
     return Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
 

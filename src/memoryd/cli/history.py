@@ -32,13 +32,13 @@ def maintain(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Consolidate, and with a language model compact, the memories of the workspace; say what was done and why."""
+    """Consolidate, and with a language model compact, the memories of the workspace; show what was done and why."""
     if not dry_run:
         demand_writable(settings, "maintain changes the memory")
     with Engine(settings, fetch=False) as engine:
         workspace = engine.workspace(make=False)
         if configured(settings):
-            exports.embed(engine)  # a language model is asked about what lies close; without vectors nothing is counted
+            exports.embed(engine)  # the language model is asked about similar memories, which takes vectors
         counted = CountingWriter() if dry_run else None
         done = list(scheduler.maintain(engine, workspace, lambda: False, dry_run=counted))
         faded = len(compaction.decayed(engine, workspace))
@@ -48,20 +48,20 @@ def maintain(
         show.as_json({"workspace": workspace.name, "dry_run": dry_run, "acts": acts, "decayed": faded, **asks})
         return
     for act in done:
-        _tell_act(act, would="would be " if dry_run else "")
+        _print_act(act, would="would be " if dry_run else "")
     if not done:
-        out.print("There is nothing to be done." if dry_run else "There was nothing to be done.")
+        out.print("There is nothing to do." if dry_run else "There was nothing to do.")
     if faded:
-        needed = "" if configured(settings) else "; to compact them takes a language model (docs/llm.md)"
+        needed = "" if configured(settings) else "; compacting them needs a language model (docs/llm.md)"
         note(f"Memories that have decayed: {faded}{needed}.")
     if counted and counted.prompts:
         note(
-            f"Prompts for the language model, which was not asked: {counted.prompts:,} at most, with about "
-            f"{counted.tokens:,} tokens, their answers included. It is sent {settings.llm_calls:,} prompts and "
-            f"{settings.llm_tokens:,} tokens an hour at most (MEMORY_LLM_CALLS, MEMORY_LLM_TOKENS)."
+            f"Prompts for the language model, which was not asked: at most {counted.prompts:,}, with about "
+            f"{counted.tokens:,} tokens including answers. It is sent at most {settings.llm_calls:,} prompts and "
+            f"{settings.llm_tokens:,} tokens an hour (MEMORY_LLM_CALLS, MEMORY_LLM_TOKENS)."
         )
     if done and not dry_run:
-        note("`memoryd history` lists it, `memoryd restore ID` undoes it.")
+        note("`memoryd history` lists these changes, `memoryd restore ID` undoes one.")
 
 
 def _act(act: Act) -> dict[str, object]:
@@ -70,7 +70,7 @@ def _act(act: Act) -> dict[str, object]:
     return {"ending": act.ending, "gone": gone, "by": by, "reason": act.reason}
 
 
-def _tell_act(act: Act, would: str) -> None:
+def _print_act(act: Act, would: str) -> None:
     for memory in act.gone:
         show.verbatim(f"- {memory.id} {would}{act.ending}: {_short(memory.body)}")
     show.verbatim(f"  into {act.by.id}: {_short(act.by.body)}", style="" if act.ending == "compacted" else "dim")
@@ -81,7 +81,7 @@ def _tell_act(act: Act, would: str) -> None:
 def history(
     settings: Settings,
     *,
-    limit: Annotated[int, typer.Option(min=1, max=100_000, help="Most entries.")] = 50,
+    limit: Annotated[int, typer.Option(min=1, max=100_000, help="Maximum entries.")] = 50,
     as_json: AsJson = False,
 ) -> None:
     """List what was deleted, changed, merged, superseded or compacted, the latest first: all that can be restored."""
@@ -91,12 +91,12 @@ def history(
         show.as_json([entry.as_dict() for entry in found])
         return
     for entry in found:
-        _tell_entry(entry)
+        _print_entry(entry)
     if not found:
-        out.print("Nothing has happened that could be undone.")
+        out.print("There is nothing to undo.")
 
 
-def _tell_entry(entry: HistoryEntry) -> None:
+def _print_entry(entry: HistoryEntry) -> None:
     show.verbatim(f"- {entry.at}  {entry.what} {entry.kind}: {_short(entry.text)}")
     if entry.now is not None:
         show.verbatim(
@@ -112,7 +112,7 @@ def restore(
     ids: Annotated[list[str], typer.Argument(metavar="ID...", help="As `memoryd history` lists them.")],
     *,
     at: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Of what was changed several times: which of its times.")
+        str | None, typer.Option(metavar="TIME", help="If changed several times: the time of the change to undo.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -132,12 +132,12 @@ def restore(
 @command(*PLACE)
 def purge(
     settings: Settings,
-    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Of records or relations, deleted or not.")],
+    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Ids of records or relations, deleted or not.")],
     *,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Remove records for good, with their versions, words and vectors, and search the files for what is left."""
+    """Remove records permanently, with their versions, words and vectors, and search the files for remains."""
     demand_writable(settings, "purge changes the memory")
     with Engine(settings, fetch=False) as engine:
         scope = Scope(engine, engine.workspace(make=False))
@@ -148,7 +148,7 @@ def purge(
         traces = [{"path": str(one.path), "text": one.text, "holders": list(one.holders)} for one in done.traces]
         show.as_json({"ids": list(done.ids), "proven": done.proven, "pieces": done.pieces, "traces": traces})
     else:
-        _tell_purged(done)
+        _print_purged(done)
     if done.traces:
         raise typer.Exit(FAILED)
 
@@ -156,17 +156,17 @@ def purge(
 def _ask(scope: Scope, ids: list[str]) -> None:
     """Show what would be removed and ask; raise InvalidInputError without a terminal."""
     if not sys.stdin.isatty():
-        raise InvalidInputError("Removing for good needs confirmation, and stdin is not a terminal. Add --yes.")
+        raise InvalidInputError("Purging needs confirmation, and stdin is not a terminal. Add --yes.")
     for one in purging.subjects(scope, ids):
         show.verbatim(f"- {one['kind']} {one['id']}: {_short(one['text'])}", err)
-    typer.confirm("Remove this for good? It cannot be undone.", abort=True, err=True)
+    typer.confirm("Remove this permanently? It cannot be undone.", abort=True, err=True)
 
 
-def _tell_purged(done: Purged) -> None:
-    show.verbatim(f"Removed {counted(len(done.ids), 'record')} for good.")
+def _print_purged(done: Purged) -> None:
+    show.verbatim(f"Permanently removed {counted(len(done.ids), 'record')}.")
     for trace in done.traces:
-        why = f"in {', '.join(trace.holders)} too" if trace.holders else "purge does not change this file"
-        note(f"{trace.path} still holds {trace.text!r}: {why}.")
+        why = f"also in {', '.join(trace.holders)}" if trace.holders else "purge does not change this file"
+        note(f"{trace.path} still contains {trace.text!r}: {why}.")
     if done.proven:
         size = f"{done.size / 2**20:.1f} MB"
         show.verbatim(
@@ -174,7 +174,7 @@ def _tell_purged(done: Purged) -> None:
             f"({size}): none left."
         )
     elif not done.files:
-        note("The files are the database server's; its log and its backups were not searched.")
+        note("The files belong to the database server; its log and its backups were not searched.")
     elif not done.pieces:
         note("The texts were too short to be distinguished from others in the files, so nothing was searched for.")
 

@@ -21,14 +21,14 @@ from memoryd.core.search.briefing import BUDGET, CONTEXT_BUDGET
 from memoryd.errors import InvalidInputError
 from memoryd.settings import Settings
 
-INPUT = 16 << 20  # bytes of a hook's JSON at most: it may repeat the agent's last message
+INPUT = 16 << 20  # maximum bytes of a hook's JSON: it may repeat the agent's last message
 WITHOUT = {"embedder": "none", "reranker": "none", "llm_api_key": None, "llm_base_url": None}
-"""A hook has little time: it uses no model. A server makes the vectors."""
-_WRONG_USAGE: Any = typer.BadParameter.__base__  # typer has no name for it
+"""A hook has little time, so it uses no model. A server makes the vectors."""
+_WRONG_USAGE: Any = typer.BadParameter.__base__  # typer does not export it
 
 
 class HookEvent(StrEnum):
-    """The events that a hook runs on."""
+    """The events that run a hook."""
 
     SESSION_START = "session-start"
     PROMPT_SUBMIT = "prompt-submit"
@@ -49,7 +49,7 @@ class HookClient(StrEnum):
 
 
 class Unblocking(TyperCommand):
-    """A command that ends with 0 or 1: for a client, 2 would mean that its agent must not go on."""
+    """A command that exits with 0 or 1: to a client, 2 would mean that its agent must not continue."""
 
     def make_context(self, *args: Any, **extra: Any) -> Any:
         """Report wrong options like any other error."""
@@ -93,15 +93,15 @@ def hook(
 ) -> None:
     """Run as a coding agent's hook: session-start prints a briefing; stop, pre-compact and session-end store turns.
 
-    prompt-submit prints what bears on the prompt, if a service is running, and else nothing.
+    prompt-submit prints what bears on the prompt if a service is running, otherwise nothing.
 
-    The hook's JSON comes on stdin. Every error is one line on stderr and exit code 1, which blocks nothing.
+    The hook reads its JSON from stdin. Every error is one line on stderr and exit code 1, which blocks nothing.
     """
     with _bounded(READING, "nothing came on stdin"):
         given = parse(_input())
     alone = settings.model_copy(update=WITHOUT)
     if event is HookEvent.PROMPT_SUBMIT:
-        return  # without a service there are no models, and to load them takes seconds
+        return  # without a service there are no models, and loading them takes seconds
     if event is HookEvent.SESSION_START:
         _brief(alone.model_copy(update={"read_only": True}), given, client, budget)
     else:  # ChromaDB keeps nothing without a vector
@@ -129,7 +129,7 @@ def _bounded(seconds: float, what: str) -> Iterator[None]:
 
 def _input() -> bytes:
     if sys.stdin.isatty():
-        raise InvalidInputError("A hook gets its JSON on stdin. docs/hooks.md says how a client runs it.")
+        raise InvalidInputError("A hook reads its JSON from stdin. docs/hooks.md shows how a client runs it.")
     data = sys.stdin.buffer.read(INPUT + 1)
     if len(data) > INPUT:
         raise InvalidInputError(f"The input of the hook on stdin is longer than {INPUT >> 20} MB.")
@@ -146,5 +146,5 @@ def _brief(settings: Settings, event: Event, client: HookClient, budget: int) ->
             sys.stdout.flush()
             try:
                 hooks.delivered()
-            except OSError as error:  # the briefing counts more: to fail now would take it back
+            except OSError as error:  # the briefing matters more: failing now would discard it
                 _say(f"the next briefing of this session may repeat this one: {error}")

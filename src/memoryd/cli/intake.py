@@ -1,4 +1,4 @@
-"""`memoryd import` of what another memory, agent or notebook has written: show it, ask, merge it."""
+"""`memoryd import` of the files of another memory, agent or notebook: show them, ask, merge them."""
 
 import sys
 from collections import Counter
@@ -18,15 +18,15 @@ from memoryd.errors import InvalidInputError
 from memoryd.models.providers import Spec
 from memoryd.settings import Settings
 
-PROJECTS = 20  # projects that are listed
-MANY = 1_000  # new records from which on their vectors take a minute or more
+PROJECTS = 20  # maximum projects listed
+MANY = 1_000  # new records whose vectors take a minute or more
 
 
 def preview(
     settings: Settings, source: Source, form: ForeignFormat, include: frozenset[str],
     *, by_project: bool, comparable: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    """Show what a source holds and, where the two are `comparable`, how much of it is new; nothing is imported."""
+    """Show the content of a source and, if `comparable`, how much of it is new; import nothing."""
     with Engine(settings, fetch=False) as engine, ExitStack() as stack:
         read = _read(stack, engine, source, form, include, by_project=by_project)
         new = _new(read, engine) if comparable else None
@@ -41,7 +41,7 @@ def take(
     settings: Settings, source: Source, form: ForeignFormat, include: frozenset[str],
     *, by_project: bool, agreed: bool, vectors: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    """Import a source, after a question unless it is `agreed`; the command fails where parts of it are torn."""
+    """Import a source, after asking unless `agreed`; fail the command if parts of it cannot be read."""
     if not sys.stdin.isatty():
         demand_agreement(source, form, agreed=agreed)
     with Engine(settings, fetch=False) as engine, ExitStack() as stack:
@@ -60,20 +60,20 @@ def take(
             note(exports.BESIDE)
         if vectors and not Spec.parse(settings.embedder).off:
             if sum(one.new.total() for one in done) > MANY:
-                note("All of it is there, and found by words. Vectors follow; Ctrl-C leaves them to a running server.")
+                note("Everything is imported, for search by words. Vectors follow; Ctrl-C leaves them to a server.")
             exports.embed(engine)
     if read.found.faults.number:
         raise fail(
-            f"Parts that were not imported: {read.found.faults.number}. The rest is there; what is there already stays "
-            "as it is when this is imported again.", FAILED,
+            f"Parts that were not imported: {read.found.faults.number}. The rest is imported; importing it again "
+            "does not change what exists.", FAILED,
         )  # fmt: skip
 
 
 def demand_agreement(source: Source, form: ForeignFormat, *, agreed: bool) -> None:
-    """Raise InvalidInputError, which names the recognized format, unless the import is agreed to."""
+    """Raise InvalidInputError that names the recognized format, unless the import is agreed to."""
     if not agreed:
         raise InvalidInputError(
-            f"{source.path.name} is {form.title} ({form.name}). Nothing was imported: look at it with --dry-run, "
+            f"{source.path.name} is {form.title} ({form.name}). Nothing was imported: preview it with --dry-run, "
             f"import it with --yes or --from {form.name}."
         )
 
@@ -93,9 +93,9 @@ def _new(read: Intake, engine: Engine) -> Counter[str]:
 
 
 def _print(read: Intake, new: Counter[str] | None) -> None:
-    """Show what was read, and how much of it is new where that was counted."""
+    """Show what was read, and how much of it is new if that was counted."""
     found = read.found
-    out.print(f"{read.path.name} is {read.form.title} ({read.form.name}). It holds:", soft_wrap=True)
+    out.print(f"{read.path.name} is {read.form.title} ({read.form.name}). It contains:", soft_wrap=True)
     if new is None:
         nouns = [noun for noun in NOUNS.values() if found.first.get(noun)]
         show.numbers(("", "found"), [(noun, read.numbers[noun]) for noun in nouns])
@@ -110,7 +110,7 @@ def _print(read: Intake, new: Counter[str] | None) -> None:
         for line in first:
             show.verbatim(f"  {line}", style="dim")
     if found.left_out:
-        show.verbatim(f"Left out: {', '.join(f'{number} {what}' for what, number in found.left_out.items())}.")
+        show.verbatim(f"Omitted: {', '.join(f'{number} {what}' for what, number in found.left_out.items())}.")
     _remark(found.hints)
     _remark(found.faults)
 

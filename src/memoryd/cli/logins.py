@@ -13,7 +13,7 @@ from memoryd.errors import InvalidInputError
 from memoryd.settings import Settings
 
 logins = typer.Typer(
-    add_completion=False, no_args_is_help=True, help="People who log in over HTTP with a password, and let clients in."
+    add_completion=False, no_args_is_help=True, help="People who log in over HTTP with a password, and admit clients."
 )
 
 OWNER = "owner"
@@ -24,32 +24,32 @@ HEADS = ("name", "most", "workspace", "created_at")
 @command(*FILES)
 def set_(
     settings: Settings,
-    name: Annotated[str, typer.Argument(help="Who logs in.")] = OWNER,
+    name: Annotated[str, typer.Argument(help="The name of the person.")] = OWNER,
     *,
-    level: Annotated[Level | None, typer.Option(help="The most that they may let a client do; at first admin.")] = None,
-    workspace: Annotated[str | None, typer.Option(metavar="NAME", help="Only this workspace; at first all.")] = None,
+    level: Annotated[Level | None, typer.Option(help="The highest level they may grant; initially admin.")] = None,
+    workspace: Annotated[str | None, typer.Option(metavar="NAME", help="Only this workspace; initially all.")] = None,
 ) -> None:
-    """Set the password of a person: it is asked for, or read as one line from stdin.
+    """Set the password of a person: ask for it, or read it as one line from stdin.
 
-    Another password ends the logins that were made with the one before. An option that is left out changes nothing.
+    A new password ends the logins that were made with the old one. An omitted option changes nothing.
     """
     demand_writable(settings, "login set writes")
     allowed = None if workspace is None else bound(workspace)
     password = _typed() if sys.stdin.isatty() else sys.stdin.readline().rstrip("\r\n")
     with Engine(settings, fetch=False) as engine:
         changed = engine.accounts.set(name, password, level, allowed)
-    show.verbatim(f"{name} has {'another' if changed else 'a'} password.")
+    show.verbatim(f"{name} has a {'new password' if changed else 'password'}.")
     if changed:
         note("All logins of this person have ended.")
     if not settings.public_url:
-        note("Logins need MEMORY_PUBLIC_URL, the address by which clients reach the server.")
+        note("Logins need MEMORY_PUBLIC_URL, the URL at which clients reach the server. Set it.")
 
 
 def _typed() -> str:
     """Ask for a password twice. Raise InvalidInputError if they differ."""
     first = typer.prompt("Password", hide_input=True)
     if typer.prompt("Again", hide_input=True) != first:
-        raise InvalidInputError("These are two different passwords. Nothing was changed.")
+        raise InvalidInputError("The two passwords differ. Nothing was changed.")
     return str(first)
 
 
@@ -75,9 +75,9 @@ def list_(settings: Settings, *, as_json: AsJson = False) -> None:
 
 @logins.command()
 @command(*FILES)
-def remove(settings: Settings, name: Annotated[str, typer.Argument(help="Who.")]) -> None:
+def remove(settings: Settings, name: Annotated[str, typer.Argument(help="The name of the person.")]) -> None:
     """Remove a person: the password, and all logins made with it."""
     demand_writable(settings, "login remove writes")
     with Engine(settings, fetch=False) as engine:
         engine.accounts.remove(name)
-    show.verbatim(f"{name} can log in no more; all their logins have ended.")
+    show.verbatim(f"{name} can no longer log in; all their logins have ended.")

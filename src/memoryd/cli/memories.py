@@ -31,8 +31,8 @@ from memoryd.toolsets.registry import Answer, Call
 if TYPE_CHECKING:
     from memoryd.connect.channel import Lines
 
-NOTHING = "Nothing to store: give the content as a text, or pipe it in."
-PREVIEWED = 20  # memories that are shown before they are forgotten
+NOTHING = "Nothing to store. Give the content as a text, or pipe it in."
+PREVIEWED = 20  # maximum memories shown before they are forgotten
 TagsOption = Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="Only with ALL of these tags.")]
 BudgetOption = Annotated[int | None, typer.Option("--budget", metavar="TOKENS", help="Maximum tokens of the answer.")]
 
@@ -51,7 +51,7 @@ class Tools(ABC):
         """Wait for the embedder; print a note if it is not available."""
 
     def whole(self, ids: Sequence[str]) -> list[dict[str, Any]]:
-        """Return memories with all their fields."""
+        """Return memories with all fields."""
         found: list[dict[str, Any]] = []
         for part in batches(ids, IDS):
             result: InspectedMemories = self.run("memory_inspect", ids=part).result
@@ -60,7 +60,7 @@ class Tools(ABC):
 
 
 class OwnTools(Tools):
-    """The tools on an engine of this process."""
+    """The tools on this process's own engine."""
 
     def __init__(self, engine: Engine, workspace: Workspace) -> None:
         self._engine, self._workspace = engine, workspace
@@ -80,7 +80,7 @@ class OwnTools(Tools):
         helpers.embedder.start()
         if helpers.embedder.get(helpers.patience) is None and not Spec.parse(self._engine.settings.embedder).off:
             reason = helpers.embedder.reason or "The model is still being loaded."
-            note(f"Words alone are used, without meaning. {reason}")
+            note(f"Only words are used, not meaning. {reason}")
 
 
 class ServedTools(Tools):
@@ -109,7 +109,7 @@ def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def opened(settings: Settings, *, make: bool = False) -> Iterator[Tools]:
-    """Yield the tools for the configured workspace, of a running service if there is one.
+    """Yield the tools for the configured workspace, those of a running service if there is one.
 
     With `make`, create the workspace if necessary.
     """
@@ -123,7 +123,7 @@ def opened(settings: Settings, *, make: bool = False) -> Iterator[Tools]:
 
 
 def answered(answer: dict[str, Any]) -> dict[str, Any]:
-    """Return what a service answers; raise the error that it reports."""
+    """Return the answer of a service; raise the error that it reports."""
     if "failed" in answer:
         kind = getattr(errors, answer["kind"], MemorydError)
         raise kind(answer["failed"])
@@ -136,9 +136,9 @@ def answered(answer: dict[str, Any]) -> dict[str, Any]:
 @command(*PLACE)
 def store(
     settings: Settings,
-    text: Annotated[list[str] | None, typer.Argument(help="What to remember; `-` or a pipe: from stdin.")] = None,
+    text: Annotated[list[str] | None, typer.Argument(help="The memory; `-` or a pipe: from stdin.")] = None,
     *,
-    tag: Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="Mark it; may be repeated.")] = None,
+    tag: Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="A tag; may be repeated.")] = None,
     importance: Annotated[
         float | None, typer.Option(help="0 to 1 (default 0.5); higher values decay more slowly.")
     ] = None,
@@ -150,7 +150,7 @@ def store(
         raise InvalidInputError(NOTHING)
     with opened(settings, make=True) as tools:
         tools.use_meaning()
-        _tell(tools.run("memory_store", content=content, tags=tag, importance=importance), as_json=as_json)
+        _print_answer(tools.run("memory_store", content=content, tags=tag, importance=importance), as_json=as_json)
 
 
 def _piped() -> str:
@@ -158,12 +158,12 @@ def _piped() -> str:
     data = b"" if sys.stdin.isatty() else sys.stdin.buffer.read(8 * CONTENT)
     if not data.strip():
         raise InvalidInputError(NOTHING)
-    if len(data) == 8 * CONTENT:  # a character has at most four bytes; line ends at the end do not count
-        raise InvalidInputError(f"What stdin holds is too long: a memory has at most {CONTENT} characters. Split it.")
+    if len(data) == 8 * CONTENT:  # a character has at most four bytes; trailing line ends do not count
+        raise InvalidInputError(f"stdin is too long: a memory holds at most {CONTENT} characters. Split it.")
     try:
         return data.decode().rstrip("\r\n")
     except UnicodeDecodeError as error:
-        raise InvalidInputError(f"What stdin holds is not UTF-8 text: {error.reason} at byte {error.start}.") from None
+        raise InvalidInputError(f"stdin is not UTF-8 text: {error.reason} at byte {error.start}.") from None
 
 
 # finding -------------------------------------------------------------------------------------------------------------
@@ -184,14 +184,14 @@ def recall(
 ) -> None:
     """Find memories relevant to a question, by words and by meaning."""
     if not any(map(str.strip, query)):
-        raise InvalidInputError("Nothing to look for: give a question.")
+        raise InvalidInputError("The query is empty. Give a question.")
     with opened(settings) as tools:
         tools.use_meaning()
         answer = tools.run(
             "memory_recall", query=" ".join(query), token_budget=budget, tags=tag, kinds=kind, format=form
         )
         if as_json or form:
-            _tell(answer, as_json=as_json)
+            _print_answer(answer, as_json=as_json)
             return
         found: RecalledMemories = answer.result
         if not found["memories"]:
@@ -215,7 +215,7 @@ def context(
         if task:
             tools.use_meaning()
         about = " ".join(task) if task else None
-        _tell(tools.run("memory_context", task=about, token_budget=budget), as_json=as_json)
+        _print_answer(tools.run("memory_context", task=about, token_budget=budget), as_json=as_json)
 
 
 @command(*PLACE)
@@ -234,7 +234,7 @@ def inspect(
         answer = tools.run("memory_inspect", ids=ids, view=view, limit=limit)
         result: InspectedMemories = answer.result
         if as_json:
-            _tell(answer, as_json=True)
+            _print_answer(answer, as_json=True)
         else:
             results.inspected(result)
         if missing := result.get("not_found"):
@@ -247,27 +247,27 @@ def inspect(
 @command(*PLACE)
 def edit(
     settings: Settings,
-    record_id: Annotated[str, typer.Argument(metavar="ID", help="The memory, by its id or the beginning of it.")],
-    text: Annotated[list[str] | None, typer.Argument(help="What it says from now on; `-`: from stdin.")] = None,
+    record_id: Annotated[str, typer.Argument(metavar="ID", help="The id of the memory, or the beginning of the id.")],
+    text: Annotated[list[str] | None, typer.Argument(help="Its new text; `-`: from stdin.")] = None,
     *,
     tag: Annotated[
-        list[str] | None, typer.Option("--tag", metavar="TAG", help="All its tags; may be repeated.")
+        list[str] | None, typer.Option("--tag", metavar="TAG", help="A tag instead of the old ones; may be repeated.")
     ] = None,
-    no_tags: Annotated[bool, typer.Option("--no-tags", help="Take all tags away.")] = False,
+    no_tags: Annotated[bool, typer.Option("--no-tags", help="Remove all tags.")] = False,
     importance: Annotated[float | None, typer.Option(help="0 to 1; higher values decay more slowly.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Correct a memory in place: its text, tags or importance. Its earlier text is kept, and can be restored."""
+    """Correct a memory in place: its text, tags or importance. Its earlier text is kept and can be restored."""
     demand_writable(settings, "edit changes the memory")
     if tag and no_tags:
-        raise InvalidInputError("--tag gives tags, and --no-tags takes all away: leave one of both out.")
+        raise InvalidInputError("--tag sets tags, --no-tags removes all. Omit one of them.")
     with Engine(settings, fetch=False) as engine, secrets.noted() as masked:
         workspace = engine.workspace(make=False)
         OwnTools(engine, workspace).use_meaning()
         content = _piped() if text == ["-"] else " ".join(text) if text else None
         tags = () if no_tags else tuple(tag) if tag else None
         if content is None and tags is None and importance is None:
-            raise InvalidInputError("Nothing to change: give a text, --tag, --no-tags or --importance.")
+            raise InvalidInputError("Nothing to change. Give a text, --tag, --no-tags or --importance.")
         wanted = Correction(id=record_id, content=content, tags=tags, importance=importance)
         done = correction.correct(together(engine, workspace), wanted)
     if masked:
@@ -277,7 +277,7 @@ def edit(
     elif done.at:
         show.verbatim(f"Corrected memory {done.ids[0]}. `memoryd restore {done.ids[0]} --at {done.at}` undoes it.")
     else:
-        show.verbatim(f"Memory {done.ids[0]} is like that already.")
+        show.verbatim(f"Memory {done.ids[0]} already is like that.")
 
 
 # forgetting ----------------------------------------------------------------------------------------------------------
@@ -295,7 +295,7 @@ def forget(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be forgotten.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Forget memories, by id or by criteria that must all hold, after confirmation."""
+    """Forget memories by id, or by criteria that must all match, after confirmation."""
     criteria = {"ids": ids, "tags": tag, "query": query, "before": before}
     with opened(settings) as tools:
         if query:
@@ -321,7 +321,7 @@ def _ask(preview: ForgottenMemories) -> None:
     """Show what would be forgotten and ask; raise InvalidInputError without a terminal."""
     if not sys.stdin.isatty():
         raise InvalidInputError(
-            f"Forgetting needs confirmation, and stdin is not a terminal: {len(preview['ids'])} would go. "
+            f"Forgetting needs confirmation, and stdin is not a terminal: {len(preview['ids'])} would be forgotten. "
             "Add --yes to forget them, or --dry-run to see them."
         )
     results.forgettable(preview, PREVIEWED, err)
@@ -333,14 +333,14 @@ def _missing(ids: Sequence[str], tools: Tools) -> NotFoundError:
 
 
 def _forgotten(tools: Tools, ids: Sequence[str]) -> ForgottenMemories:
-    """Forget exactly the memories that were shown, even if others match by now."""
+    """Forget exactly the memories that were shown, even if others match now."""
     gone: list[str] = []
     for part in batches(ids, IDS):
         gone += tools.run("memory_forget", ids=part).result["ids"]
     return {"forgotten": len(gone), "ids": gone, "dry_run": False}
 
 
-def _tell(answer: Answer[Any], *, as_json: bool) -> None:
+def _print_answer(answer: Answer[Any], *, as_json: bool) -> None:
     if answer.masked:
         note(secrets.masked_notice(answer.masked))
     if as_json or answer.text is None:

@@ -1,4 +1,4 @@
-"""Copy the memory to another database: migrate."""
+"""`memoryd migrate`: copy the memory to another database."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -25,7 +25,7 @@ def migrate(
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Copy the whole memory to another database and verify it. What is there already is not written twice."""
+    """Copy the whole memory to another database and verify it. What exists there is not written again."""
     demand_writable(settings, "migrate writes")
     places = {"--from": source, "--to": target}
     for option, place in places.items():
@@ -38,18 +38,18 @@ def migrate(
         _print(outcome)
     outcome.demand_same()
     if not as_json:
-        out.print("Source and target hold the same.")
+        out.print("Source and target have the same content.")
     if outcome.stayed and not as_json:
         out.print(
             f"Not copied are tokens and people: {', '.join(outcome.stayed)}. Before you serve the target over HTTP, "
-            "make new ones there with `memoryd token create` or `memoryd login set`: a server without any lets in "
+            "create them there with `memoryd token create` or `memoryd login set`: a server without any admits "
             "everyone on its machine.",
             soft_wrap=True, markup=False,
         )  # fmt: skip
 
 
 def _check(option: str, place: str, settings: Settings) -> None:
-    """Raise InvalidInputError, which names the option, for what is no place."""
+    """Raise InvalidInputError that names the option, unless the value is a place."""
     if not place:
         raise InvalidInputError(f"{option} is empty. It takes {PLACE}.")
     try:
@@ -60,7 +60,7 @@ def _check(option: str, place: str, settings: Settings) -> None:
 
 @contextmanager
 def _named(places: Mapping[str, str]) -> Iterator[None]:
-    """Let errors name the options that give a URL, and not the setting that does it elsewhere."""
+    """Let errors name the options that give a URL, instead of the setting that does so elsewhere."""
     options = " or ".join(option for option, place in places.items() if place.startswith(core.SERVER))
     try:
         yield

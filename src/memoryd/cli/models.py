@@ -1,4 +1,4 @@
-"""`memoryd models`: fetch the bundled models, list them, carry them to another machine, or use another embedder."""
+"""`memoryd models`: fetch, list or move the bundled models, or use another embedder."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,7 +15,7 @@ from memoryd.models.providers import BY_NAME, Spec
 from memoryd.models.pull import pull as fetch
 from memoryd.settings import Settings
 
-models = typer.Typer(add_completion=False, no_args_is_help=True, help="The bundled models: fetch, list and carry them.")
+models = typer.Typer(add_completion=False, no_args_is_help=True, help="The bundled models: fetch, list and move them.")
 _USES = {weights.EMBEDDER: "embedder", weights.RERANKER: "reranker"}
 
 
@@ -36,7 +36,7 @@ def export(
     settings: Settings,
     file: Annotated[Path, typer.Argument(parser=named, help="The archive; an existing file is replaced.")],
 ) -> None:
-    """Write the bundled models into one file, for a machine without a network."""
+    """Write the bundled models to one file, for a machine without a network."""
     target = new_file(file)
     archive.export_archive(weights.place(settings), target)
     out.print(f"Wrote {target}: {show.size(target.stat().st_size)}.", soft_wrap=True)
@@ -45,9 +45,9 @@ def export(
 @models.command(name="import")
 @command("data_dir")
 def import_(
-    settings: Settings, file: Annotated[Path, typer.Argument(parser=named, help="As `models export` wrote it.")]
+    settings: Settings, file: Annotated[Path, typer.Argument(parser=named, help="A file written by `models export`.")]
 ) -> None:
-    """Install the models of an archive after verifying them; any other file is refused, and nothing is changed."""
+    """Install the models of an archive after verifying them; refuse any other file without changing anything."""
     archive.import_archive(file.expanduser().absolute(), settings.models)
     out.print(f"The models in {settings.models} are verified.", soft_wrap=True)
 
@@ -58,7 +58,7 @@ def use(
     settings: Settings,
     model: Annotated[str, typer.Argument(help="`multilingual`, or any value of MEMORY_EMBEDDER.")],
 ) -> None:
-    """Fetch an embedding model and embed all that is stored; until that is done, searches use the old vectors."""
+    """Fetch an embedding model and embed everything stored; until that is done, searches use the old vectors."""
     demand_writable(settings, "models use writes")
     with Engine(settings.model_copy(update={"embedder": model, "reranker": "none"})) as engine, reported() as report:
         engine.demand_database()
@@ -66,12 +66,12 @@ def use(
         engine.helpers.embedder.start()
         embedder = engine.helpers.embedder.get(LOADING)
         if embedder is None:
-            raise ModelError(engine.helpers.embedder.reason or f"{model} is no embedding model. Name one.")
+            raise ModelError(engine.helpers.embedder.reason or f"{model} is not an embedding model. Name one.")
         engine.embedding.complete(lambda done: report(f"embedding with {embedder.name}", done))
-    out.print(f"All that is stored has vectors of {embedder.name}.", soft_wrap=True)
+    out.print(f"Everything stored has vectors of {embedder.name}.", soft_wrap=True)
     out.print(f"Now set MEMORY_EMBEDDER={model} for every client of this database.", soft_wrap=True)
     if model in BY_NAME:
-        out.print("The bundled reranker is English: MEMORY_RERANKER=none leaves it out.", soft_wrap=True)
+        out.print("The bundled reranker is for English: MEMORY_RERANKER=none turns it off.", soft_wrap=True)
 
 
 @models.command(name="list")

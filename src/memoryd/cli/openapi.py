@@ -9,6 +9,6 @@ from memoryd.toolsets import chosen
 
 @command("toolsets")
 def openapi(settings: Settings) -> None:
-    """Print the OpenAPI document of the tools over plain HTTP: of all, unless --toolsets names some."""
+    """Print the OpenAPI document of the tools over plain HTTP: of all toolsets, unless --toolsets names some."""
     named = "toolsets" in settings.model_fields_set
     show.as_json(document(chosen(settings.toolsets if named else ["all"], read_only=settings.read_only)))

@@ -1,4 +1,4 @@
-"""The rule of Claude Code's that lets it call the tools of a server without asking: put in or taken out."""
+"""Add or remove the rule of Claude Code's that lets it call the tools of a server without asking."""
 
 from collections.abc import Callable
 from functools import partial
@@ -13,12 +13,12 @@ RULES = ("permissions", "allow")
 
 
 def allow(file: Path, name: str, *, dry_run: bool) -> FileChange | None:
-    """Allow all tools of a server; return None where they were. Raise MemorydError where the file was not changed."""
+    """Allow all tools of a server; return None if they already are. Raise MemorydError if the file was not changed."""
     return _changed(file, name, _with, dry_run=dry_run)
 
 
 def disallow(file: Path, name: str, *, dry_run: bool) -> FileChange | None:
-    """Take that back."""
+    """Remove the rule of `allow`; return None if there is none. Raise MemorydError if the file was not changed."""
     return _changed(file, name, _without, dry_run=dry_run)
 
 
@@ -28,7 +28,7 @@ def _changed(file: Path, name: str, edit: Callable[[str, str], str], *, dry_run:
         return change(file, partial(edit, rule), dry_run=dry_run)
     except RefusedError as error:
         raise MemorydError(
-            f"{file} was not changed: {error} All else is done; see to {rule} in permissions.allow there."
+            f"{file} was not changed: {error} Everything else is done; edit {rule} in permissions.allow there yourself."
         ) from error
 
 
@@ -38,7 +38,7 @@ def _with(rule: str, text: str) -> str:
 
 
 def _without(rule: str, text: str) -> str:
-    if rule not in text:  # then it need not be JSON either
+    if rule not in text:  # then it does not even have to be JSON
         return text
     rules = edit_json.value_at(edit_json.parsed(text, toml=False), RULES)
     there = isinstance(rules, list) and rule in rules

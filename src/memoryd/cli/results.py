@@ -1,4 +1,4 @@
-"""How the results of the recall tools look at a terminal."""
+"""The results of the recall tools at a terminal."""
 
 import sys
 
@@ -33,7 +33,7 @@ def forgotten(result: ForgottenMemories) -> None:
 
 
 def forgettable(result: ForgottenMemories, most: int, console: Console = out) -> None:
-    """Print what would be forgotten, a line each, at most so many."""
+    """Print what would be forgotten, one line each, at most `most` lines."""
     ids, previews = result["ids"], result["preview"]
     verbatim(f"Would forget {counted(len(ids), 'memory', 'memories')}:", console)
     for one, text in list(zip(ids, previews, strict=True))[:most]:

@@ -1,4 +1,4 @@
-"""`memoryd serve`, which bare `memoryd` is too: MCP over stdio or HTTP."""
+"""`memoryd serve`, and `memoryd` without a command: MCP over stdio or HTTP."""
 
 import sys
 from pathlib import Path
@@ -17,10 +17,10 @@ TRANSPORTS = {
     "stdio": "memoryd.server.stdio:serve", "http": "memoryd.server.http.app:serve",
     "socket": "memoryd.server.service:serve",
 }  # fmt: skip
-"""The function that serves each transport: only the one in use is imported."""
+"""The function that serves each transport; only the one in use is imported."""
 
 AT_A_TERMINAL = (
-    "memoryd is an MCP server: it waits for a client on stdin now (Ctrl-C ends it). "
+    "memoryd is an MCP server: it is now waiting for a client on stdin (Ctrl-C ends it). "
     "Connect one with `claude mcp add memory -- memoryd`; `memoryd --help` lists the commands for people."
 )
 
@@ -29,7 +29,7 @@ KeyFile = Annotated[str | None, typer.Option(metavar="FILE", help="The certifica
 
 
 Socket = Annotated[Path | None, typer.Option(hidden=True)]
-"""Where connectors want a service."""
+"""The socket on which connectors expect a service."""
 
 
 @command(*OPTIONS)
@@ -50,7 +50,7 @@ def serve(settings: Settings, certificate: Certificate = None, key: KeyFile = No
 
 
 def _demand_named(settings: Settings) -> None:
-    """Raise InvalidInputError for the workspace of a project: clients over HTTP have no directory here."""
+    """Raise InvalidInputError if the workspace depends on the directory: clients over HTTP have none here."""
     if settings.workspace == AUTO:
         raise InvalidInputError(
             "MEMORY_NAMESPACE=auto is for clients on this machine. Over HTTP name a workspace, or let each client name "

@@ -1,4 +1,4 @@
-"""`memoryd service`: the process that serves the clients of a memory, its state, its end, its log."""
+"""`memoryd service`: show the state and the log of the process that serves all clients of a memory, or stop it."""
 
 import sys
 import uuid
@@ -22,7 +22,7 @@ if sys.platform != "win32":
 
 services = typer.Typer(no_args_is_help=True, add_completion=False, help="The process that serves all clients.")
 
-ANSWERING = 10.0  # seconds beyond the time limit of a call in which a service must answer
+ANSWERING = 10.0  # seconds beyond the time limit of a call that a service has to answer
 HEADS = ("pid", "version", "clients", "memory", "up", "memory of")
 
 
@@ -37,36 +37,36 @@ def status(settings: Settings, *, as_json: AsJson = False) -> None:
     if states:
         show.numbers(HEADS, [_row(state) for state in states])
     for path in silent:
-        note(f"The service at {path} does not answer. Clients do without it; end its process to have another.")
+        note(f"The service at {path} does not answer. Clients use their own servers; end its process to get a new one.")
     if not states and not silent:
-        show.verbatim("No service runs: the next client starts one.")
+        show.verbatim("No service is running: the next client starts one.")
 
 
 @services.command()
 @command(*FILES)
 def stop(settings: Settings) -> None:
-    """End the service of this memory; the next call of a client starts another."""
+    """Stop the service of this memory; the next call of a client starts a new one."""
     try:
         place = _address(settings)
         state = channel.state(place.socket, "stop")
     except TimeoutError:
         raise fail(f"The service at {place.socket} does not answer. End its process.", FAILED) from None
     except OSError:
-        show.verbatim("No service runs.")
+        show.verbatim("No service is running.")
     else:
-        show.verbatim(f"The service {state['pid']} ends; it had {counted(state['clients'], 'client')}.")
+        show.verbatim(f"The service {state['pid']} is stopping; it had {counted(state['clients'], 'client')}.")
 
 
 @services.command()
 @command(*FILES)
 def logs(
-    settings: Settings, *, lines: Annotated[int, typer.Option(min=1, metavar="N", help="How many lines.")] = 50
+    settings: Settings, *, lines: Annotated[int, typer.Option(min=1, metavar="N", help="Maximum lines.")] = 50
 ) -> None:
     """Show the end of the log of the service of this memory."""
     try:
         log = Path(_address(settings).log)
     except FileNotFoundError:
-        note("There is no log: no service was started for this memory.")
+        note("There is no log: no service was ever started for this memory.")
         return
     texts: list[str] = []
     for path in (log.with_suffix(".log.1"), log):
@@ -77,7 +77,7 @@ def logs(
 
 
 def greeted(settings: Settings, want: str, **more: Any) -> "tuple[channel.Lines, dict[str, Any]] | None":
-    """Return a connection to a running service of this memory, and how it answered; None without one."""
+    """Return a connection to a running service of this memory, and its answer to the greeting; None without one."""
     if sys.platform == "win32" or not settings.service:
         return None
     environ = environment.at(settings.data_dir, settings.db_path)
@@ -86,7 +86,7 @@ def greeted(settings: Settings, want: str, **more: Any) -> "tuple[channel.Lines,
         known = {"environ": settings.connection, "directory": environment.directory()}
         hello = {"want": want, **known, "id": str(uuid.uuid4()), **more}
         found = channel.greet(place.socket, hello) if place else None
-    except OSError:  # none runs, or it is hung: then this process does without
+    except OSError:  # none is running, or it is hung: this process does without it
         return None
     if found:
         found[0].socket.settimeout(settings.call_timeout + ANSWERING)
@@ -109,7 +109,7 @@ def found(settings: Settings) -> tuple[list[dict[str, Any]], list[str]]:
 
 
 def described(settings: Settings) -> str:
-    """Return the state of the service of this memory in a line."""
+    """Return the state of the service of this memory in one line."""
     if not settings.service:
         return "off"
     try:
@@ -135,14 +135,14 @@ def _up(state: dict[str, Any]) -> timedelta:
 
 
 def _address(settings: Settings) -> "Address":
-    """Return where the service of this memory is. Raise FileNotFoundError if there never was one, InvalidInputError."""
+    """Return the address of this memory's service. Raise FileNotFoundError if there never was one."""
     if sys.platform == "win32":
-        raise InvalidInputError("There is no service on Windows: each client has a server of its own.")
+        raise InvalidInputError("There is no service on Windows: each client has its own server.")
     place = address(environment.at(settings.data_dir, settings.db_path), make=False)
     if place:
         return place
     if (room := settings.data_dir / "service").exists():
         raise InvalidInputError(
-            f"There is no service: {room} is not this user's alone. Correct its rights (chmod 700)."
+            f"There is no service: {room} is accessible to other users. Correct its mode (chmod 700)."
         )
     raise FileNotFoundError(room)

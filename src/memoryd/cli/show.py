@@ -1,4 +1,4 @@
-"""How results look: cards for memories, tables for numbers, JSON for programs."""
+"""The layout of results: cards for memories, tables for numbers, JSON for programs."""
 
 import json
 import sys
@@ -17,7 +17,7 @@ SHOWN = 400  # characters of a memory in a list
 
 
 def as_json(value: object) -> None:
-    """One JSON value; beyond ASCII only where the stream can carry it."""
+    """Print a value as JSON, with non-ASCII characters only if the stream can carry them."""
     unicode = (sys.stdout.encoding or "").lower().startswith("utf")
     with delivered():
         out.file.write(json.dumps(value, ensure_ascii=not unicode, indent=1) + "\n")
@@ -25,13 +25,13 @@ def as_json(value: object) -> None:
 
 
 def verbatim(text: str, console: Console = out, style: str = "") -> None:
-    """A text as it is, not folded; what would steer the terminal is made visible."""
+    """Print a text unchanged and unfolded, but with control characters made visible."""
     if text:
         console.print(Text(printable(text), style=style), soft_wrap=True)
 
 
 def cards(memories: Sequence[Mapping[str, Any]], scores: Mapping[str, float], shown: int = SHOWN) -> None:
-    """Each memory with its text, and a dim line with its id, date, importance, tags and score."""
+    """Print each memory with its text, and a dim line with its id, date, importance, tags and score."""
     for memory in memories:
         content = memory["content"] if len(memory["content"]) <= shown else memory["content"][:shown] + " ..."
         verbatim(f"- {text_of(memory['kind'], memory['key'], memory['type'], content)}")
@@ -52,7 +52,7 @@ def _details(memory: Mapping[str, Any], scores: Mapping[str, float]) -> str:
 
 
 def facts(rows: Iterable[tuple[str, object]]) -> None:
-    """Names and values, side by side."""
+    """Print names and values side by side."""
     table = Table.grid(padding=(0, 2))
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
@@ -62,7 +62,7 @@ def facts(rows: Iterable[tuple[str, object]]) -> None:
 
 
 def numbers(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """A table under heads."""
+    """Print a table with a header."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for head in heads:
         table.add_column(head, overflow="fold")
@@ -72,17 +72,17 @@ def numbers(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
 
 
 def size(count: int) -> str:
-    """Bytes, for people."""
+    """Return a number of bytes in readable form."""
     amount = float(count)
     for unit in ("bytes", "kB", "MB", "GB"):
-        if amount < 999.5:  # what rounds to less than 1000
+        if amount < 999.5:  # rounds to less than 1000
             return f"{amount:.3g} {unit}"
         amount /= 1000
     return f"{amount:.3g} TB"
 
 
 def _plain(value: object) -> str:
-    """A value without braces and quotes."""
+    """Return a value as text without braces and quotes."""
     if isinstance(value, Mapping):
         return ", ".join(f"{name}: {_plain(part)}" for name, part in value.items()) or "none"
     if isinstance(value, list | tuple):
@@ -91,5 +91,5 @@ def _plain(value: object) -> str:
 
 
 def workspace_names(workspaces: Iterable[Workspace]) -> dict[str, str]:
-    """Return the names of workspaces by their ids, and what a credential shows that is bound to none."""
+    """Return the names of workspaces by id, and what to show for a credential that is bound to none."""
     return {"": "any", **{workspace.id: workspace.name for workspace in workspaces}}

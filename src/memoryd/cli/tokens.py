@@ -14,7 +14,7 @@ from memoryd.settings import Settings
 from memoryd.toolsets import chosen
 
 tokens = typer.Typer(
-    add_completion=False, no_args_is_help=True, help="Tokens: who may use memoryd over HTTP, and for what."
+    add_completion=False, no_args_is_help=True, help="Tokens for callers over HTTP, and what they allow."
 )
 
 HEADS = ("name", "id", "allows", "workspace", "created_at", "expires_at")
@@ -29,16 +29,16 @@ def create(
     level: Annotated[Level, typer.Option(help="What it allows.")] = "write",
     allow: Annotated[str | None, typer.Option(metavar="TOOL,...", help="Only these tools, instead of a level.")] = None,
     workspace: Annotated[str | None, typer.Option(metavar="NAME", help="Only this workspace.")] = None,
-    expires: Annotated[float, typer.Option(metavar="DAYS", min=0, help="Days that it is valid; 0: for ever.")] = 0,
+    expires: Annotated[float, typer.Option(metavar="DAYS", min=0, help="Days until it expires; 0: never.")] = 0,
 ) -> None:
-    """Create a token, and print it on the last line: it is not shown again."""
+    """Create a token and print it on the last line; it is not shown again."""
     demand_writable(settings, "token create writes")
     tools = [tool.strip() for tool in (allow or "").split(",") if tool.strip()]
     if allow is not None and not tools:
-        raise InvalidInputError("--allow names no tool. Leave it out to allow those of a level.")
+        raise InvalidInputError("--allow names no tool. Omit it to allow the tools of a level.")
     offered = chosen(["all"], read_only=False)
     if unknown := [tool for tool in tools if tool not in offered]:
-        raise InvalidInputError(f"There is no tool {unknown[0]!r}. There are: {', '.join(offered)}.")
+        raise InvalidInputError(f"Unknown tool {unknown[0]!r}. Use some of: {', '.join(offered)}.")
     with Engine(settings, fetch=False) as engine:
         token = engine.tokens.create(name, level, tools, bound(workspace), expires)
     note("From now on every request over HTTP needs a token. Send it as `Authorization: Bearer TOKEN`.")

@@ -16,10 +16,10 @@ from memoryd.settings import Settings
 
 
 def take(settings: Settings, path: Path, *, as_json: bool, vectors: bool) -> None:
-    """Import a transcript, or those below a directory; the command fails where lines could not be used."""
+    """Import a transcript, or those below a directory; fail the command if lines could not be used."""
     if not path.exists():
         raise InvalidInputError(
-            f"{path} is not a directory of transcripts, nor one of them. Give ~/.claude/projects, or a file there."
+            f"{path} is neither a transcript nor a directory of transcripts. Give ~/.claude/projects, or a file there."
         )
     with Engine(settings, fetch=False) as engine:
         workspace = engine.workspace(make=True)
@@ -39,19 +39,19 @@ def take(settings: Settings, path: Path, *, as_json: bool, vectors: bool) -> Non
             exports.embed(engine)
     if tally.faults:
         raise fail(
-            f"Lines or files that were not imported: {tally.faults}. The rest is there; what is there already stays as "
-            "it is when it is imported again.", FAILED,
+            f"Lines or files that were not imported: {tally.faults}. The rest is imported; importing it again does "
+            "not change what exists.", FAILED,
         )  # fmt: skip
 
 
 def _print(tally: Tally) -> None:
     show.numbers(
-        ("", "read", "new", "there already"),
+        ("", "read", "new", "existing"),
         [("files", tally.files, "", ""), ("turns", tally.read, tally.new, tally.read - tally.new)],
     )
     exports.masked(tally.masked)
     if tally.open:
-        out.print(f"Turns that seem to go on, left for the next time: {tally.open}.", soft_wrap=True)
+        out.print(f"Turns that seem unfinished, left for the next import: {tally.open}.", soft_wrap=True)
     for fault in tally.first_faults:
         note(f"{fault.file}, line {fault.line}: {fault.text}." if fault.line else f"{fault.file}: {fault.text}")
     if tally.faults > len(tally.first_faults):

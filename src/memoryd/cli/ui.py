@@ -1,4 +1,4 @@
-"""`memoryd ui`: the page on which people see, search, correct and undo what is remembered."""
+"""`memoryd ui`: the page where people see, search, correct and undo what is remembered."""
 
 from typing import Annotated
 

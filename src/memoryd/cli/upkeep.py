@@ -72,7 +72,7 @@ def backup(
     file: Annotated[Path, typer.Argument(parser=named, help="A new file; MEMORY_DB_PATH can point to it.")],
     as_json: AsJson = False,
 ) -> None:
-    """Write everything into one file, consistent even while others write, and check it."""
+    """Write everything to one file, consistent even while others write, and check it."""
     target = new_file(file)
     with Engine(settings, fetch=False) as engine, reported() as report:
         engine.demand_database()

@@ -1,4 +1,4 @@
-"""Workspaces at a terminal: list, create, archive, restore, delete. Agents know them as projects."""
+"""Commands for workspaces: list, create, archive, restore, delete. Agents know workspaces as projects."""
 
 import sys
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ SHOWN = ("id", "name", "description", "status", "created_at", "updated_at")
 @command(*FILES)
 def list_(
     settings: Settings,
-    status: Annotated[StatusFilter, typer.Option(help="Only active or archived ones.")] = "all",
+    status: Annotated[StatusFilter, typer.Option(help="Only active or archived workspaces.")] = "all",
     *,
     as_json: AsJson = False,
 ) -> None:
@@ -59,7 +59,7 @@ def create(
 ) -> None:
     """Create a workspace, in a separate file if SQLite is used."""
     with _changing(settings) as engine:
-        _tell("Created", engine.workspaces.create(name, description), as_json=as_json)
+        _print_outcome("Created", engine.workspaces.create(name, description), as_json=as_json)
 
 
 @workspaces.command()
@@ -69,8 +69,8 @@ def archive(settings: Settings, name: WorkspaceArgument, *, as_json: AsJson = Fa
     with _changing(settings) as engine:
         archived = engine.workspaces.archive(name)
         if not engine.store.placement.is_archived(archived):
-            note("Another process has its file open: it is moved to the archive once that one lets go.")
-        _tell("Archived", archived, as_json=as_json)
+            note("Another process has its file open: it is moved to the archive once that process closes it.")
+        _print_outcome("Archived", archived, as_json=as_json)
 
 
 @workspaces.command()
@@ -78,7 +78,7 @@ def archive(settings: Settings, name: WorkspaceArgument, *, as_json: AsJson = Fa
 def restore(settings: Settings, name: WorkspaceArgument, *, as_json: AsJson = False) -> None:
     """Restore an archived workspace."""
     with _changing(settings) as engine:
-        _tell("Restored", engine.workspaces.restore(name), as_json=as_json)
+        _print_outcome("Restored", engine.workspaces.restore(name), as_json=as_json)
 
 
 @workspaces.command()
@@ -95,13 +95,13 @@ def delete(
         found = engine.workspaces.find(name)
         if not yes:
             _ask(found)
-        _tell("Deleted", engine.workspaces.delete(found.name), as_json=as_json)
+        _print_outcome("Deleted", engine.workspaces.delete(found.name), as_json=as_json)
 
 
 @workspaces.command()
 @command(*PLACE)
 def which(settings: Settings, *, as_json: AsJson = False) -> None:
-    """Show which workspace is in force here, and why: of the project of this directory, if none is named."""
+    """Show which workspace is in force here, and why: without --workspace, that of this directory's project."""
     if "workspace" not in settings.model_fields_set:
         settings = settings.model_copy(update={"workspace": AUTO})
     with Engine(settings, fetch=False) as engine:
@@ -112,13 +112,13 @@ def which(settings: Settings, *, as_json: AsJson = False) -> None:
         show.as_json({"workspace": name, "found_by": choice.found_by, "keys": choice.keys})
     else:
         why = f": {choice.found_by}" if choice.found_by else ""
-        show.verbatim(f"{found.name if found else f'{choice.name} (not made yet)'}{why}.")
+        show.verbatim(f"{found.name if found else f'{choice.name} (not created yet)'}{why}.")
 
 
 @workspaces.command()
 @command(*FILES)
 def use(settings: Settings, name: WorkspaceArgument, *, as_json: AsJson = False) -> None:
-    """Let the project of this directory use a workspace: write its file `.memoryd`, and allow what it says."""
+    """Let the project of this directory use a workspace: write its file `.memoryd`, and allow that file."""
     with _changing(settings) as engine:
         engine.workspaces.ensure(name)
         file = declare(Path(environment.directory()), name)
@@ -135,15 +135,15 @@ def include(
     settings: Settings,
     names: Annotated[list[str] | None, typer.Argument(metavar="NAME...", help="Workspaces; none: list them.")] = None,
     *,
-    remove: Annotated[bool, typer.Option("--remove", help="Include them no more.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Stop including them.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Read other workspaces together with the one in force: recall, briefings and searches rank over all."""
+    """Read other workspaces together with the one in force: recall, briefings and searches rank over all of them."""
     if names:
         _demand_writable(settings)
     with Engine(settings, fetch=False) as engine:
         for one in names or ():
-            engine.workspaces.find(one)  # before the workspace in force is made
+            engine.workspaces.find(one)  # before the workspace in force is created
         workspace = engine.workspace(make=bool(names))
         if names:
             workspace = engine.workspaces.include(workspace.name, names, remove=remove)
@@ -167,17 +167,17 @@ def perspectives(
         list[str] | None, typer.Option("--set", metavar="NAME=TEMPLATE", help="Add one, or change its template.")
     ] = None,
     remove: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Remove one.")] = None,
-    reset: Annotated[bool, typer.Option("--reset", help="Back to the five defaults.")] = False,
+    reset: Annotated[bool, typer.Option("--reset", help="Restore the five defaults.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show or change the perspectives that a workspace's observations are embedded from."""
+    """Show or change the perspectives with which a workspace's observations are embedded."""
     changed = dict(map(_template, add or ()))
     with Engine(settings, fetch=False) as engine:
         workspace = engine.workspaces.active(name)
         if reset or changed or remove:
             _demand_writable(settings)
             engine.embedding.change_perspectives(workspace, changed, remove or (), reset=reset)
-            note("A running server makes the vectors again in the background; `memoryd doctor --repair` does it now.")
+            note("A running server recreates the vectors in the background; `memoryd doctor --repair` does it now.")
         found = engine.store.read(workspace, templates)
     if as_json:
         show.as_json({"perspectives": found})
@@ -210,10 +210,10 @@ def _ask(workspace: Workspace) -> None:
         raise InvalidInputError(
             f"Deleting {what} and all its contents needs confirmation, and stdin is not a terminal. Add --yes."
         )
-    typer.confirm(f"Delete {what} and all that it holds, for good?", abort=True, err=True)
+    typer.confirm(f"Permanently delete {what} and all its contents?", abort=True, err=True)
 
 
-def _tell(what: str, workspace: Workspace, *, as_json: bool) -> None:
+def _print_outcome(what: str, workspace: Workspace, *, as_json: bool) -> None:
     if as_json:
         show.as_json(_shown(workspace))
     else:

@@ -1,6 +1,6 @@
-"""The connector: what a client starts. It passes lines to the service that all clients of one memory share.
+"""The connector: the process that a client starts. It relays lines to the service that all clients of a memory share.
 
-It needs the standard library alone, so that a client has its memory in a tenth of a second and for a few megabytes.
+It needs only the standard library, so that it starts in a tenth of a second and takes a few megabytes.
 """
 
 import io
@@ -23,17 +23,17 @@ OPTIONS = {
     "--toolsets": "MEMORY_TOOLSETS", "--transport": "MEMORY_TRANSPORT",
 }  # fmt: skip
 FLAGS = {"--read-only": "MEMORY_READ_ONLY"}
-"""Options as the variables that say the same."""
+"""Options, and the environment variables that they set."""
 YES = {"on", "true", "1", "yes", "t", "y"}
-"""How a switch can be on; what is neither on nor off is refused by the server that this process becomes."""
+"""Values that turn a switch on; an invalid value is refused by the server that this process becomes."""
 CODES = {signal.SIGTERM: 0, signal.SIGINT: 130}
 """The exit codes after signals."""
 
 
 def main() -> None:
-    """Be the connector of a client until it closes, or the hook of an agent, and exit.
+    """Run as the connector of a client until it closes, or as the hook of an agent, and exit.
 
-    Return if this process has to do the work itself: it was asked for something else, or there can be no service.
+    Return if this process has to do the work itself: another command was given, or there can be no service.
     """
     environ, others = given(sys.argv[1:], environment.current())
     request = hook.request_of(others[1:]) if others[:1] == ["hook"] else None
@@ -56,7 +56,7 @@ def _connect(environ: Mapping[str, str]) -> None:
     except DeclinedError:
         return  # the server that this process becomes explains what is wrong
     except NoServiceError as error:
-        launch.say(f"{error} This client gets a server of its own.")
+        launch.say(f"{error} This client gets its own server.")
         return
     _relay(Relay(
         service,
@@ -73,7 +73,7 @@ def _random_name() -> str:
 
 
 def _ask(environ: Mapping[str, str], request: Mapping[str, Any]) -> None:
-    """Have a running service do what a hook is for; without one, or if it dies, this process does it."""
+    """Have a running service do the work of a hook; return if none is running or it dies: then this process does it."""
     place = address(environ, make=False)
     if place is None:
         return
@@ -97,7 +97,7 @@ def _ask(environ: Mapping[str, str], request: Mapping[str, Any]) -> None:
 
 
 def _do_without() -> NoReturn:
-    """Let a prompt go without what memory knows: to load the models, its user would wait for seconds."""
+    """Exit without adding memories to the prompt: loading the models would make its user wait for seconds."""
     if _has_streams():
         hook.read()  # a client must not find its pipe closed
     os._exit(0)
@@ -119,7 +119,7 @@ def _relay(relay: Relay) -> NoReturn:
 def given(arguments: list[str], environ: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
     """Return the resolved environment with the options of a command line as variables, and its other arguments.
 
-    An option without a value is among these: the command itself refuses it.
+    An option without a value stays in the arguments: the command itself refuses it.
     """
     found, others, rest = dict(environ), list[str](), iter(arguments)
     for argument in rest:
@@ -134,18 +134,18 @@ def given(arguments: list[str], environ: Mapping[str, str]) -> tuple[dict[str, s
 
 
 def _may_share(environ: Mapping[str, str]) -> bool:
-    """Return whether a client can be served by a service at all."""
+    """Return whether this client can use a service."""
     if environ.get("MEMORY_SERVICE", "on").lower() not in YES or os.getpid() == 1 or "MEMORY_DATA_DIR" not in environ:
         return False
     return environ.get("MEMORY_TRANSPORT", "stdio") == "stdio" and _has_streams()
 
 
 def _has_streams() -> bool:
-    """Return whether stdin and stdout are open, and stdin is not a terminal, at which a person is helped instead."""
+    """Return whether stdin and stdout are open, and stdin is not a terminal (where a person gets help instead)."""
     if not (_is_open(0) and _is_open(1)) or os.isatty(0):
         return False
     if not _is_open(2):
-        os.open(os.devnull, os.O_WRONLY)  # so that notes do not go to what is opened next
+        os.open(os.devnull, os.O_WRONLY)  # so that the next file that is opened does not receive the notes
     return True
 
 
@@ -158,13 +158,13 @@ def _is_open(number: int) -> bool:
 
 
 def greeting(want: str, environ: Mapping[str, str], **more: Any) -> dict[str, Any]:
-    """Return the first line of a connection: what it is for, and the variables and the directory it depends on."""
+    """Return the first line of a connection: its purpose, and the variables and the directory it depends on."""
     known = {"environ": environment.of_connection(environ), "directory": environment.directory()}
     return {"memoryd": __version__, "want": want, **known, **more}
 
 
 def _is_alive(place: Address) -> bool:
-    """Return whether a service answers, or has died, which its connection will show."""
+    """Return False if a service is hung; a dead one counts as alive, because its connection will show its death."""
     try:
         state(place.socket)
     except TimeoutError:

@@ -1,4 +1,4 @@
-"""Where the service of an environment is: the name and the place of its socket."""
+"""The address of the service of an environment: the name and the directory of its socket."""
 
 import hashlib
 import os
@@ -10,13 +10,13 @@ from contextlib import suppress
 from memoryd import __file__ as package
 from memoryd import __version__, environment
 
-LONGEST = 100  # bytes of a socket's path: systems take 104 to 108 at most
+LONGEST = 100  # bytes of a socket's path: the limits of systems are 104 to 108
 PRIVATE = 0o700
 SUFFIX = ".sock"
 
 
 class Address:
-    """The files of one service: its socket, the locks of its start and of its life, its log."""
+    """The files of one service: its socket, the locks for its start and its lifetime, its log."""
 
     def __init__(self, directory: str, name: str) -> None:
         self.directory = directory
@@ -35,10 +35,10 @@ def key(environ: Mapping[str, str]) -> str:
 
 
 def address(environ: Mapping[str, str], *, make: bool = True) -> Address | None:
-    """Return the address of the service of a resolved environment, in a directory that is this user's alone.
+    """Return the address of the service of a resolved environment, in a directory that only this user can access.
 
-    It is in the data directory, or in the run-time directory where that takes no sockets or its path is too long.
-    Return None if there is no such directory. With `make` it is created.
+    It is in the data directory, or in the run-time directory if the data directory takes no sockets or its path is
+    too long. Return None if there is no such directory. With `make`, create it.
     """
     name = key(environ)
     here = Address(_room(environ), name)
@@ -51,7 +51,7 @@ def address(environ: Mapping[str, str], *, make: bool = True) -> Address | None:
 
 
 def services_of(environ: Mapping[str, str]) -> list[str]:
-    """Return the sockets of the services of a resolved environment's data directory, and of others of this user."""
+    """Return the sockets of services in a resolved environment's data directory and in the run-time directory."""
     rooms = [room for room in (_room(environ), _runtime_directory()) if _is_private(room, make=False)]
     return [f"{room}/{name}" for room in rooms for name in sorted(os.listdir(room)) if name.endswith(SUFFIX)]  # noqa: PTH208
 
@@ -65,14 +65,14 @@ def _fits(path: str) -> bool:
 
 
 def _runtime_directory() -> str:
-    """Return a directory that lasts as long as the machine runs, whatever the client's environment is."""
+    """Return a directory that exists while the machine runs, whatever the client's environment is."""
     user = os.geteuid()
     given = f"/run/user/{user}"
     return f"{given}/memoryd" if os.path.isdir(given) else f"/tmp/memoryd-{user}"  # noqa: PTH112, S108 - checked below
 
 
 def _is_private(directory: str, *, make: bool) -> bool:
-    """Return whether a directory, created if `make`, is this user's alone."""
+    """Return whether only this user can access a directory; with `make`, create it."""
     try:
         if make:
             _make(directory)
@@ -93,7 +93,7 @@ def _make(directory: str) -> None:
 
 
 def _takes_sockets(address: Address) -> bool:
-    """Return whether a socket can be made there; some file systems have none."""
+    """Return whether a socket can be created there; some file systems do not support sockets."""
     probe = f"{address.socket}{os.getpid()}"
     with socket.socket(socket.AF_UNIX) as trial:
         try:

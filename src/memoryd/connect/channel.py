@@ -1,4 +1,4 @@
-"""A connection to a service: who is at the other end, the greeting, lines."""
+"""A connection to a service: the user at the other end, the greeting, lines."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from typing import Any
 
 PATIENCE = 5.0
-"""Seconds in which a service must answer: one that does not is hung."""
+"""Seconds that a service has to answer before it counts as hung."""
 LINE = 1 << 16
 CREDENTIALS = struct.Struct("3i")  # pid, uid and gid, Linux
 XUCRED = struct.Struct("2I")  # the beginning of struct xucred: its version and the uid, macOS
@@ -19,7 +19,7 @@ LOCAL_PEERCRED = 1
 
 
 class DeclinedError(OSError):
-    """The service does not take this connection; the message says why."""
+    """The service declines this connection; the message says why."""
 
 
 class StrangerError(OSError):
@@ -27,7 +27,7 @@ class StrangerError(OSError):
 
 
 def peer(connection: socket.socket) -> int | None:
-    """Return the id of the user at the other end, or None if this system does not say."""
+    """Return the id of the user at the other end, or None if the system does not tell."""
     if sys.platform == "darwin":
         version, user = XUCRED.unpack_from(connection.getsockopt(0, LOCAL_PEERCRED, 128))
         return int(user) if version == 0 else None
@@ -38,9 +38,9 @@ def peer(connection: socket.socket) -> int | None:
 
 
 def greet(path: str, hello: Mapping[str, Any], seconds: float = PATIENCE) -> tuple["Lines", dict[str, Any]]:
-    """Return a connection to the service of this user at a socket, and how it answered the greeting.
+    """Return a connection to the service of this user at a socket, and its answer to the greeting.
 
-    Raise TimeoutError if it is hung, DeclinedError, StrangerError, or OSError if there is none.
+    Raise TimeoutError if it is hung, DeclinedError, StrangerError, or OSError if there is no service.
     """
     with ExitStack() as undo:
         connection = undo.enter_context(socket.socket(socket.AF_UNIX))
@@ -65,14 +65,14 @@ def _demand_own(connection: socket.socket) -> None:
 
 
 def state(path: str, want: str = "state") -> dict[str, Any]:
-    """Return the state of the service at a socket; `stop` ends it. Raise TimeoutError if it is hung, OSError."""
+    """Return the state of the service at a socket; `stop` ends it. Raise TimeoutError if it is hung, or OSError."""
     lines, answer = greet(path, {"want": want})
     lines.socket.close()
     return answer
 
 
 class LineBuffer:
-    """Bytes that come in pieces, and leave as whole lines."""
+    """A buffer that takes bytes in pieces and returns whole lines."""
 
     def __init__(self) -> None:
         self._received = bytearray()
@@ -81,7 +81,7 @@ class LineBuffer:
         return len(self._received)
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """Add what was received; yield the lines that are whole, each with its end."""
+        """Add received bytes; yield the complete lines, each with its line end."""
         self._received += data
         while (end := self._received.find(b"\n") + 1) > 0:
             line = bytes(self._received[:end])
@@ -89,14 +89,14 @@ class LineBuffer:
             yield line
 
     def rest(self) -> bytes:
-        """Return and forget a line that lacks its end."""
+        """Remove and return an incomplete last line."""
         rest = bytes(self._received)
         self._received.clear()
         return rest
 
 
 class Lines:
-    """A socket that carries messages, a line each."""
+    """A socket that carries messages, one per line."""
 
     def __init__(self, connection: socket.socket) -> None:
         self.socket = connection
@@ -108,7 +108,7 @@ class Lines:
         self.socket.sendall(json.dumps(message).encode() + b"\n")
 
     def line(self) -> bytes:
-        """Return the next line. Raise OSError, ConnectionError at the end of the connection."""
+        """Return the next line. Raise OSError; ConnectionError at the end of the connection."""
         while not self._lines:
             data = self.socket.recv(LINE)
             if not data:
@@ -117,17 +117,17 @@ class Lines:
         return self._lines.popleft()
 
     def receive(self) -> dict[str, Any]:
-        """Return the next line as a message. Raise OSError, ConnectionError if there is none or it is none."""
+        """Return the next line as a message. Raise OSError; ConnectionError without a line or a message."""
         try:
             found = json.loads(self.line())
         except (ValueError, RecursionError):
             found = None
         if not isinstance(found, dict):
-            raise ConnectionAbortedError("what came is no message")
+            raise ConnectionAbortedError("the line received is not a message")
         return found
 
     def take(self, data: bytes) -> list[bytes]:
-        """Return the whole lines that have come up to `data`, which was just received."""
+        """Return the complete lines received so far, including `data`, which was just received."""
         lines = [*self._lines, *self._buffer.feed(data)]
         self._lines.clear()
         return lines

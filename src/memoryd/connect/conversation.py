@@ -1,4 +1,4 @@
-"""What passes between a client and its service that another service must know if this one dies."""
+"""The part of a client's conversation with its service that another service must know if this one dies."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -11,7 +11,7 @@ RpcMessage = dict[str, Any]
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 CALL, LISTEN = "tools/call", "subscriptions/listen"
 NAMING, SWITCHING = "set_session_id", "switch_project"
-"""The tools that change what a connection is: later calls depend on them."""
+"""The tools that change the state of a connection: later calls depend on them."""
 SESSION = "memoryd/session"
 INTERNAL_ERROR = -32603
 UNKNOWN = (
@@ -23,7 +23,7 @@ UNKNOWN = (
 class Conversation:
     """The handshake, the choices, the subscriptions and the unanswered requests of a client.
 
-    The project that a client has switched to is in the database, but for one that only reads.
+    The database holds the project that a client has switched to, except for a read-only client.
     """
 
     def __init__(self, *, read_only: bool = False) -> None:
@@ -32,18 +32,18 @@ class Conversation:
         self._initialized: RpcMessage | None = None
         self._subscriptions: dict[str, RpcMessage] = {}
         self._choices: list[RpcMessage] = []
-        """In their order: a project is chosen for the session that was named before."""
+        """In order: a project is chosen for the session that was named before it."""
         self._open: dict[int | str, RpcMessage] = {}
         self._repeated: set[int | str] = set()
 
     @property
     def waits(self) -> bool:
-        """Whether a request is unanswered that has an end."""
+        """Whether a request that ends with an answer is unanswered."""
         return any(request["method"] != LISTEN for request in self._open.values())
 
     @property
     def watches(self) -> bool:
-        """Whether the client expects notices, so that it needs a service even while it is silent."""
+        """Whether the client expects notifications, so that it needs a service even while it is silent."""
         return bool(self._subscriptions) or any(request["method"] == LISTEN for request in self._open.values())
 
     def asked(self, line: bytes) -> None:
@@ -77,11 +77,11 @@ class Conversation:
                 self._choose(request)
 
     def _is_kept(self, request: RpcMessage) -> bool:
-        """Return whether a request is kept whole: calls are not repeated, and may be large, but for choices."""
+        """Return whether to keep a whole request: calls may be large and are not repeated, except choices."""
         return request["method"] != CALL or _parameters(request).get("name") in self._choosing
 
     def _choose(self, request: RpcMessage) -> None:
-        """Note a choice. One right before it, with the same tool for the same session, counts no more."""
+        """Note a choice. It replaces the choice right before it if that used the same tool for the same session."""
         if self._choices and _choice(self._choices[-1]) == _choice(request):
             del self._choices[-1]
         self._choices.append(request)
@@ -95,9 +95,9 @@ class Conversation:
     # after a death ---------------------------------------------------------------------------------------------------
 
     def broken(self, *, repeating: bool) -> list[bytes]:
-        """Return the answers to requests that will get none: calls, and with `repeating` False all others too.
+        """Return error answers for the requests that are lost: calls, and with `repeating` False all others too.
 
-        A request that was repeated already is answered too, since it may be what kills.
+        A request that was already repeated is answered too, since it may be what kills the services.
         """
         lost = [
             number for number, request in self._open.items()
@@ -109,9 +109,9 @@ class Conversation:
         return [_line({"jsonrpc": "2.0", "id": number, "error": error}) for number in lost]
 
     def replay(self, service: Lines) -> list[bytes]:
-        """Bring another service to where the last one was; return its lines that the client should see.
+        """Bring another service to the state of the last one; return the lines from it that the client should see.
 
-        Unanswered requests that change nothing are asked again. Raise OSError.
+        Unanswered requests that change nothing are sent again. Raise OSError.
         """
         others: list[bytes] = []
         for request in self._lasting():
@@ -134,7 +134,7 @@ class Conversation:
 
 
 def _exchanged(service: Lines, request: RpcMessage, until: str) -> list[bytes]:
-    """Send a request; return the lines up to its answer, or to the notification that stands for one."""
+    """Send a request; return the lines before its answer, or before the notification that acknowledges it."""
     service.send(request)
     others: list[bytes] = []
     while True:
@@ -142,13 +142,13 @@ def _exchanged(service: Lines, request: RpcMessage, until: str) -> list[bytes]:
         answer = _parsed(line)
         if answer.get("method") == until or (answer.get("id") == request["id"] and "method" not in answer):
             if "error" in answer:
-                raise ConnectionAbortedError(f"the service refuses to go on: {answer['error']}")
+                raise ConnectionAbortedError(f"the service refuses to continue: {answer['error']}")
             return others
         others.append(line)
 
 
 def _parsed(line: bytes) -> RpcMessage:
-    """Return a line as a message; an empty one if it is none, which the service answers as it is."""
+    """Return a line as a message; an empty one if it is not a message, which is left to the service to answer."""
     try:
         found = json.loads(line)
     except (ValueError, RecursionError):
@@ -162,7 +162,7 @@ def _parameters(message: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _choice(request: RpcMessage) -> tuple[object, object]:
-    """Return by which tool a request chooses something, and for which session, if it names one."""
+    """Return the tool with which a request chooses something, and the session that it names, if any."""
     given = _parameters(request)
     meta = given.get("_meta")
     return given.get("name"), meta.get(SESSION) if isinstance(meta, dict) else None

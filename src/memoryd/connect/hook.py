@@ -1,4 +1,4 @@
-"""`memoryd hook` through a running service: an agent at every turn, and its user, wait for it."""
+"""`memoryd hook` through a running service, which is fast: an agent and its user wait for it at every turn."""
 
 import os
 import select
@@ -9,23 +9,23 @@ from typing import Any
 from memoryd.connect.channel import Lines
 from memoryd.connect.launch import say
 
-INPUT = 16 << 20  # bytes of a hook's JSON at most, as the command has it
+INPUT = 16 << 20  # maximum bytes of a hook's JSON, as in the command
 TOO_LONG = f"The input of the hook on stdin is longer than {INPUT >> 20} MB."
-READING = 30.0  # seconds in which the client must have handed over the JSON
+READING = 30.0  # seconds that the client has to hand over the JSON
 NOTHING = f"nothing came on stdin (given up after {READING:g} seconds)."
-ANSWER = 35.0  # seconds in which a service answers, whatever it waits for
+ANSWER = 35.0  # seconds that a service has to answer, whatever it waits for
 OPTIONS = {"--client": "client", "--budget": "budget"}
 DEFAULTS = {"client": "claude-code", "budget": "800"}
 PROMPT = "prompt-submit"
-BUDGET = 50_000  # tokens at most, as the command has it
+BUDGET = 50_000  # maximum tokens, as in the command
 OF_PROMPT = {**DEFAULTS, "budget": "300"}
 EVENTS = {"session-start", PROMPT, "stop", "pre-compact", "session-end"}
-HURRY = 1.5  # seconds that a prompt waits for the service at most
+HURRY = 1.5  # maximum seconds that a prompt waits for the service
 CLIENTS = {"claude-code", "codex", "cursor", "gemini", "opencode", "vscode"}
 
 
 def request_of(arguments: list[str]) -> dict[str, Any] | None:
-    """Return the request that the arguments after `hook` make; None if the command itself has to judge them."""
+    """Return the request for the arguments after `hook`; None if the command itself has to check them."""
     given: dict[str, str] = {}
     rest = iter(arguments)
     for argument in rest:
@@ -46,7 +46,7 @@ def _is_budget(text: str) -> bool:
 
 
 def read() -> bytes | None:
-    """Return what the client hands over on stdin; None if it takes too long."""
+    """Return what the client sends on stdin; None if that takes too long."""
     until, data = time.monotonic() + READING, bytearray()
     while len(data) <= INPUT:
         readable, _, _ = select.select([0], [], [], max(0.0, until - time.monotonic()))
@@ -60,7 +60,7 @@ def read() -> bytes | None:
 
 
 def run(service: Lines, request: Mapping[str, Any], data: bytes) -> str:
-    """Ask the service and print what it answers; return what went wrong, or ''. Raise OSError if it dies before."""
+    """Ask the service and print its answer; return what went wrong, or ''. Raise OSError if it dies before."""
     service.socket.settimeout(HURRY if request["event"] == PROMPT else ANSWER)
     service.send({**request, "home": os.path.expanduser("~"), "input": data.decode("utf-8", "surrogateescape")})  # noqa: PTH111
     answer = service.receive()
@@ -71,7 +71,7 @@ def run(service: Lines, request: Mapping[str, Any], data: bytes) -> str:
 
 
 def _delivered(service: Lines) -> None:
-    """Have the service note what was printed. That counts more: to fail now would take it back, or print it again."""
+    """Have the service note what was printed. On failure, print a note: an error would undo or repeat the output."""
     try:
         service.send({})
         failed = service.receive().get("failed")

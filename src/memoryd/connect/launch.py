@@ -1,4 +1,4 @@
-"""Starts what serves a client: the service that all share, or a server of this client's own."""
+"""Start what serves a client: the shared service, or a server for this client alone."""
 
 import os
 import select
@@ -16,16 +16,16 @@ from memoryd.connect.address import Address
 from memoryd.connect.channel import DeclinedError, Lines, StrangerError, greet
 
 START = 60.0
-"""Seconds in which a service must have started; an overloaded machine needs many."""
+"""Seconds that a service may take to start; an overloaded machine needs many."""
 PAUSE = 0.01
 MOST_FILES = 1 << 16
 ATTEMPTS = 3
-"""Services that may end just when a client comes; then it gets a server of its own."""
+"""Attempts to reach a service; after that many ended just as the client connected, it gets its own server."""
 BOOT = (
     f"import sys; sys.path.append({os.path.dirname(os.path.dirname(package))!r}); "  # noqa: PTH120
     "from memoryd.__main__ import main; main()"
 )
-"""What finds this package from any directory, and lets nothing there stand in for a module."""
+"""Code that finds this package from any directory without letting a file there shadow a module."""
 
 
 class NoServiceError(Exception):
@@ -33,7 +33,7 @@ class NoServiceError(Exception):
 
 
 def reach(address: Address, environ: Mapping[str, str], hello: Mapping[str, Any]) -> Lines:
-    """Return a connection to the service at an address, which is started if there is none.
+    """Return a connection to the service at an address; start the service if there is none.
 
     Raise NoServiceError, or DeclinedError if the service does not take the client.
     """
@@ -53,7 +53,7 @@ def reach(address: Address, environ: Mapping[str, str], hello: Mapping[str, Any]
         raise NoServiceError(f"The socket {address.socket} belongs to another user.") from None
     except OSError as error:
         raise NoServiceError(f"The service at {address.socket} cannot be reached: {error}.") from None
-    raise NoServiceError(f"The services at {address.socket} end as soon as they have begun.")
+    raise NoServiceError(f"The services at {address.socket} end as soon as they have started.")
 
 
 def _start(address: Address, environ: Mapping[str, str]) -> None:
@@ -63,7 +63,7 @@ def _start(address: Address, environ: Mapping[str, str]) -> None:
         if listens(address.socket):
             return
         if time.monotonic() > deadline:
-            raise NoServiceError("Another client does not get the service started.")
+            raise NoServiceError("Another client could not start the service in time.")
         time.sleep(PAUSE)
     with lock:
         if not listens(address.socket):
@@ -84,7 +84,7 @@ def listens(path: str) -> bool:
 
 
 def _launch(address: Address, environ: Mapping[str, str], deadline: float) -> None:
-    """Start a service; it says on its stdout that it listens."""
+    """Start a service and wait until it reports on its stdout that it listens. Raise NoServiceError."""
     ready, announced = os.pipe()
     log = os.open(address.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -105,7 +105,7 @@ def _command(*arguments: str) -> list[str]:
 
 
 def _detached(command: list[str], environ: Mapping[str, str], streams: tuple[int, int, int]) -> None:
-    """Run a command in a session of its own, which survives the end of this process and leaves no zombie."""
+    """Run a command in its own session, so that it outlives this process and leaves no zombie."""
     if child := os.fork():
         os.waitpid(child, 0)
         return
@@ -120,7 +120,7 @@ def _detached(command: list[str], environ: Mapping[str, str], streams: tuple[int
 
 
 def _become(command: list[str], environ: Mapping[str, str], streams: tuple[int, int, int]) -> None:
-    """Replace this process by a command with nothing open but its three streams."""
+    """Replace this process with a command that has only its three streams open."""
     for number, handle in enumerate([os.dup(handle) if handle < 3 else handle for handle in streams]):
         os.dup2(handle, number)
     os.closerange(3, min(os.sysconf("SC_OPEN_MAX"), MOST_FILES))
@@ -128,7 +128,7 @@ def _become(command: list[str], environ: Mapping[str, str], streams: tuple[int, 
 
 
 def private(arguments: Sequence[str], environ: Mapping[str, str]) -> Lines:
-    """Start a server for this client alone, which ends with it; return the connection to it. Raise OSError."""
+    """Start a server that serves this client alone and ends with it; return the connection to it. Raise OSError."""
     ours, theirs = socket.socketpair()
     with theirs:
         if os.fork() == 0:
@@ -141,6 +141,6 @@ def private(arguments: Sequence[str], environ: Mapping[str, str]) -> Lines:
 
 
 def say(message: str) -> None:
-    """Print a note for the person who looks into the client's log."""
+    """Print a note for the person who reads the client's log."""
     with suppress(OSError):
         os.write(2, f"memoryd: {message}\n".encode(errors="replace"))

@@ -1,4 +1,4 @@
-"""Locks that end with their process: files that can be removed, unlike most."""
+"""Lock files that are released when their process ends, and that can be removed safely."""
 
 import fcntl
 import os
@@ -9,7 +9,7 @@ FILE = 0o600
 
 
 def taken(path: str) -> IO[bytes] | None:
-    """Return the locked file at a path, to be closed; None if another process has it. Raise OSError."""
+    """Lock the file at a path and return it, to be closed; None if another process holds it. Raise OSError."""
     while True:
         file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, FILE), "rb")
         try:
@@ -29,7 +29,7 @@ def _is_at(path: str, file: IO[bytes]) -> bool:
 
 
 def remove(path: str) -> None:
-    """Remove the file of a lock, unless another process has it."""
+    """Remove a lock file, unless another process holds it."""
     with suppress(OSError):
         if file := taken(path):
             with file:

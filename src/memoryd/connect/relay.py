@@ -1,4 +1,4 @@
-"""Passes the lines of a client to a service and back, and brings the client over the death of a service."""
+"""Relay lines between a client and a service, and move the client to another service when one dies."""
 
 import os
 import select
@@ -13,11 +13,11 @@ from memoryd.connect.channel import LINE, PATIENCE, LineBuffer, Lines
 from memoryd.connect.conversation import Conversation
 from memoryd.connect.launch import START, NoServiceError, say
 
-FULL = 1 << 20  # bytes on their way to one side from which on the other is not read
+FULL = 1 << 20  # bytes waiting for one side above which the other is not read
 LAST = 2.6
-"""Seconds in which the service must have finished once the client has closed: a client waits three."""
+"""Seconds that the service has to finish once the client has closed: a client waits three."""
 DEATHS = 3
-"""Deaths of services without an answer between them, after which this client gets a server of its own."""
+"""Deaths of services without an answer in between, after which this client gets its own server."""
 
 STDIN, STDOUT = 0, 1
 LOST = select.POLLHUP | select.POLLERR | select.POLLNVAL
@@ -25,14 +25,14 @@ Reach = Callable[[], Lines]
 
 
 class SignalledError(Exception):
-    """A signal came: this client goes, whatever the relay is doing."""
+    """A signal arrived: stop, whatever the relay is doing."""
 
 
 class Relay:
-    """Connects stdin and stdout with a service until either side ends.
+    """A relay between stdin and stdout and a service, until either side ends.
 
     `again` reaches a service after a death or raises NoServiceError, `private` starts a server for this client alone,
-    `alive` tells a service that is busy from one that is hung. `conversation`: what another service must know.
+    `alive` tells a busy service from a hung one. `conversation` is what another service must know.
     """
 
     def __init__(
@@ -49,14 +49,14 @@ class Relay:
         self._sending = b""
         self._answers = bytearray()
         self._end: float | None = None
-        """When all must be over, once the client has closed."""
+        """The deadline for everything, once the client has closed."""
         self._read, self._over = True, False
         self._heard = time.monotonic()
         self._woken = _woken()
         self._use(service)
 
     def run(self) -> None:
-        """Return when the client has gone, or has closed and has its last answers."""
+        """Relay until the client is gone, or has closed and received its last answers."""
         while not self._over and not (self._end and time.monotonic() > self._end):
             try:
                 if self._service is None:
@@ -82,7 +82,7 @@ class Relay:
             elif self._service:
                 self._serve(self._service, event)
         if self._service and self._seems_hung() and not self._alive():
-            say("The service does not answer; this client goes on with a server of its own.")
+            say("The service does not answer; this client continues with its own server.")
             self._alone = True
             self._died()
 
@@ -102,7 +102,7 @@ class Relay:
         return poll
 
     def _milliseconds(self) -> float | None:
-        """Return how long to wait at most: for ever while no answer is expected."""
+        """Return the maximum time to wait; None (for ever) while no answer is expected."""
         until = [self._end] if self._end else []
         if self._is_watched():
             until.append(self._heard + PATIENCE)
@@ -127,30 +127,30 @@ class Relay:
             self._queued += len(line)
 
     def _hang_up(self) -> None:
-        """Read no more of the client; let the service know once it has what was read."""
+        """Stop reading from the client; let the service know once it has received everything read so far."""
         self._read = False
         self._end = self._end or time.monotonic() + LAST
         self._let_know()
 
     def _let_know(self) -> None:
         if self._service and not (self._read or self._sending or self._requests):
-            with suppress(OSError):  # its death will show
+            with suppress(OSError):  # if it is dead, reading will show it
                 self._service.socket.shutdown(socket.SHUT_WR)
 
     def _write_client(self, event: int) -> None:
         if event & LOST:
             self._over = True
             return
-        part = bytes(self._answers[: select.PIPE_BUF])  # what a pipe takes at once, so that this does not wait
+        part = bytes(self._answers[: select.PIPE_BUF])  # a pipe takes this much at once, so that this does not wait
         try:
             del self._answers[: os.write(STDOUT, part)]
-        except BlockingIOError:  # a pipe that its client made so
+        except BlockingIOError:  # the client made its pipe non-blocking
             pass
         except OSError:
             self._over = True
 
     def _is_finished(self) -> bool:
-        """Return whether the client has closed, and nothing is left to be sent."""
+        """Return whether the client has closed and nothing is left to send."""
         return not self._read and self._service is None and not self._answers
 
     # the service -----------------------------------------------------------------------------------------------------
@@ -199,10 +199,10 @@ class Relay:
             self._heard = time.monotonic()
         return silent
 
-    # after its death -------------------------------------------------------------------------------------------------
+    # after a death ---------------------------------------------------------------------------------------------------
 
     def _died(self) -> None:
-        """Answer what will get no answer. Lines that were not begun wait for the next service."""
+        """Answer the requests that the service will not answer. Lines not yet sent wait for the next service."""
         if self._service:
             self._service.socket.close()
         self._service, self._sending = None, b""
@@ -219,7 +219,7 @@ class Relay:
             return
         service = self._next()
         if service is None:
-            say("No server lasts; this client has to start again.")
+            say("No server stays up. Restart the client.")
             self._over = True
             return
         service.socket.settimeout(START if self._alone else PATIENCE)
@@ -231,7 +231,7 @@ class Relay:
             self._died()
 
     def _next(self) -> Lines | None:
-        """Return a connection to a service or, after too many deaths, to a server of this client's own."""
+        """Return a connection to a service or, after some deaths, to this client's own server; None after too many."""
         if self._deaths > 2 * DEATHS:
             return None
         self._alone |= self._deaths > DEATHS
@@ -239,13 +239,13 @@ class Relay:
             try:
                 return self._again()
             except NoServiceError as error:
-                say(f"{error} This client goes on with a server of its own.")
+                say(f"{error} This client continues with its own server.")
                 self._alone = True
         return self._private()
 
 
 def _read() -> bytes:
-    """Return what the client has sent; nothing at its end, which a socket reports as an error if answers are unread."""
+    """Return what the client has sent; b"" at the end, which a socket reports as an error if answers are unread."""
     try:
         return os.read(STDIN, LINE)
     except ConnectionError:
@@ -253,7 +253,7 @@ def _read() -> bytes:
 
 
 def _woken() -> int:
-    """Return a pipe that a signal writes to: one that comes just before a wait begins would not end it otherwise."""
+    """Return a pipe that signals write to: otherwise a signal just before a wait would not end that wait."""
     woken, waking = os.pipe()
     os.set_blocking(waking, False)
     signal.set_wakeup_fd(waking)

@@ -1,4 +1,4 @@
-"""What an MCP client is shown of an answer: each field of it, by itself, is the whole answer, once."""
+"""Answers as an MCP client gets them: each field alone contains the whole answer, once."""
 
 from typing import Any
 
@@ -10,14 +10,14 @@ from memoryd.core.security.prompt_injection import note_on
 from memoryd.model import Workspace
 from memoryd.toolsets.registry import Answer, Tool
 
-MASKED = "The rest was stored as it is; say where a secret is kept rather than the secret."
+MASKED = "The rest was stored unchanged. Store where a secret is kept instead of the secret."
 META = "memoryd/"
 """The prefix of each name in `_meta`, which programs read and no client shows to a model."""
 RETRY_AFTER = f"{META}retry_after"  # seconds
 
 
 def succeeded(tool: Tool[Any, Any], answer: Answer[Any], place: Workspace | None) -> types.CallToolResult:
-    """Return an answer as text alone where it is a text, else as the same JSON in text and structured content."""
+    """Return an answer as text only if it is a text, else as the same JSON in text and structured content."""
     meta: dict[str, Any] = {"workspace": place.name} if place else {}
     meta |= {"masked": list(answer.masked)} if answer.masked else {}
     meta |= answer.figures or {}
@@ -45,11 +45,11 @@ def _sentences(text: str, notes: list[str]) -> str:
 
 
 def _masked(answer: Answer[Any]) -> list[str]:
-    """Return a note on what was masked."""
+    """Return a note on the secrets that were masked."""
     return [f"{secrets.masked_notice(answer.masked)} {MASKED}"] if answer.masked else []
 
 
 def _warning(tool: Tool[Any, Any], answer: Answer[Any]) -> list[str]:
-    """Return a note on stored texts that read like instructions; a text marks them where they stand."""
+    """Return a note on stored texts that read like instructions, unless the text of the answer marks them itself."""
     note = "" if answer.marked or tool.capability != "read" else note_on(answer.result)
     return [note] if note else []

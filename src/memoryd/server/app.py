@@ -29,15 +29,15 @@ log = logging.getLogger(__name__)
 DAY_MS = 86_400_000
 JOINING = 1.0  # seconds that a connecting client waits for a database that is slow or unreachable
 RESOURCE_NOT_FOUND = -32002  # until 2025-11-25
-SEARCH = "search_memories"  # resources of the vault are offered if this tool is, which searches them
+SEARCH = "search_memories"  # the vault's resources are offered if this tool, which searches them, is offered
 APP_METHODS = ("resources/list", "resources/templates/list", "resources/read")
-"""What a client that shows the app may ask, where it may not search."""
+"""The requests of a client that shows the app but may not search."""
 
 T = TypeVar("T")
 
 
 class MemoryServer(Server[Any]):
-    """The MCP server. With `remote`, for HTTP, a request without a session gets no default one."""
+    """The MCP server. With `remote` (HTTP), a request without a session gets no default session."""
 
     def __init__(self, calls: Calls, *, remote: bool = False) -> None:
         settings = calls.engine.settings
@@ -56,7 +56,7 @@ class MemoryServer(Server[Any]):
             version=__version__,
             title="memoryd",
             instructions=build_instructions(calls.tools),
-            get_tool_input_schema=lambda _name: None,  # it would list all tools to see whether headers repeat arguments
+            get_tool_input_schema=lambda _name: None,  # it would list all tools to check headers
             cache_hints={"tools/list": CacheHint(ttl_ms=DAY_MS, scope="private")},
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
@@ -84,14 +84,14 @@ class MemoryServer(Server[Any]):
     def create_initialization_options(
         self, notification_options: NotificationOptions | None = None, *arguments: Any, **more: Any
     ) -> InitializationOptions:
-        """Return the SDK's options with notifications of changed resources, which it would leave out."""
+        """Return the SDK's options with notifications of changed resources, which the SDK would omit."""
         changing = notification_options or NotificationOptions(resources_changed=self._has_resources)
         return super().create_initialization_options(changing, *arguments, **more)
 
     def get_capabilities(self, *arguments: Any, **more: Any) -> types.ServerCapabilities:
         """Return the SDK's capabilities; since 2026-07-28 it would declare all lists as changing if one is.
 
-        Resources are declared where the vault has some; for the app `_with_app` declares them.
+        Resources are declared if the vault is offered; for the app, `_with_app` declares them.
         """
         declared = super().get_capabilities(*arguments, **more)
         declared.resources = declared.resources if self._has_resources else None
@@ -103,7 +103,7 @@ class MemoryServer(Server[Any]):
     # middleware ------------------------------------------------------------------------------------------------------
 
     async def _explained(self, ctx: Any, call_next: Any) -> Any:
-        """Turn an error outside of a tool into a protocol error."""
+        """Turn an error outside a tool into a protocol error."""
         try:
             return await call_next(ctx)
         except InvalidInputError as error:
@@ -117,13 +117,13 @@ class MemoryServer(Server[Any]):
             raise MCPError(types.INTERNAL_ERROR, str(error), _again(error) or None) from None
 
     async def _allowed(self, ctx: Any, call_next: Any) -> Any:
-        """Refuse resources to a caller for whom there are none: neither the vault's nor the app."""
+        """Refuse requests for resources by a caller who may use neither the vault's nor the app's."""
         if not ctx.method.startswith(("resources/", "subscriptions/")) or self._may_search(ctx):
             return await call_next(ctx)
         if ctx.method in APP_METHODS and self._shows_app(ctx):
             return await call_next(ctx)
         if self._has_resources:
-            raise InvalidParamsError(f"This token does not allow resources: it would have to allow {SEARCH}.")
+            raise InvalidParamsError(f"This token does not allow resources. Use a token that allows {SEARCH}.")
         raise MCPError(types.METHOD_NOT_FOUND, "Method not found", ctx.method)
 
     async def _with_app(self, ctx: Any, call_next: Any) -> Any:
@@ -148,7 +148,7 @@ class MemoryServer(Server[Any]):
         return answer
 
     async def _join(self, ctx: Any) -> None:
-        """Hold the session of a connection. A slow or unreachable database must not keep a client from connecting."""
+        """Hold the session of a connection. A slow or unreachable database does not keep a client from connecting."""
         caller, sessions = self.callers.caller(ctx), self._calls.engine.sessions
         session = self._calls.session(caller)
 
@@ -207,17 +207,17 @@ class MemoryServer(Server[Any]):
 
 
 def _again(error: MemorydError) -> dict[str, Any]:
-    """Return when a refused call may be tried again, for programs.
+    """Return the `_meta` that tells programs when to retry a refused call.
 
-    It is a result, not a status of HTTP: of 503 a client of MCP shows its model nothing, and many take the server for
-    broken and connect again.
+    The refusal is a result, not an HTTP status: an MCP client shows its model nothing of a 503, and many clients take
+    the server for broken and reconnect.
     """
     return {answers.RETRY_AFTER: error.seconds} if isinstance(error, OverloadedError) else {}
 
 
 @cache
 def _declared(tool: Tool[Any, Any], app: bool) -> types.Tool:
-    """Return the declaration of a tool; `app`: with what it has to do with the app."""
+    """Return the declaration of a tool; with `app`, including its metadata for the app."""
     return types.Tool(
         name=tool.name,
         title=tool.title,

@@ -1,4 +1,4 @@
-"""Calls of tools over any protocol: their workspace, their thread, their errors."""
+"""Tool calls over any protocol: their workspace, thread and errors."""
 
 import logging
 import math
@@ -45,9 +45,9 @@ CallObserver = Callable[[str, str, float], None]
 
 
 class Calls:
-    """The tools that a server offers, and how they are called.
+    """The tools that a server offers, and how to call them.
 
-    `pools`: the threads that it shares with other servers of this process; its calls get a quarter of them at most.
+    `pools`: the threads that it shares with other servers of this process; its calls get at most a quarter of them.
     """
 
     def __init__(self, engine: Engine, pools: ThreadPools | None = None) -> None:
@@ -60,7 +60,7 @@ class Calls:
         """Callbacks that end endless streams, called before the server waits for running calls."""
         self._named = "workspace" in settings.model_fields_set
         self._timeout, self._max_wait = settings.call_timeout, min(settings.max_wait, settings.call_timeout)
-        most = THREADS // 4 if pools else THREADS  # more would not be faster, but slow down the calls of others
+        most = THREADS // 4 if pools else THREADS  # more would not be faster, but would slow down the calls of others
         pools = pools or ThreadPools()
         self._share, self._lasting = pools.calls.share(most), pools.lasting.share(LASTING)
         self._unlimited = CapacityLimiter(math.inf)
@@ -81,9 +81,9 @@ class Calls:
         return self._share.waiting + self._lasting.waiting
 
     def offered(self, grant: Grant, *, app: bool = False) -> dict[str, Tool[Any, Any]]:
-        """Return the tools that a caller may use; one that is bound to a workspace gets no project tools.
+        """Return the tools that a caller may use; a caller bound to a workspace gets no project tools.
 
-        `app`: with those of the app, for a client that shows it.
+        With `app`, include those of the app, for a client that shows it.
         """
         names = self.tools | self.app_tools if app else self.tools
         return {name: tool for name in names if (tool := self.tool(name, grant, app=app))}
@@ -96,7 +96,7 @@ class Calls:
         return tool
 
     def call(self, caller: Caller, needs: Needs = "workspace", progress: CountProgress = ignore_progress) -> Call:
-        """Return the context of a call. Raise NotFoundError if it needs a workspace and has none."""
+        """Return the context of a call. Raise NotFoundError if it needs a workspace and there is none."""
         place = self._place(caller, needs)
         return Call(self.engine, place, caller.session_id, caller.grant.principal, progress, caller.grant)
 
@@ -133,7 +133,7 @@ class Calls:
         return _found(self.engine.workspaces.get(name) if name else None, name)
 
     def _still(self, workspace: Workspace) -> Workspace:
-        """Return a workspace as it is now; raise what `named` raises."""
+        """Return the current state of a workspace; raise what `named` raises."""
         return _found(self.engine.workspaces.by_id(workspace.id), workspace.name)
 
     async def run(
@@ -143,7 +143,7 @@ class Calls:
         arguments: Mapping[str, Any],
         progress: CountProgress = ignore_progress,
     ) -> tuple[Answer[Any], Call]:
-        """Run a tool in a thread. Raise MemorydError; an unexpected error is logged and raised without internals."""
+        """Run a tool in a thread. Raise MemorydError; log an unexpected error, and raise it without internals."""
         began, outcome = time.perf_counter(), "failed"
 
         def work() -> tuple[Answer[Any], Call]:
@@ -181,9 +181,9 @@ class Calls:
             ) from error
 
     async def hop(self, work: Callable[[], T], *, writing: bool = False, lasting: bool = False) -> T:
-        """Run work in one of the threads; lasting work has threads of its own, and no time limit.
+        """Run work in one of the threads; lasting work has its own threads and no time limit.
 
-        Raise OverloadedError if nothing was begun because too many calls are waiting, NoThreadError, or TimedOutError.
+        Raise OverloadedError if too many calls are waiting for it to begin, NoThreadError, or TimedOutError.
         """
         share = self._lasting if lasting else self._share
         timeout, patience = (math.inf, math.inf) if lasting else (self._timeout, self._max_wait)
@@ -195,7 +195,7 @@ class Calls:
                     return await to_thread.run_sync(work, limiter=self._unlimited, abandon_on_cancel=True)
             except TimeoutError:
                 raise TimedOutError(
-                    f"The call took longer than {timeout:g} s and goes on without an answer. Check whether it took "
+                    f"The call took longer than {timeout:g} s and continues without an answer. Check whether it took "
                     "effect, and ask for less."
                 ) from None
             except RuntimeError as error:
@@ -212,7 +212,7 @@ def _found(workspace: Workspace | None, name: str) -> Workspace:
 
 @asynccontextmanager
 async def _thread(lane: Lane, patience: float) -> AsyncIterator[None]:
-    """Have a thread, or raise OverloadedError: at once if the wait is expected to be longer than `patience` seconds."""
+    """Hold a thread, or raise OverloadedError: at once if the wait is expected to exceed `patience` seconds."""
     delay = lane.delay
     if lane.waiting >= WAITING or delay > patience:
         raise _overloaded(delay)

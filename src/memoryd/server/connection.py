@@ -45,7 +45,7 @@ class Caller:
     workspace: Workspace | None = None
     """The workspace that an HTTP request is bound to."""
     opened: bool = False
-    """Whether that is the one that the stream was opened for: it may be archived or deleted by now."""
+    """Whether that is the workspace that the stream was opened for, which may be archived or deleted by now."""
     remote: bool = False
     """Whether the request came over HTTP."""
     client: str = ""
@@ -53,9 +53,9 @@ class Caller:
 
 
 class Callers:
-    """Determines the caller of each request. Its session is the request's, the client's, or this process's default.
+    """The callers of requests. A caller's session is the request's, the client's, or this process's default.
 
-    `of_clients`: the session that a client has passed to this process, by the client's name.
+    `of_clients`: the sessions that clients have passed to this process, by the client's name.
     """
 
     def __init__(self, default: str, of_clients: Mapping[str, str | None] | None = None) -> None:
@@ -140,7 +140,7 @@ def is_modern(ctx: Any) -> bool:
 
 
 def is_lasting(ctx: Any) -> bool:
-    """Return whether the connection of a request is there for further ones; of plain HTTP it is not."""
+    """Return whether the connection of a request serves further requests; that of plain HTTP does not."""
     return ctx.request is None or bool(connection_of(ctx).session_id)
 
 

@@ -1,4 +1,4 @@
-"""Ends the process of a server within seconds, whatever is running.
+"""End the process of a server within seconds, whatever is running.
 
 A thread inside native code can be neither stopped nor awaited, so the process does not wait for its threads: it exits
 once the store is closed and all acknowledged writes are on disk.

@@ -56,7 +56,7 @@ def set_up(level: str, handler: logging.Handler | None = None) -> None:
         logging.getLogger(verbose).setLevel("INFO" if level == "debug" else "NOTSET")
     for indiscreet in ("httpx2", "openai"):  # they log whole URLs, which may contain a password
         logging.getLogger(indiscreet).setLevel("WARNING")
-    logging.getLogger("psycopg").setLevel("ERROR")  # it warns of what only follows from an error that a call reports
+    logging.getLogger("psycopg").setLevel("ERROR")  # it warns of consequences of an error that a call already reports
     logging.captureWarnings(True)
     sys.excepthook = _uncaught
     threading.excepthook = _uncaught_in_thread

@@ -1,4 +1,4 @@
-"""What the commands of people and the hooks of agents ask of a service, one request a line."""
+"""The requests of commands and hooks to a service, one per line."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext
@@ -22,7 +22,7 @@ START, PROMPT = "session-start", "prompt-submit"
 
 
 class ToolRequests:
-    """Calls of the recall tools by a command, in the workspace of its settings."""
+    """A command's calls of the recall tools, in the workspace of its settings."""
 
     def __init__(self, calls: Calls, hello: Mapping[str, Any]) -> None:
         self._calls, self._engine = calls, calls.engine
@@ -59,14 +59,14 @@ class ToolRequests:
 
 
 class HookRequests:
-    """The hook of an agent: it asks for a briefing, or hands over what is to be kept."""
+    """The requests of an agent's hook: for a briefing, or to store turns."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
         self._hooks: Hooks | None = None
 
     async def answer(self, request: Mapping[str, Any]) -> Json:
-        """Return what to print, or an error; a second request says that a briefing was delivered."""
+        """Return what to print, or an error; a second request reports that a briefing was delivered."""
         return await _answered(self._delivered() if self._hooks else self._answer(request))
 
     async def _answer(self, request: Mapping[str, Any]) -> Json:
@@ -76,7 +76,7 @@ class HookRequests:
             store = partial(
                 hooks.run, Path(request["home"]), client, ended=event == "session-end", bounded=lambda *_: nullcontext()
             )
-            await self._within(READING + ASKING, store, "The turns are not kept yet", writing=True)
+            await self._within(READING + ASKING, store, "The turns are not stored yet", writing=True)
             return {"print": ""}
         self._hooks = hooks
         if event == PROMPT:
@@ -85,7 +85,7 @@ class HookRequests:
         return {"print": await self._within(ASKING, brief, "The session starts without a briefing")}
 
     async def _recalled(self, work: Callable[[], str]) -> str:
-        """Return what goes with a prompt; '' if that takes too long, for the user waits for it."""
+        """Return what to add to a prompt; '' if that takes too long, since the user waits for it."""
         with anyio.move_on_after(PROMPTED):
             return await self._calls.hop(work)
         return ""

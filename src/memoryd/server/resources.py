@@ -20,7 +20,7 @@ JSON = "application/json"
 
 
 class Resources:
-    """Handlers of `resources/...`: those of the vault, and the page of the app, each where a caller may have them."""
+    """Handlers of `resources/...`: for the vault and the page of the app, each if the caller may use it."""
 
     def __init__(self, within: RunWithin[Any], of_vault: Callable[[Any], bool], of_app: Callable[[Any], bool]) -> None:
         self._within = within

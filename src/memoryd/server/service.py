@@ -1,7 +1,7 @@
-"""The service: one process for all clients of a memory, each a connection to its Unix socket.
+"""The service: one process for all clients of a memory, each with a connection to its Unix socket.
 
-A connection begins with a greeting, a line of JSON that says what it is for and on which variables it depends; after
-the answer it carries what stdin and stdout of a server would.
+A connection begins with a greeting, a line of JSON with its purpose and the variables that it depends on; after the
+answer it carries what the stdin and stdout of a server would.
 """
 
 import asyncio
@@ -38,14 +38,14 @@ from memoryd.settings import Settings
 
 log = logging.getLogger(__name__)
 
-LOOK = 1.0  # seconds between looks at whether the service is still wanted
-PAUSE = 0.02  # seconds between looks at what may happen at any moment
+LOOK = 1.0  # seconds between checks whether the service is still needed
+PAUSE = 0.02  # seconds between checks for what may happen at any moment
 PIECE = 1 << 16
-LONGEST = 64 << 20  # bytes of a line; one without an end would take the memory of all clients
+LONGEST = 64 << 20  # bytes of a line; an endless one would take the memory of all clients
 
 
 def serve(settings: Settings, path: Path) -> None:
-    """Serve the clients of a socket until none has been there for a while, or SIGTERM.
+    """Serve the clients of a socket until there has been none for a while, or until SIGTERM.
 
     Print a line once it, or another service of the socket, listens.
     """
@@ -55,8 +55,8 @@ def serve(settings: Settings, path: Path) -> None:
         return
     if path.exists():
         log.warning(
-            "the service before this one had no time to end: it was killed, as by a system that runs out of memory. "
-            "With both models a service takes 300 MB, with MEMORY_RERANKER=none and MEMORY_EMBEDDER=none 90"
+            "the previous service did not end properly: it was killed, for example because memory ran out. "
+            "A service takes 300 MB with both models, 90 with MEMORY_RERANKER=none and MEMORY_EMBEDDER=none"
         )
     _allow_many_files()
     share_heaps()
@@ -66,9 +66,9 @@ def serve(settings: Settings, path: Path) -> None:
 
 
 def _alone(path: Path) -> IO[bytes] | None:
-    """Return the lock that this service has as long as it lives; None if another service of the socket has begun.
+    """Return the lock that this service holds while it runs; None if another service of the socket has started.
 
-    Wait until that listens, or has ended.
+    Wait until that service listens or has ended.
     """
     until = time.monotonic() + launch.START
     while (life := locks.taken(str(path.with_suffix(".life")))) is None and time.monotonic() < until:
@@ -81,7 +81,7 @@ def _alone(path: Path) -> IO[bytes] | None:
 def _allow_many_files() -> None:
     """Raise the number of files that this process may open, of which each client is one."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with suppress(ValueError, OSError):  # macOS names no limit and has one
+    with suppress(ValueError, OSError):  # macOS reports no limit but has one
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
@@ -92,7 +92,7 @@ class Service:
         self._engine = engine
         self._path, self._inode, self._life = path, 0, life
         self._directory = os.open(engine.settings.data_dir, os.O_RDONLY)
-        """Open, so that another directory cannot get its inode."""
+        """Kept open, so that another directory cannot get its inode."""
         self._began = self._left = time.monotonic()
         self._pools = ThreadPools()
         self._clients: set[_Lines] = set()
@@ -100,7 +100,7 @@ class Service:
         self._ending = anyio.Event()
 
     async def run(self) -> None:
-        """Serve until the end."""
+        """Serve until the service ends."""
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self._ending.set)
         async with (
             await anyio.create_unix_listener(self._path, mode=0o600) as listener,
@@ -118,7 +118,7 @@ class Service:
             tasks.cancel_scope.cancel()
 
     async def _look(self) -> None:
-        """End the service once no client has been there for a while, or none can find it."""
+        """End the service once it has had no client for a while, or clients cannot find it."""
         idle = self._engine.settings.service_idle
         while True:
             await anyio.sleep(max(PAUSE, min(LOOK, idle)))
@@ -129,7 +129,7 @@ class Service:
                 self._ending.set()
 
     def _is_found(self) -> bool:
-        """Return whether clients find this service, and its data directory is still there."""
+        """Return whether clients can find this service and its data directory still exists."""
         try:
             ours = os.path.samestat(self._engine.settings.data_dir.stat(), os.fstat(self._directory))
             return ours and self._path.stat().st_ino == self._inode
@@ -137,7 +137,7 @@ class Service:
             return False
 
     def _let_go(self) -> None:
-        """Make way for another service; those who are connected stay."""
+        """Make way for another service; connected clients stay."""
         with suppress(OSError):
             if self._path.stat().st_ino == self._inode:
                 self._path.unlink()
@@ -147,7 +147,7 @@ class Service:
                 life.unlink()
 
     async def _finish(self) -> None:
-        """Answer what has begun, as if every client had closed."""
+        """Answer running requests, as if every client had closed."""
         end_soon(self._engine, last_calls=LAST_CALLS)
         for lines in self._clients:
             lines.end()
@@ -157,7 +157,7 @@ class Service:
     # connections -----------------------------------------------------------------------------------------------------
 
     async def _accept(self, listener: SocketListener) -> None:
-        """Serve each connection in a task of its own: what goes wrong there is logged, and does not concern others."""
+        """Serve each connection in its own task: errors there are logged and do not affect others."""
         while True:
             try:
                 stream = await listener.accept()
@@ -194,7 +194,7 @@ class Service:
             log.info("a client has closed the connection; the last answers were not read")
 
     async def _greeted(self, hello: Mapping[str, Any], lines: "_Lines") -> None:
-        """Do what a connection is for."""
+        """Serve a connection according to its purpose."""
         match hello.get("want"):
             case "client" | "tools" | "hook":
                 await self._admit(hello, lines)
@@ -204,10 +204,10 @@ class Service:
             case "state":
                 await lines.say(self._state())
             case _:
-                await lines.say({"error": "This greeting is unknown to the service."})
+                await lines.say({"error": "The service does not know this greeting."})
 
     async def _admit(self, hello: Mapping[str, Any], lines: "_Lines") -> None:
-        """Give a client what its settings say, until it goes."""
+        """Serve a client according to its settings, until it disconnects."""
         try:
             calls = self._calls(hello)
         except InvalidInputError as error:
@@ -223,7 +223,7 @@ class Service:
                 await to_thread.run_sync(calls.engine.close)
 
     def _calls(self, hello: Mapping[str, Any]) -> Calls:
-        """Return the tools of a client, as its settings say. Raise InvalidInputError."""
+        """Return the tools of a client according to its settings. Raise InvalidInputError."""
         settings = Settings.read({**environment.current(), **environment.of_connection(hello["environ"])})
         directory = Path(str(hello.get("directory", "/")))
         with ExitStack() as undo:
@@ -234,7 +234,7 @@ class Service:
         return calls
 
     def _state(self) -> dict[str, Any]:
-        """Return what people want to know of a service."""
+        """Return the state of the service, for people."""
         return {
             "memoryd": __version__, "pid": os.getpid(), "place": self._engine.store.place,
             "clients": len(self._clients), "seconds": round(time.monotonic() - self._began), "kilobytes": _resident(),
@@ -247,7 +247,7 @@ async def _converse(calls: Calls, hello: Mapping[str, Any], lines: "_Lines", sta
     if hello.get("again"):
         await to_thread.run_sync(_resume, calls.engine)
     await lines.say(state)
-    async with stdio_server(lines, lines) as (lines_in, lines_out):  # type: ignore[arg-type]  # what it uses
+    async with stdio_server(lines, lines) as (lines_in, lines_out):  # type: ignore[arg-type]  # enough for the SDK
         await converse(server, lines_in, lines_out, lambda: None)
 
 
@@ -268,7 +268,7 @@ async def _run_hook(calls: Calls, _hello: Mapping[str, Any], lines: "_Lines", st
 
 
 SERVED = {"client": _converse, "tools": _run_tools, "hook": _run_hook}
-"""What serves a connection, by what it is for."""
+"""The function that serves a connection, by purpose."""
 
 
 def _resume(engine: Engine) -> None:
@@ -277,8 +277,8 @@ def _resume(engine: Engine) -> None:
 
 
 def _say_ready() -> None:
-    """Report to the connector that started this process that it can connect, and let go of its pipe."""
-    with suppress(BrokenPipeError):  # it has been killed meanwhile
+    """Report to the connector that started this process that it can connect, and close its pipe."""
+    with suppress(BrokenPipeError):  # the connector was killed meanwhile
         os.write(1, b"\n")
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 1)
@@ -289,11 +289,11 @@ def _resident() -> int:
     """Return the memory of this process in KB."""
     with suppress(OSError), Path("/proc/self/statm").open(encoding="ascii") as statm:
         return int(statm.read().split()[1]) * resource.getpagesize() // 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # the most it ever was
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # the peak
 
 
 class _Lines:
-    """The lines of a connection, as the SDK's transport reads and writes those of stdin and stdout."""
+    """The lines of a connection, with the interface through which the SDK's transport uses stdin and stdout."""
 
     def __init__(self, stream: SocketStream) -> None:
         self._stream = stream
@@ -302,7 +302,7 @@ class _Lines:
         self._reading, self._ended = anyio.CancelScope(), False
 
     async def greeting(self) -> dict[str, Any]:
-        """Return the first line. Raise EndOfStream if it is no greeting."""
+        """Return the first line. Raise EndOfStream if it is not a greeting."""
         line = await self._next()
         with suppress(ValueError, RecursionError):
             found = json.loads(line)
@@ -320,7 +320,7 @@ class _Lines:
             yield line.decode("utf-8", "surrogateescape")
 
     async def _next(self) -> bytes:
-        """Return the next line; what came without an end before the end of the stream, or nothing, is the last."""
+        """Return the next line; the last is whatever came before the end of the stream, possibly b""."""
         while not self._whole:
             data = b""
             if not self._ended:
@@ -335,7 +335,7 @@ class _Lines:
         return self._whole.popleft()
 
     def end(self) -> None:
-        """Read no more, as if the client had closed."""
+        """Stop reading, as if the client had closed."""
         self._ended = True
         self._reading.cancel()
 

@@ -1,4 +1,4 @@
-"""Serves over stdin and stdout: only protocol messages on stdout, a prompt end at EOF and on SIGTERM."""
+"""Serve over stdin and stdout: only protocol messages on stdout, a prompt end at EOF and on SIGTERM."""
 
 import asyncio
 import logging
@@ -45,13 +45,13 @@ async def _serve(server: MemoryServer, engine: Engine) -> None:
 
 
 def _end_with_client(engine: Engine) -> None:
-    """End as soon as the client has closed stdin, rather than once a busy process has read all its input."""
+    """End as soon as the client has closed stdin, instead of when a busy process has read all input."""
     if not hasattr(select, "poll"):  # Windows: the end begins once all input is read
         return
     closed = select.POLLHUP | getattr(select, "POLLRDHUP", 0)
     watched = select.poll()
     watched.register(0, getattr(select, "POLLRDHUP", 0))
-    if any(event & closed for _, event in watched.poll()):  # otherwise this kind of file cannot be watched
+    if any(event & closed for _, event in watched.poll()):  # otherwise this kind of file cannot be polled
         end_soon(engine, last_calls=LAST_CALLS)
 
 
@@ -61,7 +61,7 @@ def _stdin() -> anyio.AsyncFile[str]:
 
 
 async def _end_on_signal(engine: Engine) -> None:
-    """End the process after a signal, once all is durable: the SDK's reader blocks in a thread and cannot be woken."""
+    """End the process after a signal, once writes are durable: the SDK's reader blocks in a thread, unwakeably."""
     with _signals(signal.SIGTERM, signal.SIGINT) as came:
         number = await came
         end_soon(engine, 0 if number == signal.SIGTERM else 130, last_calls=0)
@@ -83,12 +83,12 @@ def _signals(*numbers: signal.Signals) -> Iterator[asyncio.Future[int]]:
 
     before: dict[signal.Signals, Any] = {}
     try:
-        for number in numbers:  # a handler of Python's would run only once the loop has something else to do
+        for number in numbers:  # a plain Python handler would run only once the loop has something else to do
             loop.add_signal_handler(number, first, number)
-    except RuntimeError:  # on Windows none can be added, and any signal wakes the loop
+    except RuntimeError:  # on Windows handlers cannot be added, and any signal wakes the loop
         before = {number: signal.signal(number, handle) for number in numbers}
     try:
         yield came
     finally:
         for number, handler in before.items():
-            signal.signal(number, handler or signal.SIG_DFL)  # None: not Python's to restore
+            signal.signal(number, handler or signal.SIG_DFL)  # None: it was not set from Python

@@ -1,6 +1,6 @@
-"""The worker threads of a server, which its clients get in turn: one that floods does not starve the others.
+"""The worker threads of a server, which its clients use in turn, so that a flood of calls does not starve others.
 
-Writers never have all of them. They may all wait for the same thing, a lock or a standby, and reads go on meanwhile.
+Writers never get all threads: they may all wait for the same thing, a lock or a standby, while reads continue.
 """
 
 import ctypes
@@ -12,24 +12,24 @@ from typing import Self
 
 import anyio
 
-THREADS = 16  # calls that run at the same time; each blocks a thread
-LASTING = 4  # calls without a time limit, such as exports, that run at the same time; they have threads of their own
-WRITERS = 3, 4  # the part of the threads, and of those of a client, that writers may have
-RECENT = 8  # the pace of a queue is an average over about so many calls
-M_ARENA_MAX, ARENAS = -8, 2  # glibc's malloc.h; it would have up to eight heaps a core
+THREADS = 16  # concurrent calls; each blocks a thread
+LASTING = 4  # concurrent calls without a time limit, such as exports; they have their own threads
+WRITERS = 3, 4  # the fraction of all threads, and of a client's threads, that writers may have
+RECENT = 8  # the pace of a queue is an average over about this many calls
+M_ARENA_MAX, ARENAS = -8, 2  # glibc's malloc.h; the default is up to eight heaps per core
 
 
 def share_heaps() -> None:
-    """Let the threads of this process share two heaps, so that what one has freed serves the others.
+    """Let the threads of this process share two heaps, so that memory freed by one serves the others.
 
-    Do nothing where malloc is not glibc's. Heaps that exist stay, so call it before there are threads.
+    Do nothing if malloc is not glibc's. Existing heaps stay, so call it before threads are started.
     """
     with suppress(OSError, TypeError, AttributeError):
         ctypes.CDLL(None).mallopt(M_ARENA_MAX, ARENAS)
 
 
 def of_writers(threads: int) -> int:
-    """Return how many of some threads writers may have."""
+    """Return how many of a number of threads writers may have."""
     part, whole = WRITERS
     return max(threads * part // whole, 1)
 
@@ -41,19 +41,19 @@ class Threads:
         self.free, self.free_for_writers = number, of_writers(number)
         self._begun = 0
         self._shares: set[ThreadShare] = set()
-        """Those with waiting calls."""
+        """The shares with waiting calls."""
 
     def share(self, most: int) -> "ThreadShare":
-        """Return the share of a client, which has at most `most` threads at a time."""
+        """Return a new share for a client, of at most `most` threads at a time."""
         return ThreadShare(self, most)
 
     def wait(self, share: "ThreadShare") -> None:
-        """Note that a call of a share waits, and let it begin if it can."""
+        """Note that a call of a share is waiting, and let it begin if possible."""
         self._shares.add(share)
         self.begin()
 
     def begin(self) -> None:
-        """Let calls begin: first of the share with the fewest running ones, then of the one served longest ago."""
+        """Let calls begin: first from the share with the fewest running calls, then from the one served longest ago."""
         while self.free and (able := [share for share in self._shares if share.next]):
             share = min(able, key=lambda one: (one.running, one.served))
             self._begun += 1
@@ -62,7 +62,7 @@ class Threads:
 
 
 class Lane:
-    """The calls of a client that wait for a thread, either those that read or those that write."""
+    """The calls of a client that wait for a thread: either its reads or its writes."""
 
     def __init__(self, share: "ThreadShare", *, writing: bool) -> None:
         self.writing = writing
@@ -78,14 +78,14 @@ class Lane:
 
     @property
     def since(self) -> float:
-        """When the call that has waited longest began to wait."""
+        """The time when the call that has waited longest began to wait."""
         return self._waiting[0][0]
 
     @property
     def delay(self) -> float:
-        """The seconds that another call is expected to wait, by how fast the queue moves; 0 if nothing waits.
+        """The seconds that another call is expected to wait, by the pace of the queue; 0 if nothing waits.
 
-        A queue that does not move counts for as long as it has stood still: one slow call says little of the others.
+        A stalled queue counts only for as long as it has stalled: one slow call says little about the others.
         """
         return max(self.waiting * self._pace, time.monotonic() - self._moved) if self.waiting else 0.0
 
@@ -104,7 +104,7 @@ class Lane:
         turn = now, anyio.Event()
         self._waiting.append(turn)
         self._share.wait()
-        if turn[1].is_set():  # to wait for it all the same takes another turn of the event loop
+        if turn[1].is_set():  # waiting for it anyway would take another turn of the event loop
             return self
         try:
             await turn[1].wait()
@@ -125,7 +125,7 @@ class Lane:
 
 
 class ThreadShare:
-    """The threads of one client. `async with` one of its lanes waits for a thread and has it until the block ends."""
+    """The threads of one client. `async with` one of its lanes waits for a thread and holds it until the block ends."""
 
     def __init__(self, threads: Threads, most: int) -> None:
         self.served = 0
@@ -144,7 +144,7 @@ class ThreadShare:
 
     @property
     def next(self) -> Lane | None:
-        """The lane whose call is the next that may begin, or None."""
+        """The lane whose call may begin next, or None."""
         if self.running >= self._most:
             return None
         writers = self._threads.free_for_writers and self.writes.running < of_writers(self._most)
@@ -152,13 +152,13 @@ class ThreadShare:
         return min(lanes, key=lambda lane: lane.since, default=None)
 
     def wait(self) -> None:
-        """Note that a call waits, and let it begin if it can."""
+        """Note that a call is waiting, and let it begin if possible."""
         self._threads.wait(self)
 
     def begin(self, number: int) -> None:
-        """Let the next call begin, as the one with this number."""
+        """Let the next call begin, and give it this number."""
         lane = self.next
-        assert lane, "only a share with a next call is asked to begin one"
+        assert lane, "called only on a share with a next call"
         self.served = number
         self._threads.free -= 1
         self._threads.free_for_writers -= lane.writing
@@ -172,7 +172,7 @@ class ThreadShare:
 
 
 class ThreadPools:
-    """The threads of a process: many for calls, a few for those that last."""
+    """The threads of a process: many for calls, a few for lasting ones."""
 
     def __init__(self) -> None:
         self.calls, self.lasting = Threads(THREADS), Threads(LASTING)

@@ -1,4 +1,4 @@
-"""A client of stdio's kind, on whatever carries its lines: both eras of the protocol, bad lines, a prompt end."""
+"""A client that speaks the stdio transport, over any stream of lines: both eras, bad lines, a prompt end."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -15,14 +15,14 @@ from pydantic import ValidationError
 from memoryd.server.app import MemoryServer
 from memoryd.server.connection import AT_ONCE, Opening
 
-LAST_CALLS = 1.8  # seconds that running calls may still take: a client waits three for the end
+LAST_CALLS = 1.8  # seconds that running calls may still take: a client waits three for the process to end
 
 ENDLESS = "subscriptions/listen"
-CANCELLED = "notifications/cancelled"  # the request it names is never answered
+CANCELLED = "notifications/cancelled"  # the request that it names is never answered
 
 
 async def converse(server: MemoryServer, lines_in: Any, lines_out: Any, closed: Callable[[], None]) -> None:
-    """Serve one client of the SDK's transport until its last answer; call `closed` when it has closed its side."""
+    """Serve one client of the SDK's transport until its last answer; call `closed` when the client closes its side."""
     wire = _Wire(lines_in, lines_out, closed)
     async with wire.eras, wire.answers, anyio.create_task_group() as tasks:
         tasks.start_soon(wire.read)
@@ -33,16 +33,16 @@ async def converse(server: MemoryServer, lines_in: Any, lines_out: Any, closed: 
 
 
 class _Wire:
-    """Connects the SDK's transport and server: answers lines that are not messages, and lets last calls finish.
+    """The link between the SDK's transport and server: answers lines that are not messages, lets last calls finish.
 
-    A client that reads no answers is read no further, so that what it asks does not take the memory of all clients.
+    While a client does not read its answers, its requests are not read, so that they do not take up all memory.
     """
 
     def __init__(self, lines_in: Any, lines_out: Any, closed: Callable[[], None]) -> None:
         self._in, self._out, self._closed = lines_in, lines_out, closed
         self._requests: ObjectSendStream[SessionMessage | Exception]
         self.eras: ObjectReceiveStream[ObjectReceiveStream[SessionMessage | Exception]]
-        """A stream of requests for each era of the protocol: the SDK fixes the era of a stream at its beginning."""
+        """A stream of requests for each era of the protocol, because the SDK fixes the era when a stream begins."""
         self._eras, self.eras = anyio.create_memory_object_stream[ObjectReceiveStream[SessionMessage | Exception]](1)
         self.answers, self._answers = anyio.create_memory_object_stream[SessionMessage](0)
         self._opening = Opening()
@@ -101,7 +101,7 @@ class _Wire:
 
 
 def refusal_of(error: Exception | None) -> types.JSONRPCError:
-    """Return the answer to what the SDK could not read as a message, for which it has none or pydantic's text."""
+    """Return the answer to a line that is not a message; the SDK gives none, or pydantic's text."""
     problems = _problems(error)
     broken = any(problem["type"] in _BROKEN for problem in problems) or (isinstance(error, ValueError) and not problems)
     whole = next((problem["input"] for problem in problems if broken or _of_whole(problem)), None)
@@ -111,7 +111,7 @@ def refusal_of(error: Exception | None) -> types.JSONRPCError:
 
 
 def _is_blank(error: Exception) -> bool:
-    """Return whether a line that is not a message has nothing in it, which is no error."""
+    """Return whether a line that is not a message is blank, which is not an error."""
     return any(isinstance(line := problem["input"], str) and not line.strip() for problem in _problems(error))
 
 
@@ -134,6 +134,6 @@ def _id_of(line: object) -> types.RequestId | None:
         return None
     found = message.get("id") if isinstance(message, dict) else None
     if isinstance(found, str):
-        sendable = found == found.encode("utf-8", "replace").decode()  # a lone surrogate is not
+        sendable = found == found.encode("utf-8", "replace").decode()  # a lone surrogate is not sendable
         return found if sendable else None
     return found if isinstance(found, int) and not isinstance(found, bool) else None

@@ -1,4 +1,4 @@
-"""The tools, in groups that a server offers or leaves out."""
+"""The toolsets, each of which a server offers or leaves out."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,7 +15,7 @@ PROJECT_TOOLS = frozenset(tool.name for tool in projects.TOOLS)
 """The tools that choose among workspaces."""
 
 OPENS_APP = "memory_inspect"
-"""The tool whose result a client shows in the app: the one for looking. Recall is for answers, and used far more."""
+"""The tool whose result a client shows in the app: it is for looking. Recall is for answers, and used far more."""
 
 
 def chosen(names: Sequence[str], *, read_only: bool) -> dict[str, Tool[Any, Any]]:
@@ -25,7 +25,7 @@ def chosen(names: Sequence[str], *, read_only: bool) -> dict[str, Tool[Any, Any]
 
 
 def of_app(tools: Mapping[str, Tool[Any, Any]], *, read_only: bool) -> dict[str, Tool[Any, Any]]:
-    """Return the tools of the app that opens with one of these tools; none if none opens it."""
+    """Return the tools of the app if one of these tools opens it, else none."""
     return {
         tool.name: tool for tool in apps.TOOLS if OPENS_APP in tools and (tool.capability == "read" or not read_only)
     }

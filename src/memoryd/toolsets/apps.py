@@ -1,4 +1,4 @@
-"""The tools of the app within a client: browse, correct, undo. Clients that show no apps never hear of them."""
+"""The tools of the app within a client: browse, correct, undo. Clients that show no apps do not see them."""
 
 from typing import Annotated, Literal
 
@@ -16,24 +16,24 @@ IDS = 100
 
 ChangingTool = Literal["memory_correct", "memory_forget", "memory_restore"]
 CHANGES: tuple[ChangingTool, ...] = ("memory_correct", "memory_forget", "memory_restore")
-"""The tools by which the app changes memories; recall's memory_forget is among them."""
+"""The tools with which the app changes memories, including recall's memory_forget."""
 
 
 # memory_browse -------------------------------------------------------------------------------------------------------
 
 
 class MemoryBrowseArguments(Arguments):
-    """Which memories to list."""
+    """The memories to list."""
 
-    ids: Annotated[list[MemoryId], Field(max_length=IDS, description="These memories alone.")] = []
+    ids: Annotated[list[MemoryId], Field(max_length=IDS, description="Only these memories.")] = []
     query: Annotated[Query | None, Field(description="Words, the last of which may be half typed.")] = None
     meaning: Annotated[bool, Field(description="Search by meaning too.")] = False
     tags: Annotated[Tags, Field(description="Only memories with ALL of these tags.")] = []
-    after: Annotated[str, Field(max_length=1_000, description="What the page before ended with.")] = ""
+    after: Annotated[str, Field(max_length=1_000, description="Where the previous page ended.")] = ""
 
 
 class MemoriesToBrowse(BrowsedMemories):
-    """Memories, and which tools may change them."""
+    """Memories, and the tools that may change them."""
 
     may: list[ChangingTool]
 
@@ -52,17 +52,17 @@ def _browse(call: Call, arguments: MemoryBrowseArguments) -> Answer[MemoriesToBr
 
 
 class MemoryCorrectArguments(Arguments):
-    """What a memory is to say; what is left out stays."""
+    """The memory to correct, and its new fields; omitted ones stay."""
 
     id: Annotated[MemoryId, Field(description="The memory.")]
     content: Annotated[str | None, Field(description="Its text.")] = None
     tags: Annotated[Tags | None, Field(description="Its tags.")] = None
     importance: Annotated[float | None, Field(ge=0, le=1, description="0 to 1.")] = None
-    seen: Annotated[Time | None, Field(description="Its updated_at as it was shown: refused if it has another.")] = None
+    seen: Annotated[Time | None, Field(description="Its updated_at as shown: refused if it has changed since.")] = None
 
 
 class CorrectedMemories(BrowsedMemories):
-    """The memory as it is now."""
+    """The memory after the correction."""
 
     at: str
     """The time that memory_restore takes to undo this; '' if nothing differed."""
@@ -82,15 +82,15 @@ def _correct(call: Call, arguments: MemoryCorrectArguments) -> Answer[CorrectedM
 
 
 class MemoryRestoreArguments(Arguments):
-    """What to undo."""
+    """The memories whose change to undo."""
 
     ids: Annotated[list[MemoryId], Field(min_length=1, max_length=IDS, description="The memories.")]
-    at: Annotated[Time | None, Field(description="The time of a correction; without it the last change.")] = None
-    seen: Annotated[Time | None, Field(description="When that change was made: refused if another followed.")] = None
+    at: Annotated[Time | None, Field(description="Time of a correction; default: the last change.")] = None
+    seen: Annotated[Time | None, Field(description="Time of that change: refused if another followed.")] = None
 
 
 class RestoredMemories(TypedDict):
-    """The ids of what is back."""
+    """The ids of the restored memories."""
 
     restored: list[str]
 

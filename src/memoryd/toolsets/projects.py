@@ -1,4 +1,4 @@
-"""Seed b's project tools: workspaces that a session creates, switches between, archives, restores and deletes."""
+"""Seed b's project tools: create, switch between, archive, restore and delete workspaces."""
 
 from typing import Annotated
 
@@ -14,11 +14,11 @@ ProjectName = Annotated[str, StringConstraints(min_length=1, max_length=NAME_LEN
 ProjectDescription = Annotated[str, StringConstraints(max_length=DESCRIPTION_LENGTH)]
 
 
-# looking -------------------------------------------------------------------------------------------------------------
+# listing -------------------------------------------------------------------------------------------------------------
 
 
 class ListProjectsArguments(Arguments):
-    """Which projects."""
+    """The status of the projects to list."""
 
     status: Annotated[StatusFilter, Field(description="Filter projects by status.")] = "active"
 
@@ -44,37 +44,37 @@ class CreateProjectArguments(Arguments):
 
 
 class SwitchProjectArguments(Arguments):
-    """Which project."""
+    """The project to switch to."""
 
     name: Annotated[ProjectName, Field(description="Name of the project to switch to.")]
 
 
 class ArchiveProjectArguments(Arguments):
-    """Which project."""
+    """The project to archive."""
 
     name: Annotated[ProjectName, Field(description="Name of the project to archive.")]
 
 
 class RestoreProjectArguments(Arguments):
-    """Which project."""
+    """The project to restore."""
 
     name: Annotated[ProjectName, Field(description="Name of the archived project to restore.")]
 
 
 class DeleteProjectArguments(Arguments):
-    """Which project."""
+    """The project to delete."""
 
     name: Annotated[ProjectName, Field(description="Name of the project to permanently delete.")]
 
 
 def _create(call: Call, arguments: CreateProjectArguments) -> Answer[Project]:
-    """Create a project; b: it becomes the active one, where the caller has a session."""
+    """Create a project; b: it becomes the active one, if the caller has a session."""
     created = call.engine.workspaces.create(arguments.name, arguments.description)
     return Answer(view.project(call.engine.sessions.switch(call.session, created.name) if call.session else created))
 
 
 def _switch(call: Call, arguments: SwitchProjectArguments) -> Answer[ChangedProject]:
-    """Make a project the active one; b: one for each session, never one for all clients."""
+    """Make a project the active one; b: per session, never for all clients."""
     if not call.session:
         raise InvalidInputError(
             "This request belongs to no session that could have an active project. Name the session in _meta "
@@ -104,7 +104,7 @@ TOOLS: Toolset = (
     ),
     Tool(
         name="create_project", title="Create a project",
-        description="Create a project with a memory of its own, and switch to it.",
+        description="Create a project with its own memory, and switch to it.",
         arguments=CreateProjectArguments, result=Project, capability="write", handler=_create, needs="nothing",
     ),
     Tool(
@@ -119,7 +119,7 @@ TOOLS: Toolset = (
     ),
     Tool(
         name="archive_project", title="Archive a project",
-        description="Set a project aside. It keeps all that it holds and cannot be used until restore_project.",
+        description="Set a project aside. It keeps its content and cannot be used until restore_project.",
         arguments=ArchiveProjectArguments, result=ChangedProject, capability="write", handler=_archive, needs="nothing",
     ),
     Tool(
@@ -129,7 +129,7 @@ TOOLS: Toolset = (
     ),
     Tool(
         name="delete_project", title="Delete a project",
-        description="Permanently delete a project, active or archived, and all that it holds. This cannot be undone.",
+        description="Permanently delete a project, active or archived, and its content. This cannot be undone.",
         arguments=DeleteProjectArguments, result=ChangedProject, capability="write", handler=_delete, needs="nothing",
         destructive=True,
     ),

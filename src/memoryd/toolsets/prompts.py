@@ -52,7 +52,7 @@ _CHANGED = {
     "memory_store": "stored as the new fact, with the id of the old one in `supersedes`",
     "commit_memory": "committed under the key that it has",
 }
-"""What becomes of a fact that has changed, by the tool that stores; the first one that is offered does."""
+"""What the prompt says to do with a changed fact, by storing tool; the first tool that is offered is used."""
 
 _REMEMBER = """\
 Go through our conversation so far and keep in memory what later conversations should know{about}: decisions and their \
@@ -72,7 +72,7 @@ def offered(tools: Mapping[str, object]) -> dict[str, Prompt]:
 
 
 def rendered(prompt: Prompt, tools: Mapping[str, object], call: Call, given: Mapping[str, str]) -> str:
-    """Return the text of a prompt; raise InvalidParamsError for an argument that it does not take."""
+    """Return the text of a prompt; raise InvalidParamsError for an unknown or overlong argument."""
     known = [argument.name for argument in prompt.arguments]
     for name, value in given.items():
         if name not in known or len(value) > TEXT or unstorable(value):
@@ -83,7 +83,7 @@ def rendered(prompt: Prompt, tools: Mapping[str, object], call: Call, given: Map
 
 
 def completed(prompt: Prompt, call: Call, argument: str, value: str) -> list[str]:
-    """Return values of an argument that begin with `value`; raise InvalidParamsError if the prompt has none such."""
+    """Return values of an argument that begin with `value`; raise InvalidParamsError for an unknown argument."""
     if argument not in [one.name for one in prompt.arguments]:
         raise InvalidParamsError(f"The prompt {prompt.name} has no argument {argument[:100]!r}.")
     known = list(BUDGETS) if argument == "token_budget" else []
@@ -113,5 +113,5 @@ def _remember(tools: Mapping[str, object], given: Mapping[str, str]) -> str:
 
 
 def _storing(tools: Mapping[str, object]) -> str:
-    """Return the tool that stores; '' without one."""
+    """Return the name of the tool that stores; '' if none is offered."""
     return next((name for name in _CHANGED if name in tools), "")

@@ -1,4 +1,4 @@
-"""Seed d's toolset: memories that are stored, recalled within a token budget, briefed about, forgotten, inspected."""
+"""Seed d's toolset: store memories, recall them within a token budget, brief about them, forget and inspect them."""
 
 from typing import Annotated
 
@@ -29,7 +29,7 @@ AnswerBudget = Annotated[int, Field(ge=1, le=BUDGET)]
 
 
 class MemoryStoreArguments(Arguments):
-    """What to remember."""
+    """The memory to store."""
 
     content: Annotated[Verbatim, Field(description="The memory. Store one fact per call.")]
     tags: Annotated[Tags, Field(description='For filtering, e.g. ["preference", "project:foo"].')] = []
@@ -65,7 +65,7 @@ def _store(call: Call, arguments: MemoryStoreArguments) -> Answer[StoredMemory]:
 
 
 class MemoryRecallArguments(Arguments):
-    """What to find."""
+    """The query, its filters and the format of the answer."""
 
     query: Annotated[Query, Field(description="A question in natural language.")]
     token_budget: Annotated[
@@ -81,7 +81,7 @@ class MemoryRecallArguments(Arguments):
 
 
 class MemoryContextArguments(Arguments):
-    """What the conversation is about."""
+    """The task of the conversation, and the budget of the briefing."""
 
     task: Annotated[Query | None, Field(description="A short description of the current task.")] = None
     token_budget: Annotated[AnswerBudget, Field(description="Most tokens of the briefing.")] = CONTEXT_BUDGET
@@ -109,7 +109,7 @@ def _briefed(briefing: Briefing, form: Format) -> Answer[RecalledMemories]:
 
 
 class MemoryForgetArguments(Arguments):
-    """What to forget; criteria combine with AND."""
+    """The memories to forget; criteria combine with AND."""
 
     ids: Annotated[
         list[MemoryId] | None, Field(max_length=IDS, description="Ids of memories, or beginnings of ids.")
@@ -137,7 +137,7 @@ def _forget(call: Call, arguments: MemoryForgetArguments) -> Answer[ForgottenMem
 
 
 class MemoryInspectArguments(Arguments):
-    """What to look at."""
+    """The view or the memories to show."""
 
     view: Annotated[MemoryView, Field(description="Which view.")] = "stats"
     ids: Annotated[list[MemoryId], Field(max_length=IDS, description="Show these memories instead.")] = []

@@ -1,4 +1,4 @@
-"""What a tool is: a name, texts for the model, the shapes of its arguments and its result, a capability, a handler."""
+"""Tools: a name, texts for the model, the types of the arguments and of the result, a capability, a handler."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,30 +30,30 @@ Needs = Literal["workspace", "project", "nothing"]
 """Where a tool runs: in the workspace in force; b: in the project that the session chose, where projects are offered;
 or in no workspace."""
 
-COMPLETED = 100  # values of a completion (the protocol's most)
-SHOWN_ERRORS = 10  # wrong arguments that one error names
-BLANK = "must hold something besides blanks"  # what the one pattern of all arguments, \S, demands
-FIELDS = 100  # of an object; no tool takes half as many
+COMPLETED = 100  # values of a completion (the protocol's maximum)
+SHOWN_ERRORS = 10  # invalid arguments that one error message names
+BLANK = "must not be blank"  # the only pattern of any argument is \S
+FIELDS = 100  # of an object; more than twice as many as any tool takes
 REPEATED = 100  # characters of an argument, or of its name, that an error repeats
 
-# what the arguments of several toolsets are made of
+# parts of the arguments of several toolsets
 NonEmptyText = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Query = Annotated[NonEmptyText, Field(max_length=2_000)]
 Tag = Annotated[NonEmptyText, Field(max_length=100)]
 Tags = Annotated[list[Tag], Field(max_length=50)]
 Time = Annotated[NonEmptyText, Field(max_length=100)]
-MemoryId = Annotated[NonEmptyText, Field(max_length=1_000)]  # of a turn that was imported
+MemoryId = Annotated[NonEmptyText, Field(max_length=1_000)]  # ids of imported turns may be this long
 
 
 class Arguments(BaseModel):
-    """The arguments of a tool, or an object within them. Unknown fields and text that no store can keep are errors."""
+    """The arguments of a tool, or an object in them. Unknown fields and text that no store can keep are errors."""
 
     model_config = ConfigDict(extra="forbid", defer_build=True)  # a server builds only what it offers
 
     @model_validator(mode="before")
     @classmethod
     def _few(cls, value: object) -> object:
-        if isinstance(value, dict) and len(value) > FIELDS:  # each would become an error of its own
+        if isinstance(value, dict) and len(value) > FIELDS:  # each would become a separate error
             raise ValueError(f"{len(value):,} fields are too many")
         return value
 
@@ -62,7 +62,7 @@ class Arguments(BaseModel):
     def _storable(cls, value: object) -> object:
         for place, text in _texts(value):
             if bad := unstorable(text):
-                raise ValueError(f"{place}holds U+{ord(bad.group()):04X} at character {bad.start()}, which is no text")
+                raise ValueError(f"{place}has U+{ord(bad.group()):04X} at character {bad.start()}, which is not text")
         return value
 
 
@@ -82,13 +82,13 @@ class Call:
     place: Workspace | None
     """None for a tool that needs no workspace."""
     session_id: str
-    """As the client names it; '' without one."""
+    """The client's name for the session; '' without a session."""
     principal: str = ""
-    """The user or token whose session it is; '' where the process has one user."""
+    """The user or token that owns the session; '' if the process has one user."""
     progress: CountProgress = ignore_progress
-    """Reports how much is done, and of how much."""
+    """Reports how much of how much is done."""
     grant: Grant = EVERYTHING
-    """Which workspaces the caller may see."""
+    """The workspaces that the caller may see."""
 
     @property
     def session(self) -> str:
@@ -97,17 +97,17 @@ class Call:
 
     @property
     def scope(self) -> Scope:
-        """What core works on."""
+        """The scope of the call in core."""
         return together(self.engine, self.workspace, self.session, self.grant)
 
     def named(self, session_id: str) -> str:
-        """Return the session of that name; equal names of two principals are two sessions."""
+        """Return the session of that name; the same name means different sessions for different principals."""
         return f"{self.principal}/{session_id}" if self.principal else session_id
 
     @property
     def workspace(self) -> Workspace:
         """The workspace of a tool that needs a workspace or a project."""
-        assert self.place is not None, "the tool's `needs` promised none"
+        assert self.place is not None, "the tool's `needs` is `nothing`"
         return self.place
 
 
@@ -115,21 +115,21 @@ class Call:
 class Answer(Generic[ResultT]):
     """The result of a tool as JSON data, or a text for the model.
 
-    Some clients show their model the structured content alone, others the text alone: so each must be the whole answer.
-    Data is shown as the same JSON in both. A text is shown alone, its figures beside it where no model looks.
+    Some clients show their model only the structured content, others only the text: so each must be the whole answer.
+    Data is sent as the same JSON in both. A text is sent as text only, with its figures in `_meta`.
     """
 
     result: ResultT
     text: str | None = None
-    """The whole answer where it is a text; without figures a sentence that says as much as the result."""
+    """The whole answer, if it is a text; without figures, a sentence that says as much as the result."""
     figures: Mapping[str, Any] | None = None
-    """What programs may want to know of a text that is the whole answer."""
+    """Data for programs, if the text is the whole answer."""
     session: str | None = None
-    """The session of the connection from now on, where the tool changes that."""
+    """The new session of the connection, if the tool changes it."""
     masked: tuple[str, ...] = ()
     """The kinds of the secrets that were masked before anything was stored."""
     marked: bool = False
-    """Whether the text itself marks what reads like instructions."""
+    """Whether the text already marks passages that read like instructions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,18 +141,18 @@ class Tool(Generic[ArgumentsT, ResultT]):
     description: str
     arguments: type[ArgumentsT]
     result: type[ResultT]
-    """The TypedDict that the handler returns. The type checker compares the two; nothing does at run time."""
+    """The TypedDict that the handler returns. Only the type checker compares the two."""
     capability: Capability
     handler: Callable[[Call, ArgumentsT], Answer[ResultT]]
     needs: Needs = "workspace"
     destructive: bool = False
     idempotent: bool = False
     lasting: bool = False
-    """Whether it may run without a time limit: it works through everything, and reports its progress."""
+    """Whether it has no time limit: it works through everything, and reports its progress."""
     text: bool = False
-    """Whether some of its answers are texts: then no schema can promise data."""
+    """Whether some of its answers are texts; then it declares no output schema."""
     error_text: Callable[[MemorydError], str] = str
-    """The text of an error as its callers see it."""
+    """How an error is worded for callers."""
 
     @property
     def input_schema(self) -> dict[str, Any]:
@@ -169,7 +169,7 @@ class Tool(Generic[ArgumentsT, ResultT]):
     def run(self, call: Call, arguments: Any) -> Answer[ResultT]:
         """Validate the arguments and run; the answer names the kinds of secrets that were masked before storing.
 
-        Raise InvalidInputError that names each wrong argument, or MemorydError.
+        Raise InvalidInputError that names each invalid argument, or MemorydError.
         """
         valid = self._valid(arguments)
         with noted() as masked:
@@ -184,7 +184,7 @@ class Tool(Generic[ArgumentsT, ResultT]):
 
 
 def _schema(schema: Any) -> Any:
-    """Return a JSON schema without the titles and class texts that pydantic adds: they cost a client's tokens."""
+    """Return a JSON schema without the titles and class docstrings that pydantic adds: they cost a client tokens."""
     if isinstance(schema, list):
         return [_schema(part) for part in schema]
     if not isinstance(schema, dict):
@@ -196,7 +196,7 @@ def _schema(schema: Any) -> Any:
 
 
 def _texts(value: object, place: str = "") -> Iterator[tuple[str, str]]:
-    """Yield every text of an argument with its place; objects within it are Arguments, which check their own."""
+    """Yield every text of an argument with its place, except those in objects: Arguments check their own."""
     if isinstance(value, str):
         yield place, value
     elif isinstance(value, list):
@@ -205,7 +205,7 @@ def _texts(value: object, place: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _explain(tool: str, arguments: type[Arguments], error: ValidationError) -> str:
-    """Return a sentence for each wrong argument; for an unknown one, with what the tool takes."""
+    """Return an error message that names each invalid argument; for an unknown one, what the tool takes."""
     wrong = []
     for one in error.errors()[:SHOWN_ERRORS]:
         place = shortened(".".join(map(str, one["loc"]))) or "arguments"
@@ -220,13 +220,13 @@ def _explain(tool: str, arguments: type[Arguments], error: ValidationError) -> s
 
 
 def _unknown(tool: str, arguments: type[Arguments], place: Sequence[int | str]) -> str:
-    """Return what is wrong with an argument that the tool, or an object within its arguments, does not take."""
+    """Return what is wrong with an argument that the tool, or an object in its arguments, does not take."""
     parents = [part for part in place[:-1] if isinstance(part, str)]
     for name in parents:
         (arguments,) = get_args(arguments.model_fields[name].annotation)  # a list of objects
     for name, field in arguments.model_fields.items():
         if isinstance(field.validation_alias, AliasChoices) and place[-1] in field.validation_alias.choices:
-            return f"another name of {name}, which is given as well; give one of them"
+            return f"another name of {name}, which is given as well; give only one of them"
     names = [field.alias or name for name, field in arguments.model_fields.items()]
     return f"unknown argument; {'it' if parents else tool} takes {', '.join(names) or 'none'}"
 
@@ -239,7 +239,7 @@ def _given(value: object) -> str:
 
 
 def shortened(text: str) -> str:
-    """Return the beginning of what a caller sent, as an error repeats it: whole it may fill a model's context."""
+    """Shorten what a caller sent, for an error message: the whole could fill a model's context."""
     return text if len(text) <= REPEATED else f"{text[:REPEATED]}…"
 
 

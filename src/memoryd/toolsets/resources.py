@@ -16,13 +16,13 @@ from memoryd.toolsets.registry import COMPLETED, Call
 
 VAULT, SESSION = "memory://vault", "memory://session"
 PAGE, LARGEST_PAGE = 100, 1_000
-LISTED = 100  # resources a page of the list
+LISTED = 100  # resources per page of the list
 _ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A resource, or a family of them by a template."""
+    """A resource, or a template for a family of resources."""
 
     uri: str
     name: str
@@ -45,7 +45,7 @@ TEMPLATES = (
 
 @dataclass(frozen=True, slots=True)
 class ResourceName:
-    """A resource that a URI names: a page of the vault, one memory of it, or a session."""
+    """A resource that a URI names: a page of the vault, one of its memories, or a session."""
 
     kind: Literal["vault", "memory", "session"]
     name: str = ""
@@ -66,7 +66,7 @@ def uri_of(scope: str, key: str) -> str:
 
 
 def parse(uri: str) -> ResourceName:
-    """Return what a URI names; raise InvalidParamsError if it cannot be read, NotFoundError if it names no resource."""
+    """Return what a URI names; raise InvalidParamsError for a malformed URI, NotFoundError if it names no resource."""
     path, asked, query = uri.partition("?")
     if path == VAULT:
         page = _page(query)
@@ -92,7 +92,7 @@ def _read(call: Call, uri: str) -> tuple[Any, dict[str, Any]]:
         return _shown(vault.get(place.name)), {}
     if place.kind == "session":
         if place.name != call.session_id:
-            raise NotFoundError("That is not this session. A session's memories are its own.")
+            raise NotFoundError("This is another session. A session can read only its own memories.")
         return [_shown(record) for record in vault.volatile()], {}
     found = vault.page(place.offset, place.limit + 1)
     more = len(found) > place.limit
@@ -122,7 +122,7 @@ def _own(call: Call) -> list[Listed]:
 
 
 def completed(call: Call, uri: str, argument: str, value: str) -> tuple[list[str], bool]:
-    """Return values of a template's argument that begin with `value`, and whether more do."""
+    """Return values of a template's argument that begin with `value`, and whether there are more."""
     if (uri, argument) == (TEMPLATES[1].uri, "key"):
         keys = _vault(call).keys(value, "", COMPLETED + 1)
         return keys[:COMPLETED], len(keys) > COMPLETED
@@ -163,24 +163,24 @@ def _number(name: str, value: str) -> int:
 
 
 def _quoted(name: str) -> str:
-    """Escape a name; dots alone as well, which a client would take for a parent directory."""
+    """Escape a name, also one of dots alone: a client would take it for a parent directory."""
     return quote(name, safe="") if name.strip(".") else name.replace(".", "%2E")
 
 
 def _unquoted(text: str) -> str:
     if _ESCAPE.search(text):
-        raise InvalidParamsError(f"{text[:200]!r} holds a % that begins no escape. Write a % as %25.")
+        raise InvalidParamsError(f"{text[:200]!r} contains a % that begins no escape. Write a % as %25.")
     try:
         name = unquote(text, errors="strict")
     except UnicodeDecodeError:
-        raise InvalidParamsError(f"{text[:200]!r} is no UTF-8. Escape the bytes of UTF-8.") from None
+        raise InvalidParamsError(f"{text[:200]!r} is not UTF-8. Escape the bytes of UTF-8.") from None
     if unstorable(name):
-        raise InvalidParamsError(f"{text[:200]!r} holds a character that no name has.")
+        raise InvalidParamsError(f"{text[:200]!r} contains a character that no name may contain.")
     return name
 
 
 def changed(keys: Iterable[tuple[str, str]]) -> list[str]:
-    """Return the URIs that changed with these (scope, key), each once."""
+    """Return the URIs whose content changed with these (scope, key) pairs, each once."""
     uris: dict[str, None] = {}
     for scope, key in keys:
         uris |= dict.fromkeys([uri_of(scope, key)] if scope else [uri_of("", key), VAULT])

@@ -1,4 +1,4 @@
-"""Seed a's toolset: memories with a key, of a session or of the vault, and which session this is."""
+"""Seed a's toolset: memories with a key, in a session or in the vault, and the name of the session."""
 
 from typing import Annotated, Any, Literal
 
@@ -11,9 +11,9 @@ from memoryd.errors import InvalidParamsError
 from memoryd.settings import SESSION_LENGTH
 from memoryd.toolsets.registry import Answer, Arguments, Call, Tags, Tool, Toolset
 
-KEY = 400  # characters; of four bytes each, and in a session of as wide ones, they fit an index entry of Postgres
+KEY = 400  # characters; with four bytes each, in a session with such a name too, they fit an index entry of Postgres
 CONTENT, QUERY, LIMIT = 100_000, 2_000, 1_000
-NUMBERS = 100_000  # of an embedding: more than any dimension, so that a wrong number gets its own error
+NUMBERS = 100_000  # of an embedding: above any dimension, so that a wrong dimension gets its own error
 LARGEST = 3.4028234663852886e38  # a float32
 
 OneScope = Literal["session", "vault"]
@@ -22,12 +22,12 @@ MemoryKey = Annotated[str, StringConstraints(min_length=1, max_length=KEY, patte
 KeyedText = Annotated[str, StringConstraints(min_length=1, max_length=CONTENT, pattern=r"\S")]
 Float32 = Annotated[float, Field(ge=-LARGEST, le=LARGEST, allow_inf_nan=False)]
 
-# Optional arguments have factories, so that the schema shows no default: [] would clear the tags, and is no vector.
+# Optional arguments have factories, so that the schema shows no default: [] would clear the tags, and is not a vector.
 ClientVector = Annotated[list[Float32], Field(default_factory=list, max_length=NUMBERS)]
 
 
 def _plain(schema: dict[str, Any]) -> None:
-    """Show the schema of a text; null is accepted as well, but the seed has none."""
+    """Reduce the schema to that of a text; null is accepted as well, but the seed does not have it."""
     schema |= schema.pop("anyOf")[0]
 
 
@@ -37,7 +37,7 @@ Omittable = Field(default_factory=lambda: None, json_schema_extra=_plain)
 
 
 class CommitMemoryArguments(Arguments):
-    """What to keep, and under which key."""
+    """The memory to store, and its key."""
 
     scope: Annotated[OneScope, Field(description="session: this conversation only; vault: for good.")]
     key: Annotated[MemoryKey, Field(description="Unique identifier for this memory within its scope.")]
@@ -46,7 +46,7 @@ class CommitMemoryArguments(Arguments):
         Tags,
         Field(
             default_factory=list,
-            description="Categorization tags for retrieval. Left out, those of an earlier commit stay.",
+            description="Categorization tags for retrieval. Omitted: those of an earlier commit stay.",
         ),
     ]
     embedding: Annotated[ClientVector, Field(description="Optional pre-computed embedding vector (float32[D]).")]
@@ -66,7 +66,7 @@ def _commit(call: Call, arguments: CommitMemoryArguments) -> Answer[CommittedMem
 
 
 class SearchMemoriesArguments(Arguments):
-    """What to find."""
+    """The query, and its filters."""
 
     query: Annotated[str, Field(max_length=QUERY, description="Full-text search query (FTS5 syntax supported).")]
     scope: Annotated[AnyScope, Field(description="Which scope(s) to search.")] = "all"
@@ -90,7 +90,7 @@ def _search(call: Call, arguments: SearchMemoriesArguments) -> Answer[FoundMemor
 
 
 class PruneMemoryArguments(Arguments):
-    """What to delete; filters combine with AND."""
+    """The memories to delete; filters combine with AND."""
 
     scope: Annotated[AnyScope, Field(description="Where to delete.")]
     key: Annotated[MemoryKey | None, Omittable, Field(description="If provided, delete only this key (within scope).")]
@@ -103,7 +103,7 @@ class PruneMemoryArguments(Arguments):
 
 
 def _prune(call: Call, arguments: PruneMemoryArguments) -> Answer[PrunedMemories]:
-    """Delete what the filters match. Without any it would wipe the vault: `all` is refused like `vault`."""
+    """Delete what the filters match. Without filters this would empty the vault, so `vault` and `all` are refused."""
     if arguments.scope != "session" and not (arguments.key or arguments.older_than or arguments.tags):
         raise InvalidParamsError("Bulk vault prune requires at least one filter.")
     count = _vault(call).prune(arguments.scope, arguments.key, arguments.older_than, arguments.tags)
@@ -114,7 +114,7 @@ def _prune(call: Call, arguments: PruneMemoryArguments) -> Answer[PrunedMemories
 
 
 class SetSessionIdArguments(Arguments):
-    """Which session."""
+    """The name of the session."""
 
     session_id: Annotated[
         str,

@@ -9,7 +9,7 @@ from tests.clients import LEGACY, Json
 from tests.wires import Wire, envelope
 
 SHOWS = {EXTENSION_ID: {"mimeTypes": [APP_MIME_TYPE]}}
-"""What a client says of itself that shows apps."""
+"""The capabilities of a client that shows apps."""
 ADVERTISED = advertise(EXTENSION_ID, SHOWS[EXTENSION_ID])
 """The same for the SDK's client."""
 PAGE = "ui://memoryd/memories.html"
@@ -17,7 +17,7 @@ HELPERS = ("memory_browse", "memory_correct", "memory_restore")
 
 
 class Talk:
-    """A client in one era of the protocol, with extensions or without."""
+    """A client in one era of the protocol, with or without extensions."""
 
     def __init__(self, wire: Wire, era: str, extensions: Json | None = None) -> None:
         self.wire = wire
@@ -39,7 +39,7 @@ class Talk:
         return self.wire.result(method, params | self._meta)
 
     def call(self, tool: str, **arguments: Any) -> Json:
-        """The data of a call that succeeds."""
+        """Call a tool, which must succeed; return its data."""
         result = self.result("tools/call", name=tool, arguments=arguments)
         assert not result["isError"], result
         data: Json = result["structuredContent"]

@@ -1,4 +1,4 @@
-"""The app in a real Chromium, in a host of a few lines, over a real server."""
+"""The app in a real Chromium, in a minimal host, over a real server."""
 
 import json
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ POLICY = (
     "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
     "media-src 'self' data:; connect-src 'none'; sandbox allow-scripts"
 )
-"""What a host allows a page that names no domain (SEP-1865, Host Behavior)."""
+"""The content security policy of a host for a page that names no domain (SEP-1865, Host Behavior)."""
 HOST = Path(__file__).with_name("host.html").read_text(encoding="utf-8")
 ABLE: Json = {"serverTools": {}}
 
@@ -40,7 +40,9 @@ class Frame:
         self._context = browser.new_context(viewport={"width": 760, "height": 700}, color_scheme="light")
         self.host = self._context.new_page()
         self.host.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.host.on("console", lambda said: self.complaints.append(said.text) if said.type == "error" else None)
+        self.host.on(
+            "console", lambda message: self.complaints.append(message.text) if message.type == "error" else None
+        )
         self.host.expose_function("called", self._call)
         self.host.route("http://host.test/", lambda route: route.fulfill(body=HOST, content_type="text/html"))
         page = memories.read(memories.URI).contents[0].text  # type: ignore[union-attr]
@@ -52,14 +54,14 @@ class Frame:
         self.host.add_init_script(f"window.opening = {json.dumps(opening)};")
         self.host.goto("http://host.test/")
         self.app = self.host.frames[1]
-        self.app.wait_for_selector("li, #empty:not([hidden]), #said:not([hidden])")
+        self.app.wait_for_selector("li, #empty:not([hidden]), #status:not([hidden])")
 
     def _call(self, params: str) -> str:
         answer = self._server.request("tools/call", **json.loads(params))
         return json.dumps({name: answer[name] for name in ("result", "error") if name in answer})
 
     def heard(self, method: str) -> list[Json]:
-        """The parameters of what the app has sent."""
+        """Return the parameters of the messages that the app has sent."""
         found: list[Json] = self.host.evaluate(
             f"heard.filter((one) => one.method === {json.dumps(method)}).map((one) => one.params)"
         )
@@ -79,7 +81,7 @@ class Frame:
         until(lambda: text in self.app.locator(within).inner_text(), f"{text!r} in the app", 30)
 
     def shows(self, *texts: str) -> None:
-        """These memories and no others, in this order."""
+        """Wait until exactly these memories are shown, in this order."""
         until(lambda: self.cards() == list(texts), f"{texts} alone, not {self.cards()}", 30)
 
     def close(self) -> None:
@@ -88,13 +90,13 @@ class Frame:
 
 
 def opened(browser: Any, server: Talk, *texts: str, **context: Any) -> Frame:
-    """The app over these memories, the first stored last."""
+    """Return the app over these memories, of which the first is stored last."""
     for text in reversed(texts):
         server.call("memory_store", content=text, tags=[text.split()[0].lower()[:50]])
     return Frame(browser, server, **context)
 
 
-def test_a_wrong_memory_is_found_corrected_and_the_correction_undone_by_keys_alone(browser: Any, server: Talk) -> None:
+def test_a_wrong_memory_is_found_corrected_and_the_correction_undone_by_keys_only(browser: Any, server: Talk) -> None:
     frame = opened(browser, server, "The door of the archive has key 7.", "Miso sleeps at noon.")
     frame.app.locator("#query").focus()
     frame.host.keyboard.type("door archi")
@@ -104,18 +106,18 @@ def test_a_wrong_memory_is_found_corrected_and_the_correction_undone_by_keys_alo
     frame.app.fill("textarea", "The door of the archive has key 9.")
     frame.press("Control+Enter")
     frame.shows("The door of the archive has key 9.")
-    frame.sees("Corrected.", "#said")
+    frame.sees("Corrected.", "#status")
     frame.press("u")
     frame.shows("The door of the archive has key 7.")
     frame.press("Delete")
-    frame.sees("Forgotten.", "#said")
+    frame.sees("Forgotten.", "#status")
     frame.shows()
     frame.press("u")
     frame.shows("The door of the archive has key 7.")
-    told = frame.heard("ui/update-model-context")
+    updates = frame.heard("ui/update-model-context")
     (stored,) = server.call("memory_browse", query="archive")["memories"]
-    assert stored["id"] in json.dumps(told[0])
-    assert "door" not in json.dumps(told), "the model hears which, not what"
+    assert stored["id"] in json.dumps(updates[0])
+    assert "door" not in json.dumps(updates), "the model hears which, not what"
     frame.close()
 
 
@@ -125,7 +127,7 @@ def test_with_a_pointer(browser: Any, server: Talk) -> None:
     frame.sees("Stored", "li.open")
     frame.app.locator("button", has_text="Forget").click()
     frame.shows("Tea is green.", "Tea is black.")
-    frame.app.locator("#said button", has_text="Undo").click()
+    frame.app.locator("#status button", has_text="Undo").click()
     frame.shows("Tea is green.", "Rice is white.", "Tea is black.")
     frame.app.locator("button.tag", has_text="tea").first.click()
     frame.shows("Tea is green.", "Tea is black.")
@@ -139,7 +141,7 @@ def test_with_a_pointer(browser: Any, server: Talk) -> None:
     frame.close()
 
 
-def test_its_picture_is_the_one_of_the_docs(browser: Any, server: Talk) -> None:
+def test_the_picture_in_the_docs_is_current(browser: Any, server: Talk) -> None:
     frame = opened(
         browser, server, "Ann prefers short answers, and British spelling.",
         "The ledger is backed up at 03:00 UTC; Priya owns that.",
@@ -153,7 +155,7 @@ def test_its_picture_is_the_one_of_the_docs(browser: Any, server: Talk) -> None:
     frame.close()
 
 
-def test_a_draft_stays_while_one_looks_at_others(browser: Any, server: Talk) -> None:
+def test_a_draft_stays_while_other_memories_are_viewed(browser: Any, server: Talk) -> None:
     frame = opened(browser, server, "First.", "Second.")
     frame.app.locator("li", has_text="First.").press("e")
     frame.app.fill("textarea", "First, at length.")
@@ -171,19 +173,19 @@ def test_a_refused_correction_stays_in_its_form_with_the_reason(browser: Any, se
     frame.app.locator("li", has_text="First.").press("e")
     frame.app.fill("textarea", "Second.")
     frame.app.locator("textarea").press("Control+Enter")
-    frame.sees("already says this", "#said.wrong")
+    frame.sees("already says this", "#status.wrong")
     assert frame.app.input_value("textarea") == "Second."
     frame.close()
 
 
-def test_what_others_wrote_meanwhile_stands_beside_the_draft(browser: Any, server: Talk) -> None:
+def test_what_others_wrote_meanwhile_is_shown_with_the_draft(browser: Any, server: Talk) -> None:
     frame = opened(browser, server, "First.", "Second.")
     (stored,) = server.call("memory_browse", query="first")["memories"]
     frame.app.locator("li", has_text="First.").press("e")
     frame.app.fill("textarea", "First, mine.")
     server.call("memory_correct", id=stored["id"], content="First, theirs.")
     frame.app.locator("textarea").press("Control+Enter")
-    frame.sees("changed again since", "#said.wrong")
+    frame.sees("changed again since", "#status.wrong")
     frame.sees("First, theirs.", ".form")
     assert frame.app.input_value("textarea") == "First, mine."
     frame.app.locator("textarea").press("Control+Enter")
@@ -199,7 +201,7 @@ def test_what_others_wrote_meanwhile_stands_beside_the_draft(browser: Any, serve
     frame.close()
 
 
-def test_an_undo_that_is_refused_stands_before_no_earlier_one(browser: Any, server: Talk) -> None:
+def test_a_refused_undo_does_not_block_earlier_ones(browser: Any, server: Talk) -> None:
     frame = opened(browser, server, "First.", "Second.")
     (stored,) = server.call("memory_browse", query="second")["memories"]
     frame.app.locator("li", has_text="First.").press("Delete")
@@ -210,14 +212,14 @@ def test_an_undo_that_is_refused_stands_before_no_earlier_one(browser: Any, serv
     frame.shows("Second, mine.")
     server.call("memory_correct", id=stored["id"], content="Second, theirs.")
     frame.press("u")
-    frame.sees("changed again since", "#said.wrong")
+    frame.sees("changed again since", "#status.wrong")
     frame.shows("Second, theirs.")
     frame.press("u")
     frame.shows("First.", "Second, theirs.")
     frame.close()
 
 
-def test_a_memory_that_somebody_else_has_restored_keeps_its_text_in_an_undo(browser: Any, server: Talk) -> None:
+def test_undoing_keeps_the_text_of_a_memory_that_was_already_restored(browser: Any, server: Talk) -> None:
     frame = opened(browser, server, "First.")
     (stored,) = server.call("memory_browse", query="first")["memories"]
     server.call("memory_correct", id=stored["id"], content="First, corrected.")
@@ -225,7 +227,7 @@ def test_a_memory_that_somebody_else_has_restored_keeps_its_text_in_an_undo(brow
     frame.shows()
     server.call("memory_restore", ids=[stored["id"]])
     frame.press("u")
-    frame.sees("Undone.", "#said")
+    frame.sees("Undone.", "#status")
     frame.shows("First, corrected.")
     frame.close()
 
@@ -236,13 +238,13 @@ def test_a_tag_with_a_comma_stays_one(browser: Any, server: Talk) -> None:
     frame.app.locator("li", has_text="Ann").press("e")
     frame.app.fill(".form input", "a.b, Paris, France, new")
     frame.press("Control+Enter")
-    frame.sees("Corrected.", "#said")
+    frame.sees("Corrected.", "#status")
     (stored,) = server.call("memory_browse", ids=[id_])["memories"]
     assert stored["tags"] == ["a.b", "Paris, France", "new"]
     frame.close()
 
 
-def test_what_the_agent_has_looked_at_comes_as_it_is_now(browser: Any, server: Talk) -> None:
+def test_memories_that_the_agent_has_viewed_are_shown_in_their_present_state(browser: Any, server: Talk) -> None:
     frame = opened(browser, server, "Old.", "Other.")
     inspected = server.call("memory_inspect", ids=[server.call("memory_browse", query="old")["memories"][0]["id"]])
     server.call("memory_correct", id=inspected["memories"][0]["id"], content="New.")
@@ -292,7 +294,7 @@ def test_payloads_are_inert(browser: Any, server: Talk) -> None:
     frame.close()
 
 
-def test_characters_that_are_not_seen_stand_in_boxes(browser: Any, server: Talk) -> None:
+def test_invisible_characters_are_shown_in_boxes(browser: Any, server: Talk) -> None:
     family = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
     frame = opened(browser, server, "an invoice \u202egnp.exe", f"the {family} came", "a literal <U+202E>")
     until(lambda: len(frame.cards()) == 3, "all", 30)
@@ -307,7 +309,7 @@ def test_a_grant_that_only_reads_sees_no_buttons(browser: Any, server: Talk, hom
     server.call("memory_store", content="To be read.")
     with StreamWire(environment(home, MEMORY_READ_ONLY="true")) as wire:
         frame = Frame(browser, Talk(wire, LEGACY, SHOWS))
-        frame.sees("may only read")
+        frame.sees("is read-only")
         frame.app.locator("li").first.click()
         frame.app.wait_for_selector("li.open")
         assert frame.app.locator("li button").count() == 0
@@ -318,19 +320,19 @@ def test_a_grant_that_only_reads_sees_no_buttons(browser: Any, server: Talk, hom
         frame.close()
 
 
-def test_an_empty_memory_says_what_would_fill_it(browser: Any, server: Talk) -> None:
+def test_an_empty_memory_explains_how_to_fill_it(browser: Any, server: Talk) -> None:
     frame = Frame(browser, server)
     frame.sees("What you ask your agent to remember appears here.")
     frame.app.locator("#query").fill("nothing")
-    frame.sees("Enter searches by meaning.")
+    frame.sees("Press Enter to search by meaning.")
     frame.app.locator("#query").press("Enter")
-    frame.sees("Nothing bears on this.")
+    frame.sees("Nothing is related to this.")
     frame.close()
 
 
-def test_a_host_that_lets_apps_call_nothing_is_told_of(browser: Any, server: Talk) -> None:
+def test_a_host_that_does_not_let_apps_call_tools_is_reported(browser: Any, server: Talk) -> None:
     frame = Frame(browser, server, {})
-    frame.sees("lets them call no tools", "#said.wrong")
+    frame.sees("does not let them call tools", "#status.wrong")
     assert frame.heard("tools/call") == []
     frame.close()
 
@@ -349,7 +351,7 @@ def test_the_theme_is_the_hosts_and_changes_with_it(browser: Any, server: Talk) 
     frame.close()
 
 
-def test_it_fits_a_phone_and_says_how_high_it_is(browser: Any, server: Talk) -> None:
+def test_it_fits_a_phone_and_reports_its_height(browser: Any, server: Talk) -> None:
     frame = opened(browser, server, "W" * 300, "tall\n" * 40)
     frame.host.evaluate("view.style.width = '320px'")
     until(lambda: frame.heard("ui/notifications/size-changed")[-1]["width"] == 320, "the width", 30)

@@ -1,4 +1,4 @@
-"""What the app's page is made of: text alone of what it is given, nothing from elsewhere, small."""
+"""The source of the app's page: it shows data as text only, loads nothing from elsewhere, and is small."""
 
 import re
 
@@ -13,7 +13,7 @@ def page() -> str:
     return content.text
 
 
-def test_texts_become_no_markup() -> None:
+def test_texts_do_not_become_markup() -> None:
     unsafe = (
         r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|srcdoc|\beval\(|new Function|setAttribute"
     )
@@ -22,7 +22,7 @@ def test_texts_become_no_markup() -> None:
     assert re.findall(r"\son\w+\s*=|javascript:|\sstyle=", markup) == []
 
 
-def test_nothing_comes_from_elsewhere_and_nothing_goes_there() -> None:
+def test_nothing_is_loaded_from_or_sent_elsewhere() -> None:
     assert (
         re.findall(r"//[\w.-]+\.\w|url\(|@import|\ssrc=|\shref=|<(?:link|img|iframe|object|base|form)\b", page()) == []
     )

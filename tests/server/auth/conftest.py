@@ -1,4 +1,4 @@
-"""Passwords that are cheap to check, and rates that tests of other things do not reach."""
+"""Passwords that are cheap to check, and rate limits that most tests do not reach."""
 
 from collections.abc import Iterator
 

@@ -22,7 +22,7 @@ from tests.http import NO_AUTHORITIES, HttpServer, HttpThread, bearer, beside, f
 
 PASSWORD = "correct horse battery"
 CHALLENGE, VERIFIER = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
-"""PKCE as RFC 7636 has it in appendix B."""
+"""PKCE, the example of RFC 7636, appendix B."""
 BACK = "http://127.0.0.1:41234/callback"
 
 
@@ -30,7 +30,7 @@ BACK = "http://127.0.0.1:41234/callback"
 def published(
     home: Path, *arguments: str, made: Callable[[Engine], Starlette] | None = None, **settings: str
 ) -> Iterator[HttpThread]:
-    """A server that knows its address, with one person and two workspaces."""
+    """A server with a public address, one person and two workspaces."""
     port = int(settings.pop("port", free_port()))
     with serving(
         home,
@@ -49,19 +49,19 @@ def published(
 
 
 def hidden(page: str) -> dict[str, str]:
-    """The hidden fields of a form."""
+    """Return the hidden fields of a form."""
     return dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', page))
 
 
 def options(page: str, select: str) -> dict[str, str]:
-    """What a select offers: its texts, and their values."""
+    """Return the options of a select: their texts and values."""
     _, _, rest = page.partition(f'<select id="{select}"')
     found = re.findall(r'<option value="([^"]*)"[^>]*>([^<]*)', rest.partition("</select>")[0])
     return {text: value for value, text in found}
 
 
 class Browser:
-    """Goes through the pages as a person does."""
+    """A browser that goes through the pages as a person does."""
 
     def __init__(
         self, server: HttpServer, workspace: str = "team", level: Level = "write", password: str = PASSWORD
@@ -81,7 +81,7 @@ class Browser:
             return answer
 
     def opens(self, url: str) -> httpx2.Response:
-        """Open what a client opened, up to the first page."""
+        """Open the URL of a client, up to the first page."""
         self.visits.append(url)
         answer = self.asks("GET", url)
         return self.asks("GET", answer.headers["location"]) if answer.is_redirect else answer
@@ -97,20 +97,20 @@ class Browser:
         return self.asks("POST", "/oauth/consent", data=hidden(page.text) | choice | {"answer": "allow"} | fields)
 
     def goes(self, url: str) -> dict[str, str]:
-        """The whole way; what the client is told at its end."""
+        """Go the whole way; return the parameters that the client finally gets."""
         answer = self.allows(self.logs_in(self.opens(url)))
         assert answer.status_code == 303, answer.text
         self.landed = answer.headers["location"]
-        return told(self.landed)
+        return parameters_of(self.landed)
 
 
-def told(address: str) -> dict[str, str]:
-    """The parameters of a redirect."""
+def parameters_of(address: str) -> dict[str, str]:
+    """Return the parameters of a redirect."""
     return {name: values[0] for name, values in parse_qs(urlsplit(address).query).items()}
 
 
 class Storage:
-    """What the SDK's client keeps."""
+    """The storage of the SDK's client."""
 
     tokens: OAuthToken | None = None
     client: OAuthClientInformationFull | None = None
@@ -129,7 +129,7 @@ class Storage:
 
 
 def provider(server: HttpServer, storage: Storage, browser: Browser, **metadata: Any) -> OAuthClientProvider:
-    """The SDK's client, with a browser."""
+    """Return the SDK's client, with a browser."""
     document = metadata.pop("document", None)
     given = OAuthClientMetadata(**{"client_name": "a test", "redirect_uris": [BACK], **metadata})
 
@@ -137,7 +137,7 @@ def provider(server: HttpServer, storage: Storage, browser: Browser, **metadata:
         browser.goes(url)
 
     async def back() -> AuthorizationCodeResult:
-        answer = told(browser.landed)
+        answer = parameters_of(browser.landed)
         return AuthorizationCodeResult(code=answer["code"], state=answer.get("state"), iss=answer.get("iss"))
 
     return OAuthClientProvider(f"{server.url}/mcp", given, storage, go, back, client_metadata_url=document)
@@ -145,7 +145,7 @@ def provider(server: HttpServer, storage: Storage, browser: Browser, **metadata:
 
 @contextmanager
 def let_in(server: HttpServer, auth: httpx2.Auth, mode: str = "auto") -> Iterator[Agent]:
-    """An agent whose client logs in by itself."""
+    """Return an agent whose client logs in by itself."""
     with start_blocking_portal() as portal:
         http = httpx2.AsyncClient(auth=auth, timeout=PATIENCE, verify=NO_AUTHORITIES)
         with portal.wrap_async_context_manager(http) as connected:
@@ -165,7 +165,7 @@ class Plain:
         self.registered: dict[str, Any] = answer.json()
 
     def asks(self, **changed: str | None) -> str:
-        """The address that it opens in the browser; None leaves a parameter out."""
+        """Return the URL that it opens in the browser; None omits a parameter."""
         given: dict[str, str | None] = {
             "response_type": "code", "client_id": self.registered["client_id"],
             "redirect_uri": self.registered["redirect_uris"][0], "code_challenge": CHALLENGE,
@@ -185,12 +185,12 @@ class Plain:
         return self.posts(**{"grant_type": "refresh_token", "refresh_token": token} | fields)
 
     def logs_in(self, browser: Browser | None = None) -> dict[str, Any]:
-        """The whole way; the answer of the token endpoint."""
+        """Go the whole way; return the answer of the token endpoint."""
         answer = (browser or Browser(self.server)).goes(self.asks())
         issued: dict[str, Any] = self.exchanges(answer["code"]).json()
         return issued
 
 
 def works(server: HttpServer, token: str) -> bool:
-    """Whether a token lets its bearer call a tool."""
+    """Return whether a token lets its bearer call a tool."""
     return server.tool("memory_inspect", bearer(token)).status_code == 200

@@ -1,4 +1,4 @@
-"""An identity provider over HTTP on this machine: it describes itself, logs anybody in, and signs tokens."""
+"""An identity provider over HTTP on this machine: it describes itself, logs anyone in, and signs tokens."""
 
 import base64
 import hashlib
@@ -16,7 +16,7 @@ CLIENT, SECRET = "memoryd-test", "secret of memoryd-test"
 
 
 class FakeProvider:
-    """What a test changes: who logs in, and how the token differs from a right one."""
+    """The behaviour that tests change: who logs in, and how the token differs from a valid one."""
 
     def __init__(self) -> None:
         self._first = {"one": ("RS256", rsa.generate_private_key(65_537, 2_048))}
@@ -41,7 +41,7 @@ class FakeProvider:
         self.who: dict[str, Any] = {"sub": "1", "email": "ann@example.org", "email_verified": True}
         self.changed: dict[str, Any] = {}
         self.more: dict[str, Any] = {}
-        """What only the endpoint for claims says."""
+        """The claims that only the userinfo endpoint returns."""
         self.fetches: list[str] = []
         self.away = False
         self._asked: dict[str, dict[str, str]] = {}
@@ -61,7 +61,7 @@ class FakeProvider:
         return jwt.encode(claims, key, algorithm, {"kid": kid, **head})
 
     def token(self, audience: str, **changed: Any) -> str:
-        """An access token for a resource."""
+        """Return an access token for a resource."""
         given = {"iss": self.issuer, "aud": audience, "exp": time.time() + 600, **self.who, **changed}
         return self.signed({name: value for name, value in given.items() if value is not None})
 
@@ -112,6 +112,6 @@ class FakeProvider:
 
 
 def elsewhere(address: str) -> str:
-    """The path and query of an address."""
+    """Return the path and query of a URL."""
     parts = urlsplit(address)
     return f"{parts.path}?{parts.query}"

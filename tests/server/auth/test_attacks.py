@@ -1,4 +1,4 @@
-"""What a stranger, a thief or another page tries, and what becomes of it."""
+"""Attacks by strangers, thieves and other pages, and how they fail."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,18 @@ import pytest
 
 from memoryd.core.access import access_log
 from tests.http import WORKSPACE, HttpServer, beside
-from tests.server.auth.kit import BACK, CHALLENGE, PASSWORD, Browser, Plain, hidden, options, published, told, works
+from tests.server.auth.kit import (
+    BACK,
+    CHALLENGE,
+    PASSWORD,
+    Browser,
+    Plain,
+    hidden,
+    options,
+    parameters_of,
+    published,
+    works,
+)
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +49,7 @@ def test_every_request_needs_credentials(server: HttpServer) -> None:
         assert 'scope="read write"' in answer.headers["WWW-Authenticate"]
 
 
-def test_a_header_changes_no_address(server: HttpServer) -> None:
+def test_a_header_does_not_change_the_address(server: HttpServer) -> None:
     poisoned = {"X-Forwarded-Host": "evil.example", "X-Forwarded-Proto": "https", "Forwarded": "host=evil.example"}
     for path in ("/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-protected-resource",
                  "/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"):  # fmt: skip
@@ -63,7 +74,7 @@ def test_web_clients_may_call_from_any_page(server: HttpServer, path: str) -> No
     assert answer.headers["Access-Control-Allow-Origin"] == "*"
 
 
-def test_pages_of_other_sites_reach_no_other_path(server: HttpServer) -> None:
+def test_pages_of_other_sites_cannot_reach_other_paths(server: HttpServer) -> None:
     for path in ("/oauth/login", "/oauth/consent", "/ui/", "/tools/memory_inspect"):
         answer = server.request("POST", path, headers={"Origin": "https://evil.example"}, data={})
         assert (answer.status_code, answer.headers.get("Access-Control-Allow-Origin")) == (403, None), path
@@ -85,11 +96,11 @@ def test_pages_of_other_sites_reach_no_other_path(server: HttpServer) -> None:
         ({"state": "s" * 5_000}, "invalid_request"),
     ],
 )
-def test_a_wrong_request_goes_back_with_the_issuer(
+def test_an_invalid_request_is_answered_with_the_issuer(
     server: HttpServer, client: Plain, changed: dict[str, str | None], error: str
 ) -> None:
     answer = server.request("GET", client.asks(**changed).removeprefix(server.url))
-    back = told(answer.headers["location"])
+    back = parameters_of(answer.headers["location"])
     assert answer.headers["location"].startswith(BACK)
     assert (back["error"], back["iss"]) == (error, server.url)
     assert back["state"].startswith("s")
@@ -106,7 +117,7 @@ def test_a_wrong_request_goes_back_with_the_issuer(
         {"client_id": "https://169.254.169.254/latest/meta-data"},
     ],
 )  # fmt: skip
-def test_nothing_is_sent_to_an_address_that_is_not_the_clients(
+def test_nothing_is_sent_to_an_address_of_another_client(
     server: HttpServer, client: Plain, changed: dict[str, str | None]
 ) -> None:
     answer = server.request("GET", client.asks(**changed).removeprefix(server.url))
@@ -115,7 +126,7 @@ def test_nothing_is_sent_to_an_address_that_is_not_the_clients(
     assert answer.headers["content-type"].startswith("text/html")
 
 
-def test_what_no_database_keeps_is_refused(server: HttpServer, client: Plain) -> None:
+def test_unstorable_text_is_refused(server: HttpServer, client: Plain) -> None:
     for changed in ({"state": "a\0b"}, {"client_id": "\0"}, {"redirect_uri": f"{BACK}\0"}, {"scope": "read\0"}):
         answer = server.request("GET", client.asks(**changed).removeprefix(server.url))
         assert answer.status_code == 400, changed
@@ -134,7 +145,7 @@ def test_a_parameter_with_two_values_is_refused(server: HttpServer, client: Plai
 # the pages -----------------------------------------------------------------------------------------------------------
 
 
-def test_pages_say_what_browsers_may_do(server: HttpServer, client: Plain) -> None:
+def test_pages_have_security_headers(server: HttpServer, client: Plain) -> None:
     page = Browser(server).opens(client.asks())
     assert page.headers["X-Frame-Options"] == "DENY"
     assert "frame-ancestors 'none'" in page.headers["Content-Security-Policy"]
@@ -149,7 +160,7 @@ def test_a_forged_form_is_refused(server: HttpServer, client: Plain) -> None:
     victim, thief = Browser(server), Browser(server)
     page = victim.opens(client.asks())
     stranger = thief.logs_in(page)
-    assert (stranger.status_code, "takes no cookies" in stranger.text) == (403, True)
+    assert (stranger.status_code, "accepts no cookies" in stranger.text) == (403, True)
     for sign in ("0" * 64, "\u00e9", ""):
         assert victim.logs_in(page, sign=sign).status_code == 403, "without the page"
     form = hidden(page.text) | {"password": PASSWORD}
@@ -173,7 +184,7 @@ def test_a_form_that_is_sent_twice_is_answered_twice_until_the_code_is_used(serv
     first, second = browser.allows(consent), browser.allows(consent, level="read")
     assert (first.status_code, second.headers["location"]) == (303, first.headers["location"])
     assert acts(server).count("consent given") == before + 1
-    issued = client.exchanges(told(first.headers["location"])["code"]).json()
+    issued = client.exchanges(parameters_of(first.headers["location"])["code"]).json()
     assert issued["scope"] == "read write", "the first choice counts"
     for answer in ("allow", "deny"):
         late = browser.allows(consent, answer=answer)
@@ -182,12 +193,12 @@ def test_a_form_that_is_sent_twice_is_answered_twice_until_the_code_is_used(serv
     assert works(server, issued["access_token"])
 
 
-def test_who_goes_back_may_still_deny(server: HttpServer) -> None:
+def test_a_person_who_goes_back_may_still_deny(server: HttpServer) -> None:
     browser, client = Browser(server), Plain(server)
     consent = browser.logs_in(browser.opens(client.asks()))
-    code = told(browser.allows(consent).headers["location"])["code"]
+    code = parameters_of(browser.allows(consent).headers["location"])["code"]
     again = browser.asks("GET", str(consent.url))
-    assert told(browser.allows(again, answer="deny").headers["location"])["error"] == "access_denied"
+    assert parameters_of(browser.allows(again, answer="deny").headers["location"])["error"] == "access_denied"
     assert client.exchanges(code).json()["error"] == "invalid_grant"
     with beside(server) as engine:
         assert all(login.client != client.registered["client_id"] for login in engine.logins.all())
@@ -204,14 +215,14 @@ def test_without_a_password_there_is_no_consent(server: HttpServer, client: Plai
     assert "login refused" in acts(server)
 
 
-def test_a_denied_client_is_told(server: HttpServer, client: Plain) -> None:
+def test_a_denied_client_gets_access_denied(server: HttpServer, client: Plain) -> None:
     browser = Browser(server)
     answer = browser.allows(browser.logs_in(browser.opens(client.asks())), answer="deny")
-    assert told(answer.headers["location"]) == {"error": "access_denied", "state": "s", "iss": server.url}
+    assert parameters_of(answer.headers["location"]) == {"error": "access_denied", "state": "s", "iss": server.url}
     assert "consent denied" in acts(server)
 
 
-def test_a_client_that_is_denied_twice_is_told_twice_and_stays_denied(server: HttpServer, client: Plain) -> None:
+def test_denying_a_client_twice_answers_twice_and_it_stays_denied(server: HttpServer, client: Plain) -> None:
     browser, before = Browser(server), acts(server).count("consent denied")
     page = browser.opens(client.asks())
     consent = browser.logs_in(page)
@@ -223,18 +234,18 @@ def test_a_client_that_is_denied_twice_is_told_twice_and_stays_denied(server: Ht
     assert browser.asks("GET", str(consent.url)).status_code == 404
 
 
-def test_no_choice_beyond_what_is_there(server: HttpServer, client: Plain) -> None:
+def test_only_offered_choices_are_accepted(server: HttpServer, client: Plain) -> None:
     for wrong in ({"workspace": "none such"}, {"workspace": "*"}, {"workspace": ""}, {"level": "root"}):
         browser = Browser(server)
         consent = browser.logs_in(browser.opens(client.asks()))
         assert browser.allows(consent, **wrong).status_code == 400, wrong
 
 
-def test_of_several_workspaces_none_is_chosen_beforehand(server: HttpServer, client: Plain) -> None:
+def test_of_several_workspaces_none_is_preselected(server: HttpServer, client: Plain) -> None:
     browser = Browser(server)
     consent = browser.logs_in(browser.opens(client.asks()))
     assert next(iter(options(consent.text, "workspace").values())) == ""
-    assert 'value="deny" formnovalidate' in consent.text, "who denies chooses none"
+    assert 'value="deny" formnovalidate' in consent.text, "denying needs no choice"
 
 
 @pytest.mark.parametrize("name", ["<script>alert(1)</script>", "a\u202eb\u200b", "", "x" * 5_000, "{{ 7*7 }}"])
@@ -250,7 +261,7 @@ def test_a_name_stays_text(server: HttpServer, name: str) -> None:
 # tokens --------------------------------------------------------------------------------------------------------------
 
 
-def test_a_code_counts_once_and_its_replay_ends_the_login(server: HttpServer, client: Plain) -> None:
+def test_a_code_works_once_and_its_replay_ends_the_login(server: HttpServer, client: Plain) -> None:
     code = Browser(server).goes(client.asks())["code"]
     issued = client.exchanges(code).json()
     assert works(server, issued["access_token"])
@@ -264,7 +275,7 @@ def test_a_code_counts_once_and_its_replay_ends_the_login(server: HttpServer, cl
     "wrong",
     [{"code_verifier": "x" * 43}, {"redirect_uri": "http://127.0.0.1:41235/callback"}, {"code_verifier": CHALLENGE}],
 )
-def test_a_stolen_code_is_worth_nothing(server: HttpServer, client: Plain, wrong: dict[str, str]) -> None:
+def test_a_stolen_code_is_useless(server: HttpServer, client: Plain, wrong: dict[str, str]) -> None:
     code = Browser(server).goes(client.asks())["code"]
     assert client.exchanges(code, **wrong).json()["error"] == "invalid_grant"
     assert client.exchanges(code).status_code == 400, "nor may it be tried again"
@@ -292,7 +303,7 @@ def test_a_foreign_resource_gets_no_token(server: HttpServer, client: Plain) -> 
     assert client.refreshes(issued["refresh_token"]).status_code == 200
 
 
-def test_a_refresh_token_is_no_access_token_nor_the_reverse(server: HttpServer, client: Plain) -> None:
+def test_refresh_tokens_and_access_tokens_are_not_interchangeable(server: HttpServer, client: Plain) -> None:
     issued = client.logs_in()
     secret = issued["refresh_token"].removeprefix("memoryd_refresh_")
     for token in (
@@ -351,7 +362,7 @@ def test_a_client_with_a_secret_has_to_know_it(server: HttpServer, method: str) 
         ({"grant_type": "refresh_token", "refresh_token": "x", "client_id": ""}, 401, "invalid_client"),
     ],
 )
-def test_wrong_requests_for_tokens(
+def test_invalid_requests_for_tokens(
     server: HttpServer, client: Plain, fields: dict[str, str], status: int, error: str
 ) -> None:
     answer = client.posts(**fields)
@@ -376,7 +387,7 @@ def test_wrong_requests_for_tokens(
         (b'{"redirect_uris": ["https://x.example/cb", "javascript:alert(1)"], "client_name": "\\ud800"}', 201),
     ],
 )
-def test_what_registers(server: HttpServer, body: bytes, status: int) -> None:
+def test_valid_and_invalid_registrations(server: HttpServer, body: bytes, status: int) -> None:
     answer = server.request("POST", "/oauth/register", content=body, headers={"Content-Type": "application/json"})
     assert answer.status_code == status, answer.text
     if status == 201:

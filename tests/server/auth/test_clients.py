@@ -1,4 +1,4 @@
-"""What real clients send: how they register, and where they want the answer."""
+"""The requests of real clients: how they register, and their redirect URIs."""
 
 import ipaddress
 import json
@@ -23,7 +23,7 @@ from memoryd.server.auth.documents import ClientDocuments, IpAddress, is_public
 from memoryd.server.http.app import application
 from tests.clients import PATIENCE
 from tests.http import HttpServer, bearer
-from tests.server.auth.kit import BACK, Browser, Plain, Storage, let_in, provider, published, told
+from tests.server.auth.kit import BACK, Browser, Plain, Storage, let_in, parameters_of, provider, published
 
 CLIENTS: dict[str, tuple[dict[str, Any], str]] = {
     "Claude.ai": (
@@ -69,7 +69,7 @@ CLIENTS: dict[str, tuple[dict[str, Any], str]] = {
         "https://k.example/cb",
     ),
 }  # fmt: skip
-"""By its name what a client registers with, and a redirect URI that it then uses."""
+"""By client name, the registration, and a redirect URI that it then uses."""
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
 
 
 @pytest.mark.parametrize("name", CLIENTS)
-def test_a_real_client_comes_in(server: HttpServer, name: str) -> None:
+def test_a_real_client_logs_in(server: HttpServer, name: str) -> None:
     metadata, redirect = CLIENTS[name]
     client = Plain(server, **metadata)
     kept = client.registered["redirect_uris"]
@@ -93,7 +93,7 @@ def test_a_real_client_comes_in(server: HttpServer, name: str) -> None:
     assert "refresh_token" in client.refreshes(issued["refresh_token"], **secret).json()
 
 
-def test_the_page_names_the_client_and_where_the_answer_goes(server: HttpServer) -> None:
+def test_the_page_names_the_client_and_the_host_of_its_redirect_uri(server: HttpServer) -> None:
     for name, host in (("Claude.ai", "claude.ai"), ("Cursor", "cursor: (an application"), ("Codex CLI", "127.0.0.1")):
         metadata, redirect = CLIENTS[name]
         browser = Browser(server)
@@ -116,7 +116,7 @@ def test_an_address_that_looks_like_a_secret_stays_as_it_is(server: HttpServer) 
 
 
 class Publisher:
-    """A web server with documents of clients, over TLS on this machine."""
+    """A web server with clients' documents, over TLS on this machine."""
 
     def __init__(self, folder: Path) -> None:
         authority = trustme.CA()
@@ -179,11 +179,11 @@ def test_a_client_by_document(tmp_path: Path, publisher: Publisher) -> None:
         assert storage.client
         assert storage.client.client_id == url
         assert "published by <b>localhost</b>" in browser.pages[0]
-        assert told(browser.landed)["iss"] == server.url
+        assert parameters_of(browser.landed)["iss"] == server.url
     assert publisher.asked == [f"localhost:{publisher.server.server_port}/oauth/client.json"], "once, by its name"
 
 
-def test_a_client_registers_where_documents_cannot_be_fetched(tmp_path: Path, publisher: Publisher) -> None:
+def test_a_client_registers_if_documents_cannot_be_fetched(tmp_path: Path, publisher: Publisher) -> None:
     url = publisher.publishes("/oauth/unread.json", "http://localhost/callback")
     with published(tmp_path, MEMORY_LOGIN_DOCUMENTS="off") as server:
         storage, browser = Storage(), Browser(server)
@@ -207,7 +207,7 @@ def test_a_client_registers_where_documents_cannot_be_fetched(tmp_path: Path, pu
         ((404, b""), "answered with 404"),
     ],
 )
-def test_documents_that_are_none(publisher: Publisher, document: tuple[int, bytes], why: str) -> None:
+def test_invalid_documents(publisher: Publisher, document: tuple[int, bytes], why: str) -> None:
     publisher.documents["/wrong.json"] = document
     with pytest.raises(InvalidInputError, match=why):
         anyio.run(ClientDocuments(anywhere, publisher.tls).get, f"{publisher.url}/wrong.json")
@@ -219,17 +219,17 @@ def test_a_document_without_an_acceptable_redirect(publisher: Publisher) -> None
         anyio.run(ClientDocuments(anywhere, publisher.tls).get, url)
 
 
-def test_nothing_on_this_side_of_the_internet_is_asked(publisher: Publisher) -> None:
+def test_only_public_addresses_are_contacted(publisher: Publisher) -> None:
     url = publisher.publishes("/private.json", "https://x.example/cb")
     before = len(publisher.asked)
     with pytest.raises(InvalidInputError, match="could not be fetched"):
         anyio.run(ClientDocuments(is_public, publisher.tls).get, url)
     with pytest.raises(InvalidInputError, match="could not be fetched"):
-        anyio.run(ClientDocuments(anywhere).get, url)  # a certificate that nobody vouches for
+        anyio.run(ClientDocuments(anywhere).get, url)  # a self-signed certificate
     assert len(publisher.asked) == before
 
 
-def test_slow_name_servers_hold_nobody_elses_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_name_servers_do_not_occupy_the_threads_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
     end, asked = threading.Event(), list[str]()
 
     def slow(host: str, *_: object, **__: object) -> list[object]:
@@ -266,8 +266,8 @@ def test_slow_name_servers_hold_nobody_elses_threads(monkeypatch: pytest.MonkeyP
         "https://x.example/\x7f", "https://x.exam\tple/c", f"https://{'c' * 64}.example/c",
     ],
 )  # fmt: skip
-def test_addresses_that_are_no_documents(url: str) -> None:
-    with pytest.raises(InvalidInputError, match="is no address"):
+def test_urls_that_cannot_be_documents(url: str) -> None:
+    with pytest.raises(InvalidInputError, match="is not a valid URL"):
         anyio.run(ClientDocuments(anywhere).get, url)
 
 

@@ -1,4 +1,4 @@
-"""Tokens are refreshed, also by several at once, end with their login, and outlive processes."""
+"""The lifetimes of tokens: refreshing, also concurrently; the end with their login; restarts."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -33,7 +33,7 @@ def client(server: HttpServer) -> Plain:
     return Plain(server)
 
 
-def test_refresh_tokens_rotate_with_a_time_of_grace(
+def test_refresh_tokens_rotate_with_a_grace_period(
     server: HttpServer, client: Plain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = client.logs_in()
@@ -68,9 +68,9 @@ def test_a_code_expires(client: Plain, server: HttpServer, monkeypatch: pytest.M
     assert client.exchanges(Browser(server).goes(client.asks())["code"]).json()["error"] == "invalid_grant"
 
 
-def test_a_session_is_the_persons_and_survives_refreshes(server: HttpServer, client: Plain) -> None:
+def test_a_session_belongs_to_the_person_and_survives_refreshes(server: HttpServer, client: Plain) -> None:
     one = client.logs_in()
-    put = {"scope": "session", "key": "k", "content": "said before the refresh"}
+    put = {"scope": "session", "key": "k", "content": "written before the refresh"}
     named = {SESSION: "mine"}
     assert server.tool("commit_memory", bearer(one["access_token"]) | named, **put).status_code == 200
     two = client.refreshes(one["refresh_token"]).json()
@@ -101,7 +101,7 @@ def test_a_login_is_bound_to_what_was_chosen(server: HttpServer, client: Plain) 
         assert server.request("POST", "/mcp", headers=headers | accept, json=odd).status_code != 403
 
 
-def test_all_workspaces_where_the_session_chooses_one(server: HttpServer, client: Plain) -> None:
+def test_all_workspaces_can_be_granted_if_the_session_chooses_one(server: HttpServer, client: Plain) -> None:
     issued = client.logs_in(Browser(server, "all of them; the client chooses", "admin"))
     headers = bearer(issued["access_token"])
     for name in ("default", "team"):
@@ -124,7 +124,7 @@ def test_what_an_operator_sees_and_ends(server: HttpServer, client: Plain) -> No
         assert secret.split("_")[-1] not in log + listed
 
 
-def test_whose_workspace_is_archived_is_told_so(server: HttpServer, client: Plain) -> None:
+def test_an_archived_workspace_is_reported(server: HttpServer, client: Plain) -> None:
     browser = Browser(server, password="another long password")
     with beside(server) as engine:
         engine.accounts.set("ann", "another long password", "read", "team")
@@ -133,10 +133,10 @@ def test_whose_workspace_is_archived_is_told_so(server: HttpServer, client: Plai
         engine.workspaces.restore("team")
         engine.accounts.remove("ann")
     assert page.status_code == 403
-    assert "archived or gone" in page.text
+    assert "archived or deleted" in page.text
 
 
-def test_another_password_ends_the_logins(server: HttpServer) -> None:
+def test_a_new_password_ends_the_logins(server: HttpServer) -> None:
     with beside(server) as engine:
         engine.accounts.set("ann", "another long password", "read", "team")
     client = Plain(server)
@@ -198,7 +198,7 @@ def test_several_engines_refresh_at_once(tmp_path: Path) -> None:
         assert all(other.logins.refresh(client.id, each.refresh) for each in every)
 
 
-def test_what_has_ended_is_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ended_logins_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = Settings.read(environment(tmp_path) | NO_MODELS)
     with Engine(settings, fetch=False) as engine:
         engine.logins.tidy(lambda: False)
@@ -217,7 +217,7 @@ def test_what_has_ended_is_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.stores
-def test_clients_that_were_never_let_in_make_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clients_that_were_never_admitted_make_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(oauth_clients, "MOST", 3)
     settings = Settings.read(environment(tmp_path) | NO_MODELS)
     with Engine(settings, fetch=False) as engine:
@@ -232,7 +232,7 @@ def test_clients_that_were_never_let_in_make_room(tmp_path: Path, monkeypatch: p
 
 
 @pytest.mark.stores
-def test_requests_that_nobody_has_logged_in_for_make_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requests_without_a_login_make_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logins, "MOST", 3)
     settings = Settings.read(environment(tmp_path) | NO_MODELS)
     with Engine(settings, fetch=False) as engine:
@@ -256,17 +256,17 @@ def test_a_request_that_was_not_granted_is_forgotten_soon(tmp_path: Path, monkey
 
 
 def kept(engine: Engine, key: str) -> Any:
-    """The row of a request, also if it has expired."""
+    """Return the row of a request, even if it has expired."""
     return engine.store.read(None, lambda q: q.one("authorizations.by_id", id=hashed(key), code="", now=""))
 
 
 @pytest.mark.stores
-def test_of_refused_logins_the_latest_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_latest_refused_logins_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(access_log, "REFUSED", 3)
     settings = Settings.read(environment(tmp_path) | NO_MODELS)
     with Engine(settings, fetch=False) as engine:
         engine.accounts.set("owner", PASSWORD)
         for number in range(5):
-            engine.logins.refuse(f"nobody {number}", "an address")
+            engine.logins.refuse(f"stranger {number}", "an address")
         listed = [entry.subject for entry in access_log.last(engine.store, 10)]
-        assert listed == ["nobody 4", "nobody 3", "nobody 2", "owner"]
+        assert listed == ["stranger 4", "stranger 3", "stranger 2", "owner"]

@@ -45,15 +45,15 @@ def test_a_client_on_the_wire(server: HttpServer) -> None:
     assert server.tool("memory_inspect", bearer(issued["access_token"])).status_code == 200
 
 
-# who may log in ------------------------------------------------------------------------------------------------------
+# passwords -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_password_comes_from_stdin_and_stays_there(tmp_path: Path) -> None:
+def test_a_password_is_read_from_stdin_and_never_printed(tmp_path: Path) -> None:
     environ = environment(tmp_path)
-    said = CliRunner().invoke(app, ["login", "set"], env=environ, input=f"{PASSWORD}\nmore\n")
-    assert said.exit_code == 0, said.output
-    assert PASSWORD not in said.output
-    assert "MEMORY_PUBLIC_URL" in said.stderr
+    result = CliRunner().invoke(app, ["login", "set"], env=environ, input=f"{PASSWORD}\nmore\n")
+    assert result.exit_code == 0, result.output
+    assert PASSWORD not in result.output
+    assert "MEMORY_PUBLIC_URL" in result.stderr
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and PASSWORD.encode() in path.read_bytes()]
     with Engine(Settings.read(environ), fetch=False) as engine:
         assert engine.accounts.check("owner", PASSWORD)
@@ -62,20 +62,20 @@ def test_a_password_comes_from_stdin_and_stays_there(tmp_path: Path) -> None:
     (listed,) = json.loads(memoryd(environ, "login", "list", "--json").stdout)["people"]
     assert (listed["name"], listed["most"], listed["workspace"]) == ("owner", "admin", "any")
     assert PASSWORD not in str(listed)
-    assert "can log in no more" in memoryd(environ, "login", "remove", "owner").stdout
+    assert "can no longer log in" in memoryd(environ, "login", "remove", "owner").stdout
     assert "There is: no one." in memoryd(environ, "login", "remove", "owner", code=1).stderr
     assert "No one has a password" in memoryd(environ, "login", "list").stdout
-    assert "No client has been let in" in memoryd(environ, "access", "list").stdout
+    assert "No client has been admitted" in memoryd(environ, "access", "list").stdout
     assert "account removed" in memoryd(environ, "access", "log").stdout
 
 
-def test_another_password_gives_nobody_more_rights(tmp_path: Path) -> None:
+def test_a_new_password_gives_no_more_rights(tmp_path: Path) -> None:
     environ = environment(tmp_path)
     memoryd(environ, "workspace", "create", "team")
 
     def rights(*arguments: str) -> tuple[str, str]:
-        said = CliRunner().invoke(app, ["login", "set", "ann", *arguments], env=environ, input=PASSWORD)
-        assert said.exit_code == 0, said.output
+        result = CliRunner().invoke(app, ["login", "set", "ann", *arguments], env=environ, input=PASSWORD)
+        assert result.exit_code == 0, result.output
         (listed,) = json.loads(memoryd(environ, "login", "list", "--json").stdout)["people"]
         return listed["most"], listed["workspace"]
 
@@ -99,10 +99,10 @@ def test_another_password_gives_nobody_more_rights(tmp_path: Path) -> None:
         (["x" * 101], PASSWORD, "is not a valid name"),
     ],
 )
-def test_what_makes_no_person(tmp_path: Path, arguments: list[str], password: str, wrong: str) -> None:
+def test_invalid_people_are_refused(tmp_path: Path, arguments: list[str], password: str, wrong: str) -> None:
     environ = environment(tmp_path)
-    said = CliRunner().invoke(app, ["login", "set", *arguments], env=environ, input=password)
-    assert (said.exit_code, wrong in said.stderr) == (2, True), said.output
+    result = CliRunner().invoke(app, ["login", "set", *arguments], env=environ, input=password)
+    assert (result.exit_code, wrong in result.stderr) == (2, True), result.output
     assert not list((tmp_path / "data").rglob("*"))
 
 
@@ -133,7 +133,7 @@ def test_a_password_is_the_same_however_it_is_typed(tmp_path: Path) -> None:
         ("https://a b", None),
     ],
 )  # fmt: skip
-def test_what_a_public_address_is(url: str, origin: str | None) -> None:
+def test_valid_and_invalid_public_addresses(url: str, origin: str | None) -> None:
     if origin is None:
         with pytest.raises(InvalidInputError, match="MEMORY_PUBLIC_URL"):
             Settings.read({"MEMORY_PUBLIC_URL": url})
@@ -166,7 +166,7 @@ def test_behind_a_proxy_with_a_certificate(tmp_path: Path) -> None:
 # rates ---------------------------------------------------------------------------------------------------------------
 
 
-def test_passwords_registrations_and_tokens_have_rates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_passwords_registrations_and_tokens_have_rate_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pages, "ATTEMPTS", "3/minute")
     monkeypatch.setattr(endpoints, "REGISTRATIONS", "2/hour")
     monkeypatch.setattr(endpoints, "FETCHES", "2/minute")

@@ -17,7 +17,7 @@ from memoryd.errors import InvalidInputError
 from memoryd.server.auth import signed
 from tests.clients import PATIENCE, environment, until
 from tests.http import WORKSPACE, HttpServer, HttpThread, bearer, beside, granted
-from tests.server.auth.kit import Browser, Plain, published, told
+from tests.server.auth.kit import Browser, Plain, parameters_of, published
 from tests.server.auth.oidc import CLIENT, SECRET, FakeProvider
 
 RULES = "mail:ann@example.org=admin; group:cn=engineers,ou=x=write@team; mail:*@example.org=read@team"
@@ -34,14 +34,14 @@ def running() -> Iterator[FakeProvider]:
 
 @pytest.fixture
 def fake(running: FakeProvider) -> FakeProvider:
-    """The provider as it is at first."""
+    """The provider with its default behaviour."""
     running.reset()
     return running
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory, running: FakeProvider) -> Iterator[HttpServer]:
-    """One whose people log in at the provider."""
+    """A server whose people log in at the provider."""
     with published(tmp_path_factory.mktemp("oidc"), **logging_in_at(running)) as server:
         yield server
 
@@ -59,13 +59,13 @@ def relying_on(fake: FakeProvider) -> Any:
 
 @pytest.fixture(scope="module")
 def relying(tmp_path_factory: pytest.TempPathFactory, running: FakeProvider) -> Iterator[HttpServer]:
-    """One that takes the provider's tokens."""
+    """A server that accepts the provider's tokens."""
     with published(tmp_path_factory.mktemp("jwt"), **relying_on(running)) as server:
         yield server
 
 
 def logged_in(browser: Browser, url: str) -> httpx2.Response:
-    """What follows the login at the provider."""
+    """Return the answer after the login at the provider."""
     away = browser.opens(url)
     assert away.status_code == 303, away.text
     back = httpx2.get(away.headers["location"]).headers["location"]
@@ -73,7 +73,7 @@ def logged_in(browser: Browser, url: str) -> httpx2.Response:
     return browser.asks("GET", answer.headers["location"]) if answer.is_redirect else answer
 
 
-# they log in there ---------------------------------------------------------------------------------------------------
+# login at the provider -----------------------------------------------------------------------------------------------
 
 
 def test_people_of_the_provider_log_in(server: HttpServer, fake: FakeProvider) -> None:
@@ -81,7 +81,7 @@ def test_people_of_the_provider_log_in(server: HttpServer, fake: FakeProvider) -
     consent = logged_in(browser, client.asks())
     assert "ann@example.org" in consent.text
     assert "plain" in consent.text, "the provider's login alone lets no client in"
-    issued = client.exchanges(told(browser.allows(consent).headers["location"])["code"]).json()
+    issued = client.exchanges(parameters_of(browser.allows(consent).headers["location"])["code"]).json()
     assert issued["scope"] == "read write admin"
     assert server.tool("memory_inspect", bearer(issued["access_token"])).status_code == 200
     assert server.request("POST", "/oauth/login", data={"password": "x"}).status_code == 405
@@ -93,7 +93,7 @@ def test_people_of_the_provider_log_in(server: HttpServer, fake: FakeProvider) -
     assert not any(b"upstream" in path.read_bytes() for path in files), "the provider's tokens are not kept"
 
 
-def test_a_rule_bounds_what_they_grant(server: HttpServer, fake: FakeProvider) -> None:
+def test_a_rule_limits_what_they_grant(server: HttpServer, fake: FakeProvider) -> None:
     fake.who = {"sub": "2", "email": "bob@example.org", "email_verified": False}
     fake.more = {"groups": ["staff", "cn=engineers,ou=x"]}
     browser = Browser(server)
@@ -112,10 +112,10 @@ def test_a_rule_bounds_what_they_grant(server: HttpServer, fake: FakeProvider) -
         {"sub": "3", "groups": "engineers"},
     ],
 )
-def test_others_do_not_come_in(server: HttpServer, fake: FakeProvider, who: dict[str, Any]) -> None:
+def test_other_people_are_not_admitted(server: HttpServer, fake: FakeProvider, who: dict[str, Any]) -> None:
     fake.who = who
     answer = logged_in(Browser(server), Plain(server).asks())
-    assert (answer.status_code, "No rule lets" in answer.text) == (403, True)
+    assert (answer.status_code, "No rule admits" in answer.text) == (403, True)
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_while_the_provider_is_away(tmp_path: Path, fake: FakeProvider) -> None:
     assert (answer.status_code, "provider cannot be reached" in answer.text) == (503, True)
 
 
-# they bring a token --------------------------------------------------------------------------------------------------
+# tokens of the provider ----------------------------------------------------------------------------------------------
 
 
 def status(server: HttpServer, token: str) -> int:
@@ -174,7 +174,7 @@ def test_tokens_of_the_provider(relying: HttpServer, fake: FakeProvider) -> None
     assert [status(relying, fake.token(resource, **changed)) for changed in wrong] == [401] * len(wrong)
 
 
-def test_what_a_token_may_not_be_signed_with(relying: HttpServer, fake: FakeProvider) -> None:
+def test_tokens_with_invalid_signatures(relying: HttpServer, fake: FakeProvider) -> None:
     claims = {"iss": fake.issuer, "aud": f"{relying.url}/mcp", "exp": time.time() + 600, **fake.who}
     ((_, key),) = fake.keys.values()
     other = FakeProvider()
@@ -204,7 +204,7 @@ def test_scopes_of_the_provider_narrow_a_rule(relying: HttpServer, fake: FakePro
     assert relying.tool("memory_inspect", bearer(token) | {WORKSPACE: "default"}).status_code == 403
 
 
-def test_a_slow_provider_keeps_one_waiting_and_not_all() -> None:
+def test_a_slow_provider_keeps_only_one_request_waiting() -> None:
     goes_on, fetched = threading.Event(), list[int]()
 
     def fetch() -> dict[str, int]:
@@ -266,7 +266,7 @@ def test_the_first_rule_that_fits_counts(
 
 
 @pytest.mark.parametrize("rules", ["x", "mail:=read", "mail:a@b=root", "who:a=read", "=read", "group:x"])
-def test_rules_that_are_none(rules: str) -> None:
+def test_invalid_rules(rules: str) -> None:
     with pytest.raises(InvalidInputError, match="MEMORY_LOGIN_RULES"):
         login_rules.parsed(rules)
 

@@ -1,4 +1,4 @@
-"""What a stranger at the socket can cost: bytes, time, connections; and that honest clients notice nothing of it."""
+"""The limits on strangers at the socket (bytes, time, connections), which honest clients do not notice."""
 
 import json
 import re
@@ -25,7 +25,7 @@ CALL = b"POST /tools/memory_inspect HTTP/1.1\r\nHost: localhost\r\nContent-Type:
 
 
 class Raw:
-    """A client made of bytes."""
+    """A client that sends raw bytes."""
 
     def __init__(self, port: int, tls: ssl.SSLContext | None = None, address: str = "127.0.0.1") -> None:
         plain = socket.create_connection(("127.0.0.1", port), PATIENCE, (address, 0))
@@ -33,7 +33,7 @@ class Raw:
         self._socket.settimeout(PATIENCE)
 
     def send(self, content: bytes) -> int:
-        """Send as much as is taken."""
+        """Send as much as the server accepts."""
         sent = 0
         with suppress(OSError):
             while sent < len(content):
@@ -41,7 +41,7 @@ class Raw:
         return sent
 
     def answer(self) -> tuple[int, bytes]:
-        """The status and the body of the next answer; 0 where the connection ends without one."""
+        """Return the status and the body of the next answer; 0 if the connection ends without one."""
         head = b""
         while b"\r\n\r\n" not in head:
             more = self._read(1)
@@ -62,7 +62,7 @@ class Raw:
             return b""
 
     def ended(self) -> bool:
-        """Whether the server ends the connection, now or soon."""
+        """Return whether the server ends the connection, now or soon."""
         while self._read(65_536):
             pass
         return True
@@ -77,14 +77,14 @@ class Place:
     def __init__(self, server: HttpThread, tls: ssl.SSLContext | None) -> None:
         self.server = server
         self.half_closes = tls is None
-        """Whether the server ends its side first; over TLS it waits a while for the client to do so."""
+        """Return whether the server ends its side first; over TLS it waits a while for the client to do so."""
         self._tls = tls
 
     def raw(self) -> closing[Raw]:
         return closing(Raw(self.server.port, self._tls))
 
     def ask(self, *parts: bytes) -> int:
-        """The status of the answer to a request that is sent in these parts."""
+        """Return the status of the answer to a request that is sent in these parts."""
         with self.raw() as raw:
             for part in parts:
                 raw.send(part)
@@ -93,7 +93,7 @@ class Place:
 
 @contextmanager
 def placed(home: Path, security: str) -> Iterator[Place]:
-    """A server without a key or with one, and a token."""
+    """A server without or with TLS, and a token."""
     certificate, trusting = None, None
     if security == "tls":
         authority, trusting = trustme.CA(), ssl.create_default_context()
@@ -101,7 +101,7 @@ def placed(home: Path, security: str) -> Iterator[Place]:
         certificate = str(home / "server.pem")
         Path(certificate).write_bytes(authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.bytes())
     with serving(home, "--workspace", "default", certificate=certificate) as server:
-        granted(server, "somebody")
+        granted(server, "visitor")
         yield Place(server, trusting)
 
 
@@ -153,17 +153,17 @@ def test_a_head_that_follows_a_request_has_the_same_limits(place: Place) -> None
 
 
 @pytest.mark.slow
-def test_a_body_without_a_token_is_not_taken(place: Place) -> None:
+def test_a_body_without_a_token_is_not_read(place: Place) -> None:
     for framing in (b"Content-Length: 64000000\r\n\r\n", b"Transfer-Encoding: chunked\r\n\r\n3d09000\r\n"):
         with place.raw() as raw:
             assert raw.send(CALL + framing + b" " * 64_000_000) < 48_000_000, "what is not taken fills the buffers"
             assert raw.answer()[0] in (0, 401)
-    with place.raw() as raw:  # an honest one is told why
+    with place.raw() as raw:  # an honest client gets the reason
         raw.send(CALL + b"Content-Length: 3000000\r\n\r\n" + b" " * 3_000_000 + HELLO + b"\r\n")
         assert [raw.answer()[0] for _ in range(2)] == [401, 200]
 
 
-def test_frames_that_are_wrong_do_no_harm(place: Place) -> None:
+def test_invalid_frames_do_no_harm(place: Place) -> None:
     for body in (b"zz\r\n", b"1\r\nxx\r\n", b"5;" + b"x" * 200_000, b"0\r\n" + b"X: y\r\n" * 20_000):
         with place.raw() as raw:
             raw.send(CALL + b"Transfer-Encoding: chunked\r\n\r\n" + body)
@@ -185,17 +185,17 @@ def test_a_body_of_many_small_chunks_is_refused(place: Place) -> None:
 
 
 @pytest.mark.slow
-def test_a_body_of_two_lengths_is_refused(place: Place) -> None:
+def test_a_body_with_two_lengths_is_refused(place: Place) -> None:
     with place.raw() as raw:
         raw.send(CALL + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + HELLO + b"\r\n")
         assert raw.answer()[0] == 400
-        assert raw.answer()[0] == 0  # nor is anything that follows it read
+        assert raw.answer()[0] == 0  # nothing after it is read either
 
 
 @pytest.mark.parametrize("path", [b"/mcp", b"/tools/memory_inspect", b"/ui/login", b"/sse/messages/"])
 @pytest.mark.parametrize("era", [b"", b"MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\n"])
-def test_who_goes_in_the_middle_of_a_body_is_no_error(place: Place, path: bytes, era: bytes) -> None:
-    """The log of a server without a traceback is looked at after each test."""
+def test_a_client_that_leaves_within_a_body_causes_no_error(place: Place, path: bytes, era: bytes) -> None:
+    """After each test the server's log is checked for tracebacks."""
     named = b"Authorization: Bearer " + granted(place.server, f"goes {path!r} {era!r}").encode() + b"\r\n"
     head = CALL.replace(b"/tools/memory_inspect", path) + b"Accept: application/json, text/event-stream\r\n"
     with place.raw() as raw:
@@ -205,9 +205,7 @@ def test_who_goes_in_the_middle_of_a_body_is_no_error(place: Place, path: bytes,
 
 
 @pytest.mark.parametrize("path", [b"/mcp", b"/tools/memory_inspect"])
-def test_bodies_that_come_slowly_take_so_much_memory(
-    place: Place, monkeypatch: pytest.MonkeyPatch, path: bytes
-) -> None:
+def test_slow_bodies_take_limited_memory(place: Place, monkeypatch: pytest.MonkeyPatch, path: bytes) -> None:
     monkeypatch.setattr(forms._UnderWay, "MOST", 150_000)
     named = b"Authorization: Bearer " + granted(place.server, f"slowly {path!r}").encode() + b"\r\n"
     head = CALL.replace(b"/tools/memory_inspect", path) + b"Accept: application/json, text/event-stream\r\n" + named
@@ -248,14 +246,14 @@ def test_requests_may_come_in_pieces_and_one_after_another(place: Place) -> None
         (b"http:///health/live", b"localhost", 421), (b"http://localhost", b"localhost", 404),
     ],
 )  # fmt: skip
-def test_a_whole_url_may_be_asked_for_and_names_the_host(place: Place, url: bytes, host: bytes, status: int) -> None:
+def test_an_absolute_url_is_accepted_and_names_the_host(place: Place, url: bytes, host: bytes, status: int) -> None:
     assert place.ask(b"GET " + url + b" HTTP/1.1\r\nHost: " + host + b"\r\n\r\n") == status
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="looks into /proc")
 @pytest.mark.parametrize("security", SECURITY)
-def test_idle_connections_keep_nobody_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, security: str) -> None:
+def test_idle_connections_do_not_block_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, security: str) -> None:
     monkeypatch.setattr(admission, "MOST", 200)
     with placed(tmp_path, security) as place, ExitStack() as held:
         before = descriptors()
@@ -278,7 +276,7 @@ def descriptors() -> int:
 def hurried(
     home: Path, monkeypatch: pytest.MonkeyPatch, toolsets: str = "recall", **limits: float
 ) -> Iterator[HttpServer]:
-    """A server with these limits in place of those of `admission`. At the end no connection must be left."""
+    """Run a server with these limits instead of those of `admission`. No connection may be left at the end."""
     for name, limit in {"SWEEP": 0.05, "LINGER": 0.2, **limits}.items():
         monkeypatch.setattr(admission, name, limit)
     with serving(home, "--workspace", "default", MEMORY_TOOLSETS=toolsets) as server:
@@ -287,7 +285,7 @@ def hurried(
         until(lambda: not server.door._open, "the end of all connections")
 
 
-def test_what_does_not_come_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_data_is_not_awaited_for_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with hurried(tmp_path, monkeypatch, HEAD_TIME=0.5, BODY_TIME=0.5) as server, ExitStack() as held:
         silent, half, half_body, second = (held.enter_context(closing(Raw(server.port))) for _ in range(4))
         half.send(HELLO)
@@ -325,14 +323,14 @@ def test_streams_live_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, era: s
         until(lambda: "memory://vault/k" in ears.notices(), "a notice")
 
 
-def test_who_takes_no_answer_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_that_reads_no_answer_is_disconnected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with hurried(tmp_path, monkeypatch, STALL=0.5) as server, closing(Raw(server.port)) as raw:
         raw._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
         raw.send((b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n") * 2_000)
         until(lambda: not raw.send(b"G"), "the end")
 
 
-def test_who_waits_longest_makes_room(
+def test_the_longest_waiting_connection_makes_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     with hurried(tmp_path, monkeypatch, MOST=8) as server, ExitStack() as held:
@@ -345,7 +343,7 @@ def test_who_waits_longest_makes_room(
             assert raw.answer()[0] == 200
 
 
-def test_one_token_has_so_many_streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_token_has_a_limited_number_of_streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(entry, "AT_ONCE", 3)
     with serving(tmp_path, "--workspace", "default") as server, ExitStack() as held:
         mine, others = bearer(granted(server, "mine")), bearer(granted(server, "others"))
@@ -357,14 +355,14 @@ def test_one_token_has_so_many_streams(tmp_path: Path, monkeypatch: pytest.Monke
         assert {one.status_code for one in streams} == {200}
         refused = stream(mine)
         assert (refused.status_code, refused.headers["Retry-After"]) == (429, "5")
-        assert "3 requests are open already" in refused.read().decode()
+        assert "3 requests are already open" in refused.read().decode()
         assert stream(others).status_code == 200
         assert stream({}).status_code == 401
         streams[0].close()
         until(lambda: stream(mine).status_code == 200, "room for another stream")
 
 
-def test_one_token_has_so_many_sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_token_has_a_limited_number_of_sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mcp_sessions, "MOST", 3)
     with serving(tmp_path, "--workspace", "default") as server:
         mine, others = bearer(granted(server, "mine")), bearer(granted(server, "others"))

@@ -1,4 +1,4 @@
-"""Workspaces spread over two databases, each with servers of its own, behind one HAProxy that chooses by request."""
+"""Workspaces spread over two databases, each with its own servers, behind one HAProxy that chooses by request."""
 
 import shutil
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ VAULT = "memory://vault"
 
 
 class Groups:
-    """The proxy by its two names, and the server behind each."""
+    """The two names of the proxy, and the server behind each."""
 
     def __init__(self, home: HttpServer, archive: HttpServer, port: int) -> None:
         self.home, self.archive = home, archive
@@ -54,7 +54,7 @@ def groups(tmp_path_factory: pytest.TempPathFactory, postgres: str) -> Iterator[
 
 @pytest.fixture(scope="module")
 def tokens(groups: Groups) -> dict[str, str]:
-    """A token of each group."""
+    """A token in each group."""
     return {"home": granted(groups.home, "client"), "archive": granted(groups.archive, "client")}
 
 
@@ -77,7 +77,7 @@ def test_the_header_chooses_the_database(groups: Groups, tokens: dict[str, str],
     assert ("ledger" in names(groups.home), "ledger" in names(groups.archive)) == (False, True)
 
 
-def test_changes_are_told_in_both(groups: Groups, tokens: dict[str, str]) -> None:
+def test_changes_are_announced_in_both(groups: Groups, tokens: dict[str, str]) -> None:
     for group, workspace in (("home", "team"), ("archive", "ledger")):
         headers = bearer(tokens[group], X_Memory_Workspace=workspace)
         ears = Ears(groups.by_address, LEGACY, headers).listen(VAULT)
@@ -99,7 +99,7 @@ def test_changes_are_told_in_both(groups: Groups, tokens: dict[str, str]) -> Non
         ("archive", "moved", 404, "Workspace not found: moved"),
     ],
 )
-def test_what_leads_nowhere_is_refused(
+def test_requests_that_match_no_group_are_refused(
     groups: Groups, tokens: dict[str, str], group: str, workspace: str, status: int, wrong: str
 ) -> None:
     headers = bearer(tokens[group]) | ({WORKSPACE: workspace} if workspace else {})
@@ -107,7 +107,7 @@ def test_what_leads_nowhere_is_refused(
     assert (answer.status_code, wrong in answer.text) == (status, True), answer.text
 
 
-def test_a_login_belongs_to_the_group_whose_name_it_has(groups: Groups) -> None:
+def test_a_login_belongs_to_the_group_of_its_host_name(groups: Groups) -> None:
     browser = Browser(groups.by_name, "ledger")
     with let_in(groups.by_name, provider(groups.by_name, Storage(), browser)) as agent:
         agent.store("stored after a login by name")
@@ -121,7 +121,7 @@ def test_a_login_belongs_to_the_group_whose_name_it_has(groups: Groups) -> None:
 
 
 @pytest.mark.parametrize("mode", ["auto", "sse"])
-def test_a_name_counts_before_a_header(groups: Groups, tokens: dict[str, str], mode: str) -> None:
+def test_a_host_name_takes_precedence_over_a_header(groups: Groups, tokens: dict[str, str], mode: str) -> None:
     with remote(groups.by_name, mode, **bearer(tokens["archive"], X_Memory_Workspace="team")) as agent:
         assert workspace_of(agent) == "team"
     assert groups.by_name.tool("memory_inspect", bearer(tokens["home"], X_Memory_Workspace="team")).status_code == 401

@@ -1,4 +1,4 @@
-"""The journal over HTTP: whose turns and files are whose, and who may stop the database."""
+"""The journal over HTTP: isolation of turns and files, and who may stop the database."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,14 +19,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
 
 @pytest.fixture(scope="module")
 def tokens(server: HttpServer) -> dict[str, str]:
-    """Of an admin and a writer, each in a workspace of his own."""
+    """The tokens of an admin and a writer, each for a separate workspace."""
     with beside(server) as engine:
         for name in ("one", "two"):
             engine.workspaces.ensure(name)
     return {"one": granted(server, "ann", "admin", workspace="one"), "two": granted(server, "bob", workspace="two")}
 
 
-def told(server: HttpServer, token: str, tool: str, **arguments: object) -> Json:
+def result_of(server: HttpServer, token: str, tool: str, **arguments: object) -> Json:
     answer = server.tool(tool, bearer(token), **arguments)
     assert answer.status_code == 200, answer.text
     found: Json = answer.json()
@@ -40,26 +40,26 @@ def refused(server: HttpServer, token: str, tool: str, **arguments: object) -> s
 
 
 def test_a_workspaces_exports_cannot_be_imported_into_another(server: HttpServer, tokens: dict[str, str]) -> None:
-    told(server, tokens["one"], "add_memory", **TURN, sessionId="secret")
-    file = told(server, tokens["one"], "export_database")["file"]
+    result_of(server, tokens["one"], "add_memory", **TURN, sessionId="secret")
+    file = result_of(server, tokens["one"], "export_database")["file"]
     assert "outside of the directory of exports" in refused(server, tokens["two"], "import_database", file=file)
-    assert told(server, tokens["two"], "get_session_memories", sessionId="secret")["total"] == 0
-    assert told(server, tokens["one"], "import_database", file=file)["memories"] == 1
+    assert result_of(server, tokens["two"], "get_session_memories", sessionId="secret")["total"] == 0
+    assert result_of(server, tokens["one"], "import_database", file=file)["memories"] == 1
 
 
-def test_who_comes_with_a_token_learns_no_directory(server: HttpServer, tokens: dict[str, str]) -> None:
+def test_a_caller_with_a_token_learns_no_directory(server: HttpServer, tokens: dict[str, str]) -> None:
     home = server.environ["MEMORY_DATA_DIR"]
     answers = [
-        str(told(server, tokens["one"], "export_database")), str(told(server, tokens["one"], "healthcheck")),
+        str(result_of(server, tokens["one"], "export_database")), str(result_of(server, tokens["one"], "healthcheck")),
         refused(server, tokens["one"], "import_database", file="/etc/hostname"),
         refused(server, tokens["one"], "import_database", file="missing.jsonl"),
     ]  # fmt: skip
     assert not [text for text in answers if home in text]
 
 
-def test_errors_about_files_tell_no_directory_either(server: HttpServer, tokens: dict[str, str]) -> None:
+def test_errors_about_files_name_no_directory_either(server: HttpServer, tokens: dict[str, str]) -> None:
     home = Path(server.environ["MEMORY_DATA_DIR"])
-    name = told(server, tokens["one"], "export_database")["file"]
+    name = result_of(server, tokens["one"], "export_database")["file"]
     folder = (home / "exports" / name).parent
     (folder / "binary.jsonl").write_bytes(b"\x7fELF\0\0\n")
     error = refused(server, tokens["one"], "import_database", file=f"{folder.name}/binary.jsonl")
@@ -71,12 +71,12 @@ def test_errors_about_files_tell_no_directory_either(server: HttpServer, tokens:
     assert (answer.status_code, "cannot be written" in answer.text, str(home) in answer.text) == (503, True, False)
     folder.unlink()
     aside.rename(folder)
-    assert told(server, tokens["one"], "export_database")["file"]
+    assert result_of(server, tokens["one"], "export_database")["file"]
 
 
 def test_a_writer_cannot_stop_the_database(server: HttpServer, tokens: dict[str, str]) -> None:
     assert "does not allow stop_database" in refused(server, tokens["two"], "stop_database")
-    assert told(server, tokens["one"], "stop_database")["status"] in ("embedded", "external")
+    assert result_of(server, tokens["one"], "stop_database")["status"] in ("embedded", "external")
 
 
 def test_an_error_has_the_seeds_form_over_plain_http_too(server: HttpServer, tokens: dict[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""What a server process writes to its log, and what it never does."""
+"""What a server process writes to its log, and what it never writes."""
 
 import json
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ SECRET = "vertraulich-4711"
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpProcess]:
-    """One that logs all it can, with a model that does not answer."""
+    """A server with the most verbose log, and a model that does not answer."""
     models = {"MEMORY_EMBEDDER": "openai:x", "OPENAI_BASE_URL": f"http://user:{PASSWORD}@127.0.0.1:9/{PASSWORD}/v1"}
     home = tmp_path_factory.mktemp("logs")
     with process_serving(home, "--toolsets", "recall,vault", MEMORY_LOG_LEVEL="debug", **models) as server:
@@ -28,11 +28,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpProcess]:
 
 
 def requests(log: str) -> list[dict[str, object]]:
-    """The lines of the log that stand for requests."""
+    """Return the lines of the log that are about requests."""
     return [line for line in map(json.loads, log.splitlines()) if line["logger"] == "memoryd.requests"]
 
 
-def test_who_has_a_token_is_told_what_is_ready_and_of_one_workspace_no_figures_of_all(server: HttpProcess) -> None:
+def test_a_token_shows_readiness_and_a_token_of_one_workspace_no_figures_of_all(server: HttpProcess) -> None:
     admin, bound = bearer(granted(server, "admin")), bearer(granted(server, "bound", workspace="default"))
     assert server.tool("memory_store", bound, content="text").status_code == 200
     for headers in ({}, bearer("none that there is")):
@@ -47,7 +47,7 @@ def test_who_has_a_token_is_told_what_is_ready_and_of_one_workspace_no_figures_o
     assert server.request("GET", "/metrics", headers=bound).status_code == 403
 
 
-def test_a_request_is_one_line_without_what_it_held(server: HttpProcess) -> None:
+def test_a_request_is_one_line_without_its_content(server: HttpProcess) -> None:
     token = granted(server, "logged")
     before = len(server.log())
     named = bearer(token) | {WORKSPACE: "one", SESSION: f"session {SECRET}"}

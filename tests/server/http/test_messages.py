@@ -1,4 +1,4 @@
-"""What comes as a message and is none, and requests that cannot be told apart."""
+"""Bodies that are not messages, and requests that cannot be distinguished."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -39,22 +39,22 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpThread]:
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("era", ERAS)
-def test_what_is_no_message_is_refused_in_plain_words(
+def test_a_body_that_is_not_a_message_is_refused_with_a_plain_message(
     server: HttpThread, era: str, body: bytes, code: int, number: object
 ) -> None:
     with closing(Ears(server, era, {})) as ears:
         headers = ears.headers({"json": {"method": "ping", "params": {}}}) | {"Content-Type": "application/json"}
         answer = server.request("POST", ears._post_to, content=body, headers=headers)
     assert (answer.status_code, answer.headers["content-type"]) == (400, "application/json")
-    told = answer.json()
-    assert (told["id"], told["error"]["code"]) == (number, code)
-    assert told["error"]["message"] in (
+    refusal = answer.json()
+    assert (refusal["id"], refusal["error"]["code"]) == (number, code)
+    assert refusal["error"]["message"] in (
         "Parse error: this is not valid JSON in UTF-8.", "Invalid request: not a JSON-RPC message.",
     )  # fmt: skip
 
 
 @pytest.mark.files
-def test_an_id_is_of_one_request_of_a_session_at_a_time(tmp_path: Path) -> None:
+def test_only_one_open_request_of_a_session_may_have_an_id(tmp_path: Path) -> None:
     def asked(number: object, method: str = "tools/list", **params: Any) -> Json:
         return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
 

@@ -1,4 +1,4 @@
-"""For who runs a server: whether it is ready, and its figures."""
+"""For operators: whether a server is ready, and its metrics."""
 
 import sys
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ def server(tmp_path: Path) -> Iterator[HttpServer]:
 
 
 def figures(server: HttpServer) -> dict[Sample, float]:
-    """Every sample by its name and labels."""
+    """Return every sample by its name and labels."""
     answer = server.request("GET", "/metrics")
     assert answer.headers["Content-Type"].startswith("text/plain; version=")
     families = text_string_to_metric_families(answer.text)
@@ -38,7 +38,7 @@ def figures(server: HttpServer) -> dict[Sample, float]:
 
 
 def calls(found: dict[Sample, float]) -> dict[tuple[str, str], float]:
-    """The number of calls by tool and outcome."""
+    """Return the number of calls by tool and outcome."""
     return {
         (dict(labels)["tool"], dict(labels)["outcome"]): value
         for (name, labels), value in found.items()
@@ -46,7 +46,7 @@ def calls(found: dict[Sample, float]) -> dict[tuple[str, str], float]:
     }
 
 
-def test_it_lives_and_is_ready(server: HttpServer) -> None:
+def test_it_is_alive_and_ready(server: HttpServer) -> None:
     assert server.request("GET", "/health/live").json() == {"live": True}
     answer = server.request("GET", "/health")
     assert (answer.status_code, answer.json()) == (200, {"live": True, "ready": True})
@@ -56,7 +56,7 @@ def test_it_lives_and_is_ready(server: HttpServer) -> None:
         assert "GET" in refused.headers["Allow"]
 
 
-def test_calls_are_counted_by_tool_and_outcome_whichever_way_they_come(server: HttpServer) -> None:
+def test_calls_are_counted_by_tool_and_outcome_over_any_transport(server: HttpServer) -> None:
     assert calls(figures(server)) == {}
     assert server.tool("memory_store", content="text").status_code == 200
     assert server.tool("memory_store", content="").status_code == 400
@@ -84,7 +84,7 @@ def test_nothing_that_a_caller_writes_becomes_a_label(server: HttpServer) -> Non
     assert set(figures(server)) == before
 
 
-def test_what_is_kept_is_counted(tmp_path: Path) -> None:
+def test_stored_records_are_counted(tmp_path: Path) -> None:
     with serving(tmp_path, "--toolsets", "all", "--workspace", "default") as server:
         for number in range(3):
             server.tool("memory_store", content=f"text {number}")
@@ -97,7 +97,7 @@ def test_what_is_kept_is_counted(tmp_path: Path) -> None:
 
 
 @pytest.mark.stores
-def test_what_searches_keep_in_memory_is_told(tmp_path: Path) -> None:
+def test_the_memory_of_searches_is_reported(tmp_path: Path) -> None:
     with serving(tmp_path, "--toolsets", "recall", "--workspace", "default") as server:
 
         def words() -> float:
@@ -109,7 +109,7 @@ def test_what_searches_keep_in_memory_is_told(tmp_path: Path) -> None:
         assert words() > before
 
 
-def test_a_kind_of_which_nothing_is_left_has_no_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kind_without_records_has_no_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(operations, "FRESH", 0.0)
     with Engine(Settings.read(environment(tmp_path)), fetch=False) as engine:
         metrics = Metrics(Calls(engine))
@@ -122,7 +122,7 @@ def test_a_kind_of_which_nothing_is_left_has_no_figure(tmp_path: Path, monkeypat
 
 @pytest.mark.process
 @pytest.mark.skipif(sys.platform == "win32", reason="no managed server there")
-def test_while_the_database_is_away_it_lives_and_is_not_ready(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_while_the_database_is_away_it_is_alive_but_not_ready(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with cluster() as postgres:
         url = postgres.database()
         with serving(tmp_path, "--workspace", "default", MEMORY_DATABASE_URL=url) as server:
@@ -143,7 +143,7 @@ def test_while_the_database_is_away_it_lives_and_is_not_ready(tmp_path: Path, ca
             server.url = server.url.replace("0.0.0.0", "127.0.0.1")
             assert server.request("GET", "/metrics", headers=token).status_code == 200
             postgres.stop()
-            answer = server.request("GET", "/health")  # a stranger is not told where the database is
+            answer = server.request("GET", "/health")  # a stranger does not learn where the database is
             assert (answer.status_code, answer.json()) == (503, {"live": True, "ready": False})
             assert "cannot be reached" in caplog.text
             postgres.start()

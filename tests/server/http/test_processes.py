@@ -35,7 +35,7 @@ def token(servers: list[HttpProcess]) -> dict[str, str]:
 
 @contextmanager
 def behind(servers: Sequence[HttpServer], program: str = "", *, sticky: bool = False) -> Iterator[HttpServer]:
-    """What a client sees of several servers, behind a proxy of ours or an installed one."""
+    """Several servers behind our own proxy or an installed one, as a client sees them."""
     ports = [server.port for server in servers]
     with TemporaryDirectory() as directory:
         ours = balanced(ports, sticky=sticky)
@@ -68,7 +68,7 @@ def test_any_process_answers_what_needs_no_handshake(proxy: HttpServer, token: d
 
 @pytest.mark.process
 @pytest.mark.parametrize("era", [LEGACY, MODERN])
-def test_what_one_process_stores_the_others_tell(servers: list[HttpProcess], token: dict[str, str], era: str) -> None:
+def test_all_processes_announce_a_change(servers: list[HttpProcess], token: dict[str, str], era: str) -> None:
     with behind(servers, sticky=True) as proxy:
         ears = Ears(proxy, era, token).listen(VAULT)
         for number, server in enumerate(servers):
@@ -107,10 +107,10 @@ def test_a_session_with_a_handshake_lives_in_one_process(proxy: HttpServer, toke
     session = {"Mcp-Session-Id": opened.headers["Mcp-Session-Id"]}
     listing = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
     statuses = [proxy.request("POST", "/mcp", json=listing, headers=accept | session).status_code for _ in range(2)]
-    assert sorted(statuses) == [200, 404], "404 tells the client to connect anew"
+    assert sorted(statuses) == [200, 404], "404 tells the client to reconnect"
 
 
-def test_without_sessions_a_handshake_suits_any_process(tmp_path: Path, postgres: str) -> None:
+def test_without_sessions_a_handshake_works_with_any_process(tmp_path: Path, postgres: str) -> None:
     settings: Any = {"MEMORY_DATABASE_URL": database(postgres, tmp_path), "MEMORY_HTTP_SESSIONS": "false"}
     with (
         serving(tmp_path / "one", *ARGUMENTS, **settings) as one,

@@ -1,4 +1,4 @@
-"""What stands against pages, strangers, too much at once, and ends that nobody planned."""
+"""Protection against other pages, strangers and overload, and behaviour at the end of a server."""
 
 import gzip
 import signal
@@ -69,7 +69,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
 
 
 def raw(server: HttpServer, content: bytes) -> bytes:
-    """What comes back for bytes on the wire, until the server has said what it says at once."""
+    """Return the immediate answer to bytes on the wire."""
     host, port = server.url.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=20) as connection:
         connection.sendall(content)
@@ -147,12 +147,12 @@ def test_behind_a_proxy_every_request_needs_a_token(server: HttpServer, header: 
         memoryd(server.environ, "token", "revoke", f"behind {header}")
 
 
-def test_what_is_missing_for_a_proxy_is_said_at_the_start(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_what_a_proxy_needs_is_reported_at_the_start(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with serving(tmp_path, MEMORY_ALLOWED_HOSTS="memory.example.org"):
         assert "There is no token yet: requests by the name memory.example.org" in caplog.text
 
 
-def test_no_host_leads_past_the_entrance(server: HttpServer) -> None:
+def test_no_host_bypasses_the_entrance(server: HttpServer) -> None:
     for host in (b"127.0.0.1:1/health?", b"127.0.0.1:1/health#", b"localhost:1/health/live?x=", b"127.0.0.1:@/health"):
         answer = raw(server, b"POST /tools/memory_inspect HTTP/1.1\r\nHost: " + host +
                      b"\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}")  # fmt: skip
@@ -160,7 +160,7 @@ def test_no_host_leads_past_the_entrance(server: HttpServer) -> None:
     assert raw(server, b"GET /health HTTP/1.0\r\n\r\n").split(b" ")[1] == b"421"
 
 
-# too much ------------------------------------------------------------------------------------------------------------
+# overload ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("path", "status"), [("/mcp", 413), ("/sse/messages/", 413), ("/tools/memory_store", 413)])
@@ -183,11 +183,11 @@ def test_a_compressed_body_is_not_read(server: HttpServer, path: str, encoding: 
 
 @contextmanager
 def locked(server: HttpServer, workspace: str) -> Iterator[None]:
-    """While nobody can write."""
+    """Run a block while writes are blocked."""
     with beside(server) as engine:
         path = engine.store.upkeep.files([engine.workspaces.find(workspace)])[0].name
     with closing(apsw.Connection(path)) as connection:
-        connection.set_busy_timeout(20_000)  # for what the server does in the background
+        connection.set_busy_timeout(20_000)  # for the server's background work
         connection.execute("BEGIN IMMEDIATE")
         yield
         connection.execute("ROLLBACK")
@@ -195,17 +195,17 @@ def locked(server: HttpServer, workspace: str) -> Iterator[None]:
 
 @pytest.mark.files
 @pytest.mark.slow
-def test_a_call_that_takes_too_long_is_answered_all_the_same(tmp_path: Path) -> None:
+def test_a_call_that_takes_too_long_is_answered_anyway(tmp_path: Path) -> None:
     with serving(tmp_path, "--workspace", "default", MEMORY_CALL_TIMEOUT="0.5") as server:
         assert server.tool("memory_store", content="before").status_code == 200
         with locked(server, "default"):
             began = time.monotonic()
             answer = server.tool("memory_store", content="during")
             assert answer.status_code == 504
-            assert "goes on without an answer" in answer.json()["error"]
+            assert "continues without an answer" in answer.json()["error"]
             for mode in ("auto", "legacy", "sse"):
                 with remote(server, mode) as agent:
-                    assert "goes on without an answer" in agent.refused("memory_store", content=f"during {mode}")
+                    assert "continues without an answer" in agent.refused("memory_store", content=f"during {mode}")
             assert time.monotonic() - began < 100, "four waits for the lock would be two minutes"
             assert server.tool("memory_inspect").status_code == 200, "reading goes on"
         assert server.tool("memory_store", content="after").status_code == 200
@@ -226,7 +226,7 @@ def test_a_call_that_outlives_the_server_is_answered(tmp_path: Path, monkeypatch
     assert "unknown whether the call took effect" in answer.json()["error"]
 
 
-def test_when_too_many_calls_wait_others_are_told_to_come_later(
+def test_when_too_many_calls_wait_further_ones_are_refused_with_a_retry_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(serving_calls, "THREADS", 1)
@@ -318,7 +318,7 @@ def test_a_call_that_would_wait_too_long_is_refused_before_it_begins(tmp_path: P
 
 @pytest.mark.process
 @pytest.mark.files
-def test_calls_that_run_are_finished_before_the_end(tmp_path: Path) -> None:
+def test_running_calls_are_finished_before_the_end(tmp_path: Path) -> None:
     with process_serving(tmp_path, "--toolsets", "recall,vault", "--workspace", "default") as server:
         server.tool("memory_store", content="first")
         listeners = [Ears(server, era, {}).listen() for era in ERAS]
@@ -328,7 +328,7 @@ def test_calls_that_run_are_finished_before_the_end(tmp_path: Path) -> None:
                 pool.submit(client.post, "/tools/memory_store", json={"content": f"number {number}"})
                 for number, client in enumerate(clients)
             ]
-            time.sleep(0.5)  # they are on their way; one that is not is refused, not lost
+            time.sleep(0.5)  # until they have arrived; a later one would be refused, not lost
             server.process.send_signal(signal.SIGTERM)
             time.sleep(0.2)
             assert server.process.poll() is None
@@ -345,7 +345,7 @@ def test_calls_that_run_are_finished_before_the_end(tmp_path: Path) -> None:
 
 
 @pytest.mark.process
-def test_many_calls_that_wait_for_the_models_do_not_keep_it_from_ending(tmp_path: Path, model_dir: Path) -> None:
+def test_many_calls_that_wait_for_the_models_do_not_delay_the_end(tmp_path: Path, model_dir: Path) -> None:
     with process_serving(tmp_path, "--workspace", "default", models=model_dir) as server:
         for number in range(12):
             server.tool("memory_store", content=f"Fact {number}: harbour {number} has {number} ships. " * 20)
@@ -365,7 +365,7 @@ def test_many_calls_that_wait_for_the_models_do_not_keep_it_from_ending(tmp_path
 
 
 @pytest.mark.process
-def test_open_streams_do_not_keep_it_from_ending(tmp_path: Path) -> None:
+def test_open_streams_do_not_delay_the_end(tmp_path: Path) -> None:
     with process_serving(tmp_path, "--toolsets", "vault", "--workspace", "default") as server:
         listeners = [Ears(server, era, {}).listen("memory://vault/k") for era in ERAS]
         server.process.send_signal(signal.SIGINT)
@@ -377,7 +377,7 @@ def test_open_streams_do_not_keep_it_from_ending(tmp_path: Path) -> None:
 
 @pytest.mark.process
 def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
-    told: list[str] = []
+    acknowledged: list[str] = []
     with process_serving(tmp_path, "--workspace", "default") as server:
 
         def write(name: str) -> None:
@@ -389,19 +389,19 @@ def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
                     except httpx2.HTTPError:
                         return
                     if answer.status_code == 200:
-                        told.append(content)
+                        acknowledged.append(content)
 
         writers = [threading.Thread(target=write, args=(name,)) for name in "abcd"]
         for writer in writers:
             writer.start()
-        until(lambda: len(told) > 40, "writes")
+        until(lambda: len(acknowledged) > 40, "writes")
         server.process.kill()
         for writer in writers:
             writer.join(30)
-    assert set(told) <= {row["body"] for row in rows_of(tmp_path)}
+    assert set(acknowledged) <= {row["body"] for row in rows_of(tmp_path)}
 
 
-# who hears what ------------------------------------------------------------------------------------------------------
+# notices -------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -430,7 +430,7 @@ def test_notices_stay_in_their_workspace_and_session(server: HttpServer, era: st
         assert elsewhere.notices() == [changed, uris[1]]
 
 
-# reading only, TLS ---------------------------------------------------------------------------------------------------
+# read-only, TLS, ports -----------------------------------------------------------------------------------------------
 
 
 def test_a_server_that_only_reads(tmp_path: Path) -> None:

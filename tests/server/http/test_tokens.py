@@ -1,4 +1,4 @@
-"""Tokens over HTTP: who may come in, what they may do there, and whose sessions are whose."""
+"""Tokens over HTTP: who is admitted, what they may do, and isolation of sessions."""
 
 import json
 import sys
@@ -42,7 +42,7 @@ CLOSED = (
     ("POST", "/mcp"), ("GET", "/mcp"), ("DELETE", "/mcp"), ("GET", "/sse"), ("POST", "/sse/messages/"),
     ("POST", "/tools/memory_inspect"), ("POST", "/tools/no_such_tool"), ("GET", "/metrics"),
 )  # fmt: skip
-# What stays open tells nothing of what is kept: probes carry no token, and the tools' shapes are in the docs.
+# The open paths reveal no stored data: probes carry no token, and the tools' schemas are in the docs.
 OPEN = ("/health", "/health/live", "/openapi.json")
 ALLOWED = ("memory_recall", "memory_store")
 
@@ -58,7 +58,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
 
 @pytest.fixture(scope="module")
 def tokens(server: HttpServer) -> Iterator[Tokens]:
-    """One of each kind; at the end no file must hold their secrets."""
+    """A token of each kind; at the end no file may contain their secrets."""
     with beside(server) as engine:
         for name in ("default", "team", "other"):
             engine.workspaces.ensure(name)
@@ -75,7 +75,7 @@ def files(environ: dict[str, str]) -> list[Path]:
     return [path for path in Path(environ["MEMORY_DATA_DIR"]).rglob("*") if path.is_file()]
 
 
-def test_what_a_workspace_includes_is_seen_with_a_grant_for_it_alone(server: HttpServer, tokens: Tokens) -> None:
+def test_included_workspaces_are_visible_only_with_a_grant_for_them(server: HttpServer, tokens: Tokens) -> None:
     with beside(server) as engine:
         for name in ("team", "beside"):
             Memories(Scope(engine, engine.workspaces.ensure(name))).store(f"The ferry of {name} leaves at seven.")
@@ -125,24 +125,24 @@ def test_a_token_is_printed_once(tmp_path: Path) -> None:
         (["a\nb"], "is not a valid token name"),
         (["x" * 101], "is not a valid token name"),
         (["x", "--allow", ","], "--allow names no tool"),
-        (["x", "--allow", "memory_recall,rm_rf"], "There is no tool 'rm_rf'"),
+        (["x", "--allow", "memory_recall,rm_rf"], "Unknown tool 'rm_rf'"),
         (["x", "--expires", "inf"], "at most 36,500 days"),
         (["x", "--expires", "1e9"], "at most 36,500 days"),
     ],
 )
-def test_what_makes_no_token(tmp_path: Path, arguments: list[str], wrong: str) -> None:
+def test_invalid_tokens_are_not_created(tmp_path: Path, arguments: list[str], wrong: str) -> None:
     environ = environment(tmp_path)
     ended = memoryd(environ, "token", "create", *arguments, code=2)
     assert wrong in ended.stderr
     assert (ended.stdout, files(environ)) == ("", [])
 
 
-def test_a_name_is_taken_once(server: HttpServer, tokens: Tokens) -> None:
+def test_a_name_can_be_used_once(server: HttpServer, tokens: Tokens) -> None:
     assert "There is a token 'few' already" in memoryd(server.environ, "token", "create", "few", code=2).stderr
 
 
 @pytest.mark.stores
-def test_of_two_made_at_once_one_has_the_name(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_two_concurrent_creations_one_gets_the_name(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = Settings.read(environment(home))
     with Engine(settings, fetch=False) as one, Engine(settings, fetch=False) as faster:
         team = one.workspaces.ensure("team")
@@ -157,7 +157,7 @@ def test_of_two_made_at_once_one_has_the_name(home: Path, monkeypatch: pytest.Mo
         assert [entry.act for entry in access_log.last(one.store, 9)] == ["token created"]
 
 
-# who may come in -----------------------------------------------------------------------------------------------------
+# admission -----------------------------------------------------------------------------------------------------------
 
 
 def test_from_the_first_token_on_every_request_needs_one(tmp_path: Path) -> None:
@@ -184,14 +184,14 @@ def test_from_the_first_token_on_every_request_needs_one(tmp_path: Path) -> None
         assert (inspect(server, bearer(token)), inspect(server, bearer(second)), inspect(server)) == (401, 401, 200)
 
 
-def test_a_token_that_has_run_out_is_refused(server: HttpServer, tokens: Tokens) -> None:
+def test_an_expired_token_is_refused(server: HttpServer, tokens: Tokens) -> None:
     assert inspect(server, bearer(granted(server, "yesterday's", days=1e-9))) == 401
     assert inspect(server, bearer(granted(server, "today's", days=1))) == 200
     soon = bearer(granted(server, "soon", days=1 / 86_400))
     until(lambda: inspect(server, soon) == 401, "the end of a token")
 
 
-def test_tokens_that_are_none(server: HttpServer, tokens: Tokens) -> None:
+def test_invalid_tokens(server: HttpServer, tokens: Tokens) -> None:
     token, other = tokens["admin"], tokens["read"]
     prefix, token_id, secret = token.split("_", 2)
     wrong = [
@@ -214,7 +214,7 @@ def test_no_client_connects_without_a_token(server: HttpServer, tokens: Tokens, 
     assert "it connected" not in repr(caught.value)
 
 
-# what they may do ----------------------------------------------------------------------------------------------------
+# rights --------------------------------------------------------------------------------------------------------------
 
 
 def unknown(agent: Agent, tool: str) -> None:
@@ -238,7 +238,7 @@ def test_a_level_allows_what_it_says(server: HttpServer, tokens: Tokens, mode: s
 
 
 @pytest.mark.slow
-def test_a_level_counts_over_plain_http_too(server: HttpServer, tokens: Tokens) -> None:
+def test_a_level_applies_over_plain_http_too(server: HttpServer, tokens: Tokens) -> None:
     order = ["read", "write", "admin"]
     for level in order:
         for name, tool in chosen(["all"], read_only=False).items():
@@ -262,7 +262,7 @@ def test_a_token_for_a_few_tools(server: HttpServer, tokens: Tokens, mode: str) 
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_token_that_only_stores_reads_by_no_other_way(server: HttpServer, tokens: Tokens, mode: str) -> None:
+def test_a_token_that_only_stores_cannot_read_in_another_way(server: HttpServer, tokens: Tokens, mode: str) -> None:
     with remote(server, mode, **bearer(granted(server, f"stores {mode}", tools=["memory_store"]))) as agent:
         agent.store("what is stored")
         assert agent.ask(lambda client: client.list_prompts()).prompts == []
@@ -299,7 +299,7 @@ def test_a_token_of_one_workspace_opens_no_other(server: HttpServer, tokens: Tok
         for name in ("other", "none such"):
             answer = server.request(method, path, headers=bearer(tokens["bound"], X_Memory_Workspace=name), json={})
             assert (answer.status_code, answer.json()["error"]) == (
-                403, f"This token is bound to another workspace than {name}.",
+                403, f"This token is bound to a workspace other than {name}.",
             )  # fmt: skip
     with closing(Ears(server, "sse", bearer(tokens["bound"]))) as ears:
         call = {"jsonrpc": "2.0", "id": 9, "method": "tools/list"}
@@ -321,11 +321,11 @@ def test_when_its_workspace_is_archived_or_gone(server: HttpServer, tokens: Toke
     answer = server.tool("memory_inspect", headers)
     assert (answer.status_code, answer.json()) == (404, {"error": "The workspace of this token was deleted."})
     with beside(server) as engine:
-        engine.workspaces.ensure("passing")  # another one of that name is not the token's
+        engine.workspaces.ensure("passing")  # another workspace of that name is not the token's
     assert inspect(server, headers) == 404
 
 
-# whose sessions are whose --------------------------------------------------------------------------------------------
+# sessions ------------------------------------------------------------------------------------------------------------
 
 
 def keys(answer: httpx2.Response) -> list[str]:
@@ -333,7 +333,7 @@ def keys(answer: httpx2.Response) -> list[str]:
     return [one["key"] for one in answer.json()["results"]]
 
 
-def test_the_same_name_is_another_session_with_another_token(server: HttpServer, tokens: Tokens) -> None:
+def test_the_same_name_means_another_session_with_another_token(server: HttpServer, tokens: Tokens) -> None:
     mine, others = bearer(tokens["write"]), bearer(tokens["admin"])
     named = {SESSION: "shared name"}
     put = {"scope": "session", "key": "k", "content": "only mine"}
@@ -359,7 +359,7 @@ def test_the_same_name_is_another_session_with_another_token(server: HttpServer,
 
 
 @pytest.mark.parametrize("era", [LEGACY, "sse"])
-def test_a_connection_goes_on_with_its_token_alone(server: HttpServer, tokens: Tokens, era: str) -> None:
+def test_a_connection_continues_only_with_its_token(server: HttpServer, tokens: Tokens, era: str) -> None:
     call: Json = {"jsonrpc": "2.0", "id": 7, "method": "tools/list"}
     with closing(Ears(server, era, bearer(tokens["write"]))) as ears:
         assert ears.request("tools/list")["result"]["tools"]
@@ -374,7 +374,7 @@ def test_a_connection_goes_on_with_its_token_alone(server: HttpServer, tokens: T
 
 
 @pytest.mark.parametrize("era", [LEGACY, MODERN, "sse"])
-def test_a_stream_hears_nothing_once_its_token_is_revoked(server: HttpServer, tokens: Tokens, era: str) -> None:
+def test_a_stream_gets_no_notices_once_its_token_is_revoked(server: HttpServer, tokens: Tokens, era: str) -> None:
     writer = bearer(tokens["write"])
     put, uri = {"scope": "vault", "key": f"heard {era}", "content": "text"}, f"memory://vault/heard%20{era}"
     with closing(Ears(server, era, bearer(granted(server, f"hears {era}")))) as ears:
@@ -398,14 +398,14 @@ def test_a_stream_hears_nothing_once_its_token_is_revoked(server: HttpServer, to
 
 
 @pytest.mark.process
-def test_beyond_loopback_nobody_serves_without_tokens(tmp_path: Path) -> None:
-    told = "`memoryd token create NAME`"
-    with pytest.raises(InvalidInputError, match=told):
+def test_no_server_starts_beyond_loopback_without_tokens(tmp_path: Path) -> None:
+    remedy = "`memoryd token create NAME`"
+    with pytest.raises(InvalidInputError, match=remedy):
         HttpThread(environment(tmp_path), "--host", "::")
-    assert told in refused(environment(tmp_path), "--host", "0.0.0.0")
+    assert remedy in refused(environment(tmp_path), "--host", "0.0.0.0")
 
 
-def test_beyond_loopback_nobody_is_served_without_a_token(tmp_path: Path) -> None:
+def test_no_request_beyond_loopback_is_served_without_a_token(tmp_path: Path) -> None:
     environ = environment(tmp_path)
     (token,) = memoryd(environ, "token", "create", "only").stdout.splitlines()
     with serving(tmp_path, "--host", "0.0.0.0", "--workspace", "default") as server:
@@ -418,12 +418,12 @@ def test_beyond_loopback_nobody_is_served_without_a_token(tmp_path: Path) -> Non
         assert server.request("GET", "/health").json()["ready"]
 
 
-# how often -----------------------------------------------------------------------------------------------------------
+# rates ---------------------------------------------------------------------------------------------------------------
 
 
-def test_each_token_has_its_rate_and_so_has_who_has_none(tmp_path: Path) -> None:
+def test_each_token_has_its_rate_and_so_have_callers_without_one(tmp_path: Path) -> None:
     with serving(tmp_path, "--workspace", "default", MEMORY_RATE_LIMIT="5/hour") as server:
-        assert [inspect(server) for _ in range(7)] == [200] * 7, "nobody counts on this machine without tokens"
+        assert [inspect(server) for _ in range(7)] == [200] * 7, "there is no rate limit on this machine without tokens"
         one, other = bearer(granted(server, "one")), bearer(granted(server, "other"))
         assert [inspect(server, one) for _ in range(7)] == [200] * 5 + [429] * 2
         assert inspect(server, other) == 200
@@ -438,7 +438,7 @@ def test_each_token_has_its_rate_and_so_has_who_has_none(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("rate", ["lots", "5", "-1/minute"])
-def test_a_rate_that_is_none(tmp_path: Path, rate: str) -> None:
+def test_invalid_rates(tmp_path: Path, rate: str) -> None:
     with pytest.raises(InvalidInputError, match=f"^MEMORY_RATE_LIMIT={rate!r} is not a rate."):
         HttpThread(environment(tmp_path, MEMORY_RATE_LIMIT=rate))
 
@@ -448,7 +448,7 @@ def test_a_rate_that_is_none(tmp_path: Path, rate: str) -> None:
 
 @pytest.mark.process
 @pytest.mark.skipif(sys.platform == "win32", reason="no managed server there")
-def test_while_nobody_can_tell_whether_a_token_is_valid(tmp_path: Path) -> None:
+def test_while_tokens_cannot_be_checked(tmp_path: Path) -> None:
     with cluster() as postgres:
         url = postgres.database()
         with serving(tmp_path, "--workspace", "default", MEMORY_DATABASE_URL=url) as server:

@@ -1,4 +1,4 @@
-"""One server, one port, the same tools over every transport and era; sessions and workspaces as the seeds have them."""
+"""One server, one port, the same tools over every transport and era; sessions and workspaces as in the seeds."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -21,7 +21,7 @@ def place_of(result: types.CallToolResult) -> object:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
-    """With every toolset but the projects': so a workspace must be named."""
+    """A server with every toolset but `projects`, so that a workspace must be named."""
     home = tmp_path_factory.mktemp("http")
     with serving(home, "--toolsets", "recall,vault,graph") as server:
         yield server
@@ -45,7 +45,7 @@ def test_the_same_tools_over_every_transport(server: HttpServer, mode: str) -> N
         assert text in agent.found(f'"{mode} client"')
 
 
-def test_c_without_a_workspace_there_is_no_answer(server: HttpServer) -> None:
+def test_c_a_request_without_a_workspace_is_refused(server: HttpServer) -> None:
     # c: HTTP clients must send X-Memory-Workspace on the SSE connection request and on message requests
     error = {"error": "Missing required header: X-Memory-Workspace"}
     for method, path in (("POST", "/mcp"), ("GET", "/sse"), ("POST", "/tools/memory_inspect")):
@@ -94,11 +94,11 @@ def test_a_workspace_may_be_called_anything(server: HttpServer, name: str, sent:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
-def test_what_is_in_one_workspace_is_in_no_other(server: HttpServer, mode: str) -> None:
+def test_workspaces_are_separate(server: HttpServer, mode: str) -> None:
     with remote(server, mode, X_Memory_Workspace="one") as one, remote(server, mode, X_Memory_Workspace="two") as two:
-        one.ok("commit_memory", scope="vault", key=f"key of {mode}", content="a word nobody else has")
-        assert one.ok("search_memories", query="nobody", scope="vault")["results"]
-        assert two.ok("search_memories", query="nobody", scope="vault")["results"] == []
+        one.ok("commit_memory", scope="vault", key=f"key of {mode}", content="a word unseen elsewhere")
+        assert one.ok("search_memories", query="unseen", scope="vault")["results"]
+        assert two.ok("search_memories", query="unseen", scope="vault")["results"] == []
         assert place_of(one.call("memory_inspect", {})) == "one"
 
 
@@ -106,23 +106,23 @@ def test_a_stream_loses_its_workspace_when_that_is_archived_or_deleted(server: H
     with beside(server) as engine:
         engine.workspaces.create("passing")
         with closing(Ears(server, "sse", {WORKSPACE: "passing"})) as ears:
-            ears._headers.pop(WORKSPACE)  # that of the stream counts
+            ears._headers.pop(WORKSPACE)  # the stream's workspace counts
 
-            def told(tool: str, **arguments: str) -> str:
+            def answer_to(tool: str, **arguments: str) -> str:
                 return str(ears.request("tools/call", name=tool, arguments=arguments)["result"])
 
-            assert "Stored memory" in told("memory_store", content="The ferry leaves at seven.")
+            assert "Stored memory" in answer_to("memory_store", content="The ferry leaves at seven.")
             for change, why in (
                 (engine.workspaces.archive, "is archived — restore it first"),
                 (engine.workspaces.delete, "Workspace not found: passing"),
             ):
                 change("passing")
-                assert why in told("memory_recall", query="ferry")
-                assert why in told("memory_store", content="It is late.")
+                assert why in answer_to("memory_recall", query="ferry")
+                assert why in answer_to("memory_store", content="It is late.")
 
 
 @pytest.mark.parametrize("mode", ["legacy", "sse"])
-def test_a_the_memories_of_a_connection_go_with_it(server: HttpServer, mode: str) -> None:
+def test_a_the_memories_of_a_connection_end_with_it(server: HttpServer, mode: str) -> None:
     # a: on connection close (HTTP disconnect) the session's rows are deleted
     with remote(server, mode, X_Memory_Workspace="two") as agent:
         agent.ok("commit_memory", scope="session", key="volatile", content=f"only while {mode} is here")
@@ -134,7 +134,7 @@ def test_a_the_memories_of_a_connection_go_with_it(server: HttpServer, mode: str
         until(lambda: reader.ok("search_memories", query="only while")["results"] == [], "the end of the session")
 
 
-def test_who_resumes_a_stream_gets_a_new_one(server: HttpServer) -> None:
+def test_a_client_that_resumes_a_stream_gets_a_new_one(server: HttpServer) -> None:
     headers = {WORKSPACE: "one", "Accept": "application/json, text/event-stream"}
     client_info = {"name": "t", "version": "1"}
     params = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": client_info}
@@ -146,7 +146,7 @@ def test_who_resumes_a_stream_gets_a_new_one(server: HttpServer) -> None:
         assert stream.headers["Content-Type"].startswith("text/event-stream")
 
 
-def test_a_modern_request_has_a_session_where_it_names_one(server: HttpServer) -> None:
+def test_a_modern_request_has_a_session_if_it_names_one(server: HttpServer) -> None:
     # the 2026-07-28 protocol has no connections: state lives in the database
     handle = {"memoryd/session": "sess_abc123"}
     with remote(server, "auto", X_Memory_Workspace="two") as agent:
@@ -158,14 +158,14 @@ def test_a_modern_request_has_a_session_where_it_names_one(server: HttpServer) -
         assert found
         assert [one["key"] for one in found["results"]] == ["k"]
         assert later.ok("search_memories", query="kept", scope="session")["results"] == []
-        told = later.refused("set_session_id", session_id="sess_abc123")
-        assert "_meta" in told
+        error = later.refused("set_session_id", session_id="sess_abc123")
+        assert "_meta" in error
         uri = "memory://session/sess_abc123"
-        with pytest.raises(MCPError, match="not this session"):
+        with pytest.raises(MCPError, match="another session"):
             later.ask(lambda client: client.read_resource(uri))
 
 
-def test_b_an_active_project_a_session(tmp_path: Path) -> None:
+def test_b_each_session_has_its_active_project(tmp_path: Path) -> None:
     # b: never one project for all clients
     with serving(tmp_path, "--toolsets", "projects,vault") as server:
         with remote(server, "legacy") as one, remote(server, "sse") as two, remote(server, "auto") as three:

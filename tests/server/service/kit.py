@@ -27,14 +27,14 @@ ON = {"MEMORY_SERVICE": "on", "MEMORY_SERVICE_IDLE": "0.3"}
 
 
 def place(home: Path, **settings: str) -> Address:
-    """Where the service of a home is."""
+    """Return the address of the service of a home."""
     found = address(environment_of.resolved(environment(home) | ON | settings))
     assert found
     return found
 
 
 def state(home: Path, **settings: str) -> Json:
-    """What a service reports; nothing where there is none."""
+    """Return the state of a service; {} if there is none."""
     try:
         return channel.state(place(home, **settings).socket)
     except (FileNotFoundError, ConnectionError):
@@ -42,7 +42,7 @@ def state(home: Path, **settings: str) -> Json:
 
 
 def services(home: Path) -> list[Json]:
-    """What the services of all versions and settings report that a home has."""
+    """Return the states of a home's services, of all versions and settings."""
     found = []
     for path in services_of(environment_of.resolved(environment(home))):
         with suppress(OSError):
@@ -57,7 +57,7 @@ def pid(home: Path, **settings: str) -> int:
 
 
 class Connector(ProcessWire):
-    """A client over a process that is started as clients start it: what it imports, and who it is, is the subject."""
+    """A client over a process that is started as clients start it, because the test is about its start."""
 
     START = subprocess.Popen[bytes]
 
@@ -67,14 +67,14 @@ def connector(home: Path, *arguments: str, **settings: str) -> ProcessWire:
 
 
 def connected(home: Path, *arguments: str, **settings: str) -> ProcessWire:
-    """A client after its handshake."""
+    """Return a client after its handshake."""
     wire = connector(home, *arguments, **settings)
     wire.handshake()
     return wire
 
 
 _FORKED: dict[str, BaseProcess] = {}
-"""The services that a test began itself, by their sockets."""
+"""The services that a test started itself, by socket."""
 
 
 def begun(home: Path, **settings: str) -> None:
@@ -86,17 +86,17 @@ def begun(home: Path, **settings: str) -> None:
     given = environment(home) | ON | {"MEMORY_SERVICE_IDLE": "2"} | settings
     environ = environment_of.without_connection(environment_of.resolved(given))
     ready, announced = os.pipe()
-    with open(ready, "rb") as said, open(announced, "wb") as saying, open(where.log, "ab") as log:  # noqa: PTH123
+    with open(ready, "rb") as output, open(announced, "wb") as saying, open(where.log, "ab") as log:  # noqa: PTH123
         with open(os.devnull, "rb") as nothing:  # noqa: PTH123
             streams = [each.fileno() for each in (nothing, saying, log)]
             command = [sys.executable, "-m", "memoryd", "serve", "--socket", where.socket]
             _FORKED[where.socket] = forked(command, environ, "/", streams)
         saying.close()
-        assert said.read(1), Path(where.log).read_text()
+        assert output.read(1), Path(where.log).read_text()
 
 
 def kill(service: int) -> None:
-    """kill -9; return when nothing of the process is left that could answer."""
+    """Kill a process with SIGKILL; return when nothing of it can answer any more."""
     os.kill(service, signal.SIGKILL)
     until(lambda: not _runs(service), "the end of a killed process", PATIENCE)
 
@@ -110,7 +110,7 @@ def _runs(process: int) -> bool:
 
 
 def gone(home: Path, **settings: str) -> None:
-    """Wait until there is no service, as some time after its last client."""
+    """Wait until there is no service, as happens some time after its last client."""
     socket = place(home, **settings).socket
     until(lambda: not (Path(socket).exists() or _serves(socket)), "the end of the service")
     if forked := _FORKED.pop(socket, None):
@@ -118,7 +118,7 @@ def gone(home: Path, **settings: str) -> None:
 
 
 def _serves(socket: str) -> bool:
-    """Whether a process still closes what it served; where there is no /proc, that is not known."""
+    """Return whether a process still serves or closes a socket; False if there is no /proc."""
     for commands in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):
             if socket.encode() in commands.read_bytes():
@@ -128,7 +128,7 @@ def _serves(socket: str) -> bool:
 
 @contextmanager
 def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A home whose service goes on as long as this one client is there."""
+    """A home whose service runs while this client is connected."""
     home = tmp_path_factory.mktemp("shared") / "home"
     begun(home)
     with connected(home):

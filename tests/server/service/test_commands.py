@@ -1,4 +1,4 @@
-"""Hooks and small commands beside a service: it does their work, and without it they do their own."""
+"""Hooks and small commands with a service, which does their work, and without one."""
 
 import json
 import shutil
@@ -45,7 +45,7 @@ main()
 
 
 def ended(home: Path, *arguments: str, stdin: str = "", code: int = 0, **settings: str) -> tuple[str, str]:
-    """What a command prints on stdout and on stderr, to which the databases are added that it opened itself."""
+    """Return a command's stdout and stderr; stderr also lists the databases that the command itself opened."""
     process = subprocess.run(
         [sys.executable, "-c", SCRIPT, *arguments], input=stdin, env=environment(home) | ON | settings,
         capture_output=True, text=True, timeout=PATIENCE, check=False,
@@ -55,7 +55,7 @@ def ended(home: Path, *arguments: str, stdin: str = "", code: int = 0, **setting
 
 
 def run(home: Path, *arguments: str, stdin: str = "", code: int = 0) -> str:
-    """What a command prints that opens no database."""
+    """Return the output of a command, which must open no database."""
     out, errors = ended(home, *arguments, stdin=stdin, code=code)
     assert "opened" not in errors
     return out
@@ -75,7 +75,7 @@ def test_the_turns_of_a_session_are_kept_once(home: Path) -> None:
     assert len(turns) == len(set(turns)) == 8
 
 
-def test_a_session_begins_with_what_it_was_not_shown_yet(home: Path) -> None:
+def test_a_briefing_has_only_what_the_session_was_not_shown_yet(home: Path) -> None:
     with connected(home) as wire:
         wire.call("memory_store", content="Staging listens on port 5433.", importance=0.9)
     for client, field in (("claude-code", "hookSpecificOutput"), ("cursor", "additional_context")):
@@ -86,7 +86,7 @@ def test_a_session_begins_with_what_it_was_not_shown_yet(home: Path) -> None:
         assert "5433" not in second
 
 
-def test_what_is_wrong_with_a_hook_is_one_line(home: Path) -> None:
+def test_an_error_of_a_hook_is_one_line(home: Path) -> None:
     given = {
         "longer than 16 MB": ("stop", handed("s", prompt="x" * hook.INPUT)),
         "not JSON": ("stop", "not JSON"), "no transcript": ("stop", handed("s")), "no session": ("session-start", "{}"),
@@ -99,7 +99,7 @@ def test_what_is_wrong_with_a_hook_is_one_line(home: Path) -> None:
 
 
 @pytest.mark.parametrize("end", [b"", b'{"failed": "The disk is full."}\n'])
-def test_what_was_printed_stands_though_it_cannot_be_noted(end: bytes, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_briefing_is_printed_even_if_it_cannot_be_noted(end: bytes, capfd: pytest.CaptureFixture[str]) -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         theirs.sendall(b'{"print": "A briefing."}\n' + end)
@@ -112,14 +112,14 @@ def test_what_was_printed_stands_though_it_cannot_be_noted(end: bytes, capfd: py
     assert "may repeat this one" in printed.err
 
 
-def test_the_connector_knows_what_the_command_knows() -> None:
+def test_the_connector_and_the_command_have_the_same_options() -> None:
     assert {event.value for event in command.HookEvent} == hook.EVENTS
     assert {client.value for client in command.HookClient} == hook.CLIENTS
     known = (hook.INPUT, hook.BUDGET, hook.DEFAULTS["budget"])
     assert (command.INPUT, BUDGET, str(CONTEXT_BUDGET)) == known
 
 
-def test_a_prompt_has_a_budget_of_its_own() -> None:
+def test_a_prompt_has_its_own_budget() -> None:
     for arguments, budget in ((["prompt-submit"], 300), (["stop"], 800), (["prompt-submit", "--budget", "90"], 90)):
         request = hook.request_of(arguments)
         assert request
@@ -129,7 +129,7 @@ def test_a_prompt_has_a_budget_of_its_own() -> None:
         assert hook.request_of(["stop", "--budget", wrong]) is None, "the command says what is wrong with it"
 
 
-def test_a_prompt_without_models_or_a_service_goes_without_memory(home: Path, tmp_path: Path) -> None:
+def test_a_prompt_without_models_or_a_service_gets_no_memories(home: Path, tmp_path: Path) -> None:
     given = handed("s", prompt="Which port does the staging database listen on?")
     for place in (home, tmp_path / "no service"):
         assert run(place, "hook", "prompt-submit", stdin=given) == ""
@@ -139,14 +139,14 @@ def test_a_prompt_without_models_or_a_service_goes_without_memory(home: Path, tm
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The databases that commands of this process open themselves."""
+    """Collect the databases that commands of this process open themselves."""
     found: list[str] = []
     hooks = [*apsw.connection_hooks, lambda connection: found.append(connection.filename)]
     monkeypatch.setattr(apsw, "connection_hooks", hooks)
     return found
 
 
-def test_commands_ask_the_service(home: Path, opened: list[str]) -> None:
+def test_commands_use_the_service(home: Path, opened: list[str]) -> None:
     service = pid(home)
 
     def asked(*arguments: str, code: int = 0) -> str:

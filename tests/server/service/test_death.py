@@ -1,4 +1,4 @@
-"""What dies, hangs or is not ours: nothing acknowledged is lost, nothing is done twice, nobody waits for ever."""
+"""Dead, hung and foreign services: nothing acknowledged is lost, nothing is done twice, no client waits for ever."""
 
 import json
 import os
@@ -63,7 +63,7 @@ def test_kill_9_in_the_middle_of_calls(home: Path) -> None:
         for wire in wires:
             assert wire.call("memory_store", content="And it goes on.")["structuredContent"]["id"]
         assert state(home)["clients"] == 3
-        assert Path(place(home).log).read_text().count("had no time to end") == 1
+        assert Path(place(home).log).read_text().count("did not end properly") == 1
     assert {wire.stderr() for wire in wires} == {""}
 
 
@@ -93,7 +93,7 @@ def test_session_subscriptions_and_handshake_outlive_a_service(home: Path) -> No
     until(lambda: not [row for row in rows_of(home) if row["scope"]], "the end of the sessions")
 
 
-def test_the_project_of_who_only_reads_outlives_a_service(home: Path) -> None:
+def test_the_project_of_a_read_only_client_outlives_a_service(home: Path) -> None:
     begun(home)
     with connected(home, "--toolsets", "projects,vault") as writer:
         for name in ("atlas", "shop"):
@@ -122,7 +122,7 @@ def test_a_killed_connector_ends_its_session(home: Path) -> None:
 
 
 @pytest.mark.slow
-def test_many_at_once_make_one_service(home: Path) -> None:
+def test_many_concurrent_clients_start_one_service(home: Path) -> None:
     with ExitStack() as ends:
         wires = [ends.enter_context(connector(home)) for _ in range(20)]
         for wire in wires:
@@ -133,7 +133,7 @@ def test_many_at_once_make_one_service(home: Path) -> None:
     assert {wire.stderr() for wire in wires} == {""}
 
 
-def test_two_services_raced_into_being(home: Path) -> None:
+def test_two_services_started_in_a_race(home: Path) -> None:
     where = place(home)
     command = [sys.executable, "-m", "memoryd", "serve", "--socket", where.socket]
     environ = environment(home) | ON
@@ -173,11 +173,11 @@ with socket.socket(socket.AF_UNIX) as own:
         print(own.recv(100), flush=True)
 """
 
-root = pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can be somebody else")
+root = pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can become another user")
 
 
 @root
-def test_a_socket_of_somebody_else_is_not_used(home: Path) -> None:
+def test_a_socket_of_another_user_is_not_used(home: Path) -> None:
     where = Path(place(home).socket)
     where.unlink(missing_ok=True)  # an earlier run with this home left its own
     stranger = subprocess.Popen(
@@ -194,7 +194,7 @@ def test_a_socket_of_somebody_else_is_not_used(home: Path) -> None:
 
 
 @root
-def test_somebody_else_is_refused(near: Path) -> None:
+def test_another_user_is_refused(near: Path) -> None:
     begun(near)
     with connected(near) as wire:
         where = Path(place(near).socket)
@@ -213,7 +213,7 @@ def is_stopped(process: int) -> bool:
 
 
 def stop_between_writes(process: int, home: Path) -> None:
-    """Stop a process while it does not hold SQLite's lock for writing, which nobody could take from it."""
+    """Stop a process while it does not hold SQLite's write lock, which could not be taken from it."""
     with closing(apsw.Connection(str(home / "data" / "memory.db"))) as connection:
         while True:
             os.kill(process, signal.SIGSTOP)
@@ -247,7 +247,7 @@ def test_a_stopped_service_is_left_alone(home: Path) -> None:
     gone(home)
 
 
-def test_a_data_directory_that_vanishes(home: Path) -> None:
+def test_a_data_directory_that_is_removed(home: Path) -> None:
     begun(home)
     with connected(home) as wire:
         wire.call("memory_store", content="In a directory.")
@@ -258,14 +258,14 @@ def test_a_data_directory_that_vanishes(home: Path) -> None:
             answer = newcomer.call("memory_store", content="In another.")
             assert not answer["isError"], answer
             assert pid(home) != service
-    until(lambda: not Path(f"/proc/{service}").exists(), "the end of a service that nobody can find")
+    until(lambda: not Path(f"/proc/{service}").exists(), "the end of a service that clients cannot find")
 
 
 @pytest.fixture
 def newer(tmp_path: Path) -> Path:
-    """Where the next version is installed, which has another schema."""
+    """An installation of the next version, which has another schema."""
     directory = tmp_path / "newer"
-    shutil.copytree(SOURCE / "memoryd", directory / "memoryd")  # with what is compiled: that takes longer than the test
+    shutil.copytree(SOURCE / "memoryd", directory / "memoryd")  # with compiled files: compiling is slow
     package = directory / "memoryd" / "__init__.py"
     package.write_text(package.read_text().replace("__version__ =", '__version__ = "99"\nOLD ='))
     migrations = directory / "memoryd" / "store" / "sql" / "sqlite" / "migrations"

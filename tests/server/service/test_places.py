@@ -1,4 +1,4 @@
-"""Where a service keeps its socket, its log and the memory: full disks, odd homes, none at all."""
+"""The places of a service's socket, log and memory: full disks, unusual homes, no home."""
 
 import json
 import os
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.process
 
 
 def fill(file: Path) -> None:
-    """Leave no more free than SQLite takes to read two databases: 32 KiB each for what its processes share."""
+    """Leave only the space that SQLite needs to read two databases: 32 KiB of shared memory each."""
     with file.open("ab", buffering=0) as opened:
         with suppress(OSError):
             while opened.write(bytes(4096)):
@@ -47,7 +47,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
         gone(home)
 
 
-def test_a_disk_that_is_full_before_the_service_begins(tmp_path: Path) -> None:
+def test_a_disk_that_is_full_before_the_service_starts(tmp_path: Path) -> None:
     with small(tmp_path / "disk") as disk:
         home = disk / "home"
         begun(home)
@@ -63,7 +63,7 @@ def test_a_disk_that_is_full_before_the_service_begins(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("environ", [{}, {"XDG_RUNTIME_DIR": "/nowhere"}, {"XDG_DATA_HOME": " "}], ids=str)
-def test_without_a_home_the_data_are_where_the_settings_say(
+def test_without_a_home_the_settings_name_the_data_directory(
     monkeypatch: pytest.MonkeyPatch, environ: dict[str, str]
 ) -> None:
     for name in ("HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "MEMORY_DATA_DIR"):
@@ -74,10 +74,10 @@ def test_without_a_home_the_data_are_where_the_settings_say(
     assert Path(resolved).resolve() == Settings.read().data_dir.resolve()
 
 
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can be somebody else")
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can become another user")
 @pytest.mark.parametrize("service", ["on", "off"])
-def test_a_user_without_a_home_is_told_what_to_set(tmp_path: Path, service: str) -> None:
-    """As the arbitrary users of containers are. Only such a user has none: root becomes one after the imports."""
+def test_the_error_for_a_user_without_a_home_names_the_setting(tmp_path: Path, service: str) -> None:
+    """Containers have such arbitrary users. Only such a user has no home: root becomes one after the imports."""
     script = (
         "import os; import memoryd.cli, memoryd.server.stdio, memoryd.server.service; os.setuid(54321); "
         "from memoryd.__main__ import main; main()"

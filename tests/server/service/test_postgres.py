@@ -1,4 +1,4 @@
-"""A service whose memory is on Postgres: one for a database, as durable as without it, and discreet."""
+"""A service on Postgres: one per database, as durable as a server, and it shows no passwords."""
 
 import json
 from pathlib import Path
@@ -29,7 +29,7 @@ def connections(url: str) -> int:
         return int(number)
 
 
-def test_clients_of_a_database_share_a_service_and_what_it_was_told_outlives_it(home: Path, url: str) -> None:
+def test_clients_of_a_database_share_a_service_and_its_writes_outlive_it(home: Path, url: str) -> None:
     here = {"MEMORY_DATABASE_URL": url}
     begun(home, **here)
     with connected(home, **here) as one, connected(home, **here) as other:
@@ -58,8 +58,8 @@ def test_clients_of_a_database_share_a_service_and_what_it_was_told_outlives_it(
     gone(home, **here)
 
 
-def test_who_only_reads_has_a_service_that_only_reads(home: Path, url: str) -> None:
-    """A replica takes no writes, not even those of the background."""
+def test_read_only_clients_have_a_read_only_service(home: Path, url: str) -> None:
+    """A replica accepts no writes, not even those of background work."""
     here, reading = {"MEMORY_DATABASE_URL": url}, {"MEMORY_DATABASE_URL": url, "MEMORY_READ_ONLY": "true"}
     begun(home, **here)
     begun(home, **reading)

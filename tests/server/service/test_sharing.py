@@ -1,4 +1,4 @@
-"""Many clients, one process; what each of them sees is its own."""
+"""Many clients of one process, each with its own view."""
 
 import json
 import select
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.process
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """One home for all of this module: a service takes a second to start."""
+    """One home for the whole module, since a service takes a second to start."""
     with homes(tmp_path_factory) as shared:
         yield shared
 
@@ -61,7 +61,7 @@ def test_each_client_has_its_own_tools_and_workspace(home: Path, era: str) -> No
         assert tools[0] & {"commit_memory", "memory_recall"} == {"commit_memory"}
         assert tools[1] == {"memory_recall", "memory_context", "memory_inspect"}
         assert not one.call("commit_memory", meta, scope="vault", key="k", content="Of one.")["isError"]
-        assert two.call("memory_inspect", meta)["isError"], "who only reads makes no workspace"
+        assert two.call("memory_inspect", meta)["isError"], "a read-only client creates no workspace"
 
 
 def test_only_the_client_that_shows_apps_is_offered_one(home: Path) -> None:
@@ -73,7 +73,7 @@ def test_only_the_client_that_shows_apps_is_offered_one(home: Path) -> None:
         assert "_meta" not in json.dumps(other.result("tools/list"))
 
 
-def test_the_project_is_that_of_each_client(home: Path) -> None:
+def test_each_client_has_its_project(home: Path) -> None:
     places = [home / name for name in ("till", "shop", "by-variable")]
     for directory in places:
         directory.mkdir()
@@ -92,9 +92,9 @@ def test_the_project_is_that_of_each_client(home: Path) -> None:
         for wire, directory in zip(clients, places, strict=True):
             wire.handshake()
             stored(wire, f"Of {directory.name}.")
-            said = wire.call("memory_context")["content"][0]["text"]
-            assert said.startswith(f'Workspace "{directory.name}": declared by {directory / ".memoryd"}.\n')
-            assert said.count("Of ") == 1
+            briefing = wire.call("memory_context")["content"][0]["text"]
+            assert briefing.startswith(f'Workspace "{directory.name}": declared by {directory / ".memoryd"}.\n')
+            assert briefing.count("Of ") == 1
     assert len({pid(home)}) == 1
 
 
@@ -114,7 +114,7 @@ def test_sessions_are_the_clients_own_and_end_with_them(home: Path) -> None:
         assert "Of a named one" not in json.dumps(later.call("search_memories", query="named"))
 
 
-def test_notices_go_to_those_whom_they_concern(home: Path) -> None:
+def test_notices_go_to_the_clients_they_concern(home: Path) -> None:
     with (
         connected(home, "--toolsets", "vault", "--workspace", "watched") as one,
         connected(home, "--toolsets", "vault", "--workspace", "watched") as two,
@@ -128,7 +128,7 @@ def test_notices_go_to_those_whom_they_concern(home: Path) -> None:
         assert b"notifications" not in b"".join(other.lines)
 
 
-def test_what_differs_for_the_engine_has_another_service(home: Path) -> None:
+def test_different_engine_settings_have_different_services(home: Path) -> None:
     other = home / "other.db"
     with (
         connected(home, "--db", str(other)) as one,
@@ -146,7 +146,7 @@ def test_what_differs_for_the_engine_has_another_service(home: Path) -> None:
 # lines ---------------------------------------------------------------------------------------------------------------
 
 
-def test_half_a_line_concerns_nobody_else(home: Path) -> None:
+def test_half_a_line_does_not_affect_other_clients(home: Path) -> None:
     with connected(home) as other, connected(home) as wire:
         assert wire.process.stdin
         wire.process.stdin.write(b'{"jsonrpc":"2.0","id":1')
@@ -179,7 +179,7 @@ def test_long_lines_pass_both_ways(home: Path) -> None:
 
 
 @pytest.mark.parametrize("service", ["on", "off"])
-def test_a_client_whose_pipes_are_sockets_goes_without_its_answers(home: Path, service: str) -> None:
+def test_a_client_whose_pipes_are_sockets_may_leave_without_its_answers(home: Path, service: str) -> None:
     """Node.js gives its children sockets, which report an end with unread data as an error."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
@@ -198,10 +198,10 @@ def test_a_client_whose_pipes_are_sockets_goes_without_its_answers(home: Path, s
     assert (process.returncode, errors) == (0, b"")
 
 
-# beside it -----------------------------------------------------------------------------------------------------------
+# settings and lifetime -----------------------------------------------------------------------------------------------
 
 
-def test_the_cut_names_settings_that_there_are() -> None:
+def test_engine_and_connection_settings_exist() -> None:
     known = {name for field in Settings.model_fields for name in variables(field)}
     assert known >= environment_of.CONNECTION | environment_of.TRANSPORT | set(environment_of.FILES)
 
@@ -218,8 +218,8 @@ def test_the_data_directory_is_the_one_of_the_settings(monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("home", ["", "x", "."])
-def test_a_home_that_is_no_absolute_path_is_refused(monkeypatch: pytest.MonkeyPatch, home: str) -> None:
-    """The account's own home would take what is meant for another."""
+def test_a_home_that_is_not_an_absolute_path_is_refused(monkeypatch: pytest.MonkeyPatch, home: str) -> None:
+    """Otherwise the account's own home would be used instead of the intended one."""
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     monkeypatch.setenv("HOME", home)
     assert "MEMORY_DATA_DIR" not in environment_of.resolved(environment_of.current())
@@ -228,8 +228,8 @@ def test_a_home_that_is_no_absolute_path_is_refused(monkeypatch: pytest.MonkeyPa
     assert Settings.read(data_dir="/data", model_dir="/models").data_dir == Path("/data")
 
 
-def test_the_connector_loads_nothing_but_itself() -> None:
-    """Its start is what every client waits for."""
+def test_the_connector_imports_only_itself() -> None:
+    """Every client waits for its start."""
     code = "import memoryd.__main__, json, sys; print(json.dumps(sorted(sys.modules)))"
     shown = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, check=True
@@ -248,16 +248,16 @@ def test_a_service_ends_some_time_after_its_last_client(tmp_path: Path) -> None:
         assert str(pid(home)) in run(home, "service", "status", MEMORY_SERVICE="on").stdout
         assert f"process {pid(home)}" in run(home, "doctor", MEMORY_SERVICE="on").stdout
         stored(wire, "Before the end.")
-        assert "ends" in run(home, "service", "stop", MEMORY_SERVICE="on").stdout
+        assert "is stopping" in run(home, "service", "stop", MEMORY_SERVICE="on").stdout
         gone(home)
         assert "Before the end" in json.dumps(wire.call("memory_recall", query="end")), "the next call starts another"
     gone(home)
     assert [path.name for path in (home / "data" / "service").iterdir() if path.suffix != ".log"] == []
-    assert "No service runs" in run(home, "service", "stop", MEMORY_SERVICE="on").stdout
+    assert "No service is running" in run(home, "service", "stop", MEMORY_SERVICE="on").stdout
 
 
 @pytest.mark.parametrize("reason", ["off", "no directory", "a link", "in the foreground"])
-def test_where_there_can_be_no_service_a_client_has_its_own_server(tmp_path: Path, reason: str) -> None:
+def test_a_client_without_a_service_has_its_own_server(tmp_path: Path, reason: str) -> None:
     home = tmp_path / "home"
     (home / "data").mkdir(parents=True)
     if reason == "no directory":
@@ -283,7 +283,7 @@ def test_a_path_that_is_too_long_for_a_socket(tmp_path: Path) -> None:
     gone(home)
 
 
-def test_what_is_wrong_with_the_settings_is_said_to_the_client(home: Path) -> None:
+def test_invalid_settings_are_reported_to_the_client(home: Path) -> None:
     with connector(home, MEMORY_TOOLSETS="recal") as wire:
         assert wire.wait() == 2
         assert "MEMORY_TOOLSETS='recal'" in wire.stderr()

@@ -1,4 +1,4 @@
-"""What comes to the socket that is no client of ours, and what becomes of the files of a service that runs."""
+"""Connections that are not from our clients, and changes to the files of a running service."""
 
 import json
 import os
@@ -30,7 +30,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def stranger(home: Path) -> socket.socket:
-    """A connection that has not said what it is for."""
+    """A connection without a greeting."""
     connection = socket.socket(socket.AF_UNIX)
     connection.settimeout(PATIENCE)
     connection.connect(place(home).socket)
@@ -52,7 +52,7 @@ RUBBISH = {
 
 
 @pytest.mark.parametrize("name", RUBBISH)
-def test_rubbish_ends_its_own_connection_alone(home: Path, name: str) -> None:
+def test_rubbish_ends_only_its_own_connection(home: Path, name: str) -> None:
     service = pid(home)
     with stranger(home) as one:
         one.sendall(RUBBISH[name])
@@ -76,7 +76,7 @@ def test_rubbish_after_the_greeting(home: Path, want: str) -> None:
     assert pid(home) == service
 
 
-def test_who_goes_in_the_middle_of_a_line_or_of_an_answer(home: Path) -> None:
+def test_clients_that_leave_within_a_line_or_an_answer(home: Path) -> None:
     for sent in (b'{"jsonrpc":"2.0","id":1,"meth', b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n' * 50):
         with admitted(home).socket as one:
             one.sendall(sent)
@@ -84,7 +84,7 @@ def test_who_goes_in_the_middle_of_a_line_or_of_an_answer(home: Path) -> None:
     until(lambda: state(home)["clients"] == 1, "the end of strangers")
 
 
-def test_who_reads_no_answers_concerns_nobody_else(home: Path) -> None:
+def test_a_client_that_reads_no_answers_does_not_affect_others(home: Path) -> None:
     with admitted(home).socket as one:
         one.settimeout(0.2)
         with pytest.raises(TimeoutError):
@@ -95,7 +95,7 @@ def test_who_reads_no_answers_concerns_nobody_else(home: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_line_without_an_end_takes_no_more_memory_than_a_line_may(home: Path) -> None:
+def test_an_endless_line_takes_limited_memory(home: Path) -> None:
     service = pid(home)
     with admitted(home).socket as one, pytest.raises(ConnectionError):
         one.sendall(b"x" * (80 << 20))
@@ -140,7 +140,7 @@ def test_more_connections_than_files_wait(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("lost", ["socket", "directory"])
 def test_a_service_whose_socket_is_removed_makes_way(near: Path, lost: str) -> None:
-    """As cleaners of temporary directories do."""
+    """Cleaners of temporary directories do that."""
     begun(near)
     with connected(near) as wire:
         old = pid(near)
@@ -185,7 +185,7 @@ def test_a_connector_that_is_killed_while_it_starts_the_service(near: Path) -> N
     gone(near)
 
 
-def test_the_first_clients_end_before_their_service_has_begun(near: Path) -> None:
+def test_the_first_clients_end_before_their_service_has_started(near: Path) -> None:
     where = place(near)
     for _ in range(3):
         with connector(near) as wire:
@@ -199,7 +199,7 @@ def test_the_first_clients_end_before_their_service_has_begun(near: Path) -> Non
     gone(near)
 
 
-def test_nothing_is_written_into_the_connection_where_there_is_no_stderr(home: Path) -> None:
+def test_nothing_is_written_to_the_connection_if_stderr_is_closed(home: Path) -> None:
     command = ["sh", "-c", f"exec {sys.executable} -m memoryd 2>&-"]
     hello = '{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
     shown = subprocess.run(
@@ -208,8 +208,8 @@ def test_nothing_is_written_into_the_connection_where_there_is_no_stderr(home: P
     assert json.loads(shown.stdout)["id"] == 1
 
 
-def test_a_directory_that_is_gone_is_no_obstacle(home: Path) -> None:
-    """The one in which the client was started."""
+def test_a_deleted_current_directory_is_no_problem(home: Path) -> None:
+    """The client was started in it."""
     script = "import os, tempfile; d = tempfile.mkdtemp(); os.chdir(d); os.rmdir(d); "
     script += f"os.execv({sys.executable!r}, [{sys.executable!r}, '-P', '-m', 'memoryd'])"
     hello = '{"jsonrpc":"2.0","id":1,"method":"ping"}\n'

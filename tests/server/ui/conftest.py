@@ -1,4 +1,4 @@
-"""A page over the memory of one team."""
+"""A page over the memory of a team."""
 
 from collections.abc import Iterator
 from pathlib import Path

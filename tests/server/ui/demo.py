@@ -1,4 +1,4 @@
-"""A team's memory, three weeks of it, for the browser's tests and the pictures in the docs; and a large one."""
+"""Three weeks of a team's memory, for the browser tests and the pictures in the docs; and a large memory."""
 
 import random
 from datetime import UTC, datetime, timedelta
@@ -23,7 +23,7 @@ CLIENTS = ("claude-code 2.1.34", "codex 0.48.0", "cursor 2.0.1")
 SERVICES = ("billing", "checkout", "ingest", "search", "gateway", "mailer", "ledger", "reports", "catalog", "auth")
 PEOPLE = ("Ada Lindqvist", "Priya Raman", "Tom Okafor", "Lena Vogt", "Sam Ortiz", "Marek Novak")
 FACTS = (
-    ("{service} deploys from main by itself once CI is green; nobody deploys by hand since March.", ("ops", "howto")),
+    ("{service} deploys from main by itself once CI is green; no one deploys by hand since March.", ("ops", "howto")),
     ("Run `make check` before every commit in {service}; the pre-push hook repeats it.", ("howto",)),
     ("{person} owns {service} and reviews every change of its schema.", ("people", "{service}")),
     ("We keep {service} on Postgres 16 for its full text search. Revisit it in May.", ("decision", "{service}")),
@@ -35,7 +35,7 @@ FACTS = (
 
 MANY, NODES = 100_000, 200
 LIGHTHOUSE = "The lighthouse keeper is called Ines."
-"""What one of MANY memories says. Of the others each 800th has the tag `audited`, each fourth is by cursor."""
+"""The text of one of MANY memories. Of the others, each 800th has the tag `audited`, each fourth is by cursor."""
 NUMBERED = "WITH RECURSIVE numbered (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbered WHERE n < ? - 1) "
 CROWD = (
     (MANY, "INSERT INTO records (workspace_id, id, kind, body, tags, client, tool, created_at, updated_at)",
@@ -55,7 +55,7 @@ CROWD = (
 
 
 class DemoClock(Clock):
-    """A clock that stands three weeks back, and goes on by some minutes at each look."""
+    """A clock that starts three weeks ago, and advances some minutes at each reading."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -71,7 +71,7 @@ class DemoClock(Clock):
 
 
 def fill(engine: Engine, name: str = "default") -> Scope:
-    """Store everything; return where."""
+    """Store everything; return the scope."""
     chance = random.Random(4)  # the same memory for each run
     scope = Scope(engine, engine.workspaces.ensure(name))
     real, engine.clock = engine.clock, DemoClock()
@@ -84,7 +84,7 @@ def fill(engine: Engine, name: str = "default") -> Scope:
 
 
 def crowd(engine: Engine) -> Scope:
-    """Store MANY memories and a chain of NODES; return where. By the write path it would take a minute."""
+    """Store MANY memories and a chain of NODES without the write path, which would take a minute; return the scope."""
     scope = Scope(engine, engine.workspaces.ensure("default"))
     path = engine.store.placement.path(scope.workspace)
     assert path is not None

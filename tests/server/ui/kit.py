@@ -1,4 +1,4 @@
-"""The page without a browser: requests straight to the application, and its HTML taken apart."""
+"""The page without a browser: requests directly to the application, and its HTML parsed."""
 
 import json
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ INLINE = {"a", "abbr", "b", "button", "code", "del", "i", "ins", "kbd", "span", 
 
 
 class Visitor:
-    """One browser, as far as it is HTTP."""
+    """The HTTP side of a browser."""
 
     def __init__(
         self, portal: BlockingPortal, page: Page, engine: Engine, key: str = "", address: str = "127.0.0.1"
@@ -43,11 +43,11 @@ class Visitor:
         return self._portal.call(lambda: self._client.request(method, path, **options))
 
     def get(self, path: str = "", **headers: str) -> httpx2.Response:
-        """A part of a workspace as a browser opens it."""
+        """Open a part of a workspace as a browser does."""
         return self.request("GET", f"/ui/w/default{path}", headers=OWN | headers)
 
     def seen(self, path: str = "", **headers: str) -> "Html":
-        """The same, which must work."""
+        """Do the same, which must succeed."""
         answer = self.get(path, **headers)
         assert answer.status_code == 200, (answer.status_code, answer.text)
         return Html(answer.text)
@@ -56,14 +56,14 @@ class Visitor:
         return self.request("POST", f"/ui/w/default{path}", data=fields, headers=HTMX)
 
     def done(self, path: str, /, **fields: Any) -> "Html":
-        """A change, which must work."""
+        """Make a change, which must succeed."""
         answer = self.post(path, **fields)
         assert answer.status_code == 200, (answer.status_code, answer.text)
         return Html(answer.text)
 
 
 class Site:
-    """A page over an engine, and who visits it."""
+    """A page over an engine, and its visitors."""
 
     def __init__(self, portal: BlockingPortal, engine: Engine) -> None:
         self.engine, self.page = engine, Page(engine)
@@ -71,7 +71,7 @@ class Site:
         self.scope = Scope(engine, engine.workspaces.ensure("default"))
 
     def owner(self) -> Visitor:
-        """Who started it: in with a ticket."""
+        """Return the visitor who started it, logged in with a ticket."""
         return self.with_key(self.page.access.ticket())
 
     def with_key(self, key: str = "", **more: str) -> Visitor:
@@ -89,7 +89,7 @@ def site(home: Path, **settings: str) -> Iterator[Site]:
 
 
 class Html(HTMLParser):
-    """What a browser would make of a text: its elements with their attributes, and what is left as text."""
+    """A text as a browser parses it: its elements with their attributes, and the remaining text."""
 
     def __init__(self, html: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -116,12 +116,12 @@ class Html(HTMLParser):
 
     @property
     def cards(self) -> list[str]:
-        """The ids of the records shown."""
+        """Return the ids of the records shown."""
         return [own["data-id"] for own in self.all("article") if "data-id" in own]
 
 
 def undo_of(html: Html) -> dict[str, Any]:
-    """What the button of a toast sends."""
+    """Return what the button of a toast sends."""
     (button,) = html.all("button", data_do="undo")
     sent: dict[str, Any] = json.loads(button["data-undo"])
     return sent

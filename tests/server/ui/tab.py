@@ -45,7 +45,7 @@ class Served:
 
 
 class Tab:
-    """A signed-in tab that hears of every complaint."""
+    """A signed-in tab that collects every error."""
 
     def __init__(self, browser: Any, served: Served) -> None:
         self.served = served
@@ -58,7 +58,7 @@ class Tab:
         self.page.fill("#key", served.page.access.ticket())
         self.page.click("button[type=submit]")
         self.page.wait_for_selector(".card, #results .empty")
-        self.page.wait_for_load_state()  # the page listens to keys once all of it is there
+        self.page.wait_for_load_state()  # the page listens to keys once it is completely loaded
 
     def _hear(self, message: Any) -> None:
         aborted = "sendAbort" in message.text or "afterRequest" in message.text  # a newer search replaced an older one
@@ -76,12 +76,12 @@ class Tab:
         until(lambda: text not in self.page.locator(within).inner_text(), f"no {text!r} on the page", 30)
 
     def picture(self, name: str) -> None:
-        """Take a picture of docs/ui.md, where they are wanted."""
+        """Take a picture for docs/ui.md, if pictures are wanted."""
         if PICTURES and name in SHOWN:
             self.page.screenshot(path=Path(PICTURES) / f"{name}.png")
 
 
 def cards(tab: Tab) -> list[str]:
-    """The ids of the memories in the list."""
+    """Return the ids of the memories in the list."""
     found: list[str] = tab.page.evaluate("[...document.querySelectorAll('#results .card')].map((e) => e.dataset.id)")
     return found

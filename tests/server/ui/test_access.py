@@ -1,4 +1,4 @@
-"""Who gets in, for how long, and which requests can change something."""
+"""Access to the page: who is admitted, for how long, and which requests can change something."""
 
 import socket
 import sys
@@ -31,7 +31,7 @@ def record(here: Site) -> str:
 
 
 class Time:
-    """A clock that tests move."""
+    """A clock that tests control."""
 
     def __init__(self) -> None:
         self.now = 1_000.0
@@ -40,7 +40,7 @@ class Time:
         return self.now
 
 
-def test_a_ticket_opens_one_session_soon(here: Site) -> None:
+def test_a_ticket_opens_one_session_within_its_time(here: Site) -> None:
     time = Time()
     access = PageAccess(here.engine.credentials, time)
     ticket, late = access.ticket(), access.ticket()
@@ -52,7 +52,7 @@ def test_a_ticket_opens_one_session_soon(here: Site) -> None:
     assert access.enter(late) is None
 
 
-def test_a_session_ends_when_it_is_idle_or_left(here: Site) -> None:
+def test_a_session_ends_when_it_is_idle_or_logged_out(here: Site) -> None:
     time = Time()
     access = PageAccess(here.engine.credentials, time)
     one, other = (access.enter(access.ticket()) or "" for _ in range(2))
@@ -65,7 +65,7 @@ def test_a_session_ends_when_it_is_idle_or_left(here: Site) -> None:
     assert access.grant(one) is None
 
 
-def test_nothing_but_hashes_is_kept(here: Site) -> None:
+def test_only_hashes_are_kept(here: Site) -> None:
     access = PageAccess(here.engine.credentials)
     ticket = access.ticket()
     session = access.enter(access.ticket()) or ""
@@ -80,7 +80,7 @@ def test_a_session_ends_with_its_token(here: Site) -> None:
     assert reader.get().headers["location"].startswith("/ui/login")
 
 
-def test_the_cookie_is_for_this_page_alone(here: Site) -> None:
+def test_the_cookie_is_only_for_this_page(here: Site) -> None:
     cookie = here.with_key().enter(here.page.access.ticket()).headers["set-cookie"]
     assert cookie.startswith("memoryd_ui_8765=")
     for part in ("HttpOnly", "SameSite=strict", "Path=/ui"):
@@ -100,7 +100,7 @@ def test_guessing_is_limited(here: Site) -> None:
     assert stranger.enter(here.page.access.ticket()).status_code == 429
 
 
-def test_who_has_a_whole_network_guesses_no_more_often(here: Site) -> None:
+def test_a_whole_ipv6_network_gets_no_more_guesses(here: Site) -> None:
     codes = [here.with_key(address=f"2001:db8::{number}").enter("memoryd_x_y").status_code for number in range(1, 25)]
     assert (codes[0], codes[-1]) == (403, 429)
     assert here.with_key(address="2001:db8:0:1::1").enter("memoryd_x_y").status_code == 403
@@ -151,17 +151,17 @@ def test_a_browser_that_the_command_waits_for_is_served(home: Path, tmp_path: Pa
 # every route ---------------------------------------------------------------------------------------------------------
 
 
-def test_the_page_has_a_name_that_each_browser_finds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_has_a_name_that_each_browser_resolves(monkeypatch: pytest.MonkeyPatch) -> None:
     def lost(*_: object) -> None:
         raise socket.gaierror
 
     monkeypatch.setattr(socket, "getaddrinfo", lost)
-    assert own_name() == "memoryd.localhost"  # browsers know this name by themselves
+    assert own_name() == "memoryd.localhost"  # browsers resolve this name themselves
     monkeypatch.setattr(sys, "platform", "darwin")
-    assert own_name() == "localhost"  # but for Safari, which asks the system
+    assert own_name() == "localhost"  # except Safari, which asks the system
 
 
-def test_who_is_not_logged_in_sees_nothing(here: Site, record: str) -> None:
+def test_without_a_login_nothing_is_shown(here: Site, record: str) -> None:
     stranger = here.with_key()
     for path in READS:
         answer = stranger.get(filled(path, record))
@@ -169,7 +169,7 @@ def test_who_is_not_logged_in_sees_nothing(here: Site, record: str) -> None:
         assert stranger.get(filled(path, record), **{"HX-Request": "true"}).status_code == 401, path
 
 
-def test_who_has_to_log_in_again_comes_back_and_keeps_what_was_typed(here: Site, record: str) -> None:
+def test_after_a_new_login_the_view_returns_and_typed_text_is_kept(here: Site, record: str) -> None:
     stranger, place = here.with_key(), f"/ui/w/default/m/{record}?q=1"
     answer = stranger.get("?tag=a%26b", **{"HX-Request": "true", "HX-Current-URL": f"{HOST}{place}"})
     assert parse_qs(urlsplit(answer.headers["hx-redirect"]).query)["next"] == [place]
@@ -182,14 +182,14 @@ def test_who_has_to_log_in_again_comes_back_and_keeps_what_was_typed(here: Site,
     assert (link["href"], link["target"]) == ("/ui/login", "_blank")
 
 
-def test_who_may_only_read_changes_nothing(here: Site, record: str) -> None:
+def test_a_read_only_visitor_changes_nothing(here: Site, record: str) -> None:
     reader, stranger = here.granted("reader"), here.with_key()
     for path in WRITES:
         assert reader.post(filled(path, record), id=record).status_code == 403, path
         assert stranger.post(filled(path, record), id=record).status_code == 401, path
 
 
-def test_who_may_only_read_sees_no_buttons(here: Site, record: str) -> None:
+def test_a_read_only_visitor_sees_no_buttons(here: Site, record: str) -> None:
     reader = here.granted("reader")
     for path in ("", f"/m/{record}", "/history", "/vault", "/upkeep", "/state"):
         html = reader.seen(path)
@@ -197,7 +197,7 @@ def test_who_may_only_read_sees_no_buttons(here: Site, record: str) -> None:
     assert reader.get(f"/m/{record}/edit").status_code == 403
 
 
-def test_a_token_of_one_workspace_sees_that_one(here: Site, record: str) -> None:
+def test_a_token_of_one_workspace_sees_only_that_one(here: Site, record: str) -> None:
     here.engine.workspaces.ensure("other")
     bound = here.granted("bound", "admin", workspace="other")
     for path in READS:
@@ -213,7 +213,7 @@ def test_each_view_answers_its_owner(owner: Visitor, record: str) -> None:
         assert answer.status_code == (404 if path in ("/n", "/graph/path") else 200), (path, answer.text)
 
 
-def test_a_token_of_named_tools_may_do_what_these_do(here: Site, record: str) -> None:
+def test_a_token_of_named_tools_may_do_what_these_tools_do(here: Site, record: str) -> None:
     finder = here.granted("finder", "read", tools=["memory_inspect", "memory_forget"])
     assert "hx-post" in finder.get().text
     assert finder.post(f"/m/{record}/correct", content="Ann lives in Oslo.").status_code == 403
@@ -222,7 +222,7 @@ def test_a_token_of_named_tools_may_do_what_these_do(here: Site, record: str) ->
     assert blind.get().status_code == 403
 
 
-def test_a_read_only_server_takes_no_changes(home: Path) -> None:
+def test_a_read_only_server_accepts_no_changes(home: Path) -> None:
     with site(home) as made:
         record = Memories(made.scope).store("Ann lives in Rome.").id
         made.granted("phone")
@@ -235,14 +235,14 @@ def test_a_read_only_server_takes_no_changes(home: Path) -> None:
         assert [token.name for token in made.engine.tokens.all()] == ["phone"]
 
 
-def test_each_answer_says_what_a_browser_may_do_with_it(here: Site, owner: Visitor) -> None:
+def test_each_answer_has_security_headers(here: Site, owner: Visitor) -> None:
     for path in ("", "/nothing", "/m/nothing", "/graph.json", "/../../static/../app.py"):
         for visitor in (owner, here.with_key()):
             answer = visitor.get(path)
             assert {name: answer.headers.get(name) for name in HEADERS} == HEADERS, path
 
 
-def test_files_say_it_too_and_may_be_kept(owner: Visitor) -> None:
+def test_files_have_them_too_and_may_be_cached(owner: Visitor) -> None:
     answer = owner.request("GET", "/ui/static/page.css")
     assert answer.headers["cache-control"] == "no-cache"
     assert {name: answer.headers.get(name) for name in HEADERS if name != "Cache-Control"} == {
@@ -250,7 +250,7 @@ def test_files_say_it_too_and_may_be_kept(owner: Visitor) -> None:
     }
 
 
-# from elsewhere ------------------------------------------------------------------------------------------------------
+# requests from elsewhere ---------------------------------------------------------------------------------------------
 
 ACCEPTED = [OWN, {"Origin": HOST}]
 REFUSED = [
@@ -267,7 +267,7 @@ def test_the_page_itself_may_change_things(owner: Visitor, record: str, headers:
     assert owner.request("POST", path, headers=headers | {"HX-Request": "true"}).status_code == 200
 
 
-def test_no_other_page_may(here: Site, owner: Visitor, record: str) -> None:
+def test_no_other_page_may_change_things(here: Site, owner: Visitor, record: str) -> None:
     for headers in REFUSED:
         for extra in ({}, {"HX-Request": "true"}):
             answer = owner.request("POST", f"/ui/w/default/m/{record}/forget", headers=headers | extra)
@@ -280,7 +280,7 @@ def test_there_are_no_other_methods(owner: Visitor, record: str) -> None:
         assert owner.request(method, f"/ui/w/default/m/{record}", headers=HTMX).status_code == 405
 
 
-def test_other_pages_do_not_read_it(owner: Visitor) -> None:
+def test_other_pages_cannot_read_it(owner: Visitor) -> None:
     for site_ in ("same-site", "cross-site"):
         assert owner.get(**{"Sec-Fetch-Site": site_, "Sec-Fetch-Mode": "no-cors"}).status_code == 403
         assert owner.get(**{"Sec-Fetch-Site": site_, "Sec-Fetch-Mode": "navigate"}).status_code == 200

@@ -1,4 +1,4 @@
-"""The page in a real Chromium: what only a browser can say."""
+"""The page in a real Chromium: what only a browser can show."""
 
 import json
 import threading
@@ -65,14 +65,14 @@ def test_every_view_is_readable_in_both_schemes_and_fits_a_phone(tab: Tab) -> No
 
 COMPOSED = """(key) => document.activeElement.dispatchEvent(
   new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true, isComposing: true }))"""
-"""A key while a word is composed of several, as in Japanese."""
+"""A key while an input method composes a word, as in Japanese."""
 HIDDEN = """(hidden) => {
   Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
   document.dispatchEvent(new Event("visibilitychange")); }"""
-"""The tab behind others: a browser keeps six connections to a server for all of them."""
+"""A tab in the background: a browser has six connections to a server for all tabs together."""
 
 
-def test_a_wrong_memory_is_found_corrected_and_the_correction_undone_by_keys_alone(tab: Tab) -> None:
+def test_a_wrong_memory_is_found_corrected_and_the_correction_undone_by_keys_only(tab: Tab) -> None:
     Memories(tab.served.scope).store("The door of the archive opens with key 7.")
     keys = tab.page.keyboard
     keys.press("/")
@@ -106,9 +106,9 @@ def test_what_an_agent_stores_appears_by_itself(tab: Tab) -> None:
     tab.sees("Somebody has just stored this.")
     with tab.page.expect_event("requestfailed", lambda request: "/events" in request.url):
         tab.page.evaluate(HIDDEN, True)
-    Memories(tab.served.scope).store("And this while nobody looked on.")
+    Memories(tab.served.scope).store("And this while no one was looking.")
     tab.page.evaluate(HIDDEN, False)
-    tab.sees("nobody looked on")
+    tab.sees("no one was looking")
 
 
 def test_enter_searches_by_meaning_and_an_address_can_be_shared(tab: Tab) -> None:
@@ -130,7 +130,7 @@ def test_the_palette_and_the_help_open_and_close(tab: Tab) -> None:
     tab.page.wait_for_url("**/history")
 
 
-def test_the_graph_is_drawn_found_and_walked(tab: Tab) -> None:
+def test_the_graph_is_drawn_searched_and_walked(tab: Tab) -> None:
     tab.go("/graph", "#picture[data-ready]")
     assert pixels(tab) > 1_000
     tab.page.fill("#find", "checkout")
@@ -156,7 +156,7 @@ def test_the_first_node_appears_in_an_empty_graph_and_the_next_on_request(browse
     tab.sees("1 node · 0 relations", "#figures")
     assert pixels(tab) > 10
     tab.misses("The graph is empty.", "#main")
-    Memories(served.scope).store("Something that is no node.")
+    Memories(served.scope).store("Something that is not a node.")
     entities.create(graph, [NewEntity(name="Bob", type="person")])
     tab.page.click("#redraw")
     tab.sees("2 nodes", "#figures")
@@ -167,7 +167,7 @@ def test_the_first_node_appears_in_an_empty_graph_and_the_next_on_request(browse
 
 
 def pixels(tab: Tab) -> int:
-    """How much of the picture is drawn on; it is drawn at the next frame."""
+    """Return how many pixels of the picture are drawn, after the next frame."""
     tab.page.wait_for_timeout(100)
     drawn = """() => { const c = document.querySelector("#picture > canvas");
       const d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data; let n = 0;
@@ -187,7 +187,7 @@ def test_what_is_added_to_a_node_and_its_new_name_are_undone(tab: Tab) -> None:
     tab.page.click("text=Rename, merge or forget")
     tab.page.fill("[name=new_name]", "Tom O.")
     tab.page.get_by_role("button", name="Rename", exact=True).click()
-    tab.sees("is called Tom O. now.", "#toast")
+    tab.sees("is now called Tom O.", "#toast")
     tab.page.click('#toast [data-do="undo"]')
     tab.sees("Restored", "#toast")
     tab.go("/n?name=Tom+Okafor")
@@ -212,13 +212,13 @@ def test_payloads_are_inert(browser: Any, served: Served) -> None:
     tab.go()
     assert tab.page.title() == title
     assert tab.page.evaluate("window.broken") is None
-    kept.forget(Criteria(ids=ids))  # the pictures are of the rest
+    kept.forget(Criteria(ids=ids))  # the pictures show the rest
     tab.context.close()
     assert tab.complaints == []
 
 
 class Attacker(BaseHTTPRequestHandler):
-    """A page of another program on the same machine, which a browser takes for the same site."""
+    """A page of another program on the same machine, which a browser treats as the same site."""
 
     target = ""
 
@@ -244,7 +244,7 @@ class Attacker(BaseHTTPRequestHandler):
         self.wfile.write(f"<title>wait</title><script>{script}</script>".encode())
 
     def log_message(self, *_: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 def test_another_port_of_this_machine_reads_and_changes_nothing(browser: Any, served: Served) -> None:
@@ -275,13 +275,13 @@ def test_two_tabs_see_the_same(browser: Any, served: Served) -> None:
     one.page.click("text=Log out")
     one.page.wait_for_selector("#key")
     one.page.set_viewport_size(PHONE)
-    one.page.evaluate("document.querySelector('h1').textContent = 'client'.repeat(20)")  # whatever clients are called
+    one.page.evaluate("document.querySelector('h1').textContent = 'client'.repeat(20)")  # a client with a long name
     assert one.page.evaluate("document.scrollingElement.scrollWidth") <= PHONE["width"]
     for each in (one, other):
         each.context.close()
 
 
-def test_a_server_that_is_gone_is_said_to_be_and_nothing_is_lost(browser: Any, tmp_path: Path) -> None:
+def test_a_server_that_is_gone_is_reported_and_nothing_is_lost(browser: Any, tmp_path: Path) -> None:
     served = Served(tmp_path / "gone")
     tab = Tab(browser, served)
     tab.page.locator(".card").first.focus()
@@ -290,14 +290,14 @@ def test_a_server_that_is_gone_is_said_to_be_and_nothing_is_lost(browser: Any, t
     tab.page.fill(".editing textarea", " ")
     tab.page.keyboard.press("Control+Enter")
     tab.sees("1 to 10,000 characters", ".editing")
-    tab.page.keyboard.press("Escape")  # what was refused is not stored either
+    tab.page.keyboard.press("Escape")  # refused text is not stored either
     tab.page.fill(".editing textarea", "typed while it went away")
     served.page.access.leave(tab.context.cookies()[0]["value"])
     tab.page.keyboard.press("Control+Enter")
     tab.sees("Your session has ended", "#toast")
     tab.page.set_viewport_size(PHONE)
-    assert (tab.page.locator("#toast").bounding_box() or {})["width"] > 0.8 * PHONE["width"]  # a long one is no column
-    tab.page.click("nav >> text=History")  # the question whether to leave is dismissed
+    assert (tab.page.locator("#toast").bounding_box() or {})["width"] > 0.8 * PHONE["width"]  # no narrow column
+    tab.page.click("nav >> text=History")  # the confirmation to leave is dismissed
     served.stop()
     tab.page.focus(".editing textarea")
     tab.page.keyboard.press("Control+Enter")
@@ -336,5 +336,5 @@ def test_a_hundred_thousand_memories_are_read_searched_and_counted_page_by_page(
 
 
 def counts(tab: Tab) -> list[str]:
-    """What the facets say, line by line."""
+    """Return the facets, line by line."""
     return [" ".join(line.split()) for line in tab.page.locator("aside li").all_inner_texts()]

@@ -1,4 +1,4 @@
-"""The form that corrects a memory: what it sends back, as a browser does, and what becomes of that."""
+"""The form that corrects a memory: what a browser sends, and what it changes."""
 
 import html
 import re
@@ -24,7 +24,7 @@ def now(here: Site, record_id: str) -> Record:
 
 
 def sent(answer: str) -> dict[str, Any]:
-    """What a browser sends of the form as it is: lines with its own ends, and the slider where it can stand."""
+    """Return what a browser sends for the unchanged form: with its own line ends, and a rounded slider value."""
     (written,) = re.findall(r"<textarea[^>]*>\n(.*?)</textarea>", answer, re.DOTALL)
     fields = {field["name"]: field["value"] for field in Html(answer).all("input")}
     place = round(float(fields["importance"]) / 0.05) * 0.05
@@ -45,7 +45,7 @@ def form(owner: Visitor, record_id: str) -> dict[str, Any]:
         ("of\rold\r", ("x",), 0.999),
     ],
 )
-def test_a_form_that_is_sent_as_it_is_changes_nothing(
+def test_an_unchanged_form_changes_nothing(
     here: Site, owner: Visitor, content: str, tags: tuple[str, ...], importance: float
 ) -> None:
     one = stored(here, content, *tags, importance=importance)
@@ -54,7 +54,7 @@ def test_a_form_that_is_sent_as_it_is_changes_nothing(
     assert now(here, one) == before
 
 
-def test_what_is_not_touched_stays(here: Site, owner: Visitor) -> None:
+def test_untouched_fields_stay(here: Site, owner: Visitor) -> None:
     one = stored(here, "of\r\nWindows", "Paris, France", "a", importance=0.33)
     owner.done(f"/m/{one}/correct", **form(owner, one) | {"tags": "b, Paris, France,c"})
     assert (now(here, one).body, now(here, one).importance) == ("of\r\nWindows", 0.33)
@@ -63,7 +63,7 @@ def test_what_is_not_touched_stays(here: Site, owner: Visitor) -> None:
     assert now(here, one).importance == 0.6
 
 
-def test_what_cannot_be_stored_stays_in_the_form(here: Site, owner: Visitor) -> None:
+def test_unstorable_text_stays_in_the_form(here: Site, owner: Visitor) -> None:
     one, other = stored(here, "Ann lives in Rome.", "people"), stored(here, "Bob lives in Bonn.")
     typed = form(owner, one) | {"content": "Bob lives in Bonn", "tags": "people, new", "importance": "0.8"}
     answer = owner.post(f"/m/{one}/correct", **typed)
@@ -72,7 +72,7 @@ def test_what_cannot_be_stored_stays_in_the_form(here: Site, owner: Visitor) -> 
     assert now(here, one).body == "Ann lives in Rome."
 
 
-def test_a_refused_secret_does_not_take_the_text_along(home: Any) -> None:
+def test_the_text_stays_when_a_secret_is_refused(home: Any) -> None:
     with site(home, MEMORY_SECRETS="refuse") as here:
         one, owner = stored(here, "Ann lives in Rome."), here.owner()
         typed = form(owner, one) | {"content": "Long work, and AKIA" + "QYLPMN5HHFIQR7XY at its end."}
@@ -80,12 +80,12 @@ def test_a_refused_secret_does_not_take_the_text_along(home: Any) -> None:
         assert (answer.status_code, sent(answer.text)) == (422, typed)
 
 
-def test_two_who_correct_the_same_memory_hear_of_each_other(here: Site, owner: Visitor) -> None:
+def test_concurrent_corrections_of_a_memory_are_detected(here: Site, owner: Visitor) -> None:
     one = stored(here, "Ann lives in Rome.", "people")
     mine = form(owner, one) | {"content": "Ann lives in Oslo, by the harbour."}
     correction.correct(here.scope, Correction(id=one, content="Ann moved to Bonn."))
     answer = owner.post(f"/m/{one}/correct", **mine)
-    assert (answer.status_code, "It says now: Ann moved to Bonn." in Html(answer.text).text) == (409, True)
+    assert (answer.status_code, "The text is now: Ann moved to Bonn." in Html(answer.text).text) == (409, True)
     assert (now(here, one).body, sent(answer.text)["content"]) == ("Ann moved to Bonn.", mine["content"])
     done = owner.done(f"/m/{one}/correct", **sent(answer.text))
     assert now(here, one).body == "Ann lives in Oslo, by the harbour."
@@ -93,15 +93,15 @@ def test_two_who_correct_the_same_memory_hear_of_each_other(here: Site, owner: V
     assert now(here, one).body == "Ann moved to Bonn."
 
 
-def test_what_was_forgotten_meanwhile_is_not_corrected(here: Site, owner: Visitor) -> None:
+def test_a_memory_forgotten_meanwhile_is_not_corrected(here: Site, owner: Visitor) -> None:
     one = stored(here, "Ann lives in Rome.")
     mine = form(owner, one)
     owner.done(f"/m/{one}/forget")
     answer = owner.post(f"/m/{one}/correct", **mine | {"content": "Ann lives in Oslo."})
-    assert (answer.status_code, answer.headers["HX-Retarget"]) == (404, "#toast")  # the form stays where it is
+    assert (answer.status_code, answer.headers["HX-Retarget"]) == (404, "#toast")  # the form stays
 
 
-def test_an_undo_does_not_undo_what_somebody_else_did_since(here: Site, owner: Visitor) -> None:
+def test_an_undo_does_not_undo_later_changes_by_others(here: Site, owner: Visitor) -> None:
     one = stored(here, "Ann lives in Rome.")
     mine = undo_of(owner.done(f"/m/{one}/correct", **form(owner, one) | {"content": "Ann lives in Oslo."}))
     correction.correct(here.scope, Correction(id=one, content="Ann moved to Bonn."))
@@ -120,7 +120,7 @@ def test_an_undo_does_not_undo_what_somebody_else_did_since(here: Site, owner: V
 
 
 @pytest.mark.stores
-def test_an_undo_is_compared_where_it_is_done(here: Site, owner: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_undo_is_checked_in_its_transaction(here: Site, owner: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
     one = stored(here, "Ann lives in Rome.")
     mine = undo_of(owner.done(f"/m/{one}/correct", **form(owner, one) | {"content": "Ann lives in Oslo."}))
     undo = history.restore

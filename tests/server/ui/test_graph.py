@@ -1,4 +1,4 @@
-"""The graph on the page: its picture, its list, one node, what it lacks, and how it is edited."""
+"""The graph on the page: its picture, its list, one node, what it lacks, and editing."""
 
 import json
 from pathlib import Path
@@ -30,7 +30,7 @@ def test_the_picture_is_fetched_once_and_again_after_a_change(owner: Visitor, gr
 
 
 @pytest.mark.stores
-def test_a_node_is_edited_where_it_is_seen(owner: Visitor, graph: Graph) -> None:
+def test_a_node_is_edited_in_its_panel(owner: Visitor, graph: Graph) -> None:
     assert "likes tea" in owner.seen("/n?name=Ann").text
     html = owner.done("/n", verb="observe", name="Ann", content="likes coffee")
     assert "likes coffee" in html.text
@@ -47,7 +47,7 @@ def test_a_node_is_edited_where_it_is_seen(owner: Visitor, graph: Graph) -> None
     owner.done(undo_of(html).pop("path"), **undo_of(html))
     assert relations.between(graph, "Ann", "Bob") == []
     assert "knows" in owner.done("/n", verb="relate", name="Ann", to="Bob", type="knows").text
-    assert owner.post("/n", verb="relate", name="Ann", to="Nobody", type="knows").status_code == 400
+    assert owner.post("/n", verb="relate", name="Ann", to="Stranger", type="knows").status_code == 400
     owner.done("/n", verb="unrelate", name="Ann", **{"from": "Ann", "to": "Bob", "type": "knows"})
     assert relations.between(graph, "Ann", "Bob") == []
     assert "Ann Smith" in owner.done("/n", verb="rename", name="Ann", new_name="Ann Smith").text
@@ -64,7 +64,7 @@ def test_a_node_is_edited_where_it_is_seen(owner: Visitor, graph: Graph) -> None
 
 
 @pytest.mark.stores
-def test_two_who_correct_the_same_observation_hear_of_each_other(owner: Visitor, graph: Graph) -> None:
+def test_concurrent_corrections_of_an_observation_are_detected(owner: Visitor, graph: Graph) -> None:
     _, shown, _ = owner.seen("/n?name=Ann").all("input", name="seen")
     mine = {"verb": "replace", "name": "Ann", "ordinal": "0", "content": "likes cocoa", "seen": shown["value"]}
     observations.replace(graph, "Ann", 0, "likes chai")
@@ -76,7 +76,7 @@ def test_two_who_correct_the_same_observation_hear_of_each_other(owner: Visitor,
 
 
 @pytest.mark.stores
-def test_two_who_write_the_same_summary_hear_of_each_other(owner: Visitor, graph: Graph) -> None:
+def test_concurrent_changes_of_a_summary_are_detected(owner: Visitor, graph: Graph) -> None:
     shown, *_ = owner.seen("/n?name=Ann").all("input", name="seen")
     mine = {"verb": "summarize", "name": "Ann", "content": "Mine.", "seen": shown["value"]}
     entities.set_summary(graph, "Ann", "Theirs.")
@@ -111,8 +111,8 @@ def test_a_path_leads_from_one_to_the_other(owner: Visitor, graph: Graph) -> Non
 
 def test_the_graph_lacks_what_its_texts_mention(owner: Visitor, graph: Graph) -> None:
     refused = undo_of(owner.done("/upkeep/apart", what="gap", one="Ann", other="Bob"))
-    said = owner.seen("/upkeep/graph").text
-    assert ("Ann mentions Bob" in said, "1 pair that stays unrelated" in said) == (False, True)
+    text = owner.seen("/upkeep/graph").text
+    assert ("Ann mentions Bob" in text, "1 pair that stays unrelated" in text) == (False, True)
     owner.done(refused.pop("path"), **refused)
     assert owner.post("/upkeep/apart", what="else", one="Ann", other="Bob").status_code == 400
     html = owner.seen("/upkeep/graph")
@@ -125,7 +125,7 @@ def test_the_graph_lacks_what_its_texts_mention(owner: Visitor, graph: Graph) ->
 
 
 @pytest.mark.stores
-def test_alike_nodes_are_merged_or_stay_two(home: Path) -> None:
+def test_similar_nodes_are_merged_or_stay_separate(home: Path) -> None:
     def alike(visitor: Visitor) -> list[dict[str, str]]:
         buttons = visitor.seen("/upkeep/graph").all("button")
         sent = [json.loads(own["hx-vals"]) for own in buttons if own.get("hx-post", "").endswith("/apart")]
@@ -147,7 +147,7 @@ def test_alike_nodes_are_merged_or_stay_two(home: Path) -> None:
             owner.done("/upkeep/apart", what="pair", one="Bob", other="Robert")
             renaming.rename(graph, "Robert", "Rob")
             assert list(scheduler.maintain(here.engine, here.scope.workspace, never)) == []
-            assert owner.post("/upkeep/apart", what="pair", one="Bob", other="Nobody").status_code == 404
+            assert owner.post("/upkeep/apart", what="pair", one="Bob", other="Stranger").status_code == 404
             assert (
                 here.granted("reader").post("/upkeep/apart", what="pair", one="Bob", other="Bobby").status_code == 403
             )
@@ -159,7 +159,7 @@ def test_alike_nodes_are_merged_or_stay_two(home: Path) -> None:
             assert sorted(sorted(each.values()) for each in alike(owner)) == [
                 ["Bob", "Bobby"], ["Bobby", "Rob"],
             ]  # fmt: skip
-            assert "1 pair that stays two" in owner.seen("/upkeep/graph").text
+            assert "1 pair that stays separate" in owner.seen("/upkeep/graph").text
             assert "by memoryd ui · ui.apart" in owner.seen("/upkeep/graph").text
             merged = owner.done("/n", verb="merge", name="Bobby", into="Bob")
             assert alike(owner) == []

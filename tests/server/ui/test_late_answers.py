@@ -1,4 +1,4 @@
-"""Answers that come late, in the order that one fears: no list takes away what somebody began since."""
+"""Answers that come late, in the worst order: no list replaces what the user has begun since."""
 
 import re
 from typing import Any
@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.process, pytest.mark.slow]
 
 
 class Held:
-    """Requests of a tab that are answered when they are let go."""
+    """Requests of a tab that are held until they are released."""
 
     def __init__(self, tab: Tab, address: str) -> None:
         self._tab, self._routes = tab, list[Any]()
@@ -27,7 +27,7 @@ class Held:
         until(lambda: self._tab.page.evaluate("1") and self._routes, "the request", 30)
 
     def let_go(self) -> None:
-        """Let the first one go, and wait for what the page makes of its answer."""
+        """Release the first request, and wait until the page has processed its answer."""
         self.wait()
         route = self._routes.pop(0)
         with self._tab.page.expect_event("requestfinished", lambda request: request.url == route.request.url):
@@ -38,11 +38,11 @@ class Held:
 LIST = r"/ui/w/default$"
 PRESSED = """(key) => document.addEventListener("htmx:afterSwap", () => setTimeout(() =>
   document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }))), { once: true })"""
-"""A key that comes right after something new is on the page."""
+"""A key that is pressed right after a swap."""
 
 
 @pytest.mark.parametrize("open_already", [False, True])
-def test_a_correction_that_is_begun_outlasts_a_late_answer_of_the_search(tab: Tab, open_already: bool) -> None:
+def test_a_late_answer_of_the_search_does_not_replace_a_correction(tab: Tab, open_already: bool) -> None:
     kept = Memories(tab.served.scope).store(f"The cellar is dry, {open_already}.")
     tab.page.fill("#q", "cellar")
     until(lambda: cards(tab) == [kept.id], "the cellar", 30)
@@ -59,7 +59,7 @@ def test_a_correction_that_is_begun_outlasts_a_late_answer_of_the_search(tab: Ta
     Memories(tab.served.scope).forget(Criteria(ids=(kept.id,)))
 
 
-def test_a_key_right_after_a_new_list_finds_the_keyboard_where_it_was(tab: Tab) -> None:
+def test_a_key_right_after_a_new_list_finds_the_focus_where_it_was(tab: Tab) -> None:
     tab.page.locator("#results .card").first.focus()
     tab.page.evaluate(PRESSED, "e")
     Memories(tab.served.scope).store("The list is another now.")
@@ -67,7 +67,7 @@ def test_a_key_right_after_a_new_list_finds_the_keyboard_where_it_was(tab: Tab) 
     tab.page.wait_for_selector(".editing textarea:focus")
 
 
-def test_a_list_with_news_does_not_take_the_place_of_what_was_asked_for_since(tab: Tab) -> None:
+def test_a_list_with_news_does_not_replace_a_later_request(tab: Tab) -> None:
     news, search = Held(tab, LIST), Held(tab, "q=chimney")
     Memories(tab.served.scope).store("The chimney is swept.")
     news.wait()
@@ -78,7 +78,7 @@ def test_a_list_with_news_does_not_take_the_place_of_what_was_asked_for_since(ta
     until(lambda: len(cards(tab)) == 1, "the chimney alone", 30)
 
 
-def test_an_undo_waits_for_no_list_and_is_not_lost_behind_one(tab: Tab) -> None:
+def test_an_undo_does_not_wait_for_a_list_or_get_lost_behind_one(tab: Tab) -> None:
     kept = Memories(tab.served.scope).store("The gate is to be painted.")
     tab.sees("The gate is to be painted.")
     tab.page.locator(".card", has_text="The gate").first.focus()
@@ -93,7 +93,7 @@ def test_an_undo_waits_for_no_list_and_is_not_lost_behind_one(tab: Tab) -> None:
     until(lambda: listing.story(tab.served.scope, kept.id).now.deleted_at is None, "the gate again", 30)
 
 
-def test_a_view_that_is_asked_for_takes_the_place_of_the_one_asked_for_before(tab: Tab) -> None:
+def test_a_requested_view_replaces_the_one_requested_before(tab: Tab) -> None:
     slow = Held(tab, "/history$")
     tab.page.click("nav >> text=History")
     slow.wait()

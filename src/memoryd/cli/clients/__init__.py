@@ -1,1 +1,1 @@
-"""What `memoryd install` does with the configurations of MCP clients."""
+"""The changes that `memoryd install` makes to the configurations of MCP clients."""

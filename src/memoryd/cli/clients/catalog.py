@@ -1,4 +1,4 @@
-"""What each client wants: where its configuration lies, and what an entry for memoryd looks like there."""
+"""The supported clients: where each keeps its configuration, and what an entry for memoryd looks like there."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,42 +14,42 @@ ServerEntry = dict[str, Any]
 
 WORKSPACE, BEARER = "X-Memory-Workspace", "bearer_token_env_var"
 TOKEN_VARIABLE = "MEMORYD_TOKEN"  # noqa: S105 - a variable's name
-"""Where a client finds the token of a server beyond this machine, unless another variable is named."""
+"""The variable with the token of a server that is not on this machine, unless another variable is named."""
 
 _STDIO, _HTTP = {"type": "stdio"}, {"type": "http"}
 _OURS = {"type", "command", "args", "url", "httpUrl", "headers", "http_headers", BEARER}
-"""The keys of an entry that an installation decides; the others are the user's own, and stay."""
+"""The keys of an entry that an installation sets; all other keys are the user's and stay."""
 _OF_A_PROCESS = {"env", "envFile", "env_vars", "environment", "cwd"}
 """Keys that mean nothing to a client that connects by URL."""
 
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """One client. `directory` is its own: where there is none, the client was never started."""
+    """One client. `directory` is the client's own: if it does not exist, the client was never started."""
 
     title: str
     directory: Callable[[], Path]
     file: Callable[[], Path]
     table: str = "mcpServers"
     local: Mapping[str, str] = field(default_factory=dict)
-    """What an entry that starts a process says besides the command."""
+    """The keys of an entry that starts a process, besides the command."""
     remote: Mapping[str, str] = field(default_factory=dict)
-    """What an entry with a URL says besides it."""
+    """The keys of an entry with a URL, besides the URL."""
     url: str = "url"
-    """The key of the URL; empty: the file knows no URLs."""
+    """The key of the URL; empty: the file takes no URLs."""
     headers: str = "headers"
     reference: str = "${%s}"
     """How a header names an environment variable; empty: the client asks for the token, see `question`."""
     bearer: str = ""
-    """The key that names the variable of a bearer token, where there is one."""
+    """The key for the name of the bearer token's variable, if the client has such a key."""
     one_list: bool = False
-    """Whether `command` is a list that has the arguments too."""
+    """Whether `command` is a list that includes the arguments."""
     loading: Mapping[str, Any] = field(default_factory=dict)
-    """What an entry says so that the tools are there at the agent's first step; empty: they are anyway, or never."""
+    """The keys that make the tools available at the agent's first step; empty: they always are, or cannot be."""
     allowing: Mapping[str, Any] = field(default_factory=dict)
-    """What an entry says so that the agent may call the tools without asking."""
+    """The keys that let the agent call the tools without asking."""
     permissions: Callable[[], Path] | None = None
-    """The file with the client's permission rules, where such a rule says that; see permissions.py."""
+    """The file with the client's permission rules, if a rule there allows that instead; see permissions.py."""
 
 
 def _below(*parts: str) -> Callable[[], Path]:
@@ -57,27 +57,27 @@ def _below(*parts: str) -> Callable[[], Path]:
 
 
 def _application(name: str, *parts: str) -> Callable[[], Path]:
-    """Below the directory that the platform gives an application for its configuration."""
+    """Return a path below the platform's configuration directory of an application."""
     return lambda: platformdirs.PlatformDirs(name, appauthor=False, roaming=True).user_config_path.joinpath(*parts)
 
 
 def _desktop(*parts: str) -> Callable[[], Path]:
-    """Below the directory of Claude Desktop."""
+    """Return a path below the directory of Claude Desktop."""
     local = platformdirs.PlatformDirs(appauthor=False)
     return lambda: packaged(local.user_data_path, _application("Claude")()).joinpath(*parts)
 
 
 def packaged(local: Path, usual: Path) -> Path:
-    """Return the directory that Claude Desktop uses: for a package, as its installer makes it, Windows redirects it.
+    """Return the directory that Claude Desktop uses; for an installed package, Windows redirects it.
 
-    Whatever other programs write there, the package never sees.
+    The package never sees what other programs write to the usual directory.
     """
     redirected = sorted(local.glob("Packages/Claude_*/LocalCache/Roaming"))
     return redirected[0] / usual.name if redirected else usual
 
 
 def _unix(name: str, *parts: str) -> Callable[[], Path]:
-    """The same for one that does on every platform as on Linux."""
+    """Return a path below the configuration directory of an application that uses the Linux one on every platform."""
     return lambda: platformdirs.unix.Unix(name, appauthor=False).user_config_path.joinpath(*parts)
 
 
@@ -112,7 +112,7 @@ CLIENTS: Mapping[ClientName, Client] = {
 
 
 def started_by(client: Client, command: Sequence[str]) -> ServerEntry:
-    """An entry that starts a process."""
+    """Return an entry that starts a process."""
     program, *arguments = command
     if client.one_list:
         return {**client.local, "command": [program, *arguments]}
@@ -120,8 +120,8 @@ def started_by(client: Client, command: Sequence[str]) -> ServerEntry:
 
 
 def connecting(client: Client, name: str, url: str, workspace: str, variable: str) -> ServerEntry:
-    """An entry that connects to a workspace of a server; `variable`, which holds the token, may be empty."""
-    in_ascii = workspace if workspace.isascii() else quote(workspace)  # not every client sends other letters
+    """Return an entry that connects to a workspace of a server; `variable`, which holds the token, may be empty."""
+    in_ascii = workspace if workspace.isascii() else quote(workspace)  # some clients send only ASCII
     headers = {WORKSPACE: in_ascii}
     entry: ServerEntry = {**client.remote, client.url: url}
     if variable and client.bearer:
@@ -133,28 +133,28 @@ def connecting(client: Client, name: str, url: str, workspace: str, variable: st
 
 
 def question(name: str) -> ServerEntry:
-    """What VS Code asks for when it first starts the server, and keeps in its own store of secrets."""
+    """Return the prompt for the token, which VS Code shows once; it keeps the answer in its own store of secrets."""
     return {"type": "promptString", "id": f"memoryd-{name}", "description": f"Token of {name}", "password": True}
 
 
 def asked(entry: Mapping[str, Any], name: str) -> bool:
-    """Whether an entry needs the answer to `question`."""
+    """Return whether an entry needs the answer to `question`."""
     return _answer(name) in str(entry.get("headers", ""))
 
 
 def _answer(name: str) -> str:
-    """How VS Code's headers name what it asked for."""
+    """Return the reference to the answer in VS Code's headers."""
     return f"${{input:{question(name)['id']}}}"
 
 
 def renewed(old: Mapping[str, Any], new: ServerEntry) -> ServerEntry:
-    """`new`, with what the user added to `old`."""
+    """Return `new` with the keys that the user added to `old`."""
     gone = _OURS if "command" in new else _OURS | _OF_A_PROCESS
     return {**{key: value for key, value in old.items() if key not in gone or key in new}, **new}
 
 
 def is_of_memoryd(entry: object, url: str = "") -> bool:
-    """Whether an entry looks like one for memoryd, and not like another server that has the name."""
+    """Return whether an entry looks like one for memoryd, and not like another server of the same name."""
     marks = ("memoryd", WORKSPACE.casefold(), "://127.0.0.1", "://localhost", "://[::1]")
     text = str(entry).casefold()
     return isinstance(entry, Mapping) and (any(mark in text for mark in marks) or bool(url and url in entry.values()))

@@ -1,6 +1,6 @@
-"""One entry of a configuration text is put in or taken out; every other character stays as it is.
+"""Insert or remove one entry of a configuration text; every other character stays as it is.
 
-Whatever comes out is parsed again, and must hold what was meant and nothing else.
+The result is parsed again, and must contain the intended change and no other.
 """
 
 import json
@@ -16,33 +16,33 @@ from memoryd.errors import MemorydError
 
 Key = str | int
 Keys = Sequence[Key]
-"""The way to a value: names of members, or the place in a list; the place after the last one appends."""
+"""The path to a value: names of members, or indexes of a list; the index after the last one appends."""
 
 
 class RefusedError(MemorydError):
-    """The configuration cannot be changed without harm."""
+    """The configuration cannot be changed safely."""
 
 
 def is_toml(name: str) -> bool:
-    """Whether a file of that name holds TOML; the others hold JSON."""
+    """Return whether a file of that name contains TOML; other files contain JSON."""
     return name.endswith(".toml")
 
 
 def parsed(text: str, *, toml: bool) -> dict[str, Any]:
-    """What a text holds; nothing where it is blank. Raises RefusedError."""
+    """Return the content of a text; {} if it is blank. Raise RefusedError if it cannot be parsed."""
     try:
         found = tomllib.loads(text) if toml else json.loads(text if text.strip() else "{}")
     except (ValueError, RecursionError) as error:
         commented = not toml and re.search(r"^\s*//|/\*|,\s*[}\]]", text, re.MULTILINE)
         hint = " Comments and trailing commas, which some clients allow, are not edited." if commented else ""
-        raise RefusedError(f"it is no {'TOML' if toml else 'JSON'}: {error}.{hint}") from None
+        raise RefusedError(f"it is not {'TOML' if toml else 'JSON'}: {error}.{hint}") from None
     if not isinstance(found, dict):
-        raise RefusedError("it holds no object.")
+        raise RefusedError("it does not contain an object.")
     return found
 
 
 def value_at(held: Any, keys: Keys) -> Any:
-    """The value that a way leads to, or None."""
+    """Return the value at a path, or None."""
     for key in keys:
         here = isinstance(held, Mapping) if isinstance(key, str) else isinstance(held, list)
         if not here or (key not in held if isinstance(key, str) else key >= len(held)):
@@ -52,14 +52,14 @@ def value_at(held: Any, keys: Keys) -> Any:
 
 
 def put(text: str, keys: Keys, value: object, *, toml: bool) -> str:
-    """A text with the value there; blank text becomes a new configuration. Raises RefusedError."""
+    """Return a text with the value there; blank text becomes a new configuration. Raise RefusedError."""
     meant = _with(parsed(text, toml=toml), keys, value)
     ways: Sequence[Callable[..., str]] = edit_toml.PUT if toml else (_put_json,)
     return _first([partial(way, text, keys, value) for way in ways], text, meant, toml=toml)
 
 
 def drop(text: str, keys: Keys, *, toml: bool) -> str:
-    """A text without the value there, nor, in JSON, what would be empty without it. Raises RefusedError."""
+    """Return a text without the value there and, in JSON, without parents that this empties. Raise RefusedError."""
     meant = parsed(text, toml=toml)
     if value_at(meant, keys) is None:
         return text
@@ -71,7 +71,7 @@ def drop(text: str, keys: Keys, *, toml: bool) -> str:
 
 
 def _with(held: Any, keys: Keys, value: object) -> Any:
-    """A copy with the value there."""
+    """Return a copy with the value there."""
     key, *rest = keys
     there = value_at(held, [key])
     if there is None and rest:
@@ -81,25 +81,25 @@ def _with(held: Any, keys: Keys, value: object) -> Any:
         return {**held, key: new}
     if isinstance(key, int) and isinstance(held, list):
         return [*held[:key], new, *held[key + 1 :]]
-    raise RefusedError(f"what should hold {key!r} is no {'object' if isinstance(key, str) else 'list'}.")
+    raise RefusedError(f"the parent of {key!r} is not {'an object' if isinstance(key, str) else 'a list'}.")
 
 
 def _first(ways: Sequence[Callable[[], str]], text: str, meant: dict[str, Any], *, toml: bool) -> str:
-    """The first result that holds what is meant, in the same order, and every comment of the text's."""
+    """Return the first result with the intended content in the same order, and every comment. Raise RefusedError."""
     for way in ways:
         try:
             new = way()
             found = parsed(new, toml=toml)
-        except (RefusedError, ValueError, LookupError):  # tomlkit's own errors are such
+        except (RefusedError, ValueError, LookupError):  # tomlkit's errors are among these
             continue
         same = _without_blanks(found) == _without_blanks(meant) if toml else json.dumps(found) == json.dumps(meant)
         if same and _comments_stay(text, new, toml=toml):
             return new
-    raise RefusedError("its form leaves no safe way to change one entry: an unusual layout, or a key that is twice.")
+    raise RefusedError("no safe way was found to change one entry: the layout is unusual, or a key occurs twice.")
 
 
 def _without_blanks(held: Mapping[str, Any]) -> dict[str, Any]:
-    """Without empty tables at the top: a table without a line of its own goes with its last entry."""
+    """Return it without empty top-level tables: a table without its own line disappears with its last entry."""
     return {name: part for name, part in held.items() if part != {}}
 
 
@@ -116,7 +116,7 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A member of an object or an element of a list: where it starts, where its value does, and where that ends."""
+    """A member of an object or an element of a list: its start, and the start and end of its value."""
 
     key: Key
     start: int
@@ -130,7 +130,7 @@ def _after_space(text: str, at: int) -> int:
 
 
 def _parts(text: str, opening: int) -> tuple[list[_Part], int]:
-    """What is inside of the bracket at `opening`, and where its counterpart is."""
+    """Return the parts inside the bracket at `opening`, and the position of the closing bracket."""
     parts: list[_Part] = []
     at = _after_space(text, opening + 1)
     while text[at] not in "}]":
@@ -154,7 +154,7 @@ def _put_json(text: str, keys: Keys, value: object) -> str:
         opening, (parts, closing) = at, _parts(text, at)
         same = [part for part in parts if part.key == key]
         if len(same) > 1:
-            raise RefusedError(f"the key {key!r} is there twice.")
+            raise RefusedError(f"the key {key!r} occurs twice.")
         if not same:
             for below in reversed(keys[depth + 1 :]):
                 value = [value] if isinstance(below, int) else {below: value}
@@ -189,20 +189,20 @@ def _drop_json(text: str, keys: Keys) -> str:
 
 
 def _is_flat(text: str, opening: int, parts: Sequence[_Part]) -> bool:
-    """Whether what is inside of a bracket stands on the same line."""
+    """Return whether the content of a bracket is on one line."""
     if parts:
         return "\n" not in text[opening : parts[0].start]
     return "\n" not in text.strip() and text.strip() != "{}"
 
 
 def _indent(text: str, at: int) -> str:
-    """The blanks at the start of a place's line."""
+    """Return the indentation of the line at a position."""
     found = re.compile(r"[ \t]*").match(text, text.rfind("\n", 0, at) + 1)
     return found[0] if found else ""
 
 
 def _unit(text: str) -> str:
-    """By how much a text indents."""
+    """Return the indentation unit of a text."""
     found = re.search(r"[{\[][ \t]*\n([ \t]+)", text)
     return found[1] if found else "  "
 

@@ -1,7 +1,7 @@
-"""One entry of a TOML text is put in or taken out, with tomlkit.
+"""Insert or remove one entry of a TOML text, with tomlkit.
 
-An entry under a header of its own is a few whole lines, which come and go; everything else stays character by
-character. An entry in an inline table or under dotted keys is left to tomlkit.
+An entry under its own header is a few whole lines, which are inserted or removed; every other character stays as it
+is. An entry in an inline table or under dotted keys is left to tomlkit.
 """
 
 import re
@@ -16,7 +16,7 @@ TableKeys = Sequence[str]
 
 
 def put_section(text: str, keys: TableKeys, value: Mapping[str, Any]) -> str:
-    """Under a header of its own: where one is already, or else at the end."""
+    """Return the text with the entry under its own header: in place of an existing one, or at the end."""
     table, name = keys
     entry = tomlkit.table()
     for key, part in value.items():
@@ -42,7 +42,7 @@ def drop_section(text: str, keys: TableKeys) -> str:
 
 
 def _own_sections(text: str, keys: TableKeys) -> Iterator[tuple[int, int]]:
-    """Where the sections of an entry are, without the comments at their end: those belong to what follows."""
+    """Yield the spans of an entry's sections, without trailing comments: those belong to the next section."""
     headers = [*_headers(text), (len(text), ())]
     for (start, way), (end, _) in pairwise(headers):
         if way[: len(keys)] == tuple(keys):
@@ -51,7 +51,7 @@ def _own_sections(text: str, keys: TableKeys) -> Iterator[tuple[int, int]]:
 
 
 def _headers(text: str) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Where a header is, and the names in it. A line inside of a string or a list only looks like one."""
+    """Yield each header's position and names. A line inside a string or a list only looks like a header."""
     for line in re.finditer(r"^[ \t]*\[.*$", text, re.MULTILINE):
         try:
             tomllib.loads(text[: line.start()])
@@ -67,7 +67,7 @@ def _headers(text: str) -> Iterator[tuple[int, tuple[str, ...]]]:
 
 
 def put_inside(text: str, keys: TableKeys, value: Mapping[str, Any]) -> str:
-    """Where the entries stand in an inline table, or under dotted keys."""
+    """Return the text with the entry in an inline table, or under dotted keys."""
     table, name = keys
     document = tomlkit.parse(text)
     held: Any = document.setdefault(table, tomlkit.table())
@@ -92,4 +92,4 @@ def _inline(held: Mapping[str, Any]) -> Any:
 
 PUT = (put_section, put_inside)
 DROP = (drop_section, drop_inside)
-"""Ways to do it, the one that changes less first."""
+"""Ways to do it, the least intrusive first."""

@@ -1,4 +1,4 @@
-"""The hooks of coding agents: put into a client's file, renewed, or taken out; those of others stay."""
+"""The hooks of coding agents: insert, renew or remove them in a client's file; hooks of other programs stay."""
 
 import re
 import shlex
@@ -16,27 +16,27 @@ from memoryd.cli.clients.safe_replace import FileChange, change
 from memoryd.errors import MemorydError
 
 SECONDS = 15
-"""After which a client gives a hook up; one that does its work takes a fraction of one."""
+"""Seconds after which a client gives up on a hook; a normal run takes a fraction of one."""
 UNBLOCKING = " || exit 1"
-"""Follows uvx, which may end with 2 where it cannot fetch a package: of a hook, that stops its agent."""
+"""Follows uvx, which may exit with 2 if it cannot fetch a package: from a hook, that code stops the agent."""
 OURS = re.compile(r"memoryd\b.* hook [a-z-]+\b")
 
 
 @dataclass(frozen=True, slots=True)
 class HookFile:
-    """Where a client has its hooks, below the home, and how they look there."""
+    """The file with a client's hooks, below the home directory, and its format."""
 
     path: tuple[str, ...]
     events: Mapping[str, str]
-    """The client's events, and what `memoryd hook` calls them."""
+    """The client's events, with `memoryd hook`'s names for them."""
     timeout: int | None = SECONDS
-    """In the client's unit; None where a hook is a command and nothing else."""
+    """In the client's unit; None if a hook has no field besides its command."""
     version: int | None = None
-    """What the file says of its own form, where it has to."""
+    """The format version that the file must declare, if any."""
 
     @property
     def file(self) -> Path:
-        """The file."""
+        """The path of the file."""
         return Path.home().joinpath(*self.path)
 
 
@@ -68,7 +68,7 @@ HOOK_FILES: Mapping[ClientName, HookFile] = {
 
 
 def put(client: ClientName, command: Sequence[str], arguments: Sequence[str], *, dry_run: bool) -> FileChange | None:
-    """Let a client run `command` as its hooks; return None where it did. Raise MemorydError if nothing was changed."""
+    """Set `command` as a client's hooks; return None if it already is. Raise MemorydError if that is not possible."""
     place = HOOK_FILES[client]
 
     def edit(text: str) -> str:
@@ -83,7 +83,7 @@ def put(client: ClientName, command: Sequence[str], arguments: Sequence[str], *,
 
 
 def drop(client: ClientName, *, dry_run: bool) -> FileChange | None:
-    """Take them out; return None where there were none. Raise MemorydError if nothing was changed."""
+    """Remove a client's hooks; return None if there are none. Raise MemorydError if the file was not changed."""
     place = HOOK_FILES[client]
 
     def edit(text: str) -> str:
@@ -100,12 +100,12 @@ def _changed(file: Path, edit: Callable[[str], str], *, dry_run: bool) -> FileCh
         return change(file, edit, dry_run=dry_run)
     except RefusedError as error:
         raise MemorydError(
-            f"{file} was not changed: {error} All else is done; docs/hooks.md has the hooks that belong there."
+            f"{file} was not changed: {error} Everything else is done; docs/hooks.md shows the hooks to add there."
         ) from error
 
 
 def _with(text: str, place: HookFile, event: str, line: str) -> str:
-    """Return a text in which an event runs a command line; the timeout of one that was there stays."""
+    """Return a text in which an event runs a command line; the timeout of an existing hook stays."""
     if keys := _ours(text, event):
         return edit_json.put(text, [*keys, "command"], line, toml=False)
     groups = edit_json.value_at(edit_json.parsed(text, toml=False), ["hooks", event]) or []
@@ -115,7 +115,7 @@ def _with(text: str, place: HookFile, event: str, line: str) -> str:
 
 
 def _ours(text: str, event: str) -> Keys:
-    """Return the way to a hook of memoryd; an empty one if there is none."""
+    """Return the path to a hook of memoryd; an empty one if there is none."""
     groups = edit_json.value_at(edit_json.parsed(text, toml=False), ["hooks", event])
     ways = (
         (("hooks", event, at, *within), one.get("command"))
@@ -126,7 +126,7 @@ def _ours(text: str, event: str) -> Keys:
 
 
 def _hooks(group: Any) -> Iterator[tuple[Keys, Mapping[str, Any]]]:
-    """Yield the hooks of a group, which may be one itself, with the way to each."""
+    """Yield the hooks of a group, which may itself be a hook, with the path to each."""
     if isinstance(group, dict):
         yield (), group
         hooks = group.get("hooks")
@@ -136,5 +136,5 @@ def _hooks(group: Any) -> Iterator[tuple[Keys, Mapping[str, Any]]]:
 
 
 def _line(words: Sequence[str]) -> str:
-    """Return words as one line for the shell that a client hands it to."""
+    """Return words as one line for the shell that the client uses."""
     return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)

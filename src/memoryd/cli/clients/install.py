@@ -33,28 +33,26 @@ from memoryd.loopback import is_loopback
 from memoryd.setting_types import demand_home
 from memoryd.settings import AUTO, DEFAULT_WORKSPACE, Settings
 
-NAME = r"[A-Za-z0-9_-]{1,64}"  # what Codex and Claude Code take
+NAME = r"[A-Za-z0-9_-]{1,64}"  # accepted by Codex and Claude Code
 VARIABLE = r"[A-Za-z_][A-Za-z0-9_]*"
 
-LOADING = "Let the tools be there at the first step of"
-ALLOWING = "Let the tools be called without asking by"
+LOADING = "Make the tools available from the first step of"
+ALLOWING = "Allow tool calls without asking in"
 
-Which = Annotated[ClientName, typer.Argument(help="Which client.", show_default=False)]
-ServerName = Annotated[str, typer.Option(metavar="NAME", help="What the client calls the server.")]
+Which = Annotated[ClientName, typer.Argument(help="The client.", show_default=False)]
+ServerName = Annotated[str, typer.Option(metavar="NAME", help="The client's name for the server.")]
 File = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Another configuration file of that client, such as a project's.")
 ]
 AlwaysLoad = Annotated[
     bool | None,
-    typer.Option(help="Let the tools be there at the agent's first step (Claude Code, Codex)."),
+    typer.Option(help="Make the tools available at the agent's first step (Claude Code, Codex)."),
 ]
 AllowTools = Annotated[
     bool | None,
     typer.Option(help="Let the agent call the tools without asking (Claude Code, Gemini CLI, Qwen Code)."),
 ]
-RunHooks = Annotated[
-    bool, typer.Option("--hooks", help="Let the client run hooks, too (Claude Code, Codex, Gemini CLI, Cursor).")
-]
+RunHooks = Annotated[bool, typer.Option("--hooks", help="Also set up hooks (Claude Code, Codex, Gemini CLI, Cursor).")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")]
 
 
@@ -69,7 +67,7 @@ def install(
     name: ServerName = "memory",
     token_variable: Annotated[
         str | None,
-        typer.Option(metavar="VAR", help=f"Over HTTP: which variable has the token ({TOKEN_VARIABLE})."),
+        typer.Option(metavar="VAR", help=f"Over HTTP: the variable with the token ({TOKEN_VARIABLE})."),
     ] = None,
     always_load: AlwaysLoad = None,
     allow_tools: AllowTools = None,
@@ -77,11 +75,11 @@ def install(
     file: File = None,
     force: Annotated[
         bool,
-        typer.Option("--force", help="Also for a client that was never started, or over another server of that name."),
+        typer.Option("--force", help="Also for a client never started, or instead of another server of that name."),
     ] = False,
     dry_run: DryRun = False,
 ) -> None:
-    """Enter memoryd into the configuration of a client; the rest of the file stays as it is."""
+    """Add memoryd to the configuration of a client; the rest of the file stays as it is."""
     wanted = CLIENTS[client]
     _check("name", name, NAME)
     url, entry = _entry(wanted, name, http, settings, token_variable)
@@ -105,17 +103,17 @@ def install(
     if not any(done):
         show.verbatim(f"{name} is already installed for {wanted.title}: {place.file}")
         return
-    _tell(done, f"Installed {name} for {wanted.title}", dry_run=dry_run)
+    _print_changes(done, f"Installed {name} for {wanted.title}", dry_run=dry_run)
     if not dry_run:
         _advise(settings, entry, name, url)
 
 
 def _entered(place: "_Place", entry: ServerEntry, url: str, *, force: bool, dry_run: bool) -> FileChange | None:
-    """Put the entry into the client's file; raise MemorydError, and show what belongs there, if that is not safe."""
+    """Add the entry to the client's file; if that is not safe, print the entry and raise MemorydError."""
     try:
         return change(place.file, lambda text: place.put(text, entry, url, force=force), dry_run=dry_run)
     except RefusedError as error:
-        show.verbatim(f"Left alone: {place.file}\nWhat belongs there:\n\n{place.snippet(entry)}")
+        show.verbatim(f"Not changed: {place.file}\nAdd this entry:\n\n{place.snippet(entry)}")
         raise MemorydError(f"{place.file} was not changed: {error}") from error
 
 
@@ -126,12 +124,12 @@ def uninstall(
     *,
     name: ServerName = "memory",
     file: File = None,
-    force: Annotated[bool, typer.Option("--force", help="Also what does not look like memoryd.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Also an entry that does not look like memoryd.")] = False,
     dry_run: DryRun = False,
 ) -> None:
-    """Take memoryd out of the configuration of a client; memories stay."""
+    """Remove memoryd from the configuration of a client; memories stay."""
     if not name:
-        raise InvalidInputError("--name is empty. Name the server, or leave it out.")
+        raise InvalidInputError("--name is empty. Name the server, or omit the option.")
     place = _Place(CLIENTS[client], name, file)
     try:
         done = [change(place.file, lambda text: place.drop(text, force=force), dry_run=dry_run)]
@@ -144,11 +142,11 @@ def uninstall(
     if not any(done):
         show.verbatim(f"{name} is not installed for {place.client.title}: {place.file}")
         return
-    _tell(done, f"Uninstalled {name} for {place.client.title}", dry_run=dry_run)
+    _print_changes(done, f"Uninstalled {name} for {place.client.title}", dry_run=dry_run)
 
 
 class _Place:
-    """Where the entry of a name belongs in a client's configuration."""
+    """The place of a named entry in a client's configuration."""
 
     def __init__(self, client: Client, name: str, file: Path | None) -> None:
         if not file:
@@ -156,27 +154,27 @@ class _Place:
         self.client = client
         self.file = file.expanduser().absolute() if file else client.file()
         self.rules = client.permissions() if client.permissions and not file else None
-        """The file with the permission rules that belong to this one."""
+        """The file with the permission rules for `file`."""
         self._directory = self.file.parent if file else client.directory()
         self._keys = (client.table, name)
         self._name = name
         self._toml = edit_json.is_toml(self.file.name)
 
     def demand_client(self, *, force: bool) -> None:
-        """A client that is not there gets no files, unless that is wanted."""
+        """Raise NotFoundError for a client that was never started, unless forced: it gets no files."""
         if not (force or self._directory.is_dir() or self.file.exists()):
             raise NotFoundError(
                 f"{self.client.title} was never started here: there is no {self._directory}. Start it once, or add "
-                "--force to make the file nevertheless."
+                "--force to create the file anyway."
             )
 
     def put(self, text: str, entry: ServerEntry, url: str = "", *, force: bool = False) -> str:
-        """A text with the entry; what the user added to an older one stays."""
+        """Return a text with the entry; what the user added to an older one stays."""
         held = edit_json.parsed(text, toml=self._toml)
         if (old := edit_json.value_at(held, self._keys)) is not None:
             if not (force or is_of_memoryd(old, url)):
                 raise RefusedError(
-                    f"{self._name} is another server there. Choose a --name, or add --force to replace it."
+                    f"{self._name} is another server there. Choose another --name, or add --force to replace it."
                 )
             entry = renewed(old, entry) if isinstance(old, dict) else entry
         if old != entry:
@@ -187,9 +185,9 @@ class _Place:
         return text
 
     def drop(self, text: str, *, force: bool) -> str:
-        """A text without the entry, and without the question that belongs to it.
+        """Return a text without the entry and its question. Raise RefusedError.
 
-        One that does not name the entry stays, whether or not it could be edited.
+        A text that does not name the entry stays as it is, even if it could not be edited.
         """
         if (self._name if self._toml else f'"{self._name}"') not in text:
             return text
@@ -203,20 +201,20 @@ class _Place:
         return text if number is None else edit_json.drop(text, ["inputs", number], toml=self._toml)
 
     def _input(self, inputs: Any) -> int | None:
-        """The place of the question that belongs to the entry."""
+        """Return the index of the entry's question, or None."""
         ids = [one.get("id") for one in inputs if isinstance(one, dict)] if isinstance(inputs, list) else []
         wanted = question(self._name)["id"]
         return ids.index(wanted) if wanted in ids and len(ids) == len(inputs) else None
 
     def snippet(self, entry: ServerEntry) -> str:
-        """The entry as a configuration of its own."""
+        """Return a configuration with only the entry."""
         return self.put("", entry)
 
 
 def _entry(
     client: Client, name: str, http: str | None, settings: Settings, variable: str | None
 ) -> tuple[str, ServerEntry]:
-    """The URL, empty where the client is to start memoryd, and the entry."""
+    """Return the URL, '' if the client is to start memoryd, and the entry."""
     if http is not None:
         url = _url(http)
         return url, _connecting(client, name, url, settings, variable)
@@ -227,31 +225,31 @@ def _entry(
 
 def _check(what: str, given: str, pattern: str) -> None:
     if not re.fullmatch(pattern, given):
-        raise InvalidInputError(f"{given!r} is no {what}: it takes {pattern}.")
+        raise InvalidInputError(f"{given!r} is not a valid {what}. Use one that matches {pattern}.")
 
 
 def _check_hooks(client: ClientName, http: str | None, file: Path | None) -> None:
     """Raise InvalidInputError unless the client runs hooks, on the memory of this machine."""
     if client not in hooks.HOOK_FILES:
-        raise InvalidInputError(f"--hooks has nothing to set there. It is for {', '.join(hooks.HOOK_FILES)}.")
+        raise InvalidInputError(f"--hooks is not available for {client}. It is for {', '.join(hooks.HOOK_FILES)}.")
     if http is not None:
         raise InvalidInputError("--hooks run memoryd on this machine: they cannot reach a server by its URL.")
     if file:
-        raise InvalidInputError("--hooks sets those of the user; docs/hooks.md shows those of one project.")
+        raise InvalidInputError("--hooks sets the user's hooks; for those of one project see docs/hooks.md.")
 
 
-# what is offered besides --------------------------------------------------------------------------------------------
+# extras --------------------------------------------------------------------------------------------------------------
 
 
 def _wanted(given: bool | None, offered: object, option: str, question: str, *, dry_run: bool) -> bool:
-    """Whether the user wants something that may be done besides; at a terminal he is asked, elsewhere it is not done.
+    """Return whether the user wants an extra; ask at a terminal, and otherwise do without.
 
-    Raise InvalidInputError where it is wanted and not offered.
+    Raise InvalidInputError if it is wanted and not available.
     """
     if given is None:
         return bool(offered) and not dry_run and sys.stdin.isatty() and typer.confirm(f"{question}?", err=True)
     if given and not offered:
-        raise InvalidInputError(f"{option} has nothing to set there. docs/clients.md says which clients take it.")
+        raise InvalidInputError(f"{option} is not available here. docs/clients.md lists the clients that take it.")
     return given
 
 
@@ -261,7 +259,7 @@ def _wanted(given: bool | None, offered: object, option: str, question: str, *, 
 def _connecting(client: Client, name: str, url: str, settings: Settings, variable: str | None) -> ServerEntry:
     if not client.url:
         raise InvalidInputError(
-            f"The file of {client.title} takes commands and no URLs. Without --http it starts a memoryd of its own, "
+            f"The file of {client.title} takes commands and no URLs. Omit --http: then it starts its own memoryd, "
             "which may share the server's database; docs/clients.md also shows a bridge."
         )
     if variable:
@@ -272,19 +270,19 @@ def _connecting(client: Client, name: str, url: str, settings: Settings, variabl
             "the workspace (`memoryd workspace which` says which one a directory has), with --file for one project."
         )
     if not settings.workspace.isascii():
-        raise InvalidInputError("The name of a workspace beyond ASCII cannot be sent in a header.")
+        raise InvalidInputError("A workspace name that is not ASCII cannot be sent in a header. Name another one.")
     return connecting(client, name, url, settings.workspace, variable or ("" if _is_here(url) else TOKEN_VARIABLE))
 
 
 def _url(given: str) -> str:
-    """A URL with the path of the endpoint, if it had none."""
+    """Return a URL with the path of the endpoint, if it has none. Raise InvalidInputError."""
     try:
         parts = urlsplit(given)
         port, host = parts.port, parts.hostname
     except ValueError as error:
-        raise InvalidInputError(f"{given!r} is no URL: {error}.") from None
+        raise InvalidInputError(f"{given!r} is not a URL: {error}.") from None
     if parts.scheme not in ("http", "https") or not host or port == 0 or re.search(r"\s", given):
-        raise InvalidInputError(f"{given!r} is no URL of a server: it looks like http://127.0.0.1:8765/mcp.")
+        raise InvalidInputError(f"{given!r} is not the URL of a server. It looks like http://127.0.0.1:8765/mcp.")
     if parts.username or parts.password:
         raise InvalidInputError("A URL with a password would be kept in the file. Use a token: --token-variable.")
     return parts._replace(path="/mcp").geturl() if parts.path in ("", "/") else given
@@ -298,7 +296,7 @@ def _is_here(url: str) -> bool:
 # messages -------------------------------------------------------------------------------------------------------------
 
 
-def _tell(changes: Sequence[FileChange | None], what: str, *, dry_run: bool) -> None:
+def _print_changes(changes: Sequence[FileChange | None], what: str, *, dry_run: bool) -> None:
     done = [one for one in changes if one]
     if dry_run:
         show.verbatim("\n".join(one.diff for one in done))
@@ -310,21 +308,21 @@ def _tell(changes: Sequence[FileChange | None], what: str, *, dry_run: bool) -> 
 
 
 def _advise(settings: Settings, entry: ServerEntry, name: str, url: str) -> None:
-    """What the user has to do besides; `url` is empty where the client starts memoryd."""
+    """Print what else the user has to do; `url` is empty if the client starts memoryd."""
     given = settings.model_fields_set
     if asked(entry, name):
         note("The client asks for the token when it first connects, and keeps it in its own store of secrets.")
     elif variable := re.search(rf"Bearer \$?\{{(?:env:)?({VARIABLE})\}}|{BEARER}': '({VARIABLE})'", str(entry)):
         note(f"The client takes the token from its variable {variable[1] or variable[2]}.")
     if url.startswith("http://") and not _is_here(url):
-        note("http:// sends the token and the memories in the clear: put TLS before the server.")
+        note("http:// sends the token and the memories unencrypted: put TLS in front of the server.")
     if url and settings.workspace != DEFAULT_WORKSPACE:
-        note(f"The workspace must be there on the server: memoryd workspace create {settings.workspace}")
+        note(f"The workspace must exist on the server: memoryd workspace create {settings.workspace}")
     if url and "toolsets" in given:
-        note("The server decides which tools there are: --toolsets (MEMORY_TOOLSETS) was left out.")
+        note("The server decides which tools it offers: --toolsets (MEMORY_TOOLSETS) was ignored.")
     if not url and "database_url" in given:
         note("The client does not see MEMORY_DATABASE_URL: set it in the `env` of the entry.")
     if not url and starting.is_cached():
         note(
-            "uvx fetches memoryd again once its cache is cleared. `uv tool install memoryd` keeps one, which it takes."
+            "uvx fetches memoryd again once its cache is cleared. `uv tool install memoryd` keeps a copy that it uses."
         )

@@ -1,6 +1,6 @@
-"""A file of another program's is changed: whole or not at all, with a backup, and never over what somebody else wrote.
+"""Change another program's file: as a whole or not at all, with a backup, and never over what others wrote meanwhile.
 
-The new file takes the old one's place at once. Right before, the old one is read again: if it has changed since, all
+The new file replaces the old one atomically. Right before that the old one is read again: if it has changed, the edit
 is repeated on its current content.
 """
 
@@ -18,7 +18,7 @@ from memoryd import disk
 from memoryd.cli.clients.edit_json import RefusedError
 
 TRIES = 5
-"""How often a file may change under our hands before we give up: clients write now and then, not always."""
+"""How often to retry if the file changes during the edit: clients write only now and then."""
 
 BOM = "\N{ZERO WIDTH NO-BREAK SPACE}"
 WRITABLE = 0o222
@@ -26,7 +26,7 @@ WRITABLE = 0o222
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """What was done, or would be: to which file, which lines, and where the file is as it was before."""
+    """A change, made or planned: the file, its diff, and the backup."""
 
     file: Path
     diff: str
@@ -34,11 +34,11 @@ class FileChange:
 
 
 def change(file: Path, edit: Callable[[str], str], *, dry_run: bool) -> FileChange | None:
-    """FileChange a file by what `edit` makes of its text, '' where there is none; None: there was nothing to change.
+    """Apply `edit` to the text of a file ('' if there is none); return None if nothing changed.
 
-    Raises RefusedError, with the file as it was.
+    Raise RefusedError, with the file unchanged.
     """
-    file = Path(os.path.realpath(file))  # a link stays a link: what it leads to is changed
+    file = Path(os.path.realpath(file))  # a link stays a link: its target is changed
     for _ in range(TRIES):
         before = _read(file)
         old = _decoded(before or b"")
@@ -56,13 +56,13 @@ def change(file: Path, edit: Callable[[str], str], *, dry_run: bool) -> FileChan
             raise RefusedError(f"it cannot be written: {error.strerror}.") from error
         if replaced:
             return FileChange(file, made.diff, backup)
-    raise RefusedError("it changes all the time: close the client first.")
+    raise RefusedError("it keeps changing: close the client first.")
 
 
 def _read(file: Path) -> bytes | None:
     try:
         if not stat.S_ISREG(file.stat().st_mode):  # reading a pipe waits, and a device would be replaced by a file
-            raise RefusedError("it is no plain file.")
+            raise RefusedError("it is not a regular file.")
         return file.read_bytes()
     except FileNotFoundError:
         return None
@@ -78,7 +78,7 @@ def _decoded(held: bytes) -> str:
 
 
 def _edited(text: str, edit: Callable[[str], str]) -> str:
-    """What `edit` makes of a text; a byte order mark and the line ends of Windows stay what they were."""
+    """Return the edited text; a byte order mark and Windows line ends are preserved."""
     mark = BOM if text.startswith(BOM) else ""
     bare = text.removeprefix(mark)
     windows = "\n" in bare and bare.count("\n") == bare.count("\r\n")
@@ -92,7 +92,7 @@ def _diff(file: Path, old: str, new: str) -> str:
 
 
 def _replace(file: Path, before: bytes | None, after: bytes) -> tuple[bool, Path | None]:
-    """Whether the file was still what it was `before`, and is `after` now; and where the backup is."""
+    """Replace `before` with `after` unless the file has changed; return whether that was done, and the backup."""
     backup = None if before is None else _backup_name(file)
     with disk.temporary(file) as fresh, ExitStack() as stack:
         _fill(fresh, after, file)
@@ -108,7 +108,7 @@ def _replace(file: Path, before: bytes | None, after: bytes) -> tuple[bool, Path
 
 
 def _fill(path: Path, held: bytes, like: Path) -> None:
-    """Write a file durably, with the mode of another and, as far as we may, its owner."""
+    """Write a file durably, with the mode of another file and, if permitted, its owner."""
     path.write_bytes(held)
     disk.sync(path)
     if like.exists():
@@ -120,7 +120,7 @@ def _fill(path: Path, held: bytes, like: Path) -> None:
 
 
 def _backup_name(file: Path) -> Path:
-    """A name with the time that no file has."""
+    """Return an unused name that contains the time."""
     stem = f"{file.name}.{datetime.now().astimezone():%Y%m%d-%H%M%S}"
     names = (file.with_name(f"{stem}{part}.backup") for part in ("", *(f"-{number}" for number in range(1, 1_000))))
     return next(name for name in names if not name.exists())

@@ -1,4 +1,4 @@
-"""How a client starts memoryd: a command that is still there tomorrow, and what it is to say."""
+"""How a client starts memoryd: a command that keeps existing, and its arguments."""
 
 import json
 import shutil
@@ -10,7 +10,7 @@ from memoryd import __version__
 from memoryd.settings import Settings
 
 CACHED = ("archive-v", "environments-v")
-"""How the directories begin in which uv keeps what it fetched for one run, and which it may clear."""
+"""The prefixes of directories in which uv keeps what it fetched for one run, and which it may clear."""
 
 
 def command(settings: Settings) -> list[str]:
@@ -31,14 +31,14 @@ def is_cached() -> bool:
 
 
 def _requirement(settings: Settings) -> str:
-    """Return what uv fetches this memoryd by: where it came from, or its version in the package index."""
+    """Return the requirement by which uv fetches this memoryd: its origin, or its version in the package index."""
     extra = "[postgres]" if settings.database_url else ""
     came = json.loads(distribution("memoryd").read_text("direct_url.json") or "{}").get("url")
     return f"memoryd{extra} @ {came}" if came else f"memoryd{extra}>={__version__}"
 
 
 def arguments(settings: Settings, *fields: str) -> list[str]:
-    """Return those options and variables in force, as arguments: a client does not see this shell's variables."""
+    """Return the settings in force as arguments, because a client does not see this shell's variables."""
     options = {
         "data_dir": ("--data-dir", str(settings.data_dir)), "db_path": ("--db", str(settings.db_path)),
         "workspace": ("--workspace", settings.workspace), "toolsets": ("--toolsets", ",".join(settings.toolsets)),

@@ -1,1 +1,1 @@
-"""Apps within a client (MCP Apps): pages that it shows beside the conversation, in a frame of its own."""
+"""Apps within a client (MCP Apps): pages that it shows next to the conversation, in a separate frame."""

@@ -1,4 +1,4 @@
-"""The app of memories, as SEP-1865 of 2026-01-26 has it: its page, and how it is declared to clients that show apps."""
+"""The memories app, after SEP-1865 of 2026-01-26: its page, and its declaration to clients that show apps."""
 
 from functools import cache
 from pathlib import Path
@@ -29,7 +29,7 @@ _OWN = {tool.name for tool in apps.TOOLS}
 
 
 def shown_by(ctx: Any) -> bool:
-    """Return whether the sender of a request shows apps: it names the extension, and the type of their pages."""
+    """Return whether the sender of a request shows apps: whether it declares the extension and the pages' type."""
     declared = _capabilities(ctx)
     settings = ((declared.extensions if declared else None) or {}).get(EXTENSION_ID) or {}
     known = settings.get("mimeTypes")
@@ -37,7 +37,7 @@ def shown_by(ctx: Any) -> bool:
 
 
 def _capabilities(ctx: Any) -> types.ClientCapabilities | None:
-    """Return what a client can; the SDK knows that of `initialize` only once it is answered."""
+    """Return the capabilities of a client; for `initialize` the SDK knows them only after its answer."""
     if ctx.method == HELLO:
         return types.InitializeRequestParams.model_validate(ctx.params, by_name=False).capabilities
     known: types.ClientCapabilities | None = ctx.session.client_capabilities
@@ -51,14 +51,14 @@ def declare(capabilities: dict[str, Any]) -> None:
 
 
 def meta_of(tool: str) -> dict[str, Any] | None:
-    """Return what the declaration of a tool says of the app; None for one that has nothing to do with it."""
+    """Return a tool's metadata for the app; None for a tool that does not belong to it."""
     if tool in _OWN:
         return {"ui": {"visibility": ["app"]}}
     return {"ui": {"resourceUri": URI}} if tool == OPENS_APP else None
 
 
 def read(uri: str) -> types.ReadResourceResult:
-    """Return the page. Raise NotFoundError for another address."""
+    """Return the page. Raise NotFoundError for any other URI."""
     if uri != URI:
         raise NotFoundError(f"There is no resource {uri[:200]!r}. There is {URI}.")
     content = types.TextResourceContents(uri=uri, mime_type=APP_MIME_TYPE, text=_page(), _meta=_META)

@@ -1,4 +1,4 @@
-"""The routes of the authorization server, and what pages of other sites may ask over the network."""
+"""The routes of the authorization server, and the requests that pages of other sites may send."""
 
 from typing import TYPE_CHECKING
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 DOCUMENTS, OAUTH = "/.well-known/", "/oauth/"
 FROM_ANYWHERE = (metadata.MCP, metadata.TOKEN, metadata.REGISTER, metadata.REVOKE)
-"""The paths that pages of any site may call: what they demand, no browser adds by itself."""
+"""The paths that pages of any site may call: they need credentials that no browser adds automatically."""
 EXPOSED = ("WWW-Authenticate", "Mcp-Session-Id", "MCP-Protocol-Version", "Retry-After")
 DAY = 86_400  # seconds for which a browser remembers the answer of a preflight
 
 
 class Auth:
-    """How clients get tokens for a server: nowhere without a public address, at this server, or at a provider."""
+    """How clients get tokens: from this server or from a provider, and not at all without a public address."""
 
     def __init__(self, calls: Calls, documents: ClientDocuments) -> None:
         settings = calls.engine.settings
@@ -38,11 +38,11 @@ class Auth:
         self.issuer = settings.public_url
         """The public address."""
         self.issues = self.issuer is not None and settings.login != "jwt"
-        """Whether this server is the one that issues tokens."""
+        """Whether this server issues the tokens."""
         self.identities = None if settings.login == "password" else _identities(calls.engine)
 
     async def check(self, presented: str) -> Grant | None:
-        """Return what a credential allows; None if it is not valid. Raise StoreError, or ProviderAwayError."""
+        """Return the grant of a credential; None if it is not valid. Raise StoreError or ProviderAwayError."""
         known = await to_thread.run_sync(self._calls.engine.credentials.check, presented)
         if known is None and self.identities and not self.issues and presented.count(".") == 2:
             known = await to_thread.run_sync(self.identities.check, presented)
@@ -63,7 +63,7 @@ class Auth:
         return [*metadata.routes(self.issuer, self.issuer, own), *endpoints.routes(), *pages.routes()]
 
     def guarding(self, app: ASGIApp) -> ASGIApp:
-        """Return what stands before /mcp: a login that allows too little is refused so that its client can ask more."""
+        """Return /mcp behind a step-up check: an insufficient login is refused so that its client can ask for more."""
         return StepUp(app, self._calls, self.issuer) if self.issuer and self.issues else app
 
 

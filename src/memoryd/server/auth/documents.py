@@ -1,6 +1,6 @@
-"""Client ID Metadata Documents: a client's id is the address of a document that says who the client is.
+"""Client ID Metadata Documents: a client's id is the URL of a document that describes the client.
 
-A stranger chooses that address, so it is fetched with care: https, public addresses alone, no redirects, few bytes.
+That URL is untrusted, so the fetch is restricted: https, only public addresses, no redirects, few bytes.
 """
 
 import ipaddress
@@ -27,14 +27,14 @@ SECONDS = 5.0
 FRESH = 600.0  # seconds for which a document is not fetched again
 MOST = 500  # documents that are kept
 LENGTH = 500  # characters of an address
-NAMES = 4  # names that are looked up at the same time: whose name servers are slow must not hold everybody's threads
+NAMES = 4  # concurrent name look-ups: slow name servers must not occupy all threads
 TRANSLATED = ipaddress.ip_network("64:ff9b::/96")  # RFC 6052: IPv4 addresses, also private ones
 
 IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 def is_public(address: IpAddress) -> bool:
-    """Return whether an address belongs to the internet, and to nothing on this side of it."""
+    """Return whether an address is on the public internet, and not on a local or private network."""
     if isinstance(address, ipaddress.IPv6Address):
         if address.ipv4_mapped:
             return is_public(address.ipv4_mapped)
@@ -44,7 +44,7 @@ def is_public(address: IpAddress) -> bool:
 
 
 class ClientDocuments:
-    """The documents of clients. `reaches` and `tls` are other than these in tests alone."""
+    """The documents of clients. Only tests change `reaches` and `tls`."""
 
     def __init__(self, reaches: Callable[[IpAddress], bool] = is_public, tls: ssl.SSLContext | None = None) -> None:
         self._reaches = reaches
@@ -71,7 +71,7 @@ class ClientDocuments:
                 return await self._read(url, host, address)
         except (OSError, httpx2.HTTPError, TimeoutError) as error:
             failed = f"could not be fetched ({type(error).__name__})"
-            raise _wrong(url, f"{failed}; a server that does not reach it needs MEMORY_LOGIN_DOCUMENTS=off") from None
+            raise _wrong(url, f"{failed}; if this server cannot reach it, set MEMORY_LOGIN_DOCUMENTS=off") from None
 
     def _resolved(self, host: str, port: int) -> str:
         """Return an address of a host. Raise OSError if any of them is not public."""
@@ -81,7 +81,7 @@ class ClientDocuments:
         return str(min(found, key=lambda one: ":" in str(one)))
 
     async def _read(self, url: str, host: str, address: str) -> bytes:
-        """Fetch a document from the address that was checked: the name could mean another one by now."""
+        """Fetch a document from the address that was checked, since the name could resolve to another one by now."""
         named = httpx2.URL(url)
         async with httpx2.AsyncClient(
             verify=self._tls or trusted(), follow_redirects=False, trust_env=False, timeout=SECONDS
@@ -94,7 +94,7 @@ class ClientDocuments:
             answer = await http.send(request, stream=True)
             try:
                 if answer.status_code != 200:
-                    raise _wrong(url, f"is answered with {answer.status_code}")
+                    raise _wrong(url, f"was answered with {answer.status_code}")
                 found = bytearray()
                 async for part in answer.aiter_raw():
                     found += part
@@ -110,14 +110,14 @@ def _place(url: str) -> tuple[str, int]:
     try:
         parts = urlsplit(url)
         port = parts.port or 443
-        (parts.hostname or "").encode("idna")  # as a name is asked for: no empty label, none over 63 characters
+        (parts.hostname or "").encode("idna")  # as in a look-up: no empty label, none over 63 characters
         httpx2.URL(url)
     except (ValueError, httpx2.InvalidURL):
-        raise _wrong(url, "is no address") from None
+        raise _wrong(url, "is not a valid URL") from None
     steps = parts.path.split("/")
     fine = parts.scheme == "https" and parts.hostname and parts.path not in ("", "/") and not parts.fragment
     if not fine or "@" in parts.netloc or {".", ".."} & set(steps) or len(url) > LENGTH or not url.isascii():
-        raise _wrong(url, "is no address of a client's document")
+        raise _wrong(url, "is not a valid URL for a client's document")
     return parts.hostname or "", port
 
 

@@ -1,4 +1,4 @@
-"""The endpoints that clients call themselves: they register, fetch tokens and revoke them."""
+"""The endpoints that clients call themselves, to register and to get and revoke tokens."""
 
 import base64
 import logging
@@ -90,11 +90,11 @@ class Endpoints:
         return work
 
     def _client(self, request: Request, form: Mapping[str, str]) -> OAuthClient:
-        """Return the client that sends a form. Raise OAuthProblem if it does not prove that it is that one."""
+        """Return the client that sent a form. Raise OAuthProblem if it cannot prove its identity."""
         name, secret = _basic(request) or (form.get("client_id", ""), form.get("client_secret", ""))
         if form.get("client_id", name) != name:
             raise _unknown()
-        if name.startswith("https://"):  # its document says that it has no secret
+        if name.startswith("https://"):  # its document declares that it has no secret
             return OAuthClient(id=name, name="", redirect_uris=())
         known = self._engine.oauth_clients.get(name) if name else None
         if known is None or not known.proves(secret):
@@ -128,27 +128,27 @@ class Endpoints:
 def redirects_in(given: Mapping[str, Any]) -> list[str]:
     """Return the redirect URIs of a client's metadata that are acceptable. Raise OAuthProblem if there is none.
 
-    A client may name several for its editions: a strange one must not keep the others out.
+    A client may name several for its editions: an unacceptable one does not affect the others.
     """
     named = given.get("redirect_uris")
     every = named if isinstance(named, list) else []
     found = [uri for uri in every[:REDIRECTS] if isinstance(uri, str) and acceptable(uri)]
     if not found:
         raise OAuthProblem(
-            "invalid_redirect_uri", "None of redirect_uris is an https address, one of this machine, or the scheme of "
-            "an application.",
+            "invalid_redirect_uri", "None of redirect_uris is an https URL, one of this machine, or an application's "
+            "own scheme.",
         )  # fmt: skip
     return list(dict.fromkeys(found))
 
 
 def name_in(given: Mapping[str, Any]) -> str:
-    """Return what a client calls itself, '' if it does not."""
+    """Return a client's name for itself, '' without one."""
     name = given.get("client_name")
     return name if isinstance(name, str) else ""
 
 
 def level_of(scope: str | None) -> Level:
-    """Return the level that scopes ask for; unknown ones do not count, and none asks for `write`."""
+    """Return the level that scopes ask for, ignoring unknown ones; `write` if there is none."""
     asked = [level for level in LEVELS if level in (scope or "").split()]
     return asked[-1] if asked else "write"
 
@@ -178,7 +178,7 @@ def _unknown() -> OAuthProblem:
 
 
 def _basic(request: Request) -> tuple[str, str] | None:
-    """Return the client's id and secret of an Authorization header; None if there is none."""
+    """Return the client's id and secret from the Authorization header; None without one."""
     kind, _, value = request.headers.get("authorization", "").partition(" ")
     if kind.lower() != "basic":
         return None

@@ -1,4 +1,4 @@
-"""What the endpoints have in common: forms and bodies with a limit, rates by address, errors as OAuth has them."""
+"""Shared parts of the endpoints: size-limited forms and bodies, rates by address, OAuth errors."""
 
 import ipaddress
 import json
@@ -23,7 +23,7 @@ UNSTORED = {"Cache-Control": "no-store", "Pragma": "no-cache"}
 
 
 class OAuthProblem(Exception):  # noqa: N818 - an answer rather than an error
-    """The request is answered with an error of OAuth."""
+    """The request is answered with an OAuth error."""
 
     def __init__(self, error: str, text: str, status: int = 400, **headers: str) -> None:
         super().__init__(text)
@@ -33,7 +33,7 @@ class OAuthProblem(Exception):  # noqa: N818 - an answer rather than an error
 
 
 class Rate:
-    """A limit of requests for each sender, in this process."""
+    """A rate limit for each sender, in this process."""
 
     def __init__(self, rate: str) -> None:
         self._rate = parse(rate)
@@ -53,7 +53,7 @@ class Rate:
 
 
 def sender_of(request: Request) -> str:
-    """Return the address that a rate counts by: an IPv6 network, since a sender has a whole one."""
+    """Return the address that a rate counts by; for IPv6 the network, since a sender has a whole one."""
     host = request.client.host if request.client else ""
     try:
         address = ipaddress.ip_address(host)
@@ -63,13 +63,13 @@ def sender_of(request: Request) -> str:
 
 
 class _UnderWay:
-    """The bytes of all bodies that are being received: who sends many slowly must not take all memory."""
+    """The bytes of all bodies that are being received, so that many slow senders cannot take all memory."""
 
     MOST = 256 * 2**20  # 64 of the largest bodies
     size = 0
 
     def take(self, part: bytes, received: bytearray) -> None:
-        """Add a part to what was received. Raise HTTPException if it is too much; a body of BODY is always taken."""
+        """Add a part to what was received. Raise HTTPException if that is too much; up to BODY is always accepted."""
         received += part
         self.size += len(part)
         if self.size > self.MOST and len(received) > BODY:
@@ -83,7 +83,7 @@ _under_way = _UnderWay()
 async def body_of(request: Request, most: int = BODY) -> bytes:
     """Return the body of a request.
 
-    Raise HTTPException if it is too long, or too much comes at once, and ClientDisconnect if it does not end.
+    Raise HTTPException if it is too long or too much is being received, ClientDisconnect if it is incomplete.
     """
     too_large = HTTPException(413, f"The body is larger than {most} bytes.")
     if int(request.headers.get("content-length") or 0) > most:
@@ -127,6 +127,6 @@ async def json_of(request: Request) -> Mapping[str, Any]:
 
 
 def demand_resource(given: str | None, resource: str) -> None:
-    """Raise OAuthProblem for a resource (RFC 8707) that is not this server; none means this one."""
+    """Raise OAuthProblem for a resource (RFC 8707) other than this server; None means this server."""
     if given is not None and given.rstrip("/") not in (resource, resource.removesuffix("/mcp")):
-        raise OAuthProblem("invalid_target", f"This server issues tokens for {resource} alone.")
+        raise OAuthProblem("invalid_target", f"This server issues tokens only for {resource}.")

@@ -17,12 +17,12 @@ from memoryd.server.auth.signed import Claims, Provider, fetched
 from memoryd.settings import Settings
 from memoryd.text import storable
 
-STAYS = timedelta(days=30)  # until somebody has to log in at the provider again: they may have left the team
+STAYS = timedelta(days=30)  # until a person has to log in at the provider again, since they may have left the team
 SCOPE = "openid email profile"
 
 
 class Identities:
-    """The people of the provider that the settings name."""
+    """The people of the configured provider."""
 
     def __init__(self, engine: Engine) -> None:
         settings = engine.settings
@@ -34,10 +34,10 @@ class Identities:
         self._groups = settings.oidc_groups
         self.provider = Provider(issuer)
 
-    # they log in ----------------------------------------------------------------------------------------------------
+    # login ----------------------------------------------------------------------------------------------------------
 
     def begin(self, key: str, browser: str) -> str:
-        """Return the provider's address to log in at, for a request and a browser. Raise ProviderAwayError."""
+        """Return the provider's URL for a login, for a request and a browser. Raise ProviderAwayError."""
         asked = {
             "response_type": "code", "client_id": self._client, "redirect_uri": f"{self._public}{CALLBACK}",
             "scope": SCOPE, "state": key, "nonce": _derived(browser, key, "nonce"), "code_challenge_method": "S256",
@@ -47,7 +47,7 @@ class Identities:
         return f"{address}{'&' if '?' in address else '?'}{urlencode(asked)}"
 
     def finish(self, key: str, browser: str, code: str) -> Person:
-        """Return who has logged in. Raise InvalidInputError, NotFoundError if no rule is about them."""
+        """Return the person who has logged in. Raise InvalidInputError; NotFoundError if no rule matches them."""
         form = {
             "grant_type": "authorization_code", "code": code, "redirect_uri": f"{self._public}{CALLBACK}",
             "client_id": self._client, "code_verifier": _derived(browser, key, "verifier"),
@@ -65,7 +65,7 @@ class Identities:
         )  # fmt: skip
 
     def _with_more(self, claims: Claims, answer: Claims) -> Claims:
-        """Return claims with those of the provider's endpoint for them, where the token lacks some."""
+        """Return claims, with those that the token lacks added from the provider's userinfo endpoint."""
         access = answer.get("access_token")
         whole = "email" in claims and self._groups in claims
         if whole or not isinstance(access, str) or not self.provider.has("userinfo_endpoint"):
@@ -74,10 +74,10 @@ class Identities:
         more = fetched("GET", self.provider.endpoint("userinfo_endpoint"), headers=bearer)
         return {**more, **claims} if more.get("sub") == claims["sub"] else claims
 
-    # they bring a token ---------------------------------------------------------------------------------------------
+    # tokens ---------------------------------------------------------------------------------------------------------
 
     def check(self, token: str) -> Grant | None:
-        """Return what a token of the provider allows, or None if it is none. Raise ProviderAwayError."""
+        """Return the grant of a token of the provider, or None for any other token. Raise ProviderAwayError."""
         try:
             claims = self.provider.claims(token, resource_of(self._public))
             person = self._person(claims)
@@ -88,10 +88,10 @@ class Identities:
         level = min(person.level, named[-1], key=LEVELS.index) if named else person.level
         return Grant(principal=person.subject, level=level, workspace=person.workspace, expires_at=until)
 
-    # what they may do -----------------------------------------------------------------------------------------------
+    # rights ---------------------------------------------------------------------------------------------------------
 
     def _person(self, claims: Claims) -> Person:
-        """Return the person of some claims. Raise NotFoundError if no rule is about them."""
+        """Return the person of some claims. Raise NotFoundError if no rule matches them."""
         verified = claims.get("email_verified") in (True, "true")
         mail = str(claims.get("email", "")) if verified else ""
         given = claims.get(self._groups)
@@ -99,7 +99,7 @@ class Identities:
         rule = login_rules.first_fitting(self._rules, mail, [str(group) for group in groups])
         subject = str(claims["sub"])
         if rule is None:
-            raise NotFoundError(f"No rule lets {mail or subject} in. MEMORY_LOGIN_RULES has them.")
+            raise NotFoundError(f"No rule admits {mail or subject}. Add one to MEMORY_LOGIN_RULES.")
         workspace = self._engine.workspaces.active(rule.workspace).id if rule.workspace else ""
         return Person(
             subject=subject_from(self.provider.issuer, subject), name=storable(mail or subject)[:NAME_LENGTH],
@@ -110,10 +110,10 @@ class Identities:
 def _needed(settings: Settings, field: str) -> str:
     value: Any = getattr(settings, field)
     if not value:
-        raise InvalidInputError(f"MEMORY_LOGIN={settings.login} needs MEMORY_{field.upper()} too.")
+        raise InvalidInputError(f"MEMORY_LOGIN={settings.login} also needs MEMORY_{field.upper()}. Set it.")
     return str(value)
 
 
 def _derived(browser: str, key: str, purpose: str) -> str:
-    """Return a secret of one login that only its browser's cookie gives."""
+    """Return a secret of one login that is derived from its browser's cookie."""
     return derived(browser, f"{purpose} {key}")

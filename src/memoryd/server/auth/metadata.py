@@ -1,4 +1,4 @@
-"""The documents by which a client finds out where and how to log in (RFC 9728, RFC 8414)."""
+"""The documents from which a client learns where and how to log in (RFC 9728, RFC 8414)."""
 
 from typing import Any
 
@@ -13,14 +13,14 @@ OPENID = "/.well-known/openid-configuration"
 MCP = "/mcp"
 AUTHORIZE, TOKEN, REGISTER, REVOKE = "/oauth/authorize", "/oauth/token", "/oauth/register", "/oauth/revoke"
 CALLBACK = "/oauth/callback"
-"""Where people come back to from a provider."""
+"""The path to which a provider sends people back."""
 METHODS = ("none", "client_secret_post", "client_secret_basic")
-"""How a client may prove who it is; `none` for those that cannot keep a secret."""
+"""The ways a client may authenticate; `none` for clients that cannot keep a secret."""
 HOUR = {"Cache-Control": "max-age=3600"}
 
 
 def resource_of(issuer: str) -> str:
-    """Return the resource that tokens are for: the address that people type into their clients."""
+    """Return the resource that tokens are for: the URL that people enter in their clients."""
     return f"{issuer}{MCP}"
 
 
@@ -59,9 +59,9 @@ def scope_of(level: Level) -> str:
 
 
 def challenge(issuer: str | None, status: int, error: str, text: str, level: Level | None) -> Response:
-    """Return the refusal of a credential (RFC 6750, 3), with the scopes that it takes and where to get one.
+    """Return the refusal of a credential (RFC 6750, 3), with the scopes it needs and where to get one.
 
-    `level` is None where another server issues tokens, whose scopes are not known.
+    `level` is None if another server issues the tokens, since its scopes are not known.
     """
     given = {"error": error, "error_description": text}
     if issuer:
@@ -72,9 +72,9 @@ def challenge(issuer: str | None, status: int, error: str, text: str, level: Lev
 
 
 def routes(issuer: str, authorization_server: str, own: dict[str, Any] | None = None) -> list[BaseRoute]:
-    """Return the routes of the documents; `own`: that of the authorization server, where it is this one."""
+    """Return the routes of the documents; `own`: the authorization server's document, if it is this server."""
     about = {path: resource_document(issuer, authorization_server) for path in (RESOURCE, f"{RESOURCE}{MCP}")}
-    if own:  # clients look in all of these places
+    if own:  # clients look in all these places
         about |= dict.fromkeys((SERVER, f"{SERVER}{MCP}", OPENID), own)
     return [Route(path, _answering(document), methods=["GET"]) for path, document in about.items()]
 

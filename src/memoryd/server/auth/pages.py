@@ -1,4 +1,4 @@
-"""The pages on which a person logs in and decides on a client."""
+"""The pages where a person logs in and decides about a client."""
 
 import hmac
 import logging
@@ -39,15 +39,15 @@ CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")  # base64url of a SHA-256
 KEY = re.compile(r"[A-Za-z0-9_-]{43}")
 STATE = 4_000  # characters of a client's state
 REQUESTS, ATTEMPTS = "60/minute", "10/minute"  # from one address
-ALL_ATTEMPTS = "120/minute"  # from everywhere: a password must not be guessed by many together
-PASSWORDS = 2  # passwords that are checked at the same time: each takes 32 MB and a processor
+ALL_ATTEMPTS = "120/minute"  # from all addresses: many together must not guess a password
+PASSWORDS = 2  # concurrent password checks: each takes 32 MB and a processor
 HEADERS = {
-    # No form-action: a form leads to the client in the end, and browsers hold every redirect after it against that.
+    # No form-action: a form finally redirects to the client, and browsers apply form-action to redirects too.
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; "
     "frame-ancestors 'none'",
     "X-Frame-Options": "DENY",
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "same-origin",  # without any, forms would come from the origin `null`
+    "Referrer-Policy": "same-origin",  # without it, forms would have the origin `null`
     "Cache-Control": "no-store",
 }
 """No Cross-Origin-Opener-Policy either: web clients open these pages in a window that reports back to its opener."""
@@ -62,11 +62,11 @@ class LoginPages:
     ) -> None:  # fmt: skip
         self._engine = engine
         self._identities = identities
-        """The people of a provider, where they log in there."""
+        """The people of a provider, if they log in there."""
         self._issuer = issuer
         self._documents = documents
         self._every_workspace = every_workspace
-        """Whether a client may be let into all workspaces, since something else chooses one of them."""
+        """Whether a client may be granted all workspaces, because something else chooses one of them."""
         self._asking, self._trying, self._tries = Rate(REQUESTS), Rate(ATTEMPTS), Rate(ALL_ATTEMPTS)
         self._passwords = CapacityLimiter(PASSWORDS)
         secure = issuer.startswith("https:")
@@ -100,7 +100,7 @@ class LoginPages:
                 log.warning("%s", error)
                 answer = _problem(str(error), 503)
             except LetInError as error:
-                answer = _problem(str(error), 404, "Already let in")
+                answer = _problem(str(error), 404, "Already admitted")
             except MemorydError as error:
                 answer = _problem(str(error), 404 if isinstance(error, NotFoundError) else 400)
             answer.headers.update(HEADERS)
@@ -111,13 +111,13 @@ class LoginPages:
     # the client's request --------------------------------------------------------------------------------------------
 
     async def _authorize(self, request: Request) -> Response:
-        """Check what a client asks for. Whom it may not redirect to, a problem is shown to the person alone."""
+        """Check a client's request. Without a valid redirect URI, a problem is shown only to the person."""
         self._asking.demand(request)
         given = once(request.query_params.multi_items()) if request.method in SAFE else await form_of(request)
         client = await self._client(given.get("client_id", ""))
         redirect = given.get("redirect_uri") or (client.redirect_uris[0] if len(client.redirect_uris) == 1 else "")
         if not client.redirects_to(redirect):
-            raise InvalidInputError(f"{client.name} asks to be answered at an address that it has not registered.")
+            raise InvalidInputError(f"{client.name} names a redirect URI that it has not registered. Register it.")
         state = given.get("state", "")
         try:
             asked = _asked(client, redirect, given, resource_of(self._issuer))
@@ -131,7 +131,7 @@ class LoginPages:
             return await self._documents.get(client_id)
         known = await to_thread.run_sync(self._engine.oauth_clients.get, client_id) if client_id else None
         if known is None:
-            raise NotFoundError("This client is not known here. Remove the server from it, and add it again.")
+            raise NotFoundError("This client is not known here. Remove the server from the client, and add it again.")
         return known
 
     def _back(self, redirect: str, **answer: str) -> Response:
@@ -140,7 +140,7 @@ class LoginPages:
         sign = "&" if urlsplit(redirect).query else "?"
         return RedirectResponse(f"{redirect}{sign}{urlencode(named)}", 303)
 
-    # the person logs in ----------------------------------------------------------------------------------------------
+    # login -----------------------------------------------------------------------------------------------------------
 
     async def _login_form(self, request: Request) -> Response:
         key = _key(request.query_params)
@@ -163,7 +163,7 @@ class LoginPages:
         return self._remembering(browser, HTMLResponse(page, status))
 
     def _remembering(self, browser: str, answer: Response) -> Response:
-        """Give the browser its key, which it has while somebody logs in."""
+        """Give the browser its key for the duration of a login."""
         answer.set_cookie(
             self._cookie, browser, max_age=int(REQUEST_TIME.total_seconds()), path="/", secure=self._secure,
             httponly=True, samesite="lax",
@@ -182,7 +182,7 @@ class LoginPages:
         if person is None:
             await to_thread.run_sync(self._engine.logins.refuse, name, sender_of(request))
             return await to_thread.run_sync(
-                self._login_page, request, key, found, "This is not the name and password of anybody here.", 403
+                self._login_page, request, key, found, "The name or the password is wrong.", 403
             )
         await to_thread.run_sync(self._engine.logins.identify, key, browser, person)
         return RedirectResponse(f"{CONSENT}?{urlencode({'request': key})}", 303)
@@ -193,14 +193,14 @@ class LoginPages:
         return self._engine.accounts.check(only, password)
 
     async def _callback(self, request: Request) -> Response:
-        """Somebody comes back from the provider."""
+        """Handle the return of a person from the provider."""
         self._asking.demand(request)
         given = once(request.query_params.multi_items())
         key, browser = _key({"request": given.get("state", "")}), self._browser(request)
         await to_thread.run_sync(self._engine.logins.pending, key)
         if not browser or "code" not in given:
             raise OAuthProblem("access_denied", f"You are not logged in: {given.get('error', 'no code')[:100]}.", 403)
-        assert self._identities is not None, "the route is theirs"
+        assert self._identities is not None, "the route exists only with a provider"
         try:
             person = await to_thread.run_sync(self._identities.finish, key, browser, given["code"])
         except NotFoundError as error:
@@ -209,7 +209,7 @@ class LoginPages:
         await to_thread.run_sync(self._engine.logins.identify, key, browser, person)
         return RedirectResponse(f"{CONSENT}?{urlencode({'request': key})}", 303)
 
-    # the person decides ----------------------------------------------------------------------------------------------
+    # consent ---------------------------------------------------------------------------------------------------------
 
     async def _consent_form(self, request: Request) -> Response:
         key, browser = _key(request.query_params), self._browser(request)
@@ -217,10 +217,10 @@ class LoginPages:
 
     def _consent_page(self, key: str, browser: str) -> Response:
         found = self._engine.logins.decided(key, browser)
-        assert found.person is not None, "a browser is noted with its person"
+        assert found.person is not None, "a request with a browser has its person"
         workspaces = self._workspaces(found.person)
         if not workspaces:
-            why = "The workspace that you may let clients into is archived or gone. Ask whoever runs this server."
+            why = "The workspace to which you may admit clients is archived or deleted. Ask who runs this server."
             raise OAuthProblem("access_denied", why, 403)
         levels = LEVELS[: LEVELS.index(found.person.level) + 1]
         level = found.asked.level if found.asked.level in levels else levels[-1]
@@ -247,7 +247,7 @@ class LoginPages:
     def _allowed(self, key: str, browser: str, form: Mapping[str, str]) -> Response:
         level, workspace = form.get("level", ""), form.get("workspace", "")
         found = self._engine.logins.decided(key, browser)
-        assert found.person is not None, "a browser is noted with its person"
+        assert found.person is not None, "a request with a browser has its person"
         there = {one.id for one in self._workspaces(found.person)} | ({"*"} if self._every_workspace else set())
         if level not in LEVELS or workspace not in there:
             raise InvalidInputError("Choose a level and a workspace.")
@@ -262,14 +262,14 @@ class LoginPages:
         return found if KEY.fullmatch(found) else ""
 
     async def _own_form(self, request: Request) -> tuple[str, str, dict[str, str]]:
-        """Return the key of the request, that of the browser, and a form that came from this browser's own page."""
+        """Return the key of the request, the key of the browser, and a form that came from this browser's own page."""
         form, browser = await form_of(request), self._browser(request)
         key = _key(form)
         site, origin = request.headers.get("sec-fetch-site", "same-origin"), request.headers.get("origin")
         own = site == "same-origin" and origin in (None, self._issuer)
         if own and not browser:
             minutes = int(REQUEST_TIME.total_seconds() // 60)
-            why = f"This took longer than {minutes} minutes, or your browser takes no cookies."
+            why = f"This took longer than {minutes} minutes, or your browser accepts no cookies."
             raise OAuthProblem("access_denied", f"{why} Begin again in your client.", 403)
         if not own or not hmac.compare_digest(_sign(browser, key).encode(), form.get("sign", "").encode()):
             raise OAuthProblem("access_denied", "This form does not belong to this browser. Begin again.", 403)
@@ -277,7 +277,7 @@ class LoginPages:
 
 
 def _asked(client: OAuthClient, redirect: str, given: Mapping[str, str], resource: str) -> Asked:
-    """Return what a client asks for. Raise OAuthProblem."""
+    """Return the request of a client. Raise OAuthProblem."""
     if given.get("response_type") != "code":
         raise OAuthProblem("unsupported_response_type", "response_type must be code.")
     challenge = given.get("code_challenge", "")
@@ -293,7 +293,7 @@ def _asked(client: OAuthClient, redirect: str, given: Mapping[str, str], resourc
 
 
 def _about(asked: Asked) -> dict[str, object]:
-    """Return what a page says of a client."""
+    """Return what a page shows about a client."""
     by_document = urlsplit(asked.client).hostname if asked.client.startswith("https://") else ""
     return {
         "client": asked.client_name, "publisher": by_document, "host": host_of(asked.redirect_uri),
@@ -308,12 +308,12 @@ def _level(text: str) -> Level:
 def _key(given: Mapping[str, str]) -> str:
     key = given.get("request", "")
     if not KEY.fullmatch(key):
-        raise NotFoundError("This address belongs to no login. Begin again in your client.")
+        raise NotFoundError("This URL belongs to no login. Begin again in your client.")
     return key
 
 
 def _sign(browser: str, key: str) -> str:
-    """Return what only a page that this browser was shown knows, against forms of other sites."""
+    """Return a value that only a page shown to this browser contains, against forms of other sites."""
     return derived(browser, key)
 
 

@@ -1,4 +1,4 @@
-"""Tokens that an identity provider has signed (JWT), and the keys that they are signed with."""
+"""Tokens signed by an identity provider (JWT), and the keys that sign them."""
 
 import logging
 import time
@@ -17,8 +17,8 @@ log = logging.getLogger(__name__)
 
 ALGORITHMS = ("RS256", "ES256")
 TYPES = ("jwt", "at+jwt", "application/at+jwt")
-SECONDS = 10.0  # that a provider may take
-FRESH = 600.0  # seconds for which keys and the provider's description are not fetched again
+SECONDS = 10.0  # that a provider may take to answer
+FRESH = 600.0  # seconds before keys and the provider's description are fetched again
 COOL = 30.0  # seconds between fetches for an unknown key, or after a failure
 LEEWAY = 30  # seconds by which clocks may differ
 LARGEST = 512 * 1024  # bytes of an answer
@@ -27,7 +27,7 @@ Claims = Mapping[str, Any]
 
 
 class ProviderDocument:
-    """A document of a provider: fetched again after FRESH, and kept as it is while the provider is away."""
+    """A document of a provider: fetched again after FRESH, and reused while the provider is unreachable."""
 
     def __init__(self, fetch: Callable[[], Claims]) -> None:
         self._fetch = fetch
@@ -38,11 +38,11 @@ class ProviderDocument:
     def get(self, age: float = FRESH) -> Claims:
         """Return the document, not older than `age` seconds if that is possible. Raise ProviderAwayError.
 
-        While one caller fetches it again, which a slow provider draws out, the others get it as it is.
+        While one caller fetches it again, which may take long, the others get the old one.
         """
         known = self._document
         if not self._lock.acquire(blocking=known is None):
-            assert known is not None, "only who has none waits"
+            assert known is not None, "a caller waits only without a document"
             return known
         try:
             since = time.monotonic() - self._tried if self._tried else None
@@ -71,14 +71,14 @@ class Provider:
         self._keys = ProviderDocument(lambda: fetched("GET", self.endpoint("jwks_uri")))
 
     def endpoint(self, name: str) -> str:
-        """Return an address of the provider's description. Raise ProviderAwayError."""
+        """Return a URL from the provider's description. Raise ProviderAwayError."""
         found = self._description.get().get(name)
         if not isinstance(found, str):
-            raise ProviderAwayError(f"The identity provider {self.issuer} says no {name}.")
+            raise ProviderAwayError(f"The identity provider {self.issuer} has no {name}.")
         return found
 
     def has(self, name: str) -> bool:
-        """Return whether the provider's description has an address."""
+        """Return whether the provider's description has a URL of that name."""
         return isinstance(self._description.get().get(name), str)
 
     def _discovered(self) -> Claims:
@@ -88,7 +88,7 @@ class Provider:
         return found
 
     def claims(self, token: str, audience: str) -> Claims:
-        """Return what a token says. Raise InvalidInputError if the provider did not issue it, or ProviderAwayError."""
+        """Return a token's claims. Raise InvalidInputError if the provider did not issue it, or ProviderAwayError."""
         try:
             head = jwt.get_unverified_header(token)
             if head.get("alg") not in ALGORITHMS or str(head.get("typ", TYPES[0])).lower() not in TYPES:
@@ -126,5 +126,5 @@ def fetched(method: str, url: str, **options: Any) -> Claims:
     except (httpx2.HTTPError, InvalidInputError, ValueError) as error:
         raise ProviderAwayError(f"{url} cannot be fetched: {type(error).__name__}.") from None
     if answer.status_code != 200 or not isinstance(found, dict):
-        raise ProviderAwayError(f"{url} is answered with {answer.status_code}.")
+        raise ProviderAwayError(f"{url} was answered with {answer.status_code}.")
     return found

@@ -1,4 +1,4 @@
-"""A login that does not cover a tool is refused so that its client can ask the person for more (step-up)."""
+"""Step-up: a login that does not cover a tool is refused so that its client can ask the person for more."""
 
 import json
 
@@ -10,11 +10,11 @@ from memoryd.server.auth.metadata import challenge
 from memoryd.server.calls import Calls
 from memoryd.server.connection import ADMISSION, Admission
 
-LARGEST = 256 * 1024  # bytes of a request that is looked at; a larger one is answered as the protocol has it
+LARGEST = 256 * 1024  # bytes of a request that is inspected; a larger one gets the protocol's answer
 
 
 class StepUp:
-    """ASGI middleware of /mcp: answers a call that takes a higher level with 403 and all of the scopes for it."""
+    """ASGI middleware of /mcp: answers a call that needs a higher level with 403 and all scopes for it."""
 
     def __init__(self, app: ASGIApp, calls: Calls, issuer: str) -> None:
         self._app = app
@@ -49,7 +49,7 @@ def insufficient(issuer: str, tool: str, level: Level) -> Response:
 
 
 def _called(body: bytes) -> str:
-    """Return the tool that a message calls, '' if it calls none."""
+    """Return the tool that a message calls, '' if none."""
     if b"tools/call" not in body:
         return ""
     try:

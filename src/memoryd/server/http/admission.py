@@ -1,4 +1,4 @@
-"""Limits on connections before a token is checked: bytes, time, descriptors. uvicorn limits none of them.
+"""Limits on connections before a token is checked: bytes, time, descriptors; uvicorn limits none of them.
 
 The parser is always h11, whatever else is installed, so that each limit is checked in one place.
 """
@@ -29,7 +29,7 @@ BODY = 2 * DEFAULT_MAX_REQUEST_BODY_SIZE  # bytes on the wire, with the frames o
 HEAD_TIME = 10.0  # seconds from the connection until a head is complete
 BODY_TIME = 30.0  # seconds that any body may take, and
 SLOWEST = 4 * 1024  # one second more for this many received bytes
-STALL = 60.0  # seconds for which a client may read nothing of an answer
+STALL = 60.0  # seconds for which a client may stop reading an answer
 LINGER = 5.0  # seconds that a connection stays open after a refusal, so that the client can read it
 SWEEP = 1.0  # seconds between checks of the deadlines
 MOST = 1_000  # maximum connections
@@ -37,8 +37,8 @@ RESERVED = 256  # descriptors reserved for databases and models
 
 REPORTED = 60.0  # seconds between reports of too many connections
 
-CHUNKS, SMALLEST = 1_000, 256  # how many chunks a body may have, and more if they have so many bytes on average
-LENGTHS = {b"content-length", b"transfer-encoding"}  # what says where a body ends
+CHUNKS, SMALLEST = 1_000, 256  # maximum chunks of a body; more are allowed if they average this many bytes
+LENGTHS = {b"content-length", b"transfer-encoding"}  # the headers that define where a body ends
 _ABSOLUTE = re.compile(rb"https?://([^/?#]*)", re.IGNORECASE)
 _BLANK_LINE = re.compile(rb"\n\r?\n")  # the end of a head for h11
 
@@ -98,14 +98,14 @@ class Door:
         return True
 
     def _report(self) -> None:
-        """Log that connections are ended for want of room, once in a while."""
+        """Log now and then that connections are closed because there are too many."""
         now = asyncio.get_running_loop().time()
         if now < self._reported + REPORTED:
             return
         self._reported = now
         more = "" if self._most >= MOST else ", as few files may be open (`ulimit -n`)"
         log.warning(
-            "there are too many connections: the oldest ones without a request are ended, or new ones. At most %d may "
+            "there are too many connections: the oldest without a request, or new ones, are closed. At most %d may "
             "be open%s, half of them without a request from one address", self._most, more,
         )  # fmt: skip
 
@@ -143,7 +143,7 @@ class _Parser(h11.Connection):
     refusal = HTTPStatus.BAD_REQUEST
     """The status to answer an invalid request with."""
     _chunks = _content = 0
-    """Of the body: a chunk costs as much as a thousand bytes of one, and all that has arrived is parsed in one go."""
+    """Chunks of the body: each costs as much as a thousand bytes, and everything received is parsed in one go."""
 
     def next_event(self) -> Any:
         if self.their_state is h11.IDLE and (status := excess(self.trailing_data[0])):
@@ -151,7 +151,7 @@ class _Parser(h11.Connection):
             raise h11.RemoteProtocolError(status.phrase, status)
         event = super().next_event()
         if isinstance(event, h11.Request) and dict(event.headers).keys() >= LENGTHS:
-            raise h11.RemoteProtocolError("two lengths")  # a proxy may have read the other one (RFC 9112, 6.1)
+            raise h11.RemoteProtocolError("two lengths")  # a proxy may have used the other one (RFC 9112, 6.1)
         if isinstance(event, h11.Request):
             self._chunks = self._content = 0
             return _in_origin_form(event)
@@ -163,7 +163,7 @@ class _Parser(h11.Connection):
 
 
 def _in_origin_form(request: h11.Request) -> h11.Request:
-    """Return a request for a whole URL, as proxies get it, as one for its path; its host counts (RFC 9112, 3.2.2)."""
+    """Turn a request for an absolute URL, as proxies get it, into one for its path and host (RFC 9112, 3.2.2)."""
     found = _ABSOLUTE.match(request.target)
     if not found:
         return request
@@ -197,7 +197,7 @@ class HttpConnection(H11Protocol):
         """The deadline, by the loop's clock, of the data that the connection waits for."""
         self._unsent = 0
         self._moved = math.inf
-        """When the client last read a part of the answer, or there was nothing to read."""
+        """The last time when the client read a part of the answer, or there was nothing to read."""
 
     # from the transport ----------------------------------------------------------------------------------------------
 
@@ -287,7 +287,7 @@ class HttpConnection(H11Protocol):
     def _expire(self, now: float) -> None:
         if not self._begun():
             self.cut()
-        elif self.flow.read_paused:  # the delay is the server's
+        elif self.flow.read_paused:  # the server causes the delay
             self._began, self._due = now, now + BODY_TIME
         else:
             self._refuse(HTTPStatus.REQUEST_TIMEOUT)
@@ -303,7 +303,7 @@ class HttpConnection(H11Protocol):
     def _refuse(self, status: HTTPStatus) -> None:
         """Answer instead of the application, and stop reading."""
         self._refused = True
-        if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):  # an answer has begun already
+        if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):  # an answer has already begun
             self.cut()
             return
         if self.cycle is not None and not self.cycle.response_complete:

@@ -1,4 +1,4 @@
-"""Serves over HTTP on one port: MCP of both eras at /mcp, the legacy SSE transport, plain tools, health and metrics."""
+"""Serve over HTTP on one port: MCP of both eras at /mcp, the legacy SSE transport, plain tools, health and metrics."""
 
 import logging
 import signal
@@ -63,9 +63,9 @@ requests = logging.getLogger("memoryd.requests")
 GIVEN_UP = JSONResponse(
     {"error": "The server ended before this call did. It is unknown whether the call took effect."}, 503
 )
-GONE = 499  # logged for a request whose client went in the middle of it, as nginx has it
+GONE = 499  # logged for a request whose client disconnected before its end, as in nginx
 LAST_CALLS = 10  # seconds that running calls may still take after SIGTERM
-ORDERLY = 2  # further seconds for uvicorn to end by itself
+ORDERLY = 2  # further seconds for uvicorn to end on its own
 
 
 def serve(
@@ -77,7 +77,7 @@ def serve(
 ) -> None:
     """Serve until SIGTERM or SIGINT; then finish running calls and close the engine.
 
-    `made`: another application. `announce` is called with the server's address once it listens, instead of printing it.
+    `made`: a different application. `announce` is called with the server's address once it listens; default: print it.
     """
     share_heaps()
     server = prepared(engine, certificate, key, made, announce)
@@ -130,7 +130,7 @@ def _tls(certificate: str | None, key: str | None) -> ssl.SSLContext:
 
 
 def _look_for_token(engine: Engine) -> None:
-    """Warn about requests that are refused as long as there is no token; raise InvalidInputError if all would be."""
+    """Warn about requests that are refused while there is no token; raise InvalidInputError if all would be."""
     settings = engine.settings
     host, names = settings.host, settings.allowed_hosts
     elsewhere = [name for name in names if not is_loopback(name_of(name))]
@@ -164,7 +164,7 @@ def _make_default(engine: Engine) -> None:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, which announces its address once it listens, and ends endless streams at its end."""
+    """uvicorn's server, which announces its address once it listens, and ends endless streams when it stops."""
 
     def __init__(
         self, config: uvicorn.Config, door: Door, ending: list[Callable[[], None]], announce: Callable[[str], None]
@@ -172,7 +172,7 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self.door = door
         self.ending = ending
-        """What runs when the end begins."""
+        """Callbacks that run when the server begins to stop."""
         self._announce = announce
 
     async def startup(self, sockets: Any = None) -> None:
@@ -185,7 +185,7 @@ class _Server(uvicorn.Server):
                 raise
             raise InvalidInputError(
                 f"{self.config.host}:{self.config.port} cannot be served: {why.strerror}. If another server has this "
-                "address, end it, or choose another port with --port (MEMORY_PORT); 0 takes a free one."
+                "address, stop it, or choose another port with --port (MEMORY_PORT); 0 takes a free one."
             ) from None
         for server in self.servers if self.started else ():
             for socket in server.sockets:
@@ -202,7 +202,7 @@ class _Server(uvicorn.Server):
 
 
 def application(engine: Engine, documents: ClientDocuments | None = None) -> Starlette:
-    """Return the ASGI application; its lifespan is the engine's. `documents` fetches those of clients."""
+    """Return the ASGI application; its lifespan is the engine's. `documents` fetches the documents of clients."""
     calls = Calls(engine)
     server = MemoryServer(calls, remote=True)
     return assembled(calls, server, server.callers, documents=documents)
@@ -311,9 +311,9 @@ class Logged:
 
         try:
             await self._app(scope, receive, watched)
-        except ClientDisconnect:  # in the middle of a body: there is no one to answer
+        except ClientDisconnect:  # in the middle of a body: no client to answer
             status = GONE
-        except CancelledError:  # uvicorn gives up what still runs at its end
+        except CancelledError:  # uvicorn cancels what still runs when it stops
             if not status:
                 await GIVEN_UP(scope, receive, watched)
         finally:

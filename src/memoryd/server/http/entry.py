@@ -77,7 +77,7 @@ def is_direct(request: HTTPConnection) -> bool:
 def is_open(request: HTTPConnection) -> bool:
     """Return whether a request needs no token."""
     path = request.scope["path"]
-    if path == ROOT or path.startswith((f"{ROOT}/", DOCUMENTS, OAUTH)):  # pages and endpoints that ask by themselves
+    if path == ROOT or path.startswith((f"{ROOT}/", DOCUMENTS, OAUTH)):  # they check credentials themselves
         return True
     return path in OPEN and not (path == HEALTH and "authorization" in request.headers)
 
@@ -122,7 +122,7 @@ class Bearer(BearerAuthBackend):
         try:
             return None if is_open(conn) else await super().authenticate(conn)
         except AuthenticationError:
-            if conn.scope["path"] == HEALTH:  # which reports the state of the database
+            if conn.scope["path"] == HEALTH:  # /health reports the state of the database
                 return None
             raise
 
@@ -133,7 +133,7 @@ def undecided(request: HTTPConnection, error: Exception) -> Response:
 
 
 def _away(request: HTTPConnection, error: Exception) -> Refusal:
-    """Return the refusal while database or provider are unreachable; only local callers learn an address."""
+    """Return the refusal while database or provider are unreachable; only local callers learn its address."""
     log.warning("A request cannot be checked: %s", error)
     text = str(error) if is_direct(request) else "The request cannot be checked now; the server's log says why."
     return Refusal(503, text, **{"Retry-After": str(RETRY)})
@@ -189,7 +189,7 @@ class Entrance:
         if origin and not name_of(origin.partition("://")[2]):
             raise Refusal(403, "Invalid Origin header")
         if _COMPRESSED.search(request.headers.get("content-encoding", "")):
-            text = "The body is compressed. Send it as it is, without Content-Encoding."
+            text = "The body is compressed. Send it uncompressed, without Content-Encoding."
             raise Refusal(415, text, **{"Accept-Encoding": "identity"})
         if is_open(request):
             return
@@ -206,7 +206,7 @@ class Entrance:
             return
         who = grant_of(scope).principal
         if self._running[who] >= AT_ONCE:
-            text = f"{AT_ONCE} requests are open already, streams included. End one first."
+            text = f"{AT_ONCE} requests are already open, including streams. End one first."
             raise Refusal(429, text, **{"Retry-After": str(RETRY)})
         self._running[who] += 1
         try:
@@ -233,9 +233,9 @@ class Entrance:
             raise Refusal(429, f"More than {self._rate}. Try again in {wait} s.", **{"Retry-After": str(wait)})
 
     def _bound(self, request: Request, grant: Grant) -> Workspace | None:
-        """c: return the workspace of the header, which must exist; a token bound to one allows no other."""
+        """Return the workspace of the header, which must exist (seed c); a token bound to one allows no other."""
         name = header_of(request, WORKSPACE)
-        if len(set(request.headers.getlist(WORKSPACE))) > 1:  # a proxy may have chosen by the other one
+        if len(set(request.headers.getlist(WORKSPACE))) > 1:  # a proxy may have used the other one
             raise Refusal(400, f"{WORKSPACE} names two workspaces.")
         if not name and not grant.workspace:
             opens = request.method == "POST" and not request.scope["path"].startswith(MESSAGES)
@@ -250,7 +250,7 @@ class Entrance:
             raise Refusal(409, str(error)) from None
 
     def _spelled(self, name: str) -> str:
-        """Return a name without its percent-encoding: many clients can send ASCII alone."""
+        """Return a name without its percent-encoding, since many clients can send only ASCII."""
         if "%" not in name or self._calls.engine.workspaces.get(name):
             return name
         return storable(unquote(name))
@@ -262,14 +262,14 @@ class Entrance:
         if own is None:
             raise NotFoundError("The workspace of this token was deleted.")
         if name and name != own.name:
-            raise Refusal(403, f"This token is bound to another workspace than {name[:100]}.")
+            raise Refusal(403, f"This token is bound to a workspace other than {name[:100]}.")
         return self._calls.named(own.name)
 
 
 class Guard:
     """ASGI middleware that requires a token for locked requests, and for those that passed no Entrance.
 
-    `issuer`: the public address, where clients can find out how to log in; `level`: what they should ask for.
+    `issuer`: the public URL, where clients can find out how to log in; `level`: the level to ask for.
     """
 
     def __init__(self, app: ASGIApp, issuer: str | None, level: Level | None = None) -> None:
@@ -286,7 +286,7 @@ class Guard:
 
 
 def _named(request: Request, public: bool) -> Request:
-    """Return a request as its names are checked: in lower case, as names have none.
+    """Return a request in the form in which its names are checked: in lower case, as case does not matter.
 
     Pages of any site may call what a public server shares with them.
     """
@@ -297,7 +297,7 @@ def _named(request: Request, public: bool) -> Request:
 
 
 def header_of(request: Request, name: str) -> str:
-    """Return a header as text: in UTF-8, as clients send names today, else in Latin-1, as HTTP has it; '' if none."""
+    """Return a header as text: in UTF-8, as clients send names today, else in Latin-1, HTTP's encoding; '' if none."""
     given = request.headers.get(name, "").encode("latin-1")
     try:
         return given.decode().strip()

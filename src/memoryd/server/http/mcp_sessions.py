@@ -1,4 +1,4 @@
-"""Sessions of clients with a handshake, and how many of them a sender may have."""
+"""Sessions of clients with a handshake, limited in number for each sender."""
 
 import math
 
@@ -14,10 +14,10 @@ MOST = AT_ONCE  # sessions of a token or a person, as many as their open request
 
 
 class McpSessions(StreamableHTTPSessionManager):
-    """The sessions of a server. Many clients leave theirs without a word, and all of a sender's count together.
+    """The sessions of a server. Many clients abandon theirs; all sessions of a sender count together.
 
-    For one too many, that which its sender has left alone for longest ends, as it would after 30 minutes without use: a
-    client that comes back gets 404, and begins another.
+    Beyond the limit, the sender's least recently used session ends, as it would after 30 minutes without use: a client
+    that returns gets 404, and begins a new one.
     """
 
     def _admit_session(self, requestor: AuthorizationContext | None) -> StreamableHTTPServerTransport | None:
@@ -30,6 +30,6 @@ class McpSessions(StreamableHTTPSessionManager):
         return super()._admit_session(requestor)
 
     async def _handle_request(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Give a client that resumes its stream a new one: nothing is kept to be repeated, and the SDK would fail."""
+        """Give a client that resumes its stream a new stream: no events are kept for replay, and the SDK would fail."""
         headers = [one for one in scope["headers"] if one[0] != RESUMED]
         await super()._handle_request({**scope, "headers": headers}, receive, send)

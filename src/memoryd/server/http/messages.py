@@ -1,4 +1,4 @@
-"""Bodies that are no messages, and requests that would never be answered: they are refused before the SDK sees them."""
+"""Refuse bodies that are not messages, and requests that would never be answered, before the SDK sees them."""
 
 from mcp import types
 from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
@@ -11,17 +11,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from memoryd.server.auth.forms import body_of
 from memoryd.server.wire import refusal_of
 
-IN_USE = "Invalid request: another request of this session has this id and is not answered yet. Give each its own."
+IN_USE = "Invalid request: another request of this session has this id and is not answered yet. Use a new id."
 
 
 class Messages:
-    """ASGI middleware of a path that takes messages, one in each body."""
+    """ASGI middleware of a path that takes one message in each body."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
         self._open: set[tuple[str, str]] = set()
-        """The session and the id of each request that is not answered yet. The SDK keeps one for an id: of two, the
-        other would wait for ever, and count as open."""
+        """The session and the id of each unanswered request. The SDK keeps one for an id: of two, the other would
+        wait for ever, and count as open."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """See ASGI."""
@@ -53,12 +53,12 @@ class Messages:
 
 
 def _read(body: bytes) -> tuple[types.RequestId | None, types.JSONRPCError | None]:
-    """Return the id of a request, None for another message; and the answer to what is no message."""
+    """Return the id of a request, None for another message; and the error for a body that is not a message."""
     try:
         found = from_json(body)
         message = types.jsonrpc_message_adapter.validate_python(found, by_name=False)
     except ValueError as error:
         return None, refusal_of(error)
     if isinstance(message, types.JSONRPCNotification) and "id" in found:
-        return None, refusal_of(None)  # its id cannot be one; the SDK would leave that out, and not answer
+        return None, refusal_of(None)  # its id is invalid; the SDK would omit it, and not answer
     return (message.id if isinstance(message, types.JSONRPCRequest) else None), None

@@ -34,9 +34,9 @@ class HealthChecks:
         return JSONResponse({"live": True})
 
     async def ready(self, request: Request) -> Response:
-        """Answer 200 if calls can be served, else 503. Models are not required, since search by words works without.
+        """Answer 200 if calls can be served, else 503. Models are not required: search by words works without.
 
-        With a token the answer has details; the server's log has all of them.
+        With a token the answer has details; the server's log has all details.
         """
         wrong = await to_thread.run_sync(self._wrong)
         body: dict[str, Any] = {"live": True, "ready": wrong is None}

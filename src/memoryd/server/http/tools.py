@@ -31,7 +31,7 @@ from memoryd.settings import SESSION_LENGTH
 from memoryd.toolsets.registry import Tool
 
 MASKED, LIKE = "X-Memory-Masked", "X-Memory-Reads-Like"
-"""Headers with the kinds of masked secrets, and with what a text that seems to give orders reads like."""
+"""Headers with the kinds of masked secrets, and with what a text that reads like instructions resembles."""
 LARGEST = DEFAULT_MAX_REQUEST_BODY_SIZE  # maximum bytes of a body, as over MCP
 STATUS: tuple[tuple[type[MemorydError], int], ...] = (
     (InvalidInputError, 400), (NotFoundError, 404), (BusyError, 503), (TimedOutError, 504),
@@ -88,7 +88,7 @@ class Plain:
 
 
 def _session(request: Request) -> str:
-    """Return the session that a request names, '' if it names none. Raise InvalidInputError if that cannot be one."""
+    """Return the session that a request names, '' if none. Raise InvalidInputError if the name is invalid."""
     name = header_of(request, SESSION)
     if name and session_name(name) is None:
         raise InvalidInputError(f"{SESSION} has at most {SESSION_LENGTH} characters; this one has {len(name):,}.")

@@ -1,4 +1,4 @@
-"""Who may use the page: one-time tickets, sessions in a cookie, and which requests come from the page itself."""
+"""Access to the page: one-time tickets, sessions in a cookie, and checks that requests come from the page itself."""
 
 import secrets
 import time
@@ -14,8 +14,8 @@ from memoryd.core.access.tokens import EVERYTHING, Grant
 
 TICKET_TIME = 60.0  # seconds in which a ticket can be used, once
 IDLE = 12 * 3600.0  # seconds after which an unused session ends
-COOKIE = 30 * 24 * 3600  # seconds for which a browser keeps the key; when a session ends, this process decides
-MOST = 1_000  # sessions; beyond that the one that was unused for longest ends
+COOKIE = 30 * 24 * 3600  # seconds for which a browser keeps the key; this process decides when a session ends
+MOST = 1_000  # sessions; beyond that, the least recently used one ends
 SAFE = frozenset({"GET", "HEAD"})
 ROOT = "/ui"
 
@@ -26,7 +26,7 @@ class PageSession:
 
     grant: Grant
     used: float
-    """When it was last used, by the monotonic clock."""
+    """The time of the last use, by the monotonic clock."""
 
 
 class PageAccess:
@@ -40,7 +40,7 @@ class PageAccess:
         self._sessions: dict[str, PageSession] = {}
 
     def ticket(self, seconds: float = TICKET_TIME) -> str:
-        """Return a key that opens one session with every right, once and soon: for who runs this process."""
+        """Return a one-time, short-lived key to a session with all rights, for the user who runs this process."""
         made = secrets.token_urlsafe(32)
         with self._lock:
             now = self._clock()
@@ -49,7 +49,7 @@ class PageAccess:
         return made
 
     def enter(self, key: str) -> str | None:
-        """Return a new session for a ticket or a token; None if it is neither, or no longer."""
+        """Return a new session for a ticket or a token; None if it is neither, or is no longer valid."""
         grant = EVERYTHING if self._used(key) else self._credentials.check(key)
         if grant is None:
             return None
@@ -67,7 +67,7 @@ class PageAccess:
             return self._tickets.pop(hashed(ticket), 0.0) > self._clock()
 
     def grant(self, session: str) -> Grant | None:
-        """Return what a session may do; None if it has ended, with its token or by itself. Raise StoreError."""
+        """Return the grant of a session; None if it or its token has expired. Raise StoreError."""
         key, now = hashed(session), self._clock()
         with self._lock:
             found = self._sessions.get(key)
@@ -90,12 +90,12 @@ class PageAccess:
 
 
 def cookie_of(request: HTTPConnection) -> str:
-    """Return the name of the session's cookie: cookies know no port, and two servers may share a host's name."""
+    """Return the name of the session's cookie; it includes the port, since cookies ignore ports."""
     return f"memoryd_ui_{request.url.port or request.url.scheme}"
 
 
 def is_own(request: Request) -> bool:
-    """Return whether a request can only come from a page of this origin: the browser says so, or its Origin does.
+    """Return whether a request can only come from a page of this origin, by Sec-Fetch-Site or else by Origin.
 
     A page on another port of the same host is `same-site`: it may send the session's cookie, so it is refused.
     """
@@ -105,7 +105,7 @@ def is_own(request: Request) -> bool:
 
 
 def is_elsewhere(request: Request) -> bool:
-    """Return whether another page reads this one without showing it: in a script, a frame or an image."""
+    """Return whether another page loads this one as a script, a frame or an image instead of navigating to it."""
     site, mode = request.headers.get("sec-fetch-site", ""), request.headers.get("sec-fetch-mode", "")
     return site in ("cross-site", "same-site") and mode != "navigate"
 

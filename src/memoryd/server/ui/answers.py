@@ -1,4 +1,4 @@
-"""What actions answer: a line with an undo, and which records changed."""
+"""Answers to actions: a line with an undo, and the ids of changed records."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -8,23 +8,23 @@ from memoryd.core.memories import listing
 from memoryd.server.ui.render import render
 from memoryd.server.ui.visit import Visit
 
-NAMED = 100  # ids that the page learns of
+NAMED = 100  # maximum ids sent to the page
 
 
 def toast(visit: Visit, text: str, undo: Mapping[str, Any] | None = None) -> str:
-    """Return the line that says what was done, and what undoes it.
+    """Return a line with what was done and a button that undoes it.
 
-    `undo` has the ids to restore, the time of the versions or '', and maybe the last change that was seen; or for what
-    was added the path of the view that takes it away, and its fields.
+    `undo` has the ids to restore, the time of the versions or '', and maybe the last change that was seen; or, for an
+    addition, the path of the view that removes it, and its fields.
     """
     return render("toast.html", visit=visit, text=text, undo=undo if visit.writes else None, status=200, oob=True)
 
 
 def undoing(visit: Visit, record_id: str, at: str = "") -> dict[str, Any]:
-    """Return what undoes a change of a record, as long as no other follows it."""
+    """Return an undo for a change of a record; it fails if another change follows."""
     return {"ids": [record_id], "at": at, "seen": listing.story(visit.scope, record_id).now.mark[0]}
 
 
 def changed(ids: Iterable[str]) -> dict[str, str]:
-    """Return the header by which the page learns what changed."""
+    """Return the header with the changed ids for the page."""
     return {"HX-Trigger": json.dumps({"memoryd:changed": {"ids": list(ids)[:NAMED]}})}

@@ -1,4 +1,4 @@
-"""The routes of the page, and what stands before each: session, origin, grant, workspace, headers."""
+"""The routes of the page, and the checks before each: session, origin, grant, workspace, headers."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -46,23 +46,23 @@ from memoryd.text import storable
 
 log = logging.getLogger(__name__)
 
-THREADS = 8  # requests that run at the same time; each blocks a thread
+THREADS = 8  # concurrent requests; each blocks a thread
 BODY = 256 * 1024  # bytes of a form
-ATTEMPTS = parse("20/minute")  # keys that are refused, from one address
+ATTEMPTS = parse("20/minute")  # refused keys from one address
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     "X-Frame-Options": "DENY",
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "same-origin",  # without any, the forms to log in and out would come from the origin `null`
+    "Referrer-Policy": "same-origin",  # without it, the forms to log in and out would have the origin `null`
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
     "Cache-Control": "no-store",
 }
 IN_TOAST = {"HX-Retarget": "#toast", "HX-Reswap": "innerHTML"}
-"""Where htmx shows what went wrong."""
-ENDED = "Your session has ended, and nothing was stored. What you typed is still here: log in, then try again."
+"""The headers with which htmx shows an error."""
+ENDED = "Your session has ended, and nothing was stored. Your text is still here: log in, then try again."
 STATUS: Mapping[type[MemorydError], int] = {NotFoundError: 404, InvalidInputError: 400, StoreError: 503}
 
 
@@ -98,7 +98,7 @@ class Page:
         return [Mount(ROOT, WithHeaders(Router(routes, default=_unknown)))]
 
     def end(self) -> None:
-        """End the endless streams, so that the server can."""
+        """End the endless streams, so that the server can stop."""
         self._ended.set()
 
     # requests --------------------------------------------------------------------------------------------------------
@@ -108,7 +108,7 @@ class Page:
             if is_elsewhere(request):
                 return _refused(403, "This page is not for other sites.")
             if request.method not in SAFE and not (is_own(request) and "hx-request" in request.headers):
-                return _refused(403, "Changes are made from the page itself alone.")
+                return _refused(403, "Changes can be made only from the page itself.")
             form = parse_qs((await body_of(request, BODY)).decode(errors="replace"), keep_blank_values=True)
             try:
                 return await to_thread.run_sync(self._answered, request, view, form, limiter=self._threads)
@@ -124,22 +124,22 @@ class Page:
         place = self._place(request, grant)
         visit = Visit(request, self._engine, grant, place, self._kept, form)
         if not _allowed(visit, view.right):
-            return _refused(403, "Your session may look, but not change this.")
+            return _refused(403, "Your session is read-only here.")
         with written_by(CLIENT, f"ui.{view.path.rpartition('/')[2] or 'page'}"):
             return view.handler(visit)
 
     def _place(self, request: Request, grant: Grant) -> Workspace | None:
-        """Return the workspace of the address. For a grant that does not reach one, it does not exist."""
+        """Return the workspace of the URL. Raise NotFoundError, also if the grant does not cover it."""
         if (given := request.path_params.get("workspace")) is None:
             return None
         name = storable(unquote(given))
         found = self._engine.workspaces.get(name)
         if found is None or grant.workspace not in ("", found.id):
-            raise NotFoundError(f"There is no workspace {name[:100]!r}, or it is not yours to see.")
+            raise NotFoundError(f"There is no workspace {name[:100]!r}, or you may not see it.")
         return usable(found)
 
     async def _news(self, request: Request) -> Response:
-        """Answer with a stream of what changes in a workspace, whichever process did it."""
+        """Answer with a stream of the changes in a workspace, made by any process."""
         if is_elsewhere(request):
             return _refused(403, "This page is not for other sites.")
         try:
@@ -151,7 +151,7 @@ class Page:
         session = request.cookies.get(cookie_of(request), "")
         grant = self.access.grant(session)
         if grant is None or not grant.allows("memory_inspect", "read"):
-            return Response(status_code=204)  # a browser asks no more
+            return Response(status_code=204)  # tells the browser not to reconnect
         place = self._place(request, grant)
         assert place is not None, "the route names one"
         scope = CoreScope(self._engine, place)
@@ -167,7 +167,7 @@ class Page:
         return HTMLResponse(render("login.html", problem="", next=_next(request.query_params.get("next", ""))))
 
     async def _login(self, request: Request) -> Response:
-        """Open a session. The key proves who asks, from wherever: the private file of `memoryd ui` posts one too."""
+        """Open a session. The key is proof enough from any origin: the private file of `memoryd ui` posts one too."""
         form = parse_qs((await body_of(request, BODY)).decode(errors="replace"))
         key, target = form.get("key", [""])[0].strip(), _next(form.get("next", [""])[0])
         sender = sender_of(request)
@@ -176,7 +176,7 @@ class Page:
         session = await to_thread.run_sync(self.access.enter, key, limiter=self._threads) if key else None
         if session is None:
             self._limiter.hit(ATTEMPTS, sender)
-            return _login_page("This key is not known, was used already, or has expired.", target, 403)
+            return _login_page("This key is unknown, already used, or expired.", target, 403)
         # A redirect would still count as the other site's request, and the strict cookie would not be sent.
         answer = HTMLResponse(render("entered.html", next=target))
         answer.set_cookie(
@@ -187,7 +187,7 @@ class Page:
 
     async def _logout(self, request: Request) -> Response:
         if not is_own(request):
-            return _refused(403, "Changes are made from the page itself alone.")
+            return _refused(403, "Changes can be made only from the page itself.")
         self.access.leave(request.cookies.get(cookie_of(request), ""))
         answer = RedirectResponse(f"{ROOT}/login", 303)
         answer.delete_cookie(cookie_of(request), path=ROOT, httponly=True, samesite="strict")
@@ -213,7 +213,7 @@ def _allowed(visit: Visit, right: Right) -> bool:
 
 
 def _next(given: str) -> str:
-    """Return the page to go to after a login: only one of ours."""
+    """Return the page to go to after a login; only this page's own URLs are accepted."""
     return given if given.startswith(f"{ROOT}/") and "\\" not in given and "//" not in given else f"{ROOT}/"
 
 
@@ -225,7 +225,7 @@ def _login_page(problem: str, target: str, status: int) -> Response:
 
 
 def _to_login(request: Request) -> Response:
-    """Send somebody without a session to log in, and back; but not away from a form, which holds what was typed."""
+    """Redirect a request without a session to the login and back, except from a form, which contains unsaved text."""
     if request.method not in SAFE:
         return HTMLResponse(render("toast.html", status=401, text=ENDED, undo=None, login=True), 401, IN_TOAST)
     wanted = urlsplit(request.headers.get("hx-current-url", str(request.url)))
@@ -253,7 +253,7 @@ async def _unknown(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 class WithHeaders:
-    """ASGI middleware: every answer of the page says what browsers may do with it."""
+    """ASGI middleware that adds the security headers to every answer of the page."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -1,4 +1,4 @@
-"""Audit: secrets, texts that read like instructions, invisible characters; a part at a time, with how far it is."""
+"""Audit: secrets, texts that read like instructions, invisible characters; part by part, with the progress."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,22 +19,22 @@ PLACES = {
     "summary_details": "a summary's technologies", "perspectives": "a template of vectors", "events": "an event",
     "journal": "the journal in ChromaDB", "records": "a record of a session that is still open",
 }  # fmt: skip
-"""What the tables hold, in words."""
+"""The content of the tables, in words."""
 
 
 @dataclass(frozen=True, slots=True)
 class AuditedRow:
-    """A row that should be looked at, and why."""
+    """A row that should be reviewed, and the reasons."""
 
     first: AuditFinding
     whats: Sequence[str]
     maskable: bool
     listed: ListedRecord | None
-    """The record that it is, or belongs to."""
+    """The record that the row is or belongs to."""
 
     @property
     def place(self) -> str:
-        """What it is, in words."""
+        """The kind of the row, in words."""
         return PLACES[self.first.table]
 
 
@@ -45,7 +45,7 @@ def show(visit: Visit) -> Response:
 
 
 def show_part(visit: Visit) -> Response:
-    """Show what one part of the audit found, and fetch the next."""
+    """Show the findings of one part, and fetch the next part."""
     looked, total = int(visit.number("looked", 0)), int(visit.number("total", 0))
     part = audit.part(visit.scope, visit.text("after"), PART)
     looked += part.looked
@@ -67,12 +67,12 @@ def _rows(visit: Visit, findings: Sequence[AuditFinding]) -> list[AuditedRow]:
 
 
 def mask(visit: Visit) -> Response:
-    """Mask the secrets of a row in place. The earlier text stays a version until that is masked or purged too."""
+    """Mask the secrets of a row in place. The earlier text stays a version until that is also masked or purged."""
     table = visit.text("table", "records")
     done = masking.mask(visit.scope, table, visit.request.path_params["id"], visit.text("at"))
     if table != "records":
         return HTMLResponse(toast(visit, "Masked."), headers=changed(done.ids))
-    text = "Masked. The text with the secret is still a version of it: mask that below, or delete it for good."
+    text = "Masked. The text with the secret is still a version of it: mask that below, or delete it permanently."
     return HTMLResponse(toast(visit, text, {"ids": list(done.ids), "at": done.at}), headers=changed(done.ids))
 
 

@@ -1,4 +1,4 @@
-"""The form that corrects a memory: what is typed is not lost, and what others have changed meanwhile is not either."""
+"""The form that corrects a memory. It loses neither typed text nor what others have changed meanwhile."""
 
 import re
 from collections.abc import Sequence
@@ -16,26 +16,26 @@ from memoryd.server.ui.answers import toast, undoing
 from memoryd.server.ui.render import render
 from memoryd.server.ui.visit import View, Visit
 
-STEP = 0.05  # between the places where the slider of the importance can stand
+STEP = 0.05  # step of the importance slider
 
 
 @dataclass(frozen=True, slots=True)
 class CorrectionForm:
-    """What the form holds: a memory as a browser shows it there, or what somebody made of that."""
+    """The content of the form: a memory as a browser shows it, or as its user has edited it."""
 
     content: str
     tags: str
     importance: float
     seen: str
-    """When the memory was last changed before somebody saw it there."""
+    """The time of the memory's last change when it was shown."""
 
     def correction(self, record: Record) -> Correction:
-        """Return what differs from a record: the rest stays, even where it would not be taken today.
+        """Return the differences from a record: the rest stays, even if it would be refused today.
 
-        Raise InvalidInputError for what no memory can have.
+        Raise InvalidInputError for values that no memory can have.
         """
         shown = _shown(record)
-        moved = abs(self.importance - record.importance) > STEP / 2  # else the slider stands where it stood
+        moved = abs(self.importance - record.importance) > STEP / 2  # else the slider was not moved
         return Correction(
             id=record.id,
             content=None if self.content == shown.content else self.content,
@@ -57,12 +57,12 @@ def _typed(visit: Visit, record: Record) -> CorrectionForm:
 
 
 def _lines(text: str) -> str:
-    """Return a text with the ends of lines that a browser gives each one in a form."""
+    """Return a text with the line ends that a browser sends in a form."""
     return re.sub(r"\r\n?", "\n", text)
 
 
 def _tags(text: str, known: Sequence[str]) -> tuple[str, ...]:
-    """Return the tags of a field, between commas; one of those `known` may hold a comma itself."""
+    """Return the comma-separated tags of a field; a `known` tag may itself contain a comma."""
     whole = [re.escape(tag) for tag in sorted(known, key=len, reverse=True) if "," in tag]
     found = re.findall(rf"[\s,]*({'|'.join([*whole, '[^,]+'])})", text)
     return tuple(tag.strip() for tag in found if tag.strip())
@@ -83,10 +83,10 @@ def _listed(visit: Visit) -> ListedRecord:
 
 
 def correct(visit: Visit) -> Response:
-    """Correct a memory; answer with it as it is now, and a way back.
+    """Correct a memory; answer with the corrected memory and an undo.
 
-    Where it cannot be, what was typed stays in the form, with the reason; or with what others have written meanwhile,
-    which the next attempt replaces.
+    If that fails, the typed text stays in the form, with the reason, or with what others have written meanwhile, which
+    the next attempt replaces.
     """
     record = _listed(visit).record
     typed = _typed(visit, record)

@@ -1,4 +1,4 @@
-"""The workspace as a file to download: whole, or an error; never a part."""
+"""The workspace as a file to download: complete, or an error."""
 
 import tempfile
 from collections.abc import Iterator
@@ -15,18 +15,18 @@ from memoryd.errors import InvalidInputError
 from memoryd.server.ui.visit import View, Visit
 
 TYPES = {"jsonl": "application/x-ndjson", "zip": "application/zip"}
-"""The media type of each form, which is the suffix of its file too."""
-BLOCK = 256 * 1024  # bytes that are in memory at a time
+"""The media type of each format; the format is also the suffix of its file."""
+BLOCK = 256 * 1024  # bytes in memory at a time
 
 
 def download(visit: Visit) -> Response:
     """Answer with the workspace as `memoryd export` writes it, or as Markdown in a ZIP file.
 
-    It is written to a private file first, from one snapshot: what cannot be exported is an error, not a torn file.
+    It is first written to a private file, from one snapshot: a failed export is an error, not a torn file.
     """
     form = visit.text("format", "jsonl")
     if form not in TYPES:
-        raise InvalidInputError(f"There is no format {form[:50]!r}. There are: {', '.join(TYPES)}.")
+        raise InvalidInputError(f"Unknown format {form[:50]!r}. Use one of: {', '.join(TYPES)}.")
     with ExitStack() as held:
         private = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="memoryd-export-")))
         path = private / f"{readable(visit.workspace.name)}.{form}"
@@ -42,7 +42,7 @@ def download(visit: Visit) -> Response:
 
 
 def _blocks(path: Path, held: ExitStack) -> Iterator[bytes]:
-    """Yield a file in parts; it is removed when this ends or is let go."""
+    """Yield a file in blocks; it is removed when the iterator ends or is closed."""
     with held, path.open("rb") as file:
         while block := file.read(BLOCK):
             yield block

@@ -1,4 +1,4 @@
-"""The graph: its picture, the same as a list, one node, and how it is edited."""
+"""The graph: as a picture, as a list, node by node, and its editing."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -21,24 +21,24 @@ from memoryd.server.ui.visit import View, Visit
 from memoryd.store.base import Queries
 
 LISTED = 200  # nodes of a page of the list
-DIGITS = 11  # of seconds since 1970, in which times of four digits for the year fit
+DIGITS = 11  # of seconds since 1970, enough for years of four digits
 TEXT = 10_000  # characters of an observation or a summary
 
 
 def show(visit: Visit) -> Response:
-    """Show the picture, with the list beside it."""
+    """Show the picture, with a panel next to it."""
     return visit.page("graph.html", "graph", node=visit.text("node"), seen=listing.latest(visit.scope))
 
 
 def data(visit: Visit) -> Response:
-    """Answer with the picture's figures, and the last event that they have certainly seen."""
+    """Answer with the picture's data, and the last event that it certainly includes."""
     seen = listing.latest(visit.scope)
     made = visit.kept.get(visit.scope, "picture", lambda: asdict(picture.picture(Graph(visit.scope))))
     return JSONResponse(made | {"seen": seen})
 
 
 def show_list(visit: Visit) -> Response:
-    """Show the nodes by name, now or as of a time, or those that match a search: the picture's twin in words."""
+    """Show the nodes by name, now or as of a time, or those that match a search: the picture as text."""
     graph, query, start = Graph(visit.scope), visit.text("q").strip(), visit.text("start")
     first = visit.kept.get(visit.scope, "first node", lambda: as_of.beginning(graph))
     last = visit.engine.clock.now()
@@ -61,7 +61,7 @@ def show_list(visit: Visit) -> Response:
 
 
 def _time(visit: Visit) -> str:
-    """Return the time that is asked for, as ISO 8601 or by the slider in seconds since 1970; '' for now: its end."""
+    """Return the requested time, ISO 8601 or the slider's seconds since 1970; '' for now, the slider's end."""
     given = visit.text("at")
     if given.isascii() and given.isdigit() and len(given) <= DIGITS:
         there = datetime.fromtimestamp(int(given), UTC)
@@ -70,7 +70,7 @@ def _time(visit: Visit) -> str:
 
 
 def show_node(visit: Visit) -> Response:
-    """Show a node in the panel beside the picture, or on a page of its own."""
+    """Show a node in the panel next to the picture, or on a separate page."""
     node = _node(visit)
     if visit.part and visit.request.headers.get("hx-target") == "panel":
         return visit.fragment("node.html", alone=False, **node)
@@ -106,10 +106,10 @@ def show_path(visit: Visit) -> Response:
 
 
 def edit(visit: Visit) -> Response:
-    """Do one thing to a node, and answer with the node as it is now."""
+    """Apply one edit to a node, and answer with the changed node."""
     graph, name, verb = Graph(visit.scope), visit.text("name"), visit.text("verb")
     if verb not in EDITS:
-        raise InvalidInputError(f"There is no action {verb[:50]!r}. There are: {', '.join(EDITS)}.")
+        raise InvalidInputError(f"Unknown action {verb[:50]!r}. Use one of: {', '.join(EDITS)}.")
     if verb in DELETING and not visit.forgets:
         raise InvalidInputError("Your session may not forget.")
     text, undo = EDITS[verb](visit, graph, name)
@@ -128,19 +128,19 @@ def visit_node(visit: Visit, name: str) -> str:
 
 
 Outcome = tuple[str, dict[str, Any] | None]
-"""What an edit answers, and what to restore to undo it."""
+"""The message of an edit, and what to restore to undo it."""
 
 
 def _observe(visit: Visit, graph: Graph, name: str) -> Outcome:
     (done,) = observations.add(graph, [(name, [_text(visit)])])["result"]
     if done["not_found"]:
-        raise NotFoundError(f"There is no node {name[:100]!r} any more. Nothing was added.")
+        raise NotFoundError(f"There is no longer a node {name[:100]!r}. Nothing was added.")
     (made,) = done["added"]
     return "Added.", _away(visit, verb="unobserve", name=name, ordinal=made["ordinal"], id=made["id"])
 
 
 def _away(visit: Visit, **fields: Any) -> dict[str, Any] | None:
-    """Return what takes away again what was added, if the sender may forget."""
+    """Return an undo that removes an addition, if the sender may forget."""
     return {"path": "/n", "fields": fields} if visit.forgets else None
 
 
@@ -167,9 +167,9 @@ def _summarize(visit: Visit, graph: Graph, name: str) -> Outcome:
 def _relate(visit: Visit, graph: Graph, name: str) -> Outcome:
     made = relations.create(graph, [Edge(name, visit.text("to").strip(), visit.text("type").strip() or "relates to")])
     if made["not_found"]:
-        raise InvalidInputError(f"There is no node {made['not_found'][0][:100]!r}. Nothing was made.")
+        raise InvalidInputError(f"There is no node {made['not_found'][0][:100]!r}. Nothing was created.")
     if not made["created"]:
-        return "They are related so already.", None
+        return "This relation already exists.", None
     (new,) = made["created"]
     ends = {"from": new["from"], "to": new["to"], "type": new["relation_type"], "id": new["id"]}
     return "Related.", _away(visit, verb="unrelate", name=name, **ends)
@@ -182,7 +182,7 @@ def _unrelate(visit: Visit, graph: Graph, _name: str) -> Outcome:
 
 def _rename(visit: Visit, graph: Graph, name: str) -> Outcome:
     node = renaming.rename(graph, name, visit.text("new_name"))
-    return f"{name} is called {node.name} now.", undoing(visit, node.id) if node.name != name else None
+    return f"{name} is now called {node.name}.", undoing(visit, node.id) if node.name != name else None
 
 
 def _merge(visit: Visit, graph: Graph, name: str) -> Outcome:

@@ -1,4 +1,4 @@
-"""History: what became of what, restored or removed for good; the same for many."""
+"""History: what was deleted or changed, to be restored or purged, one or many at a time."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from memoryd.text import counted
 WHATS = ("deleted", "changed", "merged", "superseded", "compacted", *DONE.values())
 KINDS = ("memory", "entity", "observation", "relation", "interaction", "summary")
 PAGE = 100
-TYPED = 12  # characters of a record's text that are typed before it goes for good
+TYPED = 12  # characters of a record's text to type before it is purged
 
 
 def show(visit: Visit) -> Response:
@@ -38,32 +38,32 @@ def show(visit: Visit) -> Response:
 
 
 def ask_to_purge(visit: Visit) -> Response:
-    """Show what would be removed for good, and what has to be typed for that."""
+    """Show what would be purged, and what has to be typed to confirm."""
     story = listing.story(visit.scope, visit.request.path_params["id"])
     return visit.fragment("purge.html", story=story, record=story.now.record, typed=name_of(story))
 
 
 def name_of(story: listing.RecordStory) -> str:
-    """Return what is typed before a record is removed: its name, else how its text begins."""
+    """Return what has to be typed to purge a record: its name, else the beginning of its text."""
     record = story.now.record
     return record.name or " ".join(record.body.split())[:TYPED].strip() or record.id[:8]
 
 
 def purge(visit: Visit) -> Response:
-    """Remove a record for good, and say what a search of the files found."""
+    """Purge a record, and show what a search of the files found."""
     story = listing.story(visit.scope, visit.request.path_params["id"])
     if " ".join(visit.text("typed").split()) != " ".join(name_of(story).split()):
-        raise InvalidInputError("What was typed is not what was asked for. Nothing was removed.")
+        raise InvalidInputError("The typed text does not match. Nothing was removed.")
     done = purging.purge(visit.scope, [story.now.record.id])
     if done.proven:
         files = counted(len(done.files), "file was", "files were")
-        text = f"Removed for good. {files} searched for its text: none holds it."
+        text = f"Permanently removed. {files} searched for its text: none contains it."
     elif done.traces:
-        text = f"Removed for good, but {done.traces[0].path.name} still holds its words" + (
-            ", since another record says them too." if done.traces[0].holders else "; purge does not change that file."
+        text = f"Permanently removed, but {done.traces[0].path.name} still contains its words" + (
+            ", as another record contains them." if done.traces[0].holders else "; purge does not change that file."
         )
     else:
-        text = "Removed for good. Its text was not searched for in files."
+        text = "Permanently removed. Files were not searched for its text."
     return HTMLResponse(toast(visit, text), headers=changed(done.ids))
 
 

@@ -1,4 +1,4 @@
-"""The way in: the workspaces."""
+"""The start page: the workspaces."""
 
 from functools import partial
 
@@ -9,7 +9,7 @@ from memoryd.server.ui.visit import Visit
 
 
 def workspaces(visit: Visit) -> Response:
-    """Show the workspaces that the sender may see; with a single one, go there."""
+    """Show the workspaces that the sender may see; if there is only one, redirect to it."""
     grant = visit.grant
     every = [one for one in visit.engine.workspaces.all("active") if grant.sees(one.id)]
     if not every and not visit.engine.settings.read_only and not grant.workspace:

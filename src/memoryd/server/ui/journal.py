@@ -11,14 +11,14 @@ from memoryd.core.memories.listing import Facets
 from memoryd.model import Kind
 from memoryd.server.ui.visit import View, Visit
 
-AFTER_ALL = "~"  # sorts behind every time
+AFTER_ALL = "~"  # sorts after every time
 TURNS = 50  # of a page
-BESIDE = 200  # memories of a session that are shown
+BESIDE = 200  # maximum memories shown for a session
 RANGES = (30, 90, 365)  # days
 
 
 def sessions(visit: Visit) -> Response:
-    """Show the sessions, the last one first; with a query, the turns that match it."""
+    """Show the sessions, the latest first; with a query, the turns that match it."""
     query = visit.text("q").strip()
     found = Journal(visit.scope).kept.find(query, TURNS, "") if query else None
     every = visit.kept.get(visit.scope, "sessions", lambda: chronicle.sessions(visit.scope))
@@ -26,7 +26,7 @@ def sessions(visit: Visit) -> Response:
 
 
 def session(visit: Visit) -> Response:
-    """Show a session turn by turn, with what was stored in each."""
+    """Show a session turn by turn, with the memories stored in each."""
     name, offset = visit.request.path_params["session"], int(max(visit.number("offset", 0), 0))
     turns = Journal(visit.scope).kept.of_session(name, TURNS, offset)
     kinds = (Kind.MEMORY, Kind.OBSERVATION, Kind.SUMMARY)

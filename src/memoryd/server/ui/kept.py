@@ -1,4 +1,4 @@
-"""What takes a look at every record is counted once and kept until something is written; proposals, until used."""
+"""A cache: counts over all records are kept until something is written; proposals are kept until they are used."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -15,7 +15,7 @@ KEPT = 64  # results
 
 
 class Kept:
-    """Results by what was asked, each good until the next event of its database."""
+    """Results by request, each valid until the next event of its database."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -23,11 +23,11 @@ class Kept:
         self._judged: dict[tuple[str, str], dict[str, Act]] = {}
 
     def judged(self, scope: Scope) -> dict[str, Act]:
-        """Return what a language model has proposed, by key: an answer that was paid for stays until it is used."""
+        """Return the language model's proposals by key: an answer that was paid for is kept until it is used."""
         return self._judged.setdefault((scope.engine.store.place, scope.workspace.id), {})
 
     def get(self, scope: Scope, what: str, make: Callable[[], T]) -> T:
-        """Return the kept result, or make it."""
+        """Return the kept result, or make and keep it."""
         latest, key = listing.latest(scope), (scope.engine.store.place, scope.workspace.id, what)
         with self._lock:
             known = self._results.get(key)

@@ -1,4 +1,4 @@
-"""The page on this machine alone: a server of its own, and the browser opened on it with a one-time ticket."""
+"""The page on this machine only: its own server, and a browser opened on it with a one-time ticket."""
 
 import socket
 import sys
@@ -31,13 +31,13 @@ from memoryd.settings import Settings
 
 HOST = "127.0.0.1"
 NAMES = frozenset({HOST, "localhost", LOCAL_NAME})
-TYPED = 600.0  # seconds in which a key that is typed can be used
+TYPED = 600.0  # seconds for which a typed key is valid
 
 
 def show(settings: Settings, say: Callable[[str], None], *, browser: bool = True) -> None:
     """Serve the page on this machine until SIGTERM or SIGINT, and open it in the browser.
 
-    `say` prints a line. Without `browser`, or where none opens, it says a key to type.
+    `say` prints a line. Without `browser`, or if none opens, it prints a key to type.
     """
     settings = settings.model_copy(update={"host": HOST, "port": _free(settings.port)})
     engine = Engine(settings)
@@ -55,14 +55,14 @@ def show(settings: Settings, say: Callable[[str], None], *, browser: bool = True
         def announce(address: str) -> None:
             home = address.replace(HOST, own_name())
             say(f"The page is at {home}{ROOT}/ until this ends (Ctrl-C).")
-            started(partial(lead_in, home), "memoryd-browser")  # some run as long as this waits for them
+            started(partial(lead_in, home), "memoryd-browser")  # some browsers run for as long as this waits for them
 
         serve(engine, made=lambda _: application(engine, page), announce=announce)
 
 
 def own_name() -> str:
-    """Return the page's name: LOCAL_NAME, or `localhost` where Safari, which asks the system, would not find that."""
-    if sys.platform == "darwin":  # until version 26; other browsers know the name themselves
+    """Return the page's host name: LOCAL_NAME, or `localhost` if Safari, which asks the system, cannot resolve that."""
+    if sys.platform == "darwin":  # until version 26; other browsers resolve the name themselves
         try:
             socket.getaddrinfo(LOCAL_NAME, None)
         except OSError:
@@ -71,14 +71,14 @@ def own_name() -> str:
 
 
 def _first(engine: Engine) -> str:
-    """Return the name of the workspace that is shown first."""
+    """Return the name of the workspace to show first."""
     choice = engine.choice()
     found = choice.known(engine.workspaces) if choice.keys else None
     return found.name if found else choice.name
 
 
 def _free(port: int) -> int:
-    """Return the port, or 0, any free one, if a program has it."""
+    """Return the port, or 0 (any free one) if it is in use."""
     with socket.socket() as trial:
         trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -89,7 +89,7 @@ def _free(port: int) -> int:
 
 
 def _opened(way_in: Path, home: str, ticket: str, workspace: str) -> bool:
-    """Open a private file that posts the ticket: no other user, no list of processes and no history shows that."""
+    """Open a private file that posts the ticket, so that no other user, process list or browser history reveals it."""
     disk.make_file(way_in)
     way_in.write_text(
         "<!doctype html><meta charset=utf-8><meta name=referrer content=no-referrer><title>memoryd</title>"
@@ -102,7 +102,7 @@ def _opened(way_in: Path, home: str, ticket: str, workspace: str) -> bool:
 
 
 def application(engine: Engine, page: Page) -> Starlette:
-    """Return the application with the page alone; its lifespan is the engine's."""
+    """Return the application with only the page; its lifespan is the engine's."""
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -124,7 +124,7 @@ async def _home(_request: Request) -> RedirectResponse:
 class OwnNames:
     """ASGI middleware: a protection against DNS rebinding, and against other sites.
 
-    The private file of `show` has the origin `null`; it may log in, since its ticket proves what it is.
+    The private file of `show` has the origin `null`; it may log in, since it has a ticket.
     """
 
     def __init__(self, app: ASGIApp) -> None:

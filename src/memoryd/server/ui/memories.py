@@ -17,19 +17,19 @@ from memoryd.model import Kind
 from memoryd.server.ui.answers import changed, toast, undoing
 from memoryd.server.ui.visit import View, Visit
 
-SHOWN = 5  # records that a preview of many quotes
+SHOWN = 5  # records quoted in a preview of many
 LEAST = (0.5, 0.7, 0.9)  # importances to filter by
-VERBS = ("tag", "untag", "forget")  # what is done with many
+VERBS = ("tag", "untag", "forget")  # actions on many records
 
 
 # the list ------------------------------------------------------------------------------------------------------------
 
 
 def facets_of(visit: Visit) -> Facets:
-    """Return the facets that an address or a form names. Raise InvalidInputError."""
+    """Return the facets that a URL or a form names. Raise InvalidInputError."""
     kinds = visit.texts("kind")
     if unknown := [kind for kind in kinds if kind not in set(Kind)]:
-        raise InvalidInputError(f"There is no kind {unknown[0][:50]!r}. There are: {', '.join(Kind)}.")
+        raise InvalidInputError(f"Unknown kind {unknown[0][:50]!r}. Use some of: {', '.join(Kind)}.")
     return Facets(
         kinds=tuple(map(Kind, kinds)), tags=visit.texts("tag"), client=visit.text("client"), tool=visit.text("tool"),
         session=visit.text("session"), since=visit.text("since"), until=visit.text("until"),
@@ -38,7 +38,7 @@ def facets_of(visit: Visit) -> Facets:
 
 
 def query_of(facets: Facets, **others: Any) -> dict[str, Any]:
-    """Return the fields of an address that stand for facets."""
+    """Return facets as the fields of a URL."""
     return {
         "kind": [str(kind) for kind in facets.kinds], "tag": list(facets.tags), "client": facets.client,
         "tool": facets.tool, "session": facets.session, "since": facets.since, "until": facets.until,
@@ -47,7 +47,7 @@ def query_of(facets: Facets, **others: Any) -> dict[str, Any]:
 
 
 def show_list(visit: Visit) -> Response:
-    """Show the records that facets and a search admit; for htmx only what it asks for: more, a search, or all."""
+    """Show the records that match facets and a search; for htmx only the requested part: more, the results, or all."""
     facets, text, by_meaning = facets_of(visit), visit.text("q").strip(), visit.text("mode") == "meaning"
     degraded, after, target = "", "", visit.request.headers.get("hx-target", "")
     seen = listing.latest(visit.scope)  # before the list is read: news begin there
@@ -84,7 +84,7 @@ def show_facets(visit: Visit) -> Response:
 
 
 def show_record(visit: Visit) -> Response:
-    """Show one record: what it says, where that came from, its earlier texts."""
+    """Show one record: its text, its origin and its earlier texts."""
     story = listing.story(visit.scope, visit.request.path_params["id"])
     record = visit.engine.accesses.current(visit.workspace, story.now.record)
     alive = vitality(record, moment(visit.engine.clock.now())) if record.kind is Kind.MEMORY else None
@@ -99,22 +99,24 @@ def show_alike(visit: Visit) -> Response:
 
 
 def show_card(visit: Visit) -> Response:
-    """Show a record as it stands in a list."""
+    """Show a record as in a list."""
     listed = listing.story(visit.scope, visit.request.path_params["id"]).now
     return visit.fragment("card.html", listed=listed, open=False)
 
 
 def forget(visit: Visit) -> Response:
-    """Forget a record; answer with a way back."""
+    """Forget a record; answer with an undo."""
     gone = Memories(visit.scope).forget(Criteria(ids=(visit.request.path_params["id"],))).best
     if not gone:
-        raise NotFoundError("Only living memories, turns and summaries are forgotten here. The graph has its own view.")
+        raise NotFoundError(
+            "Only living memories, turns and summaries can be forgotten here. The graph has its own view."
+        )
     undo = undoing(visit, gone[0].id)
     return HTMLResponse(toast(visit, "Forgotten.", undo), headers=changed(undo["ids"]))
 
 
 def restore(visit: Visit) -> Response:
-    """Undo the last change of records, or with a time exactly one; with `seen`, only if that is still the last."""
+    """Undo the last change of records, or the one at a time; with `seen`, only if that is still the last change."""
     done = history.restore(Graph(visit.scope), visit.texts("id"), visit.text("at") or None, visit.text("seen"))
     return HTMLResponse(toast(visit, _restored(done)), headers=changed([one.id for one in done]))
 
@@ -129,17 +131,17 @@ def _restored(done: Sequence[history.Restored]) -> str:
 
 
 def preview_many(visit: Visit) -> Response:
-    """Show what would be done with the chosen records, or with all that match."""
+    """Show what would be done with the selected records, or with all that match."""
     ids, verb = _chosen(visit), _verb(visit)
     shown = [hit.record for hit in Memories(visit.scope).get(ids[:SHOWN])]
     return visit.fragment("bulk.html", ids=ids, shown=shown, verb=verb, query=query_of(facets_of(visit)))
 
 
 def change_many(visit: Visit) -> Response:
-    """Tag or forget many records; answer with a way back."""
+    """Tag or forget many records; answer with an undo."""
     ids, verb = _chosen(visit), _verb(visit)
     if len(ids) != int(visit.number("number", -1)):
-        raise InvalidInputError(f"{len(ids):,} records match by now. Nothing was changed; look again.")
+        raise InvalidInputError(f"{len(ids):,} records match now. Nothing was changed; look again.")
     if verb == "forget":
         if not visit.forgets:
             raise InvalidInputError("Your session may not forget.")
@@ -158,7 +160,7 @@ def change_many(visit: Visit) -> Response:
 def _verb(visit: Visit) -> str:
     verb = visit.text("verb")
     if verb not in VERBS:
-        raise InvalidInputError(f"There is no action {verb[:50]!r}. There are: {', '.join(VERBS)}.")
+        raise InvalidInputError(f"Unknown action {verb[:50]!r}. Use one of: {', '.join(VERBS)}.")
     return verb
 
 
@@ -166,7 +168,7 @@ def _chosen(visit: Visit) -> list[str]:
     if visit.text("all") == "1":
         return listing.ids(visit.scope, facets_of(visit))
     if not (ids := visit.texts("id")):
-        raise InvalidInputError("Choose at least one record.")
+        raise InvalidInputError("Select at least one record.")
     return list(ids)
 
 

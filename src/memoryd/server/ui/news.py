@@ -1,4 +1,4 @@
-"""News: what changes in a workspace, as a stream of server-sent events."""
+"""News: the changes in a workspace, as a stream of server-sent events."""
 
 import json
 import re
@@ -11,17 +11,17 @@ from memoryd.core.memories import listing
 from memoryd.core.scope import Scope
 from memoryd.errors import MemorydError
 
-PAUSE = 1.0  # seconds between looks: an indexed read of the events since the last one
+PAUSE = 1.0  # seconds between looks: each is an indexed read of the new events
 QUIET = 15  # looks without news after which a comment keeps the connection alive
 SHOWN = 100  # ids of one message
 NUMBER = re.compile("[0-9]{1,18}")
 
 
 async def stream(scope: Scope, after: str, ended: Callable[[], bool], threads: CapacityLimiter) -> AsyncGenerator[str]:
-    """Yield an event for each look that finds something; until the session or the server ends.
+    """Yield an event for each look that finds something, until the session or the server ends.
 
-    `after`: the number of the last event that the browser has seen, which it also sends when it comes back; of anything
-    else the news begin now.
+    `after`: the number of the last event that the browser has seen, which it also sends when it reconnects; with any
+    other value the news begin now.
     """
     last = int(after) if NUMBER.fullmatch(after) else await to_thread.run_sync(listing.latest, scope, limiter=threads)
     quiet = 0
@@ -32,7 +32,7 @@ async def stream(scope: Scope, after: str, ended: Callable[[], bool], threads: C
             return
         try:
             news = await to_thread.run_sync(listing.news, scope, last, limiter=threads)
-        except MemorydError:  # the next request says why; the browser comes back by itself
+        except MemorydError:  # the next request shows why; the browser reconnects by itself
             return
         last, quiet = news.last, 0 if news.ids else quiet + 1
         if news.ids:

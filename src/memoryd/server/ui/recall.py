@@ -1,4 +1,4 @@
-"""Recall: a question as an agent asks it, its answer in each format, and how each hit came to its place."""
+"""Recall: a question as an agent asks it, its answer in each format, and how each hit was ranked."""
 
 from typing import Any, get_args
 
@@ -17,10 +17,10 @@ FORMS: tuple[str, ...] = (*get_args(Format), CONTEXT)
 
 
 def show(visit: Visit) -> Response:
-    """Show a question's answer as an agent gets it; looking does not count as a recall."""
+    """Show the answer to a question as an agent gets it; looking does not count as a recall."""
     question, form, as_of = visit.text("q").strip(), visit.text("format", "summary"), visit.text("as_of").strip()
     if form not in FORMS:
-        raise InvalidInputError(f"There is no format {form[:50]!r}. There are: {', '.join(FORMS)}.")
+        raise InvalidInputError(f"Unknown format {form[:50]!r}. Use one of: {', '.join(FORMS)}.")
     default = CONTEXT_BUDGET if form == CONTEXT else visit.engine.settings.token_budget
     budget = int(min(max(visit.number("budget", default), 1), BUDGET))
     scope = together(visit.engine, visit.workspace, grant=visit.grant)

@@ -1,4 +1,4 @@
-"""Templates, and how texts of memories are laid out: as text, whatever they hold."""
+"""Templates, and the layout of memories' texts: always as text, whatever they contain."""
 
 import difflib
 import re
@@ -15,7 +15,7 @@ from memoryd.core.security.secrets import find
 from memoryd.hidden import spelled_out
 
 HERE = Path(__file__).parent
-WORDS = 4_000  # words of two texts up to which they are compared word by word
+WORDS = 4_000  # maximum words of two texts for a comparison word by word
 
 PLURALS = {
     "memory": "memories", "entity": "entities", "observation": "observations", "interaction": "turns",
@@ -33,7 +33,7 @@ _WORD = re.compile(r"\s+|\w+|[^\w\s]")
 
 
 def pieces(text: str) -> Iterator[Piece]:
-    """Yield a text in parts: plain, invisible characters spelled out, and addresses of the web."""
+    """Yield a text in parts: plain text, invisible characters spelled out, and web addresses."""
     for number, part in enumerate(_HIDDEN.split(spelled_out(text))):
         if number % 2:
             yield "hidden", part[1:-1]
@@ -44,7 +44,7 @@ def pieces(text: str) -> Iterator[Piece]:
 
 
 def differences(before: str, after: str) -> list[Piece]:
-    """Return two texts as one: what is the same, what is gone, what is new, word by word."""
+    """Return two texts merged word by word: unchanged, removed and new parts."""
     old, new = _WORD.findall(before), _WORD.findall(after)
     if len(old) + len(new) > WORDS:
         old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
@@ -61,7 +61,7 @@ def differences(before: str, after: str) -> list[Piece]:
 
 
 def ago(time: str) -> str:
-    """Return how long ago a stored time was, in the fewest words; the page shows the time itself beside it."""
+    """Return briefly how long ago a stored time was; the page also shows the time itself."""
     hours = hours_since(time, datetime.now(UTC))
     for size, unit in ((24 * 365, "y"), (24 * 30, "mo"), (24, "d"), (1, "h"), (1 / 60, "min")):
         if hours >= size:
@@ -70,7 +70,7 @@ def ago(time: str) -> str:
 
 
 def day(time: str) -> str:
-    """Return the day of a stored time, as people write it."""
+    """Return the day of a stored time, written out."""
     date = datetime.fromisoformat(time)
     return f"{date:%A}, {date.day} {date:%B %Y}"
 
@@ -82,15 +82,15 @@ def next_day(day: str) -> str:
 
 
 def plural(kind: str, number: int = 2) -> str:
-    """Return what so many records of a kind are called."""
+    """Return the noun for a number of records of a kind."""
     return kind if number == 1 and kind != "interaction" else "turn" if number == 1 else PLURALS[kind]
 
 
 def warnings(text: str) -> list[str]:
-    """Return what should be looked at in a text: secrets, orders to agents."""
+    """Return warnings about a text: secrets, instructions to agents."""
     kinds = dict.fromkeys(secret.kind for secret in find(text))
     like = reads_like_instructions(text)
-    return [f"Holds what looks like a secret: {kind}" for kind in kinds] + (
+    return [f"Contains what looks like a secret: {kind}" for kind in kinds] + (
         [f"Reads like instructions to an agent: {like}"] if like else []
     )
 

@@ -1,4 +1,4 @@
-"""State: how much there is, how it grew, what it takes on disk, which models are in force, what doctor says."""
+"""State: record counts and growth, disk usage, the models in force, the findings of doctor."""
 
 from datetime import date
 from itertools import accumulate
@@ -39,16 +39,16 @@ def show(visit: Visit) -> Response:
 
 
 def diagnose(visit: Visit) -> Response:
-    """Show what doctor says."""
+    """Show the findings of doctor."""
     diagnosis = Doctor(visit.engine, lambda _what, _done: None).examine()
     return visit.fragment("doctor.html", findings=diagnosis.findings)
 
 
 def create_token(visit: Visit) -> Response:
-    """Create a token, and show it this once."""
+    """Create a token, and show it only this once."""
     level = visit.text("level", "read")
     if level not in LEVELS:
-        raise InvalidInputError(f"There is no level {level[:20]!r}. There are: {', '.join(LEVELS)}.")
+        raise InvalidInputError(f"Unknown level {level[:20]!r}. Use one of: {', '.join(LEVELS)}.")
     wanted: Level = level
     bound = visit.workspace.name if visit.text("bound") == "1" else ""
     token = visit.engine.tokens.create(visit.text("name"), wanted, (), bound, visit.number("days", 0))
@@ -56,13 +56,13 @@ def create_token(visit: Visit) -> Response:
 
 
 def revoke_token(visit: Visit) -> Response:
-    """Revoke a token: its sessions end."""
+    """Revoke a token, which ends its sessions."""
     gone = visit.engine.tokens.revoke(visit.text("token"))
     return HTMLResponse(toast(visit, f"Revoked {gone.name}."))
 
 
 def revoke_login(visit: Visit) -> Response:
-    """End a login, or those of a name, as the command does: their clients are let in no more."""
+    """End a login, or those of a name, like `memoryd access revoke`: their clients lose access."""
     gone = visit.engine.logins.revoke(visit.text("login"))
     names = ", ".join(dict.fromkeys(one.client_name for one in gone))
     return HTMLResponse(toast(visit, f"Ended the login of {names}."))

@@ -1,4 +1,4 @@
-"""Upkeep: what maintenance would do, accepted or refused one by one, and what the graph lacks."""
+"""Upkeep: the proposals of maintenance, accepted or refused one by one, and what the graph lacks."""
 
 from collections.abc import Mapping
 from itertools import islice
@@ -13,13 +13,13 @@ from memoryd.errors import InvalidInputError
 from memoryd.server.ui.answers import changed, toast
 from memoryd.server.ui.visit import View, Visit
 
-SHOWN, PENDING = 25, 8  # of what the graph lacks, and of its summaries
-REFUSALS: Mapping[NodeProposal, str] = {"pair": "stay two", "gap": "stay unrelated"}
-"""What becomes of two nodes of which something is refused."""
+SHOWN, PENDING = 25, 8  # maximum items of each list, and of the missing summaries
+REFUSALS: Mapping[NodeProposal, str] = {"pair": "stay separate", "gap": "stay unrelated"}
+"""The consequence of a refusal for the two nodes."""
 
 
 def show(visit: Visit) -> Response:
-    """Show what maintenance would do to memories."""
+    """Show what maintenance would do with memories."""
     acts = proposals.proposals(visit.engine, visit.workspace)
     model = visit.engine.settings.llm_model if scheduler.judges(visit.engine) else ""
     return visit.page(
@@ -39,7 +39,7 @@ def ask(visit: Visit) -> Response:
 
 
 def show_graph(visit: Visit) -> Response:
-    """Show what the graph lacks: relations that texts mention, summaries, pairs that may be the same."""
+    """Show what the graph lacks: relations that texts mention, summaries, merges of nodes that may be the same."""
     graph = Graph(visit.scope)
     apart = {what: refusals.refused(graph, what) for what in REFUSALS}
     gaps = visit.kept.get(visit.scope, "gaps", lambda: missing_relations.gaps(graph))
@@ -53,7 +53,7 @@ def show_graph(visit: Visit) -> Response:
 
 
 def accept(visit: Visit) -> Response:
-    """Do what maintenance proposes."""
+    """Carry out a proposal of maintenance."""
     judged, key = visit.kept.judged(visit.scope), visit.text("key")
     act = proposals.accept(visit.engine, visit.workspace, key, judged.pop(key, None))
     ids = [memory.id for memory in act.gone]
@@ -65,18 +65,18 @@ def refuse(visit: Visit) -> Response:
     judged, key = visit.kept.judged(visit.scope), visit.text("key")
     act = proposals.refuse(visit.engine, visit.workspace, key, judged.pop(key, None))
     undo = {"path": "/upkeep/unrefuse", "fields": {"id": [memory.id for memory in act.gone]}}
-    return HTMLResponse(toast(visit, "Refused. Maintenance leaves these memories alone from now on.", undo))
+    return HTMLResponse(toast(visit, "Refused. Maintenance will leave these memories alone.", undo))
 
 
 def unrefuse(visit: Visit) -> Response:
-    """Let maintenance propose again what was refused."""
+    """Let maintenance propose a refused change again."""
     ids = visit.texts("id")
     proposals.take_back(visit.engine, visit.workspace, ids)
-    return HTMLResponse(toast(visit, "Maintenance looks at these memories again."), headers=changed(ids))
+    return HTMLResponse(toast(visit, "Maintenance considers these memories again."), headers=changed(ids))
 
 
 def keep_apart(visit: Visit) -> Response:
-    """Let two nodes that are alike stay two, or two of which one mentions the other stay unrelated."""
+    """Keep two similar nodes separate, or two nodes of which one mentions the other unrelated."""
     what, one, other = _pair(visit)
     refusals.refuse(Graph(visit.scope), what, one, other)
     undo = {"path": "/upkeep/alike", "fields": {"what": what, "one": one, "other": other}}
@@ -84,17 +84,17 @@ def keep_apart(visit: Visit) -> Response:
 
 
 def look_again(visit: Visit) -> Response:
-    """Take back such a refusal."""
+    """Revoke such a refusal."""
     what, one, other = _pair(visit)
     refusals.take_back(Graph(visit.scope), what, one, other)
-    return HTMLResponse(toast(visit, f"{one} and {other} are looked at again."), headers=changed([]))
+    return HTMLResponse(toast(visit, f"{one} and {other} are considered again."), headers=changed([]))
 
 
 def _pair(visit: Visit) -> tuple[NodeProposal, str, str]:
     for what in REFUSALS:
         if visit.text("what") == what:
             return what, visit.text("one"), visit.text("other")
-    raise InvalidInputError("Say what is refused: `pair` or `gap`.")
+    raise InvalidInputError("Name what is refused: `pair` or `gap`.")
 
 
 VIEWS = (

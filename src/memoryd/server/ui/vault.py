@@ -26,7 +26,7 @@ def show(visit: Visit) -> Response:
 
 
 def commit(visit: Visit) -> Response:
-    """Store a text under a key, or replace what is there."""
+    """Store a text under a key, or replace the text there."""
     key, content = visit.text("key").strip(), visit.text("content").replace("\r\n", "\n")
     if not (key and len(key) <= KEY and content.strip() and len(content) <= CONTENT):
         raise InvalidInputError(f"A key has 1 to {KEY} characters, and its text 1 to {CONTENT:,}.")

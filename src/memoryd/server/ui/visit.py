@@ -1,4 +1,4 @@
-"""One request to the page: what it asks for, of which workspace, and what its sender may do there."""
+"""A request to the page: its fields, its workspace, and what its sender may do there."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -25,23 +25,23 @@ VIEWS = (
     ("history", "/history", "History"), ("upkeep", "/upkeep", "Upkeep"), ("audit", "/audit", "Audit"),
     ("state", "/state", "State"),
 )  # fmt: skip
-"""The views of a workspace: name, address below it, and title."""
+"""The views of a workspace: name, path below the workspace, and title."""
 
 CLIENT = "memoryd ui"
-LARGEST = 1 << 53  # of numbers, up to which floats have every whole one
+LARGEST = 1 << 53  # number; floats represent every integer up to it
 
 Right = Literal["see", "correct", "forget", "administer", "admit"]
-"""What a view takes: to see, to change memories, to delete them, to see the whole server, or to say who may come in."""
+"""The right that a view needs: to see, change or delete memories, to see the whole server, or to grant access."""
 
 
 def address_of(name: str) -> str:
-    """Return the address of a workspace. A slash of its name is encoded twice: servers decode paths, then part them."""
+    """Return the path of a workspace. Slashes in its name are encoded twice: servers decode paths, then split them."""
     return f"{ROOT}/w/{quote(name.replace('%', '%25').replace('/', '%2F'), safe='')}"
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A route of the page, below that of its workspace, and its handler."""
+    """A route of the page, below the path of its workspace, and its handler."""
 
     path: str
     handler: "Callable[[Visit], Response]"
@@ -51,13 +51,13 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """A request that was let in."""
+    """An admitted request."""
 
     request: Request
     engine: Engine
     grant: Grant
     place: Workspace | None
-    """None outside of any workspace."""
+    """None outside of workspaces."""
     kept: Kept
     form: Mapping[str, list[str]] = field(default_factory=dict)
 
@@ -69,16 +69,16 @@ class Visit:
 
     @property
     def scope(self) -> Scope:
-        """What core works on."""
+        """The scope of the request in core."""
         return Scope(self.engine, self.workspace)
 
     @property
     def base(self) -> str:
-        """The address of the workspace."""
+        """The path of the workspace."""
         return self.base_of(self.workspace)
 
     def base_of(self, workspace: Workspace) -> str:
-        """Return the address of a workspace."""
+        """Return the path of a workspace."""
         return address_of(workspace.name)
 
     @property
@@ -92,26 +92,26 @@ class Visit:
         return self.may("memory_forget")
 
     def may(self, tool: str) -> bool:
-        """Return whether the sender may do what a tool that writes does."""
+        """Return whether the sender may use a tool that writes."""
         return not self.engine.settings.read_only and self.grant.allows(tool, "write")
 
     @property
     def administers(self) -> bool:
-        """Whether the sender may see what concerns the whole server."""
+        """Whether the sender may see data of the whole server."""
         return not self.grant.workspace and not self.grant.tools and self.grant.level == "admin"
 
     @property
     def admits(self) -> bool:
-        """Whether the sender may make tokens, and revoke them and logins."""
+        """Whether the sender may create tokens, and revoke tokens and logins."""
         return self.administers and not self.engine.settings.read_only
 
     def text(self, name: str, default: str = "") -> str:
-        """Return a field of the form, else of the address."""
+        """Return a field of the form, else of the URL."""
         given = self.form.get(name) or self.request.query_params.getlist(name)
         return storable(given[-1]) if given else default
 
     def texts(self, name: str) -> tuple[str, ...]:
-        """Return all values of a field that are not blank."""
+        """Return all non-blank values of a field."""
         given = self.form.get(name) or self.request.query_params.getlist(name)
         return tuple(dict.fromkeys(value.strip() for value in given if value.strip()))
 
@@ -123,16 +123,16 @@ class Visit:
         except ValueError:
             found = math.nan
         if text and not abs(found) <= LARGEST:
-            raise InvalidInputError(f"{name} is a number, not {text[:50]!r}.")
+            raise InvalidInputError(f"{name} must be a number (it is {text[:50]!r}).")
         return found
 
     @property
     def part(self) -> bool:
-        """Whether htmx asks for a part of a page."""
+        """Whether htmx requests a part of a page."""
         return "hx-request" in self.request.headers and "hx-history-restore-request" not in self.request.headers
 
     def address(self, path: str = "", **query: Any) -> str:
-        """Return an address in the workspace; empty values are left out."""
+        """Return a URL in the workspace; omit empty values."""
         given = [(name, value) for name, value in query.items() if value not in ("", None, (), False)]
         return f"{self.base}{path}" + (f"?{urlencode(given, doseq=True)}" if given else "")
 

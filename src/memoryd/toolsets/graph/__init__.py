@@ -1,4 +1,4 @@
-"""The knowledge graph of seeds b and c: one tool for each of their names, which serves both."""
+"""The knowledge graph of seeds b and c: a tool that both name exists once and serves both."""
 
 from memoryd.toolsets.graph import consolidation, nodes, observations, reading, relations, search, traversal
 from memoryd.toolsets.registry import Toolset

@@ -1,4 +1,4 @@
-"""Where the graph needs attention: backed by figures and quotes, for the model to judge."""
+"""Reports of where the graph needs attention, with figures and quotes for the model to judge."""
 
 from typing import Annotated
 
@@ -14,7 +14,7 @@ from memoryd.toolsets.registry import Answer, Arguments, Call, NoArguments, Tool
 
 
 class ConsolidationReportArguments(Arguments):
-    """How long the lists of a report may be."""
+    """The maximum length of each list."""
 
     limit: Annotated[int, Field(ge=1, le=shapes.MATCHES, description="Most items of each list.")] = 20
 

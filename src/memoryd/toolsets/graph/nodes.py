@@ -1,4 +1,4 @@
-"""Nodes: created, listed, summarized, tagged, deleted."""
+"""Nodes: create, list, summarize, tag, delete."""
 
 from typing import Annotated
 
@@ -65,14 +65,14 @@ def _delete(call: Call, arguments: DeleteEntitiesArguments) -> Answer[DeletedNod
 
 
 class NodesByTypeArguments(Arguments):
-    """Which type."""
+    """The type of the nodes to list."""
 
     entity_type: Annotated[shapes.EntityType, Field(description="The exact type.")]
     token_budget: shapes.TokenBudget = shapes.BUDGET
 
 
 class RecentlyModifiedArguments(Arguments):
-    """How far back."""
+    """How many days to look back, and how many nodes to return."""
 
     days: Annotated[float, Field(gt=0, le=shapes.DAYS, description="Look back this many days.")] = 7
     limit: Annotated[int, Field(ge=1, le=shapes.LIMIT, description="Most nodes.")] = 20

@@ -1,4 +1,4 @@
-"""Observations: added, replaced, deleted, each at an ordinal of its own."""
+"""Observations, each with its own ordinal: add, replace, delete."""
 
 from typing import Annotated, Self
 
@@ -14,14 +14,14 @@ from memoryd.toolsets.registry import Answer, Arguments, Call, Tool, Toolset
 
 
 class AdditionArguments(Arguments):
-    """What to add to a node."""
+    """The observations to add to a node."""
 
     entity_name: shapes.EntityName
     contents: Annotated[list[shapes.ObservationText], Field(max_length=ITEMS)]
 
 
 class AddObservationsArguments(Arguments):
-    """What to add, node by node."""
+    """The observations to add, by node."""
 
     observations: Annotated[
         list[AdditionArguments],
@@ -38,7 +38,7 @@ def _add(call: Call, arguments: AddObservationsArguments) -> Answer[AddedObserva
 
 
 class ReplaceObservationArguments(Arguments):
-    """Which observation, and its new text."""
+    """The observation to replace, and its new text."""
 
     entity_name: Annotated[shapes.EntityName, Field(description="Exact name of the node.")]
     ordinal: Annotated[shapes.Ordinal, Field(description="Its ordinal, which stays.")]
@@ -64,14 +64,14 @@ class DeletionArguments(Arguments):
     observations: Annotated[list[shapes.ObservationText], Field(max_length=ITEMS)] = []
 
     @model_validator(mode="after")
-    def _says_which(self) -> Self:
+    def _names_observations(self) -> Self:
         if not (self.ordinals or self.observations):
             raise ValueError("give ordinals, observations (their exact texts), or both")
         return self
 
 
 class DeleteObservationsArguments(Arguments):
-    """What to delete, node by node."""
+    """The observations to delete, by node."""
 
     deletions: Annotated[
         list[DeletionArguments],

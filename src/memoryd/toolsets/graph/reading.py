@@ -1,4 +1,4 @@
-"""Reading: nodes by name with their observations and relations, and the whole graph page by page."""
+"""Read nodes by name with their observations and relations, and the whole graph page by page."""
 
 from typing import Annotated
 
@@ -21,7 +21,7 @@ class OpenNodesArguments(Arguments):
 
 
 class ReadGraphArguments(Arguments):
-    """Where to continue, and how far."""
+    """Where to continue, and the budget of the page."""
 
     cursor: Annotated[
         str | None, Field(max_length=LOOKED_UP + CURSOR, description="next_cursor of the page before.")

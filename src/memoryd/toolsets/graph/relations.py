@@ -1,4 +1,4 @@
-"""Relations: created, deleted, retyped, looked up between two nodes."""
+"""Relations: create, delete, retype, list those between two nodes."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -16,7 +16,7 @@ from memoryd.toolsets.registry import Answer, Arguments, Call, Tool, Toolset
 
 
 class EdgeArguments(Arguments):
-    """A relation by the names of its ends."""
+    """A relation, named by its ends and its type."""
 
     from_entity: shapes.FromEntity
     to_entity: shapes.ToEntity
@@ -62,7 +62,7 @@ def _edges(those: Sequence[EdgeArguments]) -> list[Edge]:
 
 
 class UpdateRelationTypeArguments(Arguments):
-    """Which relation, and its new type."""
+    """The relation to change, and its new type."""
 
     from_entity: Annotated[shapes.FromEntity, Field(description="Exact name of the node where it begins.")]
     to_entity: Annotated[shapes.ToEntity, Field(description="Exact name of the node where it ends.")]
@@ -83,7 +83,7 @@ def _retype(call: Call, arguments: UpdateRelationTypeArguments) -> Answer[Retype
 
 
 class RelationsBetweenArguments(Arguments):
-    """Which two nodes."""
+    """The two nodes."""
 
     entity_a: Annotated[
         shapes.NodeName, Field(validation_alias=AliasChoices("entity_a", "entityA"), description="Exact name.")

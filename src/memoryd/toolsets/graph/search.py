@@ -1,4 +1,4 @@
-"""Finding: nodes, observations of one node, and nodes that are alike."""
+"""Search: nodes, the observations of one node, and similar nodes."""
 
 from typing import Annotated, Literal
 
@@ -17,7 +17,7 @@ from memoryd.toolsets.registry import Answer, Arguments, Call, Query, Tool, Tool
 
 
 class SearchNodesArguments(Arguments):
-    """What to find."""
+    """The query, and how to match it."""
 
     query: Annotated[Query, Field(description='A question or words; AND, OR, NOT, "phrases" and prefix* work too.')]
     limit: Annotated[int, Field(ge=1, le=shapes.MATCHES, description="Most nodes.")] = 10
@@ -37,7 +37,7 @@ def _search(call: Call, arguments: SearchNodesArguments) -> Answer[MatchedNodes]
 
 
 class QueryObservationsArguments(Arguments):
-    """What to find in a node."""
+    """The node, the query, and how to match it."""
 
     entity_name: Annotated[shapes.EntityName, Field(description="Exact name of the node.")]
     query: Annotated[Query, Field(description="A question or words.")]
@@ -57,7 +57,7 @@ def _query(call: Call, arguments: QueryObservationsArguments) -> Answer[FoundObs
 
 
 class FindSimilarNodesArguments(Arguments):
-    """How many, and how alike."""
+    """How many pairs to return, and how similar they must be."""
 
     limit: Annotated[int, Field(ge=1, le=shapes.LIMIT, description="Most pairs.")] = 20
     min_score: Annotated[

@@ -1,4 +1,4 @@
-"""What the arguments of several graph tools are made of.
+"""Parts of the arguments of several graph tools.
 
 b, c and the reference memory server name the same things differently. The schemas show c's names; the others are
 accepted as well (`validation_alias`).
@@ -17,11 +17,11 @@ TYPE, CONTENT, SUMMARY = 200, 10_000, 10_000
 ITEMS, MATCHES, LIMIT, DAYS, ORDINAL = 1_000, 100, 1_000, 36_500, 10**9
 BUDGET, MOST = 20_000, 1_000_000
 
-# texts are kept verbatim, blanks and all, but must hold something besides
+# texts are kept verbatim, including blanks, but must contain something else
 NewNodeName = Annotated[str, StringConstraints(min_length=1, max_length=NAME, pattern=r"\S")]
 NodeName = Annotated[str, StringConstraints(min_length=1, max_length=LOOKED_UP, pattern=r"\S")]
 NewTypeName = Annotated[str, StringConstraints(min_length=1, max_length=TYPE, pattern=r"\S")]
-TypeName = NodeName  # of what was imported it may be as long as a name
+TypeName = NodeName  # an imported type may be as long as a name
 ObservationText = Annotated[str, StringConstraints(min_length=1, max_length=CONTENT, pattern=r"\S")]
 NodeSummary = Annotated[str, StringConstraints(max_length=SUMMARY)]
 Ordinal = Annotated[int, Field(ge=0, le=ORDINAL)]
@@ -43,7 +43,7 @@ TokenBudget = Annotated[
 
 
 class BudgetArguments(Arguments):
-    """How much of a list to show."""
+    """The budget of a list."""
 
     token_budget: TokenBudget = BUDGET
 

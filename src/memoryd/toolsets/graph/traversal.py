@@ -1,4 +1,4 @@
-"""Paths through the graph: what surrounds a node, how two are connected, what is connected to nothing."""
+"""Paths through the graph: the neighborhood of a node, the path between two nodes, nodes without relations."""
 
 from typing import Annotated
 
@@ -14,7 +14,7 @@ from memoryd.toolsets.registry import Answer, Arguments, Call, Tool, Toolset
 
 
 class NeighborhoodArguments(Arguments):
-    """Around which node, and how far."""
+    """The node in the middle, and how far to look."""
 
     name: Annotated[shapes.NodeName, Field(description="Its exact name.")]
     depth: Annotated[int, Field(ge=1, le=traversal.DEEPEST, description="Hops, in either direction.")] = 1
@@ -22,7 +22,7 @@ class NeighborhoodArguments(Arguments):
 
 
 class PathArguments(Arguments):
-    """From which node to which."""
+    """The two ends of the path."""
 
     from_entity: Annotated[shapes.FromEntity, Field(description="Exact name of one node.")]
     to_entity: Annotated[shapes.ToEntity, Field(description="Exact name of the other.")]

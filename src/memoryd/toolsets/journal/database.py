@@ -50,7 +50,7 @@ def _database(call: Call) -> JournalDatabase:
 
 
 class ExportDatabaseArguments(CamelArguments):
-    """What to export."""
+    """The collections to export."""
 
     include: Annotated[
         list[CollectionName], Field(min_length=1, max_length=2, description="Collections to export.")
@@ -61,7 +61,7 @@ class ExportDatabaseArguments(CamelArguments):
 
 
 class ImportDatabaseArguments(CamelArguments):
-    """What to import."""
+    """The file to import, and the mode."""
 
     file: Annotated[
         str,
@@ -93,7 +93,7 @@ def _import(call: Call, arguments: ImportDatabaseArguments) -> Answer[ImportedJo
             journal(call).kept, source, arguments.mode, lambda part: call.progress(part, 1), call.engine.secrets
         )
     new = done.new.memories + done.new.summaries
-    messages = {"merge": "; what was there already stays as it was", "replace": " in place of what was there"}
+    messages = {"merge": "; existing ones are unchanged", "replace": " in place of the existing ones"}
     return Answer({
         "file": arguments.file, "mode": arguments.mode, "memories": done.read.memories,
         "summaries": done.read.summaries, "newMemories": done.new.memories, "newSummaries": done.new.summaries,

@@ -11,7 +11,7 @@ from memoryd.toolsets.registry import Answer, Call, Tool, Toolset
 
 
 class SummarizeSessionsArguments(CamelArguments):
-    """Which session."""
+    """The session to summarize."""
 
     session_id: Annotated[
         SessionId | None,

@@ -1,4 +1,4 @@
-"""What the arguments of several journal tools are made of, in the seed's spelling."""
+"""Parts of the arguments of several journal tools, in the seed's spelling."""
 
 from collections.abc import Mapping
 from typing import Annotated
@@ -31,7 +31,7 @@ ERRORS: Mapping[type[MemorydError], str] = {
     StoreError: "Database operation failed", BusyError: "Server busy", TimedOutError: "Timed out",
     MemorydError: "Operation failed",
 }  # fmt: skip
-"""What went wrong, by the first class that the error is one of."""
+"""What went wrong, by error class; the first class that matches counts."""
 
 
 class CamelArguments(Arguments):
@@ -46,11 +46,11 @@ def journal(call: Call) -> Journal:
 
 
 def error_text(error: MemorydError) -> str:
-    """Return an error as e words it: `Tool Error: <what>. Message: <why>`."""
+    """Return an error in e's wording: `Tool Error: <what>. Message: <why>`."""
     what = next(text for kind, text in ERRORS.items() if isinstance(error, kind))
     return f"Tool Error: {what}. Message: {error}"
 
 
 def own_session(call: Call) -> str:
-    """Return the id that e generates once for all turns of a connection; '' without a connection."""
+    """Return the id that is generated once for all turns of a connection (seed e); '' without a connection."""
     return f"session_{call.session_id}" if call.session_id else ""

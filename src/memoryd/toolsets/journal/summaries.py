@@ -11,7 +11,7 @@ from memoryd.toolsets.registry import Answer, Call, NoArguments, Query, Tool, To
 
 
 class AllSummariesArguments(CamelArguments):
-    """Which summaries."""
+    """The page and the category of summaries."""
 
     limit: Annotated[Limit, Field(description="Maximum summaries to return.")] = 50
     offset: Annotated[Offset, Field(description="Pagination offset.")] = 0
@@ -19,7 +19,7 @@ class AllSummariesArguments(CamelArguments):
 
 
 class QuerySummariesArguments(CamelArguments):
-    """What to find."""
+    """The query, and its filter."""
 
     query: Annotated[Query, Field(description="The natural language search query.")]
     n_results: Annotated[Limit, Field(description="Number of results to return.")] = 10

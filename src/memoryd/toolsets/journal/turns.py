@@ -24,7 +24,7 @@ TurnText = Annotated[str, StringConstraints(min_length=1, max_length=TEXT, patte
 
 
 class AddMemoryArguments(CamelArguments):
-    """One turn."""
+    """The turn to store."""
 
     prompt: Annotated[TurnText, Field(description="The user's verbatim prompt.")]
     thought: Annotated[TurnText, Field(description="The agent's internal reasoning.")]
@@ -35,7 +35,7 @@ class AddMemoryArguments(CamelArguments):
 
 
 class SessionMemoriesArguments(CamelArguments):
-    """Which session."""
+    """The session to read, and the page."""
 
     session_id: Annotated[SessionId, Field(description="The session to retrieve memories for.")]
     limit: Annotated[Limit, Field(description="Maximum memories to return.")] = 100
@@ -43,7 +43,7 @@ class SessionMemoriesArguments(CamelArguments):
 
 
 class QueryRawMemoriesArguments(CamelArguments):
-    """What to find."""
+    """The query, and its filter."""
 
     query: Annotated[Query, Field(description="The natural language search query.")]
     n_results: Annotated[Limit, Field(description="Number of results to return.")] = 10

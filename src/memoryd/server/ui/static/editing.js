@@ -1,12 +1,12 @@
 // @ts-check
-// What is being typed is not lost by the way, and the keyboard goes on where it was.
+// Text that is being typed is not lost, and the keyboard focus stays where it was.
 
-// Enter and Escape choose among characters while a word is composed, as in Japanese; Safari says so by the code alone.
+// Enter and Escape choose characters while an input method composes a word, as in Japanese; Safari reports that only by the key code.
 document.addEventListener("keydown", (event) => { if (event.isComposing || event.keyCode === 229) event.stopImmediatePropagation(); }, true);
 
-// what is not stored yet ------------------------------------------------------------------------------------------
+// text that is not stored yet ---------------------------------------------------------------------------------------
 
-const typed = (/** @type {ParentNode} */ within) => [...within.querySelectorAll("textarea")].filter((area) => area.value !== area.defaultValue || area.form?.querySelector('[role="alert"]')); // or refused
+const typed = (/** @type {ParentNode} */ within) => [...within.querySelectorAll("textarea")].filter((area) => area.value !== area.defaultValue || area.form?.querySelector('[role="alert"]')); // or it was refused
 export const unsaved = (/** @type {ParentNode} */ within) => typed(within).length > 0;
 
 addEventListener("beforeunload", (event) => { if (unsaved(document)) event.preventDefault(); });
@@ -16,22 +16,22 @@ document.addEventListener("htmx:beforeOnLoad", (event) => {
 });
 document.addEventListener("htmx:confirm", (event) => {
   const { elt, target } = /** @type {any} */ (event).detail;
-  const lost = typed(target).some((area) => !area.form?.contains(elt)); // a form's own buttons do what they say
-  if (lost && !confirm("What you have typed is not stored. Leave it?")) event.preventDefault();
+  const lost = typed(target).some((area) => !area.form?.contains(elt)); // a form's own buttons need no question
+  if (lost && !confirm("Your text is not stored. Discard it?")) event.preventDefault();
 });
 
-// the place of the keyboard ---------------------------------------------------------------------------------------
+// keyboard focus ---------------------------------------------------------------------------------------------------
 
 const cards = () => /** @type {HTMLElement[]} */ ([...document.querySelectorAll(".card[tabindex]")]);
 let left = /** @type {{id: string | undefined, at: number} | null} */ (null);
 document.addEventListener("htmx:beforeSwap", (event) => {
   const { target, requestConfig: { elt } } = /** @type {any} */ (event).detail, place = target.closest("article, #results"), focused = document.activeElement;
-  // a list that was asked for before somebody began to correct a memory in it, or asked for another one
+  // a list that was requested before the user began to correct a memory in it, or requested another one
   const correcting = target.querySelector('.editing, [data-do="edit"].htmx-request') || unsaved(target);
   const another = target.matches("#results, #main") && document.querySelector("#busy.htmx-request, a.htmx-request");
   const late = elt.matches("body, #toast") ? correcting || another : elt.closest("#search") && correcting && !focused?.closest("#search");
   if (late) /** @type {any} */ (event).detail.shouldSwap = false;
-  // what was searched for before another view came would put its own address in the place of that view's
+  // a search from before the view changed would replace that view's address with its own
   else target.querySelector("#search")?.dispatchEvent(new CustomEvent("htmx:abort", { bubbles: true, detail: {} }));
   if (late || !place?.contains(focused)) return;
   const card = /** @type {HTMLElement | null} */ (focused?.closest("article") ?? null);

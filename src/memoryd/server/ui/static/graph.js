@@ -1,8 +1,8 @@
 // @ts-check
-// The graph as a picture, on a 2D canvas: it needs no graphics card. The places come from the server.
+// The graph as a picture, on a 2D canvas: it needs no graphics card. The positions come from the server.
 const h = /** @type {any} */ (window).htmx;
-const SHAPES = 4, LABELS = 60, FEW = 24, FAR = 1500; // labels at once, and while all is seen; nodes from which communities stand for them from afar
-const EDGE = 40, NAMES = 100, BELOW = 70, NARROW = 640, ABOVE = 150; // pixels around the picture: for names, for what stands under it and, where it is narrow, above it
+const SHAPES = 4, LABELS = 60, FEW = 24, FAR = 1500; // labels at once, and while everything is visible; nodes above which communities replace them from afar
+const EDGE = 40, NAMES = 100, BELOW = 70, NARROW = 640, ABOVE = 150; // pixels around the picture: for names, for what is below it and, if it is narrow, above it
 
 let ended = new AbortController();
 /** @typedef {{seen: number, names: string[], types: string[], type: number[], community: number[], x: number[], y: number[], born: number[], died: number[], edges: number[], relations: string[], relation: number[], edge_born: number[], edge_died: number[], complete: boolean}} Picture */
@@ -20,19 +20,19 @@ export async function draw(again = false) {
   const base = document.body.dataset.base, canvas = document.createElement("canvas");
   canvas.tabIndex = 0;
   canvas.setAttribute("role", "img");
-  canvas.setAttribute("aria-label", "The graph. The list of nodes has the same in words.");
+  canvas.setAttribute("aria-label", "The graph. The list of nodes shows the same as text.");
   box.prepend(canvas);
   const answer = await fetch(`${base}/graph.json`);
   if (!answer.ok) return;
   const figures = await answer.json();
-  if (!canvas.isConnected) return; // drawn again meanwhile
+  if (!canvas.isConnected) return; // redrawn meanwhile
   box.dataset.seen = figures.seen;
   picture(box, canvas, figures, String(base));
 }
 
 document.addEventListener("memoryd:graph", () => draw(true));
 
-// A second cue beside the colour, which not everybody can tell apart.
+// A second cue besides colour, which not everyone can distinguish.
 function shape(/** @type {CanvasRenderingContext2D} */ g, /** @type {number} */ type, /** @type {number} */ x, /** @type {number} */ y, /** @type {number} */ r) {
   const kind = (type + Math.floor(type / 8)) % SHAPES;
   if (kind === 0) { g.moveTo(x + r, y); g.arc(x, y, r, 0, 7); }
@@ -199,7 +199,7 @@ function picture(box, canvas, D, base) {
   };
   canvas.addEventListener("wheel", (event) => { event.preventDefault(); const r = canvas.getBoundingClientRect(); zoom(Math.exp(-event.deltaY / 400), event.clientX - r.left, event.clientY - r.top); }, { passive: false });
 
-  // keys: arrows walk to the neighbour in that direction, or move the picture while nothing is chosen
+  // keys: arrows move to the neighbour in that direction, or move the picture while no node is selected
   canvas.onkeydown = (event) => {
     const way2 = /** @type {Record<string, number[]>} */ ({ ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] })[event.key];
     if (way2 && chosen >= 0) {
@@ -236,7 +236,7 @@ function picture(box, canvas, D, base) {
     });
   }
 
-  // finding, and the times
+  // search, and the time slider
   const find = /** @type {HTMLInputElement} */ (document.getElementById("find")), names = /** @type {HTMLElement} */ (document.getElementById("names"));
   find.oninput = () => {
     const wanted = find.value.toLowerCase();

@@ -1,5 +1,5 @@
 // @ts-check
-// What the page does by itself: keys, toasts with an undo, choosing many, the palette, and news while one looks on.
+// The behaviour of the page: keys, toasts with an undo, selecting many, the palette, and live news.
 /* global htmx */
 import { unsaved } from "./editing.js";
 const h = /** @type {any} */ (window).htmx;
@@ -26,7 +26,7 @@ function current() {
 
 function press(/** @type {string} */ what) {
   const button = /** @type {HTMLElement | null} */ (current()?.querySelector(`[data-do="${what}"]`));
-  if (button) h.process(button); // a key may come before htmx has looked at the page
+  if (button) h.process(button); // a key may be pressed before htmx has processed the page
   button?.click();
 }
 
@@ -82,15 +82,15 @@ document.addEventListener("input", (event) => {
   if (shown) shown.textContent = String(Number(range.value));
 });
 
-// By hand, so that it works as soon as it is seen; from the toast, as of all that waits behind a request of the body htmx sends the last alone.
+// By hand, so that it works as soon as it is visible; from the toast, because htmx queues only the last request of the body.
 function undo(/** @type {HTMLElement} */ button) {
   const { path = "/restore", ...values } = JSON.parse(button.dataset.undo || "{}");
   button.remove();
-  const panel = path === "/n" && $("#panel"); // it answers with the node as it is then
+  const panel = path === "/n" && $("#panel"); // the answer is the node after the change
   h.ajax("POST", base() + path, { values, source: "#toast", target: panel || "#toast", swap: panel ? "innerHTML" : "none" }).then(() => { if (path === "/n" && $("main[data-fresh]")) refresh(); });
 }
 
-// Enter searches by meaning: the search by words that waits for the next letter does not come after it.
+// Enter searches by meaning: drop the search by words that still waits for the next letter.
 let meant = /** @type {string | null} */ (null);
 document.addEventListener("submit", (event) => { if (/** @type {HTMLElement} */ (event.target).id === "search") meant = /** @type {HTMLInputElement} */ ($("#q")).value; });
 document.addEventListener("htmx:confirm", (event) => {
@@ -112,7 +112,7 @@ document.addEventListener("htmx:afterSettle", () => {
   $(".editing textarea")?.matches(":focus") || /** @type {HTMLElement | null} */ ($(".editing textarea[autofocus]"))?.focus();
   count();
 });
-// On a phone the views are wider than the screen.
+// On a phone the list of views is wider than the screen.
 const there = () => { const nav = $(".top nav"), a = /** @type {HTMLElement | null} */ ($('.top nav a[aria-current="page"]')); if (nav && a) nav.scrollLeft = a.offsetLeft - nav.offsetLeft - (nav.clientWidth - a.clientWidth) / 2; };
 there();
 dialog("dialog").addEventListener("close", () => $("#dialog")?.replaceChildren());
@@ -129,13 +129,13 @@ document.addEventListener("memoryd:changed", (event) => {
 });
 
 function refresh() {
-  const target = $("#results[data-live]") ? "#results" : "#main"; // the search beside a list keeps what is being typed
+  const target = $("#results[data-live]") ? "#results" : "#main"; // the search field next to a list keeps what is being typed
   const place = $(target);
   if (place && !$(".editing") && !unsaved(place)) h.ajax("GET", location.pathname + location.search, { target, swap: "outerHTML" });
 }
 
 // Without an answer there is no status: say so, and that nothing was lost.
-for (const name of ["htmx:sendError", "htmx:timeout"]) document.addEventListener(name, () => tell("memoryd does not answer. What you typed is still here; try again once it runs."));
+for (const name of ["htmx:sendError", "htmx:timeout"]) document.addEventListener(name, () => tell("memoryd does not answer. Your text is still here; try again once it runs."));
 
 function tell(/** @type {string} */ text) {
   const box = document.createElement("div");
@@ -146,7 +146,7 @@ function tell(/** @type {string} */ text) {
 
 // news ------------------------------------------------------------------------------------------------------------
 
-// Only where one looks: of a server a browser keeps six connections open, for all tabs together.
+// Only in a visible tab: a browser allows six connections to a server, for all tabs together.
 let stream = /** @type {EventSource | null} */ (null), known = 0;
 function listen() {
   if (document.hidden) stream?.close();
@@ -158,7 +158,7 @@ function listen() {
     const news = JSON.parse(event.data), picture = $("#picture");
     const changed = picture && news.graph && Number(event.lastEventId) > Number(picture.dataset.seen);
     if (changed && picture.dataset.empty) document.dispatchEvent(new Event("memoryd:graph"));
-    else if (changed) $("#redraw")?.removeAttribute("hidden"); // drawn again by itself, it would jump while one looks on
+    else if (changed) $("#redraw")?.removeAttribute("hidden"); // redrawing automatically would make the picture jump
     known += news.ids.length;
     const results = $('#results[data-live="yes"]');
     if (!results || /** @type {HTMLInputElement | null} */ ($("#q"))?.value) { known = 0; return; }
@@ -207,7 +207,7 @@ function palette() {
   show();
 }
 
-// the graph brings its own module when it is looked at
+// the graph's module is loaded when the graph is shown
 const drawn = () => { if ($("#picture") && !$("#picture canvas")) import("./graph.js").then((module) => module.draw()); };
 document.addEventListener("htmx:afterSettle", drawn);
 drawn();
