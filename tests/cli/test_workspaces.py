@@ -126,7 +126,7 @@ def test_perspectives_that_cannot_be_are_told_and_nothing_changes(run: Run) -> N
         ("--reset", "--remove", "dated"): "there are: general",
         ("--set", "dated"): "has no =",
         ("--set", "a={text}", "--set", "b=nothing"): "must name {text}",
-        ("--remove", "general"): "is what recall searches",
+        ("--remove", "general"): "recall searches it",
         ("--set", "a={text}", "--remove", "moods"): "there are: dated, general",
     }.items():
         assert said in told(run("workspace", "perspectives", "p", *options, code=2))

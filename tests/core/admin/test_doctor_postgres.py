@@ -96,7 +96,7 @@ def test_a_server_out_of_reach(home: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert finding.subject == "127.0.0.1:1/memory"
     assert "refused" in finding.problem
     assert finding.remedy.startswith("Start the server")
-    assert diagnosis.facts["store"] == "127.0.0.1:1/memory (out of reach)"
+    assert diagnosis.facts["store"] == "127.0.0.1:1/memory (unreachable)"
     assert "geheim" not in str(diagnosis)
 
 

@@ -148,7 +148,7 @@ def test_a_damaged_vector_is_told_and_no_file_is_written(engine: Engine, file: P
 def test_a_file_that_is_there_is_not_overwritten(engine: Engine, file: Path) -> None:
     engine.workspaces.ensure("default")
     file.write_text("mine")
-    with pytest.raises(InvalidInputError, match="exists already"):
+    with pytest.raises(InvalidInputError, match="already exists"):
         export(engine, file)
     assert file.read_text() == "mine"
 

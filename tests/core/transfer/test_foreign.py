@@ -154,28 +154,28 @@ def test_workspaces_are_apart(engine: Engine, graph: Graph, file: Path) -> None:
 DEEP = "[" * 200_000
 
 WRONG = [
-    (entity("Ann", "torn")[:-9], "is torn or no JSON: "),
-    ("garbage", "is torn or no JSON: Expecting value at character 1"),
+    (entity("Ann", "torn")[:-9], "is truncated or not JSON: "),
+    ("garbage", "is truncated or not JSON: Expecting value at character 1"),
     (b'{"type":"entity","name":"caf\xe9"}', "is not UTF-8 text: "),
-    ("[1, 2]", "is no JSON object with a type"),
-    ('{"name": "x"}', "is no JSON object with a type"),
+    ("[1, 2]", "is not a JSON object with a type"),
+    ('{"name": "x"}', "is not a JSON object with a type"),
     ('{"type":"person","name":"x"}', "has the type 'person', which is neither"),
     ('{"type":{},"name":"x"}', "has the type '{}', which is neither"),
     ('{"type":"entity"}', "has no name"),
-    ('{"type":"entity","name":7}', "has no text as name"),
-    ('{"type":"entity","name":"x","entityType":7}', "has no text as entityType"),
-    ('{"type":"entity","name":"x","observations":"x"}', "has observations that are no list"),
+    ('{"type":"entity","name":7}', "has a name that is not text"),
+    ('{"type":"entity","name":"x","entityType":7}', "has a entityType that is not text"),
+    ('{"type":"entity","name":"x","observations":"x"}', "has observations that are not a list"),
     ('{"type":"entity","name":"\\ud800","entityType":"x"}', "has U+D800 in its name"),
     ('{"type":"relation","from":"x","to":"y"}', "has no relationType"),
     ('{"type":"relation","from":"x","to":"\\u0000","relationType":"z"}', "has U+0000 in its to"),
     (DEEP, "is nested too deeply"),
-    (entity(""), "has nothing but blanks in its name"),
-    (entity(" \u2003\n"), "has nothing but blanks in its name"),
+    (entity(""), "has only blanks in its name"),
+    (entity(" \u2003\n"), "has only blanks in its name"),
     (entity("x" * 10_001), "has 10,001 characters in its name"),
     (entity("x", kind="k" * 10_001), "has 10,001 characters in its entityType"),
-    (relation("x", ""), "has nothing but blanks in its to"),
+    (relation("x", ""), "has only blanks in its to"),
     (relation("x" * 10_001, "y"), "has 10,001 characters in its from"),
-    (relation("x", "y", "\t"), "has nothing but blanks in its relationType"),
+    (relation("x", "y", "\t"), "has only blanks in its relationType"),
     (relation("x", "y", "k" * 10_001), "has 10,001 characters in its relationType"),
 ]
 
@@ -199,7 +199,7 @@ def test_observations_that_cannot_be_stored_are_told_and_the_others_kept(graph: 
     summary = load(graph, file, line)
     assert there(graph) == {"Ann": ("x", ["a", "\U0001f600"])}
     (fault,) = summary.first_faults
-    assert (fault.line, fault.text) == (1, "has observations that are no text, or no storable text: 3 of 5")
+    assert (fault.line, fault.text) == (1, "has observations that are not text, or cannot be stored: 3 of 5")
 
 
 def test_what_a_longer_write_left_behind_is_told_and_whole_objects_count(graph: Graph, file: Path) -> None:
@@ -225,11 +225,11 @@ def test_an_integer_of_any_length_breaks_nothing(graph: Graph, file: Path) -> No
         (b"", "It is empty"),
         (b"\n \r\n", "It is empty"),
         (b"\xef\xbb\xbf", "It is empty"),
-        (b"[\n]\n", "Line 1 is torn"),
-        (b'{"entities": []}', "Line 1 is no JSON object with a type"),
+        (b"[\n]\n", "Line 1 is truncated"),
+        (b'{"entities": []}', "Line 1 is not a JSON object with a type"),
         (b"SQLite format 3\0 and more", "is a database"),
-        (b"\x7fELF\0\0\n", "is no text in UTF-8"),
-        ('{"type":"entity"}'.encode("utf-16"), "is no text in UTF-8"),
+        (b"\x7fELF\0\0\n", "is not UTF-8 text"),
+        ('{"type":"entity"}'.encode("utf-16"), "is not UTF-8 text"),
     ],
 )
 def test_a_file_with_nothing_to_import_is_refused(file: Path, content: bytes, reason: str) -> None:
@@ -241,7 +241,7 @@ def test_a_file_with_nothing_to_import_is_refused(file: Path, content: bytes, re
 def test_what_is_no_file_is_refused_and_so_is_an_unknown_format(tmp_path: Path, file: Path) -> None:
     file.write_text(entity("A"))
     for path, form, reason in (
-        (tmp_path, "server-memory", "is no file"),
+        (tmp_path, "server-memory", "is not a regular file"),
         (tmp_path / "none", "server-memory", "There is no file"),
         (file, "csv", "There are: server-memory"),
     ):

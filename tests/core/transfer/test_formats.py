@@ -146,9 +146,9 @@ def test_what_of_a_vault_is_not_taken_and_why(engine: Engine, tmp_path: Path) ->
         f"# Tea\n\n## Green\n\n{'Steep it for two minutes. ' * 90}\n\n## Black\n\nBoiling water.\n"
     )
     read, _ = bring(engine, vault)
-    assert dict(read.found.left_out) == {"other files, such as pictures": 1}
+    assert dict(read.found.left_out) == {"other files, such as images": 1}
     (hint,) = read.found.hints.first
-    assert hint.startswith("torn.md: its properties are no YAML (line 3: did not find expected ',' or ']')")
+    assert hint.startswith("torn.md: its properties are not valid YAML (line 3: did not find expected ',' or ']')")
     assert {text.split("\n\nSteep")[0] for text in records(engine)} == {
         "torn\n\nHalf a property.", "# Tea\n\n## Green", "Tea\n\n## Black\n\nBoiling water.",
     }, "a heading with nothing below it is no memory"  # fmt: skip
@@ -306,7 +306,7 @@ def test_times_are_those_of_the_source_and_never_now(engine: Engine, tmp_path: P
         "iso": "2026-03-15T08:30:00.000Z", "seconds": "2026-02-14T10:04:22.250Z",
         "milliseconds": "2026-02-14T10:04:22.250Z", "none": modified, "absurd": modified, "zero": modified,
     }  # fmt: skip
-    assert "3 items say no time" in read.found.hints.first[0]
+    assert "3 items have no time" in read.found.hints.first[0]
 
 
 def test_a_long_text_is_split_at_headings(engine: Engine, tmp_path: Path) -> None:
@@ -338,7 +338,7 @@ def test_one_id_with_two_texts_is_two_memories_and_one_text_with_two_ids_is_one(
     values = [{"content": text, "id": place} for text, place in [("One.", "1"), ("Two.", "1"), ("One.", "2")]]
     read, _ = bring(engine, lines(tmp_path / "a.jsonl", *values))
     assert set(records(engine)) == {"One.", "Two."}
-    assert read.found.left_out == {"texts that are there twice": 1}
+    assert read.found.left_out == {"duplicate texts": 1}
 
 
 def test_each_project_can_be_a_workspace(engine: Engine, tmp_path: Path) -> None:
@@ -429,7 +429,7 @@ def test_pickled_objects_are_not_read(engine: Engine, tmp_path: Path) -> None:
     store.parent.mkdir(parents=True)
     with closing(sqlite3.connect(store)) as database:
         database.execute("CREATE TABLE points (id TEXT PRIMARY KEY, point BLOB)")
-    with pytest.raises(InvalidInputError, match=r"holds pickled objects.*get_all"):
+    with pytest.raises(InvalidInputError, match=r"contains pickled objects.*get_all"):
         bring(engine, tmp_path / "qdrant")
 
 
@@ -458,7 +458,7 @@ def test_instructions_are_imported_when_they_are_named(engine: Engine, tmp_path:
     read, _ = bring(engine, file)
     assert {record.tags for record in records(engine).values()} == {("instructions", "file:AGENTS.md")}
     assert set(records(engine)) >= {"## Style\nBe short.", "## Tests\nRun them."}
-    assert read.found.left_out == {"files that the instructions import by @": 1}
+    assert read.found.left_out == {"files that the instructions import with @": 1}
 
 
 def test_nothing_is_written_by_a_look(engine: Engine, home: Path, tmp_path: Path) -> None:

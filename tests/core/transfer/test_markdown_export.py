@@ -163,7 +163,7 @@ def test_a_folder_is_brought_up_to_date_unless_a_file_was_edited(engine: Engine,
     edited = out / new.pop()
     edited.write_text("Edited.")
     Memories(scope).store("And one more.")
-    with pytest.raises(InvalidInputError, match="was edited since it was written"):
+    with pytest.raises(InvalidInputError, match="was edited since it was exported"):
         written(engine, out)
     edited.unlink()
     assert kept.id in "".join(written(engine, out).values())
@@ -174,7 +174,7 @@ def test_a_folder_of_others_is_not_touched(engine: Engine, tmp_path: Path) -> No
     filled(engine)
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "own.md").write_text("Mine.")
-    with pytest.raises(InvalidInputError, match="holds files that no export has written"):
+    with pytest.raises(InvalidInputError, match="contains files that no export has written"):
         written(engine, tmp_path / "out")
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["own.md"]
 

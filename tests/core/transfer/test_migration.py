@@ -347,7 +347,7 @@ def test_a_source_without_workspaces_and_odd_targets_are_told(source: Path, tmp_
         moved(source / "memory.db", tmp_path / "other")
     with pytest.raises(InvalidInputError, match="the same place"):
         moved(source, source)
-    with pytest.raises(InvalidInputError, match=r"memory\.db is a part of the source"):
+    with pytest.raises(InvalidInputError, match=r"memory\.db is part of the source"):
         moved(source, source / "memory.db")
     assert not (tmp_path / "other").exists()
 
@@ -374,7 +374,7 @@ def test_a_backup_of_postgres_is_a_file_to_work_with(source: Path, url: str, tmp
                 memories(engine, name="web-site").store("meanwhile")
 
         assert migration.backup(engine, file, report) == len(dump(source)["records"])
-        with pytest.raises(StoreError, match="exists already"):
+        with pytest.raises(StoreError, match="already exists"):
             migration.backup(engine, file, quiet)
     assert [path.name for path in file.parent.iterdir()] == ["all.db"]
     assert file.read_bytes()[18:20] == b"\1\1"  # no write-ahead log

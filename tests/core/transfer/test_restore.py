@@ -202,7 +202,7 @@ def test_a_key_that_is_there_stays_as_it_is_and_is_told(engine: Engine, other: E
         vault.commit("vault", "key", f"text {number}")
     export(engine, file)
     (outcome,) = load(other, file)
-    assert outcome.remarks == ["The key 'key' is there already and stays as it is."]
+    assert outcome.remarks == ["The key 'key' already exists and stays unchanged."]
     assert outcome.new["memories"] == 0
     kept, _ = Vault(Scope(other, other.workspaces.find("default"), "s")).search("text")
     assert [match.record.body for match in kept.best] == ["text 1"]
@@ -326,7 +326,7 @@ def test_a_workspace_keeps_its_own_perspectives(engine: Engine, other: Engine, f
     export(engine, file)
     memories(other).store("so it is not empty")
     (outcome,) = load(other, file)
-    assert outcome.remarks == ["The workspace keeps its perspectives, which are not those of the file."]
+    assert outcome.remarks == ["The workspace keeps its perspectives, which differ from those of the file."]
     workspace = other.workspaces.find("default")
     assert other.store.read(workspace, lambda q: q.all("perspectives.all")) == []
 
@@ -384,7 +384,7 @@ def test_a_file_of_one_workspace_may_get_another_name(engine: Engine, file: Path
     assert copy[0]["workspace"] == first[0]["workspace"] | {"name": "copy"}
     assert of(copy, "records") == of(first, "records")
     export(engine, file.with_name("both"), "default", "second")
-    with pytest.raises(InvalidInputError, match="holds 2 workspaces: default, second"):
+    with pytest.raises(InvalidInputError, match="contains 2 workspaces: default, second"):
         load(engine, file.with_name("both"), mode, name="copy")
 
 

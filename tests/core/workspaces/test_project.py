@@ -108,7 +108,7 @@ def test_packed_history_is_read_by_git_and_without_it_the_path_counts(
     monkeypatch.setenv("PATH", str(tmp_path))
     alone = used(here, shop)
     assert alone == first, "its path is known, too"
-    assert alone.found_by.endswith("known by its path as its commits are packed, and there is no git to read them")
+    assert alone.found_by.endswith("known by its path as its commits are packed, and git is not installed to read them")
 
 
 def test_the_branch_that_is_checked_out_does_not_matter(here: Engine, tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_a_home_directory_is_no_project(here: Engine, tmp_path: Path, monkeypatc
     (house / "notes").mkdir()
     found = used(here, house / "notes")
     assert found.name == "default"
-    assert found.found_by == f"the default, as {house / 'notes'} is in no git repository but that of {house}"
+    assert found.found_by == f"the default, as {house / 'notes'} is in no git repository other than {house}"
     assert used(here, repository(house / "shop")).name == "shop"
 
 
@@ -201,9 +201,9 @@ def test_an_archived_workspace_is_not_replaced(here: Engine, tmp_path: Path) -> 
 
 def test_auto_is_no_name(here: Engine, tmp_path: Path) -> None:
     for refused in (here.workspaces.create, here.workspaces.ensure, here.workspaces.usable):
-        with pytest.raises(InvalidInputError, match="auto stands for"):
+        with pytest.raises(InvalidInputError, match="auto is reserved"):
             refused("auto")
-    with pytest.raises(InvalidInputError, match="auto stands for"):
+    with pytest.raises(InvalidInputError, match="auto is reserved"):
         declare(tmp_path, "auto")
     assert used(here, repository(tmp_path / "auto")).name == "auto-2"
 
@@ -250,7 +250,7 @@ def test_a_file_does_not_open_a_workspace_that_was_made_for_something_else(here:
 def test_a_file_that_declares_nothing_is_an_error(tmp_path: Path, text: str) -> None:
     (tmp_path / ".memoryd").write_text(text, encoding="latin-1")
     with pytest.raises(
-        InvalidInputError, match=r'\.memoryd declares no workspace .* holds one line: workspace = "NAME"'
+        InvalidInputError, match=r'\.memoryd declares no workspace .* Write one line in it: workspace = "NAME"'
     ):
         detect(tmp_path)
 

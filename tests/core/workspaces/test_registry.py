@@ -420,7 +420,7 @@ def test_doctor_tells_a_file_that_no_workspace_has_and_leaves_it(here: Engine, t
     stray = tmp_path / "projects" / "x.db"
     here.store.placement.create(Workspace(id="x", name="x", db_path="projects/x.db"))
     (found,) = Doctor(here, lambda *_: None).examine().findings
-    assert (found.subject, "no workspace in the registry" in found.problem) == (str(stray), True)
+    assert (found.subject, "no registered workspace" in found.problem) == (str(stray), True)
     assert "_meta.db" in found.remedy
     assert stray.exists()
 

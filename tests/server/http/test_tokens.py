@@ -134,7 +134,7 @@ def test_what_makes_no_token(tmp_path: Path, arguments: list[str], wrong: str) -
 
 
 def test_a_name_is_taken_once(server: HttpServer, tokens: Tokens) -> None:
-    assert "There is a token 'few' already" in memoryd(server.environ, "token", "create", "few", code=2).stderr
+    assert "Token 'few' already exists" in memoryd(server.environ, "token", "create", "few", code=2).stderr
 
 
 @pytest.mark.stores
@@ -148,7 +148,7 @@ def test_of_two_made_at_once_one_has_the_name(home: Path, monkeypatch: pytest.Mo
             return team
 
         monkeypatch.setattr(one.workspaces, "active", find)
-        with pytest.raises(InvalidInputError, match="There is a token 'ci' already"):
+        with pytest.raises(InvalidInputError, match="Token 'ci' already exists"):
             one.tokens.create("ci", workspace="team")
         assert [entry.act for entry in access_log.last(one.store, 9)] == ["token created"]
 

@@ -243,7 +243,7 @@ def test_a_backup_does_not_overwrite(tmp_path: Path, here: Workspace, store: Sql
     put(store, here, "text")
     target = tmp_path / "all.db"
     target.write_text("mine")
-    with pytest.raises(StoreError, match="exists already"):
+    with pytest.raises(StoreError, match="already exists"):
         store.upkeep.backup(target, [here], lambda _part: None)
     assert target.read_text() == "mine"
 
