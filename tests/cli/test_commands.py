@@ -307,7 +307,7 @@ NOT_WRITTEN: dict[tuple[str, ...], str] = {
     ("models", "pull"): "choose another directory with MEMORY_MODEL_DIR",
 }
 NOT_ENTERED: dict[tuple[str, ...], str] = {
-    ("store", "x"): "_meta.db cannot be opened: the rights of",
+    ("store", "x"): "_meta.db cannot be opened: the permissions of",
     ("doctor",): "run memoryd as the owner",
 }
 

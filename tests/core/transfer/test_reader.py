@@ -1,4 +1,4 @@
-"""What is wrong with a file is told, and leaves everything as it was; any text that is right comes back."""
+"""A fault in a file is reported and leaves everything unchanged; any valid text comes back."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -43,7 +43,7 @@ from tests.store.kit import NOW
 
 @pytest.fixture(scope="module")
 def standing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Engine, bytes]]:
-    """A memory that no bad file may change, and what it exports."""
+    """An engine that no bad file may change, and its export."""
     home = tmp_path_factory.mktemp("standing")
     with opened(home) as engine:
         everything(engine)
@@ -119,13 +119,13 @@ WRONG: list[tuple[Lines, str]] = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("told", "reason"), WRONG, ids=[reason for _, reason in WRONG])
+@pytest.mark.parametrize(("lines", "reason"), WRONG, ids=[reason for _, reason in WRONG])
 @pytest.mark.parametrize("mode", ["merge", "replace"])
-def test_a_bad_line_names_itself_and_leaves_everything_as_it_was(
-    standing: tuple[Engine, bytes], file: Path, told: Lines, reason: str, mode: ImportMode
+def test_a_bad_line_is_named_and_leaves_everything_unchanged(
+    standing: tuple[Engine, bytes], file: Path, lines: Lines, reason: str, mode: ImportMode
 ) -> None:
     engine, before = standing
-    written(file, [WORKSPACE, *told])
+    written(file, [WORKSPACE, *lines])
     with pytest.raises(InvalidInputError, match=reason):
         load(engine, file, mode)
     assert export(engine, file.with_name("after")) == before
@@ -149,7 +149,7 @@ BROKEN: list[tuple[str, Callable[[bytes], bytes], str]] = [
 @pytest.mark.slow
 @pytest.mark.parametrize(("spoil", "reason"), [one[1:] for one in BROKEN], ids=[one[0] for one in BROKEN])
 @pytest.mark.parametrize("mode", ["merge", "replace"])
-def test_a_file_that_is_not_whole_is_refused(
+def test_an_incomplete_file_is_refused(
     standing: tuple[Engine, bytes], file: Path, spoil: Callable[[bytes], bytes], reason: str, mode: ImportMode
 ) -> None:
     engine, before = standing
@@ -168,7 +168,7 @@ def test_a_name_that_no_workspace_may_have_is_refused_before_anything_is_written
 
 
 @pytest.mark.parametrize("mode", ["merge", "replace"])
-def test_a_file_that_grows_while_it_is_read_is_told(
+def test_a_file_that_grows_while_it_is_read_is_reported(
     engine: Engine, other: Engine, file: Path, mode: ImportMode
 ) -> None:
     place = engine.workspaces.ensure("default")
@@ -226,7 +226,7 @@ def test_an_id_that_means_something_else_here_is_refused(engine: Engine, file: P
 
 
 def is_no_secret(text: str) -> bool:
-    """Whether a text comes back as it was: `000A^a` alone looks like a password, and is masked."""
+    """Return whether a text comes back unchanged: `000A^a` alone looks like a password, and is masked."""
     return not any(find(text))
 
 
@@ -250,30 +250,30 @@ HAPPENED = st.lists(st.tuples(TIMES, TEXTS, st.none() | TEXTS), max_size=4)
 def test_any_text_comes_back(
     standing: tuple[Engine, bytes],
     tmp_path_factory: pytest.TempPathFactory,
-    said: Any,
+    texts: Any,
     people: Any,
     events: Any,
     mode: ImportMode,
 ) -> None:
     engine, place = standing[0], tmp_path_factory.mktemp("any")
-    told = dict[tuple[Any, ...], dict[str, Any]]()
-    for name, body, tags, at, importance in said:
+    lines = dict[tuple[Any, ...], dict[str, Any]]()
+    for name, body, tags, at, importance in texts:
         key = f"m {name}"
-        told["records", key] = record(key, name=name, body=body, tags=tags, updated_at=at)
-        told["memory_details", key] = detail(key, importance=importance)
+        lines["records", key] = record(key, name=name, body=body, tags=tags, updated_at=at)
+        lines["memory_details", key] = detail(key, importance=importance)
     for name, kind, contents in people:
         key = f"e {name}"
-        told["records", key] = record(key, kind="entity", name=name, type=kind)
+        lines["records", key] = record(key, kind="entity", name=name, type=kind)
         row = {"id": key, "summary_updated_at": None, "next_ordinal": 3}
-        told["entity_details", key] = {"entity_details": row}
-        told["relations", key] = relation(key, key, key)
+        lines["entity_details", key] = {"entity_details": row}
+        lines["relations", key] = relation(key, key, key)
         for ordinal, content in enumerate(contents):
             of_it = f"o {name} {ordinal}"
-            told["records", of_it] = record(of_it, kind="observation", name=name, body=content)
+            lines["records", of_it] = record(of_it, kind="observation", name=name, body=content)
             place_of_it = {"id": of_it, "entity_id": key, "ordinal": ordinal}
-            told["observation_details", of_it] = {"observation_details": place_of_it}
+            lines["observation_details", of_it] = {"observation_details": place_of_it}
     order = list(EXPORTED)
-    lines_of_it = [told[key] for key in sorted(told, key=lambda key: (order.index(key[0]), key[1]))]
+    lines_of_it = [lines[key] for key in sorted(lines, key=lambda key: (order.index(key[0]), key[1]))]
     happened = [
         {"events": {"at": at, "operation": what, "subject": to}} for at, what, to in sorted(events, key=lambda e: e[0])
     ]
