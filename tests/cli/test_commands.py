@@ -313,11 +313,11 @@ print(json.dumps([(each.exit_code, each.output) for each in ended]))
 NOT_WRITTEN: dict[tuple[str, ...], str] = {
     ("store", "x"): "do not allow it",
     ("recall", "x"): "There is no database yet",
-    ("doctor",): "this user cannot write it",
+    ("doctor",): "this user cannot write to it",
     ("models", "pull"): "choose another directory with MEMORY_MODEL_DIR",
 }
 NOT_ENTERED: dict[tuple[str, ...], str] = {
-    ("store", "x"): "_meta.db cannot be opened: the rights of",
+    ("store", "x"): "_meta.db cannot be opened: the permissions of",
     ("doctor",): "run memoryd as the owner",
 }
 
@@ -395,8 +395,8 @@ def test_a_backup_serves_as_a_database(run: Run, tmp_path: Path) -> None:
     result = json.loads(run("backup", str(target), "--json").stdout)
     assert (result["file"], result["records"]) == (str(target), 2)
     assert "of other" in run("--db", str(target), "recall", "other", "--workspace", "other").stdout
-    assert "All is well" in run("doctor", "--db", str(target)).stdout  # so it has a write-ahead log again
-    assert "exists already" in error_line(run("backup", str(target), code=1))
+    assert "All is well" in run("doctor", "--db", str(target)).stdout  # not least: it has a write-ahead log again
+    assert "already exists" in error_line(run("backup", str(target), code=1))
     assert sorted(path.name for path in target.parent.iterdir()) == ["backup file.db"]
 
 

@@ -54,7 +54,7 @@ def test_a_dry_run_shows_numbers_projects_and_the_first_of_each(home: Path, file
     assert "By project: shop 1." in shown.stdout
     assert "2026-03-15  Ann prefers tea." in shown.stdout
     assert "Nothing was imported." in shown.stdout
-    assert "notes.jsonl, line 2: is no JSON" in shown.stderr
+    assert "notes.jsonl, line 2: is not JSON" in shown.stderr
     assert not (home / "data").exists()
 
 

@@ -85,7 +85,7 @@ def test_a_name_that_is_taken_is_reported_in_one_line(home: Path, source: Path, 
     ("arguments", "code", "message"),
     [
         (["migrate", "--from", "{source}", "--to", "{source}"], 2, "the same place"),
-        (["migrate", "--from", "{source}/none", "--to", "{source}.db"], 1, "holds no workspace"),
+        (["migrate", "--from", "{source}/none", "--to", "{source}.db"], 1, "contains no workspace"),
         (["migrate", "--from", "", "--to", "{source}.db"], 2, "--from is empty"),
         (["migrate", "--from", "{source}", "--to", ":memory:"], 2, "--to: ':memory:': it names no file"),
         (["migrate", "--from", "file:x?mode=memory", "--to", "{source}.db"], 2, "--from: 'file:x?mode=memory': it nam"),
@@ -108,7 +108,7 @@ def test_a_link_to_the_source_is_not_a_target(home: Path, source: Path, tmp_path
     link.symlink_to(source)
     assert "the same place" in run(home, "migrate", "--from", source, "--to", link, code=2).stderr
     into = run(home, "migrate", "--from", source, "--to", link / "memory.db", code=2)
-    assert "is a part of the source" in into.stderr
+    assert "is part of the source" in into.stderr
 
 
 @pytest.mark.slow
@@ -123,4 +123,4 @@ def test_a_backup_of_postgres_serves_as_a_database(home: Path, url: str, tmp_pat
     result = run(home, "backup", tmp_path / "all.db", MEMORY_DATABASE_URL=url)
     assert re.match(rf"Wrote {tmp_path}/all\.db: 1 record, ", result.stdout)
     assert "sails" in run(home, "--db", tmp_path / "all.db", "recall", "ship", MEMORY_DATABASE_URL="").stdout
-    assert "exists already" in run(home, "backup", tmp_path / "all.db", code=1, MEMORY_DATABASE_URL=url).stderr
+    assert "already exists" in run(home, "backup", tmp_path / "all.db", code=1, MEMORY_DATABASE_URL=url).stderr

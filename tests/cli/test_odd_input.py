@@ -86,7 +86,7 @@ def test_of_two_concurrent_creations_one_gets_the_name(
         file.write_text("of the faster one")
 
     monkeypatch.setattr(Progress, "update", update)
-    assert "exists already" in run(command, str(file), code=1 if command == "backup" else 2).stderr
+    assert "already exists" in run(command, str(file), code=1 if command == "backup" else 2).stderr
     assert file.read_text() == "of the faster one"
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("file")] == ["file"]
 

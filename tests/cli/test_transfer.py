@@ -40,7 +40,7 @@ def test_what_was_imported_is_counted_and_found(home: Path, file: Path) -> None:
     ]
     assert "Entities created because relations name them: 1." in result.stdout
     assert "Observations omitted because they are empty: 1." in result.stdout
-    assert result.stderr == "Line 2 relates 'Acme', which is no entity: it is one now, of type unknown.\n"
+    assert result.stderr == "Line 2 relates 'Acme', which did not exist: created, of type unknown.\n"
     assert "Ann climbs on Tuesdays." in run(home, "recall", "who climbs").stdout
     again = imported(home, file)
     assert re.findall(r" (\d+) +(\d+) +(\d+)", again.stdout) == [("1", "0", "1")] * 3
@@ -61,7 +61,7 @@ def test_as_json_for_a_script(home: Path, file: Path) -> None:
         "hints": 1,
         "changed": False,
         "first_faults": [],
-        "first_hints": [{"line": 2, "text": "relates 'Acme', which is no entity: it is one now, of type unknown"}],
+        "first_hints": [{"line": 2, "text": "relates 'Acme', which did not exist: created, of type unknown"}],
     }
 
 
@@ -74,7 +74,7 @@ def test_a_workspace_may_be_new(home: Path, file: Path) -> None:
 def test_a_torn_line_is_reported_and_the_command_fails_though_the_rest_is_imported(home: Path, file: Path) -> None:
     file.write_bytes(file.read_bytes()[:-9] + b"\n" + b"broken\n" * 25)
     result = imported(home, file, code=1)
-    assert "Line 2 is torn or no JSON" in result.stderr
+    assert "Line 2 is truncated or not JSON" in result.stderr
     assert "... and 6 more like that." in result.stderr
     assert "only in part: 26." in result.stderr
     assert "climbs" in run(home, "recall", "climbs").stdout
@@ -88,9 +88,9 @@ def test_a_torn_line_is_reported_and_the_command_fails_though_the_rest_is_import
     [
         (["import", "{file}"], "--from"),
         (["import", "{file}", "--from", "csv"], "Use one of: server-memory, claude-code, "),
-        (["import", "{folder}", "--from", "server-memory"], "is no file"),
+        (["import", "{folder}", "--from", "server-memory"], "is not a regular file"),
         (["import", "{folder}/none", "--from", "server-memory"], "There is no file"),
-        (["import", "{python}", "--from", "server-memory"], "is no text in UTF-8"),
+        (["import", "{python}", "--from", "server-memory"], "is not UTF-8 text"),
         (["--read-only", "import", "{file}", "--from", "server-memory"], "--read-only"),
         (["import", "{file}", "--from", "server-memory", "--workspace", " "], "is not a valid workspace name"),
     ],

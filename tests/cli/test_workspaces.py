@@ -125,7 +125,7 @@ def test_invalid_perspectives_are_reported_and_nothing_changes(run: Run) -> None
         ("--reset", "--remove", "dated"): "there are: general",
         ("--set", "dated"): "has no =",
         ("--set", "a={text}", "--set", "b=nothing"): "must name {text}",
-        ("--remove", "general"): "is what recall searches",
+        ("--remove", "general"): "recall searches it",
         ("--set", "a={text}", "--remove", "moods"): "there are: dated, general",
     }.items():
         assert message in error_of(run("workspace", "perspectives", "p", *options, code=2))

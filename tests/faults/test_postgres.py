@@ -271,9 +271,12 @@ def test_a_failed_connection_is_explained_without_the_password(
         ('service file "/services" not found', "PGSERVICEFILE"),
         ("server does not support SSL, but SSL was required", "change sslmode"),
         ("transaction blocks not allowed in statement pooling mode", "pool_mode = transaction"),
-        ("unsupported startup parameter: options", "Take it out"),
+        ("unsupported startup parameter: options", "Remove it"),
         ('FATAL:  database "x" is not currently accepting connections', "ALLOW_CONNECTIONS true"),
-        ('FATAL:  pg_hba.conf rejects connection for host "b", user "u", database "x"', "Let the server accept"),
+        (
+            'FATAL:  pg_hba.conf rejects connection for host "b", user "u", database "x"',
+            "Allow this user from this machine",
+        ),
     ],
 )
 def test_an_error_that_waiting_does_not_resolve_is_reported_at_once(reason: str, step: str) -> None:
@@ -287,7 +290,7 @@ def test_a_refusal_by_the_server_is_not_mistaken_for_a_lost_connection(server: C
     with closing(PostgresStore(url)) as store:
         store.placement.create(None)
         rows = "SELECT count(*) FROM (SELECT * FROM generate_series(1, 100000) ORDER BY random())"
-        with pytest.raises(StoreError, match=r"came to a limit .*temp_file_limit") as caught:
+        with pytest.raises(StoreError, match=r"has reached a limit .*temp_file_limit") as caught:
             store.read(here, lambda q: connection_of(q).execute(rows))
         assert not isinstance(caught.value, TransientError)
         ask(url, "CREATE FUNCTION frozen() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'frozen'; END $$")
@@ -297,7 +300,7 @@ def test_a_refusal_by_the_server_is_not_mistaken_for_a_lost_connection(server: C
 
 
 def test_an_invalid_url_is_not_repeated() -> None:
-    with pytest.raises(InvalidInputError, match="MEMORY_DATABASE_URL cannot be read") as caught:
+    with pytest.raises(InvalidInputError, match="MEMORY_DATABASE_URL is not a valid URL") as caught:
         PostgresStore("postgresql://user:ge heim@host/x")
     assert "heim" not in str(caught.value)
     assert caught.value.__cause__ is None
@@ -306,9 +309,9 @@ def test_an_invalid_url_is_not_repeated() -> None:
 def test_a_role_without_the_right_to_create_tables_gets_commands_for_an_operator(server: Cluster, url: str) -> None:
     server.ask("CREATE ROLE guest LOGIN")
     with closing(PostgresStore(url.replace("postgres@", "guest@"))) as store:
-        with pytest.raises(StoreError, match=r"role guest may not make .*Nothing was changed") as caught:
+        with pytest.raises(StoreError, match=r"role guest may not create .*Nothing was changed") as caught:
             store.placement.create(None)
-        commands = str(caught.value).partition("say there: ")[2]
+        commands = str(caught.value).partition("run there: ")[2]
         assert ask(url, "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'") == [0]
         ask(url, commands)
         put(store, workspace(), "kept")
@@ -317,7 +320,7 @@ def test_a_role_without_the_right_to_create_tables_gets_commands_for_an_operator
 
 @pytest.mark.parametrize(
     ("version", "expected"),
-    [("", "vector is not installed on the server"), ("0.7.4", "vector is only there as version 0.7.4")],
+    [("", "vector is not installed on the server"), ("0.7.4", "vector is available only as version 0.7.4")],
 )
 def test_a_server_without_a_recent_pgvector_is_refused(server: Cluster, url: str, version: str, expected: str) -> None:
     folder = (
@@ -347,9 +350,9 @@ def test_a_server_that_refuses_writes_can_be_read(server: Cluster, url: str, sto
     name = url.partition("@/")[2].partition("?")[0]
     with closing(PostgresStore(server.to(name, default_transaction_read_only="on"))) as replica:
         assert [row["number"] for row in replica.read(here, lambda q: q.all("doctor.owners"))] == [1]
-        with pytest.raises(StoreError, match=r"open for reading only.*Nothing was stored"):
+        with pytest.raises(StoreError, match=r"is read-only.*Nothing was stored"):
             put(replica, here, "lost")
-        assert any("takes no writes" in problem for problem in replica.upkeep.problems(None))
+        assert any("does not accept writes" in problem for problem in replica.upkeep.problems(None))
     assert bodies(url) == ["kept"]
 
 
@@ -364,7 +367,7 @@ def test_read_only_creates_no_schema_and_writes_nothing(url: str, tmp_path: Path
         with closing(PostgresStore(url)) as other:
             put(other, workspace(), "kept")
         assert engine.workspaces.all() == []
-        with pytest.raises(StoreError, match="reading only"):
+        with pytest.raises(StoreError, match="is read-only"):
             put(engine.store, workspace(), "lost")
     assert bodies(url) == ["kept"]
 

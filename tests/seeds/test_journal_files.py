@@ -214,8 +214,8 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "empty": ("", "is empty"),
     "blank": ("\n\n  \n", "is empty"),
     "no JSON": (GOOD + "prompt: hello\n", "Line 2 "),
-    "truncated": (GOOD + GOOD[: len(GOOD) // 2], "Line 2 .* it may be torn.*; correct the file and import it again"),
-    "a list": (GOOD + "[1, 2]\n", "Line 2 .* no JSON object"),
+    "truncated": (GOOD + GOOD[: len(GOOD) // 2], "Line 2 .* may be truncated.*; correct the file and import it again"),
+    "a list": (GOOD + "[1, 2]\n", "Line 2 .* not a JSON object"),
     "nested deeply": (GOOD + "[" * 100_000 + "\n", "Line 2 "),
     "neither": (GOOD + '{"id": "a", "metadata": {"x": 1}}\n', "Line 2 .* neither a prompt nor a title"),
     "no metadata": (GOOD + '{"id": "a"}\n', "Line 2 .* no metadata"),
@@ -230,9 +230,9 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "lone surrogate": (GOOD + texts(having(NEO_TURN, prompt="\ud800")), r"Line 2 .* U\+D800"),
     "no UTF-8": (GOOD.encode() + b'{"id": "\xff"}\n', "Line 2 .* UTF-8"),
     "a database": (b"SQLite format 3\0" + bytes(100), "is a database"),
-    "binary": (bytes(range(256)) * 10, "no text"),
+    "binary": (bytes(range(256)) * 10, "not UTF-8 text"),
     "without its end": (EMPTY, "its end is missing"),
-    "an end that does not fit": (EMPTY + GOOD + ended(EMPTY).splitlines()[1] + "\n", "does not fit"),
+    "an end that does not fit": (EMPTY + GOOD + ended(EMPTY).splitlines()[1] + "\n", "does not match"),
     "more after its end": (ended(EMPTY) + GOOD, "Line 3 .* follows the end"),
     "a newer version": (ended(EMPTY.replace('"version":1', '"version":2')), "newer version"),
     "another kind": (ended(EMPTY.replace('"journal"', '"workspaces"')), "memoryd import"),
@@ -252,7 +252,7 @@ def test_the_error_of_a_bad_file_is_named_and_nothing_changes(full: Agent, mode:
 def test_a_changed_export_is_refused(full: Agent) -> None:
     file = export(full)
     file.write_text(file.read_text(encoding="utf-8").replace("Hello.", "Hallo."), encoding="utf-8")
-    assert "does not fit" in full.refused("import_database", file=str(file))
+    assert "does not match" in full.refused("import_database", file=str(file))
 
 
 # where files may be --------------------------------------------------------------------------------------------------
@@ -271,7 +271,7 @@ def test_a_symlink_that_leads_outside_is_refused(full: Agent, tmp_path: Path) ->
     link = full.data / "exports" / "link.jsonl"
     link.unlink(missing_ok=True)
     link.symlink_to(tmp_path / "secret.jsonl")
-    assert "outside of the directory of exports" in full.refused("import_database", file="link.jsonl")
+    assert "outside the directory of exports" in full.refused("import_database", file="link.jsonl")
 
 
 def test_a_directory_and_a_missing_file_are_refused(full: Agent) -> None:

@@ -24,7 +24,7 @@ _numbers = itertools.count()
 
 
 class Cluster:
-    """One server of our own, reached by its socket or by TCP at an address of this machine."""
+    """A test server, reached by its socket or by TCP at an address of this machine."""
 
     def __init__(self, directory: Path, address: str = "") -> None:
         self.server = ManagedServer(directory)
@@ -41,18 +41,18 @@ class Cluster:
         return running.pid if running else 0
 
     def stop(self, number: signal.Signals = signal.SIGINT) -> None:
-        """End it, cleanly or not, and wait until it is gone."""
+        """Stop the server, cleanly or not, and wait until it is gone."""
         if pid := self.pid():
             os.kill(pid, number)
         until(lambda: not self.pid(), "the end of Postgres")
 
     def freeze(self) -> None:
-        """Stop its processes where they are: the machine still takes connections, and gives no answers."""
+        """Suspend the processes: the machine still accepts connections, but does not answer."""
         server = psutil.Process(self.pid())
-        server.suspend()  # first, so that it begins no process that would be missed
+        server.suspend()  # first, so that it starts no process that would be missed
         until(lambda: server.status() == psutil.STATUS_STOPPED, "the server to stop")
         for process in server.children():
-            with suppress(psutil.NoSuchProcess):  # a worker of Postgres ended by itself
+            with suppress(psutil.NoSuchProcess):  # a worker of Postgres ended on its own
                 process.suspend()
 
     def thaw(self) -> None:
@@ -62,7 +62,7 @@ class Cluster:
                 process.resume()
 
     def standby(self, directory: Path) -> "Cluster":
-        """Another one, which copies this one."""
+        """Return a standby of this server."""
         data = directory / "postgres"
         data.mkdir(mode=0o700)
         owner = self.data.stat().st_uid
@@ -74,11 +74,11 @@ class Cluster:
         return Cluster(directory)
 
     def promote(self) -> None:
-        self.ask("SELECT pg_promote(wait => false)")  # what waits has a snapshot, for which the replay may wait in turn
+        self.ask("SELECT pg_promote(wait => false)")  # a waiting call has a snapshot, for which the replay may wait
         until(lambda: self.ask("SELECT pg_is_in_recovery()") == [False], "the promotion")
 
     def database(self, **options: str) -> str:
-        """The URL of a new database, with run-time options of its connections."""
+        """Return the URL of a new database, with run-time options of its connections."""
         name = f"fault_{os.getpid()}_{next(_numbers)}"
         self.ask(f"CREATE DATABASE {name}")
         return self.to(name, **options)
@@ -92,14 +92,14 @@ class Cluster:
 
 
 def ask(url: str, statement: str) -> list[Any]:
-    """The first column of what a statement gives, by a connection of our own."""
+    """Return the first column of a statement's result, through a separate connection."""
     with psycopg.connect(url, autocommit=True) as connection:
         cursor = connection.execute(statement)
         return [row[0] for row in cursor.fetchall()] if cursor.description else []
 
 
 def of_several(*clusters: Cluster, name: str = "postgres", **parameters: str) -> str:
-    """The URL of a database on several servers that take each other's place."""
+    """Return the URL of a database on several servers that replace each other."""
     every = ",".join(one.host for one in clusters)
     return f"postgresql://postgres@/{name}?{urllib.parse.urlencode({'host': every, **parameters})}"
 
@@ -124,7 +124,7 @@ def replicated(address: str = "") -> Iterator[tuple[Cluster, Cluster]]:
 def cluster(address: str = "") -> Iterator[Cluster]:
     directory = Path(tempfile.mkdtemp(prefix="memoryd-", dir=places.for_databases()))
     made = Cluster(directory, address)
-    made.ask("ALTER SYSTEM SET fsync = off")  # processes are killed here, no machines
+    made.ask("ALTER SYSTEM SET fsync = off")  # processes are killed here, not machines
     made.ask("SELECT pg_reload_conf()")
     with closing(made.server):
         yield made

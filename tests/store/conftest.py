@@ -1,4 +1,4 @@
-"""What the tests of SQLite share: a store in one file, and a workspace in it."""
+"""Fixtures for the tests of SQLite: a store in one file, and a workspace in it."""
 
 from collections.abc import Iterator
 from contextlib import closing

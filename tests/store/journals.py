@@ -1,4 +1,4 @@
-"""What tests of the journal need: turns and summaries in one line, and engines that keep them somewhere."""
+"""Helpers for tests of the journal: turns and summaries in one line, and engines that keep them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ CAR = ("The car does not start.", "It may be the battery.", "Charge the battery 
 
 
 def turn(number: int, session: str = "s", text: tuple[str, str, str] = BREAD, **fields: Any) -> Interaction:
-    """A turn of the minute `number`."""
+    """Return a turn at the minute `number`."""
     now = f"2026-01-02T03:{number:02}:00.000Z"
     prompt, thought, response = text
     given = {"id": f"mem_{now}", "session_id": session, "created_at": now} | fields
@@ -25,7 +25,7 @@ def turn(number: int, session: str = "s", text: tuple[str, str, str] = BREAD, **
 
 
 def summary(number: int, session: str, **fields: Any) -> SessionSummary:
-    """A summary of the minute `number`."""
+    """Return a summary at the minute `number`."""
     given: dict[str, Any] = {
         "id": f"summary_{session}", "title": "Bread", "summary": "How bread is baked.", "category": "other",
         "memory_count": 1, "technologies": ("flour", "yeast"), "created_at": f"2026-01-02T03:{number:02}:00.000Z",
@@ -34,13 +34,13 @@ def summary(number: int, session: str, **fields: Any) -> SessionSummary:
 
 
 def texts(kept: JournalStore, session: str = "s") -> list[str]:
-    """The prompts of a session."""
+    """Return the prompts of a session."""
     return [one.prompt for one in kept.of_session(session, 1_000, 0).page]
 
 
 @contextmanager
 def engine(home: Path, models: Path | None, **settings: str) -> Iterator[Engine]:
-    """An engine with the models of a directory, loaded, or without."""
+    """Return an engine with the loaded models of a directory, or without models."""
     around = {"MEMORY_MODEL_DIR": str(models)} if models else {"MEMORY_EMBEDDER": "none"}
     around |= {"MEMORY_DATA_DIR": str(home), "MEMORY_RERANKER": "none"} | settings
     with Engine(Settings.read(around), fetch=False) as made:
@@ -50,5 +50,5 @@ def engine(home: Path, models: Path | None, **settings: str) -> Iterator[Engine]
 
 
 def journal(made: Engine, workspace: str = "default") -> JournalStore:
-    """The journal of a workspace."""
+    """Return the journal of a workspace."""
     return Journal(Scope(made, made.workspaces.ensure(workspace))).kept

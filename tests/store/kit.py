@@ -1,6 +1,6 @@
-"""What tests of a store need: workspaces, records in one line, vectors that are known, other processes.
+"""Helpers for tests of a store: workspaces, records in one line, known vectors, other processes.
 
-Those import this too, dozens of times in a run: it takes nothing that is slow to load, such as the SDK's client.
+Those processes import this too, dozens of times in a run, so it imports nothing slow, such as the SDK's client.
 """
 
 import os
@@ -36,14 +36,14 @@ EVERY = Filter()
 
 
 def workspace(name: str = "one", db_path: str = "") -> Workspace:
-    """A workspace with an id of its own; the store asks no registry about it."""
+    """Return a workspace with a new id; the store does not look it up in a registry."""
     return Workspace(id=str(uuid.uuid4()), name=name, db_path=db_path)
 
 
 def made(
     layout: Layout, durability: Literal["full", "normal"] = "full", places: Iterable[Workspace] = ()
 ) -> SqliteStore:
-    """A store whose files are there: the registry's and those of some workspaces."""
+    """Return a store whose files exist: the registry's and those of some workspaces."""
     store = SqliteStore(layout, durability)
     for place in (None, *places):
         store.placement.create(place)
@@ -53,7 +53,7 @@ def made(
 def add(
     queries: Queries, body: str, vectors: Vector | Sequence[Vector] | None = None, *, now: str = NOW, **fields: Any
 ) -> str:
-    """Write a record inside a transaction; its id."""
+    """Write a record inside a transaction; return its id."""
     record = Record(id=fields.pop("id", "") or records.new_id(), body=body, **({"kind": Kind.MEMORY} | fields))
     embedded = None if vectors is None else Embedded(MODEL, np.atleast_2d(np.asarray(vectors, np.float32)))
     records.add(queries, record, embedded, now)
@@ -63,82 +63,82 @@ def add(
 
 
 def put(store: Store, place: Workspace, body: str, vectors: Any = None, **fields: Any) -> str:
-    """Write a record in a transaction of its own; its id."""
+    """Write a record in a separate transaction; return its id."""
     return store.write(place, lambda q: add(q, body, vectors, **fields))
 
 
 def change(store: Store, place: Workspace, record_id: str, body: str, tags: Sequence[str] = ()) -> None:
-    """Give a record another text."""
+    """Change the text of a record."""
     store.write(place, lambda q: records.change(q, record_id, body, tags, None, LATER))
 
 
 def forget(store: Store, place: Workspace, *ids: str) -> int:
-    """Delete records softly."""
+    """Soft-delete records."""
     return store.write(place, lambda q: records.delete(q, ids, LATER))
 
 
 def purge(store: Store, place: Workspace) -> int:
-    """Remove for good what is deleted."""
+    """Purge deleted records."""
     return store.write(place, lambda q: q.run("records.purge", before="9999"))
 
 
 def bodies(store: Store, place: Workspace, ids: Sequence[str], session: str = "") -> list[str]:
-    """The texts of living records, in the order of their ids."""
+    """Return the texts of living records, ordered by id."""
     found = store.read(place, lambda q: records.fetch(q, ids, session))
     return [found[record_id].body for record_id in ids if record_id in found]
 
 
 def by_words(store: Store, place: Workspace, query: WordQuery, allowed: Filter, limit: int) -> Scored:
-    """What the index finds by words, in a transaction of its own."""
+    """Return what the index finds by words, in a separate transaction."""
     return store.read(place, lambda q: store.index.words(q, query, allowed, limit))
 
 
 def nearest(store: Store, place: Workspace, among: VectorSet, vector: Vector, allowed: Filter, limit: int) -> Scored:
-    """What the index finds by vectors of one set, in a transaction of its own."""
+    """Return what the index finds by vectors of one set, in a separate transaction."""
     (found,) = store.read(place, lambda q: store.index.nearest(q, [among], vector, allowed, limit))
     return found
 
 
 def cosines(store: Store, place: Workspace, among: VectorSet, vector: Vector, ids: Sequence[str]) -> dict[str, float]:
-    """The cosines in one set, in a transaction of its own."""
+    """Return the cosines in one set, in a separate transaction."""
     (found,) = store.read(place, lambda q: store.index.cosines(q, [among], vector, ids))
     return found
 
 
 def vectors_of(store: Store, place: Workspace, among: VectorSet, ids: Sequence[str]) -> dict[str, Vector]:
-    """The vectors of records, in a transaction of its own."""
+    """Return the vectors of records, in a separate transaction."""
     return store.read(place, lambda q: store.index.vectors(q, among, ids))
 
 
 def words(store: Store, place: Workspace, query: str, allowed: Filter = EVERY, limit: int = 50) -> list[str]:
-    """The texts that a query finds by words, best first."""
+    """Return the texts that a query finds by words, best first."""
     parsed = parse_query(query)
     assert parsed
     return bodies(store, place, [key for key, _ in by_words(store, place, parsed, allowed, limit)], allowed.session)
 
 
 def near(store: Store, place: Workspace, vector: Vector, allowed: Filter = EVERY, limit: int = 10) -> list[str]:
-    """The texts whose vectors lie nearest, best first."""
+    """Return the texts with the nearest vectors, best first."""
     found = nearest(store, place, SET, vector, allowed, limit)
     return bodies(store, place, [key for key, _ in found], allowed.session)
 
 
 def unit(rows: NDArray[Any]) -> Vector:
-    """Rows of length one, as float16 can hold them."""
+    """Return the rows with unit length, rounded to float16."""
     rows = np.atleast_2d(rows)
     stored: Vector = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float16).astype(np.float32)
     return stored
 
 
 def axis(number: int, dim: int = 8) -> Vector:
-    """A unit vector along one axis."""
+    """Return a unit vector along one axis."""
     vector = np.zeros(dim, np.float32)
     vector[number] = 1
     return vector
 
 
 def together(work: Callable[[int], object], count: int) -> list[BaseException]:
-    """Run `work` in so many threads that begin at the same moment; what they raised."""
+    """Run `work` in some threads that begin at the same moment; return what they raised."""
     start, raised = threading.Barrier(count), list[BaseException]()
 
     def run(number: int) -> None:
@@ -158,7 +158,7 @@ def together(work: Callable[[int], object], count: int) -> list[BaseException]:
 
 
 def value(file: Path, statement: str) -> object:
-    """One value, by a connection of our own."""
+    """Return one value, read through a separate connection."""
     with closing(apsw.Connection(str(file))) as connection:
         return connection.execute(statement).get
 
@@ -169,7 +169,7 @@ def schema(file: Path) -> list[tuple[object, ...]]:
 
 
 def python(code: str, *arguments: object) -> Fork[str]:
-    """Another process of ours."""
+    """Start another process."""
     return Fork[str](
         [sys.executable, "-c", code, *map(str, arguments)], text=True, cwd="/",
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -177,8 +177,8 @@ def python(code: str, *arguments: object) -> Fork[str]:
     )  # fmt: skip
 
 
-def output(process: subprocess.Popen[str], said: str = "") -> str:
-    """What it printed; it must end well."""
-    out, errors = process.communicate(said, timeout=60)
+def output(process: subprocess.Popen[str], sent: str = "") -> str:
+    """Return what a process printed; it must succeed."""
+    out, errors = process.communicate(sent, timeout=60)
     assert process.returncode == 0, errors
     return out

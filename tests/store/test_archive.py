@@ -1,4 +1,4 @@
-"""What putting a workspace away, bringing it back and erasing it does to files and rows."""
+"""The effects of archiving, restoring and erasing a workspace on files and rows."""
 
 import threading
 import time
@@ -40,7 +40,7 @@ def several(tmp_path: Path, one: Workspace, shared: tuple[Workspace, Workspace])
 
 
 def within(store: SqliteStore, verb: Callable[[Queries, Workspace], str | None], place: Workspace) -> str | None:
-    """One of the verbs, in a transaction of the registry as they ask for."""
+    """Call a method of the placement in a transaction of the registry, as it requires."""
     return store.write(None, lambda q: verb(q, place))
 
 
@@ -51,7 +51,7 @@ def files(root: Path) -> list[str]:
 # files of their own --------------------------------------------------------------------------------------------------
 
 
-def test_a_file_of_its_own_is_moved_whole(tmp_path: Path, several: SqliteStore, one: Workspace) -> None:
+def test_a_separate_file_is_moved_completely(tmp_path: Path, several: SqliteStore, one: Workspace) -> None:
     assert not several.placement.is_archived(one)
     assert within(several, several.placement.archive, one) == "archive/1.db"
     assert [path for path in files(tmp_path) if "memory.db" not in path] == ["archive/1.db"]
@@ -67,7 +67,9 @@ def workspace_at(place: Workspace, db_path: str) -> Workspace:
     return Workspace(id=place.id, name=place.name, db_path=db_path)
 
 
-def test_who_does_not_know_yet_reads_it_where_it_is_and_cannot_write(several: SqliteStore, one: Workspace) -> None:
+def test_a_process_that_does_not_know_yet_can_read_the_moved_file_and_cannot_write(
+    several: SqliteStore, one: Workspace
+) -> None:
     within(several, several.placement.archive, one)
     assert words(several, one, "text") == ["text in one"]
     assert several.upkeep.problems(one) == []
@@ -85,7 +87,7 @@ def test_a_file_in_the_archive_is_open_only_while_it_is_read(
     assert move(tmp_path / "archive/1.db", tmp_path / "elsewhere.db")
 
 
-def test_each_step_can_be_said_again(several: SqliteStore, one: Workspace) -> None:
+def test_each_step_can_be_repeated(several: SqliteStore, one: Workspace) -> None:
     for place in (one, workspace_at(one, "archive/1.db")):
         assert within(several, several.placement.archive, place) == "archive/1.db"
     assert several.placement.is_archived(workspace_at(one, "archive/1.db"))
@@ -159,7 +161,7 @@ def test_erasing_removes_the_file_with_its_log(
     assert [path for path in files(tmp_path) if "memory.db" not in path] == []
 
 
-def test_a_registry_that_is_lost_is_told_by_archived_files_too(tmp_path: Path, one: Workspace) -> None:
+def test_a_lost_registry_is_detected_by_archived_files_too(tmp_path: Path, one: Workspace) -> None:
     (tmp_path / "archive").mkdir()
     (tmp_path / "archive/1.db").touch()
     with closing(SqliteStore(DataDirectory(tmp_path))) as store, pytest.raises(StoreError, match=r"_meta\.db is miss"):
@@ -169,7 +171,7 @@ def test_a_registry_that_is_lost_is_told_by_archived_files_too(tmp_path: Path, o
 # files that are shared -----------------------------------------------------------------------------------------------
 
 
-def test_in_a_shared_file_one_is_put_away_and_the_other_goes_on(
+def test_in_a_shared_file_one_is_archived_and_the_other_stays_usable(
     tmp_path: Path, several: SqliteStore, shared: tuple[Workspace, Workspace]
 ) -> None:
     left, right = shared
@@ -184,7 +186,7 @@ def test_in_a_shared_file_one_is_put_away_and_the_other_goes_on(
     assert (tmp_path / "memory.db").exists()
 
 
-def test_a_refused_write_does_not_spoil_those_that_share_its_commit(
+def test_a_refused_write_does_not_affect_those_that_share_its_commit(
     several: SqliteStore, shared: tuple[Workspace, Workspace]
 ) -> None:
     left, right = shared
@@ -215,7 +217,7 @@ def test_a_refused_write_does_not_spoil_those_that_share_its_commit(
 
 
 @pytest.mark.parametrize("alone", [True, False])
-def test_erasing_empties_every_table_and_leaves_the_neighbour(tmp_path: Path, alone: bool) -> None:
+def test_erasing_empties_every_table_and_leaves_other_workspaces(tmp_path: Path, alone: bool) -> None:
     left, right = workspace("left", "memory.db"), workspace("right", "memory.db")
     where = SingleFile(tmp_path / "memory.db") if alone else DataDirectory(tmp_path)
     with closing(made(where, "normal", (left, right))) as store:
@@ -235,7 +237,7 @@ def test_erasing_empties_every_table_and_leaves_the_neighbour(tmp_path: Path, al
 
 
 def fill(store: SqliteStore, place: Workspace) -> None:
-    """A row in each table that belongs to a workspace."""
+    """Add a row to each table that belongs to a workspace."""
     put(store, place, "a living text", axis(0), tags=("t",))
     forget(store, place, put(store, place, "a deleted text", axis(1), tags=("t",)))
     with closing(apsw.Connection(str(store.layout.path(place)))) as other:
@@ -246,7 +248,7 @@ def fill(store: SqliteStore, place: Workspace) -> None:
             "INSERT INTO observation_details VALUES (:w, :id, 0, :id)",
             "INSERT INTO interaction_details VALUES (:w, :id, 0, 0)",
             "INSERT INTO summary_details (workspace_id, id, memory_count) VALUES (:w, :id, 1)",
-            "INSERT INTO versions VALUES (:w, :id, :now, 'what it said', '[]', .5, '', '', NULL)",
+            "INSERT INTO versions VALUES (:w, :id, :now, 'earlier text', '[]', .5, '', '', NULL)",
             "INSERT INTO relations VALUES (:w, :id, :id, :id, 'is', :now, NULL)",
             "INSERT INTO perspectives VALUES (:w, 'own', '{text}')",
             "INSERT INTO events (workspace_id, at, operation, subject) VALUES (:w, :now, 'create', :id)",
@@ -255,7 +257,7 @@ def fill(store: SqliteStore, place: Workspace) -> None:
 
 
 def rows_of(file: Path, place: Workspace) -> dict[str, int]:
-    """How many rows of a workspace each table has that may have some."""
+    """Return the number of rows of a workspace in each table."""
     with closing(apsw.Connection(str(file))) as connection:
         tables = connection.execute(
             "SELECT m.name FROM sqlite_schema m JOIN pragma_table_info(m.name) c ON c.name = 'workspace_id' "
@@ -305,7 +307,7 @@ def test_a_file_that_is_open_is_not_moved(tmp_path: Path, several: SqliteStore, 
     assert value(target, "SELECT body FROM records") == "text in one"
 
 
-def test_who_comes_while_a_file_is_moved_waits_and_then_finds_it(
+def test_an_opening_while_a_file_is_moved_waits_and_then_finds_it(
     several: SqliteStore, one: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real, found, threads = Path.replace, list[list[str]](), list[threading.Thread]()
@@ -313,7 +315,7 @@ def test_who_comes_while_a_file_is_moved_waits_and_then_finds_it(
     def slow(path: Path, target: Path) -> Path:
         threads.append(threading.Thread(target=lambda: found.append(words(several, one, "text"))))
         threads[0].start()
-        threads[0].join(0.2)  # it has opened the file, which has its old name still, and waits for the lock
+        threads[0].join(0.2)  # it has opened the file, which still has its old name, and waits for the lock
         return real(path, target)
 
     monkeypatch.setattr(Path, "replace", slow)
@@ -322,7 +324,7 @@ def test_who_comes_while_a_file_is_moved_waits_and_then_finds_it(
     assert found == [["text in one"]]
 
 
-def test_restoring_what_is_being_read_is_busy(tmp_path: Path, several: SqliteStore, one: Workspace) -> None:
+def test_restoring_a_file_that_is_being_read_is_busy(tmp_path: Path, several: SqliteStore, one: Workspace) -> None:
     within(several, several.placement.archive, one)
     with closing(apsw.Connection(str(tmp_path / "archive/1.db"))) as reader:
         reader.execute("BEGIN; SELECT count(*) FROM records")

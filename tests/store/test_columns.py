@@ -1,4 +1,4 @@
-"""store/columns.py says what the migrated tables of both dialects have."""
+"""store/columns.py matches the migrated tables of both dialects."""
 
 from contextlib import closing
 from pathlib import Path

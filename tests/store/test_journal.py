@@ -1,4 +1,4 @@
-"""What every journal must do, wherever it is kept."""
+"""The behaviour of every journal, wherever it is kept."""
 
 import uuid
 from collections.abc import Iterator
@@ -47,13 +47,13 @@ def test_a_turn_is_kept_verbatim(kept: JournalStore, text: tuple[str, str, str])
     assert kept.of_session("s", 10, 0).page == [added] == [turn(1, text=text)]
 
 
-def test_turns_that_fall_into_one_millisecond_are_all_kept(kept: JournalStore) -> None:
+def test_turns_in_the_same_millisecond_are_all_kept(kept: JournalStore) -> None:
     ids = [kept.add(turn(1, text=text)).id for text in (BREAD, CAR, BREAD)]
     assert ids == [turn(1).id, f"{turn(1).id}-2", f"{turn(1).id}-3"]
     assert texts(kept) == [BREAD[0], CAR[0], BREAD[0]]
 
 
-def test_the_turns_of_a_session_are_told_in_the_order_of_time(kept: JournalStore) -> None:
+def test_the_turns_of_a_session_are_listed_in_the_order_of_time(kept: JournalStore) -> None:
     kept.put([turn(number, id=f"z{number:02}") for number in (7, 3, 59, 1)])
     kept.add(turn(2, "other"))
     page, total = kept.of_session("s", 2, 1)
@@ -69,20 +69,20 @@ def test_what_bears_on_a_query_is_found_first(kept: JournalStore) -> None:
     assert all(0 < score <= 1 for _, score, _ in found.best)
 
 
-def test_a_query_sees_one_session_alone(kept: JournalStore) -> None:
+def test_a_query_can_be_limited_to_one_session(kept: JournalStore) -> None:
     kept.put([turn(1), turn(2, "t", text=CAR)])
     assert [one.id for one, *_ in kept.find("bread", 5, "t").best] in ([turn(2).id], [])
     assert [one.id for one, *_ in kept.find("car battery", 5, "t").best] == [turn(2).id]
 
 
-def test_what_is_there_is_not_put_again(kept: JournalStore) -> None:
+def test_existing_turns_are_not_stored_again(kept: JournalStore) -> None:
     assert kept.put([turn(1), turn(2), turn(1)]) == 2
     assert kept.put([turn(1), turn(2, text=CAR), turn(3)]) == 2
     assert [one.id for one in kept.every_turn()] == [turn(1).id, turn(2).id, f"{turn(2).id}-2", turn(3).id]
     assert kept.put([turn(2, text=CAR)]) == 0
 
 
-def test_many_turns_are_all_told(kept: JournalStore) -> None:
+def test_many_turns_are_all_listed(kept: JournalStore) -> None:
     many = [turn(0, id=f"{number:04}") for number in range(120)]
     assert kept.put(many[::-1]) == 120
     assert list(kept.every_turn()) == many
@@ -92,7 +92,7 @@ def test_many_turns_are_all_told(kept: JournalStore) -> None:
 # summaries -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_session_is_gathered_until_it_grows(kept: JournalStore) -> None:
+def test_a_session_is_summarized_until_it_grows(kept: JournalStore) -> None:
     kept.put([turn(1), turn(2), turn(3, "t"), turn(0, "u")])
     assert kept.unsummarized() == ["u", "s", "t"]
     kept.put_summaries([summary(5, "s", memory_count=2), summary(5, "t", memory_count=1)])
@@ -109,7 +109,7 @@ def test_the_summary_of_a_session_is_replaced(kept: JournalStore) -> None:
     assert (new.quality, new.complexity, new.technologies) == (None, 0, ())
 
 
-def test_summaries_are_told_newest_first(kept: JournalStore) -> None:
+def test_summaries_are_listed_newest_first(kept: JournalStore) -> None:
     feature = summary(3, "b", category="feature")
     for one in (summary(1, "a"), feature, summary(2, "c"), summary(3, "d")):
         kept.summarized([one])
@@ -118,7 +118,7 @@ def test_summaries_are_told_newest_first(kept: JournalStore) -> None:
     assert kept.summaries(2, 3, "").total == 4
 
 
-def test_a_summary_that_is_there_stays_as_it_is(kept: JournalStore) -> None:
+def test_an_existing_summary_stays_unchanged(kept: JournalStore) -> None:
     kept.put_summaries([summary(1, "s", id="mine")])
     assert kept.put_summaries([summary(2, "s"), summary(2, "t", id="mine"), summary(2, "u")]) == 1
     assert [one.id for one in kept.every_summary()] == ["mine", "summary_u"]
@@ -142,7 +142,7 @@ def test_deleting_summaries_leaves_turns(kept: JournalStore) -> None:
 # both ----------------------------------------------------------------------------------------------------------------
 
 
-def test_nothing_is_there_at_first(kept: JournalStore) -> None:
+def test_a_new_journal_is_empty(kept: JournalStore) -> None:
     assert kept.numbers() == {"memories": 0, "summaries": 0}
     assert (kept.of_session("s", 5, 0), kept.summaries(5, 0, "")) == (([], 0), ([], 0))
     assert [*kept.find("bread", 5, "").best, *kept.find_summaries("bread", 5, "other").best, *kept.unsummarized()] == []
@@ -175,13 +175,13 @@ def test_trying_out_leaves_nothing_behind(kept: JournalStore) -> None:
     assert kept.numbers() == {"memories": 0, "summaries": 0}
 
 
-def test_several_try_it_out_at_once(kept: JournalStore) -> None:
+def test_several_can_try_it_out_at_once(kept: JournalStore) -> None:
     with ThreadPoolExecutor(4) as pool:
         for done in [pool.submit(kept.try_out) for _ in range(40)]:
             done.result()
 
 
-def test_workspaces_do_not_meet(kept_by: Engine, kept: JournalStore) -> None:
+def test_workspaces_are_separate(kept_by: Engine, kept: JournalStore) -> None:
     other = journal(kept_by, str(uuid.uuid4()))
     kept.add(turn(1))
     kept.put_summaries([summary(1, "s")])
@@ -193,7 +193,7 @@ def test_workspaces_do_not_meet(kept_by: Engine, kept: JournalStore) -> None:
     assert texts(kept) == [BREAD[0]]
 
 
-def test_a_summary_is_told_as_it_was_given(kept: JournalStore) -> None:
+def test_a_summary_is_returned_as_given(kept: JournalStore) -> None:
     given = replace(summary(1, "s"), quality=0, productivity=100, impact=None, complexity=7)
     kept.summarized([given])
     assert kept.summaries(1, 0, "").page == [given]

@@ -1,4 +1,4 @@
-"""What every store must do. A backend is one small subclass of `Storage` that opens it."""
+"""The behaviour of every store. A backend is tested by a small subclass of `Storage` that opens it."""
 
 import json
 import threading
@@ -41,11 +41,11 @@ MANY = 2_000
 
 
 class Storage(Words):
-    """The suite; a subclass says how to open a store at a place, which is empty at first."""
+    """The suite; a subclass defines how to open a store at a place, which is empty at first."""
 
     # transactions ----------------------------------------------------------------------------------------------------
 
-    def test_what_was_written_is_there_after_a_new_start(self, tmp_path: Path, here: Workspace) -> None:
+    def test_what_was_written_is_there_after_a_restart(self, tmp_path: Path, here: Workspace) -> None:
         with closing(self.open(tmp_path)) as store:
             record_id = put(store, here, "kept", axis(0), tags=("a", "b"), name="key", session_id="s")
         with closing(self.open(tmp_path)) as store:
@@ -88,7 +88,7 @@ class Storage(Words):
                 store.write(here, hold)
                 return
             assert held.wait(30)
-            if number == 20:  # the others have had time to queue up behind the one that holds
+            if number == 20:  # the others have had time to queue up behind the one that waits
                 release.set()
             if number % 3 == 0:
                 with pytest.raises(LookupError):
@@ -213,7 +213,7 @@ class Storage(Words):
         assert set(words(store, here, "thing", two)) == {"thing entity", "thing summary"}
         assert set(near(store, here, axis(0), two)) == {"thing entity", "thing summary"}
 
-    def test_volatile_records_are_seen_by_their_session_alone(self, store: Store, here: Workspace) -> None:
+    def test_volatile_records_are_seen_only_by_their_session(self, store: Store, here: Workspace) -> None:
         for scope in ("", "s1", "s2"):
             put(store, here, f"scoped {scope}".strip(), axis(0), scope=scope)
         for session, found in {"": {"scoped"}, "s1": {"scoped", "scoped s1"}, "s3": {"scoped"}}.items():
@@ -241,16 +241,16 @@ class Storage(Words):
 
     # changes and deletes ---------------------------------------------------------------------------------------------
 
-    def test_a_changed_text_is_found_as_it_is_now(self, store: Store, here: Workspace) -> None:
+    def test_a_changed_text_is_found_by_its_present_words(self, store: Store, here: Workspace) -> None:
         record_id = put(store, here, "before", axis(0), tags=("old",))
         change(store, here, record_id, "after", ("new",))
         assert words(store, here, "before") == words(store, here, "after", Filter(tags=("old",))) == []
         assert words(store, here, "after", Filter(tags=("new",))) == ["after"]
-        assert near(store, here, axis(0)) == []  # the vector was of another text
+        assert near(store, here, axis(0)) == []  # the vector was made from another text
         store.write(here, lambda q: records.embed(q, record_id, GENERAL, Embedded(MODEL, axis(1)[None, :])))
         assert near(store, here, axis(0)) == ["after"]
 
-    def test_deleted_softly_it_is_out_of_words_and_vectors_at_once(self, store: Store, here: Workspace) -> None:
+    def test_a_soft_deleted_record_is_out_of_words_and_vectors_at_once(self, store: Store, here: Workspace) -> None:
         gone, kept = put(store, here, "twin gone", axis(0), tags=("t",)), put(store, here, "twin kept", axis(0))
         assert sorted(near(store, here, axis(0))) == ["twin gone", "twin kept"]  # the index is loaded
         assert forget(store, here, gone) == 1
@@ -261,7 +261,7 @@ class Storage(Words):
         assert bodies(store, here, [gone, kept]) == ["twin kept"]
         assert store.read(here, lambda q: q.one("records.deleted")) == {"number": 1}
 
-    def test_a_purge_removes_for_good_and_leaves_the_rest(self, store: Store, here: Workspace) -> None:
+    def test_a_purge_deletes_permanently_and_leaves_the_rest(self, store: Store, here: Workspace) -> None:
         gone, kept = put(store, here, "twin gone", axis(0)), put(store, here, "twin kept", axis(0))
         forget(store, here, gone)
         assert store.write(here, lambda q: q.run("records.purge", before=NOW)) == 0  # it was deleted later
@@ -333,7 +333,7 @@ class Storage(Words):
         rows = neighbours(store, here, ids, session="")
         assert rows == dict(zip(ids, zip([None, *ids], [*ids[1:], None], strict=False), strict=True))
 
-    def test_events_outlive_what_they_are_about(self, store: Store, here: Workspace) -> None:
+    def test_events_outlive_their_subjects(self, store: Store, here: Workspace) -> None:
         record_id = put(store, here, "short-lived")
         forget(store, here, record_id)
         purge(store, here)

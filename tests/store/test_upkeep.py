@@ -1,4 +1,4 @@
-"""The store on SQLite when things go wrong: lost files, the end, slow files, damaged vectors, faults of our own."""
+"""The store on SQLite when things go wrong: lost files, closing, slow files, damaged vectors, programming errors."""
 
 import threading
 from contextlib import closing
@@ -44,7 +44,7 @@ def sql(store: SqliteStore, statement: str, *values: object) -> None:
 # lost files ----------------------------------------------------------------------------------------------------------
 
 
-def test_only_make_makes_a_file(tmp_path: Path) -> None:
+def test_only_create_makes_a_file(tmp_path: Path) -> None:
     place = workspace("one", "projects/one.db")
     with closing(SqliteStore(DataDirectory(tmp_path / "data"))) as store:
         assert not store.placement.exists()
@@ -64,7 +64,7 @@ def test_only_make_makes_a_file(tmp_path: Path) -> None:
         assert words(store, place, "kept") == ["kept"]
 
 
-def test_a_lost_registry_is_not_made_anew(tmp_path: Path) -> None:
+def test_a_lost_registry_is_not_recreated(tmp_path: Path) -> None:
     place = workspace("one", "projects/one.db")
     with closing(made(DataDirectory(tmp_path), places=[place])) as store:
         put(store, place, "kept")
@@ -106,7 +106,7 @@ def test_threads_that_write_while_it_closes_are_all_answered(file: Path, here: W
         assert value(file, "SELECT count(*) FROM records") == before + len(stored)
 
 
-def test_a_file_that_is_slow_to_open_keeps_nobody_else_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_is_slow_to_open_does_not_block_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     slow, quick = workspace("slow", "slow.db"), workspace("quick", "quick.db")
     with closing(made(DataDirectory(tmp_path), "normal", [slow, quick])) as store:
         put(store, slow, "kept")
@@ -139,12 +139,12 @@ def test_a_file_that_is_slow_to_open_keeps_nobody_else_waiting(tmp_path: Path, m
 # checks and backups --------------------------------------------------------------------------------------------------
 
 
-def test_what_was_found_is_told_where_the_words_cannot_be_checked(
+def test_problems_are_reported_even_if_the_words_cannot_be_checked(
     store: SqliteStore, file: Path, here: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(store, here, "text")
     with closing(apsw.Connection(str(file))) as other:
-        other.execute("INSERT INTO memory_details (workspace_id, id) VALUES ('nobody', 'none')")
+        other.execute("INSERT INTO memory_details (workspace_id, id) VALUES ('unknown', 'none')")
     monkeypatch.setattr(connection, "BUSY_MS", 100)
     with closing(SqliteStore(SingleFile(file))) as again, closing(apsw.Connection(str(file))) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -156,10 +156,10 @@ def test_what_was_found_is_told_where_the_words_cannot_be_checked(
     with closing(SqliteStore(SingleFile(file))) as frozen:
         row, unchecked = frozen.upkeep.problems(here)
     assert "refers to nothing" in row
-    assert "the words were not checked, which takes writing: the file is read-only" in unchecked
+    assert "the words were not checked, because that requires writing and the file is read-only" in unchecked
 
 
-def test_a_backup_is_one_plain_file(store: SqliteStore, tmp_path: Path, here: Workspace) -> None:
+def test_a_backup_is_a_single_file(store: SqliteStore, tmp_path: Path, here: Workspace) -> None:
     for number in range(3):
         put(store, here, f"text {number}")
     target = tmp_path / "backup" / "all.db"
@@ -170,7 +170,7 @@ def test_a_backup_is_one_plain_file(store: SqliteStore, tmp_path: Path, here: Wo
     assert target.read_bytes()[18:20] == b"\1\1"  # the header's read and write version: no write-ahead log
 
 
-def test_a_backup_that_lacks_something_is_thrown_away(
+def test_an_incomplete_backup_is_deleted(
     store: SqliteStore, tmp_path: Path, here: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(store, here, "text")
@@ -185,7 +185,7 @@ def test_a_backup_that_lacks_something_is_thrown_away(
 # errors --------------------------------------------------------------------------------------------------------------
 
 
-def test_faults_of_our_own_stay_what_they_are(store: SqliteStore, here: Workspace) -> None:
+def test_programming_errors_are_not_translated(store: SqliteStore, here: Workspace) -> None:
     with pytest.raises(apsw.SQLError):
         sql(store, "SELECT nothing FROM nowhere")
     with pytest.raises(apsw.BindingsError):
@@ -206,9 +206,9 @@ def test_a_fault_of_a_whole_batch_reaches_its_caller_and_the_writer_lives(
     put(store, here, "later")
 
 
-def test_a_rule_that_a_row_would_break_is_told(store: SqliteStore, here: Workspace) -> None:
+def test_a_violated_constraint_is_reported(store: SqliteStore, here: Workspace) -> None:
     put(store, here, "text", id="same")
-    with pytest.raises(StoreError, match=r"(?s)would break a rule of .*UNIQUE.*Nothing was stored") as raised:
+    with pytest.raises(StoreError, match=r"(?s)would violate a constraint of .*UNIQUE.*Nothing was stored") as raised:
         put(store, here, "text", id="same")
     assert not isinstance(raised.value, StoreBusyError)
 
@@ -233,7 +233,7 @@ DAMAGES = [
 
 @pytest.mark.parametrize("exact", [10_000, 2])
 @pytest.mark.parametrize(("change", "vector"), DAMAGES)
-def test_a_damaged_vector_costs_no_other_record_its_place(
+def test_a_damaged_vector_does_not_displace_other_records(
     store: SqliteStore, here: Workspace, monkeypatch: pytest.MonkeyPatch, exact: int, change: str, vector: object
 ) -> None:
     monkeypatch.setattr(vector_index, "EXACT", exact)
@@ -251,7 +251,7 @@ def test_a_damaged_vector_costs_no_other_record_its_place(
     assert {vector.shape for vector in stored.values()} == {(1, 8)}
 
 
-def test_no_vector_at_all_is_no_error(store: SqliteStore, here: Workspace) -> None:
+def test_no_vector_at_all_is_not_an_error(store: SqliteStore, here: Workspace) -> None:
     assert vectors_of(store, here, SET, [put(store, here, "text")]) == {}
     assert nearest(store, here, SET, axis(0), Filter(), 5) == []
     purge(store, here)

@@ -1,4 +1,4 @@
-"""What every store must find by words: the first part of the suite in test_storage.py."""
+"""Searches by words on every store: the first part of the suite in test_storage.py."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ NOTS = "a" + " NOT b" * 300
 
 
 class Words(ABC):
-    """The suite; a subclass says how to open a store at a place, which is empty at first."""
+    """The suite; a subclass defines how to open a store at a place, which is empty at first."""
 
     @abstractmethod
     def open(self, place: Path) -> Store: ...
@@ -33,7 +33,7 @@ class Words(ABC):
 
     # words -----------------------------------------------------------------------------------------------------------
 
-    def test_what_matches_better_comes_first(self, store: Store, here: Workspace) -> None:
+    def test_better_matches_come_first(self, store: Store, here: Workspace) -> None:
         put(store, here, "the river and the long road and the old mill and many other things")
         put(store, here, "river river road")
         put(store, here, "a hill")

@@ -1,4 +1,4 @@
-"""What every index of words in memory must hold: it finds what the database has, whatever happened to it since."""
+"""Every index of words in memory finds what the database has, whatever has happened to the database since."""
 
 import random
 from abc import ABC, abstractmethod
@@ -38,7 +38,7 @@ def same(one: Scored, other: Scored) -> bool:
 
 
 class WordIndexes(ABC):
-    """The suite; a subclass says what is found without what is in memory."""
+    """The suite; a subclass defines what is found without anything in memory."""
 
     @abstractmethod
     def afresh(self, store: Store, here: Workspace, query: WordQuery) -> Scored: ...
@@ -88,11 +88,11 @@ class WordIndexes(ABC):
 
         with pytest.raises(ZeroDivisionError):
             store.write(here, work)
-        put(store, here, "beta")  # on SQLite it gets the number of what came to nothing
+        put(store, here, "beta")  # on SQLite it gets the number of the record that was rolled back
         assert words(store, here, "alpha") == ["alpha one"]
         assert words(store, here, "beta") == ["beta"]
 
-    def test_a_search_finds_what_its_snapshot_has_though_another_has_moved_the_index_on(
+    def test_a_search_finds_what_its_snapshot_has_though_the_index_is_ahead(
         self, store: Store, here: Workspace
     ) -> None:
         changed, gone = put(store, here, "alpha one"), put(store, here, "alpha two")
@@ -110,7 +110,7 @@ class WordIndexes(ABC):
         assert words(store, here, "alpha") == ["alpha three"]
         assert words(store, here, "beta") == ["beta"]
 
-    def test_few_of_many_that_match_may_be_found(self, store: Store, here: Workspace) -> None:
+    def test_few_of_many_matches_may_be_found(self, store: Store, here: Workspace) -> None:
         def work(queries: Queries) -> None:
             for number in range(100):
                 add(queries, "alpha alpha", scope="other")
@@ -124,7 +124,7 @@ class WordIndexes(ABC):
         assert len(words(store, here, "alpha", Filter(session="other"), limit=150)) == 150
         assert words(store, here, "alpha AND gamma", Filter(session="mine"), limit=1) == ["alpha beta gamma"]
 
-    def test_all_words_that_were_typed_are_in_what_is_found(self, store: Store, here: Workspace) -> None:
+    def test_every_result_has_all_typed_words(self, store: Store, here: Workspace) -> None:
         def work(queries: Queries) -> None:
             for number in range(300):
                 add(queries, f"alpha number{number}")

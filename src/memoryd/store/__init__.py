@@ -1,4 +1,4 @@
-"""The store: on SQLite, or on Postgres if a URL names one; the journal in ChromaDB if that is set."""
+"""The store: SQLite, or Postgres if a URL names it; the journal in ChromaDB if that is configured."""
 
 import sys
 from collections.abc import Callable
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 MANAGED = "postgresql:managed"
 TIMELINES = "postgres-timelines.json"
-"""The file in the data directory with the newest timeline of each database system that was met."""
+"""The file in the data directory with the newest known timeline of each database system."""
 
 
 def open_store(settings: Settings) -> Store:
-    """Return the store that the settings name. Opening touches nothing: first use does."""
+    """Return the store that the settings name. Only the first use touches files or a server."""
     if settings.database_url:
         return _on_postgres(settings, settings.database_url)
     layout = SingleFile(settings.db_path) if settings.db_path else DataDirectory(settings.data_dir)
@@ -33,7 +33,7 @@ def _on_postgres(settings: Settings, url: str) -> Store:
     server: Server | str = url
     if url == MANAGED:
         if sys.platform == "win32":
-            raise InvalidInputError(f"{MANAGED} runs on Linux and macOS only. Give MEMORY_DATABASE_URL a server's URL.")
+            raise InvalidInputError(f"{MANAGED} runs only on Linux and macOS. Set MEMORY_DATABASE_URL to a URL.")
         managed: Callable[[Path], Server] = extras.load(
             "memoryd.store.postgres.managed_server:ManagedServer", "managed", StoreError
         )
@@ -43,7 +43,7 @@ def _on_postgres(settings: Settings, url: str) -> Store:
 
 
 def open_chroma(settings: Settings) -> "Chroma | None":
-    """Return the ChromaDB of the journal, or None if the store keeps it. Opening touches nothing: first use does."""
+    """Return the ChromaDB of the journal, or None if the store keeps it. Only the first use touches anything."""
     if settings.journal_store != "chroma":
         return None
     chroma: Callable[[ChromaHost], Chroma] = extras.load("memoryd.store.chroma.client:Chroma", "chroma", StoreError)
@@ -53,6 +53,6 @@ def open_chroma(settings: Settings) -> "Chroma | None":
         )
         return chroma(external(settings.chroma_url))
     if sys.platform == "win32":
-        raise InvalidInputError("memoryd runs ChromaDB on Linux and macOS only. Give MEMORY_CHROMA_URL a server's URL.")
+        raise InvalidInputError("memoryd runs ChromaDB only on Linux and macOS. Set MEMORY_CHROMA_URL to a URL.")
     own: Callable[[Path], ChromaHost] = extras.load("memoryd.store.chroma.server:ChromaServer", "chroma", StoreError)
     return chroma(own(settings.data_dir))

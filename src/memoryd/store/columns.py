@@ -1,7 +1,7 @@
-"""The columns of the tables, each declared once: what moves between databases, and what an export writes and checks.
+"""The columns of the tables, each declared once, for moving rows between databases and for exports.
 
-The migrations create the tables; tests compare them with this, on SQLite and on Postgres. Tables that a database
-derives by itself (words, tags, tombstones, changes) and the marks of archived workspaces are not listed.
+The migrations create the tables; tests compare them with these declarations, on SQLite and on Postgres. Tables that a
+database derives (words, tags, tombstones, changes) and the marks of archived workspaces are not listed.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from memoryd.model import Kind
 
 
 class Holds(StrEnum):
-    """What the values of a column are, as an export writes them."""
+    """The values of a column, as an export writes them."""
 
     KEY = "id or name, 1 to 2,000 characters"
     TEXT = "text"
@@ -36,35 +36,35 @@ class Column:
     since: int = 1
     """The version of the export format that introduced it; files of older versions leave it empty."""
     refers: tuple[Kind, ...] = ()
-    """The kinds of record that its value may be the id of."""
+    """The kinds of record whose id its value may be."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table, without the column `workspace_id`, which every table outside of the registry begins with."""
+    """A table, without the column `workspace_id`, with which every table outside the registry begins."""
 
     key: tuple[str, ...]
-    """What orders the rows of a workspace."""
+    """The columns that order the rows of a workspace."""
     columns: Mapping[str, Column]
-    """In the order in which an export writes them."""
+    """The columns, in the order in which an export writes them."""
     registry: bool = False
-    """Whether its rows belong to no workspace."""
+    """Whether it belongs to the registry: its rows belong to no workspace."""
     moves: bool = True
     """Whether `migrate` and `backup` copy it."""
     exported: bool = False
     numbered: bool = False
-    """Whether the key ends with `seq`, a number that each database assigns by itself."""
+    """Whether the key ends with `seq`, a number that each database assigns itself."""
     known: str = "NOTHING"
-    """What is done to a row whose key exists already, in SQL."""
+    """The SQL action for a row whose key already exists."""
 
     @property
     def order(self) -> tuple[str, ...]:
-        """The columns that rows are read in the order of; no two rows of a workspace agree in all of them."""
+        """The columns by which rows are ordered when read; they are unique within a workspace."""
         return (*self.key, "seq") if self.numbered else self.key
 
     @property
     def stored(self) -> tuple[str, ...]:
-        """Every column but `workspace_id`."""
+        """Every column except `workspace_id`."""
         return (*self.columns, "seq") if self.numbered else tuple(self.columns)
 
 
@@ -215,10 +215,10 @@ TABLES: Mapping[str, Table] = {
         columns={"id": KEY, "at": TIME, "operation": TEXT, "other": TEXT, "client": TEXT, "tool": TEXT},
     ),
 }  # fmt: skip
-"""Every table that people's data is in; one stands after those that it refers to."""
+"""Every table with user data; each table comes after those that it refers to."""
 
 MOVED: Mapping[str, Table] = {name: table for name, table in TABLES.items() if table.moves}
 OF_WORKSPACE = tuple(name for name, table in MOVED.items() if not table.registry)
 EXPORTED: Mapping[str, Table] = {name: table for name, table in TABLES.items() if table.exported}
 DETAILS: Mapping[str, Kind] = {f"{kind}_details": kind for kind in Kind}
-"""The kind of record that a table has the details of: each record of the kind has one row there."""
+"""The kind of record whose details a table has: each record of the kind has one row there."""

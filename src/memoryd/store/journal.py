@@ -1,4 +1,4 @@
-"""The interface of a store for turns of agents and summaries of their sessions (e), and of its database."""
+"""The interface of a store for turns and summaries of sessions (e), and of its database."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Generic, Literal, NamedTuple, Protocol, TypeVar
@@ -11,28 +11,28 @@ COLLECTIONS = {"memories": "neo-agent-memory", "summaries": "neo-agent-sessions"
 """e's names for the two kinds, and ChromaDB's collection for each."""
 
 State = Literal["embedded", "running", "stopped", "external"]
-"""Of a database: within this process, memoryd's own server that runs or does not, or another server."""
+"""The state of a database: in this process, memoryd's own server, running or stopped, or an external server."""
 
 
 class Database(Protocol):
-    """The database behind a journal: how it is started and stopped."""
+    """The database behind a journal, which can be started and stopped."""
 
     product: str
-    """Its name, such as `SQLite`."""
+    """The name of the product, such as `SQLite`."""
 
     place: str
-    """Where it is, for people; never a password."""
+    """The path or address, for people; never a password."""
 
     def state(self) -> State:
-        """Return the state, which is known without a query."""
+        """Return the state, without a query."""
 
     def start(self) -> bool:
-        """Start memoryd's own server; return whether it was not running. Any other database is left alone."""
+        """Start memoryd's own server, but no other; return whether it was not running."""
 
     def stop(self) -> bool:
-        """Stop memoryd's own server; return whether it was running. Until it is started, all else is a StoreAwayError.
+        """Stop memoryd's own server, but no other; return whether it was running.
 
-        Raise StoreError if other processes use it. Any other database is left alone.
+        Raise StoreError if other processes use it. Until it is started, every other call raises StoreAwayError.
         """
 
 
@@ -52,7 +52,7 @@ class ForeignServer:
         return False
 
     def close(self) -> None:
-        """Do nothing: nothing is held open."""
+        """Do nothing: there is nothing to close."""
 
 
 class Turns(NamedTuple):
@@ -70,12 +70,12 @@ class Summaries(NamedTuple):
 
 
 class JournalHit(NamedTuple, Generic[T]):
-    """A turn or summary that was found, and its score, 1 at most."""
+    """A turn or summary that was found, and its score, at most 1."""
 
     item: T
     score: float
     workspace: Workspace | None = None
-    """Where it lies, if several workspaces are read together."""
+    """The workspace, if several are read together."""
 
 
 class JournalStore(Protocol):
@@ -85,34 +85,34 @@ class JournalStore(Protocol):
     """
 
     def add(self, turn: Interaction) -> Interaction:
-        """Store a turn, under a new id if its own is taken, and return it; durable when this returns."""
+        """Store a turn durably, with a new id if its own is taken, and return it."""
 
     def put(self, turns: Sequence[Interaction]) -> int:
         """Store the turns whose ids do not exist yet; return how many."""
 
     def known(self, ids: Sequence[str]) -> set[str]:
-        """Return those of the ids that a turn has."""
+        """Return the ids that belong to a turn."""
 
     def of_session(self, session_id: str, limit: int, offset: int) -> Turns:
         """Return the turns of a session in the order of time."""
 
     def find(self, query: str, number: int, session_id: str) -> Findings[JournalHit[Interaction]]:
-        """Return the turns that bear on a query, of one session or ('') any, best first."""
+        """Return the turns that bear on a query, of one session or ('') of any, best first."""
 
     def unsummarized(self) -> list[str]:
         """Return the sessions that have no summary, or more turns than their summary counted."""
 
     def summarized(self, summaries: Sequence[SessionSummary]) -> list[SessionSummary]:
-        """Store summaries, each under the id of its session's previous one, which it replaces; return them."""
+        """Store summaries, each replacing its session's previous one under the same id; return them."""
 
     def put_summaries(self, summaries: Sequence[SessionSummary]) -> int:
         """Store the summaries whose ids do not exist yet; return how many."""
 
     def summaries(self, limit: int, offset: int, category: str) -> Summaries:
-        """Return the summaries of one category or ('') all, the newest first."""
+        """Return the summaries of one category or ('') of all, the newest first."""
 
     def find_summaries(self, query: str, number: int, category: str) -> Findings[JournalHit[SessionSummary]]:
-        """Return the summaries that bear on a query, of one category or ('') any, best first."""
+        """Return the summaries that bear on a query, of one category or ('') of any, best first."""
 
     def delete_summaries(self) -> int:
         """Delete all summaries; return how many. Turns stay."""
@@ -124,13 +124,13 @@ class JournalStore(Protocol):
         """Yield all summaries in the order of their ids."""
 
     def replace(self, turns: Iterable[Interaction] | None, summaries: Iterable[SessionSummary] | None) -> None:
-        """Replace all turns and summaries by these, each once; None keeps a kind as it is. An error changes nothing."""
+        """Replace all turns and summaries by these, without duplicates; None keeps a kind. An error changes nothing."""
 
     def numbers(self) -> dict[str, int]:
         """Return how many items each collection has."""
 
     def try_out(self) -> None:
-        """Write something, read it, remove it; raise StoreError unless all of that works."""
+        """Write, read and remove a test row; raise StoreError if that fails."""
 
 
 STOPPED = "The database is stopped. Nothing was stored by this call; start_database starts it."

@@ -1,6 +1,6 @@
-"""The postings of an index of words in memory: which records have a term, and what the term adds to the BM25 of each.
+"""The postings of a word index in memory: the records that have a term, and what the term adds to the BM25 of each.
 
-BM25 is a sum over the terms of a question, so what was read for one question serves all others with the same term.
+BM25 is a sum over the terms of a query, so a posting read for one query serves all others with the same term.
 """
 
 import threading
@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 MEMORY = 64 * 2**20  # bytes that all postings together may take; the least recently used go first
-SMALL = 100  # records of a posting that is read whole: that is as quick as a part of it
-DRIFT = 0.1  # by which part a posting or the file has changed when it is read whole: its BM25 is of the counts of then
-OVERHEAD = 700  # bytes of a posting besides the content of its arrays, as tracemalloc counts them
+SMALL = 100  # records of a posting that is always read whole, since that is as fast as reading a part
+DRIFT = 0.1  # share by which a posting or the file may change before it is read whole: its BM25 uses the old counts
+OVERHEAD = 700  # bytes of a posting besides the contents of its arrays, as measured by tracemalloc
 
 PostingKey = tuple[str, str]
-"""A workspace and what a record must match."""
+"""A workspace and the expression that a record must match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +26,13 @@ class Posting:
 
     rids: NDArray[np.int64]
     parts: NDArray[np.float32]
-    """What the term adds to the BM25 of each."""
+    """What the term adds to the BM25 of each record."""
     added: int
-    """The last record of the file, in that snapshot."""
+    """The last record of the file in that snapshot."""
     changed: int
-    """The last change of a record."""
+    """The last change of a record in that snapshot."""
     whole: tuple[int, int]
-    """`added`, and the number of records, when it was last read whole."""
+    """The values of `added` and of the number of records when it was last read whole."""
 
     @property
     def bytes(self) -> int:
@@ -40,7 +40,7 @@ class Posting:
         return self.rids.nbytes + self.parts.nbytes + OVERHEAD
 
     def outdated(self, added: int) -> bool:
-        """Return whether it is to be read whole by the time that the file has had so many records."""
+        """Return whether it has to be read whole once the file has had so many records."""
         size, (file, own) = len(self.rids), self.whole
         return size < SMALL or abs(size - own) > DRIFT * own or added - file > DRIFT * file
 
@@ -49,7 +49,7 @@ NOTHING = Posting(np.empty(0, np.int64), np.empty(0, np.float32), -1, 0, (0, 0))
 
 
 class Postings:
-    """What was read of the terms that were asked for, of all workspaces of a store."""
+    """The postings of the searched terms, of all workspaces of a store."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[PostingKey, Posting] = OrderedDict()
@@ -62,7 +62,7 @@ class Postings:
         return self._bytes
 
     def known(self, workspace_id: str, matches: Iterable[str], changed: int) -> dict[str, Posting]:
-        """Return a posting for each match: NOTHING if none is kept, or one of changes that the snapshot lacks."""
+        """Return a posting for each match: NOTHING if none is kept, or if it has changes that the snapshot lacks."""
         known = {}
         with self._lock:
             for match in matches:
@@ -74,7 +74,7 @@ class Postings:
         return known
 
     def keep(self, workspace_id: str, postings: dict[str, Posting]) -> None:
-        """Keep postings, but none in place of one that is newer."""
+        """Keep postings, but do not replace newer ones."""
         with self._lock:
             for match, posting in postings.items():
                 key = (workspace_id, match)
@@ -88,7 +88,7 @@ class Postings:
 
 
 def best(scores: NDArray[np.float64], number: int) -> NDArray[np.int64]:
-    """Return the places of the greatest scores above 0, the best first; of equal ones the first is better."""
+    """Return the positions of the greatest scores above 0, best first; of equal scores the first is better."""
     found = np.flatnonzero(scores > 0)
     if number < len(found):
         least = np.partition(scores[found], -number)[-number]

@@ -1,7 +1,6 @@
-"""Rows with every column: how they move from one database to another, and how to check that they have arrived.
+"""Complete rows: move them from one database to another, and check that they have arrived.
 
-Deleted rows move too. What a database derives by itself (words, tags, running numbers) is not moved: the target derives
-it again.
+Deleted rows move too. What a database derives (words, tags, running numbers) is not moved: the target derives it again.
 """
 
 import hashlib
@@ -16,10 +15,10 @@ from memoryd.errors import StoreError
 from memoryd.store.base import Queries, Row
 from memoryd.store.columns import MOVED
 
-PAGE = 2_000  # rows at most
-FIRST = 100  # rows of the first page, which may hold long texts
-EMPTIED = 1_000  # records and events of a deleted workspace that go in one transaction
-WEIGHT = 16_000_000  # characters of text in a page, more or less
+PAGE = 2_000  # maximum rows
+FIRST = 100  # rows of the first page, which may have long texts
+EMPTIED = 1_000  # records and events of a deleted workspace that are deleted in one transaction
+WEIGHT = 16_000_000  # approximate characters of text in a page
 _BITS = 128
 
 
@@ -36,7 +35,7 @@ class Sum:
 
 
 def page(queries: Queries, table: str, after: Row | None, limit: int) -> list[Row]:
-    """Return the rows that follow `after` by their key, or the first ones. Vectors are arrays of float16."""
+    """Return the rows after `after` in the order of their key, or the first rows. Vectors are arrays of float16."""
     if after is None:
         rows = queries.all(f"moved.{table}_first", limit=limit)
     else:
@@ -46,13 +45,13 @@ def page(queries: Queries, table: str, after: Row | None, limit: int) -> list[Ro
 
 
 def of(queries: Queries, table: str, ids: Iterable[str]) -> list[Row]:
-    """Return the rows whose keys begin with one of some ids."""
+    """Return the rows whose keys begin with one of the ids."""
     rows = queries.all(f"moved.{table}_of", ids=json.dumps(list(ids), ensure_ascii=False))
     return _with_vectors(rows) if "vector" in MOVED[table].columns else rows
 
 
 def pages(queries: Queries, table: str) -> Iterator[list[Row]]:
-    """Yield all rows of a table, page by page; the longer the texts, the fewer in a page."""
+    """Yield all rows of a table in pages; the longer the texts, the fewer rows in a page."""
     after, limit = None, FIRST
     while rows := page(queries, table, after, limit):
         yield rows
@@ -62,7 +61,7 @@ def pages(queries: Queries, table: str) -> Iterator[list[Row]]:
 
 
 def brought(queries: Queries) -> Iterator[list[Row]]:
-    """Yield the vectors that callers supplied, page by page: no model can make them again."""
+    """Yield the vectors that callers supplied, in pages: no model can recreate them."""
     after: Row = {"id": "", "model": "", "chunk": -1}
     while rows := queries.all("exports.brought", **after, limit=PAGE):
         yield _with_vectors(rows)
@@ -70,13 +69,13 @@ def brought(queries: Queries) -> Iterator[list[Row]]:
 
 
 def put(queries: Queries, table: str, rows: Iterable[Row]) -> None:
-    """Add rows with all their columns; rows whose keys exist already are not changed."""
+    """Add rows with all their columns; do not change rows whose keys already exist."""
     columns = MOVED[table].columns
     queries.many(f"moved.{table}_put", [{column: row[column] for column in columns} for row in rows])
 
 
 def number(queries: Queries, table: str) -> int:
-    """Return how many rows of a table the workspace has."""
+    """Return the number of rows of a table in the workspace."""
     row = queries.one(f"moved.{table}_number")
     return row["number"] if row else 0
 
@@ -87,7 +86,7 @@ def summed(table: str, rows: Sequence[Row]) -> Sum:
 
 
 def fingerprint(table: str, row: Row) -> int:
-    """Return a hash of a row's content, the same in every database: without its path and its running number."""
+    """Return a hash of a row that is the same in every database: without its path and its running number."""
     values = [row[column] for column in MOVED[table].columns if column not in ("vector", "db_path")]
     digest = hashlib.blake2b(repr(values).encode(), digest_size=_BITS // 8)
     if "vector" in row:
@@ -118,6 +117,6 @@ def _array(row: Row) -> NDArray[np.float16]:
 
 
 def empty_some(queries: Queries) -> int:
-    """Delete a part of the rows of a workspace for good; return how many."""
+    """Permanently delete some of the rows of a workspace; return how many."""
     each = ("workspaces.empty", "workspaces.silence", "workspaces.forget_acts")
     return sum(queries.run(statement, limit=EMPTIED) for statement in each)

@@ -1,7 +1,7 @@
-"""A server of memoryd's own in the data directory, shared by all processes that use that directory.
+"""A server that memoryd runs in the data directory, shared by all processes that use that directory.
 
-There are two locks, which the system releases however a process ends: every user of the server holds `NAME.users`
-shared, so that the last one can stop it; whoever starts or stops it holds `NAME.lock`.
+There are two locks, which the system releases however a process ends: every process that uses the server holds
+`NAME.users` shared, so that the last one can stop it; a process that starts or stops it holds `NAME.lock`.
 """
 
 import fcntl
@@ -21,25 +21,25 @@ from memoryd.errors import StoreAwayError, StoreBusyError, StoreError
 from memoryd.store.journal import STOPPED, State
 
 START = 60.0  # seconds that creating, starting or recovering a server may take
-STOP = 1.0  # seconds that a process which ends waits for another one that is starting or stopping the server
+STOP = 1.0  # seconds that an ending process waits for another one that is starting or stopping the server
 POLL = 0.02
 LARGE_LOG = 2**20  # bytes
 
 
 class Running(Protocol):
-    """A server that runs."""
+    """A running server."""
 
     @property
     def pid(self) -> int:
-        """The id of its process."""
+        """The process id."""
 
 
 class SharedServer(ABC):
-    """A server in a directory of its own. The first call of `url` starts it."""
+    """A server in its own directory. The first call of `url` starts it."""
 
     product: str
     ending: signal.Signals
-    """The signal that stops it cleanly."""
+    """The signal that stops the server cleanly."""
 
     def __init__(self, data: Path) -> None:
         self._data = data
@@ -49,42 +49,42 @@ class SharedServer(ABC):
         self._stopped = False
 
     def url(self) -> str:
-        """Return its URL; start it if it does not run, and wait until it does. Raise StoreError."""
+        """Return the URL; start the server if it is not running, and wait until it is. Raise StoreError."""
         try:
             disk.make_directory(self._data.parent)
             private.close(self._data.parent)
             with self._alone(START):
-                if self._stopped:  # by another thread perhaps, a moment ago
+                if self._stopped:  # perhaps by another thread, just now
                     raise StoreAwayError(STOPPED)
                 self._use()
                 return self._up()
         except OSError as error:
             raise StoreError(
                 f"{self.product} cannot be run in {self.place} ({error}). Nothing was stored by this call; "
-                "give this user the directory, or choose another MEMORY_DATA_DIR."
+                "make this user the owner of the directory, or choose another MEMORY_DATA_DIR."
             ) from error
 
     @abstractmethod
     def _up(self) -> str:
-        """Return its URL once it listens."""
+        """Return the URL once the server listens."""
 
     @abstractmethod
     def _running(self) -> Running | None:
-        """Return the running server or None. Another program may have the process id of a dead one."""
+        """Return the running server, or None. Another program may have the process id of a dead server."""
 
     def state(self) -> State:
-        """Return whether it runs."""
+        """Return whether the server is running."""
         return "running" if self._running() else "stopped"
 
     def start(self) -> bool:
-        """Start it; return whether it was not running."""
+        """Start the server; return whether it was not running."""
         self._stopped = False
         ran = self._running() is not None
         self.url()
         return not ran
 
     def stop(self) -> bool:
-        """Stop it until `start` is called; return whether it was running."""
+        """Stop the server until `start` is called; return whether it was running."""
         with self._alone(START):
             running = self._running()
             if running:
@@ -95,7 +95,7 @@ class SharedServer(ABC):
     def _stop(self, running: Running) -> None:
         using = self._use()
         if not locked(using, fcntl.LOCK_EX):
-            fcntl.flock(using, fcntl.LOCK_SH)  # which the attempt released
+            fcntl.flock(using, fcntl.LOCK_SH)  # the attempt released it
             raise StoreError(
                 f"Another process uses the {self.product} in {self.place}, so it was not stopped. "
                 "End that process first."
@@ -107,32 +107,30 @@ class SharedServer(ABC):
         deadline = time.monotonic() + START
         while self._running():
             if time.monotonic() > deadline:
-                raise StoreBusyError(
-                    f"{self.product} in {self.place} has been stopping for {START:.0f} s, and still is."
-                )
+                raise StoreBusyError(f"{self.product} in {self.place} has not stopped after {START:.0f} s. Try again.")
             time.sleep(POLL)
 
     def close(self) -> None:
-        """Stop using it; the last process to do so stops it."""
+        """Stop using the server; the last process to do so stops it."""
         using, self._using = self._using, None
         if using is None:
             return
         with using, suppress(StoreBusyError, OSError), self._alone(STOP):
             if locked(using, fcntl.LOCK_EX) and (running := self._running()):
-                os.kill(running.pid, self.ending)  # goes on when this process has ended
+                os.kill(running.pid, self.ending)  # it continues after this process has ended
 
     # locks -----------------------------------------------------------------------------------------------------------
 
     @contextmanager
     def _alone(self, wait: float) -> Iterator[None]:
-        """Keep all others from starting or stopping the server."""
+        """Keep other processes from starting or stopping the server."""
         deadline = time.monotonic() + wait
         with self._opened(".lock") as gate:
             while not locked(gate, fcntl.LOCK_EX):
                 if time.monotonic() > deadline:
                     raise StoreBusyError(
                         f"Another process has been starting {self.product} in {self.place} for {wait:.0f} s. "
-                        f"Nothing was stored by this call; try again, and see {self._log} if this stays."
+                        f"Nothing was stored by this call; try again, and see {self._log} if this persists."
                     )
                 time.sleep(POLL)
             yield
@@ -145,11 +143,11 @@ class SharedServer(ABC):
     def _use(self) -> IO[bytes]:
         if self._using is None:
             using = self._opened(".users")
-            fcntl.flock(using, fcntl.LOCK_SH)  # at once: only a process without others holds it exclusively
+            fcntl.flock(using, fcntl.LOCK_SH)  # immediate: only the last process holds it exclusively
             self._using = using
         return self._using
 
-    # its log ---------------------------------------------------------------------------------------------------------
+    # the log ---------------------------------------------------------------------------------------------------------
 
     def _shorten_log(self) -> None:
         if self._log.exists() and self._log.stat().st_size > LARGE_LOG:
@@ -157,7 +155,7 @@ class SharedServer(ABC):
 
 
 def locked(file: IO[bytes], kind: int) -> bool:
-    """Take a lock if that is possible at once; return whether it was."""
+    """Try to take a lock without waiting; return whether that succeeded."""
     try:
         fcntl.flock(file, kind | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -169,5 +167,5 @@ def works_in(directory: Path, process: psutil.Process) -> bool:
     """Return whether a running process has this working directory."""
     try:
         return Path(process.cwd()) == directory
-    except (psutil.Error, OSError):  # it ended, or is somebody else's
+    except (psutil.Error, OSError):  # it has ended, or belongs to another user
         return False

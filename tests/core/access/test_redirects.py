@@ -1,4 +1,4 @@
-"""Redirect URIs: which are acceptable, and which of the registered ones a request means."""
+"""Redirect URIs: which are acceptable, and which of the registered ones a request refers to."""
 
 from urllib.parse import urlsplit
 
@@ -31,13 +31,13 @@ PORTS = st.one_of(st.just(""), st.integers(1, 65_535).map(lambda port: f":{port}
 
 
 @pytest.mark.parametrize("uri", GOOD)
-def test_what_clients_use(uri: str) -> None:
+def test_uris_that_clients_use_are_acceptable(uri: str) -> None:
     assert acceptable(uri)
     assert matching([uri], uri)
 
 
 @pytest.mark.parametrize("uri", BAD)
-def test_what_would_lead_elsewhere(uri: str) -> None:
+def test_uris_that_lead_elsewhere_are_refused(uri: str) -> None:
     assert not acceptable(uri)
     assert not matching([uri], uri), "also where it was registered"
 
@@ -51,7 +51,7 @@ def test_any_port_of_this_machine_matches(host: str, one: str, other: str, path:
 
 @no_deadline
 @given(LOCAL, LOCAL, PORTS, PATHS, PATHS)
-def test_host_and_path_stay(host: str, other: str, port: str, path: str, another: str) -> None:
+def test_host_and_path_must_be_equal(host: str, other: str, port: str, path: str, another: str) -> None:
     assume((host, path or "/") != (other, another or "/"))
     assert not matching([f"http://{host}{path}"], f"http://{other}{port}{another}")
 
@@ -60,7 +60,7 @@ def test_host_and_path_stay(host: str, other: str, port: str, path: str, another
 @given(st.sampled_from(GOOD), st.text(max_size=40))
 @example("https://claude.ai/api/mcp/auth_callback", ":8443")
 @example("http://localhost:3118/callback", "@evil.example")
-def test_nothing_but_a_port_may_differ(registered: str, more: str) -> None:
+def test_only_the_port_may_differ(registered: str, more: str) -> None:
     for given_uri in (registered + more, more + registered, registered.replace("//", f"//{more}", 1)):
         if given_uri != registered and matching([registered], given_uri):
             one, other = urlsplit(registered), urlsplit(given_uri)
@@ -72,7 +72,7 @@ def test_nothing_but_a_port_may_differ(registered: str, more: str) -> None:
 
 @no_deadline
 @given(st.text(max_size=60), st.text(max_size=60))
-def test_no_text_breaks_it(registered: str, uri: str) -> None:
+def test_any_text_is_handled(registered: str, uri: str) -> None:
     if matching([registered], uri):
         assert registered == uri
     if acceptable(uri):

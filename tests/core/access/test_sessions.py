@@ -1,4 +1,4 @@
-"""One active project a session, and volatile memories that end with it."""
+"""One active project per session, and volatile memories that end with the session."""
 
 import time
 from collections.abc import Iterator
@@ -53,7 +53,7 @@ def test_each_session_has_its_own(here: Engine) -> None:
     assert [active(here, "a"), active(here, "b")] == ["two", "two"]
 
 
-def test_what_was_archived_is_chosen_no_more_also_when_it_is_back(here: Engine, tmp_path: Path) -> None:
+def test_an_archived_project_stays_deselected_after_its_restoration(here: Engine, tmp_path: Path) -> None:
     here.sessions.switch("a", "one")
     with engine(tmp_path) as other:
         other.workspaces.archive("one")
@@ -61,7 +61,7 @@ def test_what_was_archived_is_chosen_no_more_also_when_it_is_back(here: Engine, 
     assert active(here, "a") is None
 
 
-def test_only_what_is_active_can_be_chosen(here: Engine) -> None:
+def test_only_active_projects_can_be_chosen(here: Engine) -> None:
     here.sessions.switch("a", "one")
     with pytest.raises(NotFoundError, match='project "none" not found'):
         here.sessions.switch("a", "none")
@@ -70,7 +70,7 @@ def test_only_what_is_active_can_be_chosen(here: Engine) -> None:
     assert active(here, "a") == "one"
 
 
-def test_what_somebody_archived_or_deleted_is_active_no_more(here: Engine, tmp_path: Path) -> None:
+def test_a_project_that_was_archived_or_deleted_is_no_longer_active(here: Engine, tmp_path: Path) -> None:
     here.sessions.switch("a", "one")
     here.sessions.switch("b", "two")
     with engine(tmp_path) as other:
@@ -93,7 +93,7 @@ def test_another_process_knows_a_session_too(tmp_path: Path) -> None:
         assert active(later, "a") == "p"
 
 
-def test_a_session_that_nobody_else_can_name_ends_with_its_process(tmp_path: Path) -> None:
+def test_a_session_that_no_other_process_can_name_ends_with_its_process(tmp_path: Path) -> None:
     with engine(tmp_path) as here:
         here.workspaces.create("p")
         own, other = here.sessions.new(), here.sessions.new()
@@ -117,7 +117,7 @@ def test_read_only_writes_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("read_only", ["false", "true"])
-def test_asking_makes_no_database(tmp_path: Path, read_only: str) -> None:
+def test_a_read_creates_no_database(tmp_path: Path, read_only: str) -> None:
     with engine(tmp_path, MEMORY_READ_ONLY=read_only) as here:
         assert active(here, here.sessions.new()) is None
         with pytest.raises(NotFoundError):
@@ -133,7 +133,7 @@ def commit(of: Engine, session: str, key: str, shelf: Shelf = "session", name: s
 
 
 def left(home: Path) -> list[str]:
-    """The keys of all that is stored, whoever may see it."""
+    """Return the keys of all stored memories, whoever may see them."""
     with engine(home) as looking:
         found = looking.workspaces.all("active")
         every = [looking.store.read(one, lambda q: q.all("moved.records_first", limit=9_999)) for one in found]
@@ -145,13 +145,13 @@ def holders(home: Path) -> object:
 
 
 def killed(of: Engine) -> None:
-    """As kill -9 leaves it: nothing is released."""
+    """Simulate a kill -9: nothing is released."""
     of.store.close()
 
 
 @pytest.fixture
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who says nothing for half a second is gone."""
+    """Let holds expire after half a second."""
     monkeypatch.setattr(sessions, "TERM", timedelta(seconds=0.5))
     monkeypatch.setattr(sessions, "RENEWAL", timedelta(0))
 
@@ -169,7 +169,7 @@ def test_the_last_holder_ends_a_session_in_every_workspace(tmp_path: Path) -> No
     assert holders(tmp_path) == 0
 
 
-def test_many_memories_go_a_part_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_memories_are_deleted_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sessions, "ERASED", 3)
     with engine(tmp_path) as here:
         for number in range(8):
@@ -177,7 +177,7 @@ def test_many_memories_go_a_part_at_a_time(tmp_path: Path, monkeypatch: pytest.M
     assert left(tmp_path) == []
 
 
-def test_an_own_session_is_held_from_when_something_is_written(tmp_path: Path) -> None:
+def test_a_new_session_is_held_from_its_first_write(tmp_path: Path) -> None:
     with engine(tmp_path) as here:
         own = here.sessions.new()
         here.sessions.hold(own)
@@ -191,7 +191,7 @@ def test_an_own_session_is_held_from_when_something_is_written(tmp_path: Path) -
     assert holders(tmp_path) == 0
 
 
-def test_what_a_process_left_goes_with_its_term(tmp_path: Path, brief: None) -> None:
+def test_the_memories_of_a_dead_process_are_deleted_after_its_term(tmp_path: Path, brief: None) -> None:
     gone = engine(tmp_path)
     for session in ("s", "t"):
         commit(gone, session, f"of {session}")
@@ -205,13 +205,13 @@ def test_what_a_process_left_goes_with_its_term(tmp_path: Path, brief: None) -> 
         here.sessions.tend(lambda: True)
         assert left(tmp_path) == ["kept", "of s", "of t"], "it was to stop"
         here.sessions.tend(never)
-        assert left(tmp_path) == ["kept", "of t"], "a session that somebody took up goes on"
+        assert left(tmp_path) == ["kept", "of t"], "a session that another process holds goes on"
     assert left(tmp_path) == ["kept"]
     assert holders(tmp_path) == 0
 
 
 @pytest.mark.slow
-def test_who_goes_on_says_so_also_after_a_sleep(tmp_path: Path, brief: None) -> None:
+def test_a_running_process_renews_its_sessions_also_after_a_sleep(tmp_path: Path, brief: None) -> None:
     with engine(tmp_path) as here, engine(tmp_path) as other:
         here.sessions.join("s")
         commit(here, "s", "k")
@@ -271,14 +271,14 @@ def test_a_clock_that_was_far_ahead_keeps_no_session(tmp_path: Path) -> None:
     with engine(tmp_path) as here, engine(tmp_path) as other:
         held(here, "here")
         tended(other, 0)
-        assert left(tmp_path) == ["gone", "here"], "who lives has time to hold it by the right clock"
+        assert left(tmp_path) == ["gone", "here"], "a living process has time to hold it by the right clock"
         tended(here, 0)
         tended(here, 0.7)
         tended(other, 1.1)
         assert left(tmp_path) == ["here"]
 
 
-def test_an_end_that_was_interrupted_is_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_end_is_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> int:
         raise StoreBusyError
 
@@ -294,8 +294,8 @@ def test_an_end_that_was_interrupted_is_gone_on_with(tmp_path: Path, monkeypatch
         assert holders(tmp_path) == 0
 
 
-def test_what_a_newcomer_writes_while_a_session_ends_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The newcomer takes the session up when the last holder has let go of it, in the middle of its clean-up."""
+def test_what_a_new_holder_writes_while_a_session_ends_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The new holder takes the session when the last one has released it, in the middle of its clean-up."""
     monkeypatch.setattr(sessions, "ERASED", 2)
     with engine(tmp_path) as newcomer:
         with engine(tmp_path) as last:
@@ -321,7 +321,7 @@ def test_what_a_newcomer_writes_while_a_session_ends_stays(tmp_path: Path, monke
     assert left(tmp_path) == []
 
 
-def test_who_keeps_a_session_ends_nothing(tmp_path: Path, brief: None) -> None:
+def test_a_holder_that_keeps_its_session_ends_nothing(tmp_path: Path, brief: None) -> None:
     keeps = {"MEMORY_MCP_SESSION_PERSIST": "true"}
     with engine(tmp_path, **keeps) as one:
         commit(one, "s", "k")
@@ -336,7 +336,7 @@ def test_who_keeps_a_session_ends_nothing(tmp_path: Path, brief: None) -> None:
         assert left(tmp_path) == ["j", "k"]
 
 
-def test_who_only_reads_holds_and_ends_nothing(tmp_path: Path) -> None:
+def test_a_reader_holds_and_ends_nothing(tmp_path: Path) -> None:
     with engine(tmp_path) as here:
         commit(here, "s", "k")
         with engine(tmp_path, MEMORY_READ_ONLY="true") as reader:
@@ -345,7 +345,7 @@ def test_who_only_reads_holds_and_ends_nothing(tmp_path: Path) -> None:
         assert left(tmp_path) == ["k"]
 
 
-def test_a_session_without_a_connection_goes_on_by_calls_alone(tmp_path: Path, brief: None) -> None:
+def test_a_session_without_a_connection_is_renewed_only_by_calls(tmp_path: Path, brief: None) -> None:
     with engine(tmp_path, MEMORY_TRANSPORT="http") as here, engine(tmp_path) as other:
         commit(here, "s", "k")
         time.sleep(0.6)
@@ -354,7 +354,7 @@ def test_a_session_without_a_connection_goes_on_by_calls_alone(tmp_path: Path, b
         assert left(tmp_path) == []
 
 
-def test_what_one_client_has_named_goes_on_as_long_as_its_process(tmp_path: Path, brief: None) -> None:
+def test_a_session_named_by_a_client_lasts_as_long_as_its_process(tmp_path: Path, brief: None) -> None:
     with engine(tmp_path) as here, engine(tmp_path) as other:
         commit(here, "s", "k")
         time.sleep(0.6)
@@ -389,7 +389,7 @@ def test_a_session_ends_with_the_last_of_its_connections(tmp_path: Path) -> None
         assert holders(tmp_path) == 0
 
 
-def test_who_joins_while_the_last_connection_ends_holds_the_session(
+def test_a_connection_that_joins_while_the_last_one_ends_holds_the_session(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with engine(tmp_path) as here:

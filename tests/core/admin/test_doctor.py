@@ -1,4 +1,4 @@
-"""What doctor finds, fault by fault, and what a repair leaves."""
+"""What doctor finds, fault by fault, and what remains after a repair."""
 
 import shutil
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ from tests.clients import NO_MODELS
 
 
 class Patient:
-    """A data directory: store into it, break it, have it examined."""
+    """A data directory to store into, break and examine."""
 
     def __init__(self, home: Path, **settings: str) -> None:
         self.data = home / "data"
@@ -51,12 +51,12 @@ class Patient:
             return Doctor(engine, lambda *step: self.steps.append(step)).examine()
 
     def finding(self) -> Finding:
-        """The one thing that is wrong."""
+        """Return the only finding."""
         (finding,) = self.examine().findings
         return finding
 
     def repair(self) -> list[Finding]:
-        """What remains after a repair."""
+        """Return the findings that remain after a repair."""
         with Engine(self.settings, fetch=False) as engine:
             examiner = Doctor(engine, lambda *step: self.steps.append(step))
             examiner.examine()
@@ -76,7 +76,7 @@ def patient(home: Path) -> Patient:
 
 @pytest.fixture
 def embedded(home: Path, model_dir: Path) -> Patient:
-    """One that has the bundled embedder, and a few memories."""
+    """A patient with the bundled embedder and a few memories."""
     patient = Patient(home, MEMORY_EMBEDDER="bundled", MEMORY_MODEL_DIR=str(model_dir))
     patient.store("The cat sleeps.", "The port is 5433.", "Tea at four.")
     return patient
@@ -85,7 +85,7 @@ def embedded(home: Path, model_dir: Path) -> Patient:
 # what is in force ----------------------------------------------------------------------------------------------------
 
 
-def test_nothing_is_made_where_nothing_was_stored(patient: Patient) -> None:
+def test_doctor_creates_nothing_if_nothing_was_stored(patient: Patient) -> None:
     diagnosis = patient.examine()
     assert diagnosis.findings == []
     assert diagnosis.facts["files"] == {}
@@ -93,7 +93,7 @@ def test_nothing_is_made_where_nothing_was_stored(patient: Patient) -> None:
     assert not patient.data.exists()
 
 
-def test_who_looks_into_the_other_store_learns_where_something_is(patient: Patient) -> None:
+def test_an_empty_store_names_the_other_one_that_has_data(patient: Patient) -> None:
     (patient.data / "postgres").mkdir(parents=True)
     assert f"but in {patient.data}/postgres, which MEMORY_DATABASE_URL=postg" in patient.examine().facts["store"]
 
@@ -116,7 +116,7 @@ def test_facts(patient: Patient) -> None:
     assert diagnosis.as_dict()["facts"] == facts
 
 
-def test_who_writes_another_script_learns_that_the_embedder_is_english(embedded: Patient) -> None:
+def test_texts_in_another_script_give_a_hint_at_the_english_embedder(embedded: Patient) -> None:
     assert "hint" not in embedded.examine().facts
     embedded.store("データベースのポートは五四三三", "猫は机の下で眠る", "会議は月曜日", "鍵は灰色の箱")
     assert "memoryd models use multilingual" in embedded.examine().facts["hint"]
@@ -128,13 +128,13 @@ def test_changed_settings_go_by_their_variables_and_keep_secrets() -> None:
     assert changed(settings) == {"MEMORY_NAMESPACE": "work", "OPENAI_API_KEY": "(set)", "MEMORY_SERVICE": "off"}
 
 
-def test_a_slip_in_a_variable_is_told_what_was_meant() -> None:
+def test_a_misspelled_variable_is_reported_with_the_right_one() -> None:
     environ = {"MEMORY_NAMESPCE": "x", "MEMORY_NAMESPACE": "y", "MEMORY_LIMIT_OF_A_CONTAINER": "1", "OTHER": "z"}
     (finding,) = slips(environ)
     assert (finding.subject, finding.remedy) == ("MEMORY_NAMESPCE", "Did you mean MEMORY_NAMESPACE?")
 
 
-def test_a_variable_that_begins_with_the_name_of_the_program_is_a_slip() -> None:
+def test_a_variable_that_begins_with_the_name_of_the_program_is_misspelled() -> None:
     (finding,) = slips({"MEMORYD_DATA_DIR": "x", "MEMORYD_TOKEN": "y"})  # a client's, see `memoryd install --http`
     assert (finding.subject, finding.remedy) == ("MEMORYD_DATA_DIR", "Did you mean MEMORY_DATA_DIR?")
 
@@ -158,8 +158,8 @@ def test_missing_and_corrupt_model_files_are_named_once(home: Path, model_dir: P
 
 
 def test_a_model_that_does_not_load(home: Path) -> None:
-    finding = Patient(home, MEMORY_EMBEDDER="nobody:nothing").finding()
-    assert finding.subject == "model nobody:nothing"
+    finding = Patient(home, MEMORY_EMBEDDER="unknown:nothing").finding()
+    assert finding.subject == "model unknown:nothing"
     assert "Unknown model provider" in finding.problem
     assert finding.remedy
 
@@ -169,18 +169,18 @@ def test_a_disk_that_is_nearly_full(patient: Patient, monkeypatch: pytest.Monkey
     assert "the disk has 0 MiB left" in patient.finding().problem
 
 
-def test_a_file_where_the_directory_has_to_be(patient: Patient) -> None:
+def test_a_file_in_place_of_the_directory(patient: Patient) -> None:
     patient.data.parent.mkdir(exist_ok=True)
     patient.data.write_text("in the way")
     assert "it is a file" in patient.finding().problem
-    with pytest.raises(StoreError, match="is no directory"):
+    with pytest.raises(StoreError, match="is not a directory"):
         patient.store("nowhere")
 
 
 # database files ------------------------------------------------------------------------------------------------------
 
 
-def test_words_that_do_not_match_are_indexed_anew(patient: Patient) -> None:
+def test_words_that_do_not_match_are_indexed_again(patient: Patient) -> None:
     patient.store("findable")
     patient.sql("INSERT INTO records_fts(records_fts) VALUES ('delete-all')")
     finding = patient.finding()
@@ -204,7 +204,7 @@ def test_damaged_pages_do_not_hide_the_rest(patient: Patient) -> None:
 
 
 @pytest.mark.parametrize("file", ["_meta.db", "memory.db"])
-def test_a_file_that_is_no_database(patient: Patient, file: str) -> None:
+def test_a_file_that_is_not_a_database(patient: Patient, file: str) -> None:
     patient.store("x")
     (patient.data / file).write_bytes(b"something else" * 500)
     finding = patient.examine().findings[0]
@@ -236,7 +236,7 @@ def test_rows_whose_registry_is_lost(patient: Patient) -> None:
     assert "_meta.db" in finding.remedy
 
 
-def test_a_registry_that_is_lost_is_told_and_not_made_anew(patient: Patient) -> None:
+def test_a_lost_registry_is_reported_and_not_recreated(patient: Patient) -> None:
     patient.store("one")
     (patient.data / "_meta.db").unlink()
     diagnosis = patient.examine()
@@ -259,8 +259,8 @@ def test_a_file_that_cannot_be_written_is_checked_without_its_words(
     assert unchecked == [str(patient.data / name) for name in ("_meta.db", "memory.db")]
 
 
-def test_a_journal_that_is_no_write_ahead_log(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on a drive that cannot share memory: SQLite stays with a rollback journal there."""
+def test_a_journal_that_is_not_a_write_ahead_log(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Simulate a drive that cannot share memory, where SQLite keeps a rollback journal."""
     monkeypatch.setattr("memoryd.store.sqlite.file._log_ahead", lambda _: None)
     patient.store("x")
     problems = {finding.problem for finding in patient.examine().findings}
@@ -317,7 +317,7 @@ def test_a_damaged_archive_is_found_and_keeps_a_backup_from_being_made(patient: 
 @pytest.mark.parametrize(
     "bad", [b"\0" * 10, b"", _vector(0), _vector(1), _vector(float("nan")), np.ones(384, np.float32).tobytes()]
 )
-def test_damaged_vectors_are_made_anew(embedded: Patient, bad: bytes) -> None:
+def test_damaged_vectors_are_recreated(embedded: Patient, bad: bytes) -> None:
     assert embedded.examine().findings == []
     embedded.sql("UPDATE embeddings SET vector = ? WHERE seq = 2", bad)
     finding = embedded.finding()
@@ -335,7 +335,7 @@ def test_a_vector_of_another_dimension_is_damaged(embedded: Patient) -> None:
     assert embedded.repair() == []
 
 
-def test_vectors_that_callers_brought_are_theirs(embedded: Patient) -> None:
+def test_vectors_supplied_by_callers_are_not_checked(embedded: Patient) -> None:
     embedded.sql(
         "INSERT INTO embeddings (workspace_id, id, chunk, perspective, model, dim, vector)"
         " SELECT workspace_id, id, 0, 'client', 'client', 3, ? FROM embeddings LIMIT 1",

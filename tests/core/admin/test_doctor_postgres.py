@@ -1,4 +1,4 @@
-"""What doctor finds on Postgres, and what a repair leaves."""
+"""What doctor finds on Postgres, and what remains after a repair."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +23,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 class Patient:
-    """A database: store into it, break it, have it examined."""
+    """A database to store into, break and examine."""
 
     def __init__(self, home: Path, url: str, **settings: str) -> None:
         self.url = url
@@ -65,7 +65,7 @@ def patient(home: Path, server: Cluster) -> Patient:
 
 
 @pytest.mark.process
-def test_nothing_is_made_where_nothing_was_stored(patient: Patient) -> None:
+def test_doctor_creates_nothing_if_nothing_was_stored(patient: Patient) -> None:
     diagnosis = patient.examine()
     assert diagnosis.findings == []
     assert diagnosis.facts["files"] == {}
@@ -89,19 +89,19 @@ def test_facts(patient: Patient) -> None:
 
 
 @pytest.mark.process
-def test_a_server_out_of_reach(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_server(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool, "PAUSES", ())
     diagnosis = Patient(home, "postgresql://user:geheim@127.0.0.1:1/memory").examine()
     (finding,) = diagnosis.findings
     assert finding.subject == "127.0.0.1:1/memory"
     assert "refused" in finding.problem
     assert finding.remedy.startswith("Start the server")
-    assert diagnosis.facts["store"] == "127.0.0.1:1/memory (out of reach)"
+    assert diagnosis.facts["store"] == "127.0.0.1:1/memory (unreachable)"
     assert "geheim" not in str(diagnosis)
 
 
 @pytest.mark.process
-def test_an_order_of_texts_that_has_changed(home: Path, server: Cluster) -> None:
+def test_a_changed_collation(home: Path, server: Cluster) -> None:
     server.ask("CREATE DATABASE ordered TEMPLATE template0 LOCALE_PROVIDER builtin BUILTIN_LOCALE 'C.UTF-8'")
     patient = Patient(home, server.to("ordered"))
     patient.store("text")
@@ -114,7 +114,7 @@ def test_an_order_of_texts_that_has_changed(home: Path, server: Cluster) -> None
 
 
 @pytest.mark.process
-def test_an_index_that_is_not_valid_is_built_anew(patient: Patient) -> None:
+def test_an_invalid_index_is_rebuilt(patient: Patient) -> None:
     patient.store("findable")
     ask(patient.url, "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'records_words'::regclass")
     finding = patient.finding()
@@ -124,7 +124,7 @@ def test_an_index_that_is_not_valid_is_built_anew(patient: Patient) -> None:
 
 
 @pytest.mark.process
-def test_an_extension_that_was_dropped_is_told(patient: Patient) -> None:
+def test_a_dropped_extension_is_reported(patient: Patient) -> None:
     patient.store("x")
     ask(patient.url, "DROP EXTENSION unaccent CASCADE")
     assert any("unaccent was dropped" in finding.problem for finding in patient.examine().findings)
@@ -138,7 +138,7 @@ def test_rows_whose_registry_is_lost(patient: Patient) -> None:
 
 
 @pytest.mark.process
-def test_damaged_vectors_are_made_anew(home: Path, server: Cluster, model_dir: Path) -> None:
+def test_damaged_vectors_are_recreated(home: Path, server: Cluster, model_dir: Path) -> None:
     settings = {"MEMORY_EMBEDDER": "bundled", "MEMORY_MODEL_DIR": str(model_dir)}
     patient = Patient(home, server.database(), **settings)
     patient.store("The cat sleeps.", "The port is 5433.", "Tea at four.")

@@ -1,4 +1,4 @@
-"""Folders whose files other machines have too are known, and all others are left in peace."""
+"""Folders that other machines share are detected, and no others."""
 
 import logging
 from pathlib import Path
@@ -67,13 +67,13 @@ def test_network_file_systems_are_known_by_what_is_mounted(tmp_path: Path, file:
     assert by in found.problem if found else not by
 
 
-def test_a_usual_place_is_no_shared_folder(tmp_path: Path) -> None:
+def test_a_usual_place_is_not_a_shared_folder(tmp_path: Path) -> None:
     for folder in ("Documents", "dropbox-clone", "Sync"):
         assert shared_folder(tmp_path / folder / "memory.db", tmp_path / "none") is None
 
 
 @pytest.mark.files
-def test_doctor_and_a_start_say_it(
+def test_doctor_and_a_start_report_it(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(doctor, "current", dict)
@@ -85,5 +85,5 @@ def test_doctor_and_a_start_say_it(
     assert finding.subject == str(tmp_path / "Dropbox")
     assert "Dropbox" in finding.problem
     assert finding.remedy == shared_folders.REMEDY
-    (said,) = [record.getMessage() for record in caplog.records if "Dropbox" in record.getMessage()]
-    assert "doctor" in said
+    (message,) = [record.getMessage() for record in caplog.records if "Dropbox" in record.getMessage()]
+    assert "doctor" in message

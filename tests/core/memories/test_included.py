@@ -195,7 +195,7 @@ def test_changing_a_memory_of_an_included_workspace_is_an_error_that_names_it(he
 def test_invalid_inclusions_are_refused(here: Engine) -> None:
     prepared(here)
     for name, others, error in (
-        ("shop", ["shop"], "includes itself anyway"), ("shop", ["nowhere"], '"nowhere" not found'),
+        ("shop", ["shop"], "always includes itself"), ("shop", ["nowhere"], '"nowhere" not found'),
         ("nowhere", ["shop"], '"nowhere" not found'),
     ):  # fmt: skip
         with pytest.raises((InvalidInputError, NotFoundError), match=error):

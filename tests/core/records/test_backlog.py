@@ -1,4 +1,4 @@
-"""What lacks vectors is shared among processes."""
+"""Processes share the backlog of records without vectors."""
 
 import threading
 from pathlib import Path
@@ -10,7 +10,7 @@ from tests.core.kit import NOMIC, Ollama, embedded, never, stored, with_ollama
 from tests.store.kit import together
 
 
-def test_processes_that_embed_the_same_do_not_get_in_each_others_way(tmp_path: Path, server: Ollama) -> None:
+def test_processes_that_embed_the_same_records_do_not_conflict(tmp_path: Path, server: Ollama) -> None:
     stored(tmp_path, [f"number {n}" for n in range(10)])
     with with_ollama(tmp_path, server) as one, with_ollama(tmp_path, server) as two:
         rows = one.embedding._missing(one.workspaces.ensure("default"), NOMIC, "")
@@ -20,7 +20,7 @@ def test_processes_that_embed_the_same_do_not_get_in_each_others_way(tmp_path: P
         assert embedded(one) == {NOMIC: 10}
 
 
-def test_slices_hold_every_record_once(tmp_path: Path, server: Ollama, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slices_contain_every_record_once(tmp_path: Path, server: Ollama, monkeypatch: pytest.MonkeyPatch) -> None:
     stored(tmp_path, [f"number {n}" for n in range(40)])
     monkeypatch.setattr(embedding, "BATCH", 3)
     with with_ollama(tmp_path, server) as here:

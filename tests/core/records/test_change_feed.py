@@ -1,4 +1,4 @@
-"""What is told of changes among the memories with a key, whichever process did it, on either store."""
+"""The changes that are reported of memories with a key, whichever process made them, on either store."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -24,7 +24,7 @@ Open = Callable[..., Engine]
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def open_one(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
-    """Opens one more process' engine on the same store."""
+    """Opens another engine on the same store, as another process does."""
     url = database(request.getfixturevalue("postgres"), tmp_path) if request.param == "postgres" else ""
     with ExitStack() as ends:
 
@@ -40,12 +40,12 @@ def vault(of: Engine, session: str = "s", name: str = "default") -> Vault:
 
 
 class Watch:
-    """One who watches the workspace of that name."""
+    """A watcher of the workspace with this name."""
 
     def __init__(self, of: Engine, name: str = "default") -> None:
         self._engine = of
         self.name = name
-        self.told: list[Changed] = []
+        self.received: list[Changed] = []
         self.threads: set[str] = set()
         self.looked = threading.Event()
         """Set each time that it was asked where to look."""
@@ -57,22 +57,22 @@ class Watch:
         return self._engine.workspaces.get(self.name) if self._engine.store.placement.exists() else None
 
     def _heard(self, changed: Changed) -> None:
-        self.told.append(changed)
+        self.received.append(changed)
         self.threads.add(threading.current_thread().name)
 
     def settle(self) -> "Watch":
-        """Wait until it has come to where all is now."""
+        """Wait until it has caught up."""
         for _ in range(2):
             self.looked.clear()
             assert self.looked.wait(10)
         return self
 
     def hears(self, *expected: Changed) -> None:
-        """It is told this, and nothing else since it was asked last."""
+        """Check that it has received exactly these changes since the last check."""
         with suppress(AssertionError):  # the next line shows what came instead
-            until(lambda: len(self.told) >= len(expected), "changes")
-        assert self.told == [*expected]
-        self.told.clear()
+            until(lambda: len(self.received) >= len(expected), "changes")
+        assert self.received == [*expected]
+        self.received.clear()
 
 
 def created(*keys: tuple[str, str]) -> Changed:
@@ -89,7 +89,7 @@ GONE = Changed(listed=True, unknown=True)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("apart", [False, True], ids=["its own", "another process"])
-def test_each_change_is_told(open_one: Open, apart: bool) -> None:
+def test_each_change_is_reported(open_one: Open, apart: bool) -> None:
     here = open_one()
     keyed = vault(here if not apart else open_one())
     watch = Watch(here).settle()
@@ -107,7 +107,7 @@ def test_each_change_is_told(open_one: Open, apart: bool) -> None:
     watch.hears(GONE)
 
 
-def test_what_is_no_resource_is_not_told(open_one: Open) -> None:
+def test_changes_of_other_records_are_not_reported(open_one: Open) -> None:
     here = open_one()
     keyed, plain = vault(here), memories(here, "s")
     keyed.commit("vault", "old", "A text.")
@@ -120,7 +120,7 @@ def test_what_is_no_resource_is_not_told(open_one: Open) -> None:
     watch.hears(created(("", "k")))
 
 
-def test_what_comes_together_is_told_together(open_one: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_simultaneous_changes_are_reported_together(open_one: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(change_feed, "MANY", 4)
     here = open_one()
     keyed = vault(here)
@@ -129,13 +129,13 @@ def test_what_comes_together_is_told_together(open_one: Open, monkeypatch: pytes
         for number in range(3):
             for _ in range(2):
                 keyed.commit("vault", f"k{number}", "A text.")
-    until(lambda: len(watch.told) == 2, "changes")
-    assert watch.told == [created(("", "k0"), ("", "k1")), created(("", "k2"))]
+    until(lambda: len(watch.received) == 2, "changes")
+    assert watch.received == [created(("", "k0"), ("", "k1")), created(("", "k2"))]
 
 
 @contextmanager
 def held_up(of: Engine) -> Iterator[None]:
-    """The thread that looks begins when this is over: a machine can be busy."""
+    """Delay the polling thread until the block ends, as on a busy machine."""
     real, go = of.changes._run, threading.Event()
 
     def wait() -> None:
@@ -149,7 +149,7 @@ def held_up(of: Engine) -> Iterator[None]:
         go.set()
 
 
-def test_nothing_is_missed_that_came_before_the_first_look(open_one: Open) -> None:
+def test_changes_before_the_first_poll_are_not_missed(open_one: Open) -> None:
     here = open_one()
     keyed = vault(here)
     keyed.commit("vault", "old", "It was there before.")
@@ -159,7 +159,7 @@ def test_nothing_is_missed_that_came_before_the_first_look(open_one: Open) -> No
     watch.hears(created(("", "k")))
 
 
-def test_another_place_is_told_where_it_came_before_the_first_look(open_one: Open) -> None:
+def test_another_workspace_before_the_first_poll_is_reported(open_one: Open) -> None:
     here = open_one()
     for name in ("one", "two"):
         vault(here, name=name).commit("vault", "old", "It was there before.")
@@ -169,17 +169,17 @@ def test_another_place_is_told_where_it_came_before_the_first_look(open_one: Ope
     watch.hears(GONE)
 
 
-def test_a_vault_that_comes_to_be_is_told_with_what_is_in_it(open_one: Open) -> None:
+def test_a_new_vault_is_reported_with_its_contents(open_one: Open) -> None:
     here = open_one()
     watch = Watch(here).settle()
     keyed = vault(open_one())
     keyed.commit("vault", "k", "A text.")
-    until(lambda: created(("", "k")) in watch.told, "changes")
-    assert set(watch.told) <= {GONE, created(("", "k"))}
+    until(lambda: created(("", "k")) in watch.received, "changes")
+    assert set(watch.received) <= {GONE, created(("", "k"))}
 
 
 @pytest.mark.slow
-def test_another_place_is_another_list(open_one: Open) -> None:
+def test_another_workspace_is_another_list(open_one: Open) -> None:
     here = open_one()
     one, two = vault(here, name="one"), vault(here, name="two")
     for each in (one, two):
@@ -195,21 +195,21 @@ def test_another_place_is_another_list(open_one: Open) -> None:
     watch.hears(GONE)
     watch.name = "one"
     watch.settle()
-    assert watch.told[0] == GONE
+    assert watch.received[0] == GONE
 
 
-def test_who_ends_hears_no_more_and_others_do(open_one: Open) -> None:
+def test_an_ended_watch_receives_nothing_more_and_others_do(open_one: Open) -> None:
     here = open_one()
     keyed = vault(here)
     one, two = Watch(here).settle(), Watch(here).settle()
     one.end()
     keyed.commit("vault", "k", "A text.")
     two.hears(created(("", "k")))
-    assert one.told == []
+    assert one.received == []
     assert two.threads == {"memoryd-changes"}
 
 
-def test_what_could_not_be_read_is_told_when_it_can(open_one: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changes_that_could_not_be_read_are_reported_later(open_one: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     here = open_one()
     keyed = vault(open_one())
     watch = Watch(here).settle()
@@ -226,7 +226,7 @@ def test_what_could_not_be_read_is_told_when_it_can(open_one: Open, monkeypatch:
     watch.hears(created(("", "k")))
 
 
-def test_nobody_looks_where_nobody_watches(open_one: Open) -> None:
+def test_without_watchers_nothing_is_polled(open_one: Open) -> None:
     here = open_one()
     vault(here).commit("vault", "k", "A text.")
     assert here.changes._thread is None
@@ -235,7 +235,7 @@ def test_nobody_looks_where_nobody_watches(open_one: Open) -> None:
     assert here.changes._thread is None
 
 
-def test_watching_makes_no_database(tmp_path: Path) -> None:
+def test_watching_creates_no_database(tmp_path: Path) -> None:
     with engine(tmp_path) as here:
         Watch(here).settle()
     assert list(tmp_path.rglob("*.db")) == []

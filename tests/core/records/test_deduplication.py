@@ -1,4 +1,4 @@
-"""Which memories are taken for the same without a language model; `bench/duplicates.py` measures it on many more."""
+"""Memories that count as the same without a language model; `bench/duplicates.py` measures it on many more."""
 
 import pytest
 from hypothesis import example, given
@@ -60,7 +60,7 @@ APART = {
 
 
 @pytest.mark.parametrize("form", ALIKE)
-def test_the_same_in_another_form_is_the_same(form: str) -> None:
+def test_the_same_text_in_another_form_is_the_same(form: str) -> None:
     assert same(*ALIKE[form])
     assert same(*reversed(ALIKE[form]))
 

@@ -1,4 +1,4 @@
-"""Vectors follow rows: the backfill resumes, and after a change of model the old set serves until the new is whole."""
+"""Vectors of rows: the backfill resumes, and after a change of model the old set is used until the new is complete."""
 
 import queue
 import threading
@@ -35,17 +35,17 @@ def bundled(home: Path, models: Path, server: Ollama) -> Engine:
 
 
 def a_minute_later(here: Engine) -> None:
-    """What failed may be tried again."""
+    """Let failed models be tried again."""
     here.helpers.embedder._retry_at = 0.0
 
 
 def asked(here: Engine, query: str) -> Question:
-    """A question by what serves; its snapshot is over."""
+    """Return a question with the embedder in use; its snapshot has ended."""
     return here.embedding.ask(here.workspaces.ensure("default"), query, lambda question: question)
 
 
 def found(here: Engine, query: str) -> list[str]:
-    """What is nearest by the vectors that serve."""
+    """Return what is nearest by the vectors in use."""
     place = here.workspaces.ensure("default")
     question = asked(here, query)
     assert question.embedder
@@ -115,7 +115,7 @@ def test_a_model_that_fails_for_a_while(tmp_path: Path, server: Ollama) -> None:
         assert found(here, "Bread needs yeast.")[0] == "Bread needs yeast."
 
 
-def test_the_backfill_gives_up_for_now_and_takes_nothing_from_those_who_ask(tmp_path: Path, server: Ollama) -> None:
+def test_the_backfill_gives_up_for_now_and_does_not_slow_down_searches(tmp_path: Path, server: Ollama) -> None:
     stored(tmp_path, [f"number {n}" for n in range(10)])
     with with_ollama(tmp_path, server) as here:
         server.fails = lambda text: "number" in text
@@ -143,7 +143,7 @@ def test_a_service_that_hangs_costs_one_wait(tmp_path: Path, server: Ollama, mon
             began = time.monotonic()
             for _ in range(3):
                 assert "yeast" in memories(here).recall("yeast", 500).text
-            assert time.monotonic() - began < 45, "it is tried in the background, and nobody waits"
+            assert time.monotonic() - began < 45, "it is tried in the background, and no search waits"
         finally:
             hangs.set()
 
@@ -165,7 +165,7 @@ def test_two_models_that_are_loaded_cost_one_wait(tmp_path: Path, monkeypatch: p
             go.set()
 
 
-def test_single_texts_that_are_refused_do_not_keep_the_others_from_their_vectors(
+def test_refused_texts_do_not_keep_the_others_from_their_vectors(
     tmp_path: Path, server: Ollama, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(embedding, "BATCH", 4)
@@ -201,7 +201,7 @@ def test_a_text_that_changes_while_it_is_embedded_gets_no_old_vector(tmp_path: P
         assert memories(here).get([hit.record.id])[0].record.body == "The new words."
 
 
-def test_the_old_set_serves_alone_until_the_new_one_is_complete(
+def test_only_the_old_set_is_searched_until_the_new_one_is_complete(
     tmp_path: Path, server: Ollama, model_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(embedding, "BATCH", 2)
@@ -230,7 +230,7 @@ def test_the_old_set_serves_alone_until_the_new_one_is_complete(
         assert found(here, "Bread needs yeast.")[0] == "Bread needs yeast."
 
 
-def test_an_old_model_that_is_gone_leaves_the_present_one(
+def test_without_the_old_model_the_present_one_is_used(
     tmp_path: Path, server: Ollama, model_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with bundled(tmp_path, model_dir, server) as here:
@@ -272,7 +272,7 @@ def test_clients_with_different_models_leave_each_other_alone(tmp_path: Path, se
 
 
 @pytest.mark.slow
-def test_the_set_that_another_process_completes_serves(
+def test_a_set_that_another_process_completes_is_searched(
     tmp_path: Path, server: Ollama, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stored(tmp_path, TEXTS)
@@ -286,7 +286,7 @@ def test_the_set_that_another_process_completes_serves(
         assert served(two) == OTHER
 
 
-def test_a_set_that_is_gone_does_not_serve(tmp_path: Path, server: Ollama, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dropped_set_is_not_searched(tmp_path: Path, server: Ollama, monkeypatch: pytest.MonkeyPatch) -> None:
     stored(tmp_path, TEXTS)
     monkeypatch.setattr(embedding, "DROPPED", 3)  # fewer than there are
     with with_ollama(tmp_path, server) as one, with_ollama(tmp_path, server, OTHER) as two:
@@ -301,7 +301,7 @@ def test_a_set_that_is_gone_does_not_serve(tmp_path: Path, server: Ollama, monke
         assert found(one, "Bread needs yeast.")[0] == "Bread needs yeast."
 
 
-def test_the_serving_set_is_looked_for_again_where_the_backfill_has_just_finished(tmp_path: Path) -> None:
+def test_the_searched_set_is_chosen_again_when_the_backfill_has_just_finished(tmp_path: Path) -> None:
     with engine(tmp_path) as here:
         assert here.embedding._due(here.workspaces.ensure("default").id)
 
@@ -311,7 +311,7 @@ def test_the_serving_set_is_looked_for_again_where_the_backfill_has_just_finishe
 
 @pytest.fixture
 def projects(tmp_path: Path) -> list[Workspace]:
-    """Three, each with a memory that has no vector."""
+    """Return three workspaces, each with a memory that has no vector."""
     with engine(tmp_path) as here:
         for name in ("a", "b", "c"):
             here.workspaces.create(name)
@@ -319,22 +319,22 @@ def projects(tmp_path: Path) -> list[Workspace]:
         return here.workspaces.all()
 
 
-def test_a_workspace_that_cannot_be_used_keeps_no_other_from_its_vectors(
+def test_an_unusable_workspace_does_not_keep_others_from_their_vectors(
     tmp_path: Path, server: Ollama, projects: list[Workspace]
 ) -> None:
     file = tmp_path / projects[0].db_path
     file.rename(aside := tmp_path / "aside")
-    told: list[float] = []
+    progress: list[float] = []
     with with_ollama(tmp_path, server) as here:
-        here.embedding.complete(told.append)
+        here.embedding.complete(progress.append)
         assert [embedded(here, name) for name in "bc"] == [{NOMIC: 1}, {NOMIC: 1}]
-        assert (told[0], told[-1]) == (0, 1)
+        assert (progress[0], progress[-1]) == (0, 1)
         aside.rename(file)
         here.embedding.catch_up(never)
         assert embedded(here, "a") == {NOMIC: 1}
 
 
-def test_a_registry_that_is_busy_or_a_model_that_is_not_ready_costs_nothing_that_was_known(
+def test_a_busy_registry_or_an_unready_model_loses_no_knowledge(
     tmp_path: Path, server: Ollama, projects: list[Workspace], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def busy(*_: object) -> list[Workspace]:
@@ -379,7 +379,7 @@ def test_only_the_workspaces_that_are_known_to_lack_vectors_are_opened(
         assert [embedded(here, name) for name in "abc"] == 3 * [{NOMIC: 1}]
 
 
-def test_of_too_many_to_remember_and_of_what_was_refused_all_are_looked_through(
+def test_after_too_many_or_refused_records_all_are_checked(
     tmp_path: Path, server: Ollama, projects: list[Workspace], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(embedding, "LACKING", 2)
@@ -400,7 +400,7 @@ def test_of_too_many_to_remember_and_of_what_was_refused_all_are_looked_through(
 # the thread ----------------------------------------------------------------------------------------------------------
 
 
-def test_seldom_chores_run_at_the_start_and_when_they_are_due_however_often_it_is_woken(
+def test_rare_tasks_run_at_the_start_and_when_due_however_often_the_worker_is_woken(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = [0.0]
@@ -422,7 +422,7 @@ def test_seldom_chores_run_at_the_start_and_when_they_are_due_however_often_it_i
         here.stop(10)
 
 
-def test_a_worker_that_died_goes_on_when_it_is_woken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dead_worker_continues_when_it_is_woken(monkeypatch: pytest.MonkeyPatch) -> None:
     died: queue.Queue[type[BaseException]] = queue.Queue()
     monkeypatch.setattr(threading, "excepthook", lambda args: died.put(args.exc_type))
     runs: queue.Queue[int] = queue.Queue()

@@ -1,4 +1,4 @@
-"""Perspectives: what is embedded of an observation from each, and when that is made anew."""
+"""Perspectives: what is embedded of an observation from each, and when it is embedded again."""
 
 import json
 import threading
@@ -41,7 +41,7 @@ def graph(tmp_path: Path, server: Ollama) -> Iterator[Graph]:
 
 
 def texts(graph: Graph, content: str) -> dict[str, str]:
-    """What would be embedded of an observation now."""
+    """Return what would be embedded of an observation now."""
     (key,) = ids(graph, content)
     return graph.read(lambda q: perspectives.texts(q, graph.workspace, [key]))[key]
 
@@ -53,7 +53,7 @@ def ids(graph: Graph, content: str) -> list[str]:
 
 
 def present(graph: Graph, content: str) -> list[str]:
-    """From which perspectives an observation has vectors."""
+    """Return the perspectives from which an observation has vectors."""
     rows = graph.read(lambda q: q.all("embeddings.present", ids=json.dumps(ids(graph, content)), model=NOMIC))
     return sorted(row["perspective"] for row in rows)
 
@@ -70,7 +70,7 @@ def catch_up(graph: Graph) -> Graph:
 # templates -----------------------------------------------------------------------------------------------------------
 
 
-def test_what_stands_in_brackets_is_left_out_where_nothing_fills_it() -> None:
+def test_a_part_in_brackets_is_omitted_if_nothing_fills_it() -> None:
     values = dict.fromkeys(FIELDS, "") | {"text": "t", "entity": "e"}
     assert render("{entity}[ ({related})]: {text}", values) == "e: t"
     assert render("{entity}[ ({related})]: {text}", values | {"related": "r"}) == "e (r): t"
@@ -88,44 +88,44 @@ def test_the_defaults_are_valid(template: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "template", "said"),
+    ("name", "template", "message"),
     [
         ("Has Blanks", "{text}", "cannot name a perspective"),
         ("client", "{text}", "cannot name a perspective"),
         ("x" * 51, "{text}", "cannot name a perspective"),
         (GENERAL, "{text}!", "cannot be changed"),
         ("mine", "no text", "must name {text}"),
-        ("mine", "{text} " + "x" * 500, "within 500 characters"),
+        ("mine", "{text} " + "x" * 500, "in at most 500 characters"),
         ("mine", "{text} {mood}", "{mood}, which does not exist. There are: text, entity"),
-        ("mine", "{text", "cannot be read"),
+        ("mine", "{text", "is malformed"),
         ("mine", "{text} {0}", "{0}, which does not exist"),
         ("mine", "{text} {entity.name}", "{entity.name}, which does not exist"),
         ("mine", "{text!r}", "takes no format"),
         ("mine", "{text:>9}", "takes no format"),
     ],
 )
-def test_a_perspective_that_cannot_be_used_is_told(name: str, template: str, said: str) -> None:
+def test_an_invalid_perspective_is_refused(name: str, template: str, message: str) -> None:
     with pytest.raises(InvalidInputError, match=r"(?s).*") as raised:
         check(name, template)
-    assert said in str(raised.value)
+    assert message in str(raised.value)
 
 
 # texts ---------------------------------------------------------------------------------------------------------------
 
 
-def test_each_perspective_tells_another_context(graph: Graph) -> None:
+def test_each_perspective_has_a_different_context(graph: Graph) -> None:
     ann(graph, "likes tea")
     entities.create(graph, [NewEntity(name="Acme", type="company"), NewEntity(name="Bob", type="person")])
     relations.create(graph, [Edge("Ann", "Acme", "works_at")])
     relations.create(graph, [Edge("Bob", "Ann", "knows")])
     entities.set_summary(graph, "Ann", "An engineer.")
-    said = texts(graph, "likes tea")
-    assert sorted(said) == FIVE
-    assert said["general"] == "Ann: likes tea"
-    assert said["technical"] == "engineer: likes tea"
-    assert said["relational"] == "Ann (works at Acme, Bob knows): likes tea"
-    assert said["temporal"].startswith("Ann, 20")
-    assert said["project"] == "default, core, Ann (An engineer.): likes tea"
+    embedded = texts(graph, "likes tea")
+    assert sorted(embedded) == FIVE
+    assert embedded["general"] == "Ann: likes tea"
+    assert embedded["technical"] == "engineer: likes tea"
+    assert embedded["relational"] == "Ann (works at Acme, Bob knows): likes tea"
+    assert embedded["temporal"].startswith("Ann, 20")
+    assert embedded["project"] == "default, core, Ann (An engineer.): likes tea"
 
 
 def test_only_the_oldest_relations_are_named(graph: Graph) -> None:
@@ -154,7 +154,7 @@ def test_an_observation_is_embedded_from_each_perspective_an_entity_and_a_memory
     assert len(server.asked) == asked
 
 
-def test_a_change_of_the_context_makes_anew_what_was_made_from_it(graph: Graph) -> None:
+def test_a_change_of_the_context_recreates_the_vectors_made_from_it(graph: Graph) -> None:
     ann(graph, "likes tea")
     entities.create(graph, [NewEntity(name="Acme", type="company", observations=("makes anvils",))])
     catch_up(graph)
@@ -205,7 +205,7 @@ def test_many_texts_are_left_to_the_background(graph: Graph, server: Ollama) -> 
     assert present(catch_up(graph), "fact 7") == FIVE
 
 
-def test_another_text_is_embedded_anew_from_everywhere(graph: Graph) -> None:
+def test_another_text_is_embedded_again_from_each_perspective(graph: Graph) -> None:
     ann(graph, "likes tea")
     catch_up(graph)
     assert observations.replace(graph, "Ann", 0, "likes coffee")["old_content"] == "likes tea"
@@ -228,14 +228,14 @@ def test_a_vector_of_an_outdated_context_is_not_written(graph: Graph, server: Ol
     assert present(catch_up(graph), "likes tea") == FIVE
 
 
-def test_a_workspace_may_have_perspectives_of_its_own(graph: Graph) -> None:
+def test_a_workspace_may_define_its_perspectives(graph: Graph) -> None:
     ann(graph, "likes tea")
     catch_up(graph)
     own = {GENERAL: DEFAULTS[GENERAL], "temporal": "{date} {text}", "technical": DEFAULTS["technical"]}
     changed = {"temporal": own["temporal"]}
     assert graph.engine.embedding.change_perspectives(graph.workspace, changed, ["project", "relational"]) == own
-    assert present(graph, "likes tea") == ["general", "technical"], "what is gone or differs goes"
-    catch_up(graph)  # knows of nothing that lacks vectors, so it looks
+    assert present(graph, "likes tea") == ["general", "technical"], "removed and changed ones lose their vectors"
+    catch_up(graph)  # it knows of nothing that lacks vectors, so it checks all
     assert present(graph, "likes tea") == ["general", "technical", "temporal"]
     other = Graph(Scope(graph.engine, graph.engine.workspaces.ensure("other")))
     assert sorted(graph.engine.store.read(other.workspace, perspectives.templates)) == FIVE
@@ -244,11 +244,11 @@ def test_a_workspace_may_have_perspectives_of_its_own(graph: Graph) -> None:
 NEW = {"temporal": "{date} {text}"}
 
 
-def test_no_vector_of_an_old_template_passes_for_one_of_the_new(
+def test_no_vector_of_an_old_template_is_taken_for_a_new_one(
     graph: Graph, server: Ollama, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = [f"likes tea {n}" for n in range(5)]
-    ann(graph, *said)
+    contents = [f"likes tea {n}" for n in range(5)]
+    ann(graph, *contents)
     catch_up(graph)
     real, parts = embedding._drop, []
 
@@ -266,12 +266,12 @@ def test_no_vector_of_an_old_template_passes_for_one_of_the_new(
     graph.engine.embedding.change_perspectives(graph.workspace, NEW)
     others[0].join()
     assert len(parts) == 4, "two, two, one and none"
-    assert all(present(catch_up(graph), content) == FIVE for content in said)
+    assert all(present(catch_up(graph), content) == FIVE for content in contents)
     asked = [text for text in server.asked if text.startswith("search_document: 20")]
-    assert len(asked) == len(said), "each of them anew, and once"
+    assert len(asked) == len(contents), "each of them again, and once"
 
 
-def test_a_change_of_perspectives_that_is_cut_short_is_said_again(
+def test_an_interrupted_change_of_perspectives_can_be_repeated(
     graph: Graph, server: Ollama, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ann(graph, "likes tea")
@@ -294,7 +294,7 @@ def test_a_change_of_perspectives_that_is_cut_short_is_said_again(
     assert graph.read(perspectives.templates)["temporal"] == NEW["temporal"]
 
 
-def test_a_change_of_perspectives_that_cannot_be_changes_nothing(graph: Graph) -> None:
+def test_an_invalid_change_of_perspectives_changes_nothing(graph: Graph) -> None:
     change = graph.engine.embedding.change_perspectives
     ann(graph, "likes tea")
     before = change(graph.workspace, NEW)

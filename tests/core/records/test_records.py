@@ -1,4 +1,4 @@
-"""The write side: workspaces, records, memories that merge, recalls that ride along, the purge."""
+"""The write side: workspaces, records, merged memories, recall counts, the purge."""
 
 import json
 import sys
@@ -59,7 +59,7 @@ engine.close()
 
 
 @pytest.mark.process
-def test_two_processes_that_use_a_workspace_first_make_one(tmp_path: Path) -> None:
+def test_two_processes_that_first_use_a_workspace_create_one(tmp_path: Path) -> None:
     processes = [
         Fork[str]([sys.executable, "-c", ENSURE], stdin=PIPE, stdout=PIPE, text=True, env=environment(tmp_path))
         for _ in range(2)
@@ -80,7 +80,7 @@ def test_two_processes_that_use_a_workspace_first_make_one(tmp_path: Path) -> No
         assert len(here.workspaces.all()) == len(names)
 
 
-def test_threads_that_use_a_workspace_first_make_one(here: Engine) -> None:
+def test_threads_that_first_use_a_workspace_create_one(here: Engine) -> None:
     found: list[str] = []
     assert together(lambda _n: found.append(here.workspaces.ensure("one").id), 16) == []
     assert len(set(found)) == 1
@@ -88,7 +88,7 @@ def test_threads_that_use_a_workspace_first_make_one(here: Engine) -> None:
     assert here.workspaces.get("none") is None
 
 
-def test_a_lost_file_is_told_and_never_made_anew(tmp_path: Path) -> None:
+def test_a_lost_file_is_reported_and_never_recreated(tmp_path: Path) -> None:
     with engine(tmp_path) as one:
         memories(one).store("kept")
     (tmp_path / "memory.db").rename(tmp_path / "elsewhere")
@@ -103,7 +103,7 @@ def test_a_lost_file_is_told_and_never_made_anew(tmp_path: Path) -> None:
         assert [hit.record.body for hit in memories(two).recent(5)] == ["kept"]
 
 
-def test_a_file_that_is_lost_while_it_is_open_takes_no_writes(tmp_path: Path) -> None:
+def test_a_file_that_is_lost_while_open_accepts_no_writes(tmp_path: Path) -> None:
     with engine(tmp_path) as one:
         memories(one).store("kept")
         (tmp_path / "memory.db").rename(tmp_path / "elsewhere")
@@ -111,7 +111,7 @@ def test_a_file_that_is_lost_while_it_is_open_takes_no_writes(tmp_path: Path) ->
             memories(one).store("more")
 
 
-def test_looking_makes_no_registry(here: Engine, tmp_path: Path) -> None:
+def test_a_read_creates_no_registry(here: Engine, tmp_path: Path) -> None:
     assert here.workspaces.all() == []
     assert here.workspaces.get("default") is None
     here.retention.purge(never)
@@ -119,7 +119,7 @@ def test_looking_makes_no_registry(here: Engine, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("point", ["_meta.db", "memory.db"])
-def test_a_process_that_dies_while_it_makes_a_workspace_harms_nobody(
+def test_a_process_that_dies_while_creating_a_workspace_does_no_harm(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, point: str
 ) -> None:
     real = SqlitePlacement.create
@@ -139,13 +139,13 @@ def test_a_process_that_dies_while_it_makes_a_workspace_harms_nobody(
 
 
 @pytest.mark.parametrize("name", ["", "  ", "x" * 201, "line\nbreak", "null\0", "\u202e"])
-def test_names_that_are_none(here: Engine, name: str) -> None:
+def test_invalid_names_are_refused(here: Engine, name: str) -> None:
     with pytest.raises(InvalidInputError, match="is not a valid workspace name"):
         here.workspaces.ensure(name)
 
 
 @pytest.mark.parametrize("name", ["default", "Ünï cödé 東京", "a/b", "../x", "it's", "x" * 200])
-def test_any_other_name_will_do(here: Engine, name: str) -> None:
+def test_any_other_name_is_accepted(here: Engine, name: str) -> None:
     memories(here, name=name).store("kept")
     assert [hit.record.body for hit in memories(here, name=name).recent(5)] == ["kept"]
     assert memories(here, name="another").recent(5) == []
@@ -170,7 +170,7 @@ def test_a_record_is_written_as_given_and_leaves_events(here: Engine, tmp_path: 
     assert events == [("t1", "create_entity", "i"), ("t2", "update_entity", "i"), ("t3", "delete_entity", "i")]
 
 
-def test_what_is_embedded_of_a_record() -> None:
+def test_the_embedded_text_of_a_record() -> None:
     assert records.text_of("memory", None, "", "body") == records.text_of("memory", "", "", "body") == "body"
     assert records.text_of("observation", "name", "", "body") == "name: body"
 
@@ -178,7 +178,7 @@ def test_what_is_embedded_of_a_record() -> None:
 # memories ------------------------------------------------------------------------------------------------------------
 
 
-def test_threads_that_store_the_same_make_one_memory(here: Engine, tmp_path: Path) -> None:
+def test_threads_that_store_the_same_text_create_one_memory(here: Engine, tmp_path: Path) -> None:
     stored: list[tuple[str, str]] = []
 
     def work(number: int) -> None:
@@ -228,7 +228,7 @@ def test_the_order_of_writing_is_the_order_of_times(here: Engine) -> None:
     assert len({record.created_at for record in found}) == 20
 
 
-def test_forgetting_before_a_time_of_old_forgets_nothing(here: Engine) -> None:
+def test_forgetting_before_an_early_time_forgets_nothing(here: Engine) -> None:
     memories(here).store("of today")
     assert memories(here).forget(Criteria(before="0999-01-01"), confirm=True).best == []
     assert memories(here).forget(Criteria(before="2020-01-01T00:00:00+01:00"), confirm=True).best == []
@@ -248,7 +248,7 @@ def written(file: Path, key: str) -> int:
     return int(number)
 
 
-def test_recalls_are_seen_at_once_and_ride_with_the_next_write(here: Engine, tmp_path: Path) -> None:
+def test_recalls_are_visible_at_once_and_written_with_the_next_write(here: Engine, tmp_path: Path) -> None:
     file = tmp_path / "data" / "memory.db"
     key = memories(here).store("the quick fox").id
     changes = file.stat().st_mtime_ns
@@ -308,7 +308,7 @@ def test_recalls_of_many_threads_add_up(here: Engine) -> None:
 
 
 def aged(of: Engine, texts: list[str], days: float) -> list[str]:
-    """Memories that were deleted so many days ago."""
+    """Add memories that were deleted the given numbers of days ago."""
     ids = [memories(of).store(text).id for text in texts]
     then = timestamp(datetime.now(UTC) - timedelta(days=days))
     of.write(of.workspaces.ensure("default"), lambda q: records.delete(q, ids, then))
@@ -316,7 +316,7 @@ def aged(of: Engine, texts: list[str], days: float) -> list[str]:
 
 
 def purge(of: Engine, days: float) -> None:
-    """Purge by a clock that has been right for long enough."""
+    """Purge with a clock that has been right for long enough."""
     keeper = Retention(of.store, of.workspaces, of.clock, of.leases, days)
     for ago in (WITNESSED, timedelta()):
         time = of.clock.ago(ago)
@@ -391,7 +391,7 @@ def purge_later(of: Engine, days: float) -> None:
 
 
 @pytest.mark.parametrize("wrong", [5000, -5000])
-def test_a_clock_that_is_wrong_for_less_than_a_day_empties_no_trash(here: Engine, tmp_path: Path, wrong: float) -> None:
+def test_a_clock_that_is_wrong_for_less_than_a_day_purges_nothing(here: Engine, tmp_path: Path, wrong: float) -> None:
     old, young = aged(here, ["old"], 32)[0], aged(here, ["young"], 1)[0]
     purge_later(here, 0)
     assert there(tmp_path) == {old, young}, "how long the clock has been right is unknown"
@@ -402,7 +402,7 @@ def test_a_clock_that_is_wrong_for_less_than_a_day_empties_no_trash(here: Engine
     assert there(tmp_path) == {young}, "it has been right for a day"
 
 
-def test_what_was_forgotten_goes_also_if_a_server_seldom_runs(here: Engine, tmp_path: Path) -> None:
+def test_forgotten_records_are_purged_even_if_a_server_rarely_runs(here: Engine, tmp_path: Path) -> None:
     aged(here, ["old"], 20)
     for days in (40, 130):
         purge_later(here, days)
@@ -437,7 +437,7 @@ def test_any_retention_can_be_kept(tmp_path: Path, days: str) -> None:
 # the worker ----------------------------------------------------------------------------------------------------------
 
 
-def test_the_worker_outlives_a_chore_that_fails_and_stops_in_the_middle() -> None:
+def test_the_worker_survives_a_failing_task_and_stops_in_the_middle() -> None:
     done: list[str] = []
 
     def failing(_stopping: Any) -> None:

@@ -1,4 +1,4 @@
-"""Samples of foreign formats: built where a test needs them, read and imported."""
+"""Samples of foreign formats, built for a test, read and imported."""
 
 import shutil
 import sqlite3
@@ -31,7 +31,7 @@ def sample(name: str, folder: Path) -> Path:
 def bring(
     engine: Engine, path: Path, form: str = "", *include: str, by_project: bool = False
 ) -> tuple[Intake, list[RestoredWorkspace]]:
-    """Import a source, as the format that it is recognized as unless one is named; what was counted before is added."""
+    """Import a source, in the recognized format unless one is named; check the counts of a rehearsal."""
     with opened(path) as source:
         found = FORMATS[form] if form else intake.recognize(source, FORMATS.values())
         assert found, f"{path} is not recognized"

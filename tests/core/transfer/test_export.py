@@ -1,4 +1,4 @@
-"""Whole workspaces as a file: byte for byte what was imported, and nothing that was forgotten."""
+"""Whole workspaces as a file: byte for byte what was imported, without anything forgotten."""
 
 import base64
 import json
@@ -71,25 +71,25 @@ def test_sqlite_and_postgres_export_the_same_bytes(
         assert sound(here)
 
 
-def test_what_was_forgotten_or_is_one_sessions_stays_in_the_house(engine: Engine, file: Path) -> None:
+def test_forgotten_and_volatile_records_are_not_exported(engine: Engine, file: Path) -> None:
     everything(engine)
     content = export(engine, file)
-    told = values(content)
-    bodies = {record["body"] for record in of(told, "records")}
+    lines = values(content)
+    bodies = {record["body"] for record in of(lines, "records")}
     assert bodies & {"obsolete", "seen by one session", "gone, with a vector of its own", "b"} == set()
     assert "for one session's eyes" not in bodies
-    assert "Gone" not in {record["name"] for record in of(told, "records")}
-    assert [record["body"] for record in of(told, "records") if record["deleted_at"]] == ["an original"]
-    assert [relation["relation_type"] for relation in of(told, "relations")] == ["knows"]
-    ids = {record["id"] for record in of(told, "records")}
-    hanging = [row["id"] for table in EXPORTED for row in of(told, table) if table.endswith("details")]
+    assert "Gone" not in {record["name"] for record in of(lines, "records")}
+    assert [record["body"] for record in of(lines, "records") if record["deleted_at"]] == ["an original"]
+    assert [relation["relation_type"] for relation in of(lines, "relations")] == ["knows"]
+    ids = {record["id"] for record in of(lines, "records")}
+    hanging = [row["id"] for table in EXPORTED for row in of(lines, table) if table.endswith("details")]
     assert set(hanging) == ids
     workspace = engine.workspaces.find("default")
     for secret in (workspace.id, str(engine.settings.data_dir)):
         assert secret.encode() not in content
 
 
-def test_without_vectors_only_those_that_callers_brought_go_along(
+def test_without_vectors_only_those_supplied_by_callers_are_exported(
     engine: Engine, other: Engine, file: Path, tmp_path: Path
 ) -> None:
     everything(engine)
@@ -121,12 +121,12 @@ def test_what_has_replaced_a_memory_is_not_named_once_it_is_forgotten(engine: En
     assert "an original" not in {record["body"] for record in of(values(again), "records")}
 
 
-def test_a_writer_beside_it_does_not_tear_an_export(engine: Engine, other: Engine, file: Path) -> None:
+def test_a_concurrent_writer_does_not_make_an_export_inconsistent(engine: Engine, other: Engine, file: Path) -> None:
     place = engine.workspaces.ensure("default")
     graph = Graph(Scope(engine, place))
 
     def write(_what: str, _done: float) -> None:
-        """Between any two pages."""
+        """Write between any two pages."""
         name = os.urandom(8).hex()
         entities.create(graph, [NewEntity(name=name, type="x", observations=("a", "b"))])
         relations.create(graph, [Edge(name, name, "is")])
@@ -137,7 +137,7 @@ def test_a_writer_beside_it_does_not_tear_an_export(engine: Engine, other: Engin
     assert (outcome.read["entities"], outcome.read["relations"], outcome.read["observations"]) == (1, 1, 2)
 
 
-def test_a_damaged_vector_is_told_and_no_file_is_written(engine: Engine, file: Path) -> None:
+def test_a_damaged_vector_is_reported_and_no_file_is_written(engine: Engine, file: Path) -> None:
     place = engine.workspaces.ensure("default")
     put(engine.store, place, "near", 2 * axis(3))
     with pytest.raises(StoreError, match=r"is damaged\. Nothing was written"):
@@ -145,15 +145,15 @@ def test_a_damaged_vector_is_told_and_no_file_is_written(engine: Engine, file: P
     assert list(file.parent.glob("all*")) == []
 
 
-def test_a_file_that_is_there_is_not_overwritten(engine: Engine, file: Path) -> None:
+def test_an_existing_file_is_not_overwritten(engine: Engine, file: Path) -> None:
     engine.workspaces.ensure("default")
     file.write_text("mine")
-    with pytest.raises(InvalidInputError, match="exists already"):
+    with pytest.raises(InvalidInputError, match="already exists"):
         export(engine, file)
     assert file.read_text() == "mine"
 
 
-def test_a_whole_succession_goes_along_and_can_be_restored(engine: Engine, other: Engine, file: Path) -> None:
+def test_a_whole_succession_is_exported_and_can_be_restored(engine: Engine, other: Engine, file: Path) -> None:
     kept = memories(engine)
     first = kept.store("The database is MySQL.")
     second = kept.store("The database is Postgres.", supersedes=[first.id])

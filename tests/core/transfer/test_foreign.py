@@ -1,4 +1,4 @@
-"""The import of another server's file: what it keeps, what it reports, and that it can be repeated."""
+"""The import of another server's file: what it keeps and reports, and that it can be repeated."""
 
 import json
 from collections.abc import Iterator
@@ -38,8 +38,8 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "memory.jsonl"
 
 
-def entity(name: str, *said: object, kind: str = "person", **more: object) -> str:
-    return json.dumps({"type": "entity", "name": name, "entityType": kind, "observations": said} | more)
+def entity(name: str, *observed: object, kind: str = "person", **more: object) -> str:
+    return json.dumps({"type": "entity", "name": name, "entityType": kind, "observations": observed} | more)
 
 
 def relation(source: str, target: str, kind: str = "knows") -> str:
@@ -47,7 +47,7 @@ def relation(source: str, target: str, kind: str = "knows") -> str:
 
 
 def load(graph: Graph, file: Path, *lines: str | bytes) -> ImportSummary:
-    """Import a file, of these lines if there are any; the last has no line break, as the server writes it."""
+    """Import a file, with these lines if there are any; the last has no line break, as the server writes it."""
     if lines:
         file.write_bytes(b"\n".join(line.encode() if isinstance(line, str) else line for line in lines))
     with foreign.opened(file, "server-memory") as source:
@@ -55,14 +55,14 @@ def load(graph: Graph, file: Path, *lines: str | bytes) -> ImportSummary:
 
 
 def there(graph: Graph) -> Entities:
-    """All entities."""
+    """Return all entities."""
     every = entities.page(graph, "", 100_000)
     about = graph.read(lambda q: observations.of(q, [one.id for one in every]))
-    return {one.name: (one.type, [said.content for said in about[one.id]]) for one in every}
+    return {one.name: (one.type, [observed.content for observed in about[one.id]]) for one in every}
 
 
 def edges(graph: Graph) -> set[tuple[str, str, str]]:
-    """All relations."""
+    """Return all relations."""
     ids = [one.id for one in entities.page(graph, "", 100_000)]
     return {(one.source, one.type, one.target) for one in graph.read(lambda q: relations.of(q, ids))}
 
@@ -70,8 +70,8 @@ def edges(graph: Graph) -> set[tuple[str, str, str]]:
 # what is kept --------------------------------------------------------------------------------------------------------
 
 
-def test_all_is_kept_verbatim_and_in_order(graph: Graph, file: Path) -> None:
-    said = [
+def test_everything_is_kept_verbatim_and_in_order(graph: Graph, file: Path) -> None:
+    observed = [
         "zebra first",
         "  spaces \t around\r\n",
         "line\u2028separator\x85next",
@@ -80,17 +80,19 @@ def test_all_is_kept_verbatim_and_in_order(graph: Graph, file: Path) -> None:
         "again",
     ]
     summary = load(
-        graph, file, entity("Ann", *said), entity("x" * 5_000, kind="k" * 5_000), relation("Ann", "x" * 5_000, "a b")
+        graph,
+        file,
+        entity("Ann", *observed),
+        entity("x" * 5_000, kind="k" * 5_000),
+        relation("Ann", "x" * 5_000, "a b"),
     )
-    assert there(graph) == {"Ann": ("person", said), "x" * 5_000: ("k" * 5_000, [])}
+    assert there(graph) == {"Ann": ("person", observed), "x" * 5_000: ("k" * 5_000, [])}
     assert edges(graph) == {("Ann", "a b", "x" * 5_000)}
     assert (summary.read, summary.new) == (foreign.GraphCounts(entities=2, observations=6, relations=1),) * 2
     assert summary.faults == summary.hints == summary.placeholders == 0
 
 
-def test_raw_line_separators_line_ends_of_windows_a_mark_and_blank_lines_are_no_trouble(
-    graph: Graph, file: Path
-) -> None:
+def test_line_separators_windows_line_endings_a_bom_and_blank_lines_are_accepted(graph: Graph, file: Path) -> None:
     raw = '{"type":"entity","name":"Ann","entityType":"person","observations":["one\u2028two\x85three"]}'
     summary = load(
         graph, file, b"\xef\xbb\xbf" + raw.encode() + b"\r", b"\r", b"  ", relation("Ann", "Ann") + "\r", b""
@@ -100,14 +102,14 @@ def test_raw_line_separators_line_ends_of_windows_a_mark_and_blank_lines_are_no_
     assert summary.faults == summary.hints == 0
 
 
-def test_a_relation_may_stand_before_its_entities(graph: Graph, file: Path) -> None:
+def test_a_relation_may_come_before_its_entities(graph: Graph, file: Path) -> None:
     summary = load(graph, file, relation("Ann", "Bob"), entity("Ann"), entity("Bob"))
     assert edges(graph) == {("Ann", "knows", "Bob")}
     assert {type_ for type_, _ in there(graph).values()} == {"person"}
     assert summary.placeholders == 0
 
 
-def test_an_entity_that_is_there_twice_is_one(graph: Graph, file: Path) -> None:
+def test_an_entity_that_occurs_twice_is_one(graph: Graph, file: Path) -> None:
     summary = load(graph, file, entity("Ann", "a", "b"), entity("Ann", "b", "c", kind="robot"), relation("Ann", "Ann"))
     assert there(graph) == {"Ann": ("person", ["a", "b", "c"])}
     assert (summary.read.entities, summary.new.entities, summary.new.observations) == (2, 1, 3)
@@ -115,7 +117,7 @@ def test_an_entity_that_is_there_twice_is_one(graph: Graph, file: Path) -> None:
     assert (hint.line, "'robot'" in hint.text, "'person'" in hint.text) == (2, True, True)
 
 
-def test_an_end_that_is_nowhere_becomes_an_entity(graph: Graph, file: Path) -> None:
+def test_a_missing_end_of_a_relation_becomes_an_entity(graph: Graph, file: Path) -> None:
     entities.create(graph, [entities.NewEntity(name="Here", type="place")])
     summary = load(
         graph, file, entity("Ann"), relation("Ann", "Ghost"), relation("Ghost", "Ghost"), relation("Ann", "Here")
@@ -126,7 +128,7 @@ def test_an_end_that_is_nowhere_becomes_an_entity(graph: Graph, file: Path) -> N
     assert [(hint.line, "'Ghost'" in hint.text) for hint in summary.first_hints] == [(2, True)]
 
 
-def test_an_empty_observation_is_left_out_and_counted(graph: Graph, file: Path) -> None:
+def test_an_empty_observation_is_skipped_and_counted(graph: Graph, file: Path) -> None:
     summary = load(graph, file, entity("Ann", "", "a", ""))
     assert there(graph) == {"Ann": ("person", ["a"])}
     assert (summary.empty, summary.read.observations, summary.faults) == (2, 1, 0)
@@ -154,35 +156,35 @@ def test_workspaces_are_apart(engine: Engine, graph: Graph, file: Path) -> None:
 DEEP = "[" * 200_000
 
 WRONG = [
-    (entity("Ann", "torn")[:-9], "is torn or no JSON: "),
-    ("garbage", "is torn or no JSON: Expecting value at character 1"),
+    (entity("Ann", "torn")[:-9], "is truncated or not JSON: "),
+    ("garbage", "is truncated or not JSON: Expecting value at character 1"),
     (b'{"type":"entity","name":"caf\xe9"}', "is not UTF-8 text: "),
-    ("[1, 2]", "is no JSON object with a type"),
-    ('{"name": "x"}', "is no JSON object with a type"),
+    ("[1, 2]", "is not a JSON object with a type"),
+    ('{"name": "x"}', "is not a JSON object with a type"),
     ('{"type":"person","name":"x"}', "has the type 'person', which is neither"),
     ('{"type":{},"name":"x"}', "has the type '{}', which is neither"),
     ('{"type":"entity"}', "has no name"),
-    ('{"type":"entity","name":7}', "has no text as name"),
-    ('{"type":"entity","name":"x","entityType":7}', "has no text as entityType"),
-    ('{"type":"entity","name":"x","observations":"x"}', "has observations that are no list"),
+    ('{"type":"entity","name":7}', "has a name that is not text"),
+    ('{"type":"entity","name":"x","entityType":7}', "has a entityType that is not text"),
+    ('{"type":"entity","name":"x","observations":"x"}', "has observations that are not a list"),
     ('{"type":"entity","name":"\\ud800","entityType":"x"}', "has U+D800 in its name"),
     ('{"type":"relation","from":"x","to":"y"}', "has no relationType"),
     ('{"type":"relation","from":"x","to":"\\u0000","relationType":"z"}', "has U+0000 in its to"),
     (DEEP, "is nested too deeply"),
-    (entity(""), "has nothing but blanks in its name"),
-    (entity(" \u2003\n"), "has nothing but blanks in its name"),
+    (entity(""), "has only blanks in its name"),
+    (entity(" \u2003\n"), "has only blanks in its name"),
     (entity("x" * 10_001), "has 10,001 characters in its name"),
     (entity("x", kind="k" * 10_001), "has 10,001 characters in its entityType"),
-    (relation("x", ""), "has nothing but blanks in its to"),
+    (relation("x", ""), "has only blanks in its to"),
     (relation("x" * 10_001, "y"), "has 10,001 characters in its from"),
-    (relation("x", "y", "\t"), "has nothing but blanks in its relationType"),
+    (relation("x", "y", "\t"), "has only blanks in its relationType"),
     (relation("x", "y", "k" * 10_001), "has 10,001 characters in its relationType"),
 ]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("line", "reason"), WRONG, ids=[reason for _, reason in WRONG])
-def test_a_broken_line_is_told_by_its_number_and_the_rest_is_kept(
+def test_a_broken_line_is_reported_by_its_number_and_the_rest_is_kept(
     graph: Graph, file: Path, line: str | bytes, reason: str
 ) -> None:
     for lines in ([entity("A", "1"), line, entity("B"), relation("A", "B")], [entity("C"), relation("C", "C"), line]):
@@ -194,21 +196,21 @@ def test_a_broken_line_is_told_by_its_number_and_the_rest_is_kept(
     assert edges(graph) == {("A", "knows", "B"), ("C", "knows", "C")}
 
 
-def test_observations_that_cannot_be_stored_are_told_and_the_others_kept(graph: Graph, file: Path) -> None:
+def test_observations_that_cannot_be_stored_are_reported_and_the_others_kept(graph: Graph, file: Path) -> None:
     line = '{"type":"entity","name":"Ann","entityType":"x","observations":["a","\\ud800",7,"\\ud83d\\ude00","\\u0000"]}'
     summary = load(graph, file, line)
     assert there(graph) == {"Ann": ("x", ["a", "\U0001f600"])}
     (fault,) = summary.first_faults
-    assert (fault.line, fault.text) == (1, "has observations that are no text, or no storable text: 3 of 5")
+    assert (fault.line, fault.text) == (1, "has observations that are not text, or cannot be stored: 3 of 5")
 
 
-def test_what_a_longer_write_left_behind_is_told_and_whole_objects_count(graph: Graph, file: Path) -> None:
+def test_remains_of_a_longer_write_are_reported_and_whole_objects_count(graph: Graph, file: Path) -> None:
     summary = load(graph, file, entity("A") + entity("B") + ' ionType":"knows"}', relation("A", "B"))
     assert there(graph).keys() == {"A", "B"}
     assert [fault.line for fault in summary.first_faults] == [1]
 
 
-def test_of_many_faults_and_hints_the_first_are_told_and_all_counted(graph: Graph, file: Path) -> None:
+def test_the_first_of_many_faults_and_hints_are_reported_and_all_counted(graph: Graph, file: Path) -> None:
     broken = [entity("A"), *["broken"] * 50, *[entity("A", kind=f"type {number}") for number in range(30)]]
     summary = load(graph, file, *broken)
     assert (summary.faults, [fault.line for fault in summary.first_faults]) == (50, list(range(2, 22)))
@@ -225,11 +227,11 @@ def test_an_integer_of_any_length_breaks_nothing(graph: Graph, file: Path) -> No
         (b"", "It is empty"),
         (b"\n \r\n", "It is empty"),
         (b"\xef\xbb\xbf", "It is empty"),
-        (b"[\n]\n", "Line 1 is torn"),
-        (b'{"entities": []}', "Line 1 is no JSON object with a type"),
+        (b"[\n]\n", "Line 1 is truncated"),
+        (b'{"entities": []}', "Line 1 is not a JSON object with a type"),
         (b"SQLite format 3\0 and more", "is a database"),
-        (b"\x7fELF\0\0\n", "is no text in UTF-8"),
-        ('{"type":"entity"}'.encode("utf-16"), "is no text in UTF-8"),
+        (b"\x7fELF\0\0\n", "is not UTF-8 text"),
+        ('{"type":"entity"}'.encode("utf-16"), "is not UTF-8 text"),
     ],
 )
 def test_a_file_with_nothing_to_import_is_refused(file: Path, content: bytes, reason: str) -> None:
@@ -238,10 +240,10 @@ def test_a_file_with_nothing_to_import_is_refused(file: Path, content: bytes, re
         pytest.fail("it is opened")
 
 
-def test_what_is_no_file_is_refused_and_so_is_an_unknown_format(tmp_path: Path, file: Path) -> None:
+def test_a_path_without_a_file_is_refused_and_so_is_an_unknown_format(tmp_path: Path, file: Path) -> None:
     file.write_text(entity("A"))
     for path, form, reason in (
-        (tmp_path, "server-memory", "is no file"),
+        (tmp_path, "server-memory", "is not a regular file"),
         (tmp_path / "none", "server-memory", "There is no file"),
         (file, "csv", "There are: server-memory"),
     ):
@@ -253,7 +255,7 @@ def test_what_is_no_file_is_refused_and_so_is_an_unknown_format(tmp_path: Path, 
 
 
 def rows(graph: Graph) -> list[Any]:
-    """All that a change would leave behind: times and events."""
+    """Return what every change would alter: times and events."""
     changed = [(one.name, one.updated_at) for one in entities.page(graph, "", 100_000)]
     with closing(apsw.Connection(str(graph.engine.store.placement.path(graph.workspace)))) as database:
         events = list(database.execute("SELECT * FROM events"))
@@ -261,8 +263,8 @@ def rows(graph: Graph) -> list[Any]:
 
 
 def many(count: int) -> list[str]:
-    """So many entities and relations."""
-    nodes = [entity(f"E{number}", *(f"{number} says {said}" for said in range(3))) for number in range(count)]
+    """Return lines with `count` entities and as many relations."""
+    nodes = [entity(f"E{number}", *(f"{number} says {observed}" for observed in range(3))) for number in range(count)]
     return nodes + [relation(f"E{number}", f"E{number * 7 % count}") for number in range(count)]
 
 
@@ -271,7 +273,7 @@ MANY = many(70)
 
 @pytest.fixture
 def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """MANY are some batches of entities, and two of relations."""
+    """Check that MANY are several batches of entities, and two of relations."""
     monkeypatch.setattr(foreign, "BATCH", 50)
 
 
@@ -298,7 +300,7 @@ def test_only_what_is_missing_is_added(graph: Graph, file: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("_small_batches")
 @pytest.mark.parametrize("batches", range(1, 12))
-def test_an_import_that_fails_under_way_is_finished_by_the_next(
+def test_the_next_import_finishes_a_failed_one(
     graph: Graph, file: Path, monkeypatch: pytest.MonkeyPatch, batches: int
 ) -> None:
     write, left = graph.engine.write, iter(range(batches))
@@ -315,12 +317,12 @@ def test_an_import_that_fails_under_way_is_finished_by_the_next(
             load(graph, file)
         except StoreError:
             kept = there(graph)
-            assert all(len(said) == 3 for _, said in kept.values())
+            assert all(len(observed) == 3 for _, observed in kept.values())
     load(graph, file)
     assert len(there(graph)) == len(edges(graph)) == 70
 
 
-def test_a_file_that_is_written_to_meanwhile_is_told(graph: Graph, file: Path) -> None:
+def test_a_file_that_is_written_to_during_the_import_is_reported(graph: Graph, file: Path) -> None:
     file.write_text(entity("A"))
     with foreign.opened(file, "server-memory") as source:
         file.write_text(entity("A") + "\n" + entity("B"))
@@ -331,11 +333,11 @@ def test_a_file_that_is_written_to_meanwhile_is_told(graph: Graph, file: Path) -
 @pytest.mark.slow
 def test_progress_goes_from_start_to_end_twice(graph: Graph, file: Path) -> None:
     file.write_text("\n".join(many(700)))
-    told: dict[str, list[float]] = {}
+    progress: dict[str, list[float]] = {}
     with foreign.opened(file, "server-memory") as source:
-        foreign.load(graph, source, lambda what, done: told.setdefault(what, []).append(done))
-    assert list(told) == ["importing entities", "importing relations"]
-    for fractions in told.values():
+        foreign.load(graph, source, lambda what, done: progress.setdefault(what, []).append(done))
+    assert list(progress) == ["importing entities", "importing relations"]
+    for fractions in progress.values():
         assert fractions == sorted(fractions)
         assert 0 < fractions[0] < fractions[-1] <= 1
 
@@ -344,16 +346,16 @@ def test_progress_goes_from_start_to_end_twice(graph: Graph, file: Path) -> None
 
 
 def test_vectors_are_made_when_asked_for(tmp_path: Path, file: Path) -> None:
-    told: list[float] = []
+    progress: list[float] = []
     with ExitStack() as ends:
         server = ends.enter_context(kit.ollama())
         here = ends.enter_context(kit.engine(tmp_path / "a", MEMORY_EMBEDDER="ollama:x", OLLAMA_HOST=server.url))
         graph = Graph(Scope(here, here.workspaces.ensure("default")))
         load(graph, file, entity("Ann", "a", "b"))
         assert kit.embedded(here) == {}
-        assert foreign.embed(here, lambda _what, done: told.append(done)) == ""
+        assert foreign.embed(here, lambda _what, done: progress.append(done)) == ""
         assert list(kit.embedded(here).values()) == [3]
-    assert (told[0], told[-1], told) == (0, 1, sorted(told))
+    assert (progress[0], progress[-1], progress) == (0, 1, sorted(progress))
 
 
 def test_without_its_files_the_embedder_says_why_there_are_no_vectors(tmp_path: Path) -> None:

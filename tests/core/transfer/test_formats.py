@@ -1,4 +1,4 @@
-"""The foreign formats: what is read of each, that an import can be repeated, that damage costs only what it hits."""
+"""The foreign formats: what is read of each, that an import can be repeated, that damage affects only its part."""
 
 import json
 import random
@@ -83,7 +83,7 @@ def engine(home: Path) -> Iterator[Engine]:
 
 
 def records(engine: Engine, workspace: str = "default") -> dict[str, Record]:
-    """All records of a workspace, by their texts."""
+    """Return all records of a workspace, by their texts."""
     found: dict[str, Record] = {}
 
     def read(queries: Any) -> None:
@@ -128,7 +128,7 @@ def test_what_another_program_keeps_apart_or_names_shows_in_tags(engine: Engine,
     assert kept["Bob fährt mit dem Rad zur Arbeit."].tags == ("type:note", "entity:Bob")
 
 
-def test_a_text_of_a_database_that_is_no_utf_8_costs_its_wrong_bytes_alone(engine: Engine, tmp_path: Path) -> None:
+def test_a_text_of_a_database_that_is_not_utf_8_loses_only_its_wrong_bytes(engine: Engine, tmp_path: Path) -> None:
     path = sample("claude-mem-original", tmp_path)
     with closing(sqlite3.connect(path)) as database, database:
         database.execute("UPDATE observations SET title = CAST(x'546561ff' AS TEXT), project = 'Café' WHERE id = 2")
@@ -137,7 +137,7 @@ def test_a_text_of_a_database_that_is_no_utf_8_costs_its_wrong_bytes_alone(engin
     assert records(engine)["Tea\ufffd"].tags == ("project:Café", "type:discovery")
 
 
-def test_what_of_a_vault_is_not_taken_and_why(engine: Engine, tmp_path: Path) -> None:
+def test_what_of_a_vault_is_not_imported_and_why(engine: Engine, tmp_path: Path) -> None:
     vault = tmp_path / "vault"
     vault.mkdir()
     (vault / "torn.md").write_text("---\ntags: [a\n---\nHalf a property.\n")
@@ -146,15 +146,15 @@ def test_what_of_a_vault_is_not_taken_and_why(engine: Engine, tmp_path: Path) ->
         f"# Tea\n\n## Green\n\n{'Steep it for two minutes. ' * 90}\n\n## Black\n\nBoiling water.\n"
     )
     read, _ = bring(engine, vault)
-    assert dict(read.found.left_out) == {"other files, such as pictures": 1}
+    assert dict(read.found.left_out) == {"other files, such as images": 1}
     (hint,) = read.found.hints.first
-    assert hint.startswith("torn.md: its properties are no YAML (line 3: did not find expected ',' or ']')")
+    assert hint.startswith("torn.md: its properties are not valid YAML (line 3: did not find expected ',' or ']')")
     assert {text.split("\n\nSteep")[0] for text in records(engine)} == {
         "torn\n\nHalf a property.", "# Tea\n\n## Green", "Tea\n\n## Black\n\nBoiling water.",
-    }, "a heading with nothing below it is no memory"  # fmt: skip
+    }, "a heading with nothing below it is not a memory"  # fmt: skip
 
 
-def test_headings_of_nothing_but_lists_are_in_no_summary(engine: Engine, tmp_path: Path) -> None:
+def test_headings_with_nothing_but_lists_are_in_no_summary(engine: Engine, tmp_path: Path) -> None:
     vault = tmp_path / "vault"
     vault.mkdir()
     text = (
@@ -166,7 +166,7 @@ def test_headings_of_nothing_but_lists_are_in_no_summary(engine: Engine, tmp_pat
     assert tea.body == "## Notes\n### Deep\nBuy more."
 
 
-def test_a_conversation_that_is_torn_is_named(engine: Engine, tmp_path: Path) -> None:
+def test_a_broken_conversation_is_named(engine: Engine, tmp_path: Path) -> None:
     file = tmp_path / "conversations.json"
     whole = json.loads((sample("chatgpt", tmp_path) / "conversations.json").read_text())
     torn = [{"id": "c9", "title": "Piano", "mapping": "gone"}, {"id": "c8", "mapping": {}}, {"title": "Bees"}, {"x": 1}]
@@ -201,7 +201,7 @@ def damaged(path: Path, how: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["cut", "empty", "flipped 1", "flipped 2", "flipped 3"])
 @pytest.mark.parametrize("name", NAMES)
-def test_a_damaged_sample_is_read_as_far_as_it_goes_or_refused(name: str, how: str, tmp_path: Path) -> None:
+def test_a_damaged_sample_is_read_as_far_as_possible_or_refused(name: str, how: str, tmp_path: Path) -> None:
     form, *_ = EXPECTED[name]
     path = sample(name, tmp_path)
     damaged(path, how)
@@ -230,7 +230,7 @@ JUNK: list[Any] = [
 
 
 def spoiled(value: Any, chance: random.Random) -> Any:
-    """A JSON value, of which parts have another type."""
+    """Return a JSON value in which some parts have another type."""
     if chance.random() < 0.15:
         return chance.choice(JUNK)
     if isinstance(value, dict):
@@ -239,7 +239,7 @@ def spoiled(value: Any, chance: random.Random) -> Any:
 
 
 def spoil(file: Path, chance: random.Random) -> None:
-    """Give values of a file of JSON, or of a database, another type."""
+    """Change the type of values in a JSON file or a database."""
     if file.suffix == ".jsonl":
         lines = [spoiled(json.loads(line), chance) for line in file.read_text().splitlines()]
         file.write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -274,7 +274,7 @@ def test_values_of_wrong_types_break_nothing(name: str, seed: int, engine: Engin
         assert read.parts
 
 
-def test_a_broken_element_costs_itself_alone(engine: Engine, tmp_path: Path) -> None:
+def test_only_a_broken_element_is_lost(engine: Engine, tmp_path: Path) -> None:
     conversations = json.loads((sample("chatgpt", tmp_path) / "conversations.json").read_text())
     whole = [json.dumps(conversations[0] | {"conversation_id": f"c{number}"}) for number in range(3)]
     file = tmp_path / "conversations.json"
@@ -306,7 +306,7 @@ def test_times_are_those_of_the_source_and_never_now(engine: Engine, tmp_path: P
         "iso": "2026-03-15T08:30:00.000Z", "seconds": "2026-02-14T10:04:22.250Z",
         "milliseconds": "2026-02-14T10:04:22.250Z", "none": modified, "absurd": modified, "zero": modified,
     }  # fmt: skip
-    assert "3 items say no time" in read.found.hints.first[0]
+    assert "3 items have no time" in read.found.hints.first[0]
 
 
 def test_a_long_text_is_split_at_headings(engine: Engine, tmp_path: Path) -> None:
@@ -326,7 +326,7 @@ def test_secrets_are_masked_before_anything_is_kept(engine: Engine, tmp_path: Pa
     assert sum(done.masked.values()) == 2
 
 
-def test_what_holds_a_secret_is_left_out_where_they_are_refused(home: Path, tmp_path: Path) -> None:
+def test_what_contains_a_secret_is_skipped_if_secrets_are_refused(home: Path, tmp_path: Path) -> None:
     file = lines(tmp_path / "a.jsonl", {"content": "The token is ghp_" + "a1B2c3D4e5" * 4}, {"content": "Tea."})
     with kit.engine(home, MEMORY_SECRETS="refuse") as engine:
         read, _ = bring(engine, file)
@@ -338,7 +338,7 @@ def test_one_id_with_two_texts_is_two_memories_and_one_text_with_two_ids_is_one(
     values = [{"content": text, "id": place} for text, place in [("One.", "1"), ("Two.", "1"), ("One.", "2")]]
     read, _ = bring(engine, lines(tmp_path / "a.jsonl", *values))
     assert set(records(engine)) == {"One.", "Two."}
-    assert read.found.left_out == {"texts that are there twice": 1}
+    assert read.found.left_out == {"duplicate texts": 1}
 
 
 def test_each_project_can_be_a_workspace(engine: Engine, tmp_path: Path) -> None:
@@ -350,7 +350,7 @@ def test_each_project_can_be_a_workspace(engine: Engine, tmp_path: Path) -> None
     assert not any(record.tags for record in records(engine, "shop").values())
 
 
-def test_a_project_that_is_called_as_no_workspace_may_be_gets_one(engine: Engine, tmp_path: Path) -> None:
+def test_a_project_with_a_name_that_no_workspace_may_have_gets_one(engine: Engine, tmp_path: Path) -> None:
     lines = [{"content": f"Of {name}.", "project": name} for name in ("alpha", "auto", "zeta")]
     (tmp_path / "notes.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     _, done = bring(engine, tmp_path / "notes.jsonl", by_project=True)
@@ -377,7 +377,7 @@ def test_an_archive_is_read_as_the_folder_is(engine: Engine, tmp_path: Path) -> 
     assert dict(read.numbers) == EXPECTED["claude-ai"][1]
 
 
-def test_a_torn_member_of_an_archive_costs_itself_alone(engine: Engine, tmp_path: Path) -> None:
+def test_only_a_truncated_member_of_an_archive_is_lost(engine: Engine, tmp_path: Path) -> None:
     folder = sample("claude-ai", tmp_path)
     archive = Path(shutil.make_archive(str(tmp_path / "export"), "zip", folder))
     whole = (folder / "conversations.json").read_bytes()
@@ -429,7 +429,7 @@ def test_pickled_objects_are_not_read(engine: Engine, tmp_path: Path) -> None:
     store.parent.mkdir(parents=True)
     with closing(sqlite3.connect(store)) as database:
         database.execute("CREATE TABLE points (id TEXT PRIMARY KEY, point BLOB)")
-    with pytest.raises(InvalidInputError, match=r"holds pickled objects.*get_all"):
+    with pytest.raises(InvalidInputError, match=r"contains pickled objects.*get_all"):
         bring(engine, tmp_path / "qdrant")
 
 
@@ -458,10 +458,10 @@ def test_instructions_are_imported_when_they_are_named(engine: Engine, tmp_path:
     read, _ = bring(engine, file)
     assert {record.tags for record in records(engine).values()} == {("instructions", "file:AGENTS.md")}
     assert set(records(engine)) >= {"## Style\nBe short.", "## Tests\nRun them."}
-    assert read.found.left_out == {"files that the instructions import by @": 1}
+    assert read.found.left_out == {"files that the instructions import with @": 1}
 
 
-def test_nothing_is_written_by_a_look(engine: Engine, home: Path, tmp_path: Path) -> None:
+def test_a_preview_writes_nothing(engine: Engine, home: Path, tmp_path: Path) -> None:
     with opened(sample("jsonl", tmp_path)) as source:
         form = FORMATS["jsonl"]
         with intake.staged(engine, source, form, frozenset(), lambda *_: None, by_project=False) as read:

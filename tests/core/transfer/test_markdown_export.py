@@ -1,4 +1,4 @@
-"""The export for people: what a file shows, that equal contents give equal files, and that all of it comes back."""
+"""The export for people: the files, that equal contents give equal files, and that everything can be imported."""
 
 from pathlib import Path
 
@@ -40,8 +40,10 @@ def filled(engine: Engine) -> Scope:
     Vault(scope).commit("vault", "notes/ü: a?", "  kept as it is\r\n")
     Vault(scope).commit("vault", " notes/ü: a?", "of a key that begins with a blank")
     graph = Graph(scope)
-    said = ("Lives in Berlin.", "[fact] Likes (green) tea", "[observation] odd", "ends (so)", "ends ()", hostile)
-    news = [NewEntity(name="Ann", type="person", observations=said, summary=f"A friend.\n\n{hostile}", tags=("team",))]
+    observed = ("Lives in Berlin.", "[fact] Likes (green) tea", "[observation] odd", "ends (so)", "ends ()", hostile)
+    news = [
+        NewEntity(name="Ann", type="person", observations=observed, summary=f"A friend.\n\n{hostile}", tags=("team",))
+    ]
     entities.create(graph, [*news, NewEntity(name="a/b: [c]|#d", type="x")])
     entities.create(graph, [NewEntity(name="ANN", type="robot")])
     relations.create(graph, [Edge("Ann", "ANN", "knows"), Edge("Ann", "a/b: [c]|#d", "reports to")])
@@ -81,7 +83,7 @@ def test_a_folder_comes_back_from_where_it_was_put(engine: Engine, other: Engine
     assert written(other, tmp_path / "second") == first
 
 
-def test_a_folder_comes_back_with_line_ends_of_windows(engine: Engine, other: Engine, tmp_path: Path) -> None:
+def test_a_folder_comes_back_with_windows_line_endings(engine: Engine, other: Engine, tmp_path: Path) -> None:
     filled(engine)
     vault = Vault(Scope(engine, engine.workspaces.find("default")))
     assert vault.prune("vault", key="notes/ü: a?") == 1  # it has such a line end itself
@@ -92,7 +94,7 @@ def test_a_folder_comes_back_with_line_ends_of_windows(engine: Engine, other: En
     assert written(other, tmp_path / "second") == first
 
 
-def test_a_copy_of_a_note_is_an_entity_of_its_own(engine: Engine, other: Engine, tmp_path: Path) -> None:
+def test_a_copy_of_a_note_is_a_separate_entity(engine: Engine, other: Engine, tmp_path: Path) -> None:
     graph = Graph(Scope(engine, engine.workspaces.ensure("default")))
     entities.create(graph, [NewEntity(name=name, type="x", observations=("a", "b")) for name in ("Ann", "Bob")])
     relations.create(graph, [Edge("Bob", "Ann", "knows")])
@@ -133,7 +135,7 @@ def test_what_was_edited_in_a_note_breaks_nothing(
     load(engine, tmp_path / "all.jsonl", name="copy")
 
 
-def test_a_file_is_what_obsidian_and_basic_memory_read(engine: Engine, tmp_path: Path) -> None:
+def test_obsidian_and_basic_memory_can_read_a_file(engine: Engine, tmp_path: Path) -> None:
     filled(engine)
     files = written(engine, tmp_path / "out")
     front = yaml.safe_load(files["entities/Ann.md"].split("---\n")[1])
@@ -163,7 +165,7 @@ def test_a_folder_is_brought_up_to_date_unless_a_file_was_edited(engine: Engine,
     edited = out / new.pop()
     edited.write_text("Edited.")
     Memories(scope).store("And one more.")
-    with pytest.raises(InvalidInputError, match="was edited since it was written"):
+    with pytest.raises(InvalidInputError, match="was edited since it was exported"):
         written(engine, out)
     edited.unlink()
     assert kept.id in "".join(written(engine, out).values())
@@ -174,7 +176,7 @@ def test_a_folder_of_others_is_not_touched(engine: Engine, tmp_path: Path) -> No
     filled(engine)
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "own.md").write_text("Mine.")
-    with pytest.raises(InvalidInputError, match="holds files that no export has written"):
+    with pytest.raises(InvalidInputError, match="contains files that no export has written"):
         written(engine, tmp_path / "out")
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["own.md"]
 
@@ -196,16 +198,16 @@ def test_a_link_out_of_the_folder_is_not_followed(engine: Engine, tmp_path: Path
         ("a\x00b\nc", "a b c"),
     ],
 )  # fmt: skip
-def test_names_of_files_are_such_as_every_system_takes(given: str, name: str) -> None:
+def test_every_system_accepts_the_file_names(given: str, name: str) -> None:
     assert readable(given) == name
 
 
-def test_names_that_differ_in_case_alone_are_two_files() -> None:
+def test_names_that_differ_only_in_case_are_two_files() -> None:
     names = FileNames()
     assert [names.free("e", name) for name in ("Ann", "ann", "ANN")] == ["e/Ann", "e/ann (2)", "e/ANN (3)"]
 
 
-def test_a_folder_that_cannot_be_made_is_named_and_nothing_is_left(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created_is_named_and_nothing_is_left(tmp_path: Path) -> None:
     target = tmp_path / ("folder" * 50)  # longer than a name may be
     with pytest.raises(StoreError, match="cannot be written: File name too long"):
         folder.write(target, [("a.md", "text")])

@@ -1,4 +1,4 @@
-"""A memory moves from SQLite to Postgres and back: every row of it, once, and whatever is missing is told."""
+"""A memory moves from SQLite to Postgres and back: every row, once; whatever is missing is reported."""
 
 import json
 import shutil
@@ -40,7 +40,7 @@ LONG = "a long text about lighthouses. " * 10_000  # more than a block of a file
 
 
 def quiet(_what: str, _done: float) -> None:
-    """Nobody is looking."""
+    """Report nothing."""
 
 
 def moved(source: object, target: object) -> MigrationOutcome:
@@ -82,7 +82,7 @@ def client_vector(queries: Queries, record_id: str) -> None:
 
 
 def journal(queries: Queries) -> None:
-    """What no toolset writes yet, and perspectives."""
+    """Write what no toolset writes yet, and perspectives."""
     turn = add(queries, "prompt thought response", kind=Kind.INTERACTION, session_id="s1")
     rows.put(queries, "interaction_details", [{"id": turn, "thought_at": 7, "response_at": 15}])
     summary = add(queries, "what was done", axis(3), kind=Kind.SUMMARY, name="title")
@@ -115,7 +115,7 @@ def _made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def source(_made: Path, tmp_path: Path) -> Path:
-    """A data directory with workspaces in one file, in their own and in the archive; a copy of the test's own."""
+    """A data directory with workspaces in one file, in their own and in the archive; a separate copy for each test."""
     return Path(shutil.copytree(_made, tmp_path / "source"))
 
 
@@ -125,7 +125,7 @@ def url(postgres: str, tmp_path: Path) -> str:
 
 
 def dump(place: object) -> dict[str, list[tuple[Any, ...]]]:
-    """What SQLite holds at a place, by table; without what differs from file to file."""
+    """Return the rows of SQLite at a place, by table, without what differs from file to file."""
     found: dict[str, list[tuple[Any, ...]]] = {}
     with opened(place) as engine, ExitStack() as ends:
         paths = {engine.store.placement.path(each) for each in (None, *engine.workspaces.all())}
@@ -192,7 +192,7 @@ def test_an_archived_workspace_arrives_archived(source: Path, url: str, tmp_path
 
 
 @pytest.mark.slow
-def test_each_workspace_gets_a_file_of_its_own_in_a_data_directory(source: Path, tmp_path: Path) -> None:
+def test_each_workspace_gets_a_separate_file_in_a_data_directory(source: Path, tmp_path: Path) -> None:
     moved(source, tmp_path / "new")
     with opened(source) as engine:
         ids = {each.name: each.id for each in engine.workspaces.all()}
@@ -201,14 +201,14 @@ def test_each_workspace_gets_a_file_of_its_own_in_a_data_directory(source: Path,
     assert found == {"_meta.db", f"archive/{ids['old']}.db", *active}
 
 
-def test_the_statements_that_move_rows_have_names_of_their_own() -> None:
+def test_the_statements_that_move_rows_have_unique_names() -> None:
     assert not moving().keys() & (load("sqlite") | load("postgres")).keys()
 
 
 # again ---------------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_there_is_not_written_twice(source: Path, url: str) -> None:
+def test_existing_rows_are_not_written_twice(source: Path, url: str) -> None:
     first, again = moved(source, url), moved(source, url)
     assert all(each.written == sum(each.rows.values()) for each in first.moved)
     assert [each.written for each in again.moved] == [0, 0, 0, 0]
@@ -224,11 +224,11 @@ from memoryd.settings import Settings
 from memoryd.store import rows
 rows.FIRST = rows.PAGE = 3
 source, target, steps = sys.argv[1:]
-told = 0
+reported = 0
 def report(what, done):
-    global told
-    told += 1
-    if told == int(steps):
+    global reported
+    reported += 1
+    if reported == int(steps):
         os.kill(os.getpid(), signal.SIGKILL)
 migrate.migrate(source, target, Settings.read({"MEMORY_EMBEDDER": "none"}), report)
 """
@@ -236,7 +236,7 @@ migrate.migrate(source, target, Settings.read({"MEMORY_EMBEDDER": "none"}), repo
 
 @pytest.mark.process
 @pytest.mark.parametrize("steps", [2, 15, 40])
-def test_a_run_that_was_killed_is_run_again(source: Path, url: str, tmp_path: Path, steps: int) -> None:
+def test_a_killed_run_can_be_repeated(source: Path, url: str, tmp_path: Path, steps: int) -> None:
     for start, end in ((source, url), (url, tmp_path / "back"), (url, tmp_path / "back.db")):
         killed = python(KILLED, start, end, steps)
         killed.communicate(timeout=60)
@@ -247,17 +247,17 @@ def test_a_run_that_was_killed_is_run_again(source: Path, url: str, tmp_path: Pa
 
 
 @pytest.mark.process
-def test_nobody_meets_a_half_of_a_workspace(source: Path, url: str) -> None:
+def test_an_incomplete_workspace_is_never_visible(source: Path, url: str) -> None:
     killed = python(KILLED, source, url, 5)
     killed.communicate(timeout=60)
     with opened(url) as engine:
         assert engine.workspaces.all() == []
 
 
-# what is told --------------------------------------------------------------------------------------------------------
+# what is reported ---------------------------------------------------------------------------------------------------
 
 
-def test_another_workspace_of_the_same_name_stops_it_before_anything_is_written(source: Path, url: str) -> None:
+def test_another_workspace_of_the_same_name_is_refused_before_anything_is_written(source: Path, url: str) -> None:
     with opened(url) as engine:
         memories(engine, name="web-site").store("mine")
     with pytest.raises(InvalidInputError, match=r"same name: web-site\. Nothing was written"):
@@ -277,7 +277,7 @@ def test_a_target_may_hold_more(source: Path, url: str) -> None:
         assert "mine" in memories(engine, name="other").recall("mine", 500).text
 
 
-def test_one_that_was_deleted_in_the_target_can_be_moved_anew(source: Path, url: str, tmp_path: Path) -> None:
+def test_a_workspace_deleted_in_the_target_can_be_moved_again(source: Path, url: str, tmp_path: Path) -> None:
     for end in (url, tmp_path / "new.db", tmp_path / "new"):
         moved(source, end)
         with opened(end) as engine:
@@ -285,7 +285,7 @@ def test_one_that_was_deleted_in_the_target_can_be_moved_anew(source: Path, url:
         assert [bool(each.written) for each in moved(source, end).moved] == [False, False, False, True]
 
 
-def test_what_differs_is_told(source: Path, url: str, tmp_path: Path) -> None:
+def test_differences_are_reported(source: Path, url: str, tmp_path: Path) -> None:
     moved(source, url)
     with opened(url) as engine:
         place = engine.workspaces.find("default")
@@ -296,19 +296,19 @@ def test_what_differs_is_told(source: Path, url: str, tmp_path: Path) -> None:
         connection.execute("UPDATE projects SET description = 'another' WHERE name = 'empty'")
         connection.execute("UPDATE sessions SET active_project = 'another'")
     outcome = migration.migrate(str(source), url, SETTINGS, quiet)
-    told = {(each.workspace, each.table): (each.source, each.target) for each in outcome.differences}
-    assert set(told) == {
+    reported = {(each.workspace, each.table): (each.source, each.target) for each in outcome.differences}
+    assert set(reported) == {
         ("default", "embeddings"), ("web-site", "embeddings"), ("web-site", "records"), ("web-site", "events"),
         ("web-site", "memory_details"), ("empty", "name, description, status, includes or times"),
         ("all workspaces", "sessions"),
     }  # fmt: skip
-    ours, theirs = told["web-site", "records"]
+    ours, theirs = reported["web-site", "records"]
     assert theirs == ours + 1
     with pytest.raises(StoreError, match="embeddings of default: 4 on both sides, but not the same"):
         outcome.demand_same()
 
 
-def test_what_is_written_meanwhile_shows_and_a_second_run_fetches_it(source: Path, url: str) -> None:
+def test_rows_written_meanwhile_are_reported_and_a_second_run_copies_them(source: Path, url: str) -> None:
     with opened(source) as engine:
 
         def report(what: str, _done: float) -> None:
@@ -325,7 +325,7 @@ def test_what_is_written_meanwhile_shows_and_a_second_run_fetches_it(source: Pat
     moved(source, url)
 
 
-def test_a_damaged_vector_is_told(source: Path, url: str) -> None:
+def test_a_damaged_vector_is_reported(source: Path, url: str) -> None:
     with opened(source) as engine:
         file = engine.store.placement.path(engine.workspaces.find("default"))
     with closing(apsw.Connection(str(file))) as connection:
@@ -339,7 +339,7 @@ def test_a_damaged_vector_is_told(source: Path, url: str) -> None:
             moved(source, url)
 
 
-def test_a_source_without_workspaces_and_odd_targets_are_told(source: Path, tmp_path: Path) -> None:
+def test_a_source_without_workspaces_and_odd_targets_are_refused(source: Path, tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="name the directory itself"):
         moved(tmp_path / "none", tmp_path / "other")
     assert not (tmp_path / "none").exists()
@@ -347,24 +347,24 @@ def test_a_source_without_workspaces_and_odd_targets_are_told(source: Path, tmp_
         moved(source / "memory.db", tmp_path / "other")
     with pytest.raises(InvalidInputError, match="the same place"):
         moved(source, source)
-    with pytest.raises(InvalidInputError, match=r"memory\.db is a part of the source"):
+    with pytest.raises(InvalidInputError, match=r"memory\.db is part of the source"):
         moved(source, source / "memory.db")
     assert not (tmp_path / "other").exists()
 
 
-def test_progress_comes_to_its_end(source: Path, url: str) -> None:
-    told: list[tuple[str, float]] = []
-    migration.migrate(str(source), url, SETTINGS, lambda what, done: told.append((what, done)))
-    shares = [done for _, done in told]
+def test_progress_reaches_its_end(source: Path, url: str) -> None:
+    reported: list[tuple[str, float]] = []
+    migration.migrate(str(source), url, SETTINGS, lambda what, done: reported.append((what, done)))
+    shares = [done for _, done in reported]
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
-    assert {what.split()[0] for what, _ in told} == {"copying", "verifying"}
+    assert {what.split()[0] for what, _ in reported} == {"copying", "verifying"}
 
 
 # backup --------------------------------------------------------------------------------------------------------------
 
 
-def test_a_backup_of_postgres_is_a_file_to_work_with(source: Path, url: str, tmp_path: Path) -> None:
+def test_a_backup_of_postgres_is_a_usable_file(source: Path, url: str, tmp_path: Path) -> None:
     moved(source, url)
     file = tmp_path / "backups" / "all.db"
     with opened(url) as engine:
@@ -374,7 +374,7 @@ def test_a_backup_of_postgres_is_a_file_to_work_with(source: Path, url: str, tmp
                 memories(engine, name="web-site").store("meanwhile")
 
         assert migration.backup(engine, file, report) == len(dump(source)["records"])
-        with pytest.raises(StoreError, match="exists already"):
+        with pytest.raises(StoreError, match="already exists"):
             migration.backup(engine, file, quiet)
     assert [path.name for path in file.parent.iterdir()] == ["all.db"]
     assert file.read_bytes()[18:20] == b"\1\1"  # no write-ahead log

@@ -1,4 +1,4 @@
-"""What is wrong with a file is told, and leaves everything as it was; any text that is right comes back."""
+"""A fault in a file is reported and leaves everything unchanged; any valid text comes back."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -43,7 +43,7 @@ from tests.store.kit import NOW
 
 @pytest.fixture(scope="module")
 def standing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Engine, bytes]]:
-    """A memory that no bad file may change, and what it exports."""
+    """An engine that no bad file may change, and its export."""
     home = tmp_path_factory.mktemp("standing")
     with opened(home) as engine:
         everything(engine)
@@ -52,45 +52,45 @@ def standing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Engine,
 
 GOOD = [record(), detail()]
 WRONG: list[tuple[Lines, str]] = [
-    ([record(body=7)], "Line 3 .* has a body that is no text"),
-    ([record(kind="thing")], "Line 3 .* has a kind that is none of entity, interaction"),
-    ([record(kind=["memory"])], "Line 3 .* has a kind that is none of"),
-    ([record(tags="[]")], "Line 3 .* has a tags that is no list of texts"),
-    ([record(created_at="yesterday")], "Line 3 .* has a created_at that is no time"),
+    ([record(body=7)], "Line 3 .* has a body that is not a text"),
+    ([record(kind="thing")], "Line 3 .* has a kind that is not one of entity, interaction"),
+    ([record(kind=["memory"])], "Line 3 .* has a kind that is not one of"),
+    ([record(tags="[]")], "Line 3 .* has a tags that is not a list of texts"),
+    ([record(created_at="yesterday")], "Line 3 .* has a created_at that is not a time"),
     ([record(created_at="2026-13-04T05:06:07.000Z")], "Line 3 .* has a created_at that .* is not an ISO 8601 time"),
-    ([record(created_at=None)], "Line 3 .* has a created_at that is no text"),
+    ([record(created_at=None)], "Line 3 .* has a created_at that is not a text"),
     ([record(scope="s1")], "Line 3 .* has a scope that "),
     ([record(color="red")], "Line 3 .* has 'color', which records do not have"),
     ([{"records": {"id": "1"}}], "Line 3 .* lacks kind"),
-    ([{"records": []}], "Line 3 .* holds records that are no object"),
+    ([{"records": []}], "Line 3 .* has records that are not an object"),
     ([{"rows": {}}], "Line 3 .* is neither a workspace nor a row of one"),
     ([{}], "Line 3 .* is neither a workspace nor a row of one"),
     ([record() | detail()], "Line 3 .* is neither a workspace nor a row of one"),
-    ([record(body="\ud800")], r"Line 3 .* holds U\+D800"),
-    ([record(name="\0")], r"Line 3 .* holds U\+0000"),
-    ([record(), record()], "Line 4 .* holds records out of the order of id, or for the second time"),
-    ([record("2"), record("1")], "Line 4 .* holds records out of the order of id"),
+    ([record(body="\ud800")], r"Line 3 .* contains U\+D800"),
+    ([record(name="\0")], r"Line 3 .* contains U\+0000"),
+    ([record(), record()], "Line 4 .* has records out of order .by id., or for the second time"),
+    ([record("2"), record("1")], "Line 4 .* has records out of order .by id"),
     ([record(" ")], "Line 3 .* has a id that has 1 characters"),
-    ([*GOOD, record("2")], "Line 5 .* holds records, which stand before memory_details"),
-    ([record()], "holds 1 records of the kind memory in the workspace 'default', but 0 memory_details"),
-    ([detail()], "Line 3 .* refers to the memory '1', which the workspace does not hold"),
-    ([record(), detail(importance=2)], "Line 4 .* has a importance that is no number from 0 to 1"),
-    ([record(), detail(access_count=-1)], "Line 4 .* has a access_count that is no whole number"),
-    ([record(), detail(access_count=True)], "Line 4 .* has a access_count that is no whole number"),
-    ([record(), detail(access_count=1 << 31)], "Line 4 .* has a access_count that is no whole number"),
+    ([*GOOD, record("2")], "Line 5 .* has records, which must come before memory_details"),
+    ([record()], "has 1 records of the kind memory in the workspace 'default', but 0 memory_details"),
+    ([detail()], "Line 3 .* refers to the memory '1', which the workspace does not have"),
+    ([record(), detail(importance=2)], "Line 4 .* has a importance that is not a number from 0 to 1"),
+    ([record(), detail(access_count=-1)], "Line 4 .* has a access_count that is not an integer"),
+    ([record(), detail(access_count=True)], "Line 4 .* has a access_count that is not an integer"),
+    ([record(), detail(access_count=1 << 31)], "Line 4 .* has a access_count that is not an integer"),
     ([record(), detail(superseded_by="x")], "Line 4 .* refers to the living memory 'x'"),
-    ([record(deleted_at=NOW), detail()], "holds deleted memories in the workspace 'default' that nothing has replaced"),
-    (entity("1", deleted_at=NOW), "Line 3 .* holds a record that is deleted and no memory"),
-    ([record(kind="entity")], "Line 3 .* holds an entity without a name"),
-    ([record("1", name="k"), record("2", name="k"), detail("1"), detail("2")], "holds 'the memory k' twice"),
+    ([record(deleted_at=NOW), detail()], "has deleted memories in the workspace 'default' that nothing has replaced"),
+    (entity("1", deleted_at=NOW), "Line 3 .* has a deleted record that is not a memory"),
+    ([record(kind="entity")], "Line 3 .* has an entity without a name"),
+    ([record("1", name="k"), record("2", name="k"), detail("1"), detail("2")], "has 'the memory k' twice"),
     (
         [*entity("1"), *about("1"), relation("1", "1", "1"), relation("2", "1", "1")],
-        "holds 'the relation r 1 1' twice",
+        "has 'the relation r 1 1' twice",
     ),
     ([*entity("1"), *about("1"), relation("1", "1", "2")], "Line 5 .* refers to the entity '2'"),
     (
         [*entity("1"), *about("1"), relation("1", "1", "1", deleted_at=NOW)],
-        "Line 5 .* holds a relation that is deleted",
+        "Line 5 .* has a deleted relation",
     ),
     (
         [record(kind="observation"), {"observation_details": {"id": "1", "entity_id": "1", "ordinal": 0}}],
@@ -101,55 +101,55 @@ WRONG: list[tuple[Lines, str]] = [
         "Line 4 .* response begins before its thought",
     ),
     ([*GOOD, {"perspectives": {"name": "own", "template": "no field"}}], "Line 5 .* cannot be used: .*must name"),
-    ([*GOOD, vector(b"12")], "Line 5 .* has a vector of 2 bytes, which are not 2 numbers"),
+    ([*GOOD, vector(b"12")], "Line 5 .* has a vector of 2 bytes, which are not 2 float16 numbers"),
     ([*GOOD, vector(np.array([2, 0], np.float16).tobytes())], "Line 5 .* has a vector whose length is not 1"),
     (
         [*GOOD, vector(np.array([np.nan, 0], np.float16).tobytes())],
         "Line 5 .* has a vector whose length is not 1",
     ),
-    ([*GOOD, {"embeddings": vector(b"")["embeddings"] | {"vector": "ü"}}], "Line 5 .* has a vector that is no base64"),
+    ([*GOOD, {"embeddings": vector(b"")["embeddings"] | {"vector": "ü"}}], "Line 5 .* has a vector that is not base64"),
     (
         [*GOOD, {"embeddings": vector(b"1234")["embeddings"] | {"id": "9"}}],
         "Line 5 .* has a vector whose length",
     ),
-    ([event("2026-03-04T05:06:07.001Z"), event(NOW)], "Line 4 .* holds events out of the order of at"),
-    ([WORKSPACE], "Line 3 .* holds the workspace 'default' for the second time"),
-    ([{"workspace": {"name": "x"}}], "Line 3 .* holds a workspace that must have exactly name, description"),
+    ([event("2026-03-04T05:06:07.001Z"), event(NOW)], "Line 4 .* has events out of order .by at"),
+    ([WORKSPACE], "Line 3 .* has the workspace 'default' for the second time"),
+    ([{"workspace": {"name": "x"}}], "Line 3 .* has a workspace that must have exactly name, description"),
 ]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("told", "reason"), WRONG, ids=[reason for _, reason in WRONG])
+@pytest.mark.parametrize(("lines", "reason"), WRONG, ids=[reason for _, reason in WRONG])
 @pytest.mark.parametrize("mode", ["merge", "replace"])
-def test_a_bad_line_names_itself_and_leaves_everything_as_it_was(
-    standing: tuple[Engine, bytes], file: Path, told: Lines, reason: str, mode: ImportMode
+def test_a_bad_line_is_named_and_leaves_everything_unchanged(
+    standing: tuple[Engine, bytes], file: Path, lines: Lines, reason: str, mode: ImportMode
 ) -> None:
     engine, before = standing
-    written(file, [WORKSPACE, *told])
+    written(file, [WORKSPACE, *lines])
     with pytest.raises(InvalidInputError, match=reason):
         load(engine, file, mode)
     assert export(engine, file.with_name("after")) == before
 
 
 BROKEN: list[tuple[str, Callable[[bytes], bytes], str]] = [
-    ("empty", lambda _: b"", "is no export of memoryd's"),
-    ("blank", lambda _: b"\n\n", "is no export of memoryd's"),
-    ("binary", lambda _: b"\x7fELF\0\0\n", "is no text in UTF-8"),
+    ("empty", lambda _: b"", "is not an export of memoryd"),
+    ("blank", lambda _: b"\n\n", "is not an export of memoryd"),
+    ("binary", lambda _: b"\x7fELF\0\0\n", "is not UTF-8 text"),
     ("a database", lambda _: b"SQLite format 3\0", "is a database"),
-    ("torn", lambda whole: whole[:-200], "is no JSON .* it may be torn.*; export or copy it again"),
+    ("torn", lambda whole: whole[:-200], "is not JSON .* it may be truncated.*; export or copy it again"),
     ("without its end", lambda whole: b"\n".join(whole.splitlines()[:-1]) + b"\n", "its end is missing"),
-    ("a line lost", lambda whole: b"\n".join(whole.splitlines()[:-2] + whole.splitlines()[-1:]), "does not fit"),
-    ("a text changed", lambda whole: whole.replace(b"yeast", b"water"), "does not fit .*; export or copy it again"),
+    ("a line lost", lambda whole: b"\n".join(whole.splitlines()[:-2] + whole.splitlines()[-1:]), "does not match"),
+    ("a text changed", lambda whole: whole.replace(b"yeast", b"water"), "does not match .*; export or copy it again"),
     ("a line more", lambda whole: whole + b"{}\n", "follows the end"),
-    ("newer", lambda whole: whole.replace(b'"version":2', b'"version":3', 1), "has the version 3; .* update memoryd"),
-    ("not UTF-8", lambda whole: whole.replace(b"yeast", b"\xff", 1), "is no UTF-8"),
+    ("newer", lambda whole: whole.replace(b'"version":2', b'"version":3', 1), "has version 3; .* update memoryd"),
+    ("not UTF-8", lambda whole: whole.replace(b"yeast", b"\xff", 1), "is not UTF-8"),
 ]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("spoil", "reason"), [one[1:] for one in BROKEN], ids=[one[0] for one in BROKEN])
 @pytest.mark.parametrize("mode", ["merge", "replace"])
-def test_a_file_that_is_not_whole_is_refused(
+def test_an_incomplete_file_is_refused(
     standing: tuple[Engine, bytes], file: Path, spoil: Callable[[bytes], bytes], reason: str, mode: ImportMode
 ) -> None:
     engine, before = standing
@@ -168,7 +168,7 @@ def test_a_name_that_no_workspace_may_have_is_refused_before_anything_is_written
 
 
 @pytest.mark.parametrize("mode", ["merge", "replace"])
-def test_a_file_that_grows_while_it_is_read_is_told(
+def test_a_file_that_grows_while_it_is_read_is_reported(
     engine: Engine, other: Engine, file: Path, mode: ImportMode
 ) -> None:
     place = engine.workspaces.ensure("default")
@@ -226,7 +226,7 @@ def test_an_id_that_means_something_else_here_is_refused(engine: Engine, file: P
 
 
 def is_no_secret(text: str) -> bool:
-    """Whether a text comes back as it was: `000A^a` alone looks like a password, and is masked."""
+    """Return whether a text comes back unchanged: `000A^a` alone looks like a password, and is masked."""
     return not any(find(text))
 
 
@@ -250,30 +250,30 @@ HAPPENED = st.lists(st.tuples(TIMES, TEXTS, st.none() | TEXTS), max_size=4)
 def test_any_text_comes_back(
     standing: tuple[Engine, bytes],
     tmp_path_factory: pytest.TempPathFactory,
-    said: Any,
+    texts: Any,
     people: Any,
     events: Any,
     mode: ImportMode,
 ) -> None:
     engine, place = standing[0], tmp_path_factory.mktemp("any")
-    told = dict[tuple[Any, ...], dict[str, Any]]()
-    for name, body, tags, at, importance in said:
+    lines = dict[tuple[Any, ...], dict[str, Any]]()
+    for name, body, tags, at, importance in texts:
         key = f"m {name}"
-        told["records", key] = record(key, name=name, body=body, tags=tags, updated_at=at)
-        told["memory_details", key] = detail(key, importance=importance)
+        lines["records", key] = record(key, name=name, body=body, tags=tags, updated_at=at)
+        lines["memory_details", key] = detail(key, importance=importance)
     for name, kind, contents in people:
         key = f"e {name}"
-        told["records", key] = record(key, kind="entity", name=name, type=kind)
+        lines["records", key] = record(key, kind="entity", name=name, type=kind)
         row = {"id": key, "summary_updated_at": None, "next_ordinal": 3}
-        told["entity_details", key] = {"entity_details": row}
-        told["relations", key] = relation(key, key, key)
+        lines["entity_details", key] = {"entity_details": row}
+        lines["relations", key] = relation(key, key, key)
         for ordinal, content in enumerate(contents):
             of_it = f"o {name} {ordinal}"
-            told["records", of_it] = record(of_it, kind="observation", name=name, body=content)
+            lines["records", of_it] = record(of_it, kind="observation", name=name, body=content)
             place_of_it = {"id": of_it, "entity_id": key, "ordinal": ordinal}
-            told["observation_details", of_it] = {"observation_details": place_of_it}
+            lines["observation_details", of_it] = {"observation_details": place_of_it}
     order = list(EXPORTED)
-    lines_of_it = [told[key] for key in sorted(told, key=lambda key: (order.index(key[0]), key[1]))]
+    lines_of_it = [lines[key] for key in sorted(lines, key=lambda key: (order.index(key[0]), key[1]))]
     happened = [
         {"events": {"at": at, "operation": what, "subject": to}} for at, what, to in sorted(events, key=lambda e: e[0])
     ]

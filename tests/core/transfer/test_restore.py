@@ -1,4 +1,4 @@
-"""A file of workspaces is added to what is there, or put in its place, however often it is interrupted."""
+"""A file of workspaces is added to existing ones, or replaces them, however often it is interrupted."""
 
 import json
 import signal
@@ -46,8 +46,8 @@ def test_a_second_merge_adds_nothing(engine: Engine, other: Engine, file: Path, 
 
 def test_an_entity_of_the_same_name_gains_what_it_lacks(engine: Engine, other: Engine, file: Path) -> None:
     graph = Graph(Scope(engine, engine.workspaces.ensure("default")))
-    said = tuple(f"fact {number}" for number in range(20))
-    entities.create(graph, [NewEntity(name="Ann", type="person", observations=said), NewEntity(name="Bob", type="x")])
+    facts = tuple(f"fact {number}" for number in range(20))
+    entities.create(graph, [NewEntity(name="Ann", type="person", observations=facts), NewEntity(name="Bob", type="x")])
     relations.create(graph, [Edge("Ann", "Bob", "knows"), Edge("Bob", "Ann", "likes")])
     export(engine, file)
     theirs = Graph(Scope(other, other.workspaces.ensure("default")))
@@ -58,7 +58,7 @@ def test_an_entity_of_the_same_name_gains_what_it_lacks(engine: Engine, other: E
     (outcome,) = load(other, file)
     assert (outcome.new["entities"], outcome.new["observations"], outcome.new["relations"]) == (0, 19, 1)
     about = theirs.read(lambda q: observations.of(q, [before.entity.id]))[before.entity.id]
-    assert [one.content for one in about] == ["mine", "fact 7", *(one for one in said if one != "fact 7")]
+    assert [one.content for one in about] == ["mine", "fact 7", *(one for one in facts if one != "fact 7")]
     assert [one.ordinal for one in about] == list(range(21))
     (now,) = [one for one in entities.page(theirs, "", 9) if one.name == "Ann"]
     assert (now.type, now.summary, now.updated_at > before.entity.updated_at) == ("robot", "hers", True)
@@ -70,9 +70,7 @@ def test_an_entity_of_the_same_name_gains_what_it_lacks(engine: Engine, other: E
     assert not load(other, file)[0].new["observations"]
 
 
-def test_what_reads_differently_by_a_new_relation_loses_the_vector_that_was_made_before(
-    engine: Engine, other: Engine, file: Path
-) -> None:
+def test_a_text_that_a_new_relation_changes_loses_its_earlier_vector(engine: Engine, other: Engine, file: Path) -> None:
     for one in (engine, other):
         graph = Graph(Scope(one, one.workspaces.ensure("default")))
         entities.create(graph, [NewEntity(name=name, type="x", observations=("a",)) for name in ("Ann", "Bob", "Cid")])
@@ -85,13 +83,13 @@ def test_what_reads_differently_by_a_new_relation_loses_the_vector_that_was_made
     theirs.engine.store.write(theirs.workspace, lambda q: q.many("embeddings.add", every))
     export(engine, file)
     load(other, file)
-    told = values(export(other, file.with_name("after")))
-    names = {record["id"]: record["name"] for record in of(told, "records")}
-    left = {(names[row["id"]], row["perspective"]) for row in of(told, "embeddings")}
+    lines = values(export(other, file.with_name("after")))
+    names = {record["id"]: record["name"] for record in of(lines, "records")}
+    left = {(names[row["id"]], row["perspective"]) for row in of(lines, "embeddings")}
     assert left == {*((name, "general") for name in ("Ann", "Bob", "Cid")), ("Cid", "relational")}
 
 
-def test_two_copies_that_went_apart_are_brought_together(engine: Engine, other: Engine, file: Path) -> None:
+def test_two_diverged_copies_are_merged(engine: Engine, other: Engine, file: Path) -> None:
     graph = Graph(Scope(engine, engine.workspaces.ensure("default")))
     entities.create(graph, [NewEntity(name="Ann", type="person", observations=("both",))])
     export(engine, file)
@@ -110,9 +108,7 @@ def test_two_copies_that_went_apart_are_brought_together(engine: Engine, other: 
     assert about[-1].ordinal == 4
 
 
-def test_observations_of_a_node_that_was_renamed_are_about_its_present_name(
-    engine: Engine, other: Engine, file: Path
-) -> None:
+def test_observations_of_a_renamed_node_have_its_present_name(engine: Engine, other: Engine, file: Path) -> None:
     graph = Graph(Scope(engine, engine.workspaces.ensure("default")))
     entities.create(graph, [NewEntity(name="Ann", type="person")])
     export(engine, file)
@@ -126,11 +122,11 @@ def test_observations_of_a_node_that_was_renamed_are_about_its_present_name(
     load(other, file.with_name("later"))
     lines = values(export(other, file.with_name("after")))
     assert {one["name"] for one in of(lines, "records")} == {"Berta"}
-    assert of(lines, "embeddings") == []  # it was made of the other name
+    assert of(lines, "embeddings") == []  # it was made from the other name
     assert found(other, "Berta AND tea")
 
 
-def test_ordinals_go_on_behind_all_that_were_ever_given(engine: Engine, other: Engine, file: Path) -> None:
+def test_ordinals_continue_after_all_that_were_ever_given(engine: Engine, other: Engine, file: Path) -> None:
     graph = Graph(Scope(engine, engine.workspaces.ensure("default")))
     entities.create(graph, [NewEntity(name="Ann", type="person", observations=("0",))])
     export(engine, file)
@@ -145,20 +141,20 @@ def test_ordinals_go_on_behind_all_that_were_ever_given(engine: Engine, other: E
 
 
 @pytest.mark.parametrize("mode", ["merge", "replace"])
-def test_a_file_that_counts_its_ordinals_wrong_does_no_harm(
+def test_a_file_with_a_wrong_next_ordinal_does_no_harm(
     engine: Engine, other: Engine, file: Path, mode: ImportMode
 ) -> None:
     graph = Graph(Scope(engine, engine.workspaces.ensure("default")))
     entities.create(graph, [NewEntity(name="Ann", type="person", observations=("0", "1"))])
-    told = values(export(engine, file))
-    for row in of(told, "entity_details"):
+    lines = values(export(engine, file))
+    for row in of(lines, "entity_details"):
         row["next_ordinal"] = 0
-    load(other, written(file, told), mode)
+    load(other, written(file, lines), mode)
     (added,) = observations.add(Graph(Scope(other, other.workspaces.find("default"))), [("Ann", ["next"])])["result"]
     assert [one["ordinal"] for one in added["added"]] == [2]
 
 
-def test_a_file_that_counts_its_ordinals_wrong_loses_none_to_those_that_are_given_here(
+def test_a_file_with_a_wrong_next_ordinal_loses_no_ordinal_to_new_ones(
     engine: Engine, other: Engine, file: Path
 ) -> None:
     graph = Graph(Scope(engine, engine.workspaces.ensure("default")))
@@ -195,20 +191,20 @@ def test_perspectives_are_replaced_too(engine: Engine, other: Engine, file: Path
     assert export(other, file.with_name("after")) == first
 
 
-def test_a_key_that_is_there_stays_as_it_is_and_is_told(engine: Engine, other: Engine, file: Path) -> None:
+def test_an_existing_key_stays_unchanged_and_is_reported(engine: Engine, other: Engine, file: Path) -> None:
     for number, one in enumerate((engine, other)):
         vault = Vault(Scope(one, one.workspaces.ensure("default"), "s"))
         vault.commit("vault", "same", "as it is")
         vault.commit("vault", "key", f"text {number}")
     export(engine, file)
     (outcome,) = load(other, file)
-    assert outcome.remarks == ["The key 'key' is there already and stays as it is."]
+    assert outcome.remarks == ["The key 'key' already exists and stays unchanged."]
     assert outcome.new["memories"] == 0
     kept, _ = Vault(Scope(other, other.workspaces.find("default"), "s")).search("text")
     assert [match.record.body for match in kept.best] == ["text 1"]
 
 
-def test_a_memory_that_says_the_same_is_there_already(engine: Engine, other: Engine, file: Path) -> None:
+def test_a_memory_with_the_same_text_already_exists(engine: Engine, other: Engine, file: Path) -> None:
     memories(engine).store("The ship sails north.")
     memories(engine).store("Bread needs yeast.")
     memories(other).store("the ship sails north")
@@ -234,7 +230,7 @@ def test_what_was_forgotten_since_the_export_comes_back(engine: Engine, file: Pa
     assert len(found(engine, "yeast")) == 1
 
 
-def test_what_hung_on_an_entity_that_comes_back_can_still_be_restored(
+def test_the_parts_of_an_entity_that_comes_back_can_still_be_restored(
     engine: Engine, other: Engine, file: Path
 ) -> None:
     graph = Graph(Scope(engine, engine.workspaces.ensure("default")))
@@ -256,7 +252,7 @@ def test_what_hung_on_an_entity_that_comes_back_can_still_be_restored(
     assert load(other, file.with_name("later"))[0].new["observations"] == 4
 
 
-def test_what_a_memory_said_when_it_was_forgotten_can_still_be_restored(engine: Engine, file: Path) -> None:
+def test_the_last_text_of_a_forgotten_memory_can_still_be_restored(engine: Engine, file: Path) -> None:
     kept = memories(engine).store("Deployments are on Monday.")
     export(engine, file)
     graph = Graph(Scope(engine, engine.workspaces.find("default")))
@@ -275,7 +271,7 @@ def test_what_a_memory_said_when_it_was_forgotten_can_still_be_restored(engine: 
     assert not load(engine, file)[0].new.total()
 
 
-def test_the_history_says_what_an_import_has_brought_back(engine: Engine, file: Path) -> None:
+def test_the_history_shows_what_an_import_has_restored(engine: Engine, file: Path) -> None:
     kept = memories(engine).store("Bread needs yeast.")
     export(engine, file)
     memories(engine).forget(Criteria(ids=(kept.id,)))
@@ -288,9 +284,7 @@ def test_the_history_says_what_an_import_has_brought_back(engine: Engine, file: 
     assert [one["operation"] for one in lines] == ["create_memory", "delete_memory", "restore_memory"]
 
 
-def test_turns_of_two_machines_that_fell_into_one_millisecond_are_both_kept(
-    engine: Engine, other: Engine, file: Path
-) -> None:
+def test_turns_of_two_machines_in_the_same_millisecond_are_both_kept(engine: Engine, other: Engine, file: Path) -> None:
     for text, one in (("here", engine), ("there", other)):
         turn = Journal(Scope(one, one.workspaces.ensure("default"), "s")).add("p", text, "r", "s")
         one.store.write(one.workspaces.find("default"), lambda q: _rename(q, turn.id))  # noqa: B023
@@ -302,7 +296,7 @@ def test_turns_of_two_machines_that_fell_into_one_millisecond_are_both_kept(
 
 
 def _rename(queries: Queries, turn: str) -> None:
-    """The same turn under an id that another machine may give."""
+    """Return the same turn with an id that another machine may assign."""
     (record,) = [row for row in queries.all("moved.records_first", limit=9) if row["id"] == turn]
     (detail,) = queries.all("moved.interaction_details_first", limit=9)
     queries.run("records.erase", ids=json.dumps([turn]))
@@ -326,13 +320,13 @@ def test_a_workspace_keeps_its_own_perspectives(engine: Engine, other: Engine, f
     export(engine, file)
     memories(other).store("so it is not empty")
     (outcome,) = load(other, file)
-    assert outcome.remarks == ["The workspace keeps its perspectives, which are not those of the file."]
+    assert outcome.remarks == ["The workspace keeps its perspectives, which differ from those of the file."]
     workspace = other.workspaces.find("default")
     assert other.store.read(workspace, lambda q: q.all("perspectives.all")) == []
 
 
-def test_vectors_that_say_something_else_here_are_left_out(engine: Engine, other: Engine, file: Path) -> None:
-    """One perspective names the workspace, which has another name here."""
+def test_vectors_of_texts_that_differ_here_are_skipped(engine: Engine, other: Engine, file: Path) -> None:
+    """A perspective names the workspace, which has another name here."""
     place = engine.workspaces.ensure("default")
     key = put(engine.store, place, "text", axis(0))
     row = {"id": key, "chunk": 0, "model": "m", "dim": 8, "vector": np.float16(axis(1))}
@@ -341,14 +335,14 @@ def test_vectors_that_say_something_else_here_are_left_out(engine: Engine, other
     export(engine, file)
     for mode in ("merge", "replace"):
         load(other, file, mode, name="elsewhere")
-        told = values(export(other, file.with_name(mode), "elsewhere"))
-        assert {row["perspective"] for row in of(told, "embeddings")} == {"general", "temporal"}
+        lines = values(export(other, file.with_name(mode), "elsewhere"))
+        assert {row["perspective"] for row in of(lines, "embeddings")} == {"general", "temporal"}
 
 
 # replacing -----------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_replaced_is_gone_for_good(engine: Engine, other: Engine, file: Path, tmp_path: Path) -> None:
+def test_what_is_replaced_is_permanently_deleted(engine: Engine, other: Engine, file: Path, tmp_path: Path) -> None:
     everything(engine)
     first = export(engine, file)
     everything(other)
@@ -384,7 +378,7 @@ def test_a_file_of_one_workspace_may_get_another_name(engine: Engine, file: Path
     assert copy[0]["workspace"] == first[0]["workspace"] | {"name": "copy"}
     assert of(copy, "records") == of(first, "records")
     export(engine, file.with_name("both"), "default", "second")
-    with pytest.raises(InvalidInputError, match="holds 2 workspaces: default, second"):
+    with pytest.raises(InvalidInputError, match="contains 2 workspaces: default, second"):
         load(engine, file.with_name("both"), mode, name="copy")
 
 
@@ -425,7 +419,7 @@ def killed(home: Path, file: Path, mode: ImportMode) -> None:
 
 
 @pytest.mark.process
-def test_a_merge_that_was_killed_is_run_again(engine: Engine, tmp_path: Path, file: Path) -> None:
+def test_a_killed_merge_can_be_repeated(engine: Engine, tmp_path: Path, file: Path) -> None:
     everything(engine)
     first = export(engine, file, vectors=False)
     killed(tmp_path / "there", file, "merge")
@@ -440,12 +434,12 @@ def test_a_merge_that_was_killed_is_run_again(engine: Engine, tmp_path: Path, fi
 
 
 @pytest.mark.process
-def test_a_replacement_that_was_killed_has_changed_nothing(engine: Engine, tmp_path: Path, file: Path) -> None:
+def test_a_killed_replacement_has_changed_nothing(engine: Engine, tmp_path: Path, file: Path) -> None:
     everything(engine)
     first = export(engine, file)
     with opened(tmp_path / "there") as there:
         everything(there)
-    with opened(tmp_path / "there") as there:  # a session has ended meanwhile, which is an event
+    with opened(tmp_path / "there") as there:  # a session has ended in the meantime, which is an event
         before = export(there, tmp_path / "before")
     killed(tmp_path / "there", file, "replace")
     with opened(tmp_path / "there") as there:

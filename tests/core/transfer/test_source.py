@@ -1,4 +1,4 @@
-"""Files that cannot be read as they are: of other encodings, of other users. What is left out is named."""
+"""Files that cannot be read as they are: in other encodings, of other users. What is skipped is named."""
 
 import json
 import os
@@ -18,15 +18,15 @@ from memoryd.errors import InvalidInputError
 from tests.core import kit
 from tests.core.transfer.formats_kit import bring, sample
 
-NOBODY = 65534
+UNPRIVILEGED = 65534
 TEXT = "Grüße aus Köln, 東京 und 🎉."
 
 
 @contextmanager
 def lowered() -> Iterator[None]:
-    """Do without the rights of root, for whom no file is locked."""
+    """Drop the rights of root, who can read every file."""
     user = os.geteuid()
-    os.seteuid(user or NOBODY)
+    os.seteuid(user or UNPRIVILEGED)
     try:
         yield
     finally:
@@ -80,7 +80,7 @@ def test_a_note_of_another_encoding_is_named_and_left_out(
         bring(engine, tmp_path / name)
 
 
-def test_the_notes_beside_it_come_in(engine: Engine, tmp_path: Path) -> None:
+def test_the_notes_next_to_it_are_imported(engine: Engine, tmp_path: Path) -> None:
     (tmp_path / "old.md").write_bytes("Grüße".encode("cp1252"))
     (tmp_path / "new.md").write_text(TEXT, encoding="utf-8")
     read, _ = bring(engine, tmp_path)
@@ -89,7 +89,7 @@ def test_the_notes_beside_it_come_in(engine: Engine, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "content"), [("a.jsonl", LINES), ("a.json", ARRAY)])
-def test_of_json_the_wrong_object_alone_is_left_out(name: str, content: str, tmp_path: Path) -> None:
+def test_only_the_wrong_object_of_a_json_file_is_skipped(name: str, content: str, tmp_path: Path) -> None:
     spoiled = content.encode().replace("ü".encode(), b"\xfc", 2).replace(b"\xfc", "ü".encode(), 1)
     (tmp_path / name).write_bytes(spoiled)
     items = read_of(tmp_path / name)
@@ -102,7 +102,7 @@ def test_of_json_the_wrong_object_alone_is_left_out(name: str, content: str, tmp
 @pytest.mark.parametrize(
     ("given", "kept"), [("Lives in Berlin.", ("Lives in Berlin.",)), (["a", 5, "b"], ("a", "b")), (5, ()), (None, ())]
 )
-def test_an_observation_that_is_no_list_is_one(given: Any, kept: tuple[str, ...], tmp_path: Path) -> None:
+def test_an_observation_that_is_not_a_list_is_a_single_one(given: Any, kept: tuple[str, ...], tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text(json.dumps({"entity": "Ann", "observations": given}))
     (ann,) = read_of(tmp_path / "a.jsonl")
     assert isinstance(ann, SourceEntity)
@@ -127,7 +127,7 @@ def test_a_folder_that_may_not_be_read_is_named(
         assert dict(read.numbers) == {"memories": 1}
 
 
-SAID = {"chatgpt": "content_type", "codex": "role", "gemini": "type"}
+FIELDS = {"chatgpt": "content_type", "codex": "role", "gemini": "type"}
 """A field of each whose text says what a message is."""
 
 
@@ -137,12 +137,12 @@ def mistyped(value: Any, name: str) -> Any:
     return [mistyped(one, name) for one in value] if isinstance(value, list) else value
 
 
-@pytest.mark.parametrize("form", SAID)
+@pytest.mark.parametrize("form", FIELDS)
 def test_a_list_in_place_of_a_word_breaks_nothing(form: str, tmp_path: Path) -> None:
     path = sample(form, tmp_path)
     for file in [path] if path.is_file() else [one for one in path.rglob("*.json*") if one.is_file()]:
         text = file.read_text(encoding="utf-8")
         values = [json.loads(line) for line in text.splitlines()] if file.suffix == ".jsonl" else [json.loads(text)]
-        file.write_text("\n".join(json.dumps(mistyped(value, SAID[form])) for value in values), encoding="utf-8")
+        file.write_text("\n".join(json.dumps(mistyped(value, FIELDS[form])) for value in values), encoding="utf-8")
     with opened(path) as source:
         list(FORMATS[form].read(source, frozenset()))

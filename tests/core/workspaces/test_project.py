@@ -1,4 +1,4 @@
-"""Which workspace a directory has: by a file, by its git repository, or the default one."""
+"""The workspace of a directory: by a file, by its git repository, or the default one."""
 
 import os
 import subprocess
@@ -20,7 +20,7 @@ WHO = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": 
 @pytest.fixture(autouse=True)
 def _nothing_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     project._first_commit.cache_clear()
-    monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def git(where: Path, *words: str) -> str:
 
 
 def repository(where: Path, first: str = "") -> Path:
-    """A repository with one commit, which is another one for another `first`."""
+    """Return a repository with one commit, which depends on `first`."""
     where.mkdir(parents=True)
     git(where, "init", "-q", "-b", "main")
     git(where, "commit", "-q", "--allow-empty", "-m", first or f"of {where.name}")
@@ -45,7 +45,7 @@ def repository(where: Path, first: str = "") -> Path:
 
 
 def used(of: Engine, where: Path) -> Workspace:
-    """The workspace of a directory, as another client finds it."""
+    """Return the workspace of a directory, as another client finds it."""
     of._choices.clear()
     return of.workspace(make=True, directory=where)
 
@@ -53,7 +53,7 @@ def used(of: Engine, where: Path) -> Workspace:
 # the repository ------------------------------------------------------------------------------------------------------
 
 
-def test_a_repository_keeps_its_workspace_wherever_it_lies(here: Engine, tmp_path: Path) -> None:
+def test_a_repository_keeps_its_workspace_wherever_it_is(here: Engine, tmp_path: Path) -> None:
     shop = repository(tmp_path / "shop")
     (shop / "a" / "b").mkdir(parents=True)
     first = used(here, shop)
@@ -67,15 +67,15 @@ def test_a_repository_keeps_its_workspace_wherever_it_lies(here: Engine, tmp_pat
     assert used(here, tmp_path / "second") == first, "another clone is the same project"
 
 
-def test_another_repository_of_the_same_name_has_a_workspace_of_its_own(here: Engine, tmp_path: Path) -> None:
+def test_another_repository_of_the_same_name_has_a_separate_workspace(here: Engine, tmp_path: Path) -> None:
     one, other = repository(tmp_path / "a" / "shop", "one"), repository(tmp_path / "b" / "shop", "other")
     names = [used(here, where).name for where in (one, other, one, other)]
     assert names == ["shop", "shop-2", "shop", "shop-2"]
     memories(here, name="taken").store("by hand")
-    assert used(here, repository(tmp_path / "taken")).name == "taken-2", "nobody has said that this one is meant"
+    assert used(here, repository(tmp_path / "taken")).name == "taken-2", "no one has chosen the existing one"
 
 
-def test_work_trees_are_one_project_and_a_submodule_is_one_of_its_own(here: Engine, tmp_path: Path) -> None:
+def test_work_trees_are_one_project_and_a_submodule_is_a_separate_one(here: Engine, tmp_path: Path) -> None:
     shop, part = repository(tmp_path / "shop"), repository(tmp_path / "part")
     git(shop, "worktree", "add", "-q", str(tmp_path / "feature"))
     git(shop, "submodule", "--quiet", "add", str(part), "lib")
@@ -108,7 +108,7 @@ def test_packed_history_is_read_by_git_and_without_it_the_path_counts(
     monkeypatch.setenv("PATH", str(tmp_path))
     alone = used(here, shop)
     assert alone == first, "its path is known, too"
-    assert alone.found_by.endswith("known by its path as its commits are packed, and there is no git to read them")
+    assert alone.found_by.endswith("known by its path as its commits are packed, and git is not installed to read them")
 
 
 def test_the_branch_that_is_checked_out_does_not_matter(here: Engine, tmp_path: Path) -> None:
@@ -143,13 +143,13 @@ def test_another_repository_in_the_same_place_is_another_project(here: Engine, t
     assert used(here, tmp_path / "app") == second
 
 
-def test_a_home_directory_is_no_project(here: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_home_directory_is_not_a_project(here: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     house = repository(tmp_path / "house")
     monkeypatch.setenv("HOME", str(house))
     (house / "notes").mkdir()
     found = used(here, house / "notes")
     assert found.name == "default"
-    assert found.found_by == f"the default, as {house / 'notes'} is in no git repository but that of {house}"
+    assert found.found_by == f"the default, as {house / 'notes'} is in no git repository other than {house}"
     assert used(here, repository(house / "shop")).name == "shop"
 
 
@@ -166,7 +166,7 @@ def test_without_a_project_it_is_the_default_workspace(here: Engine, tmp_path: P
 
 
 @pytest.mark.parametrize("mark", ["", "gitdir: nowhere", "gitdir: C:/shop/.git", "gitdir: \0", "\xff", "gitdir: ."])
-def test_a_damaged_mark_of_git_is_none(here: Engine, tmp_path: Path, mark: str) -> None:
+def test_a_damaged_git_file_is_ignored(here: Engine, tmp_path: Path, mark: str) -> None:
     (tmp_path / "shop").mkdir()
     (tmp_path / "shop" / ".git").write_text(mark, encoding="latin-1")
     assert used(here, tmp_path / "shop").name == "default"
@@ -203,11 +203,11 @@ def test_an_archived_workspace_is_not_replaced(here: Engine, tmp_path: Path) -> 
     assert used(here, shop).name == "shop"
 
 
-def test_auto_is_no_name(here: Engine, tmp_path: Path) -> None:
+def test_auto_is_not_a_valid_name(here: Engine, tmp_path: Path) -> None:
     for refused in (here.workspaces.create, here.workspaces.ensure, here.workspaces.usable):
-        with pytest.raises(InvalidInputError, match="auto stands for"):
+        with pytest.raises(InvalidInputError, match="auto is reserved"):
             refused("auto")
-    with pytest.raises(InvalidInputError, match="auto stands for"):
+    with pytest.raises(InvalidInputError, match="auto is reserved"):
         declare(tmp_path, "auto")
     assert used(here, repository(tmp_path / "auto")).name == "auto-2"
 
@@ -215,7 +215,7 @@ def test_auto_is_no_name(here: Engine, tmp_path: Path) -> None:
 # the file ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_file_comes_before_all_and_stays_with_the_folder(here: Engine, tmp_path: Path) -> None:
+def test_a_file_takes_precedence_and_stays_with_the_folder(here: Engine, tmp_path: Path) -> None:
     shop = repository(tmp_path / "shop")
     (shop / "packages" / "till").mkdir(parents=True)
     file = declare(shop / "packages", "till")
@@ -226,7 +226,7 @@ def test_a_file_comes_before_all_and_stays_with_the_folder(here: Engine, tmp_pat
     assert used(here, tmp_path / "elsewhere") == found
 
 
-def test_a_file_of_the_main_work_tree_holds_for_the_others(here: Engine, tmp_path: Path) -> None:
+def test_a_file_of_the_main_work_tree_applies_to_the_others(here: Engine, tmp_path: Path) -> None:
     shop = repository(tmp_path / "shop")
     git(shop, "worktree", "add", "-q", str(tmp_path / "feature"))
     declare(shop, "till")
@@ -266,17 +266,17 @@ def test_a_file_does_not_make_the_default_workspace_its_own(here: Engine, tmp_pa
 def test_a_file_that_declares_nothing_is_an_error(tmp_path: Path, text: str) -> None:
     (tmp_path / ".memoryd").write_text(text, encoding="latin-1")
     with pytest.raises(
-        InvalidInputError, match=r'\.memoryd declares no workspace .* holds one line: workspace = "NAME"'
+        InvalidInputError, match=r'\.memoryd declares no workspace .* Write one line in it: workspace = "NAME"'
     ):
         detect(tmp_path)
 
 
-def test_a_file_as_people_write_it(here: Engine, tmp_path: Path) -> None:
+def test_a_file_may_be_written_in_several_ways(here: Engine, tmp_path: Path) -> None:
     (tmp_path / ".memoryd").write_text('\ufeff# ours\r\nworkspace = "店 \\"1\\""\r\n')
     assert used(here, tmp_path).name == '店 "1"'
 
 
-def test_a_file_of_another_user_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_another_user_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     declare(tmp_path, "theirs")
     monkeypatch.setattr(os, "geteuid", lambda: 4_321)
     if tmp_path.stat().st_uid:

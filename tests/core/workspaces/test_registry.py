@@ -1,4 +1,4 @@
-"""Workspaces as projects: names, creation, archiving, and what the rest of the engine makes of it."""
+"""Workspaces as projects: names, creation, archiving, and their effect on the rest of the engine."""
 
 import re
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ def here(tmp_path: Path) -> Iterator[Engine]:
 
 
 def files(root: Path) -> list[str]:
-    """Database files below the data directory, but the registry."""
+    """Return the database files below the data directory, except the registry."""
     return sorted(path.relative_to(root).as_posix() for path in root.rglob("*.db") if path.name != "_meta.db")
 
 
@@ -47,7 +47,7 @@ def test_slugs_are_names(here: Engine, tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["", " ", "-a", ".a", "_a", "a b", "a/b", "../a", "a\n", "naïve", "x" * 101, "a\0b"])
-def test_what_is_no_slug_is_refused(here: Engine, tmp_path: Path, name: str) -> None:
+def test_an_invalid_slug_is_refused(here: Engine, tmp_path: Path, name: str) -> None:
     with pytest.raises(InvalidInputError) as caught:
         here.workspaces.create(name)
     assert str(caught.value).startswith(f'Failed to create project "{name[:100]}": ')
@@ -77,7 +77,7 @@ def test_threads_that_create_the_same_project_make_one(here: Engine, tmp_path: P
     assert files(tmp_path) == [here.workspaces.find("p").db_path]
 
 
-def test_in_one_file_a_project_has_no_file_of_its_own(tmp_path: Path) -> None:
+def test_with_a_single_file_a_project_has_no_separate_file(tmp_path: Path) -> None:
     with engine(tmp_path, MEMORY_DB_PATH=str(tmp_path / "all.db")) as here:
         assert here.workspaces.create("p").db_path == ""
         memories(here, name="p").store("kept")
@@ -103,7 +103,7 @@ def test_projects_are_listed_by_name_and_status(here: Engine) -> None:
 
 
 @pytest.mark.parametrize("verb", ["active", "archive", "restore", "delete"])
-def test_what_is_not_there_is_told_with_what_is(here: Engine, verb: str) -> None:
+def test_the_error_for_a_missing_project_lists_the_existing_ones(here: Engine, verb: str) -> None:
     with pytest.raises(NotFoundError, match=r'^project "x" not found\. There are: none yet\.$'):
         getattr(here.workspaces, verb)("x")
     here.workspaces.create("a")
@@ -112,7 +112,7 @@ def test_what_is_not_there_is_told_with_what_is(here: Engine, verb: str) -> None
         getattr(here.workspaces, verb)("x")
 
 
-def test_of_many_projects_some_are_told(here: Engine) -> None:
+def test_some_of_many_projects_are_listed(here: Engine) -> None:
     for n in range(registry.LISTED + 2):
         here.workspaces.create(f"p{n:02}")
     with pytest.raises(NotFoundError, match=r"There are: p00, p01, .*p09 and 2 more\.$"):
@@ -149,7 +149,7 @@ def test_archiving_and_restoring_move_the_file(here: Engine, tmp_path: Path) -> 
     assert [hit.record.body for hit in memories(here, name="p").recent(5)] == ["kept"]
 
 
-def test_each_verb_says_why_not(here: Engine) -> None:
+def test_each_refusal_gives_its_reason(here: Engine) -> None:
     here.workspaces.create("p")
     with pytest.raises(InvalidInputError, match=r'^project "p" is not archived$'):
         here.workspaces.restore("p")
@@ -176,7 +176,7 @@ def test_a_deleted_name_is_free_and_its_successor_empty(here: Engine, tmp_path: 
 
 
 def damage(home: Path, of: Workspace) -> None:
-    """Its file is no database any more."""
+    """Overwrite the file of a project, so that it is no longer a database."""
     for file in home.rglob(f"{of.id}.db*"):
         file.write_bytes(b"something else" * 500)
 
@@ -214,7 +214,7 @@ def test_a_project_that_is_busy_or_shares_its_file_is_not_deleted_unmarked(
 
 
 @pytest.mark.parametrize("single", [True, False])
-def test_a_workspace_in_a_shared_file_is_emptied_in_parts_and_nobody_waits_for_all_of_them(
+def test_a_workspace_in_a_shared_file_is_emptied_in_parts_so_that_others_can_write(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, single: bool
 ) -> None:
     where = {"MEMORY_DB_PATH": str(tmp_path / "all.db")} if single else {}
@@ -245,7 +245,7 @@ def test_a_workspace_in_a_shared_file_is_emptied_in_parts_and_nobody_waits_for_a
         assert here.store.upkeep.problems(here.workspaces.find("default")) == []
 
 
-def test_an_archived_default_is_told_to_its_tools(tmp_path: Path, here: Engine) -> None:
+def test_an_archived_default_is_reported_by_its_tools(tmp_path: Path, here: Engine) -> None:
     here.workspaces.ensure("default")
     here.workspaces.archive("default")
     for make in (True, False):
@@ -266,7 +266,7 @@ def test_a_store_that_is_busy_archives_later(here: Engine, monkeypatch: pytest.M
     assert here.workspaces.find("p").db_path.startswith("archive/")
 
 
-def test_a_restoring_that_cannot_move_changes_nothing(here: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_restore_that_cannot_move_the_file_changes_nothing(here: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     here.workspaces.create("p")
     here.workspaces.archive("p")
     with monkeypatch.context() as patch:
@@ -294,7 +294,7 @@ with engine(Path(sys.argv[1])) as here:
 
 
 @pytest.mark.process
-def test_processes_that_contradict_each_other_leave_one_truth(tmp_path: Path) -> None:
+def test_conflicting_processes_leave_a_consistent_state(tmp_path: Path) -> None:
     with engine(tmp_path) as here:
         here.workspaces.create("p")
         memories(here, name="p").store("kept")
@@ -315,7 +315,7 @@ def test_processes_that_contradict_each_other_leave_one_truth(tmp_path: Path) ->
 # the background, and who looks after it all --------------------------------------------------------------------------
 
 
-def test_recalls_that_are_not_written_yet_do_not_keep_a_process_from_ending(tmp_path: Path) -> None:
+def test_unwritten_recalls_do_not_keep_a_process_from_ending(tmp_path: Path) -> None:
     with engine(tmp_path) as here:
         here.workspaces.create("p")
         for name in ("p", "default"):
@@ -327,7 +327,7 @@ def test_recalls_that_are_not_written_yet_do_not_keep_a_process_from_ending(tmp_
         assert hit.record.access_count == 1
 
 
-def test_a_workspace_that_cannot_be_used_keeps_no_other_from_being_looked_after(
+def test_an_unusable_workspace_does_not_keep_others_from_being_maintained(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with engine(tmp_path) as here:
@@ -347,7 +347,7 @@ def test_a_workspace_that_cannot_be_used_keeps_no_other_from_being_looked_after(
         assert deleted == {"number": 0}
 
 
-def test_recalls_of_others_are_written_where_one_workspace_is_damaged(tmp_path: Path) -> None:
+def test_recalls_of_others_are_written_if_one_workspace_is_damaged(tmp_path: Path) -> None:
     with engine(tmp_path) as here:
         made = here.workspaces.create("a")
         for name in ("a", "default"):
@@ -361,7 +361,7 @@ def test_recalls_of_others_are_written_where_one_workspace_is_damaged(tmp_path: 
         assert hit.record.access_count == 1
 
 
-def test_removals_of_vectors_are_forgotten_also_where_nothing_is_purged(
+def test_removals_of_vectors_are_deleted_even_if_nothing_is_purged(
     here: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sqlite_upkeep, "TOMBSTONES", 4)
@@ -413,19 +413,19 @@ def test_doctor_finds_a_lost_archive_and_nothing_else(here: Engine, tmp_path: Pa
     assert findings(here) == []
 
 
-def test_doctor_tells_a_file_that_no_workspace_has_and_leaves_it(here: Engine, tmp_path: Path) -> None:
+def test_doctor_reports_a_file_that_no_workspace_uses_and_keeps_it(here: Engine, tmp_path: Path) -> None:
     for name in ("p", "old"):
         here.workspaces.create(name)
     here.workspaces.archive("old")
     stray = tmp_path / "projects" / "x.db"
     here.store.placement.create(Workspace(id="x", name="x", db_path="projects/x.db"))
     (found,) = Doctor(here, lambda *_: None).examine().findings
-    assert (found.subject, "no workspace in the registry" in found.problem) == (str(stray), True)
+    assert (found.subject, "no registered workspace" in found.problem) == (str(stray), True)
     assert "_meta.db" in found.remedy
     assert stray.exists()
 
 
-def test_a_file_that_waits_to_be_moved_is_no_finding(here: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_waits_to_be_moved_is_not_a_finding(here: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     made: Workspace = here.workspaces.create("p")
     monkeypatch.setattr(sqlite_placement, "move", lambda *_: False)
     assert here.workspaces.archive("p").db_path == made.db_path

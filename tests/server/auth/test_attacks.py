@@ -188,7 +188,7 @@ def test_a_form_that_is_sent_twice_is_answered_twice_until_the_code_is_used(serv
     assert issued["scope"] == "read write", "the first choice counts"
     for answer in ("allow", "deny"):
         late = browser.allows(consent, answer=answer)
-        assert (late.status_code, "let this client in already" in late.text) == (404, True)
+        assert (late.status_code, "already admitted this client" in late.text) == (404, True)
         assert "did not work" not in late.text
     assert works(server, issued["access_token"])
 

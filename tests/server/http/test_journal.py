@@ -42,7 +42,7 @@ def refused(server: HttpServer, token: str, tool: str, **arguments: object) -> s
 def test_a_workspaces_exports_cannot_be_imported_into_another(server: HttpServer, tokens: dict[str, str]) -> None:
     result_of(server, tokens["one"], "add_memory", **TURN, sessionId="secret")
     file = result_of(server, tokens["one"], "export_database")["file"]
-    assert "outside of the directory of exports" in refused(server, tokens["two"], "import_database", file=file)
+    assert "outside the directory of exports" in refused(server, tokens["two"], "import_database", file=file)
     assert result_of(server, tokens["two"], "get_session_memories", sessionId="secret")["total"] == 0
     assert result_of(server, tokens["one"], "import_database", file=file)["memories"] == 1
 
@@ -63,7 +63,7 @@ def test_errors_about_files_name_no_directory_either(server: HttpServer, tokens:
     folder = (home / "exports" / name).parent
     (folder / "binary.jsonl").write_bytes(b"\x7fELF\0\0\n")
     error = refused(server, tokens["one"], "import_database", file=f"{folder.name}/binary.jsonl")
-    assert "is no text in UTF-8" in error
+    assert "is not UTF-8 text" in error
     assert str(home) not in error
     aside = folder.rename(folder.with_name("aside"))
     folder.write_text("in the way")

@@ -138,7 +138,7 @@ def test_invalid_tokens_are_not_created(tmp_path: Path, arguments: list[str], wr
 
 
 def test_a_name_can_be_used_once(server: HttpServer, tokens: Tokens) -> None:
-    assert "There is a token 'few' already" in memoryd(server.environ, "token", "create", "few", code=2).stderr
+    assert "Token 'few' already exists" in memoryd(server.environ, "token", "create", "few", code=2).stderr
 
 
 @pytest.mark.stores
@@ -152,7 +152,7 @@ def test_of_two_concurrent_creations_one_gets_the_name(home: Path, monkeypatch: 
             return team
 
         monkeypatch.setattr(one.workspaces, "active", find)
-        with pytest.raises(InvalidInputError, match="There is a token 'ci' already"):
+        with pytest.raises(InvalidInputError, match="Token 'ci' already exists"):
             one.tokens.create("ci", workspace="team")
         assert [entry.act for entry in access_log.last(one.store, 9)] == ["token created"]
 

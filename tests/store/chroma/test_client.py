@@ -1,4 +1,4 @@
-"""The journal in ChromaDB: what it writes there, what it makes of what others wrote, and how it is replaced."""
+"""The journal in ChromaDB: what it writes, how it reads what others wrote, and how it is replaced."""
 
 import importlib.metadata
 import signal
@@ -48,7 +48,7 @@ def kept(made: Engine) -> JournalChroma:
 
 @pytest.fixture
 def raw(kept: JournalChroma) -> ChromaDatabase:
-    """The database behind, to write to it as others do."""
+    """The database behind the journal, to write to it as others do."""
     return kept._database
 
 
@@ -87,7 +87,7 @@ def test_the_default_workspace_is_where_other_programs_look(made: Engine, chroma
     assert rows[SESSIONS]["documents"] == ["How bread is baked."]
 
 
-def test_looking_makes_nothing(kept: JournalChroma, raw: ChromaDatabase) -> None:
+def test_a_read_creates_nothing(kept: JournalChroma, raw: ChromaDatabase) -> None:
     kept.numbers(), kept.find("bread", 1, ""), kept.unsummarized(), kept.delete_summaries()
     assert names(raw) == set()
 
@@ -113,7 +113,7 @@ def test_what_lacks_optional_fields_is_read(kept: JournalChroma, raw: ChromaData
     assert [one.id for one, *_ in kept.find("anything", 5, "s").best] == [one.id]
 
 
-def test_what_is_no_turn_is_named(kept: JournalChroma, raw: ChromaDatabase) -> None:
+def test_a_row_that_is_not_a_turn_is_named(kept: JournalChroma, raw: ChromaDatabase) -> None:
     add_raw(raw, TURNS, {"sessionId": "s", "a": "b"})
     with pytest.raises(StoreError, match=r"in ChromaDB is not a turn or summary \(prompt is not a text\)"):
         list(kept.every_turn())
@@ -122,7 +122,9 @@ def test_what_is_no_turn_is_named(kept: JournalChroma, raw: ChromaDatabase) -> N
 def test_vectors_of_another_dimension_are_refused(kept: JournalChroma, raw: ChromaDatabase) -> None:
     add_raw(raw, TURNS, {"sessionId": "s"}, size=3)
     for refused in (lambda: kept.add(turn(1)), lambda: kept.find("bread", 1, "")):
-        with pytest.raises(StoreError, match=r"dimension of 3, got 384\. .* another model's .* mode replace"):
+        with pytest.raises(
+            StoreError, match=r"dimension of 3, got 384\. .* not from MEMORY_EMBEDDER's .* mode replace"
+        ):
             refused()
     assert kept.numbers()["memories"] == 1
 
@@ -150,7 +152,9 @@ def test_included_workspaces_are_searched_together(made: Engine) -> None:
     assert both.find_summaries("bread", 2, "").best == []
 
 
-def test_without_a_model_all_can_be_read_and_nothing_is_written(made: Engine, chroma: str, tmp_path: Path) -> None:
+def test_without_a_model_everything_can_be_read_and_nothing_is_written(
+    made: Engine, chroma: str, tmp_path: Path
+) -> None:
     journal(made, "common").replace([turn(1)], ())
     with ExitStack() as ends:
         server = ends.enter_context(closing(Chroma(ExternalChroma(chroma))))
@@ -170,7 +174,7 @@ def test_without_a_model_all_can_be_read_and_nothing_is_written(made: Engine, ch
 
 
 def left_by(kept: JournalChroma, raw: ChromaDatabase, steps: int) -> None:
-    """The state in which somebody leaves it who is killed so many steps after the announcement."""
+    """Leave the state of a process killed some steps after the announcement."""
     kept.put([turn(1, OLD)])
     kept.put_summaries([summary(1, OLD)])
     fresh = {name: raw._make(f"{name}.new-1", {}) for name in (TURNS, SESSIONS)}
@@ -195,7 +199,7 @@ def left_by(kept: JournalChroma, raw: ChromaDatabase, steps: int) -> None:
 
 
 @pytest.mark.parametrize("steps", range(7))
-def test_who_is_killed_while_replacing_has_the_next_one_finish_it(
+def test_the_next_process_finishes_an_interrupted_replacement(
     kept: JournalChroma, raw: ChromaDatabase, monkeypatch: pytest.MonkeyPatch, steps: int
 ) -> None:
     left_by(kept, raw, steps)
@@ -225,7 +229,7 @@ with engine(Path(sys.argv[1]), Path(sys.argv[2]), MEMORY_JOURNAL_STORE="chroma",
 
 
 @pytest.mark.process
-def test_who_is_killed_before_all_is_read_has_changed_nothing(
+def test_a_process_killed_before_everything_is_read_has_changed_nothing(
     kept: JournalChroma, raw: ChromaDatabase, chroma: str, model_dir: Path, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
@@ -242,7 +246,7 @@ def test_who_is_killed_before_all_is_read_has_changed_nothing(
     assert names(raw) == {TURNS, SESSIONS}
 
 
-def test_one_replaces_at_a_time(kept: JournalChroma, raw: ChromaDatabase) -> None:
+def test_only_one_process_replaces_at_a_time(kept: JournalChroma, raw: ChromaDatabase) -> None:
     def meanwhile() -> Iterator[Any]:
         yield turn(1)
         raw._ask("POST", f"{raw._path}/collections", {"name": SWAP, "metadata": {"another": "plan"}})
@@ -258,20 +262,20 @@ def test_one_replaces_at_a_time(kept: JournalChroma, raw: ChromaDatabase) -> Non
 # where it is ---------------------------------------------------------------------------------------------------------
 
 
-def test_the_password_of_a_server_is_not_told() -> None:
+def test_the_password_of_a_server_is_not_shown() -> None:
     server = ExternalChroma("https://user:secret@chroma.example.org:8000/")
     assert server.place == "chroma.example.org:8000"
     assert server.state() == "external"
 
 
-def test_a_server_that_is_not_there_is_told() -> None:
+def test_an_unreachable_server_is_reported() -> None:
     with (
-        closing(Chroma(ExternalChroma("http://127.0.0.1:9"))) as nobody,
+        closing(Chroma(ExternalChroma("http://127.0.0.1:9"))) as unreachable,
         pytest.raises(
             StoreAwayError, match=r"Could not connect to ChromaDB at 127\.0\.0\.1:9 .*stored nothing; start that"
         ),
     ):
-        nobody.database("x").collection(TURNS)
+        unreachable.database("x").collection(TURNS)
 
 
 def test_without_its_extra_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -285,13 +289,13 @@ def test_without_its_extra_it_says_what_to_install(tmp_path: Path, monkeypatch: 
         open_chroma(settings)
 
 
-def test_without_its_setting_there_is_none() -> None:
+def test_without_its_setting_chroma_is_not_used() -> None:
     assert open_chroma(Settings.read({"MEMORY_CHROMA_URL": "http://127.0.0.1:8000"})) is None
 
 
 def test_on_windows_a_server_must_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.platform", "win32")
-    with pytest.raises(InvalidInputError, match="Give MEMORY_CHROMA_URL a server's URL"):
+    with pytest.raises(InvalidInputError, match="Set MEMORY_CHROMA_URL to a URL"):
         open_chroma(Settings.read({"MEMORY_JOURNAL_STORE": "chroma"}))
     named = {"MEMORY_JOURNAL_STORE": "chroma", "MEMORY_CHROMA_URL": "http://127.0.0.1:8000"}
     server = open_chroma(Settings.read(named))

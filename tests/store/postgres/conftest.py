@@ -1,4 +1,4 @@
-"""What the tests of Postgres share: a database, and a store in it."""
+"""Fixtures for the tests of Postgres: a database, and a store in it."""
 
 from collections.abc import Iterator
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""The server that memoryd runs itself: shared, stopped by the last, and there again after every kind of end."""
+"""The server that memoryd runs itself: shared, stopped by the last user, and restarted after every kind of end."""
 
 import importlib.metadata
 import signal
@@ -37,7 +37,7 @@ server.close()
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A directory whose database is made; no server runs."""
+    """A directory with a database, without a running server."""
     directory = tmp_path_factory.mktemp("data")
     with closing(ManagedServer(directory)) as server:
         server.url()
@@ -62,7 +62,7 @@ def using(directory: Path) -> "subprocess.Popen[str]":
     return process
 
 
-def test_opening_makes_nothing_and_first_use_does(tmp_path: Path) -> None:
+def test_only_the_first_use_creates_the_database(tmp_path: Path) -> None:
     settings = Settings.read({"MEMORY_DATABASE_URL": "postgresql:managed"}, data_dir=tmp_path / "a b$c'd")
     here = workspace()
     with closing(open_store(settings)) as store:
@@ -89,7 +89,7 @@ def test_processes_share_one_server_and_the_last_one_stops_it(made: Path) -> Non
     gone(made)
 
 
-def test_what_the_environment_says_of_other_servers_is_not_for_this_one(
+def test_environment_variables_for_other_servers_are_ignored(
     made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "services").write_text("[other]\nhost=192.0.2.1\nhostaddr=192.0.2.1\noptions=-c nonsense=1\n")
@@ -110,7 +110,7 @@ def test_what_the_environment_says_of_other_servers_is_not_for_this_one(
     gone(made)
 
 
-def test_a_killed_process_is_no_user_any_more(made: Path) -> None:
+def test_a_killed_process_no_longer_counts_as_a_user(made: Path) -> None:
     first = using(made)
     number = pid(made)
     first.kill()
@@ -121,7 +121,7 @@ def test_a_killed_process_is_no_user_any_more(made: Path) -> None:
     gone(made)
 
 
-def test_a_killed_server_is_there_again_at_the_next_call(made: Path) -> None:
+def test_the_next_call_restarts_a_killed_server(made: Path) -> None:
     here = workspace()
     with closing(PostgresStore(ManagedServer(made))) as store:
         before = put(store, here, "before")
@@ -135,8 +135,8 @@ def test_a_killed_server_is_there_again_at_the_next_call(made: Path) -> None:
     gone(made)
 
 
-def test_the_files_of_a_dead_server_are_no_obstacle(made: Path) -> None:
-    other = python("import sys; sys.stdin.readline()")  # has the number by now
+def test_the_files_of_a_dead_server_do_not_matter(made: Path) -> None:
+    other = python("import sys; sys.stdin.readline()")  # has the process id by now
     stale = f"{other.pid}\n{made / 'postgres'}\n1700000000\n5432\n{made / 'postgres'}\n\n  1 1\nready\n"
     for name in ("postmaster.pid", ".s.PGSQL.5432.lock"):
         (made / "postgres" / name).write_text(stale)

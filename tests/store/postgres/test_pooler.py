@@ -1,4 +1,4 @@
-"""A pooler between: what a session would keep is not used, and idle connections are given back."""
+"""A pooler in between: memoryd relies on no session, and returns idle connections."""
 
 import shutil
 import socket
@@ -29,7 +29,7 @@ OURS = """SELECT count(*) FROM pg_stat_activity WHERE datname = current_database
 
 
 class _Relay(socketserver.BaseRequestHandler):
-    """Passes on what client and server say; like a pooler, it names another process than the one that serves."""
+    """Relay between client and server; like a pooler, it names another process id than the server's."""
 
     def handle(self) -> None:
         with socket.socket(socket.AF_UNIX) as server:
@@ -41,9 +41,9 @@ class _Relay(socketserver.BaseRequestHandler):
 
     def _pass(self, one: socket.socket, other: socket.socket, renamed: bool) -> None:
         with suppress(OSError):
-            while said := one.recv(65536):
-                at = said.find(KEY) + len(KEY)
-                other.sendall(said[:at] + b"\x7f" + said[at + 1 :] if renamed and at >= len(KEY) else said)
+            while data := one.recv(65536):
+                at = data.find(KEY) + len(KEY)
+                other.sendall(data[:at] + b"\x7f" + data[at + 1 :] if renamed and at >= len(KEY) else data)
         with suppress(OSError):
             other.shutdown(socket.SHUT_RDWR)
 
@@ -86,7 +86,7 @@ def test_a_pooler_gets_its_connection_back_after_each_transaction(direct: str, p
         assert store.read(here, settings) == ["30s", "2min", "force_custom_plan"]
         until(lambda: ask(direct, OURS) == [0], "the end of the connections")
         assert store.changes(0.01) is store.changes(0.01) is None
-        until(lambda: ask(direct, OURS) == [0], "the end of the connections, since nobody listens")
+        until(lambda: ask(direct, OURS) == [0], "the end of the connections, since there is no listener")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="these options of sockets are Linux's")
@@ -128,7 +128,7 @@ def pgbouncer(url: str, mode: str) -> Iterator[str]:
     home = Path(tempfile.mkdtemp(prefix="memoryd-"))
     (home / "ini").write_text(CONFIGURATION.format(server=_socket(url), home=home, mode=mode))
     owner = Path(_socket(url)).stat().st_uid
-    Path(_socket(url)).parent.chmod(0o711)  # its account may pass
+    Path(_socket(url)).parent.chmod(0o711)  # its account may traverse it
     for path in (home, home / "ini"):
         shutil.chown(path, owner)
     with subprocess.Popen([PROGRAM, "-q", str(home / "ini")], user=owner, extra_groups=[]) as process:
@@ -145,7 +145,7 @@ def test_two_processes_with_more_callers_than_connections(direct: str, mode: str
         with closing(PostgresStore(url)) as one, closing(PostgresStore(url)) as other:
             here = [workspace() for _ in range(8)]
             put(one, workspace(), "first")
-            assert bool(one._pool._idle) is (mode == "transaction"), "only there others can use what this one keeps"
+            assert bool(one._pool._idle) is (mode == "transaction"), "only then can others use idle connections"
 
             def work(number: int) -> None:
                 stores = (one, other) if number % 2 else (other, one)

@@ -1,4 +1,4 @@
-"""Databases as administrators make them: what memoryd takes as it is, and what it refuses, saying what to do."""
+"""Databases as administrators create them: what memoryd accepts, and what it refuses, with the remedy."""
 
 import hashlib
 from collections.abc import Iterator
@@ -47,19 +47,18 @@ class Site:
         self.admin(*(f"ALTER ROLE {self.role} SET {name} = {value}" for name, value in settings.items()))
 
     def refusal(self) -> str:
-        """What a store says, and doctor too."""
+        """Return the error of a store, which doctor reports too."""
         with (
             closing(PostgresStore(self.url)) as store,
             pytest.raises(StoreError, match="Nothing was changed") as caught,
         ):
             put(store, workspace(), "text")
-        told = self.told()
-        assert len(told) == 1
-        assert told[0] in str(caught.value)
+        (remedy,) = self.remedies()
+        assert remedy in str(caught.value)
         return str(caught.value)
 
-    def told(self) -> list[str]:
-        """What doctor would do about it."""
+    def remedies(self) -> list[str]:
+        """Return the remedies that doctor proposes."""
         with Engine(Settings.read({**NO_MODELS, "MEMORY_DATABASE_URL": self.url}), fetch=False) as engine:
             return [finding.remedy.rstrip(".") for finding in Doctor(engine, ignore_progress).examine().findings]
 
@@ -72,15 +71,15 @@ def site(postgres: str, tmp_path: Path, request: pytest.FixtureRequest) -> Itera
     made.admin(f"DROP DATABASE {name} WITH (FORCE)", f"DROP ROLE {name}")
 
 
-def test_doctor_tries_whether_the_schema_can_be_made_and_makes_none(site: Site) -> None:
-    assert "Let an operator say there: CREATE EXTENSION" in site.refusal()
+def test_doctor_checks_whether_the_schema_can_be_created_but_creates_none(site: Site) -> None:
+    assert "Let an operator run there: CREATE EXTENSION" in site.refusal()
     site.extended()
-    assert site.told() == []
+    assert site.remedies() == []
     with closing(PostgresStore(site.url)) as store:
         assert not store.placement.exists()
 
 
-def test_extensions_where_the_role_does_not_look_are_named_with_their_schema(site: Site) -> None:
+def test_extensions_in_a_schema_where_the_role_does_not_look_are_named(site: Site) -> None:
     site.inside("CREATE SCHEMA extensions")
     site.extended("extensions")
     assert f'USAGE ON SCHEMA "extensions" TO "{site.role}"' in site.refusal()
@@ -92,7 +91,7 @@ def test_extensions_where_the_role_does_not_look_are_named_with_their_schema(sit
         assert words(store, here, "uberfahrt") == ["Überfahrt"]
 
 
-def test_what_fails_since_another_process_has_made_it_newer_is_explained(site: Site) -> None:
+def test_a_failure_after_another_process_has_migrated_it_is_explained(site: Site) -> None:
     site.extended()
     newest = len(migrations("postgres")) + 1
     with closing(PostgresStore(site.url)) as store:
@@ -104,10 +103,10 @@ def test_what_fails_since_another_process_has_made_it_newer_is_explained(site: S
 
 
 @pytest.mark.parametrize("taken", ["schema_version (version TEXT, success BOOLEAN)", "sessions (id INTEGER)"])
-def test_tables_of_another_program_are_left_alone_and_a_schema_of_its_own_helps(site: Site, taken: str) -> None:
+def test_tables_of_another_program_are_left_alone_and_a_separate_schema_helps(site: Site, taken: str) -> None:
     site.extended()
     site.inside(f"CREATE TABLE {taken}")
-    commands = site.refusal().partition("give it a schema there: ")[2]
+    commands = site.refusal().partition("create a schema there: ")[2]
     site.inside(commands)
     here = workspace()
     with closing(PostgresStore(site.url)) as store:
@@ -116,19 +115,19 @@ def test_tables_of_another_program_are_left_alone_and_a_schema_of_its_own_helps(
         assert store.upkeep.problems(None) == []
 
 
-def test_doctor_says_how_what_was_dropped_is_made_again(site: Site) -> None:
+def test_doctor_says_how_to_recreate_what_was_dropped(site: Site) -> None:
     site.extended()
     with closing(PostgresStore(site.url)) as store:
         store.placement.create(None)
         assert store.upkeep.problems(None) == []
         site.inside("DROP INDEX records_name, acts_operation", "DROP TRIGGER records_reworded ON records")
-        said = store.upkeep.problems(None)
-        assert [problem.partition(" was dropped")[0] for problem in said] == [
+        problems = store.upkeep.problems(None)
+        assert [problem.partition(" was dropped")[0] for problem in problems] == [
             "the index records_name",
             "the trigger records_reworded",
             "the index acts_operation",
         ]
-        site.inside(*(problem.partition("say: ")[2] for problem in said))
+        site.inside(*(problem.partition("run: ")[2] for problem in problems))
         assert store.upkeep.problems(None) == []
         site.inside("DROP EXTENSION unaccent CASCADE")
         assert [problem.partition(" was dropped")[0] for problem in store.upkeep.problems(None)] == [
@@ -140,10 +139,10 @@ def test_doctor_says_how_what_was_dropped_is_made_again(site: Site) -> None:
 
 
 def remedies(problems: list[str]) -> list[str]:
-    return [problem.partition("say: ")[2].partition(";")[0] for problem in problems]
+    return [problem.partition("run: ")[2].partition(";")[0] for problem in problems]
 
 
-def test_doctor_says_which_keys_a_restore_did_not_make_or_nobody_has_validated(site: Site) -> None:
+def test_doctor_reports_keys_that_are_missing_or_not_validated(site: Site) -> None:
     site.extended()
     with closing(PostgresStore(site.url)) as store:
         store.placement.create(None)
@@ -154,32 +153,32 @@ def test_doctor_says_which_keys_a_restore_did_not_make_or_nobody_has_validated(s
             "ALTER TABLE records ADD PRIMARY KEY (workspace_id, id)",
             f"ALTER TABLE memory_details ADD CONSTRAINT memory_details_{again}",
         )
-        said = store.upkeep.problems(None)
-        assert "the key memory_details_workspace_id_id_fkey is not validated" in str(said)
-        assert "the key embeddings_workspace_id_id_fkey is missing" in str(said)
-        assert "the key projects_name_key is missing" in str(said)
-        assert len(said) == 11
-        assert all("restore the backup again" in problem for problem in said)
-        site.inside(*remedies(said))
+        problems = store.upkeep.problems(None)
+        assert "the key memory_details_workspace_id_id_fkey is not validated" in str(problems)
+        assert "the key embeddings_workspace_id_id_fkey is missing" in str(problems)
+        assert "the key projects_name_key is missing" in str(problems)
+        assert len(problems) == 11
+        assert all("restore the backup again" in problem for problem in problems)
+        site.inside(*remedies(problems))
         assert store.upkeep.problems(None) == []
 
 
-def test_doctor_says_which_triggers_are_disabled(site: Site) -> None:
+def test_doctor_reports_disabled_triggers(site: Site) -> None:
     site.extended()
     with closing(PostgresStore(site.url)) as store:
         store.placement.create(None)
         site.inside("ALTER TABLE records DISABLE TRIGGER records_gone", "ALTER TABLE embeddings DISABLE TRIGGER ALL")
-        said = store.upkeep.problems(None)
-        assert remedies(said) == [
+        problems = store.upkeep.problems(None)
+        assert remedies(problems) == [
             "ALTER TABLE embeddings ENABLE TRIGGER ALL",
             "ALTER TABLE records ENABLE TRIGGER USER",
         ]
-        assert "start memoryd's processes again" in said[0]
-        site.inside(*remedies(said))
+        assert "start memoryd's processes again" in problems[0]
+        site.inside(*remedies(problems))
         assert store.upkeep.problems(None) == []
 
 
-def test_a_schema_that_got_another_name_is_told_and_works_again(site: Site) -> None:
+def test_a_renamed_schema_is_reported_and_works_again(site: Site) -> None:
     site.extended()
     site.inside(f"CREATE SCHEMA AUTHORIZATION {site.role}")
     here = workspace()
@@ -191,31 +190,31 @@ def test_a_schema_that_got_another_name_is_told_and_works_again(site: Site) -> N
         assert words(store, here, "before") == ["before"]
         with pytest.raises(StoreError, match="run `memoryd doctor`"):
             put(store, here, "red")
-        said = store.upkeep.problems(None)
-        assert "the function words_of(text) does not look in its own schema" in said[-1]
-        site.inside(*(remedy.replace("FUNCTION ", 'FUNCTION "New".') for remedy in remedies(said)))
+        problems = store.upkeep.problems(None)
+        assert "the function words_of(text) does not look in its own schema" in problems[-1]
+        site.inside(*(remedy.replace("FUNCTION ", 'FUNCTION "New".') for remedy in remedies(problems)))
         put(store, here, "red")
         assert store.upkeep.problems(None) == []
 
 
-def test_a_role_that_does_not_own_the_tables_is_told_what_it_lacks(site: Site) -> None:
+def test_a_role_that_does_not_own_the_tables_learns_what_it_lacks(site: Site) -> None:
     with closing(PostgresStore(site.inside_url)) as store:
         put(store, workspace(), "red")
     site.inside(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {site.role}")
     with closing(PostgresStore(site.url, read_only=True)) as store:
         assert store.upkeep.problems(None) == []
     with closing(PostgresStore(site.url)) as store:
-        (said,) = store.upkeep.problems(None)
-        assert f"the role {site.role} may not use access_log, " in said
-        site.inside(*remedies([said]), "ALTER TABLE records ENABLE ROW LEVEL SECURITY")
-        (said,) = store.upkeep.problems(None)
-        assert f"hides rows of records from the role {site.role}" in said
-        site.inside(*remedies([said]))
+        (problem,) = store.upkeep.problems(None)
+        assert f"the role {site.role} may not use access_log, " in problem
+        site.inside(*remedies([problem]), "ALTER TABLE records ENABLE ROW LEVEL SECURITY")
+        (problem,) = store.upkeep.problems(None)
+        assert f"hides rows of records from the role {site.role}" in problem
+        site.inside(*remedies([problem]))
         assert store.upkeep.problems(None) == []
         put(store, workspace(), "green")
 
 
-def test_who_does_not_own_an_older_schema_is_told_whose_it_is(site: Site) -> None:
+def test_the_owner_of_an_older_schema_is_named(site: Site) -> None:
     with closing(PostgresStore(site.inside_url)) as store:
         store.placement.create(None)
     last = len(migrations("postgres"))
@@ -228,12 +227,12 @@ PLAIN = "TEMPLATE template0 LOCALE_PROVIDER libc LOCALE 'C' ENCODING"
 
 
 @pytest.mark.parametrize("site", [f"{PLAIN} 'LATIN1'", f"{PLAIN} 'SQL_ASCII'"], indirect=True)
-def test_an_encoding_that_does_not_hold_every_text_is_refused(site: Site) -> None:
+def test_an_encoding_that_cannot_store_every_text_is_refused(site: Site) -> None:
     site.extended()
     assert "ENCODING 'UTF8'" in site.refusal()
 
 
-def test_what_a_role_has_set_for_other_programs_changes_nothing(site: Site) -> None:
+def test_settings_of_a_role_for_other_programs_change_nothing(site: Site) -> None:
     site.extended()
     site.set(
         client_encoding="LATIN1", standard_conforming_strings="off", default_transaction_isolation="serializable",
@@ -246,7 +245,7 @@ def test_what_a_role_has_set_for_other_programs_changes_nothing(site: Site) -> N
         assert len(words(one, here, "日本", limit=100)) == 80
 
 
-def test_a_process_with_fewer_connections_than_it_takes_waits_for_its_own(site: Site) -> None:
+def test_a_process_with_too_few_connections_waits_for_its_own(site: Site) -> None:
     site.extended()
     here = workspace()
     with closing(PostgresStore(site.url)) as store:
@@ -257,6 +256,6 @@ def test_a_process_with_fewer_connections_than_it_takes_waits_for_its_own(site: 
 
 
 @pytest.mark.parametrize("error", [errors.IdleInTransactionSessionTimeout, errors.TransactionTimeout])
-def test_a_transaction_that_the_server_ended_is_no_damage(error: type[errors.InternalError]) -> None:
+def test_a_transaction_that_the_server_ended_is_not_reported_as_damage(error: type[errors.InternalError]) -> None:
     with pytest.raises(TransientError, match=r"ended this transaction .*Nothing was stored"), explained("here"):
         raise error("terminating connection")

@@ -1,4 +1,4 @@
-"""How Postgres searches: which index, which plan, and which words must match."""
+"""Search on Postgres: which index, which plan, and which words must match."""
 
 import re
 from collections.abc import Iterator
@@ -41,14 +41,14 @@ class Filled:
 
 @pytest.fixture(scope="module")
 def filled(postgres: str, tmp_path_factory: pytest.TempPathFactory) -> Filled:
-    """What tests copy that ask for it: to write so many records takes longer than what they are for."""
+    """The database that tests copy if they ask for it, since writing so many records takes longer than the tests."""
     url, here = database(postgres, tmp_path_factory.mktemp("filled")), workspace()
     with closing(PostgresStore(url)) as store:
         return Filled(url, here, fill(store, here, cloud(MANY)))
 
 
 def original(request: pytest.FixtureRequest) -> Filled | None:
-    """What the database of a test is a copy of."""
+    """The database of which a test's database is a copy."""
     return request.getfixturevalue("filled") if "filled" in request.fixturenames else None
 
 
@@ -60,7 +60,7 @@ def url(request: pytest.FixtureRequest, postgres: str, tmp_path: Path) -> str:
 
 @pytest.fixture
 def store(url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[PostgresStore]:
-    """A store that makes an index for a hundred vectors."""
+    """A store that creates an index for a hundred vectors."""
     monkeypatch.setattr(search, "INDEXED", 100)
     monkeypatch.setattr(search, "PASSED", 1)
     with closing(PostgresStore(url)) as store:
@@ -118,7 +118,7 @@ def test_a_large_set_that_is_searched_gets_an_index(store: PostgresStore, url: s
     assert store.upkeep.problems(here) == []
 
 
-def test_the_index_is_what_the_planner_takes(
+def test_the_planner_uses_the_index(
     store: PostgresStore, indexed: list[str], here: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     explained = {"vectors.candidates": f"EXPLAIN {postgres.statements()['vectors.candidates']}"}
@@ -142,7 +142,7 @@ def test_the_index_is_what_the_planner_takes(
         assert "Sort" not in plan
 
 
-def test_what_the_index_finds_is_what_comparing_all_finds(
+def test_the_index_finds_the_same_as_comparing_all(
     store: PostgresStore, indexed: list[str], url: str, here: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = cloud(20, seed=1)
@@ -160,7 +160,7 @@ def test_a_record_counts_by_all_its_chunks_there_too(store: PostgresStore, index
     short = put(store, here, "short", half)
     found = dict(closest(store, here, axis(0, DIM), limit=50))
     assert found[short] == pytest.approx(np.sqrt(0.5), abs=2e-3)
-    assert long not in found  # its best chunk is the nearest of all, but it says the contrary five times
+    assert long not in found  # its best chunk is the nearest of all, but its five others are opposite
 
 
 def test_many_chunks_of_a_record_do_not_crowd_out_others(
@@ -184,13 +184,15 @@ def test_what_may_not_be_seen_does_not_crowd_out_what_may(
     assert {key for key, _ in found} <= set(indexed)
 
 
-def test_a_rare_filter_is_found_one_by_one(store: PostgresStore, indexed: list[str], here: Workspace) -> None:
+def test_the_few_records_of_a_rare_filter_are_compared_one_by_one(
+    store: PostgresStore, indexed: list[str], here: Workspace
+) -> None:
     put(store, here, "rare", -axis(0, DIM), tags=("rare",), kind=Kind.SUMMARY)
     assert near(store, here, axis(0, DIM), Filter(tags=("rare",))) == ["rare"]
     assert near(store, here, axis(0, DIM), Filter(kinds=(Kind.SUMMARY,))) == ["rare"]
 
 
-def test_a_small_workspace_beside_a_large_one_is_searched_whole(
+def test_a_small_workspace_next_to_a_large_one_is_scanned(
     store: PostgresStore, indexed: list[str], here: Workspace
 ) -> None:
     small = workspace("small")
@@ -198,9 +200,7 @@ def test_a_small_workspace_beside_a_large_one_is_searched_whole(
     assert {key for key, _ in closest(store, small, axis(0, DIM), limit=50)} == set(ids)
 
 
-def test_an_index_that_failed_is_built_anew(
-    store: PostgresStore, indexed: list[str], url: str, here: Workspace
-) -> None:
+def test_a_failed_index_is_rebuilt(store: PostgresStore, indexed: list[str], url: str, here: Workspace) -> None:
     (name,) = indexes(url)
     with psycopg.connect(url) as connection:
         connection.execute("UPDATE pg_index SET indisvalid = false WHERE indexrelid = %s::regclass", (name,))
@@ -233,7 +233,7 @@ def test_one_process_builds_at_a_time(store: PostgresStore, url: str, here: Work
         other.execute("SELECT pg_advisory_lock(1835363685)")
         store.upkeep.tend(here)
         assert not indexes(url)
-        other.execute("SELECT pg_advisory_unlock(1835363685)")  # a connection that ends takes its time
+        other.execute("SELECT pg_advisory_unlock(1835363685)")  # a connection may take a while to end
     store.upkeep.tend(here)
     assert indexes(url)
 
@@ -259,7 +259,7 @@ def test_other_perspectives_have_their_own_index(
 # words ---------------------------------------------------------------------------------------------------------------
 
 
-def test_a_word_that_comes_more_often_counts_more(store: PostgresStore, here: Workspace) -> None:
+def test_a_word_that_occurs_more_often_counts_more(store: PostgresStore, here: Workspace) -> None:
     put(store, here, "mill and road and hill and farm and barn")
     put(store, here, "mill and mill and hill and mill and barn")
     for n in range(9):
@@ -267,7 +267,7 @@ def test_a_word_that_comes_more_often_counts_more(store: PostgresStore, here: Wo
     assert words(store, here, "mill")[0].count("mill") == 3
 
 
-def test_what_is_counted_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counts_expire(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recent, "REMEMBERED", 2)
     known = Recent()
     for number in range(3):
@@ -282,10 +282,10 @@ def test_what_is_counted_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_statement_on_a_workspace_s_rows_names_the_workspace() -> None:
-    """What lets workspaces be spread over machines: no statement needs the rows of two."""
+    """This allows spreading workspaces over machines: no statement needs the rows of two."""
     across = set()
     for name, text in (load("postgres") | moving()).items():
-        said = re.sub(r"^\s*--.*", "", text, flags=re.MULTILINE)
-        if re.search(OF_WORKSPACES, said) and ":workspace" not in said:
+        sql = re.sub(r"^\s*--.*", "", text, flags=re.MULTILINE)
+        if re.search(OF_WORKSPACES, sql) and ":workspace" not in sql:
             across.add(name)
     assert across == ACROSS

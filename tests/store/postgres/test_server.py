@@ -1,4 +1,4 @@
-"""The addresses of servers: what a URL says, what it leaves open, and how it is shown."""
+"""The addresses of servers: the parts of a URL, their defaults, and how they are shown."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ def test_a_vanished_machine_is_noticed_after_seconds_unless_the_url_says_otherwi
     assert (theirs["keepalives_idle"], theirs["tcp_user_timeout"], theirs["connect_timeout"]) == ("60", "0", "7")
 
 
-def test_of_several_servers_the_one_that_takes_writes_is_looked_for() -> None:
+def test_among_several_servers_the_writable_one_is_chosen() -> None:
     url = "postgresql://u@a,b/x"
     assert parameters(url)["target_session_attrs"] == "read-write"
     assert parameters(url, read_only=True)["target_session_attrs"] == "any"
@@ -54,7 +54,7 @@ def test_each_host_is_shown_with_its_port(url: str, place: str) -> None:
         ({"PGUSER": "ann@corp"}, "postgresql://a", "a:5432/ann@corp"),
     ],
 )
-def test_what_a_url_leaves_open_is_shown_as_libpq_has_it(
+def test_defaults_of_a_url_are_shown_as_libpq_has_them(
     environ: dict[str, str], url: str, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "services").write_text("[memory]\nhost=c\nport=7000\ndbname=y\n")
@@ -65,14 +65,14 @@ def test_what_a_url_leaves_open_is_shown_as_libpq_has_it(
     assert len(hosts(server.url())) == 1 + place.count(",")
 
 
-def test_hosts_and_ports_that_do_not_pair_are_refused() -> None:
+def test_mismatched_hosts_and_ports_are_refused() -> None:
     with pytest.raises(InvalidInputError, match="names 3 hosts and 2 ports"):
         GivenServer("host=a,b,c port=1,2")
 
 
 @pytest.mark.parametrize("password", ["ge@heim", "ge/heim", "12/heim", "ge:a@b,heim"])
-def test_a_password_that_is_not_encoded_is_not_taken_for_a_host_and_shown(password: str) -> None:
-    with pytest.raises(InvalidInputError, match="of what stands for user and password every @") as caught:
+def test_an_unencoded_password_is_not_shown_as_a_host(password: str) -> None:
+    with pytest.raises(InvalidInputError, match="in user and password, write every @") as caught:
         GivenServer(f"postgresql://u:{password}@host:5432/x")
     assert "heim" not in str(caught.value)
     assert caught.value.__context__ is None

@@ -100,7 +100,7 @@ def asked(url: str, statement: str) -> object:
         return row[0]
 
 
-def test_what_is_acknowledged_is_in_the_log_on_disk(store: PostgresStore, url: str) -> None:
+def test_an_acknowledged_write_is_in_the_log_on_disk(store: PostgresStore, url: str) -> None:
     # a commit that releases the workspace before it is flushed is followed by one that waits
     def work(queries: Queries) -> str:
         add(queries, "text")
@@ -114,7 +114,7 @@ def test_what_is_acknowledged_is_in_the_log_on_disk(store: PostgresStore, url: s
         assert asked(url, f"SELECT pg_current_wal_flush_lsn() >= '{place}'")
 
 
-def test_connections_that_a_burst_left_are_given_back(
+def test_idle_connections_after_a_burst_are_closed(
     store: PostgresStore, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def connections() -> int:
@@ -132,11 +132,11 @@ def test_connections_that_a_burst_left_are_given_back(
     until(one_is_left, "the end of the others")
 
 
-def test_those_who_listen_hear_each_commit_and_only_those(store: PostgresStore, url: str) -> None:
+def test_a_listener_hears_each_commit_and_nothing_else(store: PostgresStore, url: str) -> None:
     one, two = workspace("one"), workspace("two")
     store.placement.create(None)
     with closing(PostgresStore(url)) as other:
-        assert other.changes(0.1) is None, "what was before it listened nobody can say"
+        assert other.changes(0.1) is None, "what happened before it listened is unknown"
         assert other.changes(0.1) == set()
 
         def fails(queries: Queries) -> None:
@@ -154,7 +154,7 @@ def test_those_who_listen_hear_each_commit_and_only_those(store: PostgresStore, 
         assert heard == {one.id, two.id}
 
 
-def test_a_listener_that_lost_its_connection_says_so_and_listens_again(store: PostgresStore, url: str) -> None:
+def test_a_listener_that_lost_its_connection_reports_it_and_listens_again(store: PostgresStore, url: str) -> None:
     here = workspace()
     store.placement.create(None)
     with closing(PostgresStore(url)) as other:

@@ -1,4 +1,4 @@
-"""What a machine remembers of the servers that have taken over, for processes that start later."""
+"""What a machine records of the servers that have taken over, for processes that start later."""
 
 import json
 import stat
@@ -43,7 +43,7 @@ def test_a_process_learns_from_another_of_the_same_machine(tmp_path: Path) -> No
     assert running.meet(OLD) == running.newest("7") == 2
 
 
-def test_a_file_that_was_deleted_on_purpose_does_not_come_back_by_a_process_that_runs(tmp_path: Path) -> None:
+def test_a_running_process_does_not_recreate_a_file_deleted_on_purpose(tmp_path: Path) -> None:
     file = tmp_path / "timelines.json"
     running = of(file)
     running.meet(NEW)
@@ -65,7 +65,7 @@ def test_a_read_only_process_reads_it_and_writes_nothing(tmp_path: Path) -> None
     "torn",
     [b"", b'{"7": ', b"[1]", b"null", b'{"7": "x"}', b'{"7": null}', b"\xff", b'{"7": Infinity}', b"[" * 100_000],
 )
-def test_a_torn_file_counts_as_empty(tmp_path: Path, torn: bytes, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_damaged_file_counts_as_empty(tmp_path: Path, torn: bytes, caplog: pytest.LogCaptureFixture) -> None:
     file = tmp_path / "timelines.json"
     file.write_bytes(torn)
     timelines = of(file)
@@ -74,7 +74,7 @@ def test_a_torn_file_counts_as_empty(tmp_path: Path, torn: bytes, caplog: pytest
     assert [record.message for record in caplog.records if str(file) in record.message] == [caplog.messages[0]]
 
 
-def test_where_nothing_can_be_written_the_process_itself_remembers(
+def test_if_nothing_can_be_written_the_process_itself_remembers(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "file").write_text("in the way of a directory")
@@ -83,7 +83,7 @@ def test_where_nothing_can_be_written_the_process_itself_remembers(
     assert len(caplog.messages) == 1
 
 
-def test_it_lies_in_the_data_directory_where_a_url_names_several_hosts(url: str, tmp_path: Path) -> None:
+def test_it_is_in_the_data_directory_if_a_url_names_several_hosts(url: str, tmp_path: Path) -> None:
     one = conninfo.conninfo_to_dict(url)
     several = conninfo.make_conninfo("", **one | {"host": f"{one['host']},{one['host']}"})
     file = tmp_path / "data" / "postgres-timelines.json"

@@ -1,4 +1,4 @@
-"""What is in memory of the index of words finds what the database has, whatever happened to it since."""
+"""The index of words in memory finds what the database has, whatever has happened to the database since."""
 
 import psycopg
 import pytest
@@ -31,7 +31,7 @@ ONE_PASS = """
 
 
 def known_to_none(store: Store, here: Workspace, query: WordQuery, limit: int = 1_000) -> Scored:
-    """What a process finds that has nothing in memory."""
+    """Return what a process without anything in memory finds."""
     return store.read(here, lambda q: PostgresWordIndex().search(q, query, EVERY, limit))
 
 
@@ -54,7 +54,7 @@ def test_scores_are_those_of_one_pass(store: PostgresStore, here: Workspace, url
             assert [score for _, score in best] == pytest.approx([score for _, score in found[:7]])
 
 
-def test_a_change_that_is_too_long_ago_is_not_missed(
+def test_an_old_change_is_not_missed(
     store: PostgresStore, here: Workspace, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(postings, "SMALL", 0)
@@ -85,7 +85,7 @@ def test_changes_of_more_than_an_hour_ago_are_forgotten(store: PostgresStore, he
             connection.rollback()
 
 
-def test_kinds_have_postings_of_their_own(store: PostgresStore, here: Workspace) -> None:
+def test_kinds_have_separate_postings(store: PostgresStore, here: Workspace) -> None:
     put(store, here, "alpha one")
     put(store, here, "alpha two", kind=Kind.ENTITY, name="E")
     assert words(store, here, "alpha", Filter(kinds=(Kind.ENTITY,))) == ["alpha two"]

@@ -1,4 +1,4 @@
-"""How a file is opened: never with a write-ahead log that is another file's."""
+"""A file is never opened with the write-ahead log of another file."""
 
 import shutil
 from contextlib import closing
@@ -16,7 +16,7 @@ from tests.store.kit import made, put, words
 
 
 def crashed(file: Path, directory: Path) -> Path:
-    """Copy a database in use, as it lies on the disk after a cut of power."""
+    """Copy a database in use, as it is on the disk after a power failure."""
     directory.mkdir()
     for path in (file, file.with_name(f"{file.name}-wal")):
         shutil.copy(path, directory)
@@ -47,16 +47,16 @@ def test_a_backup_that_was_copied_over_a_crashed_database_is_not_mixed_with_its_
         assert words(store, here, "old OR new") == ["old"]
 
 
-def test_a_place_for_temporary_files_that_is_none_is_named(tmp_path: Path) -> None:
-    """SQLite opens one for what memory does not take, and says no more than of a database."""
+def test_an_invalid_place_for_temporary_files_is_named(tmp_path: Path) -> None:
+    """SQLite opens a temporary file if memory is short, and reports the same error as for a database."""
     error = store_error(apsw.CantOpenError("unable to open database file"), tmp_path / "memory.db")
     assert "temporary files (TMPDIR)" in str(error)
 
 
-def test_a_full_disk_for_temporary_files_is_not_taken_for_that_of_the_database(
+def test_a_full_disk_for_temporary_files_is_not_mistaken_for_the_database_s(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """SQLite says of either that the database or disk is full."""
+    """SQLite reports for either that the database or disk is full."""
     full, file = apsw.FullError("database or disk is full"), tmp_path / "memory.db"
     usage = shutil.disk_usage(tmp_path)
     for free, message in ((2**30, "The disk for temporary files (SQLITE_TMPDIR"), (0, f"The disk of {file} is full.")):

@@ -1,4 +1,4 @@
-"""What is particular to the store on SQLite: files, schema, durability, permissions, words that never drift."""
+"""The specifics of the store on SQLite: files, schema, durability, permissions, words that never drift."""
 
 import os
 import random
@@ -62,9 +62,7 @@ def test_opening_again_changes_nothing(file: Path, here: Workspace) -> None:
     assert schema(file) == before
 
 
-def test_a_script_that_fails_leaves_what_was_before_all_of_them(
-    file: Path, here: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failing_script_undoes_all_scripts(file: Path, here: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     with closing(made(SingleFile(file))) as store:
         put(store, here, "kept")
     before = schema(file)
@@ -101,7 +99,7 @@ def test_texts_without_blanks_are_indexed_again(file: Path, here: Workspace, mon
         assert store.upkeep.problems(here) == []
 
 
-def test_who_deleted_what_is_known_as_before(file: Path, here: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_migration_keeps_who_deleted_what(file: Path, here: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(sqlite_file, "migrations", lambda dialect: sql.migrations(dialect)[:13])
         with closing(made(SingleFile(file))) as store:
@@ -132,7 +130,7 @@ def test_a_newer_version_is_refused_and_not_touched(file: Path, here: Workspace)
     assert file.read_bytes() == before
 
 
-def test_what_fails_since_another_process_has_made_it_newer_is_explained(file: Path, here: Workspace) -> None:
+def test_a_failure_after_another_process_has_migrated_it_is_explained(file: Path, here: Workspace) -> None:
     with closing(made(SingleFile(file))) as store:
         put(store, here, "kept")
         value(file, f"DROP TABLE records; PRAGMA user_version = {VERSION + 1}")
@@ -140,7 +138,7 @@ def test_what_fails_since_another_process_has_made_it_newer_is_explained(file: P
 
 
 @pytest.mark.parametrize("content", [b"this is no database, but it is longer than a header of SQLite" * 20, b"short"])
-def test_a_file_that_is_no_database_is_refused_and_not_touched(file: Path, here: Workspace, content: bytes) -> None:
+def test_a_file_that_is_not_a_database_is_refused_and_not_touched(file: Path, here: Workspace, content: bytes) -> None:
     file.write_bytes(content)
     with closing(SqliteStore(SingleFile(file))) as store, pytest.raises(StoreError, match="not a SQLite database"):
         put(store, here, "text")
@@ -286,7 +284,7 @@ def test_pragmas(file: Path, here: Workspace, durability: str, synchronous: int)
 # placement -----------------------------------------------------------------------------------------------------------
 
 
-def test_one_file_holds_everything(tmp_path: Path, file: Path) -> None:
+def test_a_single_file_contains_everything(tmp_path: Path, file: Path) -> None:
     one, two = workspace("one"), workspace("two", "projects/two.db")
     with closing(made(SingleFile(file), places=(one, two))) as store:
         for place in (one, two):
@@ -296,7 +294,7 @@ def test_one_file_holds_everything(tmp_path: Path, file: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["memory.db"]
 
 
-def test_a_data_directory_has_a_file_a_workspace(tmp_path: Path) -> None:
+def test_a_data_directory_has_a_file_for_each_workspace(tmp_path: Path) -> None:
     root = tmp_path / "new" / "data"
     one, two = workspace("one", "memory.db"), workspace("two", "projects/two.db")
     with closing(made(DataDirectory(root), places=(one, two))) as store:
@@ -319,7 +317,7 @@ def test_the_least_recently_used_files_are_closed(tmp_path: Path, monkeypatch: p
                 put(store, place, f"text {place.name}")
                 words(store, place, "text")
         assert [path.name for path in store._files._open] == ["5.db", "6.db", "7.db"]
-        assert len(list(tmp_path.glob("*.db-wal"))) <= 3  # the last connection takes its log along
+        assert len(list(tmp_path.glob("*.db-wal"))) <= 3  # the last connection removes its log
         words(store, places[5], "text")
         words(store, places[0], "text")
         assert [path.name for path in store._files._open] == ["7.db", "5.db", "0.db"]
@@ -361,7 +359,7 @@ TAGS = ("red", "green", "blue", "it's", "ünï")
 
 
 class Workload:
-    """Random changes of a store, done to a model too."""
+    """Random changes of a store, applied to a model too."""
 
     def __init__(self, store: SqliteStore, seed: int) -> None:
         self.store = store
@@ -432,7 +430,7 @@ class Workload:
         self.dice.choices(actions, weights=[50, 20, 15, 8, 2, 3])[0]()
 
     def compare(self) -> None:
-        """A random question has the answer of the model."""
+        """Check that a random query gives the answer of the model."""
         place, term = self.dice.choice(self.places), self.dice.choice(TERMS)
         allowed = Filter(
             kinds=tuple(self.dice.sample(list(Kind), self.dice.randint(0, 2))),
@@ -470,7 +468,7 @@ def test_a_random_workload_agrees_with_a_model(store: SqliteStore, seed: int) ->
     assert value(file, "SELECT count(*) FROM record_tags") == sum(len(twin.tags) for twin in living)
 
 
-def test_drifted_words_are_told_and_rebuilt(store: SqliteStore, here: Workspace) -> None:
+def test_drifted_words_are_reported_and_rebuilt(store: SqliteStore, here: Workspace) -> None:
     put(store, here, "genuine")
     Workload.raw(holder(store, here), "INSERT INTO records_fts(rowid, body) VALUES (99, 'ghost')")
     (problem,) = store.upkeep.problems(here)
@@ -486,7 +484,7 @@ def holder(store: SqliteStore, place: Workspace) -> Workload:
     return work
 
 
-def test_damaged_pages_are_told(file: Path, here: Workspace) -> None:
+def test_damaged_pages_are_reported(file: Path, here: Workspace) -> None:
     with closing(made(SingleFile(file))) as store:
         store.write(here, lambda q: [add(q, f"text {n} " + "x" * 500) for n in range(200)])
     with file.open("r+b") as raw:

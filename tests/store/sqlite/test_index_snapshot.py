@@ -1,4 +1,4 @@
-"""The index in memory is shared by searches whose snapshots differ: each finds what its own has."""
+"""Searches with different snapshots share the index in memory: each finds what its own snapshot has."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from tests.store.kit import EVERY, MODEL, SET, axis, change, cosines, forget, ne
 
 
 @pytest.mark.parametrize("exact", [100_000, 20])
-def test_a_search_finds_what_its_snapshot_has_though_another_has_moved_the_index_on(
+def test_a_search_finds_what_its_snapshot_has_though_the_index_is_ahead(
     store: SqliteStore, here: Workspace, exact: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vector_index, "EXACT", exact)
@@ -29,7 +29,7 @@ def test_a_search_finds_what_its_snapshot_has_though_another_has_moved_the_index
         change(store, here, changed, "changed since")
         store.write(here, lambda q: records.embed(q, changed, GENERAL, Embedded(MODEL, axis(2)[None, :])))
         added = put(store, here, "added", axis(0))
-        assert near(store, here, axis(0), limit=1) == ["added"]  # a later snapshot, by which the index has caught up
+        assert near(store, here, axis(0), limit=1) == ["added"]  # a later snapshot, with which the index has caught up
         assert index.nearest(queries, [SET], axis(0), EVERY, 50) == before
         assert index.cosines(queries, [SET], axis(1), [gone, changed, added]) == [pytest.approx({gone: 0, changed: 1})]
         return [gone, changed, added]

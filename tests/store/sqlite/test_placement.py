@@ -1,4 +1,4 @@
-"""Files of the store on SQLite: who may read and write them, locks, backups."""
+"""Files of the store on SQLite: permissions, locks, backups."""
 
 import os
 import random
@@ -66,8 +66,8 @@ store.close()
 
 
 @pytest.fixture
-def nobody(tmp_path: Path) -> Iterator[tuple[list[int], Path]]:
-    """A user without rights and a directory that it can reach; where we are that user already, none."""
+def unprivileged(tmp_path: Path) -> Iterator[tuple[list[int], Path]]:
+    """A user without rights and a directory that it can reach; no user if the tests already run without rights."""
     if os.getuid() != 0:
         yield [], tmp_path
         return
@@ -87,8 +87,8 @@ def prepared(directory: Path, here: Workspace) -> Path:
 
 
 @pytest.mark.process
-def test_a_file_in_a_read_only_directory_is_read(nobody: tuple[list[int], Path], here: Workspace) -> None:
-    user, directory = nobody
+def test_a_file_in_a_read_only_directory_is_read(unprivileged: tuple[list[int], Path], here: Workspace) -> None:
+    user, directory = unprivileged
     file = prepared(directory, here)
     file.chmod(0o444)
     directory.chmod(0o555)
@@ -104,8 +104,8 @@ def test_a_file_in_a_read_only_directory_is_read(nobody: tuple[list[int], Path],
 
 
 @pytest.mark.process
-def test_a_read_only_file_is_read(nobody: tuple[list[int], Path], here: Workspace) -> None:
-    user, directory = nobody
+def test_a_read_only_file_is_read(unprivileged: tuple[list[int], Path], here: Workspace) -> None:
+    user, directory = unprivileged
     file = prepared(directory, here)
     file.chmod(0o444)
     directory.chmod(0o777)
@@ -117,15 +117,15 @@ def test_a_read_only_file_is_read(nobody: tuple[list[int], Path], here: Workspac
 
 @pytest.mark.process
 def test_a_read_only_directory_is_read_while_another_user_writes(
-    nobody: tuple[list[int], Path], here: Workspace
+    unprivileged: tuple[list[int], Path], here: Workspace
 ) -> None:
-    user, directory = nobody
+    user, directory = unprivileged
     if not user:
         pytest.skip("takes two users, and so root")
     file = prepared(directory, here)
     directory.chmod(0o755)
     with closing(made(SingleFile(file))) as store:
-        put(store, here, "kept too", axis(0))  # its log lies beside the file now
+        put(store, here, "kept too", axis(0))  # its log is next to the file now
         for path in directory.iterdir():
             path.chmod(0o644)
         lines = output(python(READ_ONLY, file, here.id, *user)).splitlines()
@@ -134,8 +134,8 @@ def test_a_read_only_directory_is_read_while_another_user_writes(
 
 
 @pytest.mark.process
-def test_a_place_that_cannot_be_made_is_told(nobody: tuple[list[int], Path], here: Workspace) -> None:
-    user, directory = nobody
+def test_a_directory_that_cannot_be_created_is_reported(unprivileged: tuple[list[int], Path], here: Workspace) -> None:
+    user, directory = unprivileged
     directory.chmod(0o555)
     code = READ_ONLY.replace("for _ in range(2):", "for _ in ():").rpartition("print(len")[0]
     out = output(python(code, directory / "new" / "memory.db", here.id, *user))
@@ -150,7 +150,7 @@ def test_too_many_open_files_are_named(tmp_path: Path, here: Workspace) -> None:
     with closing(SqliteStore(SingleFile(file))) as store:
         resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
         try:
-            with pytest.raises(StoreError, match=r"as many files open as it may.* raise `ulimit -n`"):
+            with pytest.raises(StoreError, match=r"too many files open.* raise `ulimit -n`"):
                 put(store, here, "text")
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
@@ -158,7 +158,7 @@ def test_too_many_open_files_are_named(tmp_path: Path, here: Workspace) -> None:
         assert words(store, here, "kept") == ["kept"]
 
 
-def test_a_directory_in_place_of_a_file_is_told(tmp_path: Path, here: Workspace) -> None:
+def test_a_directory_in_place_of_a_file_is_reported(tmp_path: Path, here: Workspace) -> None:
     with closing(SqliteStore(SingleFile(tmp_path))) as store, pytest.raises(StoreError, match="cannot be opened"):
         put(store, here, "text")
 
@@ -166,7 +166,7 @@ def test_a_directory_in_place_of_a_file_is_told(tmp_path: Path, here: Workspace)
 # locks and backups ---------------------------------------------------------------------------------------------------
 
 
-def test_a_database_that_stays_locked_is_told(file: Path, here: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_database_that_stays_locked_is_reported(file: Path, here: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "BUSY_MS", 200)
     with closing(made(SingleFile(file))) as store, closing(apsw.Connection(str(file))) as other:
         put(store, here, "earlier")
@@ -175,13 +175,13 @@ def test_a_database_that_stays_locked_is_told(file: Path, here: Workspace, monke
             StoreBusyError, match=r"Another process kept .* locked for 0\.2 s.*Nothing was stored.*again"
         ):
             put(store, here, "meanwhile")
-        assert words(store, here, "earlier meanwhile") == ["earlier"]  # readers do not mind
+        assert words(store, here, "earlier meanwhile") == ["earlier"]  # readers are not affected
         other.execute("ROLLBACK")
         put(store, here, "later")
         assert set(words(store, here, "earlier meanwhile later")) == {"earlier", "later"}
 
 
-def test_a_backup_is_whole_while_others_write(tmp_path: Path) -> None:
+def test_a_backup_is_consistent_while_others_write(tmp_path: Path) -> None:
     root, target = tmp_path / "data", tmp_path / "backups" / "all.db"
     places = [workspace("one", "memory.db"), workspace("two", "projects/two.db")]
     stop, parts = threading.Event(), list[float]()
@@ -211,7 +211,7 @@ def test_a_backup_is_whole_while_others_write(tmp_path: Path) -> None:
 
 
 def register(store: SqliteStore, place: Workspace) -> None:
-    """A workspace that the registry knows, with 300 records."""
+    """A registered workspace with 300 records."""
     row = {"id": place.id, "name": place.name, "description": "", "db_path": place.db_path, "now": LATER}
     store.write(None, lambda q: q.run("workspaces.add", **row))
     texts = [f"text {n} of {place.name}" for n in range(300)]
@@ -232,7 +232,7 @@ def check_backup(target: Path, places: list[Workspace]) -> None:
         assert {text.split()[0] for text in left} == {text.split()[0] for text in right}
 
 
-def test_a_backup_of_a_workspace_whose_file_is_lost_is_none(tmp_path: Path) -> None:
+def test_a_workspace_whose_file_is_lost_cannot_be_backed_up(tmp_path: Path) -> None:
     lost, store = workspace("one", "memory.db"), made(DataDirectory(tmp_path / "data"))
     with closing(store), pytest.raises(StoreError, match=r"memory\.db is missing"):
         store.upkeep.backup(tmp_path / "all.db", [lost], lambda _part: None)
@@ -243,7 +243,7 @@ def test_a_backup_does_not_overwrite(tmp_path: Path, here: Workspace, store: Sql
     put(store, here, "text")
     target = tmp_path / "all.db"
     target.write_text("mine")
-    with pytest.raises(StoreError, match="exists already"):
+    with pytest.raises(StoreError, match="already exists"):
         store.upkeep.backup(target, [here], lambda _part: None)
     assert target.read_text() == "mine"
 

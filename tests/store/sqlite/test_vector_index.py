@@ -1,4 +1,4 @@
-"""The vector index: exact where it is small, nearly so where it is large, and always as of the file's own state."""
+"""The vector index: exact if small, nearly exact if large, and always up to date with the file."""
 
 import json
 import sys
@@ -46,7 +46,7 @@ from tests.store.kit import (
 pytestmark = pytest.mark.slow
 
 DIM, MANY, K = 384, 9_000, 10
-FEW = 6_000  # rows up to which they are compared exactly here: a third of what is compared so elsewhere
+FEW = 6_000  # rows up to which they are compared exactly in these tests: a third of the usual number
 TOPICS = 200
 
 
@@ -67,7 +67,7 @@ class Draws:
 def fill(
     store: SqliteStore, place: Workspace, rows: Vector, kinds: Sequence[Kind] = (Kind.MEMORY,), **fields: Any
 ) -> None:
-    """A record a row, with its number as text; kinds take turns."""
+    """Add a record for each row, with its number as text; kinds alternate."""
 
     def work(queries: Queries) -> None:
         queries.many("records.add", [
@@ -89,7 +89,7 @@ def numbers(store: SqliteStore, place: Workspace, vector: Vector, allowed: Filte
 
 
 def best(rows: Vector, vector: Vector, among: NDArray[Any] | None = None, limit: int = K) -> list[int]:
-    """What numpy finds, among the given numbers."""
+    """Return what numpy finds, among the given numbers."""
     slots = np.arange(len(rows)) if among is None else among
     return [int(slots[place]) for place in np.argsort(-(rows[slots] @ vector), kind="stable")[:limit]]
 
@@ -128,7 +128,7 @@ def test_few_rows_are_compared_exactly(store: SqliteStore, here: Workspace, dim:
     assert index(store)._exact is not None
 
 
-def test_ties_and_more_than_there_is(store: SqliteStore, here: Workspace) -> None:
+def test_ties_and_a_limit_above_the_number_of_rows(store: SqliteStore, here: Workspace) -> None:
     same = np.repeat(Draws()(1), 5, axis=0)
     fill(store, here, same)
     assert sorted(numbers(store, here, same[0], limit=100)) == list(range(5))
@@ -140,7 +140,7 @@ def test_ties_and_more_than_there_is(store: SqliteStore, here: Workspace) -> Non
 
 
 class Large:
-    """A store with more rows than are compared exactly; shared, so tests leave it as it was."""
+    """A store with more rows than are compared exactly; it is shared, so tests must not change it."""
 
     def __init__(self, file: Path) -> None:
         self.store = made(SingleFile(file), "normal")
@@ -197,7 +197,7 @@ def test_scores_of_a_scan_are_exact(large: Large) -> None:
         (Filter(tags=("none",)), np.arange(0)),
     ],
 )  # fmt: skip
-def test_filters_hold_before_the_candidates_are_cut_off(
+def test_filters_apply_before_the_candidates_are_cut_off(
     large: Large, allowed: Filter, among: NDArray[Any] | None
 ) -> None:
     found, expected = large.find(allowed), large.expect(among)
@@ -225,7 +225,7 @@ def test_half_a_file_of_hidden_rows(store: SqliteStore, here: Workspace, monkeyp
 
 
 @pytest.mark.parametrize("dim", [8, 70, 100, 129, 384])
-def test_dimensions_that_fill_no_word(
+def test_dimensions_that_do_not_fill_a_word(
     store: SqliteStore, here: Workspace, dim: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vector_index, "EXACT", 1000)
@@ -234,7 +234,7 @@ def test_dimensions_that_fill_no_word(
     fill(store, here, rows)
     found = [numbers(store, here, question) for question in questions]
     assert index(store)._words.shape[0] == -(-dim // 64)
-    wanted = 0.95 if dim >= 100 else 0.9 if dim >= 70 else 0.6  # few signs tell little
+    wanted = 0.95 if dim >= 100 else 0.9 if dim >= 70 else 0.6  # few signs carry little information
     assert recall(found, [best(rows, question) for question in questions]) >= wanted
 
 
@@ -354,7 +354,7 @@ store.close()
 
 
 class Other:
-    """Another process at the same file."""
+    """Another process on the same file."""
 
     def __init__(self, file: Path, place: Workspace) -> None:
         environ = environment(file.parent / "other")
@@ -382,7 +382,7 @@ def test_what_another_process_does_is_seen_by_the_next_query(
     store: SqliteStore, file: Path, here: Workspace, exact: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vector_index, "EXACT", exact)
-    fill(store, here, unit(np.abs(Draws()(600)) + 0.1)[:, ::-1])  # all of them some way off every axis
+    fill(store, here, unit(np.abs(Draws()(600)) + 0.1)[:, ::-1])  # all of them far from every axis
     question = axis(3, DIM)
     with closing(Other(file, here)) as other:
         assert "theirs" not in near(store, here, question)
@@ -404,7 +404,7 @@ def test_what_another_process_does_is_seen_by_the_next_query(
         assert near(store, here, question, limit=1) == ["last"]
 
 
-def test_an_index_that_lags_behind_trimmed_removals_loads_anew(store: SqliteStore, file: Path, here: Workspace) -> None:
+def test_an_index_that_lags_behind_trimmed_removals_reloads(store: SqliteStore, file: Path, here: Workspace) -> None:
     rows = Draws()(50)
     fill(store, here, rows)
     with closing(SqliteStore(SingleFile(file), "normal")) as other:
@@ -419,7 +419,7 @@ def test_an_index_that_lags_behind_trimmed_removals_loads_anew(store: SqliteStor
     assert len(index(store)) == 45
 
 
-def test_trimming_keeps_what_it_is_told_to(store: SqliteStore, here: Workspace) -> None:
+def test_trimming_keeps_the_given_number_of_removals(store: SqliteStore, here: Workspace) -> None:
     fill(store, here, Draws()(20))
     forget(store, here, *[f"{n:06}" for n in range(10)])
     assert [trim(store, here, keep) for keep in (100, 4, 4)] == [0, 6, 0]
@@ -444,13 +444,15 @@ def test_a_large_file_is_loaded_in_pieces(store: SqliteStore, here: Workspace, m
     monkeypatch.setattr(vector_index, "EXACT", 100)
     rows = Draws()(1000)
     fill(store, here, rows)
-    fill(store, workspace(), rows)  # rows of others lie between
+    fill(store, workspace(), rows)  # rows of others are in between
     put(store, here, "1000", rows[3], id="1000")
     assert set(numbers(store, here, rows[3], limit=2)) == {3, 1000}
     assert len(index(store)) == 1001
 
 
-def test_the_least_recently_used_go_when_memory_is_short(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_least_recently_used_indexes_are_dropped_when_memory_is_short(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     places = [workspace(str(n)) for n in range(5)]
     rows = Draws()(30)
     for place in places:

@@ -1,4 +1,4 @@
-"""What is in memory of the index of words finds what the file has, whatever happened to it since."""
+"""The index of words in memory finds what the file has, whatever has happened to the file since."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -35,7 +35,7 @@ def here() -> Workspace:
 
 
 def of_fts5(store: Store, here: Workspace, query: WordQuery, limit: int = 1_000) -> Scored:
-    """What FTS5 finds in one pass."""
+    """Return what FTS5 finds in one pass."""
     return by_words(store, here, replace(query, syntax=True), EVERY, limit)
 
 
@@ -56,9 +56,7 @@ def test_scores_are_those_of_fts5(store: SqliteStore, here: Workspace) -> None:
         assert [score for _, score in best] == pytest.approx([score for _, score in found[:7]])
 
 
-def test_a_change_that_is_too_long_ago_is_not_missed(
-    store: SqliteStore, here: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_old_change_is_not_missed(store: SqliteStore, here: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(postings, "SMALL", 0)
     first = filled(store, here, 100)[0]
     words(store, here, "alpha")

@@ -1,4 +1,4 @@
-"""The list of what was done about access: who was let in, who was refused, what was revoked."""
+"""The access log: which clients were admitted, who was refused, what was revoked."""
 
 import uuid
 from dataclasses import asdict, dataclass
@@ -9,8 +9,8 @@ from memoryd.core.base.clock import Clock
 from memoryd.store.base import Queries, Row, Store
 
 KEPT = timedelta(days=365)
-REFUSED = 10_000  # refused logins that are kept: strangers make more than 100,000 a day
-SHOWN = 200  # characters of a name or a detail: strangers choose them
+REFUSED = 10_000  # refused logins that are kept: strangers may cause more than 100,000 a day
+SHOWN = 200  # characters that are kept of a name or a detail: strangers choose them
 
 AccessAct = Literal[
     "account set", "account removed", "client registered", "login refused", "logged in", "consent given",
@@ -21,14 +21,14 @@ AccessAct = Literal[
 
 @dataclass(frozen=True, slots=True)
 class AccessEntry:
-    """One entry of the list."""
+    """One entry of the log."""
 
     at: str
     act: AccessAct
     subject: str
-    """The person or the token that it is about; '' if that is not known."""
+    """The person or the token concerned; '' if unknown."""
     client: str
-    """What the client calls itself; '' if there is none."""
+    """The name that the client gives itself; '' if there is no client."""
     detail: str
 
     def as_dict(self) -> dict[str, Any]:
@@ -37,13 +37,13 @@ class AccessEntry:
 
 
 def note(queries: Queries, clock: Clock, act: AccessAct, subject: str = "", client: str = "", detail: str = "") -> None:
-    """Add an entry, in the transaction of what it is about."""
+    """Add an entry, in the transaction that makes the change."""
     texts = {"subject": subject[:SHOWN], "client": client[:SHOWN], "detail": detail[:SHOWN]}
     queries.run("access_log.add", id=uuid.uuid4().hex, now=clock.now(), act=act, **texts)
 
 
 def last(store: Store, limit: int) -> list[AccessEntry]:
-    """Return the latest entries, the latest first."""
+    """Return the newest entries, the newest first."""
     if not store.placement.exists():
         return []
     return [_entry(row) for row in store.read(None, lambda q: q.all("access_log.last", limit=limit))]

@@ -16,27 +16,27 @@ from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.store.base import Queries, Store
 
 SHORTEST, LONGEST = 10, 1_000  # characters of a password
-COST = (15, 8, 3)  # scrypt's log2(N), r and p, as OWASP recommends them for 32 MB; some 0.3 s
-MEMORY = 64 * 1024 * 1024  # bytes that scrypt may take
+COST = (15, 8, 3)  # scrypt's log2(N), r and p, as OWASP recommends for 32 MB; about 0.3 s
+MEMORY = 64 * 1024 * 1024  # bytes that scrypt may use
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Person:
-    """Somebody who has proved who they are, and the most that they may grant."""
+    """An authenticated person, and the most that they may grant."""
 
     subject: str
-    """The owner of sessions: it stays the same, whatever the client and the token."""
+    """The owner of sessions: the same for all clients and tokens of the person."""
     name: str
     level: Level
     workspace: str = ""
-    """The id of their only workspace; '' for all."""
+    """The id of the only allowed workspace; '' for all."""
     until: str = FOREVER
-    """When they have to log in again, at the latest."""
+    """The latest time at which they have to log in again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """A person with a password, without it."""
+    """A person who logs in with a password; the password itself is not part of it."""
 
     name: str
     level: Level
@@ -45,7 +45,7 @@ class Account:
 
 
 class Accounts:
-    """The people of a registry. Only a scrypt hash of a password is stored."""
+    """The accounts of a registry. Only a scrypt hash of each password is stored."""
 
     def __init__(self, store: Store, workspaces: Workspaces, clock: Clock, masking: Secrets) -> None:
         self.secrets = masking
@@ -54,23 +54,23 @@ class Accounts:
         self._clock = clock
 
     def all(self) -> list[Account]:
-        """Return everybody with a password, by name."""
+        """Return all accounts, sorted by name."""
         if not self._store.placement.exists():
             return []
         rows = self._store.read(None, lambda q: q.all("accounts.all"))
         return [Account(**{key: value for key, value in row.items() if key != "hash"}) for row in rows]
 
     def set(self, name: str, password: str, level: Level | None = None, workspace: str | None = None) -> bool:
-        """Set the password of a person, and return whether there was one before: then their logins end.
+        """Set the password of a person; return whether they had one before, in which case their logins end.
 
-        A level or workspace that is None stays as it was; of a new person it is `admin`, and every workspace.
+        A level or workspace of None stays unchanged; a new person gets `admin` and every workspace.
 
         Raise InvalidInputError, or NotFoundError for the workspace.
         """
         if not is_name(name) or self.secrets.clean(name).found:
             raise InvalidInputError(f"{name[:50]!r} is not a valid name: use 1 to {NAME_LENGTH} characters.")
         if not SHORTEST <= len(password) <= LONGEST:
-            raise InvalidInputError(f"A password has {SHORTEST} to {LONGEST:,} characters: take a long one.")
+            raise InvalidInputError(f"A password has {SHORTEST} to {LONGEST:,} characters. Choose a long one.")
         bound = self._workspaces.active(workspace).id if workspace else workspace
         hashed = _hashed(password)
 
@@ -88,7 +88,7 @@ class Accounts:
         return self._store.write(None, write)
 
     def remove(self, name: str) -> None:
-        """Remove a person: their logins end. Raise NotFoundError."""
+        """Remove a person and end their logins. Raise NotFoundError."""
 
         def write(queries: Queries) -> bool:
             if not queries.run("accounts.remove", name=name):
@@ -102,11 +102,11 @@ class Accounts:
             raise NotFoundError(f"{name[:NAME_LENGTH]!r} has no password. There is: {there}.")
 
     def check(self, name: str, password: str) -> Person | None:
-        """Return the person if the password is theirs. It takes as long where there is no such person."""
+        """Return the person if the password is theirs, else None; an unknown name takes the same time."""
         known = None
         if self._store.placement.exists():
             known = self._store.read(None, lambda q: q.one("accounts.by_name", name=name))
-        same = _is(password[: LONGEST + 1], known["hash"] if known else _nobodys())
+        same = _is(password[: LONGEST + 1], known["hash"] if known else _unmatchable())
         if not known or not same:
             return None
         return Person(subject=subject_of(name), name=name, level=known["level"], workspace=known["workspace"])
@@ -118,13 +118,13 @@ def subject_of(name: str) -> str:
 
 
 def subject_from(issuer: str, name: str) -> str:
-    """Return the subject of a person of an issuer, in characters that separate nothing; no token has it as its id."""
+    """Return the subject of an issuer's person, in characters that separate nothing; no token has it as its id."""
     text = f"{len(issuer)} {issuer} {name}".encode("utf-8", "surrogatepass")
     return f"person-{hashlib.sha256(text).hexdigest()[:32]}"
 
 
 def end_logins(queries: Queries, subject: str) -> None:
-    """End every login of a subject, and those that have only begun."""
+    """End every login of a subject, including pending ones."""
     queries.run("login_tokens.remove_of_subject", subject=subject)
     queries.run("logins.remove_of_subject", subject=subject)
     queries.run("authorizations.remove_of", subject=subject)
@@ -150,6 +150,6 @@ def _text(value: bytes) -> str:
     return base64.b64encode(value).decode()
 
 
-def _nobodys() -> str:
-    """Return a hash that no password has."""
+def _unmatchable() -> str:
+    """Return a hash that no password matches."""
     return ":".join(("scrypt", *map(str, COST), _text(bytes(16)), _text(bytes(64))))

@@ -1,4 +1,4 @@
-"""Who may use memoryd over HTTP: what a credential allows, whether it is a token or a login."""
+"""Credentials for access over HTTP, tokens and logins alike, and what they allow."""
 
 from memoryd.core.access.logins import Logins
 from memoryd.core.access.tokens import Grant, Tokens
@@ -16,12 +16,12 @@ class Credentials:
         self._logins = logins
 
     def check(self, presented: str) -> Grant | None:
-        """Return what a credential allows; None if it is unknown, revoked or has expired."""
+        """Return what a credential allows, or None if it is unknown, revoked or expired."""
         known = self._logins.check(presented) or self._tokens.check(presented)
         return known.grant if known else None
 
     def admits(self, grant: Grant) -> bool:
-        """Return whether a grant is still valid; that of requests without a token, whether these are still allowed."""
+        """Return whether a grant is still valid; without a token, whether such requests are still allowed."""
         if not grant.principal:
             return not self._tokens.any()
         if not grant.credential:

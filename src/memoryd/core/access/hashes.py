@@ -1,4 +1,4 @@
-"""What is kept of a secret that chance made, and what PKCE shows of one."""
+"""Hashes of random secrets, and PKCE challenges."""
 
 import base64
 import hashlib
@@ -6,17 +6,17 @@ import hmac
 
 
 def hashed(secret: str) -> str:
-    """Return the hash of a random secret: with 256 bits of them a plain SHA-256 is sufficient."""
+    """Return the hash of a random secret: a plain SHA-256, which is sufficient for 256 random bits."""
     return _sha256(secret).hex()
 
 
 def derived(secret: str, purpose: str) -> str:
-    """Return another secret, which only who has the first one can make again: nothing of it has to be kept."""
+    """Return another secret that only the owner of the first can derive again, so that it need not be stored."""
     return hmac.new(secret.encode(), purpose.encode(), hashlib.sha256).hexdigest()
 
 
 def pkce_challenge(verifier: str) -> str:
-    """Return the challenge of a verifier by the method S256 (RFC 7636, 4.2)."""
+    """Return the S256 challenge of a verifier (RFC 7636, 4.2)."""
     return base64.urlsafe_b64encode(_sha256(verifier)).rstrip(b"=").decode()
 
 

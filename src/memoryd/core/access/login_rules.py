@@ -1,4 +1,4 @@
-"""What people of an identity provider may grant: rules from a group or a mail address to a level and a workspace."""
+"""Login rules: what people of an identity provider may grant, by group or mail address."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -13,23 +13,23 @@ EXAMPLE = "mail:ann@example.org=admin; group:engineers=write@team; mail:*@exampl
 
 @dataclass(frozen=True, slots=True)
 class LoginRule:
-    """Whom it is about, and the most that they may grant."""
+    """The people that a rule applies to, and the most that they may grant."""
 
     about: Literal["mail", "group"]
     who: str
     level: Level
     workspace: str
-    """The name of their only workspace; '' for all."""
+    """The name of the only allowed workspace; '' for all."""
 
     def fits(self, mail: str, groups: Collection[str]) -> bool:
-        """Return whether it is about somebody. Mail addresses may be given as `*@example.org`."""
+        """Return whether the rule applies to a person. A rule may name mail addresses as `*@example.org`."""
         if self.about == "mail":
             return bool(mail) and fnmatchcase(mail.lower(), self.who.lower())
         return self.who in groups
 
 
 def parsed(text: str) -> tuple[LoginRule, ...]:
-    """Return rules written as in EXAMPLE. Raise InvalidInputError."""
+    """Parse rules written like EXAMPLE. Raise InvalidInputError."""
     return tuple(_parsed(part.strip()) for part in text.replace("\n", ";").split(";") if part.strip())
 
 
@@ -41,9 +41,9 @@ def _parsed(text: str) -> LoginRule:
     match about.strip():
         case "mail" | "group" as kind if who.strip() and level:
             return LoginRule(kind, who.strip(), level, workspace.strip())
-    raise InvalidInputError(f"MEMORY_LOGIN_RULES: {text[:100]!r} is no rule. Write them like `{EXAMPLE}`.")
+    raise InvalidInputError(f"MEMORY_LOGIN_RULES: {text[:100]!r} is not a valid rule. Write rules like `{EXAMPLE}`.")
 
 
 def first_fitting(rules: Sequence[LoginRule], mail: str, groups: Collection[str]) -> LoginRule | None:
-    """Return the first rule about somebody, or None."""
+    """Return the first rule that applies to a person, or None."""
     return next((rule for rule in rules if rule.fits(mail, groups)), None)

@@ -1,7 +1,7 @@
-"""Logins: a person lets a client in, which gets tokens for that. Only hashes of codes and tokens are stored.
+"""Logins: clients that a person has admitted, and their tokens. Only hashes of codes and tokens are stored.
 
-An authorization request is a row, so that any process can go on with it; it becomes the holder of a code, and the code
-a login with its tokens.
+An authorization request is a row, so that any process can continue it; it then holds a code, and the code becomes a
+login with tokens.
 """
 
 import hmac
@@ -18,25 +18,25 @@ from memoryd.core.base.clock import Clock
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.store.base import Queries, Row, Store
 
-REQUEST_TIME = timedelta(minutes=10)  # in which a person logs in and consents
-MOST = 5_000  # requests for which no one has logged in
+REQUEST_TIME = timedelta(minutes=10)  # for a person to log in and consent
+MOST = 5_000  # maximum requests for which no one has logged in yet
 CODE_TIME = timedelta(seconds=60)
 ACCESS_TIME = timedelta(hours=1)
 REFRESH_TIME = timedelta(days=90)  # since the last use
-GRACE = timedelta(seconds=120)  # in which a used refresh token still works: clients send several at once
-REMEMBERED = timedelta(days=1)  # after which ended requests, and clients that were never let in, are forgotten
-UNUSED = timedelta(days=365)  # after which a client is forgotten that was let in
+GRACE = timedelta(seconds=120)  # for which a used refresh token still works: clients send requests in parallel
+REMEMBERED = timedelta(days=1)  # after which ended requests, and clients that were never admitted, are deleted
+UNUSED = timedelta(days=365)  # after which an unused client that was admitted once is deleted
 ACCESS, REFRESH = f"{PREFIX}_access_", f"{PREFIX}_refresh_"
-"""How tokens begin, so that scanners of secrets know them."""
+"""The prefixes of tokens, by which secret scanners recognize them."""
 
 
 class LetInError(NotFoundError):
-    """You have let this client in already. Go on there."""
+    """You have already admitted this client. Continue there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What a client asks for."""
+    """The authorization request of a client."""
 
     client: str
     client_name: str
@@ -49,21 +49,21 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Authorization:
-    """A request of a client that a person decides on."""
+    """A pending request of a client, on which a person decides."""
 
     id: str
     asked: Asked
     browser: str
-    """The hash of the key of the browser that somebody logged in with; '' before."""
+    """The hash of the key of the browser used to log in; '' before that."""
     person: Person | None
-    """Who has logged in."""
+    """The person who has logged in."""
     login: str
-    """The login that a code was issued for; '' if there is none yet."""
+    """The login for which a code was issued; '' if there is none yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Issued:
-    """Tokens for a client."""
+    """The tokens issued to a client."""
 
     access: str
     refresh: str
@@ -74,7 +74,7 @@ class Issued:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Login:
-    """A client that a person has let in."""
+    """A client that a person has admitted."""
 
     id: str
     person: str
@@ -83,7 +83,7 @@ class Login:
     grant: Grant
     created_at: str
     used_at: str
-    """When it last fetched tokens."""
+    """When the client last fetched tokens."""
     expires_at: str
 
 
@@ -97,9 +97,9 @@ class Logins:
     # a person decides ------------------------------------------------------------------------------------------------
 
     def begin(self, asked: Asked) -> str:
-        """Keep a request for REQUEST_TIME, and return its key.
+        """Store a request for REQUEST_TIME, and return its key.
 
-        Anybody may make some: of those for which no one has logged in, the oldest make room.
+        Anyone may make requests, so the oldest of those for which no one has logged in are deleted beyond MOST.
         """
         key = secrets.token_urlsafe(32)
         row = {
@@ -117,19 +117,19 @@ class Logins:
         return key
 
     def pending(self, key: str) -> Authorization:
-        """Return a request that waits for a person. Raise NotFoundError."""
+        """Return a request that waits for a decision. Raise NotFoundError."""
         row = self._store.placement.exists() and self._store.read(None, lambda q: self._waiting(q, key))
         if not row:
             raise _over()
         return _authorization(row)
 
     def _waiting(self, queries: Queries, key: str, code: str = "", *, denied: bool = False) -> Row | None:
-        """Return a request that has no code yet, or this one while it is not used; or, if asked for, one `denied`."""
+        """Return a request without a code, or with this unused `code`, or with `denied` also one that was denied."""
         row = queries.one("authorizations.by_id", id=hashed(key), code=code and hashed(code), now=self._clock.now())
         return row if row and (denied or not row["used_at"]) else None
 
     def identify(self, key: str, browser: str, person: Person) -> None:
-        """Note who decides on a request, in which browser. Raise NotFoundError if it is over or somebody else does."""
+        """Note the person and browser deciding on a request; raise NotFoundError if it is over or someone else's."""
         row = {
             "id": hashed(key), "browser": hashed(browser), "subject": person.subject, "person": person.name,
             "level": person.level, "project": person.workspace, "until": person.until,
@@ -145,7 +145,7 @@ class Logins:
             raise _over()
 
     def refuse(self, name: str, sender: str) -> None:
-        """Note that somebody gave a wrong password; of many such entries the latest are kept."""
+        """Log a wrong password; only the newest of these entries are kept."""
 
         def write(queries: Queries) -> None:
             access_log.note(queries, self._clock, "login refused", name, detail=sender)
@@ -154,22 +154,22 @@ class Logins:
         self._store.write(None, write)
 
     def decided(self, key: str, browser: str) -> Authorization:
-        """Return a request whose person sits before this browser, until its code is used. Raise NotFoundError."""
+        """Return the request decided on in this browser, until its code is used. Raise NotFoundError."""
         return self._store.read(None, lambda q: self._decided(q, key, browser))
 
     def consent(self, key: str, browser: str, level: Level, workspace: str) -> tuple[str, Asked]:
-        """Let the client in with a level, in a workspace (its id; '' for all); return the code for it.
+        """Admit the client with a level, to a workspace (its id; '' for all); return the code for the client.
 
-        A form is sent twice by a double click, or by a browser that tries again: until the code is used it is returned
-        again, and what was chosen first counts. Raise NotFoundError if the request is over, InvalidInputError for more
-        than the person may grant.
+        A double click or a browser that retries sends the form twice: until the code is used it is returned again, and
+        the first choice counts. Raise NotFoundError if the request is over, InvalidInputError for more than the person
+        may grant.
         """
         code, login = _code(key, browser), secrets.token_hex(6)
 
         def write(queries: Queries) -> Asked:
             found = self._decided(queries, key, browser)
             person, asked = found.person, found.asked
-            assert person is not None, "a browser is noted with its person"
+            assert person is not None, "a browser is stored together with its person"
             if LEVELS.index(level) > LEVELS.index(person.level) or person.workspace not in ("", workspace):
                 raise InvalidInputError("This is more than you may grant.")
             now = self._clock.now()
@@ -187,7 +187,7 @@ class Logins:
         return code, self._store.write(None, write)
 
     def deny(self, key: str, browser: str) -> Asked:
-        """End a request without letting the client in, also if it was denied already, as by a double click.
+        """Deny a request; a request that was already denied, as by a double click, is no error.
 
         Raise NotFoundError if it is over.
         """
@@ -230,7 +230,7 @@ class Logins:
                 return None
             return self._issue(queries, row["login"])
 
-        return self._tokens(write, "The code is unknown, was used or has expired, or the verifier is not its own.")
+        return self._tokens(write, "The code is unknown, used or expired, or the verifier does not match it.")
 
     def refresh(self, client: str, token: str) -> Issued:
         """Return new tokens for a refresh token. Raise InvalidInputError; use after GRACE ends the login."""
@@ -246,7 +246,7 @@ class Logins:
                 self._end(queries, row["login"], "refresh token reused")
             return None
 
-        return self._tokens(write, "The refresh token is unknown, was used or revoked, or has expired.")
+        return self._tokens(write, "The refresh token is unknown, used, revoked or expired.")
 
     def _tokens(self, write: Callable[[Queries], Issued | None], wrong: str) -> Issued:
         issued = self._store.write(None, write) if self._store.placement.exists() else None
@@ -269,14 +269,14 @@ class Logins:
         )  # fmt: skip
 
     def check(self, presented: str) -> Login | None:
-        """Return the login of an access token, or None if it is unknown, revoked or has expired."""
+        """Return the login of an access token, or None if the token is unknown, revoked or expired."""
         if not presented.startswith(ACCESS) or not self._store.placement.exists():
             return None
         known, now = hashed(presented.removeprefix(ACCESS)), self._clock.now()
         row = self._store.read(None, lambda q: q.one("logins.by_token", hash=known, now=now))
         return _login(row) if row else None
 
-    # what there is, and its end --------------------------------------------------------------------------------------
+    # list and revoke -------------------------------------------------------------------------------------------------
 
     def all(self) -> list[Login]:
         """Return all logins, the oldest first."""
@@ -285,7 +285,7 @@ class Logins:
         return [_login(row) for row in self._store.read(None, lambda q: q.all("logins.all"))]
 
     def revoke_token(self, client: str, presented: str) -> None:
-        """End the login of one of a client's tokens; a token that is unknown needs no end (RFC 7009, 2.2)."""
+        """End the login of one of a client's tokens; an unknown token is no error (RFC 7009, 2.2)."""
         known = hashed(presented.removeprefix(ACCESS).removeprefix(REFRESH))
 
         def write(queries: Queries) -> None:
@@ -296,9 +296,9 @@ class Logins:
             self._store.write(None, write)
 
     def revoke(self, which: str) -> list[Login]:
-        """End the login with an id, or all those of a person or a client by name; return them. Raise NotFoundError."""
+        """End the login with an id, or all those of a person or client by name; return them. Raise NotFoundError."""
         every = self.all()
-        ended = [one for one in every if one.id == which]  # a client could call itself like that too
+        ended = [one for one in every if one.id == which]  # a client could have this id as its name
         ended = ended or [one for one in every if which in (one.person, one.client_name)]
         if not ended:
             raise NotFoundError(f"There is no login {which[:100]!r}. `memoryd access list` shows all.")
@@ -319,7 +319,7 @@ class Logins:
         access_log.note(queries, self._clock, act, row["person"], row["client_name"], login)
 
     def tidy(self, stopping: Callable[[], bool]) -> None:
-        """Forget what has ended, and the oldest entries of the list of acts."""
+        """Delete what has ended, and the oldest entries of the access log."""
         now, before, last = self._clock.now(), self._clock.ago(REMEMBERED), self._clock.ago(UNUSED)
 
         def write(queries: Queries) -> None:
@@ -338,12 +338,12 @@ class Logins:
 
 
 def _code(key: str, browser: str) -> str:
-    """Return the code of a request, which only the key that its browser keeps gives."""
+    """Return the code of a request, derived from the key that only its browser has."""
     return derived(browser, f"code {key}")
 
 
 def _over() -> NotFoundError:
-    return NotFoundError("This login is over, or was begun in another browser. Begin again in your client.")
+    return NotFoundError("This login is over, or was started in another browser. Start again in your client.")
 
 
 def _authorization(row: Row) -> Authorization:

@@ -1,4 +1,4 @@
-"""The OAuth clients that register themselves, and what is known of a client when it asks to be let in."""
+"""OAuth clients that register themselves, and what is known of them when they ask for access."""
 
 import hmac
 import json
@@ -16,33 +16,33 @@ from memoryd.hidden import shown
 from memoryd.store.base import Queries, Store
 from memoryd.text import storable
 
-MOST = 2_000  # registered clients that were never let in
+MOST = 2_000  # maximum registered clients that were never admitted
 NAME_LENGTH = 100
 UNNAMED = "an unnamed client"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OAuthClient:
-    """A client: what it says of itself, unchecked."""
+    """A client, as it describes itself; nothing of this is verified."""
 
     id: str
     name: str
     redirect_uris: tuple[str, ...]
     method: str = "none"
-    """How it proves at the token endpoint who it is."""
+    """How the client authenticates at the token endpoint."""
     secret_hash: str = ""
 
     def redirects_to(self, uri: str) -> bool:
-        """Return whether it may have people sent to an address."""
+        """Return whether people may be redirected to an address for this client."""
         return matching(self.redirect_uris, uri)
 
     def proves(self, secret: str) -> bool:
-        """Return whether a secret is the client's; one that has none needs none."""
+        """Return whether a secret is the client's; for a client without a secret, always true."""
         return self.method == "none" or hmac.compare_digest(hashed(secret), self.secret_hash)
 
 
 class OAuthClients:
-    """The clients that registered themselves. Only the hash of a client's secret is stored."""
+    """The registered clients. Only the hash of a client's secret is stored."""
 
     def __init__(self, store: Store, clock: Clock, masking: Secrets) -> None:
         self.secrets = masking
@@ -60,9 +60,9 @@ class OAuthClients:
         ) if row else None  # fmt: skip
 
     def register(self, name: str, redirect_uris: Sequence[str], method: str) -> tuple[OAuthClient, str]:
-        """Register a client; return it and its secret, '' for the method `none`, which cannot be shown again.
+        """Register a client; return it and its secret, which cannot be shown again ('' for the method `none`).
 
-        Of those that were never let in the oldest make room, so that no number of them keeps a new one out.
+        Beyond MOST, the oldest clients that were never admitted are deleted, so that they cannot block new ones.
         """
         secret = "" if method == "none" else secrets.token_urlsafe(32)
         made = OAuthClient(
@@ -86,5 +86,5 @@ class OAuthClients:
 
 
 def called(name: str) -> str:
-    """Return the name of a client as it is kept and shown: one short line, in which nothing is invisible."""
+    """Return the name of a client as it is stored and shown: one short line without invisible characters."""
     return storable(" ".join(shown(name).split())[:NAME_LENGTH]) or UNNAMED

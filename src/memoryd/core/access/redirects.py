@@ -1,4 +1,4 @@
-"""Which redirect URIs a client may have, and which of them a request means."""
+"""Rules for redirect URIs: which a client may register, and which of them a request refers to."""
 
 import re
 from collections.abc import Iterable
@@ -11,14 +11,14 @@ UNSAFE = frozenset(
     "about blob chrome data file filesystem ftp intent jar javascript mailto resource search search-ms sms tel"
     " vbscript view-source ws wss".split()
 )
-"""Schemes that run code, open files or start programs with what the address says."""
+"""Schemes with which an address runs code, opens files or starts programs."""
 
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?:[A-Za-z0-9._~:/?\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+")
-"""The characters of RFC 3986 without `#`: nothing here that a parser and a browser could read differently."""
+"""The characters of RFC 3986 without `#`: none that a parser and a browser could read differently."""
 
 
 def acceptable(uri: str) -> bool:
-    """Return whether a client may be sent to an address: https, this machine, or the scheme of an application."""
+    """Return whether a client may use a redirect URI: https, this machine, or the scheme of an application."""
     parts = _parts(uri)
     if parts is None or "@" in parts.netloc:
         return False
@@ -26,17 +26,17 @@ def acceptable(uri: str) -> bool:
         return bool(parts.hostname)
     if parts.scheme == "http":
         return is_loopback(parts.hostname or "")
-    own = bool(parts.netloc) or "." in parts.scheme  # RFC 8252, 7.1: a scheme is a reversed name of a domain
+    own = bool(parts.netloc) or "." in parts.scheme  # RFC 8252, 7.1: a scheme is a reversed domain name
     return own and parts.scheme not in UNSAFE and not parts.scheme.startswith("ms-")
 
 
 def matching(registered: Iterable[str], given: str) -> bool:
-    """Return whether an address is one of those registered: equal, or on any port of the same loopback host."""
+    """Return whether an address is registered: an equal one, or one on any port of the same loopback host."""
     return acceptable(given) and any(one == given or _same_but_port(one, given) for one in registered)
 
 
 def host_of(uri: str) -> str:
-    """Return whom a redirect reaches, as a person should read it: the host, or the scheme of an application."""
+    """Return the target of a redirect for people to read: the host, or the scheme of an application."""
     parts = urlsplit(uri)
     if parts.scheme in ("http", "https"):
         return parts.netloc
@@ -50,7 +50,7 @@ def is_local(uri: str) -> bool:
 
 
 def _same_but_port(registered: str, given: str) -> bool:
-    """RFC 8252, 7.3: the port of a loopback redirect may be any, since applications take a free one."""
+    """Compare loopback redirects without ports, since applications use any free port (RFC 8252, 7.3)."""
     one, other = _parts(registered), _parts(given)
     if one is None or other is None or not one.scheme == other.scheme == "http":
         return False

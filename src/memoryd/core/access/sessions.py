@@ -18,22 +18,22 @@ from memoryd.errors import MemorydError, StoreError
 from memoryd.model import Workspace
 from memoryd.store.base import Queries, Store
 
-TERM = timedelta(days=1)  # time until a hold on a session expires; a killed process holds its sessions for so long
+TERM = timedelta(days=1)  # time until a hold on a session expires; a killed process holds its sessions that long
 RENEWAL = timedelta(hours=1)  # time after which a process renews a hold
 ERASED = 500  # volatile memories that are deleted in one transaction
 
 Session = tuple[str, str]
 """The principal, '' if the process has one user, and the id of the session."""
 Left = dict[str, tuple[Workspace, Mapping[str, str]] | None]
-"""For each workspace the update times of the session's memories, by id; None if they cannot be read now."""
+"""For each workspace, the update times of the session's memories by id; None if they cannot be read now."""
 
 
 class Sessions:
-    """The active projects, kept in the registry (in memory if read-only), and the holders of sessions.
+    """The active projects, kept in the registry (in RAM if read-only), and the holders of sessions.
 
-    A session ends with its last holder: a process, or one client of a service. With `persist` this holder does not
-    delete its memories. A holder with a `name` gives it to its first new session. With `remote`, for HTTP, a session
-    that requests alone have made is renewed by them alone, and outlasts the process.
+    A session ends with its last holder: a process, or one client of a service. With `persist`, this holder does not
+    delete the session's memories. A holder with a `name` gives it to its first new session. With `remote`, for HTTP, a
+    session made only by requests is renewed only by them, and outlasts the process.
     """
 
     def __init__(
@@ -54,18 +54,18 @@ class Sessions:
         self._held: dict[Session, str] = {}
         """The sessions this process holds and when to renew each: by wall-clock time, since machines sleep."""
         self._lock = Lock()
-        """Of those who join and end: who joins while the session ends must not lose its hold to that."""
+        """Serializes join() and end(): a connection that joins while the session ends must not lose its hold."""
         self._joined: Counter[Session] = Counter()
         """The number of lasting connections of each session."""
 
     def new(self) -> str:
-        """Return a new session with a random name, which ends with this holder."""
+        """Return a new session with a random id, which ends with this holder."""
         session, self._unused = self._unused or str(uuid.uuid4()), ""
         self._own.add(session)
         return session
 
     def resume(self) -> None:
-        """Hold the session that a holder of this name began in a process that has died."""
+        """Hold the session that a holder of the same name started in a process that has died."""
         self._own.add(self._holder)
         if self._store.placement.exists():
             self.hold(self._holder, writing=True)
@@ -77,7 +77,7 @@ class Sessions:
         if self._kept is not None:
             chosen = self._kept.get((principal, session))
             now = self._workspaces.by_id(chosen.id) if chosen else None
-            return now if now == chosen else None  # an archived project stays deselected after its restoration
+            return now if now == chosen else None  # an archived project stays deselected after it is restored
         if not self._store.placement.exists():
             return None
         row = self._store.read(None, lambda q: q.one("sessions.active", principal=principal, session=session))
@@ -99,7 +99,7 @@ class Sessions:
     def hold(self, session: str, principal: str = "", *, writing: bool = False) -> None:
         """Hold a session, or renew the hold, so that no other process ends it.
 
-        A session made by new() is held only from its first write on.
+        A session made by new() is held only after its first write.
         """
         due = self._held.get((principal, session))
         unused = not session or (due is None and session in self._own and not writing)
@@ -119,7 +119,7 @@ class Sessions:
             self.hold(session, principal)
 
     def end(self, session: str, principal: str = "") -> None:
-        """Remove a connection that joined a session; with the last one this process releases the session."""
+        """Remove a connection that joined a session; with its last connection, release the session."""
         with self._lock:
             self._joined[principal, session] -= 1
             if self._joined[principal, session] <= 0:
@@ -127,7 +127,7 @@ class Sessions:
                 self._leave(session, principal)
 
     def tend(self, stopping: Callable[[], bool]) -> None:
-        """Renew the sessions of lasting connections, and end those of processes that are gone."""
+        """Renew the sessions of lasting connections, and end those of dead processes."""
         self.renew()
         if not self._workspaces.all("active"):
             return
@@ -145,11 +145,11 @@ class Sessions:
             self.hold(session, principal)
 
     def _lasting(self) -> list[Session]:
-        """Return the sessions held that last as long as this process or a connection to it."""
+        """Return the held sessions that last as long as this process or a connection to it."""
         return [one for one in list(self._held) if not self._remote or self._joined[one]]
 
     def _shorten(self) -> None:
-        """Give the holds of a clock that was far ahead the term that they would have now."""
+        """Limit holds made while the clock was far ahead to the term that they would have now."""
         astray = {"astray": self._clock.ago(-TERM - ASTRAY), "forever": FOREVER}
         if self._store.read(None, lambda q: q.one("sessions.astray", **astray)):
             self._store.write(None, lambda q: q.run("sessions.shorten", **astray, until=self._clock.ago(-TERM)))
@@ -183,7 +183,7 @@ class Sessions:
             self._store.write(None, lambda q: q.run("sessions.forget", **who, now=now))
 
     def _left(self, session: Session) -> Left:
-        """Return the volatile memories of a session. Read before the release: later ones are a new holder's."""
+        """Return the volatile memories of a session, read before its release: later ones belong to a new holder."""
         left: Left = {}
         for workspace in self._workspaces.all("active"):
             left[workspace.id] = None
@@ -203,16 +203,16 @@ class Sessions:
         return done == len(left)
 
     def _erase_part(self, written: Mapping[str, str], queries: Queries) -> None:
-        """Delete the memories that have not been written again since."""
+        """Delete the memories that have not been rewritten since they were read."""
         rows = queries.all("vault.rewritten", ids=json.dumps(list(written)))
         same = [row["id"] for row in rows if row["updated_at"] == written[row["id"]]]
         records.erase(queries, same, self._clock.now())
 
     def close(self) -> None:
-        """Release the sessions that last no longer than this process; those without another holder end."""
+        """Release the sessions that do not outlast this process; those without another holder end."""
         for principal, session in self._lasting():
             self._leave(session, principal)
         ended = [{"principal": "", "session": session} for session in self._own & self._switched]
         if ended:
-            with suppress(StoreError):  # a row that stays does no harm
+            with suppress(StoreError):  # a leftover row does no harm
                 self._store.write(None, lambda q: q.many("sessions.end", ended))

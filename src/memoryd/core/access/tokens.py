@@ -28,12 +28,12 @@ LEVELS: tuple[Level, ...] = ("read", "write", "admin")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """The rights of a caller: the tools of a level, or named tools, in one workspace or in all."""
+    """The rights of a caller: the tools up to a level, or named tools, in one workspace or in all."""
 
     principal: str = ""
     """The owner of the caller's sessions; '' if the process has one user."""
     credential: str = ""
-    """The id of the token or the login that it comes from; '' if nothing here can revoke it."""
+    """The id of the token or login that gave it; '' if nothing can revoke it."""
     expires_at: str = FOREVER
     level: Level = "admin"
     tools: frozenset[str] = frozenset()
@@ -43,7 +43,7 @@ class Grant:
 
     @property
     def is_persons(self) -> bool:
-        """Whether a person has logged in for it, so that the client can ask for more; no token's is."""
+        """Whether it comes from a person's login rather than a token, so that the client can ask for more."""
         return self.principal != self.credential
 
     def allows(self, tool: str, capability: Level) -> bool:
@@ -82,14 +82,14 @@ class Tokens:
     def create(
         self, name: str, level: Level = "write", tools: Sequence[str] = (), workspace: str = "", days: float = 0
     ) -> str:
-        """Create a token, valid for `days` (0: for ever), and return it; it cannot be shown again.
+        """Create a token, valid for `days` (0: forever), and return it; it cannot be shown again.
 
         Raise InvalidInputError, or NotFoundError for the workspace.
         """
         if not is_name(name):
             raise InvalidInputError(f"{name[:50]!r} is not a valid token name: use 1 to {NAME_LENGTH} characters.")
         if not 0 <= days <= LONGEST:
-            raise InvalidInputError(f"A token can be valid for at most {LONGEST:,} days, or for ever (0).")
+            raise InvalidInputError(f"A token can be valid for at most {LONGEST:,} days, or forever (0).")
         bound = self._workspaces.active(workspace).id if workspace else ""
         token_id, secret = secrets.token_hex(6), secrets.token_urlsafe(SECRET_BYTES)
         row = {
@@ -100,7 +100,7 @@ class Tokens:
 
         def add(queries: Queries) -> None:
             if not queries.run("tokens.add", **row):
-                raise InvalidInputError(f"There is a token {name!r} already. Choose another name, or revoke it first.")
+                raise InvalidInputError(f"Token {name!r} already exists. Choose another name, or revoke it first.")
             access_log.note(queries, self._clock, "token created", name, detail=level)
 
         self._store.placement.create(None)
@@ -114,7 +114,7 @@ class Tokens:
         return [_token(row) for row in self._store.read(None, lambda q: q.all("tokens.all"))]
 
     def any(self) -> bool:
-        """Return whether a token exists; from then on every request needs one."""
+        """Return whether a token exists: if so, every request needs one."""
         return self._store.placement.exists() and self._store.read(None, lambda q: q.one("tokens.some")) is not None
 
     def revoke(self, name: str) -> Token:
@@ -132,17 +132,17 @@ class Tokens:
         return found
 
     def check(self, presented: str) -> Token | None:
-        """Return the token that was presented, or None if it is unknown or has expired."""
+        """Return the token that was presented, or None if it is unknown or expired."""
         begins, token_id, secret = [*presented.split("_", 2), "", ""][:3]
         known = self._store.placement.exists() and self._store.read(None, lambda q: q.one("tokens.by_id", id=token_id))
-        row = known or {"hash": hashed(""), "expires_at": ""}  # so that an unknown id takes the same time
+        row = known or {"hash": hashed(""), "expires_at": ""}  # an unknown id takes the same time
         same = hmac.compare_digest(hashed(secret), row["hash"])
         valid = same and begins == PREFIX and bool(known) and row["expires_at"] > self._clock.now()
         return _token(row) if valid else None
 
 
 def is_name(text: str) -> bool:
-    """Return whether a token or a person may be called so."""
+    """Return whether a token or a person may have this name."""
     return bool(text.strip()) and text.isprintable() and len(text) <= NAME_LENGTH
 
 

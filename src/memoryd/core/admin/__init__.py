@@ -1,1 +1,1 @@
-"""What an administrator asks: doctor and audit."""
+"""Administration: doctor and audit."""

@@ -29,13 +29,13 @@ LOOKED_AT: Mapping[str, Sequence[str]] = {
     "perspectives": ("template",),
     "events": ("subject",),
 }
-"""The tables and their columns that contain texts."""
+"""The tables and columns that contain texts."""
 OF_TURNS = ("prompt", "thought", "response", "title", "summary")
 
-SEQ_LIMIT = 1 << 63  # below which a database counts
+SEQ_LIMIT = 1 << 63  # exclusive upper bound of a database's row numbers
 
 JOURNAL = "journal"
-"""What stands in a mark for the journal that ChromaDB keeps."""
+"""The name in a mark for the journal that ChromaDB keeps."""
 
 Concern = Literal["secret", "instructions", "hidden"]
 
@@ -48,14 +48,14 @@ class AuditFinding:
     table: str
     id: str
     kind: str
-    """The kind of a record; for any other row its table."""
+    """The kind of a record; for any other row, its table."""
     created_at: str
-    """Of a version the time until which it stood."""
+    """For a version, the time when it was replaced."""
     where: str
     """The field."""
     found: Concern
     what: str
-    """The kind of the secret, or what the text reads like or holds."""
+    """The kind of the secret, or what the text reads like or contains."""
     deleted: bool
 
     def as_dict(self) -> dict[str, Any]:
@@ -64,24 +64,24 @@ class AuditFinding:
 
     @property
     def predicate(self) -> str:
-        """What was found, as a predicate."""
-        verb = {"secret": "holds a secret: ", "instructions": "reads like ", "hidden": "holds "}[self.found]
+        """The finding as a predicate."""
+        verb = {"secret": "contains a secret: ", "instructions": "reads like ", "hidden": "contains "}[self.found]
         return f"{verb}{self.what}"
 
 
 @dataclass(frozen=True, slots=True)
 class AuditedPart:
-    """A part of an audit, and where the next one begins."""
+    """A part of an audit, and the mark of the next part."""
 
     findings: Sequence[AuditFinding]
     looked: int
-    """Rows that were looked at."""
+    """The number of rows examined."""
     after: str
     """The mark after which the next part begins; '' at the end."""
 
 
 def findings(engine: Engine, workspaces: Sequence[Workspace]) -> Iterator[AuditFinding]:
-    """Yield the texts of some workspaces that should be reviewed, read page by page."""
+    """Yield the texts of some workspaces that should be reviewed."""
     for workspace in workspaces:
         yield from _of(workspace, "workspace", asdict(workspace), ["description"])
         after = None
@@ -92,9 +92,9 @@ def findings(engine: Engine, workspaces: Sequence[Workspace]) -> Iterator[AuditF
 
 
 def part(scope: Scope, after: str = "", limit: int = rows.FIRST) -> AuditedPart:
-    """Look at some rows after a mark, table by table: records of every kind, versions, relations and the rest.
+    """Examine some rows after a mark, table by table: records of every kind, versions, relations and the rest.
 
-    The journal is one part if ChromaDB keeps it. Raise InvalidInputError for what is no mark.
+    A journal that ChromaDB keeps is one part. Raise InvalidInputError for an invalid mark.
     """
     sources = [*LOOKED_AT, *([JOURNAL] if scope.engine.chroma else [])]
     table, begins = _place(after or f"{sources[0]}~", sources)
@@ -117,7 +117,7 @@ def part(scope: Scope, after: str = "", limit: int = rows.FIRST) -> AuditedPart:
 
 
 def _place(mark: str, sources: Sequence[str]) -> tuple[str, Row | None]:
-    """Return the table of a mark, and the key of the row that was looked at last. Raise InvalidInputError."""
+    """Return the table of a mark, and the key of the last row examined. Raise InvalidInputError."""
     table, _, key = mark.partition("~")
     order = MOVED[table].order if table in sources and table != JOURNAL else ()
     try:
@@ -125,12 +125,12 @@ def _place(mark: str, sources: Sequence[str]) -> tuple[str, Row | None]:
     except (ValueError, RecursionError):
         values = ()
     if table not in sources or not (values is None or _is_key(values, order)):
-        raise InvalidInputError(f"{mark[:50]!r} is no place in an audit. Begin it again.")
+        raise InvalidInputError(f"{mark[:50]!r} is not a position in an audit. Start the audit again.")
     return table, dict(zip(order, values, strict=True)) if values else None
 
 
 def _is_key(values: Any, order: Sequence[str]) -> bool:
-    """Return whether a JSON value can be the key of a row: of texts, and of a number that the database assigns."""
+    """Return whether a JSON value can be the key of a row: texts, and a number that the database assigns."""
     return isinstance(values, list) and len(values) == len(order) > 0 and all(map(_fits, order, values))
 
 
@@ -151,7 +151,7 @@ def _journal(scope: Scope) -> tuple[list[AuditFinding], int]:
 
 
 def total(scope: Scope) -> int:
-    """Return how many rows an audit looks at, but for a journal in ChromaDB."""
+    """Return how many rows an audit examines, not counting a journal in ChromaDB."""
     return scope.read(lambda q: sum(rows.number(q, table) for table in LOOKED_AT))
 
 

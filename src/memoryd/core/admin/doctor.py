@@ -27,11 +27,11 @@ from memoryd.store.sqlite.store import SqliteStore
 from memoryd.text import counted, is_latin
 
 LOAD = 60.0  # seconds to wait for a model: a provider may have to download it
-LISTED = 5  # maximum paths readable by others in a report
+LISTED = 5  # maximum paths readable by others that a report lists
 LITTLE_SPACE = 100 * 2**20  # bytes
-SAMPLE = 200  # texts of a workspace whose script is looked at
+SAMPLE = 200  # texts of a workspace whose script is examined
 ENGLISH = "most texts are not in Latin script, and the embedding model is English; `memoryd models use multilingual`"
-ALIKE = 0.8  # minimum similarity of an unknown variable to a known one that makes it a misspelling
+ALIKE = 0.8  # minimum similarity of an unknown variable to a known one to count as a misspelling
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Diagnosis:
 
 
 class Doctor:
-    """Examines the installation that an engine uses, and repairs what can be repaired without a backup."""
+    """The diagnosis of an engine's installation, and the repair of what needs no backup."""
 
     def __init__(self, engine: Engine, report: StepProgress) -> None:
         self._engine = engine
@@ -72,7 +72,7 @@ class Doctor:
         self._known = False
         """Whether the registry could be read."""
         self._refused = False
-        """Whether the registry could not be read, which is a finding of its own."""
+        """Whether the registry could not be read, which is a finding."""
         self._empty = False
         """Whether nothing was ever stored."""
 
@@ -89,7 +89,7 @@ class Doctor:
         return Diagnosis(self._facts(), findings)
 
     def repair(self) -> None:
-        """After examine(): rebuild the word index, drop damaged vectors, embed what lacks one. Raise MemorydError."""
+        """After examine(): rebuild the word index, drop damaged vectors, make missing ones. Raise MemorydError."""
         if self._settings.read_only:
             raise InvalidInputError("--repair changes the database, which --read-only (MEMORY_READ_ONLY) forbids.")
         for place in self._store.upkeep.files((None, *self._workspaces)):
@@ -126,7 +126,7 @@ class Doctor:
         }
 
     def _hint(self) -> dict[str, str]:
-        """Return a line about the embedder where it is the English one, and most texts are in another script."""
+        """Return a hint about the embedder if it is the English one, and most texts are in another script."""
         if not Spec.parse(self._settings.embedder).bundled:
             return {}
         try:
@@ -140,10 +140,10 @@ class Doctor:
         try:
             return self._store.upkeep.describe() + (f" (nothing is stored yet{self._beside()})" if self._empty else "")
         except StoreError:
-            return f"{self._store.place} (out of reach)"
+            return f"{self._store.place} (unreachable)"
 
     def _beside(self) -> str:
-        """Return where a client stored that has the other setting, which a terminal may lack."""
+        """Return where clients store with a setting that this terminal may lack."""
         managed = self._settings.data_dir / "postgres"
         if self._settings.database_url or not managed.is_dir():
             return ""
@@ -183,7 +183,7 @@ class Doctor:
         ]  # fmt: skip
 
     def _place(self) -> Iterator[Finding]:
-        """Check that the database is this machine's alone, that it can be written, and that the disk has space."""
+        """Check that no other machine uses the database, that it is writable, and that the disk has space."""
         path = self._store.placement.path(None)
         if path is None:
             if self._empty:
@@ -193,12 +193,12 @@ class Doctor:
             yield Finding(str(shared.path), f"the database is in {shared.problem}", REMEDY)
         folder = next(parent for parent in path.parents if os.access(parent, os.F_OK))
         if not folder.is_dir():
-            yield Finding(str(folder), "it is a file where a directory has to be", "Choose another place.")
+            yield Finding(str(folder), "it is a file, but must be a directory", "Choose another place.")
         elif not self._refused and not (os.access(folder, os.W_OK) and _may_write(path)):
-            yield Finding(str(path), "this user cannot write it", "Give the user write access to it and its directory.")
+            yield Finding(str(path), "this user cannot write to it", "Give them write access to it and its directory.")
         needed = max(LITTLE_SPACE, sum(place.size for place in self._places()))
         if (free := shutil.disk_usage(folder).free) < needed:
-            yield Finding(str(folder), f"the disk has {_mib(free)} left", f"Free some; a backup takes {_mib(needed)}.")
+            yield Finding(str(folder), f"the disk has {_mib(free)} left", f"Free space; a backup takes {_mib(needed)}.")
 
     def _exposed(self) -> Iterator[Finding]:
         """Report paths that other users can read although opening the store has tried to restrict them."""
@@ -212,7 +212,7 @@ class Doctor:
     # database files --------------------------------------------------------------------------------------------------
 
     def _registry(self) -> Iterator[Finding]:
-        """Read the registry and check the files of its workspaces; nothing is created."""
+        """Read the registry and check the files of its workspaces; create nothing."""
         try:
             self._empty = not self._store.placement.exists()
             every = self._engine.workspaces.all()
@@ -232,12 +232,12 @@ class Doctor:
             )
         for file in self._store.placement.strays(every):
             yield Finding(
-                str(file), "it is of no workspace in the registry; a process that died while creating one leaves it",
+                str(file), "no registered workspace uses it; a process that dies while creating one leaves it behind",
                 f"If no workspace is missing, delete it; otherwise restore {self._store.place} from a copy or backup.",
             )  # fmt: skip
 
     def _journal(self) -> Iterator[Finding]:
-        """Check that an external ChromaDB answers. A managed one is neither started nor stopped by this."""
+        """Check that an external ChromaDB answers; do not start or stop a managed one."""
         chroma = self._engine.chroma
         if chroma and chroma.state() == "external":
             chroma.ask("GET", "/api/v2/heartbeat")
@@ -263,13 +263,13 @@ class Doctor:
     # vectors ---------------------------------------------------------------------------------------------------------
 
     def _vectors(self, workspace: Workspace) -> Iterator[Finding]:
-        """Report vectors that are damaged, missing, or of another model."""
+        """Report vectors that are damaged, missing or of another model."""
         subject = _named(workspace)
         if bad := self._damaged(workspace):
             yield Finding(
                 subject,
                 f"{counted(bad, 'vector is', 'vectors are')} damaged",
-                "Make them again with `memoryd doctor --repair`.",
+                "Recreate them with `memoryd doctor --repair`.",
             )
         embedder = self._engine.helpers.embedder.get()
         if embedder is None:
@@ -287,7 +287,7 @@ class Doctor:
                 )  # fmt: skip
 
     def _damaged(self, workspace: Workspace, *, drop: bool = False) -> int:
-        """Return the number of vectors that a search cannot use; with `drop`, delete them."""
+        """Return the number of vectors that a search cannot use; delete them with `drop`."""
         self._report(f"checking the vectors of {workspace.name}", 0.0)
         embedder = self._engine.helpers.embedder.get()
         return self._store.upkeep.damaged(workspace, {embedder.name: embedder.dim} if embedder else {}, drop=drop)
@@ -301,7 +301,7 @@ def _may_write(path: Path) -> bool:
 
 
 def _load(spec: str, loader: Loader[Any], *, broken: bool) -> Iterator[Finding]:
-    """Wait for a model; with `broken`, the failure of a bundled one is reported already."""
+    """Wait for a model; with `broken`, the failure of a bundled one is already reported."""
     loader.get(LOAD)
     if loader.state != "ready" and not (broken and Spec.parse(spec).bundled):
         yield _finding(f"model {spec}", loader.reason or f"it is not loaded after {LOAD:.0f} s. Try again later.")
@@ -341,12 +341,12 @@ def _guarded(subject: str, check: Iterable[Finding]) -> list[Finding]:
 
 
 def _finding(subject: str, text: str) -> Finding:
-    """Turn an error text into a finding: its last sentence is the remedy, a leading subject is dropped."""
+    """Turn an error text into a finding: its last sentence is the remedy; a leading subject is dropped."""
     problem, _, remedy = text.removeprefix(f"{subject} ").rstrip(".").rpartition(". ")
     if not problem:
-        problem, remedy = remedy, "Run `memoryd doctor` again; if this stays, restore a backup"
-    remedy = remedy.replace("Run `memoryd doctor`, or restore", "Restore")  # which runs already
-    return Finding(subject, problem, remedy if remedy.endswith(";") else f"{remedy}.")  # SQL is to be copied
+        problem, remedy = remedy, "Run `memoryd doctor` again; if the problem persists, restore a backup"
+    remedy = remedy.replace("Run `memoryd doctor`, or restore", "Restore")  # which is running
+    return Finding(subject, problem, remedy if remedy.endswith(";") else f"{remedy}.")  # SQL to copy
 
 
 def _named(workspace: Workspace) -> str:

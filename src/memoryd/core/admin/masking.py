@@ -1,4 +1,4 @@
-"""Secrets are masked in place, where an audit has found them."""
+"""Mask secrets in place, where an audit has found them."""
 
 import json
 from collections.abc import Sequence
@@ -17,19 +17,19 @@ from memoryd.model import Kind
 from memoryd.store.base import Queries, Row
 
 MASKED = (Kind.MEMORY, Kind.ENTITY, Kind.OBSERVATION, "versions", "relations")
-"""What `mask` changes: the kinds of living records, and the tables of other rows."""
+"""What `mask` can change: the kinds of living records, and the tables of other rows."""
 
 
 def can(finding: AuditFinding) -> bool:
-    """Return whether `mask` has something to do with a finding; what else holds a secret is forgotten or deleted."""
+    """Return whether `mask` can handle a finding; otherwise forget or delete what contains the secret."""
     return finding.found == "secret" and finding.kind in MASKED and not finding.deleted
 
 
 def mask(scope: Scope, table: str, row_id: str, at: str = "") -> Corrected:
-    """Mask the secrets of a row in place: of a memory, node, observation or relation, or of a version until `at`.
+    """Mask the secrets of a memory, node, observation, relation, or the version of a record that was replaced `at`.
 
-    Return what `restore` takes to undo this; nothing can undo that of a version, and its living text stays.
-    Raise NotFoundError, or InvalidInputError if nothing of it can be masked.
+    Return what `restore` needs to undo this. It cannot be undone for a version, whose current text stays as it is.
+    Raise NotFoundError, or InvalidInputError if nothing can be masked.
     """
     if table == "versions":
         return _version(scope, row_id, at)
@@ -37,7 +37,7 @@ def mask(scope: Scope, table: str, row_id: str, at: str = "") -> Corrected:
         return _relation(scope, row_id)
     row = scope.read(lambda q: q.one("history.record", id=row_id))
     if row is None or row["deleted_at"]:
-        raise NotFoundError(f"There is no living record {row_id[:100]!r}. It may have been forgotten meanwhile.")
+        raise NotFoundError(f"There is no living record {row_id[:100]!r}. It may have been forgotten since.")
     body, name = _masked(row["body"]), _masked(row["name"] or "")
     tags = [_masked(tag) for tag in json.loads(row["tags"])]
     if (body, tags) == (row["body"], json.loads(row["tags"])) and (name == row["name"] or row["kind"] != Kind.ENTITY):
@@ -57,11 +57,11 @@ def _masked(text: str) -> str:
 
 
 def _unmaskable() -> InvalidInputError:
-    return InvalidInputError("There is no secret in it that can be masked in place; forget it, or delete it for good.")
+    return InvalidInputError("It contains no secret that can be masked in place. Forget it, or delete it permanently.")
 
 
 def _in_graph(change: Change, row: Row, name: str, body: str, tags: Sequence[str]) -> None:
-    """Change a node or an observation by its id: the verbs of the graph mask a name before they look for it."""
+    """Change a node or an observation by its id: the graph's functions mask a name before they look it up."""
     change.queries.run("versions.keep_whole", id=row["id"], now=change.now)
     records.change(change.queries, row["id"], body, tags, None, change.now)
     change.lacking.add(row["id"])
@@ -72,7 +72,7 @@ def _in_graph(change: Change, row: Row, name: str, body: str, tags: Sequence[str
         change.reads_differently([row["id"]], field)
     if name != row["name"]:
         if named(change.queries, [name]):
-            raise InvalidInputError(f"There is a node {name[:100]!r} already. Merge the two first.")
+            raise InvalidInputError(f"Node {name[:100]!r} already exists. Merge the two nodes first.")
         renaming.call(change, row["id"], name)
 
 
@@ -81,7 +81,7 @@ def _version(scope: Scope, row_id: str, until: str) -> Corrected:
     def work(queries: Queries) -> None:
         row = queries.one("history.before", id=row_id, until=until)
         if row is None:
-            raise NotFoundError(f"There is no version of {row_id[:100]!r} until {until[:50]!r} any more.")
+            raise NotFoundError(f"No version of {row_id[:100]!r} that was replaced at {until[:50]!r} exists any more.")
         body, tags = _masked(row["body"]), [_masked(tag) for tag in json.loads(row["tags"])]
         queries.run(
             "versions.mask", id=row_id, until=until, body=body, tags=json.dumps(tags, ensure_ascii=False),
@@ -96,7 +96,7 @@ def _relation(scope: Scope, row_id: str) -> Corrected:
     def work(change: Change) -> None:
         row = change.queries.one("relations.one", id=row_id)
         if row is None:
-            raise NotFoundError(f"There is no living relation {row_id[:100]!r}. It may have been deleted meanwhile.")
+            raise NotFoundError(f"There is no living relation {row_id[:100]!r}. It may have been deleted since.")
         if (kind := _masked(row["relation_type"])) == row["relation_type"]:
             raise _unmaskable()
         ends = (row["from_entity"], row["to_entity"])

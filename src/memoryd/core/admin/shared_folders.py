@@ -1,8 +1,8 @@
-"""Whether a database lies where other machines have its files too: in a synced folder, or on a network file system.
+"""Detection of databases that other machines share: in a synced folder, or on a network file system.
 
-SQLite keeps a database in several files that belong together, and counts on locks and on memory that its processes
-share. A program that syncs copies the files one by one, each at another moment, and replaces them under a process that
-has them open. A network file system carries neither the locks nor the memory to other machines reliably.
+SQLite keeps a database in several files that belong together, and relies on locks and on memory that its processes
+share. A sync program copies the files one by one, each at a different time, and replaces them while a process has them
+open. A network file system does not reliably carry the locks or the memory to other machines.
 """
 
 import re
@@ -12,15 +12,15 @@ from itertools import chain
 from pathlib import Path
 
 SYNCED = (
-    "the folder of {by}, which copies its files one by one and puts those of another machine in their place: "
+    "the folder of {by}, which copies its files one by one and replaces them with those of another machine: "
     "writes get lost, and the database can break"
 )
 NETWORK = (
-    "the file system {by}, where locks and shared memory do not hold between machines: two that write lose "
-    "writes, and can break the database"
+    "the file system {by}, where locks and shared memory do not work between machines: if two machines write, "
+    "writes get lost, and the database can break"
 )
 REMEDY = (
-    "Move it to a disk of this machine, and name that with MEMORY_DATA_DIR; docs/two-machines.md shows how two "
+    "Move it to a local disk, and set MEMORY_DATA_DIR to its new directory; docs/two-machines.md shows how two "
     "machines share a memory."
 )
 
@@ -29,19 +29,19 @@ NAMES: Mapping[str, str] = {
     "My Drive": "Google Drive", "iCloudDrive": "iCloud Drive", "Mobile Documents": "iCloud Drive",
     "Nextcloud": "Nextcloud", "ownCloud": "ownCloud",
 }  # fmt: skip
-"""Folders by the names that programs give them, which may be followed by an account."""
+"""The programs by the names of their folders, which an account may follow."""
 APPENDED = re.compile(r"( - .*| \(.*\)|-.*)$")
-"""An account after such a name: `OneDrive - Acme`, `Dropbox (Acme)`, `GoogleDrive-ann@example.org`."""
+"""An account after the name of a folder: `OneDrive - Acme`, `Dropbox (Acme)`, `GoogleDrive-ann@example.org`."""
 CLOUD = "CloudStorage"
-"""The folder of macOS, in `Library`, in which each program has its own."""
+"""The folder in macOS's `Library` in which each sync program has its own folder."""
 MARKS: Mapping[str, str] = {
     ".stfolder": "Syncthing", ".dropbox.cache": "Dropbox",
     ".849C9593-D756-4E56-8D6E-42412F2A707B": "OneDrive", ".tmp.drivedownload": "Google Drive",
     ".nextcloudsync.log": "Nextcloud", ".owncloudsync.log": "ownCloud",
 }  # fmt: skip
-"""What programs leave in the folder that they sync."""
+"""The programs by what they leave in the folder that they sync."""
 DATABASES = re.compile(r"\._?sync_.*\.db$")
-"""The files in which Nextcloud and ownCloud keep what they have synced, in that folder."""
+"""The files in which Nextcloud and ownCloud keep the state of a synced folder, in that folder."""
 
 MOUNTS = Path("/proc/self/mountinfo")
 REMOTE = frozenset({
@@ -51,16 +51,16 @@ REMOTE = frozenset({
         "google-drive-ocamlfuse", "vmhgfs-fuse", "juicefs", "goofys",
     )),
 })  # fmt: skip
-"""File systems of Linux whose files other machines have too."""
+"""The file systems of Linux that other machines share."""
 
 
 @dataclass(frozen=True, slots=True)
 class SharedFolder:
-    """A folder whose files other machines have too."""
+    """A folder whose files other machines share."""
 
     path: Path
     problem: str
-    """What it is, and why that loses data."""
+    """The kind of folder, and why that loses data."""
 
 
 def shared_folder(file: Path, mounts: Path = MOUNTS) -> SharedFolder | None:
@@ -82,7 +82,7 @@ def _syncs(folder: Path) -> str:
         return by
     try:
         names = {path.name for path in folder.iterdir()}
-    except OSError:  # a folder above that this user may not look into
+    except OSError:  # a parent folder that this user may not list
         return ""
     marked = (by for mark, by in MARKS.items() if mark in names)
     kept = ("Nextcloud or ownCloud" for name in names if DATABASES.match(name))
@@ -90,7 +90,7 @@ def _syncs(folder: Path) -> str:
 
 
 def _mount(where: Path, mounts: Path) -> SharedFolder | None:
-    """Return the network file system that a path is on; None if it is on none, or if this system does not say."""
+    """Return the network file system that a path is on; None if there is none, or if this system does not say."""
     try:
         text = mounts.read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
@@ -106,7 +106,7 @@ def _mount(where: Path, mounts: Path) -> SharedFolder | None:
 
 
 def _mounted(text: str) -> Iterator[tuple[Path, str]]:
-    """Yield mount points and the kinds of their file systems, those that hide others first."""
+    """Yield mount points and the types of their file systems, those that hide others first."""
     for line in reversed(text.splitlines()):
         before, dash, after = line.partition(" - ")
         fields = before.split(" ")

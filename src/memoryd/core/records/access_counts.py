@@ -1,4 +1,4 @@
-"""Which memories were recalled, kept in memory until the next write: a recall must not cost a flush to disk."""
+"""Recall counts of memories, kept in RAM until the next write: a recall must not cost a flush to disk."""
 
 import threading
 from collections import defaultdict
@@ -12,7 +12,7 @@ from memoryd.store.base import Queries
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How often a memory was recalled since the last write, and when last."""
+    """How often a memory was recalled since the last write, and when it was last recalled."""
 
     times: int
     at: str
@@ -23,7 +23,7 @@ class Access:
 
 
 class Accesses:
-    """The recalls that are not written yet."""
+    """The recalls that are not yet written to the database."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -39,7 +39,7 @@ class Accesses:
             return self._noted.pop(workspace.id, {})
 
     def give_back(self, workspace: Workspace, noted: Mapping[str, Access]) -> None:
-        """Add counts to those to write."""
+        """Add counts to those that are to be written."""
         with self._lock:
             mine = self._noted[workspace.id]
             for record_id, access in noted.items():

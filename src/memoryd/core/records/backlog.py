@@ -1,6 +1,6 @@
-"""Which records lack a vector of a model, known without a look at all of them: events tell what was written since.
+"""The records that lack a vector of a model, tracked by events so that a search need not scan all records.
 
-What counts is the vector from the general perspective: a record that has it is found by meaning.
+Only the vector from the general perspective counts: a record that has it can be found by meaning.
 """
 
 import json
@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from memoryd.model import GENERAL, Filter
 from memoryd.store.base import AFTER_EVERY_ID, Queries
 
-KNOWN = 10_000  # records that are known one by one; of more only the number is known ...
-RECOUNT = 5.0  # ... which was counted so many seconds ago at most: that takes 20 ms at 100,000 records
-NEWS = 1_000  # events that are followed one by one; after more of them it is counted again
+KNOWN = 10_000  # records whose ids are kept; if there are more, only their number is kept ...
+RECOUNT = 5.0  # ... and counted again after so many seconds, which takes 20 ms at 100,000 records
+NEWS = 1_000  # events that are applied one by one; if there are more, the records are counted again
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Lacking:
 
     number: int = 0
     ids: tuple[str, ...] = ()
-    """Empty where more than KNOWN records of the workspace lack one; `number` is that of all these then."""
+    """Empty if more than KNOWN records of the workspace lack one; `number` then counts all of them, unfiltered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class _Known:
 
     seq: int
     ids: AbstractSet[str] | None
-    """None: more than KNOWN."""
+    """None if they are more than KNOWN."""
     number: int = 0
     counted: float = math.inf
 
@@ -44,13 +44,13 @@ class Backlog:
         self._known: dict[tuple[str, str], _Known] = {}
 
     def forget(self, workspace_id: str) -> None:
-        """Count again at the next question: something changed that no event records."""
+        """Discard what is known of a workspace, after a change that no event records."""
         for place in list(self._known):
             if place[0] == workspace_id:
                 self._known.pop(place, None)
 
     def lacking(self, queries: Queries, model: str, allowed: Filter) -> Lacking:
-        """Return the records that lack a vector of a model, of those that pass a filter."""
+        """Return the records that pass a filter and lack a vector of a model."""
         place = (queries.workspace_id, model)
         known = self._kept_up(place, queries)
         self._known[place] = known
@@ -67,7 +67,7 @@ class Backlog:
         return Lacking(len(seen), seen)
 
     def _kept_up(self, place: tuple[str, str], queries: Queries) -> _Known:
-        """Return what is known plus what was written since; count again if events cannot say."""
+        """Return what is known, updated by the events since then; count again if they do not suffice."""
         row = queries.one("events.latest")
         latest = row["seq"] if row else 0
         known = self._known.get(place)
@@ -82,7 +82,7 @@ class Backlog:
 
 
 def _counted(queries: Queries, model: str, latest: int) -> _Known:
-    """Count from the rows. All of them are read only if some lack a vector, and not too many."""
+    """Return what the rows say; the records themselves are listed only if some lack a vector, but not too many."""
     row = queries.one("embeddings.behind", perspective=GENERAL, model=model)
     number = row["number"] if row else 0
     if number > KNOWN:
@@ -97,7 +97,7 @@ def _counted(queries: Queries, model: str, latest: int) -> _Known:
 
 
 def _parameters(allowed: Filter) -> dict[str, object]:
-    """Return a filter as parameters of the statement."""
+    """Return a filter as parameters of `embeddings.lacking`."""
     tags = list(dict.fromkeys(allowed.tags))
     return {
         "kinds": json.dumps(allowed.kinds), "session": allowed.session, "entity": allowed.entity,

@@ -1,4 +1,4 @@
-"""What changes among the memories with a key, whichever process did it."""
+"""Notification of changes to memories with a key, whichever process made them."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -10,8 +10,8 @@ from memoryd.errors import MemorydError
 from memoryd.model import Workspace
 from memoryd.store.base import Queries, Row, Store
 
-PAUSE = 0.5  # seconds between looks, where the store cannot tell of changes by itself
-MANY = 500  # events of one look
+PAUSE = 0.5  # seconds between polls, if the store cannot report changes itself
+MANY = 500  # events that are read at a time
 
 CurrentWorkspace = Callable[[], Workspace | None]
 """Returns the workspace to watch now, or None."""
@@ -26,11 +26,11 @@ class Changed:
     keys: tuple[tuple[str, str], ...] = ()
     """(scope, key) of each memory that was added, changed or deleted."""
     unknown: bool = False
-    """Whether other keys may have changed too: a memory was purged, or another workspace is watched now."""
+    """Whether other keys may have changed too: a memory was purged, or the watched workspace is now another one."""
 
 
 class Changes:
-    """Calls its watchers when memories change. The thread that looks starts with the first watcher."""
+    """The watchers of changes, and the thread that calls them; it starts with the first watcher."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
@@ -40,13 +40,13 @@ class Changes:
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def watch(self, where: CurrentWorkspace, heard: Callable[[Changed], None], place: str | None) -> Callable[[], None]:
-        """Call `heard`, from another thread, with each change from now on in the workspace that `where` returns.
+    def watch(self, where: CurrentWorkspace, call: Callable[[Changed], None], place: str | None) -> Callable[[], None]:
+        """Call `call`, from another thread, with each change from now on in the workspace that `where` returns.
 
-        `place` is the id of the one that it returns now: the first look may come after it has become another.
+        `place` is the id of the workspace that it returns now, which may have changed before the first poll.
         Return a function that ends the watch. Raise NoThreadError.
         """
-        watcher = Watcher(self._store, where, heard, self._clock.now(), place)
+        watcher = Watcher(self._store, where, call, self._clock.now(), place)
         with self._lock:
             if self._thread is None and not self._stopping.is_set():
                 self._thread = started(self._run, "memoryd-changes")
@@ -68,29 +68,29 @@ class Changes:
             written = self._store.changes(PAUSE)
 
     def stop(self, wait: float) -> None:
-        """Stop looking; wait up to `wait` seconds for the thread to end."""
+        """Stop polling; wait up to `wait` seconds for the thread to end."""
         self._stopping.set()
         if self._thread is not None:
             self._thread.join(wait)
 
 
 class Watcher:
-    """One watch: what to call, and the last event that it was called with."""
+    """One watch: the function to call, and the last event that was passed to it."""
 
     def __init__(
-        self, store: Store, where: CurrentWorkspace, heard: Callable[[Changed], None], since: str, place: str | None
+        self, store: Store, where: CurrentWorkspace, notify: Callable[[Changed], None], since: str, place: str | None
     ) -> None:
         self._store = store
         self._where = where
-        self._heard = heard
+        self._notify = notify
         self._since = since
         self._place = place
         self._seq: int | None = None
-        """The last event; None before the first look."""
+        """The last event; None before the first poll."""
         self._failed = False
 
     def look(self, written: set[str] | None) -> None:
-        """Report new changes. `written` are the ids of the workspaces that were written to; None is unknown."""
+        """Report new changes; `written` are the ids of the workspaces that were written to, None if unknown."""
         try:
             workspace = self._where()
             turned = self._seq is None or (workspace.id if workspace else None) != self._place
@@ -99,23 +99,23 @@ class Watcher:
             if workspace and (turned or self._failed or written is None or workspace.id in written):
                 self._report(workspace)
             self._failed = False
-        except MemorydError:  # the next tool call reports why; this resumes when it is over
+        except MemorydError:  # the next tool call reports it; the watch resumes when the store works again
             self._failed = True
 
     def _turn_to(self, workspace: Workspace | None) -> None:
-        """Start at the time of `watch`; after a change of workspace, at now."""
+        """Start with the events since the call of `watch`, or after a change of workspace with those from now on."""
         place = workspace.id if workspace else None
         moved = place != self._place
         time = FOREVER if moved and self._place else self._since
         row = self._store.read(workspace, lambda q: q.one("events.before", time=time)) if workspace else None
         self._place, self._seq = place, row["seq"] if row else 0
         if moved:
-            self._heard(Changed(listed=True, unknown=True))
+            self._notify(Changed(listed=True, unknown=True))
 
     def _report(self, workspace: Workspace) -> None:
         while events := self._store.read(workspace, self._news):
             self._seq = events[-1]["seq"]
-            self._heard(_changed(events))
+            self._notify(_changed(events))
             if len(events) < MANY:
                 break
 

@@ -1,8 +1,8 @@
-"""Whether two texts state the same for certain, without any model: if in doubt, both are kept.
+"""The decision whether two texts certainly state the same, made without a model: if in doubt, both are kept.
 
-Vectors cannot decide that. Among texts that are nearly equal, those that state another fact are as close together as
-those that state the same: `The train goes from Rome to Milan` has a cosine of .98 with the train back, and `You
-mustn't` one of .93 with `You must not` (docs/benchmarks.md). So the words decide: the same ones, in the same order.
+Vectors cannot decide that. Among nearly equal texts, those that state different facts are as close together as those
+that state the same: `The train goes from Rome to Milan` and the train back have a cosine of .98, `You mustn't` and
+`You must not` one of .93 (docs/benchmarks.md). So the words decide: they must be the same, in the same order.
 """
 
 import hashlib
@@ -17,11 +17,11 @@ from memoryd.text import STOP_WORDS
 
 _WORD = re.compile(r"[^\W\d_]+")
 _EDGES = "\"'`()[]{}“”‘’«».,;:!?…"
-_NAMES = STOP_WORDS | {"may"}  # which in capitals are others: US, IT
+_NAMES = STOP_WORDS | {"may"}  # words that mean something else in capitals: US, IT
 
 _OPENING, _CLOSING = "\"'`([{“‘«", ".,;:\"'`)]}”’»"
 _ARTICLES = frozenset({"an", "the"})
-_AMOUNTS = frozenset({"few", "little"})  # which an `a` before them makes more
+_AMOUNTS = frozenset({"few", "little"})  # words to which an `a` adds meaning: few, a few
 _TURNS = frozenset(
     """no not never none nobody nothing neither nor without except unless if when while until always sometimes usually
     often rarely seldom hardly ever only all every each any some both many most several few half before after more less
@@ -34,16 +34,16 @@ _TURNS = frozenset(
     december jan feb mar apr jun jul aug sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday
     mon tue wed thu fri sat sun today yesterday tomorrow morning afternoon evening night am pm""".split()
 )
-ONE_WORD = 8  # words of a text from which on one other word hardly moves its vector
+ONE_WORD = 8  # words of a text from which on a single different word hardly moves its vector
 
 
 def fingerprint(text: str) -> str:
-    """Return a hash that is equal for texts that say the same in the same words.
+    """Return a hash that is equal for texts with the same meaning in the same words.
 
-    Articles, the capital that begins a sentence and the marks around words do not count: not `a` within a sentence,
-    which may be a name or another language, nor marks that stand alone. Everything else does, so texts that differ in
-    a number, a name, a date, a negation or the order of words differ. A cosine could not tell: embeddings put
-    `stopped smoking` beside `stopped to smoke`.
+    It ignores articles, the capital at the start of a sentence and the marks around words, but not `a` within a
+    sentence, which may be a name or another language, nor marks that stand alone. Everything else counts: a number, a
+    name, a date, a negation, the order of words. A cosine could not distinguish these: embeddings put `stopped smoking`
+    close to `stopped to smoke`.
     """
     return hashlib.sha256(" ".join(_bare(text)).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
@@ -66,14 +66,14 @@ def _uncapped(word: str) -> str:
 
 
 def _is_article(token: str, following: str, *, starts: bool) -> bool:
-    """Whether a token is an article for certain: in lower case and without marks, except where a sentence starts."""
+    """Return whether a token is certainly an article: in lower case and without marks, except to start a sentence."""
     if token.casefold() == "a":
         return starts and following.casefold() not in _AMOUNTS
     return token in _ARTICLES or (starts and token.lstrip(_OPENING).casefold() in _ARTICLES)
 
 
 def _stripped(token: str) -> str:
-    """Return a word without the marks around it; a mark beside a digit or before a word may be part of it."""
+    """Return a word without the marks around it; a mark next to a digit or before a word may be part of it."""
     if any(character.isdigit() for character in token):
         return token.lstrip("“‘«").rstrip(".,;:”’»")
     return token.lstrip(_OPENING).rstrip(_CLOSING)
@@ -83,24 +83,24 @@ def _ends(token: str) -> bool:
     return token.rstrip(_CLOSING.replace(".", "")).endswith((".", "!", "?", ":", "…"))
 
 
-# The same in other signs.
+# Other characters for the same text.
 _BESIDE = re.compile(r"(?<=\S)[^\x00-\x7f]|[^\x00-\x7f](?=\S)")
 _SPELLED = frozenset({"<wide>", "<narrow>", "<compat>", "<noBreak>"})  # but 10² is not 102
 _UNSEEN = str.maketrans(dict.fromkeys("\u00ad\u200b\u2060\ufeff"))
 _NUMBERS = dict(zip("two three four five six seven eight nine ten eleven twelve".split(), range(2, 13), strict=True))
 _SUBJECT = r"\b(it|he|she|that|there|here|what|where|who|how)"
-# After these an `a` is an article, before these it is none; elsewhere it may be a name, or another language.
+# After _BEFORE an `a` is an article, before _NO_NOUN it is not; elsewhere it may be a name, or another language.
 _BEFORE = "is was be has have had needs as at in into with for of on by from after before under over through and or not"
 _NO_NOUN = "|".join(sorted(STOP_WORDS | _AMOUNTS))
 _FORMS = (
     (r"(?<=\w)[’ʼ](?=\w)", "'", 0),
-    (r"(?<=\w)[‐‑‒–—](?=\w)|[‒–−](?=\d)", "-", 0),  # one that stands alone may be what is spoken of
+    (r"(?<=\w)[‐‑‒–—](?=\w)|[‒–−](?=\d)", "-", 0),  # one that stands alone may be the subject itself
     (r"(?<=\w)。", ".", 0),
     (r"(?<=\w)、", ",", 0),
     (r"(?<!\S)¡(?=\w)", "", 0),
     (r"^[ \t]*[-*•][ \t]+(?=[^\W\d])", "", re.MULTILINE),
     (r"(?<!\S)\*\*(?=\S)([^*\n]*)(?<=\S)\*\*(?!\w)", r"\1", 0),
-    # the marks around other words do not count anyway
+    # marks around other words are ignored anyway
     (r"(?<![\w`])`(?! )(?=[^`\n]*\d)([^`\n]*)(?<! )`(?![\w`])", r"\1", 0),
     (r"(?<=\d)(%|[kKMGT]i?B|ms|s|min|h|kg|km|cm|mm|px)(?!\w)", r" \1", 0),
     (r"(?<=\d) (?:percent|per cent)\b", " %", 0),
@@ -112,9 +112,9 @@ _FORMS = (
     (r"(?<=\w)'ll\b", " will", re.IGNORECASE),
     (r"\bI'm\b", "I am", re.IGNORECASE),
     (r"\blet's\b", "let us", re.IGNORECASE),
-    (r"(?<=\w)'d(?= (?:rather|like|love|prefer)\b)", " would", re.IGNORECASE),  # else it may be `had`
+    (r"(?<=\w)'d(?= (?:rather|like|love|prefer)\b)", " would", re.IGNORECASE),  # otherwise it may be `had`
     (rf"{_SUBJECT}'s(?= (?:got|been)\b)", r"\1 has", re.IGNORECASE),
-    (rf"{_SUBJECT}'s\b", r"\1 is", re.IGNORECASE),  # after a name it may be an owner's
+    (rf"{_SUBJECT}'s\b", r"\1 is", re.IGNORECASE),  # after a name it may be a possessive
     (rf"\b((?i:{'|'.join(_BEFORE.split())})) a (?!(?:{_NO_NOUN})\b)(?=[a-z]{{2}})", r"\1 ", 0),
 )
 _NUMBER = re.compile(rf"(?<![\w-])(?:{'|'.join(_NUMBERS)})(?![\w-])")
@@ -124,16 +124,16 @@ _WORD_ALONE = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 
 @cache
 def _forms() -> list[tuple[re.Pattern[str], str]]:
-    """Compile the forms when they are first needed, to keep a server's start quick."""
+    """Return the compiled forms; they are compiled at first use, so that a server starts quickly."""
     return [(re.compile(pattern, flags), instead) for pattern, instead, flags in _FORMS]
 
 
 def plain(text: str) -> str:
-    """Return the text in the plainest of the forms that say the same.
+    """Return the text in the plainest form with the same meaning.
 
-    Contractions in full where they have but one reading, signs of other widths, dashes in words, marks of lists, of
-    code and of stress, small numbers, the blank before a unit, no `a` where it is an article for certain. Never what
-    may be another fact.
+    Contractions with only one reading are written out; characters of other widths, dashes in words, marks of lists,
+    code and emphasis, small numbers and the space before a unit are unified; an `a` that is certainly an article is
+    removed. Nothing changes that may be another fact.
     """
     text = unicodedata.normalize("NFC", _BESIDE.sub(_spelled, text.translate(_UNSEEN)))
     text = _NUMBER.sub(lambda match: str(_NUMBERS[match[0]]), text)
@@ -150,9 +150,9 @@ def _spelled(match: re.Match[str]) -> str:
 def may_differ(one: str, other: str) -> bool:
     """Return whether two texts of nearly the same meaning may still state different facts.
 
-    They do if they differ in numbers, names, dates, negations, opposites, what must, may or used to be, or marks that
-    stand alone, or use the same words in another order: embeddings put such texts as close together as paraphrases.
-    So they do with any other word in a long text. A single letter is a name, but for an `a` that begins a sentence.
+    They may if they differ in numbers, names, dates, negations, opposites, modal verbs or marks that stand alone, or
+    in the order of the same words: embeddings put such texts as close together as paraphrases. In a long text, any
+    different word suffices. A single letter counts as a name, except an `a` that begins a sentence.
     """
     one, other = plain(one), plain(other)
     here, there = list(_bare(one)), list(_bare(other))
@@ -177,14 +177,14 @@ def _turning_points(text: str) -> Counter[str]:
 
 
 def key(text: str) -> str:
-    """Return a hash that is equal for texts that say the same, and for some others: only those need `same`."""
+    """Return a hash that is equal for all texts that are the `same`, and for some others."""
     return fingerprint(plain(text).lower())
 
 
 def same(one: str, other: str) -> bool:
-    """Return whether two texts say the same for certain: in the same words, but for their form.
+    """Return whether two texts certainly have the same meaning: the same words, apart from their form.
 
-    Upper and lower case are form where one of the texts makes no use of them.
+    Case is a matter of form if one of the texts makes no use of it.
     """
     if key(one) != key(other):
         return False
@@ -195,12 +195,12 @@ def same(one: str, other: str) -> bool:
 
 
 def _caseless(text: str) -> bool:
-    """Whether its case carries no meaning: all capitals, none, or one to each word, as in a title."""
+    """Return whether the case of a text carries no meaning: all capitals, none, or one per word, as in a title."""
     return text.islower() or text.isupper() or text.istitle()
 
 
 def _needs_case(text: str) -> bool:
-    """Whether it has a word that would be another one in lower case: `-F`, `plan B`, `userId`, `US`, `5 MB`."""
+    """Return whether a text has a word that lower case would change: `-F`, `plan B`, `userId`, `US`, `5 MB`."""
     tokens = [token.strip(_EDGES) for token in text.split()]
     return any(
         _is_particular(token, text) or (token != token.lower() and before[-1:].isdigit())

@@ -1,7 +1,7 @@
-"""Records get their vectors at once if the model is ready, else by the backfill, which a restart resumes.
+"""The vectors of records, made at once if the model is ready, otherwise by the backfill, which a restart resumes.
 
-Each vector has the name of its model. After a change of model the old set serves alone until the new one is complete.
-Both are kept, for another process may use the other model; an operator drops the old one.
+Each vector has the name of its model. After a change of model only the old set is searched until the new one is
+complete. Both are kept, since another process may use the other model; an operator drops the old one.
 """
 
 import json
@@ -35,23 +35,23 @@ from memoryd.store.base import AFTER_EVERY_ID, Queries, Row, Store, Vector
 log = logging.getLogger(__name__)
 
 INLINE = 4_000  # characters up to which the texts of a call are embedded before its transaction ...
-INLINE_TEXTS = 16  # ... if there are no more than so many
-BATCH = 64  # records a transaction of the backfill
-DROPPED = 1_000  # records a transaction that lose a vector
+INLINE_TEXTS = 16  # ... if there are at most so many
+BATCH = 64  # records in a transaction of the backfill
+DROPPED = 1_000  # records whose vectors are dropped in a transaction
 FAILURES = 3  # texts in a row that a model refuses before a pass gives up
-LACKING = 10_000  # records known to lack vectors; of more, all are looked through
-SLICES = ("", *"123456789abcdef")  # of all ids, which are random: where each begins, and the one before it ends
+LACKING = 10_000  # records whose ids are kept because they lack vectors; if there are more, all records are checked
+SLICES = ("", *"123456789abcdef")  # the starts of slices of all ids, which are random
 RECHECK = 5.0  # seconds between checks whether the present model's set is complete, which count all vectors
-AWAITED = 2.0  # seconds that a search waits for the vectors of what was just stored ...
-AWAITED_RECORDS = 64  # ... if there are no more records than so many: about .6 s; of more it says that they lack some
+AWAITED = 2.0  # seconds that a search waits for the vectors of new records ...
+AWAITED_RECORDS = 64  # ... if there are at most so many (about .6 s); of more it reports that they lack vectors
 AWAITED_TEXT = 20_000  # characters of a record that is awaited: about .4 s; a longer one is left to the backfill
-AGAIN = 20.0  # seconds after which what could not be embedded for a search is tried again for another one
+AGAIN = 20.0  # seconds until a later search may try again to embed what could not be embedded for a search
 
 BY_WORDS = "searched by words alone"
 
 T = TypeVar("T")
 Texts = Mapping[str, str]
-"""What is to be embedded of one record, by perspective."""
+"""The texts of one record to embed, by perspective."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,18 +61,18 @@ class Question:
     queries: Queries
     text: str = ""
     embedder: Embedder | None = None
-    """The one whose vectors serve the workspace; None: search by words alone."""
+    """The embedder whose vectors are searched in the workspace; None: search by words alone."""
     vector: Vector = field(default_factory=lambda: np.empty(0, np.float32))
     """Empty without an embedder or a text."""
     why_not: str = ""
-    """Why there is no embedder, as the end of a sentence; '' where there shall be none."""
+    """Why there is no embedder, as the end of a sentence; '' if the settings want none."""
     lacking: Callable[[Filter], int] = lambda _: 0
     """Counts the records that a filter lets through and that have no vector yet."""
 
     def degraded(self, allowed: Filter, instead: str = BY_WORDS) -> str:
-        """Return in one sentence what was done `instead` of comparing all by meaning; '' where nothing is amiss.
+        """Return a sentence that says what was done `instead` of comparing all by meaning, or '' if all were compared.
 
-        Ask before anything else: where vectors are made soon, the snapshot is left for a later one that has them.
+        Call this first: if the missing vectors can soon be made, the work starts again on a later snapshot.
         """
         if self.why_not:
             return f"{instead.capitalize()}: {self.why_not}."
@@ -82,7 +82,7 @@ class Question:
 
 
 class _OutdatedError(Exception):
-    """The snapshot has to be left: its vectors are another embedder's than expected, or some are made first."""
+    """The snapshot is of no use: its vectors are by another embedder than expected, or some have to be made first."""
 
     def __init__(self, embedder: Embedder, lacking: Sequence[str] = ()) -> None:
         super().__init__()
@@ -103,7 +103,7 @@ class Embedding:
         self._backlog = Backlog()
         self._hurrying: dict[str, threading.Thread] = {}
         self._failed: dict[str, float] = {}
-        """When records could not be embedded for a search."""
+        """When a record could not be embedded for a search, by its id."""
         self._leases = leases
         self._workspaces = workspaces
         self._helpers = helpers
@@ -111,10 +111,13 @@ class Embedding:
         self._checked: dict[str, float] = {}
         self._lock = threading.Lock()
         self._lacking: dict[str, set[str] | None] = {}
-        """Records that lack vectors, by workspace; None if it is unknown which, so that all are looked through."""
+        """Records that lack vectors, by workspace; None if they are unknown, so that all records are checked."""
 
     def passages(self, texts: Sequence[str]) -> list[Embedded | None]:
-        """Return the vectors of each text if the model is ready and they are few; None: left to the backfill."""
+        """Return the vectors of each text; None for all that are left to the backfill.
+
+        That is, if the model is not ready or the texts are too many or too long.
+        """
         self._helpers.embedder.start()
         few = len(texts) <= INLINE_TEXTS and sum(map(len, texts)) <= INLINE
         embedder = self._helpers.embedder.get() if few else None
@@ -130,8 +133,8 @@ class Embedding:
     def ask(self, workspace: Workspace, text: str | None, work: Callable[[Question], T]) -> T:
         """Run `work` on one snapshot, and return its result; a `text` gets a vector before the snapshot opens.
 
-        Waits for the model while it loads. If `work` asks what is lacking and that is soon made, it is broken off and
-        run again on a later snapshot; such waits take AWAITED seconds at most in all.
+        Wait for the model if it is loading. If `work` asks what is lacking, and that can soon be made, `work` is
+        interrupted and run again on a later snapshot; these waits take at most AWAITED seconds in all.
         """
         present = self._present()
         asked = self._asked(self._expected(workspace, present) if present else None, text)
@@ -146,7 +149,7 @@ class Embedding:
                     until = -math.inf
 
     def _asked(self, embedder: Embedder | None, text: str | None) -> Callable[[Queries], Question]:
-        """Return a question with its vector, which lacks only the snapshot."""
+        """Return a function that makes the question, with its vector, from the queries of a snapshot."""
         question = partial(Question, text=text or "")
         if embedder is None:
             return partial(question, why_not=self._helpers.why_not("embedder"))
@@ -162,7 +165,7 @@ class Embedding:
         self, work: Callable[[Question], T], asked: Callable[[Queries], Question], present: Embedder | None,
         until: float, queries: Queries,
     ) -> T:  # fmt: skip
-        """Run `work` if the question's embedder is the one whose vectors serve in this snapshot."""
+        """Run `work` if the question's embedder is the one whose vectors are searched in this snapshot."""
         question = asked(queries)
         embedder = question.embedder
         if embedder is None or present is None:
@@ -173,16 +176,16 @@ class Embedding:
 
     def _present(self) -> Embedder | None:
         """Return the embedder of the settings once it is loaded, or None."""
-        self._helpers.start()  # both, for a search waits for both
+        self._helpers.start()  # both, because a search waits for both
         return self._helpers.embedder.get(self._helpers.patience)
 
     def serving(self, workspace: Workspace) -> Embedder | None:
-        """Return the embedder whose vectors serve this workspace, or None without one."""
+        """Return the embedder whose vectors are searched in this workspace, or None if there is no embedder."""
         present = self._present()
         return self._store.read(workspace, lambda q: self._served(q, present)) if present else None
 
     def _expected(self, workspace: Workspace, present: Embedder) -> Embedder:
-        """Return the embedder that served last."""
+        """Return the embedder whose vectors were last searched."""
         return self._named(self._serving.get(workspace.id), present)
 
     def _named(self, name: str | None, present: Embedder) -> Embedder:
@@ -226,13 +229,13 @@ class Embedding:
         return lacking.number
 
     def _hurried(self, workspace: Workspace, outdated: _OutdatedError, until: float) -> bool:
-        """Have some records embedded; return whether that ended in time."""
+        """Have some records embedded by a thread; return whether it ended in time."""
         hurrying = self._hurry(workspace, outdated.embedder, outdated.lacking)
         hurrying.join(max(0.0, until - time.monotonic()))
-        return not hurrying.is_alive()  # else it goes on without this search
+        return not hurrying.is_alive()  # otherwise the thread goes on without this search
 
     def _hopeful(self, lacking: Lacking) -> list[str]:
-        """Return the ids worth waiting for: if they are few, may be written, and have not failed recently."""
+        """Return the ids worth waiting for: none if they are too many, cannot be written, or have failed recently."""
         if self._read_only or len(lacking.ids) > AWAITED_RECORDS:
             return []
         now = time.monotonic()
@@ -241,7 +244,7 @@ class Embedding:
     def _hurry(self, workspace: Workspace, embedder: Embedder, ids: Sequence[str]) -> threading.Thread:
         """Return the thread that embeds for searches of a workspace: the running one, or a new one for these records.
 
-        No search does so itself: a model may hang, or another process may keep the database locked.
+        No search embeds records itself: a model may hang, or another process may keep the database locked.
         """
         with self._lock:
             thread = self._hurrying.get(workspace.id)
@@ -251,7 +254,7 @@ class Embedding:
             return thread
 
     def _embed_soon(self, workspace: Workspace, embedder: Embedder, ids: Sequence[str]) -> None:
-        """Embed some records, the shortest first, as far as the time goes."""
+        """Embed some records, the shortest first, until the time is up."""
         deadline = time.monotonic() + AWAITED
         made: list[tuple[str, Texts, dict[str, Embedded]]] = []
         done: set[str] = set()
@@ -278,7 +281,7 @@ class Embedding:
     # the backfill ----------------------------------------------------------------------------------------------------
 
     def lacks(self, workspace: Workspace, ids: Iterable[str] | None) -> None:
-        """Note for `follow` that these records lack vectors of some perspective; None if it is unknown which."""
+        """Note for `follow` that these records lack vectors of some perspective; None if the records are unknown."""
         if ids is None:
             self._backlog.forget(workspace.id)
         self._remember(workspace.id, ids)
@@ -296,7 +299,7 @@ class Embedding:
     def catch_up(self, stopping: Callable[[], bool], wait: float = 0) -> None:
         """Embed whatever lacks vectors of the present model, in every workspace: other processes write there too.
 
-        What another process works on is left to it, after waiting for it up to `wait` seconds.
+        Wait up to `wait` seconds for what another process is working on, then leave it to that process.
         """
         every = self._workspaces.all("active")
         with self._lock:
@@ -304,18 +307,18 @@ class Embedding:
         self.follow(stopping, wait)
 
     def follow(self, stopping: Callable[[], bool], wait: float = 0) -> None:
-        """Embed what is known to lack vectors of the present model; no other workspace is opened."""
+        """Embed the records known to lack vectors of the present model; open no other workspace."""
         self._helpers.start()
         embedder = self._helpers.embedder.get(wait=3600)
         if embedder is None:
             return
         for workspace in self._workspaces.all("active") if self._lacking else ():
             if workspace.id in self._lacking and not stopping():
-                with going_on(workspace):  # one that cannot be used now waits for the next catch_up()
+                with going_on(workspace):  # a workspace that cannot be used now waits for the next catch_up()
                     self._fill(workspace, embedder, stopping, wait)
 
     def _fill(self, workspace: Workspace, embedder: Embedder, stopping: Callable[[], bool], wait: float) -> None:
-        """Embed what one workspace lacks; if the model refused too much, look through all of it next time."""
+        """Embed what one workspace lacks; if the model refused too many texts, check all its records next time."""
         with self._lock:
             ids = self._lacking.pop(workspace.id, None)
         shared = self._shared(workspace, embedder.name, wait) if ids is None else batches(sorted(ids), BATCH)
@@ -326,7 +329,7 @@ class Embedding:
                 self._lacking[workspace.id] = None
 
     def complete(self, report: Callable[[float], None]) -> None:
-        """Embed all that lacks vectors before this returns; `report` gets the progress, 0 to 1."""
+        """Embed everything that lacks vectors; `report` gets the progress, 0 to 1."""
         total, done = 0, 0
         for workspace in self._workspaces.all("active"):
             with going_on(workspace):
@@ -357,7 +360,7 @@ class Embedding:
     def _embed_all(
         self, workspace: Workspace, embedder: Embedder, batches: Iterable[Sequence[str]], stopping: Callable[[], bool]
     ) -> bool:
-        """Embed batches of records; return whether none was left out."""
+        """Embed batches of records; return whether none was skipped."""
         in_a_row = 0
         for ids in batches:
             made: list[tuple[str, Texts, dict[str, Embedded]]] = []
@@ -376,16 +379,16 @@ class Embedding:
         return True
 
     def _shared(self, workspace: Workspace, model: str, wait: float) -> Generator[Sequence[str]]:
-        """Yield batches of ids that lack vectors, a slice of the ids at a time; slices of other processes are left out.
+        """Yield batches of ids that lack vectors, slice by slice; skip the slices that other processes work on.
 
-        So processes share a backlog, on any store, and hold no locks on rows while they embed.
+        This is how processes share a backlog, on any store, without locks on rows while they embed.
         """
         for number in random.sample(range(len(SLICES)), len(SLICES)):
             if next(self._slice(workspace, model, number), None):
                 lease = f"embed {workspace.id} {number}"
                 with self._leases.alone(lease, wait) as mine:
                     if not mine:
-                        with self._lock:  # its holder may die
+                        with self._lock:  # the holder may die
                             self._lacking[workspace.id] = None
                     batches = self._slice(workspace, model, number) if mine else ()
                     yield from (ids for ids in batches if self._leases.take(lease))
@@ -436,7 +439,7 @@ class Embedding:
     # dropping vectors -------------------------------------------------------------------------------------------------
 
     def retire(self, workspace: Workspace) -> None:
-        """Drop the vectors of other models if the present one's are complete. Only an operator asks for this.
+        """Drop the vectors of other models if those of the present one are complete; only for operators.
 
         A process that uses another model on the same database would have to embed everything again.
         """
@@ -447,11 +450,11 @@ class Embedding:
     def change_perspectives(
         self, workspace: Workspace, changed: Mapping[str, str], removed: Sequence[str] = (), *, reset: bool = False
     ) -> dict[str, str]:
-        """Add or change perspectives and remove some, with `reset` starting from the defaults; return all.
+        """Add, change and remove perspectives, starting from the defaults with `reset`; return all.
 
-        Raise InvalidInputError if a name or template is invalid; nothing is changed then. A changed perspective is
-        missing until all its old vectors are dropped, so that none passes for a new one. If the process dies before
-        that, it stays missing: repeat the call.
+        Raise InvalidInputError, and change nothing, if a name or template is invalid. A changed perspective is
+        missing until all its old vectors are dropped, so that none is taken for a new one. If the process dies before
+        that, the perspective stays missing: repeat the call.
         """
         changed = self._secrets.clean(changed).value
 
@@ -464,7 +467,7 @@ class Embedding:
         return self._store.write(workspace, partial(perspectives.add, wanted=wanted))
 
     def _drop(self, workspace: Workspace, stale: Callable[[Row], bool]) -> None:
-        """Drop sets of vectors, a part at a time: others write between them."""
+        """Drop sets of vectors in batches, so that other processes can write in between."""
         for made in filter(stale, self._store.read(workspace, lambda q: q.all("embeddings.sets"))):
             while self._store.write(workspace, partial(_drop, made)):
                 pass
@@ -476,7 +479,7 @@ def _sets(queries: Queries) -> dict[str, int]:
 
 
 def _length(texts: Texts) -> int:
-    """Return how many characters are embedded of a record."""
+    """Return how many characters of a record are embedded."""
     return sum(map(len, texts.values()))
 
 

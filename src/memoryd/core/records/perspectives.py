@@ -1,8 +1,8 @@
-"""The ways to look at a record: a perspective is a template over its text and what is around it (c).
+"""Perspectives: templates that put a record's text into a context before it is embedded (c).
 
-From `general` everything is embedded, as what it says by itself. An observation is also embedded from others, whose
-templates name its entity, that entity's relations and so on: so they differ for any model, also one that takes no
-instructions. What stands in brackets is left out where nothing fills it.
+`general` embeds every record without context. The others embed only observations; their templates name the entity, its
+relations and so on, so their vectors differ with any model, even one that takes no instructions. A part in brackets is
+omitted if its fields are empty.
 """
 
 import json
@@ -23,12 +23,12 @@ DEFAULTS: Mapping[str, str] = {
     "temporal": "{entity}, {date}: {text}",
     "project": "{workspace}[, {tags}], {entity}[ ({summary})]: {text}",
 }
-"""The five of c, for a workspace that has none of its own."""
+"""The defaults: the five of c."""
 
 FIELDS = ("text", "entity", "type", "summary", "tags", "related", "date", "workspace")
-"""What a template may name."""
+"""The fields that a template may name."""
 
-RELATED = 8  # relations of an entity, its oldest, that a text names: more of them change nothing that was embedded
+RELATED = 8  # relations of an entity that a text names: the oldest, so that further ones change no embedded text
 NAME_LENGTH, TEMPLATE_LENGTH = 50, 500
 
 _OPTIONAL = re.compile(r"\[([^\[\]]*)\]")
@@ -51,13 +51,13 @@ def edited(
     now = dict(DEFAULTS) if reset else templates(queries)
     for name in removed:
         if name == GENERAL or name not in now:
-            why = "it is what recall searches" if name == GENERAL else f"there are: {', '.join(now)}"
+            why = "recall searches it" if name == GENERAL else f"there are: {', '.join(now)}"
             raise InvalidInputError(f"The perspective {name} cannot be removed: {why}.")
     return {name: template for name, template in (now | dict(changed)).items() if name not in removed}
 
 
 def withdraw(queries: Queries, wanted: Mapping[str, str]) -> dict[str, str]:
-    """Remove the perspectives whose templates are not `wanted`; nothing uses them from now on. Return the others."""
+    """Remove the perspectives whose templates are not `wanted`, so that nothing uses them; return the others."""
     kept = {name: template for name, template in templates(queries).items() if wanted.get(name) == template}
     _replace(queries, kept)
     return kept
@@ -77,7 +77,7 @@ def _replace(queries: Queries, wanted: Mapping[str, str]) -> None:
 
 
 def to_be_counted(queries: Queries) -> dict[str, Any]:
-    """Return parameters of the statements that count vectors: the perspectives of an observation."""
+    """Return the parameters of statements that count vectors: the perspectives of an observation."""
     names = list(templates(queries))
     return {"perspectives": json.dumps(names), "many": len(names)}
 
@@ -92,17 +92,17 @@ def render(template: str, values: Mapping[str, str]) -> str:
 
 
 def check(name: str, template: str) -> None:
-    """Raise InvalidInputError where a perspective cannot be used."""
+    """Raise InvalidInputError if a perspective cannot be used."""
     if not re.fullmatch(r"[a-z][a-z0-9_-]*", name) or len(name) > NAME_LENGTH or name == "client":
-        raise InvalidInputError(f"{name!r} cannot name a perspective: take small letters, digits, - and _.")
+        raise InvalidInputError(f"{name!r} cannot name a perspective: use lower-case letters, digits, - and _.")
     if name == GENERAL and template != DEFAULTS[GENERAL]:
-        raise InvalidInputError(f"{GENERAL} is what a record says by itself; its template cannot be changed.")
+        raise InvalidInputError(f"The template of {GENERAL} is the text of a record alone and cannot be changed.")
     try:
         named = _named(template)
     except ValueError as error:
-        raise InvalidInputError(f"The template of {name} cannot be read: {error}. Names stand in {{braces}}.") from None
+        raise InvalidInputError(f"The template of {name} is malformed: {error}. Put names in {{braces}}.") from None
     if "text" not in named or len(template) > TEMPLATE_LENGTH:
-        raise InvalidInputError(f"The template of {name} must name {{text}}, within {TEMPLATE_LENGTH} characters.")
+        raise InvalidInputError(f"The template of {name} must name {{text}}, in at most {TEMPLATE_LENGTH} characters.")
     if unknown := [field for field in named if field not in FIELDS]:
         raise InvalidInputError(
             f"The template of {name} names {{{unknown[0]}}}, which does not exist. There are: {', '.join(FIELDS)}."
@@ -128,12 +128,12 @@ def _related(queries: Queries, entity_id: str) -> tuple[str, ...]:
 
 
 def naming(every: Mapping[str, str], field: str) -> list[str]:
-    """Return the perspectives whose templates name a field."""
+    """Return the names of the perspectives whose templates name a field."""
     return [name for name, template in every.items() if field in _named(template)]
 
 
 def drop(queries: Queries, entity_ids: Sequence[str], field: str) -> list[str]:
-    """Drop the vectors of entities' observations that were made with a field; return the observations' ids."""
+    """Drop vectors of entities' observations whose templates name a field; return the observations' ids."""
     names = naming(templates(queries), field)
     if not names or not entity_ids:
         return []

@@ -26,7 +26,7 @@ class Embedded:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Who writes: the client's name and version, and the tool or the command; '' if unknown."""
+    """The writer: the client's name and version, and the tool or the command; '' if unknown."""
 
     client: str = ""
     tool: str = ""
@@ -39,7 +39,7 @@ _ORIGIN: ContextVar[Origin] = ContextVar("origin", default=UNKNOWN)
 
 @contextmanager
 def written_by(client: str, tool: str) -> Iterator[None]:
-    """Note this origin in every record that is written inside."""
+    """Record this origin in everything that is written inside the `with` block."""
     token = _ORIGIN.set(Origin(client, tool))
     try:
         yield
@@ -48,7 +48,7 @@ def written_by(client: str, tool: str) -> Iterator[None]:
 
 
 def origin(by: Origin | None = None) -> dict[str, str]:
-    """Return the client and the tool that are noted in what is written now, unless it is `by` others."""
+    """Return the client and the tool to record for what is written now, those of `by` if given."""
     noted = by or _ORIGIN.get()
     return {"client": noted.client, "tool": noted.tool}
 
@@ -59,7 +59,7 @@ def new_id() -> str:
 
 
 def text_of(kind: str, name: str | None, type_: str, body: str) -> str:
-    """Return the text of a record by itself: this is embedded, reranked and compared."""
+    """Return the text of a record without context: this is embedded, reranked and compared."""
     if kind == Kind.ENTITY:
         return f"{name} ({type_}): {body}" if body else f"{name} ({type_})"
     return f"{name}: {body}" if name else body
@@ -71,7 +71,7 @@ def full_text(record: Record) -> str:
 
 
 def add(queries: Queries, record: Record, embedded: Embedded | None, now: str) -> None:
-    """Write a new record, with its vectors if there are any yet; `now` is its time of creation unless it has one."""
+    """Write a new record, with its vectors if it has any yet; `now` is its time of creation unless it has one."""
     queries.run(
         "records.add", id=record.id, kind=str(record.kind), name=record.name, type=record.type, body=record.body,
         tags=json.dumps(record.tags, ensure_ascii=False), scope=record.scope, session_id=record.session_id,
@@ -90,9 +90,9 @@ def change(
     now: str,
     by: Origin | None = None,
 ) -> None:
-    """Give a record another text and other tags; drop its old vectors, and keep its old text as a version.
+    """Set the text and tags of a record; drop its old vectors, and keep its old text as a version.
 
-    `by` wrote the text, where that is not who writes now: an earlier version that comes back.
+    `by` is the author of the text if that is not the current writer: of a version that is restored.
     """
     queries.run("embeddings.clear", id=record_id)
     values = {"id": record_id, "body": body, "tags": json.dumps(tags, ensure_ascii=False), "now": now}
@@ -103,7 +103,7 @@ def change(
 
 
 def retag(queries: Queries, record_id: str, tags: Sequence[str], now: str) -> None:
-    """Give a record other tags; its text stays verbatim."""
+    """Set the tags of a record; its text stays verbatim."""
     values = {"id": record_id, "tags": json.dumps(tags, ensure_ascii=False), "now": now}
     queries.run("versions.keep_tags", **values, importance=0.0)
     queries.run("records.retag", **values)
@@ -111,26 +111,26 @@ def retag(queries: Queries, record_id: str, tags: Sequence[str], now: str) -> No
 
 
 def demand_unchanged(changed: str, seen: str) -> None:
-    """Raise ChangedMeanwhileError if a record was last `changed` at another time than was `seen`; '' is any.
+    """Raise ChangedMeanwhileError if a record was last `changed` at another time than `seen`; '' accepts any time.
 
-    Ask within the transaction that changes it.
+    Call this in the transaction that changes the record.
     """
     if seen not in ("", changed):
         raise ChangedMeanwhileError(
-            "It was changed again since it was read. Nothing was changed by this; look at it, and try again."
+            "It was changed again since it was read, so this call changed nothing. Look at it, and try again."
         )
 
 
 def supersede(queries: Queries, ids: Sequence[str], by: str, ending: Ending, reason: str, now: str) -> int:
-    """Delete memories softly that another record replaces; they are not purged while that one lives."""
+    """Soft-delete memories that another record replaces; they are not purged while that record exists."""
     queries.run("memories.supersede", ids=json.dumps(ids), by=by, ending=ending, reason=reason)
     return delete(queries, ids, now)
 
 
 def delete(queries: Queries, ids: Sequence[str], now: str, successor: str = "") -> int:
-    """Delete softly: out of every index at once, purged after the retention. Return how many were deleted.
+    """Soft-delete records, at once out of every index, purged after the retention; return how many were deleted.
 
-    `successor` is the id of the node that a node has become one with.
+    `successor` is the id of the node that a deleted node was merged into.
     """
     count = queries.run("records.delete", ids=json.dumps(ids), now=now)
     act(queries, "delete", ids, now, successor)
@@ -138,7 +138,7 @@ def delete(queries: Queries, ids: Sequence[str], now: str, successor: str = "") 
 
 
 def erase(queries: Queries, ids: Sequence[str], now: str) -> int:
-    """Delete volatile records at once and for good. Return how many were deleted."""
+    """Delete volatile records permanently; return how many were deleted."""
     event(queries, "delete", ids, now)
     return queries.run("records.erase", ids=json.dumps(ids))
 
@@ -157,25 +157,25 @@ def embed(queries: Queries, record_id: str, perspective: str, embedded: Embedded
 
 
 def act(queries: Queries, verb: str, ids: Sequence[str], now: str, other: str = "") -> None:
-    """Note that something happened to records whose writer stays the same, and who did it; it outlives them."""
+    """Note what was done to records, and by whom, if their writer stays the same; the note outlives the records."""
     queries.run("acts.of_records", verb=verb, ids=json.dumps(ids), now=now, other=other, **origin())
     event(queries, verb, ids, now)
 
 
 def sign(queries: Queries, operation: str, subject: str, now: str, other: str = "") -> None:
-    """Note who did something to what is not a record."""
+    """Note what was done, and by whom, to something that is not a record."""
     queries.run("acts.add", operation=operation, subject=subject, now=now, other=other, **origin())
 
 
 def event(queries: Queries, verb: str, ids: Sequence[str], now: str) -> None:
-    """Note that something happened to records; events outlive their subjects."""
+    """Note what happened to records; events outlive their subjects."""
     queries.run("events.of_records", verb=verb, ids=json.dumps(ids), now=now)
 
 
 def fetch(
     queries: Queries, ids: Sequence[str], session: str, accesses: Mapping[str, Access] = MappingProxyType({})
 ) -> dict[str, Record]:
-    """Return the living records among `ids` that `session` may see, by id, with the recalls that rows do not have."""
+    """Return the living records among `ids` that `session` may see, by id, with the recalls not yet written."""
     rows = queries.all("records.fetch", ids=json.dumps(ids), session=session)
     for row in rows:
         if access := accesses.get(row["id"]):

@@ -12,12 +12,12 @@ from memoryd.store.base import Queries, Store
 
 log = logging.getLogger(__name__)
 PURGEABLE = ("records.purgeable", "relations.purgeable", "versions.purgeable")
-WITNESSED = timedelta(days=1)  # for so long a clock has to have been where it is before the trash goes by it
-FOREVER_DAYS = 365_000  # a longer retention would lead back before the calendar
+WITNESSED = timedelta(days=1)  # how long a clock must have shown such a time before deleted records are purged by it
+FOREVER_DAYS = 365_000  # a longer retention would reach back before the year 1
 
 
 class Retention:
-    """Purges what was deleted longer ago than the retention, and finishes interrupted archiving."""
+    """The work that purges what was deleted longer ago than the retention, and finishes interrupted archiving."""
 
     def __init__(
         self, store: Store, workspaces: Workspaces, clock: Clock, leases: Leases, retention_days: float
@@ -29,11 +29,11 @@ class Retention:
         self._retention = timedelta(days=min(retention_days, FOREVER_DAYS))
 
     def settle(self, _stopping: Callable[[], bool]) -> None:
-        """Move the files of archived workspaces that were in use then, or whose process was killed."""
+        """Move the files of archived workspaces that were in use at that time, or whose process was killed."""
         self._workspaces.settle()
 
     def tend(self, stopping: Callable[[], bool]) -> None:
-        """Keep the indexes of every workspace fit for searches."""
+        """Maintain the search indexes of every workspace."""
         for workspace in self._workspaces.all("active"):
             if not stopping():
                 with going_on(workspace):
@@ -47,7 +47,7 @@ class Retention:
                     self.purge_workspace(workspace)
 
     def purge_workspace(self, workspace: Workspace) -> None:
-        """Delete expired rows, words and vectors of one workspace for good, unless another process is doing so."""
+        """Delete expired rows, words and vectors of one workspace permanently, unless another process is doing so."""
         expired = self._clock.ago(self._retention)
         if self._store.read(workspace, lambda q: _purgeable(q, expired)) and (before := self._before(workspace)):
             with self._leases.alone(f"purge {workspace.id}") as mine:
@@ -56,10 +56,10 @@ class Retention:
                 log.info("purged %d record(s) of %s that were deleted until %s", purged, workspace.name, before)
 
     def _before(self, workspace: Workspace) -> str | None:
-        """Return until which time of deletion to purge; None: nothing now.
+        """Return the time before which deleted records are purged, or None if nothing is to be purged now.
 
-        It is counted from when this was asked before, WITNESSED ago or earlier: if a clock that has jumped years ahead
-        is set right within that time, it costs nothing. A shorter retention is kept to the letter.
+        The retention counts back from an earlier call, at least WITNESSED ago: if a clock that has jumped years ahead
+        is corrected within that time, nothing is lost. A retention shorter than that counts back from now.
         """
         if self._retention < WITNESSED:
             return self._clock.ago(self._retention)

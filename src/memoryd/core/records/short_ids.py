@@ -1,6 +1,6 @@
 """Short ids: the first characters of an id, as many as distinguish it from all others.
 
-Random ids only: a beginning that ids share by design, such as a date, may match another record later.
+Only for random ids: a prefix that ids share by design, such as a date, may match another record later.
 """
 
 import json
@@ -12,9 +12,9 @@ from typing import Literal
 from memoryd.errors import InvalidInputError
 from memoryd.store.base import AFTER_EVERY_ID, Queries
 
-SHOWN = 8  # characters of an id that are shown at least: one in 65,000 memories shares them with another
-TAKEN = 6  # ... and that must be given at least
-CANDIDATES = 5  # ids that an error names where several begin so
+SHOWN = 8  # minimum characters of an id that are shown: one in 65,000 memories shares them with another
+TAKEN = 6  # ... and minimum characters that must be given
+CANDIDATES = 5  # ids that an error message lists if several match
 
 _RANDOM = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -22,13 +22,13 @@ Among = Literal["ids.living", "ids.ever"]
 
 
 def shorten(queries: Queries, ids: Sequence[str]) -> dict[str, str]:
-    """Return the short form of each id: 8 characters, or more if another id begins with these."""
+    """Return the short form of each id: SHOWN characters, or more if another id begins with these."""
     rows = queries.all("ids.beside", ids=json.dumps(list(dict.fromkeys(ids))))
     return {row["id"]: _shortest(row) for row in rows}
 
 
 def _shortest(row: Mapping[str, str | None]) -> str:
-    """Return the beginning in which an id differs from its neighbours in the alphabet, and so from all others."""
+    """Return the prefix in which an id differs from its neighbours in sort order, and so from all others."""
     own = str(row["id"])
     if not _RANDOM.fullmatch(own):
         return own
@@ -36,25 +36,25 @@ def _shortest(row: Mapping[str, str | None]) -> str:
 
 
 def _alike(one: str, other: str) -> int:
-    """Return the length of the common beginning."""
+    """Return the length of the common prefix."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def names(given: str, record_id: str) -> bool:
-    """Return whether `given` is the id of a record, or enough of its beginning."""
+    """Return whether `given` is the id of a record, or a long enough prefix of it."""
     begins = len(given) >= TAKEN and record_id.startswith(given)
     return given == record_id or (begins and _RANDOM.fullmatch(record_id) is not None)
 
 
 def unnamed(given: Sequence[str], ids: Collection[str]) -> list[str]:
-    """Return those of `given` that name none of some ids."""
+    """Return the items of `given` that name none of `ids`."""
     return [one for one in given if not any(names(one, record_id) for record_id in ids)]
 
 
 def resolve(queries: Queries, field: str, given: Sequence[str], session: str, *among: Among) -> list[str]:
-    """Return for each of `given` the id that begins with it, looked up by each of `among` in turn, else itself.
+    """Return for each of `given` the id that begins with it, looked up by each of `among` in turn, or else itself.
 
-    Raise InvalidInputError, naming the `field` and the candidates, if several ids begin so.
+    Raise InvalidInputError, naming the `field` and the candidates, if several ids begin with it.
     """
     return [_resolved(queries, field, beginning, session, among) for beginning in given]
 
@@ -70,7 +70,7 @@ def _resolved(queries: Queries, field: str, given: str, session: str, among: Seq
             more = " and more" if len(named) > CANDIDATES else ""
             raise InvalidInputError(
                 f"{field}: several ids begin with {given!r}: {', '.join(named[:CANDIDATES])}{more}. "
-                "Give more characters of the one that is meant."
+                "Give more characters of the id that you mean."
             )
         if named:
             return named[0]

@@ -1,1 +1,1 @@
-"""How data gets from one place to another: exports, imports, migrations, foreign formats."""
+"""Transfer of data: exports, imports, migrations, foreign formats."""

@@ -1,8 +1,8 @@
 """Write whole workspaces into one file of JSON lines, which `import` reads on any machine and into any store.
 
-After the head comes a line for each workspace, followed by one for each of its rows, table by table and in the order of
-their keys. Deleted records and those of a single session are left out. Nothing in the file depends on where or when it
-was written: an import followed by an export gives the same bytes.
+After the head, each workspace is a line, followed by a line for each of its rows, table by table in the order of their
+keys. Deleted records and those of a single session are omitted. Nothing in the file depends on where or when it was
+written: an import followed by an export gives the same bytes.
 """
 
 import json
@@ -27,10 +27,10 @@ NOUNS = {
     "summary": "summaries", "relations": "relations", "perspectives": "perspectives", "embeddings": "vectors",
     "events": "events",
 }  # fmt: skip
-"""The plural nouns of the kinds of records, and of the tables of other rows."""
+"""The plural nouns of the kinds of records and of the tables of other rows."""
 
 Numbers = Counter[str]
-"""The number of rows of each of NOUNS."""
+"""The number of rows by noun (see NOUNS)."""
 
 
 def noun(table: str, row: Row) -> str:
@@ -43,8 +43,8 @@ def export(
 ) -> tuple[Written, dict[str, Numbers]]:
     """Write workspaces to a new file; return what was written, and the numbers of each workspace.
 
-    Each is read from one snapshot. Without `vectors` only vectors supplied by clients are written, as a server
-    computes the others again. Raise InvalidInputError if the file exists.
+    Each workspace is read from one snapshot. Without `vectors`, only vectors supplied by clients are written, since a
+    server can recompute the others. Raise InvalidInputError if the file exists.
     """
     numbers: dict[str, Numbers] = {}
 
@@ -58,7 +58,7 @@ def export(
 
 
 class _Writing:
-    """Writes one workspace into a file."""
+    """The export of one workspace into a file."""
 
     def __init__(self, workspace: Workspace, target: Target, vectors: bool, report: Progress) -> None:
         self._workspace = workspace
@@ -71,7 +71,7 @@ class _Writing:
 
     def run(self, queries: Queries) -> Numbers:
         """Write all rows from the snapshot of `queries`; return their numbers."""
-        if self._begun:  # a store may retry, but lines that were written cannot be taken back
+        if self._begun:  # a store may retry, but written lines cannot be undone
             raise StoreError("The connection was lost during the export. Nothing was written; export again.")
         self._begun = True
         self._successors = _successors(queries)
@@ -105,7 +105,7 @@ class _Writing:
         return [self._succeeded(row) for row in shown] if table == "memory_details" else shown
 
     def _succeeded(self, detail: Row) -> Row:
-        """Return a detail that names the memory at the end of its succession."""
+        """Return a detail whose `superseded_by` is the memory at the end of its succession."""
         return detail | {"superseded_by": self._successors.get(detail["id"])}
 
     def _is_loose(self, relation: Row) -> bool:

@@ -1,6 +1,6 @@
-"""Write a folder of files that people may keep in git and read elsewhere: new, or over an earlier one of the same kind.
+"""Write a folder of files for git and other programs: a new one, or an update of an earlier export.
 
-A hidden list says what was written. What was edited since is not overwritten, and what is not on the list is not
+A hidden list says what was written. Files edited since then are not overwritten, and files not on the list are not
 touched.
 """
 
@@ -24,15 +24,15 @@ from memoryd.model import Workspace
 from memoryd.store.base import Queries
 
 LIST = ".memoryd-export.json"
-NAMED = 50  # characters of its name that stand in that of a folder which is being filled for it
+NAMED = 50  # characters of a folder's name that begin the name of the temporary folder which is filled for it
 Digests = dict[str, list[str]]
-"""The SHA-256 of what was written into each file, by its path below the folder."""
+"""The SHA-256 of each file's contents, by its path below the folder."""
 
 
 def export(engine: Engine, workspace: Workspace, folder: Path, report: StepProgress) -> tuple[Numbers, int]:
     """Write a workspace as a folder of Markdown; return what was written, and its size in bytes.
 
-    Raise InvalidInputError, before anything is changed, for a folder with other files or with edited ones.
+    Raise InvalidInputError, before anything is changed, if the folder has other or edited files.
     """
 
     def work(queries: Queries) -> tuple[Numbers, int]:
@@ -66,22 +66,22 @@ def write(folder: Path, files: Iterable[tuple[str, str]]) -> int:
 
 
 def _listed(folder: Path) -> Digests:
-    """Return what an earlier export has written; raise InvalidInputError for a folder with other files."""
+    """Return what an earlier export has written; raise InvalidInputError if the folder has other files."""
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-        raise InvalidInputError(f"{folder} is no folder. Choose another place.")
+        raise InvalidInputError(f"{folder} is not a folder. Choose another path.")
     if not folder.exists() or all(path.name.startswith(".") and path.name != LIST for path in folder.iterdir()):
         return {}
     try:
         listed: dict[str, Any] = dict(json.loads((folder / LIST).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         raise InvalidInputError(
-            f"{folder} holds files that no export has written. Nothing was written; choose a new folder."
+            f"{folder} contains files that no export has written. Nothing was written; choose a new folder."
         ) from None
     return {name: digests for name, digests in listed.items() if isinstance(digests, list) and _is_below(name)}
 
 
 def _is_below(name: str) -> bool:
-    """Return whether a path stays in the folder: the list may come from elsewhere."""
+    """Return whether a path stays in the folder: the list may come from another source."""
     return not Path(name).is_absolute() and ".." not in Path(name).parts
 
 
@@ -94,7 +94,7 @@ def _fill(folder: Path, files: Iterable[tuple[str, str]]) -> tuple[Digests, int]
         new[name] = [hashlib.sha256(data).hexdigest()]
         size += len(data)
     _list(folder, new)
-    if hasattr(os, "sync"):  # once for all: a file by itself takes milliseconds
+    if hasattr(os, "sync"):  # once for all files: one each would take milliseconds
         os.sync()
     return new, size
 
@@ -109,16 +109,16 @@ def _check(folder: Path, written: Digests, new: Digests) -> None:
     for name in sorted(written.keys() | new.keys()):
         path = folder / name
         if any(one.is_symlink() for one in (path, *path.parents) if one.is_relative_to(folder)):
-            raise InvalidInputError(f"{path} is reached by a symbolic link. Nothing was written; choose a new folder.")
+            raise InvalidInputError(f"{path} is behind a symbolic link. Nothing was written; choose a new folder.")
         digest = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
         if digest is not None and digest not in (*written.get(name, ()), *new.get(name, ())):
             raise InvalidInputError(
-                f"{path} was edited since it was written. Nothing was written; import it, or move it away first."
+                f"{path} was edited since it was exported. Nothing was written; import it, or move it away first."
             )
 
 
 def _replace(folder: Path, waiting: Path, written: Digests, new: Digests) -> None:
-    """Put files in place; the list names both states meanwhile, so that an interrupted export is simply run again."""
+    """Move files into place; the list has both states until then, so that an interrupted export can be repeated."""
     _list(folder, {name: [*written.get(name, ()), *new.get(name, ())] for name in written.keys() | new.keys()})
     for name in (*new, LIST):
         (folder / name).parent.mkdir(mode=disk.DIRECTORY, parents=True, exist_ok=True)

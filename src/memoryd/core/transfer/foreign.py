@@ -1,7 +1,7 @@
 """Import files of other memory servers into the graph.
 
-A file is read as a stream, entities first and relations in a second pass, and written in batches, each of them whole or
-not at all. Existing rows stay untouched, so an import that was interrupted is simply run again.
+A file is read as a stream, entities first and relations in a second pass, and written in batches, each of them
+atomic. Existing rows stay untouched, so an interrupted import can simply be repeated.
 """
 
 from collections import Counter
@@ -26,7 +26,7 @@ from memoryd.core.transfer.server_memory import FORMATS, SERVER_MEMORY, UNKNOWN,
 from memoryd.errors import InvalidInputError
 
 BATCH = 500  # entities, observations and relations per transaction; a larger entity stays whole
-REMARKS = 20  # maximum remarks of a kind that are kept; the others are only counted
+REMARKS = 20  # maximum remarks of a kind that are kept; further ones are only counted
 LOAD = 3600.0  # seconds to wait for a model: a provider may have to download it
 
 
@@ -69,7 +69,7 @@ def _check_some(source: ForeignFile, form: str) -> None:
             return
         if isinstance(item, Fault) and first is None:
             first = f"Line {number} {item.reason}."
-    raise InvalidInputError(f"{source.path} holds nothing of the format {form}. {first or 'It is empty.'}")
+    raise InvalidInputError(f"{source.path} contains nothing in the format {form}. {first or 'It is empty.'}")
 
 
 # the file as a source ------------------------------------------------------------------------------------------------
@@ -81,7 +81,7 @@ def _recognizes(source: Source) -> bool:
 
 
 def _items(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
-    """Yield what a file holds in the shape of all formats, to be shown."""
+    """Yield the items of a file as other formats do, to be shown."""
     for file in source.files:
         with file.open() as lines:
             for number, line in enumerate(filter(bytes.strip, lines), 1):
@@ -101,7 +101,7 @@ def _item(item: Item, number: int) -> Yielded:
 
 
 FORMAT = ForeignFormat(SERVER_MEMORY, "a graph of server-memory", _recognizes, _items)
-"""To recognize a file, and to show what it holds; `load` imports it."""
+"""The format for recognizing a file and showing its contents; `load` imports it."""
 
 
 # the import ----------------------------------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ class Remark:
 
 
 class Remarks:
-    """The first REMARKS remarks of a kind, and the number of all."""
+    """The first REMARKS remarks of a kind, and the total number."""
 
     def __init__(self) -> None:
         self.number = 0
@@ -148,14 +148,14 @@ class Remarks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportSummary:
-    """The result of an import. What was read and is not new existed already."""
+    """The result of an import. What was read but is not new already existed."""
 
     read: GraphCounts
     new: GraphCounts
     placeholders: int
     """Entities that were created only because relations name them."""
     empty: int
-    """Observations without text, which were left out."""
+    """Observations without text, which were skipped."""
     faults: int
     """Lines, or parts of them, that were not imported."""
     hints: int
@@ -172,7 +172,7 @@ class ImportSummary:
 
 
 def load(graph: Graph, source: ForeignFile, report: StepProgress) -> ImportSummary:
-    """Import a file into a graph, without its secrets. Raise MemorydError; what was imported until then stays.
+    """Import a file into a graph, without its secrets. Raise MemorydError; what was already imported stays.
 
     If secrets are refused, the whole file is checked first: InvalidInputError names the line, and nothing is imported.
     """
@@ -219,7 +219,7 @@ class _Loading:
         edges = ((number, item) for number, item in items if isinstance(item, Edge))
         for batch in batches(edges, BATCH):
             self._put_relations(batch)
-        del self._masked[masked:]  # the second pass finds them again
+        del self._masked[masked:]  # the second pass will find them again
 
     def summary(self, *, changed: bool) -> ImportSummary:
         return ImportSummary(
@@ -230,7 +230,7 @@ class _Loading:
         )  # fmt: skip
 
     def _entities(self, items: Iterable[tuple[int, Item]]) -> Iterator[tuple[int, NewEntity]]:
-        """Yield the entities among all items; count relations, and record faults and hints."""
+        """Yield the entities among the items; count relations, and record faults and hints."""
         for number, item in items:
             match item:
                 case Fault(reason):
@@ -269,7 +269,7 @@ class _Loading:
         for number, edge in batch:
             for name in sorted(missing & _ends([edge])):
                 missing.remove(name)
-                self._hints.add(number, f"relates {brief(name)}, which is no entity: it is one now, of type {UNKNOWN}")
+                self._hints.add(number, f"relates {brief(name)}, which did not exist: created, of type {UNKNOWN}")
 
 
 def _ends(edges: Iterable[Edge]) -> set[str]:
@@ -280,9 +280,9 @@ def _ends(edges: Iterable[Edge]) -> set[str]:
 
 
 def embed(engine: Engine, report: StepProgress) -> str:
-    """Embed the records of all workspaces that lack vectors; return '', or why the model is not available.
+    """Embed the records that lack vectors; return '', or why the model is not available.
 
-    As any backfill, this is done for every workspace.
+    Like any backfill, this covers every workspace.
     """
     engine.helpers.embedder.start()
     if engine.helpers.embedder.get(LOAD) is None:

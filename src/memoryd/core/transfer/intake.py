@@ -1,4 +1,4 @@
-"""Import what another memory, agent or notebook has written: recognize it, show what it holds, merge it."""
+"""Import what another memory, agent or notebook has written: recognize it, show its contents, merge it."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -31,15 +31,15 @@ class Intake:
     path: Path
     found: SourceAccount
     parts: list[Part]
-    """The workspaces that it will be merged into, with its rows."""
+    """The workspaces to merge, with their rows."""
 
     @property
     def numbers(self) -> Counter[str]:
-        """How many records of each noun were found."""
+        """The number of records found, by noun."""
         return sum((part.numbers for part in self.parts), Counter[str]())
 
     def as_dict(self, new: Counter[str] | None = None) -> dict[str, Any]:
-        """Return the account for JSON, with what of it is `new`, if that is known."""
+        """Return the account for JSON, with the `new` numbers if known."""
         found = self.found
         fresh = {"new": {noun: new[noun] for noun in self.numbers}} if new is not None else {}
         return {
@@ -51,7 +51,7 @@ class Intake:
         }  # fmt: skip
 
     def rehearse(self, engine: Engine, report: StepProgress) -> Counter[str]:
-        """Return how many records of each noun are new to the workspaces that it will be merged into."""
+        """Return how many records of each noun a merge would add."""
         each = (
             rehearse(engine, self.path.name, part, part.name, partial(report, f"comparing with {part.name}"))
             for part in self.parts
@@ -59,7 +59,7 @@ class Intake:
         return sum(each, Counter[str]())
 
     def load(self, engine: Engine, report: StepProgress) -> list[RestoredWorkspace]:
-        """Merge it; return the results. After an error the finished batches stay, and can be imported again."""
+        """Merge the source; return the results. After an error the finished batches stay: repeat the import."""
         for part in self.parts:
             engine.workspaces.usable(part.name)
         if engine.workspace_name in [part.name for part in self.parts]:
@@ -71,7 +71,7 @@ class Intake:
 
 
 def recognize(source: Source, known: Iterable[ForeignFormat]) -> ForeignFormat | None:
-    """Return the first of some formats that a source has; None if it has none of them."""
+    """Return the first known format that a source has, or None."""
     return next((form for form in known if form.recognizes(source)), None)
 
 
@@ -85,7 +85,7 @@ def staged(
     *,
     by_project: bool,
 ) -> Iterator[Intake]:
-    """Read a source; nothing is imported yet. Raise InvalidInputError if nothing in it can be."""
+    """Read a source, but import nothing yet. Raise InvalidInputError if nothing in it can be imported."""
     if unknown := include - form.more.keys():
         there = ", ".join(form.more) or "nothing"
         raise InvalidInputError(f"{form.name} cannot include {min(unknown)!r}. It can include: {there}.")
@@ -105,7 +105,7 @@ def staged(
         if not parts:
             first = next(iter(staging.found.faults.first), "")
             raise InvalidInputError(
-                f"{source.path} holds nothing of the format {form.name} that can be imported. {first}".strip()
+                f"{source.path} contains nothing in the format {form.name} that can be imported. {first}".strip()
             )
         yield Intake(form, source.path, staging.found, parts)
 

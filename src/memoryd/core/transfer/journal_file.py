@@ -1,6 +1,6 @@
-"""The journal as a file of JSON lines: write memoryd's, read these and the export files of Neo.mjs.
+"""The journal as a file of JSON lines: write memoryd's format, read it and the export files of Neo.mjs.
 
-A line is a turn or a summary in the metadata of seed e; lines of Neo.mjs have a vector and a document as well.
+A line is a turn or a summary as metadata (e); lines of Neo.mjs also have a vector and a document.
 """
 
 import json
@@ -38,7 +38,7 @@ class CollectionCounts:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What a file held, how much of it was new, and the kinds of the secrets that were masked in it."""
+    """The contents of a file, how much of it was new, and the kinds of the masked secrets."""
 
     read: CollectionCounts
     new: CollectionCounts
@@ -83,13 +83,13 @@ def _summary_line(kept: SessionSummary) -> dict[str, Any]:
 
 
 def counted(source: LineFile, report: Progress, secrets: Secrets) -> CollectionCounts:
-    """Return what a file holds, which is checked as `load` does; nothing is imported."""
+    """Check a file as `load` does, and return its counts; import nothing."""
     with _checked(source, report, secrets) as reading:
         return reading.counts
 
 
 def load(kept: JournalStore, source: LineFile, mode: ImportMode, report: Progress, secrets: Secrets) -> Imported:
-    """Import a file without its secrets: add what is missing, or replace the collections that it holds.
+    """Import a file without its secrets: add what is missing, or replace the collections that it contains.
 
     The whole file is checked first: InvalidInputError names a bad line, and nothing is changed. A merge is written in
     batches: after an error the finished ones stay, and the next import skips what they added.
@@ -114,14 +114,14 @@ def load(kept: JournalStore, source: LineFile, mode: ImportMode, report: Progres
 
 
 def _head(source: LineFile) -> Mapping[str, Any]:
-    """Return what the first line says of a file of memoryd; nothing of another one."""
+    """Return the head of a file of memoryd, or an empty mapping for any other file."""
     held: Mapping[str, Any] = (source.head() or {}).get(jsonl.HEAD, {})
     return held
 
 
 @contextmanager
 def _checked(source: LineFile, report: Progress, secrets: Secrets) -> Iterator["_Reading"]:
-    """Yield the items of a file, all of which are checked."""
+    """Yield the reading of a file after all its items are checked."""
     held = _head(source)
     if held and (held.get("format"), held.get("version")) != (FORMAT["format"], FORMAT["version"]):
         raise InvalidInputError(
@@ -137,7 +137,7 @@ def _checked(source: LineFile, report: Progress, secrets: Secrets) -> Iterator["
 
 
 class _Reading:
-    """Reads a file once; its turns and summaries wait in temporary files until all lines are checked."""
+    """One pass over a file; turns and summaries are kept in temporary files until all lines are checked."""
 
     def __init__(self, waiting: Mapping[type, IO[str]], report: Progress) -> None:
         self.numbers: Counter[type] = Counter()
@@ -148,11 +148,11 @@ class _Reading:
 
     @property
     def counts(self) -> CollectionCounts:
-        """What the file holds."""
+        """The counts of the file."""
         return CollectionCounts(self.numbers[Interaction], self.numbers[SessionSummary])
 
     def check(self, source: LineFile, secrets: Secrets) -> None:
-        """Read all lines; raise InvalidInputError that names a bad one."""
+        """Read all lines; raise an InvalidInputError that names a bad line."""
         for number, value in source.objects(lambda done: self._report(done / 2)):
             cleaned = source.clean(number, value, secrets)
             self.masked += cleaned.found
@@ -163,8 +163,8 @@ class _Reading:
                 ValueError,
                 OverflowError,
                 OSError,
-            ) as error:  # OverflowError, OSError: not a time
-                raise source.fault(number, f"is no turn or summary: {str(error).rstrip('.')}") from None
+            ) as error:  # OverflowError, OSError: an invalid time
+                raise source.fault(number, f"is not a turn or a summary: {str(error).rstrip('.')}") from None
             self._waiting[kind].write(json.dumps(cleaned.value) + "\n")
             self.numbers[kind] += 1
         if source.changed():

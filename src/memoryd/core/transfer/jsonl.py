@@ -1,6 +1,6 @@
 """Files of JSON lines: read those of any program, write memoryd's own, which show whether they are complete.
 
-A file of memoryd begins with a head and ends with the number and the SHA-256 of all lines before. Equal contents give
+A file of memoryd begins with a head and ends with the number and SHA-256 of all preceding lines. Equal contents give
 equal files: nothing depends on when or where a file was written.
 """
 
@@ -40,12 +40,12 @@ class LineFile:
         self.path = path
         self._is_ours = is_ours(begins)
         self.position = 0
-        """The offset of the line that lines() yielded last, in bytes."""
+        """The byte offset of the line that lines() yielded last."""
         self._file = file
         self._began = self._state()
 
     def lines(self, report: Progress = ignore_progress) -> Iterator[tuple[int, bytes]]:
-        """Yield the lines that are not blank, each with its number; what editors of Windows add is left out."""
+        """Yield the non-blank lines, each with its number, without the additions of Windows editors."""
         size, done = max(os.fstat(self._file.fileno()).st_size, 1), 0
         self._file.seek(0)
         for number, line in enumerate(self._file, 1):
@@ -58,7 +58,7 @@ class LineFile:
                 yield number, whole.removesuffix(b"\r\n") + b"\n" if whole.endswith(b"\r\n") else whole
 
     def onward(self, position: int, block: int = BLOCK) -> Iterator[tuple[int, bytes]]:
-        """Yield the lines that are not blank from an offset on, each with its own; several iterators may alternate."""
+        """Yield the non-blank lines from an offset on, each with its offset; several iterators may alternate."""
         while True:
             self._file.seek(position)
             if not (found := self._file.readlines(block)):
@@ -71,7 +71,7 @@ class LineFile:
     def objects(self, report: Progress = ignore_progress) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield the JSON objects of the lines with their numbers, without the head and the end of a file of memoryd.
 
-        Raise InvalidInputError that names the line, or says that a file of memoryd is not complete.
+        Raise an InvalidInputError that names the line, or says that a file of memoryd is incomplete.
         """
         digest, ended, ours = hashlib.sha256(), False, self._is_ours
         for before, (number, line) in enumerate(self.lines(report)):
@@ -90,25 +90,25 @@ class LineFile:
             )
 
     def head(self) -> dict[str, Any] | None:
-        """Return the first line of a file of memoryd; None for any other file."""
+        """Return the first line of a file of memoryd, or None for any other file."""
         for number, line in self.lines():
             return self._object(number, line) if self._is_ours else None
         return None
 
     def clean(self, number: int, value: Any, secrets: Secrets) -> Cleaned:
-        """Return a value without its secrets; raise InvalidInputError that names the line if they are refused."""
+        """Return a value without its secrets; if they are refused, raise an InvalidInputError that names the line."""
         try:
             return secrets.clean(value)
         except SecretRefusedError as error:
-            raise self.fault(number, f"cannot be taken: {str(error).rstrip('.')}") from None
+            raise self.fault(number, f"cannot be imported: {str(error).rstrip('.')}") from None
 
     def changed(self) -> bool:
         """Return whether the file has changed since it was opened."""
         return self._state() != self._began
 
     def fault(self, number: int, what: str) -> InvalidInputError:
-        """Return the error about a line, to be raised."""
-        # who corrects a file of memoryd makes it one that does not fit its end
+        """Return an error about a line."""
+        # a correction in a file of memoryd would not match its checksum
         again = "export or copy it again" if self._is_ours else "correct the file and import it again"
         return InvalidInputError(f"Line {number} of {self.path.name} {what}. Nothing was imported; {again}.")
 
@@ -117,21 +117,21 @@ class LineFile:
             text = line.decode()
             value = json.loads(text)
         except UnicodeDecodeError as error:
-            raise self.fault(number, f"is no UTF-8: {error.reason} at byte {error.start + 1}") from None
+            raise self.fault(number, f"is not UTF-8: {error.reason} at byte {error.start + 1}") from None
         except RecursionError:
             raise self.fault(number, "is nested too deeply") from None
         except ValueError as error:
-            torn = "" if line.endswith(b"\n") else ", and it ends without a line break: it may be torn"
-            raise self.fault(number, f"is no JSON ({error}){torn}") from None
+            torn = "" if line.endswith(b"\n") else ", and ends without a line break: it may be truncated"
+            raise self.fault(number, f"is not JSON ({error}){torn}") from None
         if not isinstance(value, dict):
-            raise self.fault(number, "is no JSON object")
+            raise self.fault(number, "is not a JSON object")
         if "\\u" in text and (bad := next((bad for part in _texts(value) if (bad := unstorable(part))), None)):
-            raise self.fault(number, f"holds U+{ord(bad.group()):04X}, which is no text")
+            raise self.fault(number, f"contains U+{ord(bad.group()):04X}, which cannot be stored")
         return value
 
     def _check(self, number: int, stated: Any, before: int, sha256: str) -> None:
         if stated != {"lines": before, "sha256": sha256}:
-            raise self.fault(number, f"does not fit the {before} lines before: some were changed or lost")
+            raise self.fault(number, f"does not match the {before} lines before: some were changed or lost")
 
     def _state(self) -> tuple[int, int]:
         state = os.fstat(self._file.fileno())
@@ -139,7 +139,7 @@ class LineFile:
 
 
 def is_ours(begins: bytes) -> bool:
-    """Return whether a file that begins so is one of memoryd's."""
+    """Return whether a file that begins with these bytes is one of memoryd's."""
     return begins.removeprefix(codecs.BOM_UTF8).startswith(f'{{"{HEAD}"'.encode())
 
 
@@ -149,7 +149,7 @@ def opened(path: Path) -> Iterator[LineFile]:
     if not path.exists():
         raise InvalidInputError(f"There is no file {path}. Check its path.")
     if not path.is_file():
-        raise InvalidInputError(f"{path} is no file. Give the file itself.")
+        raise InvalidInputError(f"{path} is not a regular file. Give the path of a file.")
     with path.open("rb") as file:
         begins = file.read(HEADBYTES)
         _check_text(path, begins)
@@ -158,13 +158,13 @@ def opened(path: Path) -> Iterator[LineFile]:
 
 def _check_text(path: Path, head: bytes) -> None:
     if head.startswith(b"SQLite format 3\0"):
-        raise InvalidInputError(f"{path} is a database: `memoryd --db` uses one of memoryd's as it is.")
+        raise InvalidInputError(f"{path} is a database. To use a database of memoryd, pass it with --db.")
     if b"\0" in head.partition(b"\n")[0]:
-        raise InvalidInputError(f"{path} is no text in UTF-8. Give the JSON lines that the other memory wrote.")
+        raise InvalidInputError(f"{path} is not UTF-8 text. Give the JSON lines that the other memory wrote.")
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Yield every text in a JSON value, names included."""
+    """Yield every text in a JSON value, including names."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -181,7 +181,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A file that was written: lines between head and end, and size in bytes."""
+    """A written file: the lines between head and end, and the size in bytes."""
 
     path: Path
     lines: int
@@ -189,7 +189,7 @@ class Written:
 
 
 class Target:
-    """A file that is being written, head first."""
+    """A file that is being written; it starts with a head."""
 
     def __init__(self, file: IO[bytes], head: Mapping[str, Any]) -> None:
         self._file = file
@@ -205,13 +205,13 @@ class Target:
         self.number += 1
 
     def end(self) -> None:
-        """Write the last line, with the number and checksum of those before."""
+        """Write the last line, with the number and checksum of the lines before it."""
         self.put({END: {"lines": self.number, "sha256": self._digest.hexdigest()}})
 
 
 def _demand_new(path: Path) -> None:
     if path.exists():
-        raise InvalidInputError(f"{path} exists already. Nothing was written; choose a new file name.")
+        raise InvalidInputError(f"{path} already exists. Nothing was written; choose a new file name.")
 
 
 def write(path: Path, head: Mapping[str, Any], fill: Callable[[Target], None]) -> Written:
@@ -222,7 +222,7 @@ def write(path: Path, head: Mapping[str, Any], fill: Callable[[Target], None]) -
             target = Target(file, head)
             fill(target)
             target.end()
-            _demand_new(path)  # another export may have been faster
+            _demand_new(path)  # another export may have created it
     except OSError as error:
         raise StoreError(f"{path} cannot be written: {disk.cause(error)}") from error
     return Written(path, target.number - 2, path.stat().st_size)

@@ -24,7 +24,7 @@ from memoryd.store import rows
 from memoryd.store.base import Queries, Row
 
 BATCH = 200  # records whose texts are in memory together
-TITLE = 60  # characters of a title that is made of a text
+TITLE = 60  # characters of a title made from a text
 LISTED = 20  # important memories and frequent tags in the index
 _TAG = re.compile(r"[^\w/-]+")
 _DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
@@ -34,7 +34,7 @@ ExportedFile = tuple[str, str]
 
 
 class _Plan:
-    """Which file each record goes to, known before any is written: files link to each other."""
+    """The file of each record, chosen before any is written, because files link to each other."""
 
     def __init__(self, queries: Queries) -> None:
         self.entities: dict[str, Row] = {}
@@ -71,7 +71,7 @@ class _Plan:
 
 
 def files(queries: Queries, workspace: Workspace, numbers: Numbers, report: Progress) -> Iterator[ExportedFile]:
-    """Yield the files of a workspace, from one snapshot, and count what they hold."""
+    """Yield the files of a workspace, from one snapshot, and count their records."""
     plan = _Plan(queries)
     total, done = max(1, len(plan.memories) + len(plan.entities) + len(plan.turns)), 0
     for part in (_memories, _entities, _sessions):
@@ -83,7 +83,7 @@ def files(queries: Queries, workspace: Workspace, numbers: Numbers, report: Prog
 
 
 def _shown(queries: Queries) -> Iterator[Row]:
-    """Yield the records that are neither deleted nor a session's alone."""
+    """Yield the records that are neither deleted nor limited to a session."""
     for page in rows.pages(queries, "records"):
         yield from (row for row in page if row["deleted_at"] is None and not row["scope"])
 
@@ -134,7 +134,7 @@ def _entities(queries: Queries, plan: _Plan, workspace: Workspace, numbers: Numb
 
 
 def _item(text: str) -> str:
-    """Return an observation as an item of a list: with a category, without a last parenthesis of its own."""
+    """Return an observation as a list item: with a category, and not ending in a parenthesis."""
     marked = text if is_categorized(text) else f"{PREFIX}{text}"
     ended = f"{marked}{SUFFIX}" if marked.endswith(")") else marked
     return "- " + ended.replace("\n", "\n  ") + "\n"
@@ -172,7 +172,7 @@ def _sessions(queries: Queries, plan: _Plan, workspace: Workspace, numbers: Numb
 
 
 def _turn(row: Row, cuts: Row) -> str:
-    """Return a turn as quotations, so that nothing in it looks like the structure around it."""
+    """Return a turn as quotations, so that nothing in it is taken for the structure around it."""
     body, thought, response = row["body"], cuts["thought_at"], cuts["response_at"]
     parts = {"Prompt": body[: thought - 2], "Thought": body[thought : response - 2], "Response": body[response:]}
     quoted = "".join(
@@ -200,7 +200,7 @@ def _index(queries: Queries, plan: _Plan, workspace: Workspace, numbers: Numbers
 def _file(
     path: str, title: str, type_: str, row: Row, workspace: Workspace, own: dict[str, Any], content: str, kind: str = ""
 ) -> ExportedFile:
-    """Return a file with its properties: those that others read first, then memoryd's own."""
+    """Return a file with its properties: first those that other programs read, then memoryd's own."""
     tags = json.loads(row["tags"])
     plain = list(dict.fromkeys(map(_tag, tags)))
     kept = {
@@ -219,7 +219,7 @@ def _yaml(value: Any) -> str:
 
 
 def _tag(tag: str) -> str:
-    """Return a tag as Obsidian accepts it: without blanks and signs, and not of digits alone."""
+    """Return a tag that Obsidian accepts: without blanks and punctuation, and not only digits."""
     plain = _TAG.sub("-", tag).strip("-")
     return f"t-{plain}" if not re.search(r"[^\W\d]", plain) else plain
 

@@ -16,7 +16,7 @@ from memoryd.store.base import Queries
 def export(engine: Engine, workspace: Workspace, path: Path, report: Progress) -> Numbers:
     """Write a workspace to a file, from one snapshot; return what was written. Raise StoreError.
 
-    Equal contents give equal files: each file in it has the date at which ZIP's time begins.
+    Equal contents give equal archives: each file in it has the earliest date of the ZIP format.
     """
 
     def work(queries: Queries) -> Numbers:

@@ -1,7 +1,7 @@
-"""Add what a file holds and a workspace does not, in batches, each whole or not at all; overwrite nothing.
+"""Add what a file has and a workspace lacks, in atomic batches; overwrite nothing.
 
 Existing rows are recognized by id, by the name of an entity, the key or text of a memory, the text of an observation.
-So a merge that was interrupted is simply run again.
+So an interrupted merge can simply be repeated.
 """
 
 import json
@@ -53,26 +53,26 @@ class Bundle:
 
     @property
     def is_deleted(self) -> bool:
-        """Whether the record is deleted, and kept only for the one that replaced it."""
+        """Whether the record is deleted, and kept only for the record that replaced it."""
         return self.record["deleted_at"] is not None
 
 
 @dataclass(slots=True)
 class Put:
-    """The result of a batch. It counts only after the commit: a store may run a batch twice."""
+    """The result of a batch. It is valid only after the commit: a store may run a batch twice."""
 
     added: list[Bundle] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     moved: dict[str, str] = field(default_factory=dict)
-    """The ids of records of the workspace that stand for records of the file, by the latter's ids."""
+    """The ids of the workspace's records that stand for records of the file, by the ids in the file."""
     old: set[int] = field(default_factory=set)
     """Hashes of the ids of entities that existed under the same id."""
     gone: set[str] = field(default_factory=set)
-    """Ids of deleted records that are erased so that imported rows can take them."""
+    """The ids of deleted records that are erased so that imported rows can use them."""
 
 
 class Merging:
-    """Merges one workspace of a file into a workspace of the store.
+    """A merge of one workspace of a file into a workspace of the store.
 
     Only the ids of entities and memories that existed before are kept in memory.
     """
@@ -88,11 +88,11 @@ class Merging:
         self._done, self._size = 0, part.size()
 
     def run(self) -> None:
-        """Add what is missing. Raise MemorydError; what was added until then stays."""
+        """Add what is missing. Raise MemorydError; what was already added stays."""
         self._usable, kept = self._write(self._perspectives)
         self.remarks += kept
         self._put(self._place, self._bundles(lambda r: r["kind"] != Kind.OBSERVATION and r["deleted_at"] is None))
-        later: list[tuple[str, int, str]] = []  # of entities with another id here: in the order of their ordinals
+        later: list[tuple[str, int, str]] = []  # observations for _again, by ordinal
         if self._part.numbers[NOUNS[Kind.OBSERVATION]]:
             self._put(self._observe, self._of_known(later))
             self._put(self._observe_moved, self._again(sorted(later)))
@@ -139,7 +139,7 @@ class Merging:
                 yield bundle
 
     def _again(self, later: Iterable[tuple[str, int, str]]) -> Iterator[Bundle]:
-        """Yield the observations of entities that have another id here, without vectors: they are computed again."""
+        """Yield the observations of entities that have another id here, without vectors, which are recomputed."""
         for batch in batches(later, reader.BATCH):
             records = {row["id"]: row for row in rows.of(self._part.queries, "records", [key for *_, key in batch])}
             for entity, ordinal, key in batch:
@@ -198,13 +198,13 @@ class Merging:
             self.new[NOUNS["perspectives"]] = len(theirs)
         wanted, ours = perspectives.templates(self._part.queries), perspectives.templates(queries)
         same = {name: template for name, template in ours.items() if wanted.get(name) == template}
-        remark = "The workspace keeps its perspectives, which are not those of the file."
+        remark = "The workspace keeps its perspectives, which differ from those of the file."
         return usable(same, self._part, self._workspace), [] if ours == wanted else [remark]
 
     # records ---------------------------------------------------------------------------------------------------------
 
     def _place(self, queries: Queries, batch: Sequence[Bundle], put: Put) -> None:
-        """Add new records of all kinds but observations, without duplicates."""
+        """Add new records of all kinds except observations, without duplicates."""
         new = self._unknown(queries, batch, put)
         by_kind = {kind: [bundle for bundle in new if bundle.kind is kind] for kind in Kind}
         self._place_memories(queries, by_kind[Kind.MEMORY], put)
@@ -220,7 +220,7 @@ class Merging:
         put.added += [b for b in by_kind[Kind.SUMMARY] if b.record["session_id"] not in summarized]
 
     def _unknown(self, queries: Queries, batch: Sequence[Bundle], put: Put) -> list[Bundle]:
-        """Return the bundles whose ids no record that is not deleted has."""
+        """Return the bundles whose ids no living record has."""
         known = {row["id"]: row for row in queries.all("imports.known", ids=listed(bundle.id for bundle in batch))}
         new, there = [], []
         for bundle in batch:
@@ -257,7 +257,7 @@ class Merging:
             elif key in held:
                 put.moved[bundle.id] = held[key]["id"]
                 if (held[key]["body"], held[key]["tags"]) != (bundle.record["body"], bundle.record["tags"]):
-                    put.remarks.append(f"The key {key[:100]!r} is there already and stays as it is.")
+                    put.remarks.append(f"The key {key[:100]!r} already exists and stays unchanged.")
             elif key is None and bundle.detail["fingerprint"] in same:
                 put.moved[bundle.id] = same[bundle.detail["fingerprint"]]
             else:
@@ -284,7 +284,7 @@ class Merging:
         )
 
     def _observe_moved(self, queries: Queries, batch: Sequence[Bundle], put: Put) -> None:
-        """Add observations of entities with another id here, at new ordinals in the same order."""
+        """Add observations of entities with another id here, with new ordinals in the same order."""
         new = self._unknown(queries, batch, put)
         ours = [replace(b, detail=b.detail | {"entity_id": self._moved[b.detail["entity_id"]]}) for b in new]
         put.added += self._numbered(queries, ours)
@@ -292,7 +292,7 @@ class Merging:
         queries.run("entities.touch", ids=touched, now=self._engine.clock.now())
 
     def _numbered(self, queries: Queries, bundles: Sequence[Bundle]) -> list[Bundle]:
-        """Return the observations with new texts, at the next ordinals of their entities."""
+        """Return the observations with new texts, with the next ordinals of their entities."""
         entities = list(dict.fromkeys(bundle.detail["entity_id"] for bundle in bundles))
         existing = observations.same(queries, entities, [bundle.record["body"] for bundle in bundles])
         found = []
@@ -312,7 +312,7 @@ class Merging:
     # relations -------------------------------------------------------------------------------------------------------
 
     def _relate(self, batch: Sequence[Row], queries: Queries) -> int:
-        """Add the missing relations; return how many. Drop the vectors that they make stale."""
+        """Add the missing relations and drop the vectors that they make stale; return how many were added."""
         ours = [
             row | {end: self._moved.get(row[end], row[end]) for end in ("from_entity", "to_entity")} for row in batch
         ]
@@ -342,7 +342,7 @@ class Merging:
         return found
 
 
-# pieces --------------------------------------------------------------------------------------------------------------
+# helpers -------------------------------------------------------------------------------------------------------------
 
 
 def usable(same: dict[str, str], part: Part, workspace: Workspace) -> frozenset[str]:
@@ -352,10 +352,10 @@ def usable(same: dict[str, str], part: Part, workspace: Workspace) -> frozenset[
 
 
 def _cleared(queries: Queries, back: Sequence[Bundle], now: str) -> dict[str, Sequence[Row]]:
-    """Erase deleted records whose ids imported ones take; return the rows, by table, that are to be put back then.
+    """Erase deleted records whose ids imported records use; return the rows to put back afterwards, by table.
 
-    These are the places of deleted observations and the deleted relations of entities, and the earlier texts of the
-    records with, where it differs from the file, the one that they had when they were deleted.
+    These are the ordinals of deleted observations, the deleted relations of entities, and the earlier texts of the
+    records, including their last text before deletion if it differs from the file.
     """
     ids = [bundle.id for bundle in back]
     importance = {row["id"]: row["importance"] for row in rows.of(queries, "memory_details", ids)}
@@ -378,7 +378,7 @@ def _content(record: Row) -> tuple[str, str, str | None]:
 
 
 def _as_named_here(queries: Queries, bundles: Sequence[Bundle]) -> list[Bundle]:
-    """Return observations under the names of their entities, which may have got others; without vectors of the old."""
+    """Return observations with the present names of their entities; without vectors if the name has changed."""
     ids = listed(bundle.detail["entity_id"] for bundle in bundles)
     names = {row["id"]: row["name"] for row in queries.all("records.fetch", ids=ids, session="")}
     found = []
@@ -390,7 +390,7 @@ def _as_named_here(queries: Queries, bundles: Sequence[Bundle]) -> list[Bundle]:
 
 
 def _by_time(events: Iterable[Row]) -> Iterator[list[Row]]:
-    """Yield events in lists of BATCH or more; events of the same time stay together."""
+    """Yield events in lists of BATCH or more; events with the same time stay together."""
     batch: list[Row] = []
     for event in events:
         if len(batch) >= reader.BATCH and batch[-1]["at"] != event["at"]:
@@ -420,7 +420,7 @@ def _differs(bundle: Bundle, there: Row) -> bool:
 
 
 def _renamed(queries: Queries, bundle: Bundle) -> list[Bundle]:
-    """Return a turn whose id is taken under the next free id; nothing if it exists under one."""
+    """Return a turn whose id is taken, with the next free id; nothing if an equal turn already has such an id."""
     number = 2
     while known := queries.one("journal.known", id=f"{bundle.id}-{number}"):
         if not known["deleted_at"] and not _differs(bundle, known):

@@ -1,7 +1,7 @@
 """Copy a whole memory from one database to another, SQLite or Postgres, and verify the copy.
 
-Each workspace is copied from one snapshot, in transactions of a page of rows. Existing rows are left alone, so a run
-that was killed is simply run again. A workspace is registered last, so an incomplete one is never visible.
+Each workspace is copied from one snapshot, in transactions of a page of rows. Existing rows are left alone, so a
+killed run can simply be repeated. A workspace is registered last, so an incomplete one is never visible.
 """
 
 import json
@@ -30,7 +30,7 @@ from memoryd.store.sqlite.backup import written
 from memoryd.store.sqlite.store import SqliteStore
 
 OF_REGISTRY = ("sessions", "session_holders", "workspace_keys")
-"""What is copied of a registry besides its workspaces."""
+"""The tables of a registry that are copied besides its workspaces."""
 SERVER = ("postgresql:", "postgres:")
 LISTED = 10  # maximum differences in an error
 
@@ -46,7 +46,7 @@ class Difference:
     """The number of rows in the target."""
 
     def __str__(self) -> str:
-        """Return the difference as a part of a sentence."""
+        """Return the difference as part of a sentence."""
         numbers = f"{self.source} in the source, {self.target} in the target"
         same = f"{self.source} on both sides, but not the same"
         return f"{self.table} of {self.workspace}: {same if self.source == self.target else numbers}"
@@ -54,7 +54,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A workspace that was copied: its rows by table, and the number of rows that this run wrote."""
+    """A copied workspace: its rows by table, and the number of rows that this run wrote."""
 
     name: str
     status: str
@@ -69,7 +69,7 @@ class MigrationOutcome:
     moved: Sequence[Moved]
     differences: Sequence[Difference]
     stayed: Sequence[str] = ()
-    """The tokens and people of the source that the target does not have: who may come in is not copied."""
+    """The tokens and people of the source that the target does not have: access is not copied."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result for JSON."""
@@ -79,12 +79,12 @@ class MigrationOutcome:
         }  # fmt: skip
 
     def demand_same(self) -> None:
-        """Raise StoreError unless the target holds what the source does."""
+        """Raise StoreError unless the target has the contents of the source."""
         if self.differences:
             more = ["..."] if len(self.differences) > LISTED else []
             listed = "; ".join([*map(str, self.differences[:LISTED]), *more])
             raise StoreError(
-                f"Source and target differ: {listed}. Stop what writes to them and run this again, which adds what is "
+                f"Source and target differ: {listed}. Stop what writes to them and run this again to add what is "
                 "missing; if rows have changed since they were copied, start with an empty target."
             )
 
@@ -103,7 +103,7 @@ def at(place: str, settings: Settings) -> Settings:
 
 
 def _really(place: Settings) -> Settings:
-    """Return the same place without links."""
+    """Return the same place with its links resolved."""
     real = {name: Path(os.path.realpath(path)) for name in ("data_dir", "db_path") if (path := getattr(place, name))}
     return place.model_copy(update=real)
 
@@ -116,17 +116,17 @@ def opened(place: str, settings: Settings) -> Iterator[Store]:
 
 
 def migrate(source: str, target: str, settings: Settings, report: StepProgress) -> MigrationOutcome:
-    """Copy everything from one place to another. Raise MemorydError; what was written until then stays."""
+    """Copy everything from one place to another. Raise MemorydError; what was already written stays."""
     if _really(at(source, settings)) == _really(at(target, settings)):
-        raise InvalidInputError("Source and target are the same place. Name two.")
+        raise InvalidInputError("Source and target are the same place. Name two different places.")
     with opened(source, settings) as here, opened(target, settings) as there:
         return Migration(here, there, report).run()
 
 
 def backup(engine: Engine, target: Path, report: StepProgress) -> int:
-    """Write everything to one consistent SQLite file while others go on writing; return the number of records.
+    """Write everything to one consistent SQLite file while others keep writing; return the number of records.
 
-    The file is checked before it gets its name.
+    The file is checked before it appears under its name.
     """
     if isinstance(engine.store, SqliteStore):
         every = engine.workspaces.all()
@@ -141,7 +141,7 @@ def _into_file(engine: Engine, file: Path, report: StepProgress) -> MigrationOut
     with opened(str(file), engine.settings) as store:
         outcome = Migration(engine.store, store, report, steady=True).run()
         if problems := store.upkeep.problems(None):
-            raise StoreError(f"The copy is damaged: {'; '.join(problems)}. It was deleted. Back up again.")
+            raise StoreError(f"The copy is damaged: {'; '.join(problems)}. It was deleted. Repeat the backup.")
     return outcome
 
 
@@ -149,10 +149,10 @@ def _into_file(engine: Engine, file: Path, report: StepProgress) -> MigrationOut
 
 
 class Migration:
-    """Copies everything of one store to another.
+    """The copying of everything from one store to another.
 
-    `steady`: verify against the snapshot that was copied, so that others may go on writing. Otherwise verify against
-    the source at the end.
+    With `steady`, verify against the snapshot that was copied, so that others may keep writing; otherwise against the
+    source at the end.
     """
 
     def __init__(self, source: Store, target: Store, report: StepProgress, *, steady: bool = False) -> None:
@@ -170,8 +170,8 @@ class Migration:
         every = self._from.all()
         if not every:
             raise NotFoundError(
-                f"{self._source.place} holds no workspace. Check where it is; "
-                "of a data directory, name the directory itself."
+                f"{self._source.place} contains no workspace. Check its path; "
+                "for a data directory, name the directory itself."
             )
         self._check_places(every)
         self._check_names(every)
@@ -193,7 +193,7 @@ class Migration:
         file = self._target.placement.path(None)
         parts = [self._source.placement.path(workspace) for workspace in (None, *every)]
         if file and os.path.realpath(file) in [os.path.realpath(path) for path in parts if path]:
-            raise InvalidInputError(f"{file} is a part of the source. Choose another target.")
+            raise InvalidInputError(f"{file} is part of the source. Choose another target.")
 
     def _check_names(self, every: Sequence[Workspace]) -> None:
         taken = [
@@ -202,9 +202,9 @@ class Migration:
         ]  # fmt: skip
         if taken:
             raise InvalidInputError(
-                f"The target holds other workspaces of the same name: {', '.join(taken)}. Nothing was written. "
-                "To bring both together, `memoryd export FILE --all` on the source and `memoryd import FILE --all` on "
-                "the target; to give up what that holds, `memoryd workspace delete` there; or choose another target."
+                f"The target has other workspaces with the same name: {', '.join(taken)}. Nothing was written. "
+                "To merge them, run `memoryd export FILE --all` on the source and `memoryd import FILE --all` on "
+                "the target; to discard what that has, run `memoryd workspace delete` there; or choose another target."
             )
 
     # copying ---------------------------------------------------------------------------------------------------------
@@ -235,7 +235,7 @@ class Migration:
         return place
 
     def _copy(self, queries: Queries, place: Workspace, table: str) -> None:
-        """Add the rows of a table that the target lacks; rows without a key of their own follow those that it has."""
+        """Add the rows of a table that the target lacks; rows without a key are appended to those that it has."""
         before = known = self._target.read(place, partial(rows.number, table=table))
         for page in rows.pages(queries, table):
             new = page[known:] if MOVED[table].numbered else page
@@ -253,7 +253,7 @@ class Migration:
             self._to.settle_one(place)
 
     def _move_registry(self, queries: Queries) -> None:
-        """Copy what else the target's registry lacks; a session that it has may have another project by now."""
+        """Copy what else the target's registry lacks; an existing session may have another project by now."""
         for table in OF_REGISTRY:
             for page in rows.pages(queries, table):
                 self._target.write(None, partial(_put, table, page))
@@ -264,7 +264,7 @@ class Migration:
     # verifying -------------------------------------------------------------------------------------------------------
 
     def _lacking_rows(self, queries: Queries, table: str) -> Difference:
-        """Compare rows of the source's registry with those of the target's, which may have more."""
+        """Compare rows of the source's registry with the target's, which may have more."""
         wanted = {rows.fingerprint(table, row) for page in rows.pages(queries, table) for row in page}
 
         def held(there: Queries) -> int:

@@ -1,6 +1,6 @@
 """Read a file of workspaces into a scratch database, to check all of it before anything is imported.
 
-Each line is read once. References are looked up in the database, whose keys detect duplicates.
+Each line is read once. References are looked up in the database, whose keys reveal duplicates.
 """
 
 import json
@@ -27,8 +27,8 @@ from memoryd.store.base import Queries, Row
 from memoryd.store.columns import DETAILS, EXPORTED
 from memoryd.store.sqlite.scratch import Scratch, scratch
 
-BATCH = 500  # rows that are written together
-HEAVY = 8_000  # characters of text that count as one more row
+BATCH = 500  # rows written at a time
+HEAVY = 8_000  # characters of text that count as an additional row
 ORDER = {table: place for place, table in enumerate(EXPORTED)}
 
 
@@ -41,12 +41,12 @@ class Part:
     queries: Queries
     """Its rows, in the scratch database."""
     tells_events: bool = True
-    """Whether its events say what happened to its records; else an event is written for each that is added."""
+    """Whether its events describe its records; otherwise an event is written for each added record."""
     numbers: Numbers = field(default_factory=Numbers)
     masked: Counter[str] = field(default_factory=Counter)
-    """The kinds of the secrets that were masked in it."""
+    """The kinds of the masked secrets."""
     fingerprints: dict[str, str] = field(default_factory=dict)
-    """Fingerprints of the records in which secrets were masked, by id; their vectors are left out."""
+    """Fingerprints of the records in which secrets were masked, by id; their vectors are omitted."""
 
     @property
     def name(self) -> str:
@@ -67,7 +67,7 @@ class _Line(NamedTuple):
 
 @contextmanager
 def unpacked(source: LineFile, secrets: Secrets, report: Progress) -> Iterator[list[Part]]:
-    """Yield the workspaces of a file; raise InvalidInputError that names a wrong line."""
+    """Yield the workspaces of a file; raise an InvalidInputError that names a bad line."""
     _check_head(source)
     with scratch() as database:
         reading = _Reading(source, secrets, database)
@@ -76,28 +76,28 @@ def unpacked(source: LineFile, secrets: Secrets, report: Progress) -> Iterator[l
 
 
 def weight(row: Row) -> int:
-    """Return the weight of a row in a batch: of long texts, fewer are written together."""
+    """Return the weight of a row in a batch: the longer the texts, the fewer rows are written at a time."""
     return 1 + len(row.get("body", "")) // HEAVY
 
 
 def listed(values: Iterable[object]) -> str:
-    """Return the distinct values as a JSON list, as statements take them."""
+    """Return the distinct values as a JSON list, a parameter of statements."""
     return json.dumps(list(dict.fromkeys(values)), ensure_ascii=False)
 
 
 def _check_head(source: LineFile) -> None:
     head = (source.head() or {}).get(HEAD)
     if not isinstance(head, Mapping) or head.get("format") != FORMAT:
-        raise InvalidInputError(f"{source.path.name} is no export of memoryd's. Name its format with --from.")
+        raise InvalidInputError(f"{source.path.name} is not an export of memoryd. Name its format with --from.")
     if head.get("version") not in range(1, VERSION + 1):
         raise InvalidInputError(
-            f"{source.path.name} has the version {head.get('version')!r}; this memoryd reads 1 to {VERSION}. "
+            f"{source.path.name} has version {head.get('version')!r}; this memoryd reads versions 1 to {VERSION}. "
             "Nothing was imported; update memoryd."
         )
 
 
 class _Reading:
-    """Reads a file into the scratch database."""
+    """The reading of a file into the scratch database."""
 
     def __init__(self, source: LineFile, secrets: Secrets, database: Scratch) -> None:
         self.parts: list[Part] = []
@@ -115,7 +115,7 @@ class _Reading:
                 f"{self._source.path.name} changed while it was read. Nothing was imported; import it again."
             )
         if not self.parts:
-            raise InvalidInputError(f"{self._source.path.name} holds no workspace: there is nothing to import.")
+            raise InvalidInputError(f"{self._source.path.name} contains no workspace: there is nothing to import.")
         for part in self.parts:
             self._check_whole(part)
 
@@ -140,7 +140,7 @@ class _Reading:
         (name, given), *more = value.items() or [("", None)]
         if more or (name != WORKSPACE and name not in EXPORTED):
             raise InvalidInputError(
-                f"is neither a workspace nor a row of one; it holds {', '.join(value)[:100] or 'nothing'}"
+                f"is neither a workspace nor a row of one; it has {', '.join(value)[:100] or 'nothing'}"
             )
         if isinstance(given, Mapping):
             given = {**given, **cleaned[name]}
@@ -148,7 +148,7 @@ class _Reading:
             self._begin(given)
             return None
         if not self.parts:
-            raise InvalidInputError("stands before the first workspace")
+            raise InvalidInputError("comes before the first workspace")
         row, part = schema.row(name, given), self.parts[-1]
         self._follow(name, row)
         _check_row(name, row)
@@ -162,19 +162,19 @@ class _Reading:
     def _begin(self, given: Any) -> None:
         about = _about(given)
         if about["name"] in {part.name for part in self.parts}:
-            raise InvalidInputError(f"holds the workspace {about['name']!r} for the second time")
+            raise InvalidInputError(f"has the workspace {about['name']!r} for the second time")
         self.parts.append(Part(about, self._database.queries(str(len(self.parts)))))
         self._last = ("", ())
 
     def _follow(self, table: str, row: Row) -> None:
-        """Raise InvalidInputError unless tables are in their order, and rows in the order of their keys."""
+        """Raise InvalidInputError unless tables are in order, and rows in the order of their keys."""
         last, before = self._last
         if last and ORDER[table] < ORDER[last]:
-            raise InvalidInputError(f"holds {table}, which stand before {last}")
+            raise InvalidInputError(f"has {table}, which must come before {last}")
         key = tuple(row[column] for column in EXPORTED[table].key)
         if table == last and (key < before or (key == before and not EXPORTED[table].numbered)):
             raise InvalidInputError(
-                f"holds {table} out of the order of {', '.join(EXPORTED[table].order)}, or for the second time"
+                f"has {table} out of order (by {', '.join(EXPORTED[table].order)}), or for the second time"
             )
         self._last = (table, key)
 
@@ -189,10 +189,10 @@ class _Reading:
         known = {row["id"]: row for row in found}
         for number, _, _, row in batch:
             if missing := _missing(table, row, known):
-                what = f"refers to the {missing}, which the workspace does not hold in this file"
+                what = f"refers to the {missing}, which the workspace does not have in this file"
                 raise self._source.fault(number, what)
             if not self._database.put(part.queries, table, row):
-                raise self._source.fault(number, f"holds {_named(table, row)!r} twice in the workspace {part.name!r}")
+                raise self._source.fault(number, f"has {_named(table, row)!r} twice in the workspace {part.name!r}")
             if counted := noun(table, row):
                 part.numbers[counted] += 1
 
@@ -203,12 +203,12 @@ class _Reading:
         for table, kind in DETAILS.items():
             if (details := rows.number(part.queries, table)) != records.get(kind, 0):
                 raise InvalidInputError(
-                    f"{file} holds {records.get(kind, 0)} records of the kind {kind} in the workspace {part.name!r}, "
+                    f"{file} has {records.get(kind, 0)} records of the kind {kind} in the workspace {part.name!r}, "
                     f"but {details} {table}. {again}"
                 )
         if part.queries.one("scratch.unexplained"):
             raise InvalidInputError(
-                f"{file} holds deleted memories in the workspace {part.name!r} that nothing has replaced. {again}"
+                f"{file} has deleted memories in the workspace {part.name!r} that nothing has replaced. {again}"
             )
         part.queries.run("scratch.renumber")
 
@@ -229,7 +229,7 @@ def _missing(table: str, row: Row, known: Mapping[str, Row]) -> str:
 
 
 def _named(table: str, row: Row) -> str:
-    """Return the unique key of a row, for an error."""
+    """Return the unique key of a row, for an error message."""
     parts = {
         "records": ("the", row.get("kind"), row.get("name")),
         "observation_details": ("the ordinal", row.get("ordinal"), "of", row.get("entity_id")),
@@ -241,18 +241,18 @@ def _named(table: str, row: Row) -> str:
 def _check_row(table: str, row: Row) -> None:
     """Raise InvalidInputError for a row that no export contains."""
     if table == "records" and row["deleted_at"] and row["kind"] != Kind.MEMORY:
-        raise InvalidInputError("holds a record that is deleted and no memory")
+        raise InvalidInputError("has a deleted record that is not a memory")
     if table == "records" and row["kind"] == Kind.ENTITY and not (row["name"] or "").strip():
-        raise InvalidInputError("holds an entity without a name")
+        raise InvalidInputError("has an entity without a name")
     if table == "interaction_details" and row["thought_at"] > row["response_at"]:
-        raise InvalidInputError("holds a turn whose response begins before its thought")
+        raise InvalidInputError("has a turn whose response begins before its thought")
     if table == "relations" and row["deleted_at"]:
-        raise InvalidInputError("holds a relation that is deleted")
+        raise InvalidInputError("has a deleted relation")
     if table == "perspectives":
         try:
             perspectives.check(row["name"], row["template"])
         except InvalidInputError as error:
-            raise InvalidInputError(f"holds a perspective that cannot be used: {str(error).rstrip('.')}") from None
+            raise InvalidInputError(f"has a perspective that cannot be used: {str(error).rstrip('.')}") from None
 
 
 def _about(given: Any) -> dict[str, str]:
@@ -261,7 +261,7 @@ def _about(given: Any) -> dict[str, str]:
         or set(given) != set(WORKSPACE_FIELDS)
         or not all(isinstance(one, str) for one in given.values())
     ):
-        raise InvalidInputError(f"holds a workspace that must have exactly {', '.join(WORKSPACE_FIELDS)}, each a text")
+        raise InvalidInputError(f"has a workspace that must have exactly {', '.join(WORKSPACE_FIELDS)}, each a text")
     schema.time(given["created_at"])
     schema.time(given["updated_at"])
     return {name: given[name] for name in WORKSPACE_FIELDS}

@@ -1,4 +1,4 @@
-"""What a merge would add, counted without adding it: the merge itself, on snapshots that it cannot change."""
+"""Count what a merge would add: run the merge itself on snapshots that it cannot change."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class _Unchanged:
-    """Queries of a snapshot, or of no workspace at all, whose changes come to nothing."""
+    """Queries of a snapshot, or of no workspace at all, that ignore changes."""
 
     def __init__(self, queries: Queries | None) -> None:
         self._queries = queries
@@ -35,7 +35,7 @@ class _Unchanged:
 
 
 class _Rehearsal(Merging):
-    """A merge that only counts. `known`: the workspace, if there is one."""
+    """A merge that only counts; `known` is the workspace if it exists."""
 
     def __init__(self, engine: Engine, known: Workspace | None, file: str, part: Part, report: Progress) -> None:
         super().__init__(engine, known or Workspace(id="", name=part.name), file, part, report)
@@ -51,10 +51,10 @@ class _Rehearsal(Merging):
 
 
 def rehearse(engine: Engine, file: str, part: Part, name: str, report: Progress) -> Numbers:
-    """Return how much of one workspace of a file a merge would add to the workspace of a name; change nothing.
+    """Return how much of a file's workspace a merge would add to the workspace with a name; change nothing.
 
-    Exact as long as no other process writes, and nothing in the file says the same as something else there: the
-    readers of foreign formats see to that. Raise InvalidInputError if the workspace is archived.
+    The result is exact if no other process writes and the file has no duplicates, which the readers of foreign
+    formats ensure. Raise InvalidInputError if the workspace is archived.
     """
     known = engine.workspaces.usable(name) if engine.store.placement.exists() else None
     merging = _Rehearsal(engine, known, file, part, report)

@@ -1,4 +1,4 @@
-"""Import the workspaces of a file that `export` wrote: add what is missing, or replace what is there."""
+"""Import the workspaces of a file that `export` wrote: add what is missing, or replace what exists."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -31,7 +31,7 @@ class RestoredWorkspace:
     read: Numbers
     new: Numbers
     remarks: Sequence[str]
-    """What differs from the file, and why."""
+    """Remarks on what differs from the file, and why."""
     masked: Mapping[str, int]
     """The number of masked secrets of each kind."""
 
@@ -45,7 +45,7 @@ class RestoredWorkspace:
 def load(
     engine: Engine, source: LineFile, name: str | None, mode: ImportMode, report: StepProgress
 ) -> list[RestoredWorkspace]:
-    """Import the workspaces of a file under their own names, or its only one as `name`; return the results.
+    """Import the workspaces of a file under their own names, or its only workspace as `name`; return the results.
 
     The whole file is checked first: InvalidInputError names what is wrong, and nothing is changed. `merge` adds what
     is missing, in batches: after an error the finished ones stay, and the next import skips what they added. `replace`
@@ -61,7 +61,7 @@ def load(
 
 
 def removed(engine: Engine, name: str) -> Numbers:
-    """Return what `replace` would remove from the workspace of a name; raise InvalidInputError if it is archived."""
+    """Return what `replace` would remove from the workspace with a name; raise InvalidInputError if it is archived."""
     known = engine.workspaces.usable(name) if engine.store.placement.exists() else None
     return engine.store.read(known, _held) if known else Numbers()
 
@@ -73,11 +73,11 @@ def _held(queries: Queries) -> Numbers:
 
 
 def named(source: LineFile, parts: Sequence[Part], name: str | None) -> list[tuple[Part, str]]:
-    """Return the workspaces of a file, each with the name that it gets; raise InvalidInputError if several get one."""
+    """Return the workspaces of a file with the names they get; raise InvalidInputError if `name` is for several."""
     if name is not None and len(parts) > 1:
         names = ", ".join(part.name for part in parts[:10])
         raise InvalidInputError(
-            f"{source.path.name} holds {len(parts)} workspaces: {names}. They cannot all be imported as {name!r}; "
+            f"{source.path.name} contains {len(parts)} workspaces: {names}. They cannot all be imported as {name!r}; "
             "import them under their own names."
         )
     return [(part, name or part.name) for part in parts]
@@ -86,7 +86,7 @@ def named(source: LineFile, parts: Sequence[Part], name: str | None) -> list[tup
 def load_part(
     engine: Engine, file: str, part: Part, name: str, mode: ImportMode, report: StepProgress
 ) -> RestoredWorkspace:
-    """Import one workspace of a file under a name, which exists or is created; return the result."""
+    """Import one workspace of a file into the workspace with a name, which may be new; return the result."""
     known = engine.workspaces.usable(name)
     workspace = known or engine.workspaces.adopt(name)
     about = (part.about["description"], part.about["created_at"], part.about["updated_at"])
@@ -114,7 +114,7 @@ def load_part(
 
 
 def _replace(queries: Queries, workspace: Workspace, part: Part, report: Progress) -> Numbers:
-    """Replace the rows of a workspace by those of a file, for good; return the new numbers."""
+    """Permanently replace the rows of a workspace by those of a file; return the new numbers."""
     while rows.empty_some(queries):
         pass
     queries.run("perspectives.clear")

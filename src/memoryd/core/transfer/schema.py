@@ -1,4 +1,4 @@
-"""The rows of a workspace as lines of a file: the form of each column, and its checks."""
+"""The rows of a workspace as lines of a file: the format of each column, and its checks."""
 
 import base64
 import json
@@ -22,7 +22,7 @@ WORKSPACE = "workspace"
 WORKSPACE_FIELDS = ("name", "description", "created_at", "updated_at")
 KEY_LENGTH = 2_000  # maximum characters of an id
 DIM_MOST = 1 << 16  # maximum components of a vector
-COUNT = 1 << 31  # the limit below which numbers stay
+COUNT = 1 << 31  # exclusive upper bound of numbers
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 _KINDS = {str(kind) for kind in Kind}
@@ -32,7 +32,7 @@ _KINDS = {str(kind) for kind in Kind}
 
 
 def line(table: str, row: Row) -> dict[str, Any]:
-    """Return a row as a line; raise StoreError for a vector that no import would take."""
+    """Return a row as a line; raise StoreError for a vector that no import would accept."""
     if table == "embeddings" and not _is_unit(row["vector"]):
         raise StoreError(
             f"A vector of record {row['id']} is damaged. Nothing was written; drop it with `memoryd doctor --repair`, "
@@ -53,7 +53,7 @@ def _written(column: Column, value: Any) -> Any:
 
 
 def texts(table: str, value: Any) -> dict[str, Any]:
-    """Return the fields of a line that may hold any text; the others have a form that is checked."""
+    """Return the fields of a line that may contain any text; the others have a format that is checked."""
     if table == "embeddings" or not isinstance(value, Mapping):
         return {}
     names = _FREE.get(table, ("name", "description"))
@@ -61,10 +61,10 @@ def texts(table: str, value: Any) -> dict[str, Any]:
 
 
 def row(table: str, value: Any) -> Row:
-    """Return the row that a line holds; raise InvalidInputError that says what is wrong with it."""
+    """Return the row in a line; raise an InvalidInputError that says what is wrong with it."""
     columns = EXPORTED[table].columns
     if not isinstance(value, Mapping):
-        raise InvalidInputError(f"holds {table} that are no object")
+        raise InvalidInputError(f"has {table} that are not an object")
     if missing := [name for name, column in columns.items() if name not in value and column.since == 1]:
         raise InvalidInputError(f"lacks {missing[0]}")
     if unknown := [name for name in value if name not in columns]:
@@ -86,7 +86,7 @@ def _read(name: str, column: Column, value: Any) -> Any:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise InvalidInputError("is no text")
+        raise InvalidInputError("is not a text")
     return value
 
 
@@ -98,33 +98,33 @@ def _key(value: Any) -> str:
 
 def _kind(value: Any) -> str:
     if not isinstance(value, str) or value not in _KINDS:
-        raise InvalidInputError(f"is none of {', '.join(sorted(_KINDS))}")
+        raise InvalidInputError(f"is not one of {', '.join(sorted(_KINDS))}")
     return value
 
 
 def _texts(value: Any) -> str:
     if not isinstance(value, list) or not all(isinstance(part, str) for part in value):
-        raise InvalidInputError("is no list of texts")
+        raise InvalidInputError("is not a list of texts")
     return json.dumps(value, ensure_ascii=False)
 
 
 def _nothing(value: Any) -> str:
     if value != "":
-        raise InvalidInputError('is not "": what belongs to a session alone is not imported')
+        raise InvalidInputError('is not "": the memories of a single session are not imported')
     return ""
 
 
 def time(value: Any) -> str:
-    """Return a time in the form of all rows; raise InvalidInputError for anything else."""
+    """Return a time in the format of rows; raise InvalidInputError for anything else."""
     if not _TIME.fullmatch(_text(value)):
-        raise InvalidInputError("is no time such as 2026-03-04T05:06:07.089Z")
+        raise InvalidInputError("is not a time such as 2026-03-04T05:06:07.089Z")
     moment(value)
     return str(value)
 
 
 def _number(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < COUNT:
-        raise InvalidInputError(f"is no whole number from 0 to {COUNT - 1}")
+        raise InvalidInputError(f"is not an integer from 0 to {COUNT - 1}")
     return value
 
 
@@ -136,7 +136,7 @@ def _dim(value: Any) -> int:
 
 def _share(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1 or math.isnan(value):
-        raise InvalidInputError("is no number from 0 to 1")
+        raise InvalidInputError("is not a number from 0 to 1")
     return float(value)
 
 
@@ -144,9 +144,9 @@ def _vector(value: str, dim: int) -> NDArray[np.float16]:
     try:
         whole = base64.b64decode(value, validate=True)
     except ValueError:  # binascii's, or not even ASCII
-        raise InvalidInputError("has a vector that is no base64") from None
+        raise InvalidInputError("has a vector that is not base64") from None
     if len(whole) != 2 * dim:
-        raise InvalidInputError(f"has a vector of {len(whole)} bytes, which are not {dim} numbers of float16")
+        raise InvalidInputError(f"has a vector of {len(whole)} bytes, which are not {dim} float16 numbers")
     vector = np.frombuffer(whole, "<f2")
     if not _is_unit(vector):
         raise InvalidInputError("has a vector whose length is not 1")
@@ -165,4 +165,4 @@ _CHECKS: Mapping[Holds, Callable[[Any], Any]] = {
     Holds.KEY: _key, Holds.TEXT: _text, Holds.KIND: _kind, Holds.TEXTS: _texts, Holds.EMPTY: _nothing,
     Holds.TIME: time, Holds.NUMBER: _number, Holds.SHARE: _share, Holds.DIM: _dim, Holds.VECTOR: _text,
 }  # fmt: skip
-"""The function that checks and converts a value of a file, by what its column holds."""
+"""The function that checks and converts a value of a file, by the contents of its column."""

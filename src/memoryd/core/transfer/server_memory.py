@@ -1,4 +1,4 @@
-"""The files of other memory servers: the items that each line holds."""
+"""The files of other memory servers: the items in each line."""
 
 import json
 import re
@@ -40,14 +40,14 @@ def server_memory(line: bytes) -> Iterator[Item]:
             case {"type": other}:
                 yield Fault(f"has the type {brief(other)}, which is neither entity nor relation")
             case _:
-                yield Fault("is no JSON object with a type")
+                yield Fault("is not a JSON object with a type")
 
 
 SERVER_MEMORY = "server-memory"
 FORMATS: Mapping[str, Callable[[bytes], Iterator[Item]]] = {SERVER_MEMORY: server_memory}
 """The reader of a line, by format."""
 
-_DECODER = json.JSONDecoder(strict=False, parse_int=float)  # integers of any length are accepted; none is used
+_DECODER = json.JSONDecoder(strict=False, parse_int=float)  # integers of any length are accepted, since none is used
 _SPACE = re.compile(r"\s*")
 
 
@@ -61,7 +61,7 @@ def _values(text: str) -> Iterator[Any]:
             yield Fault("is nested too deeply")
             return
         except json.JSONDecodeError as error:
-            yield Fault(f"is torn or no JSON: {error.msg} at character {error.pos + 1}")
+            yield Fault(f"is truncated or not JSON: {error.msg} at character {error.pos + 1}")
             return
         yield value
 
@@ -73,11 +73,11 @@ def _entity(value: Mapping[str, Any]) -> Iterator[Item]:
         type_ = UNKNOWN
     fault = _unfit(value, "name") or _unfit({"entityType": type_}, "entityType")
     if fault or not isinstance(given, list | None):
-        yield Fault(fault or "has observations that are no list")
+        yield Fault(fault or "has observations that are not a list")
         return
     kept = tuple(one for one in given or () if _is_text(one))
     if lost := len(given or ()) - len(kept):
-        yield Fault(f"has observations that are no text, or no storable text: {lost} of {len(given or ())}")
+        yield Fault(f"has observations that are not text, or cannot be stored: {lost} of {len(given or ())}")
     yield from _extras(value, "name", "entityType", "observations")
     yield NewEntity(name=value["name"], type=type_, observations=kept)
 
@@ -100,11 +100,11 @@ def _unfit(value: Mapping[str, Any], *fields: str) -> str | None:
     for field in fields:
         given = value.get(field)
         if not isinstance(given, str):
-            return f"has no {field}" if given is None else f"has no text as {field}"
+            return f"has no {field}" if given is None else f"has a {field} that is not text"
         if bad := unstorable(given):
             return f"has U+{ord(bad.group()):04X} in its {field}, which cannot be stored"
         if not given.strip():
-            return f"has nothing but blanks in its {field}"
+            return f"has only blanks in its {field}"
         if len(given) > LOOKED_UP:
             return f"has {len(given):,} characters in its {field}; {LOOKED_UP:,} is the limit"
     return None
@@ -115,6 +115,6 @@ def _is_text(value: object) -> bool:
 
 
 def brief(value: object) -> str:
-    """Return a value of any kind for a sentence, at most 60 characters of it."""
+    """Return at most 60 characters of any value, for a sentence."""
     text = str(value)
     return repr(text if len(text) <= 60 else f"{text[:60]}...")

@@ -1,7 +1,7 @@
-"""What readers of foreign formats yield becomes rows of workspaces, in a scratch database, ready to be merged.
+"""Turn the items of foreign formats into rows of workspaces in a scratch database, ready to be merged.
 
-Here stands once what holds for every format: derived ids, limits and splitting, masking of secrets, times, tags, and
-the account of what was found, left out and torn.
+This implements what all formats have in common: derived ids, limits and splitting, masking of secrets, times, tags,
+and the account of what was found, skipped and faulty.
 """
 
 import json
@@ -45,9 +45,9 @@ from memoryd.text import storable
 LONGEST = 10_000  # characters of a memory, an observation or a summary, as in the tools
 TURN = 1_000_000  # characters of each text of a turn, as in the tools
 NAME, TYPE, TAG, TAGS, KEY = 500, 200, 100, 50, 500  # as in the tools
-BATCH = 500  # rows that are written together
+BATCH = 500  # rows written at a time
 FIRST = 5  # items of a kind that a preview shows
-REMARKS = 20  # remarks that are kept; the others are only counted
+REMARKS = 20  # maximum remarks that are kept; further ones are only counted
 TOOL = "memoryd import"
 
 _BLANKS = re.compile(r"\s+")
@@ -55,7 +55,7 @@ _BLANKS = re.compile(r"\s+")
 
 @dataclass(slots=True)
 class Remarked:
-    """The first remarks of a kind, and the number of all."""
+    """The first remarks of a kind, and the total number."""
 
     number: int = 0
     first: list[str] = field(default_factory=list)
@@ -69,12 +69,12 @@ class Remarked:
 
 @dataclass(slots=True)
 class SourceAccount:
-    """The account of a source."""
+    """The account of what a source contains."""
 
     projects: Counter[str] = field(default_factory=Counter)
-    """How many items belong to each project; '' stands for none."""
+    """The number of items by project; '' for no project."""
     first: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
-    """The first items of each of NOUNS, for people."""
+    """The first items of each noun, for people."""
     left_out: Counter[str] = field(default_factory=Counter)
     faults: Remarked = field(default_factory=Remarked)
     hints: Remarked = field(default_factory=Remarked)
@@ -82,18 +82,18 @@ class SourceAccount:
 
 @dataclass(slots=True)
 class _Node:
-    """An entity with all that was found of it."""
+    """An entity with everything found about it."""
 
     id: str
     """The id of its record."""
     item: SourceEntity
     at: str
     observations: list[tuple[str, str]] = field(default_factory=list)
-    """Each text and its time."""
+    """The times of the observations, by text."""
     texts: set[str] = field(default_factory=set)
 
     def add(self, at: str, *texts: str) -> None:
-        """Add the observations that are not there yet."""
+        """Add the observations that are new."""
         for text in texts:
             if text not in self.texts:
                 self.texts.add(text)
@@ -112,7 +112,7 @@ class _Room:
         """The fingerprints of memories without a key."""
         self.nodes: dict[str, _Node] = {}
         self.relations: dict[tuple[str, str, str], str] = {}
-        """The time of each relation."""
+        """The times of the relations."""
         self.summaries: dict[str, list[SourceSummary]] = defaultdict(list)
         self._waiting: dict[str, list[Row]] = defaultdict(list)
 
@@ -125,18 +125,18 @@ class _Room:
             self.flush()
 
     def row(self, table: str, row: Row) -> None:
-        """Add a row that is no record."""
+        """Add a row that is not a record."""
         self._waiting[table].append(row)
 
     def flush(self) -> None:
-        """Write what waits."""
+        """Write the pending rows."""
         for table, waiting in self._waiting.items():
             rows.put(self.part.queries, table, waiting)
         self._waiting.clear()
 
 
 class Staging:
-    """Turns items into rows: one workspace, or one for each project."""
+    """The conversion of items into rows of one workspace, or of one for each project."""
 
     def __init__(
         self,
@@ -149,7 +149,7 @@ class Staging:
         *,
         by_project: bool,
     ) -> None:
-        """`undated`: the time of what has none."""
+        """`undated` is the time for items without one."""
         self.found = SourceAccount()
         self._database, self._secrets = database, secrets
         self._form, self._workspace, self._now, self._undated = form, workspace, now, undated
@@ -158,15 +158,15 @@ class Staging:
         self._without_time = 0
 
     def take(self, items: Iterable[Yielded]) -> None:
-        """Add what a reader yields."""
+        """Add the items of a reader."""
         try:
             for item in items:
                 self._one(item)
-        except InvalidInputError as error:  # the source cannot be read further; what was read until then is kept
+        except InvalidInputError as error:  # the source cannot be read further; what was already read is kept
             self.found.faults.add(str(error).rstrip("."))
 
     def end(self) -> list[Part]:
-        """Write what had to wait for the end; return the workspaces with anything in them."""
+        """Write what requires all items; return the workspaces that are not empty."""
         for room in self._rooms.values():
             for session, found in room.summaries.items():
                 self._summary(room, session, found)
@@ -174,7 +174,7 @@ class Staging:
             room.flush()
         if self._without_time:
             self.found.hints.add(
-                f"{self._without_time} items say no time; they get {self._undated}, when the source last changed"
+                f"{self._without_time} items have no time; they get {self._undated}, when the source last changed"
             )
         return [room.part for room in self._rooms.values() if room.part.numbers]
 
@@ -225,7 +225,7 @@ class Staging:
             same = fingerprint(text)
             record_id = self._id(room, item, Kind.MEMORY, text, str(number) if number > 1 else "")
             if not record_id or (key is None and same in room.same):
-                self.found.left_out["texts that are there twice"] += 1
+                self.found.left_out["duplicate texts"] += 1
                 continue
             room.same.update(() if key else (same,))
             more = (f"part:{number}/{len(texts)}",) if len(texts) > 1 else ()
@@ -243,7 +243,7 @@ class Staging:
         if not key.strip():
             return None
         if key in room.keys:
-            self.found.hints.add(f"The key {key[:100]!r} is there twice; the second memory gets none")
+            self.found.hints.add(f"The key {key[:100]!r} occurs twice; the second memory gets no key")
             return None
         room.keys.add(key)
         return key
@@ -254,7 +254,7 @@ class Staging:
         body = BETWEEN.join((prompt, thought, response))
         record_id = self._id(room, item, Kind.INTERACTION, body)
         if not body.strip() or not record_id:
-            self.found.left_out["turns that are there twice" if body.strip() else "empty turns"] += 1
+            self.found.left_out["duplicate turns" if body.strip() else "empty turns"] += 1
             return
         if max(map(len, words)) > TURN and not item.is_record:
             self.found.hints.add(f"{item.id[:100]}: texts of a turn are cut after {TURN:,} characters")
@@ -268,7 +268,7 @@ class Staging:
         self._count(Kind.INTERACTION, item, prompt or response)
 
     def _summary(self, room: _Room, session: str, found: list[SourceSummary]) -> None:
-        """Add the summary of a session; several become one text, in the order of their times."""
+        """Add the summary of a session; several summaries become one text, ordered by time."""
         found.sort(key=lambda item: item.created_at)
         texts = list(dict.fromkeys(f"{one.title}\n\n{one.text}" if len(found) > 1 else one.text for one in found))
         body = parts("\n\n".join(texts), LONGEST)
@@ -328,9 +328,7 @@ class Staging:
                 if name not in room.nodes:
                     new = SourceEntity(id=name, name=name, type=UNKNOWN, created_at=at)
                     room.nodes[name] = _Node(derived_id(Kind.ENTITY, name), new, at)
-                    self.found.hints.add(
-                        f"{name[:100]!r} is related, but is no entity: it is one now, of type {UNKNOWN}"
-                    )
+                    self.found.hints.add(f"{name[:100]!r} is related, but did not exist: created, of type {UNKNOWN}")
         for node in room.nodes.values():
             self._node(room, node)
         for (source, target, kind), at in room.relations.items():
@@ -368,14 +366,14 @@ class Staging:
         name = self._workspace
         if self._by_project and project:
             name = "".join(one for one in project if one.isprintable()).strip()[:200] or name
-            name = f"{AUTO}-2" if name == AUTO else name  # as a repository of that name is called
+            name = f"{AUTO}-2" if name == AUTO else name  # like a repository of that name
         if name not in self._rooms:
             about = {"name": name, "description": "", "created_at": self._now, "updated_at": self._now}
             self._rooms[name] = _Room(Part(about, self._database.queries(str(len(self._rooms))), tells_events=False))
         return self._rooms[name]
 
     def _id(self, room: _Room, item: SourceItem, kind: Kind, text: str, part: str = "") -> str:
-        """Return the id of a text; '' if it is there already. Where another text has the id, the text is part of it."""
+        """Return the id of a text; '' if the text is a duplicate. If another text has the id, add the text's hash."""
         place = (kind, self._form, item.id, part)
         is_kept = item.is_record and not part and item.id.strip() and len(item.id) <= KEY_LENGTH
         first = item.id if is_kept else derived_id(*place)
@@ -388,7 +386,7 @@ class Staging:
         return ""
 
     def _id_of_named(self, room: _Room, item: SourceItem, kind: Kind, name: str) -> str:
-        """Return the id of what its name identifies: its own as a record, unless another one has that, as in a copy."""
+        """Return the id of an item with a unique name: its own if it is a record, unless taken, as by a copy."""
         own = self._id(room, item, kind, name) if item.is_record else ""
         return own or derived_id(kind, name)
 
@@ -396,7 +394,7 @@ class Staging:
         self, item: SourceItem, record_id: str, kind: Kind, name: str | None, type_: str, body: str,
         more: Iterable[str] = (),
     ) -> Row:  # fmt: skip
-        """Return the row of a record; it has the tags of its item and `more`."""
+        """Return the row of a record, with the tags of its item and `more`."""
         return {
             "id": record_id, "kind": str(kind), "name": name, "type": type_, "body": body,
             "tags": json.dumps(self._tags(item, more), ensure_ascii=False), "scope": "",
@@ -428,7 +426,7 @@ class Staging:
 
 
 def _stored(item: Any) -> Any:
-    """Return an item whose texts a database can carry."""
+    """Return an item whose texts a database can store."""
     changed: dict[str, Any] = {}
     for name in item.__dataclass_fields__:
         value = getattr(item, name)

@@ -1,7 +1,7 @@
-"""Which project a directory belongs to: what a file `.memoryd` declares, else the git repository around it.
+"""The project of a directory: what a file `.memoryd` declares, else the git repository around the directory.
 
-A project keeps its workspace by keys that no move of its directory changes: the name in the file, or the first commit
-of the repository. Only files are read; `git` is asked for a first commit that is packed.
+The keys of a project lead to its workspace even if its directory moves: the name in the file, or the first commit of
+the repository. Only files are read; `git` is run only if the first commit is packed.
 """
 
 import os
@@ -24,26 +24,26 @@ from memoryd.settings import DEFAULT_WORKSPACE
 
 DECLARED = ".memoryd"
 """The name of the file in which a project declares its workspace."""
-LONGEST = 4_096  # bytes of such a file, and of the small files of git, at most
-GIT_SECONDS = 2.0  # that `git` may take
+LONGEST = 4_096  # maximum bytes of such a file, and of the small files of git
+GIT_SECONDS = 2.0  # time limit of `git`
 HASH = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 BRANCHES = ("refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master", "HEAD")
-"""Where the first commit is looked for: first where another branch with a history of its own cannot change it."""
-LINKS = 5  # references that lead to another one, at most
+"""Where to look for the first commit, the least likely to be changed by a branch with its own history first."""
+LINKS = 5  # maximum references that lead to another one
 READ = 10_000  # commits that are read before `git` is asked
-HEADER = 1 << 16  # bytes of a commit in which its parents stand
+HEADER = 1 << 16  # bytes at the start of a commit that contain its parents
 
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceChoice:
-    """Which workspace is in force: the one with a name, or the one of a project."""
+    """The choice of a workspace: by name, or by project."""
 
     name: str
-    """For a project: what its workspace is called if it has to be made."""
+    """For a project: the name that its workspace gets if it has to be created."""
     keys: tuple[str, ...] = ()
-    """What identifies the project, the surest first; empty if the name alone counts."""
+    """The keys that identify the project, the most reliable first; empty if the name alone counts."""
     found_by: str = ""
-    """How it was found for a directory, as a part of a sentence; '' if somebody named it."""
+    """How it was found for a directory, as part of a sentence; '' if it was given by name."""
 
     def known(self, workspaces: Workspaces) -> Workspace | None:
         """Return the workspace, which may be archived, or None. Raise InvalidInputError as `ensure` does."""
@@ -54,9 +54,9 @@ class WorkspaceChoice:
         return replace(found, found_by=self.found_by) if found else None
 
     def ensure(self, workspaces: Workspaces) -> Workspace:
-        """Return the workspace, made on first use.
+        """Return the workspace, created on first use.
 
-        Raise InvalidInputError if it is archived, or if a file declares one that was made for something else.
+        Raise InvalidInputError if it is archived, or if a file declares one that was created for something else.
         """
         if not self.keys:
             return replace(workspaces.ensure(self.name), found_by=self.found_by)
@@ -65,7 +65,7 @@ class WorkspaceChoice:
         return replace(workspaces.ensure_of_keys(self.keys, self.name), found_by=self.found_by)
 
     def named(self, workspaces: Workspaces) -> str:
-        """Return the name of the workspace, or the one that it would be made under. Raise as `known` does."""
+        """Return the name of the workspace, or the name that it would get. Raise InvalidInputError as `known` does."""
         if found := self.known(workspaces):
             return found.name
         return workspaces.free(self.name) if self.keys else self.name
@@ -75,23 +75,23 @@ class WorkspaceChoice:
         return self.keys == declared_keys(self.name)
 
     def _demand_free(self, workspaces: Workspaces) -> None:
-        """Raise InvalidInputError if a file names a workspace of others: whoever wrote it could read that.
+        """Raise InvalidInputError if a file names another's workspace: whoever wrote the file could read it.
 
-        The default one belongs to all that is in no project, even before anything made it.
+        The default one belongs to everything outside of projects, even before it exists.
         """
         if self._is_declared and (self.name == DEFAULT_WORKSPACE or workspaces.get(self.name)):
             raise InvalidInputError(
-                f"The workspace {self.name!r} is {self.found_by}, but was made for something else. If that file is "
-                f"yours, run `memoryd workspace use {shlex.quote(self.name)}` there; else choose another name in it."
+                f"The workspace {self.name!r} is {self.found_by}, but was created for something else. If that file is "
+                f"yours, run `memoryd workspace use {shlex.quote(self.name)}` there; otherwise change the name in it."
             )
 
 
 @dataclass(frozen=True, slots=True)
 class _Repository:
     top: Path
-    """Its work tree; of a linked one that of the main one, or the bare repository."""
+    """Its main work tree, or the bare repository."""
     common: Path
-    """What all its work trees share: `.git`, or the bare repository."""
+    """The directory that all its work trees share: `.git`, or the bare repository."""
 
 
 class _NotKnownError(Exception):
@@ -99,12 +99,12 @@ class _NotKnownError(Exception):
 
 
 def detect(directory: Path) -> WorkspaceChoice:
-    """Return the workspace of a directory's project, or the default one if it is in none.
+    """Return the workspace of a directory's project, or the default one if it is in no project.
 
-    Raise InvalidInputError if a file declares it wrongly.
+    Raise InvalidInputError if a file does not declare it correctly.
     """
     here = Path(os.path.realpath(directory))
-    if not os.path.isdir(here):  # noqa: PTH112 - Path's raises where it may not look
+    if not os.path.isdir(here):  # noqa: PTH112 - Path.is_dir raises if access is denied
         return _none(f"there is no directory {_line(directory)}")
     repository = _repository(here)
     upwards = [here, *here.parents, *([repository.top] if repository else ())]
@@ -114,7 +114,7 @@ def detect(directory: Path) -> WorkspaceChoice:
     if repository is None:
         return _none(f"{_line(here)} is in no git repository")
     if repository.top in (Path(os.path.realpath(Path.home())), Path(here.anchor)):
-        return _none(f"{_line(here)} is in no git repository but that of {_line(repository.top)}")
+        return _none(f"{_line(here)} is in no git repository other than {_line(repository.top)}")
     return _of_repository(repository)
 
 
@@ -123,7 +123,7 @@ def _none(why: str) -> WorkspaceChoice:
 
 
 def declared_keys(name: str) -> tuple[str, ...]:
-    """Return the keys of a project that declares this name."""
+    """Return the keys of a project whose file declares this name."""
     return (f"file:{name}",)
 
 
@@ -138,14 +138,14 @@ def _of_repository(repository: _Repository) -> WorkspaceChoice:
 
 
 def _name(top: Path) -> str:
-    """Return the name of a repository, which may be a bare one, such as `shop.git` or `shop/.bare`."""
+    """Return the name of a repository, which may be bare, such as `shop.git` or `shop/.bare`."""
     own = top.name.removesuffix(".git")
     plain = _line(top.parent.name if not own or own.startswith(".") else own)[:100]
     return plain.strip() or "project"
 
 
 def _line(path: Path | str) -> str:
-    """Return a path as one line without what cannot be printed."""
+    """Return a path as one line without unprintable characters."""
     return "".join(character if character.isprintable() else "?" for character in str(path))
 
 
@@ -153,7 +153,7 @@ def _line(path: Path | str) -> str:
 
 
 def _declaration(directories: Iterable[Path]) -> Path | None:
-    """Return the first file that declares a project and that another user of the machine cannot have put there."""
+    """Return the first file that declares a project and cannot have been put there by another user of the machine."""
     for directory in directories:
         file = directory / DECLARED
         try:
@@ -180,13 +180,13 @@ def _declared(file: Path) -> str:
         check_name(name if isinstance(name, str) and not content and len(data) <= LONGEST else "")
     except (OSError, ValueError, LookupError, RecursionError, InvalidInputError) as error:
         raise InvalidInputError(
-            f'{_line(file)} declares no workspace ({error}). It holds one line: workspace = "NAME".'
+            f'{_line(file)} declares no workspace ({error}). Write one line in it: workspace = "NAME".'
         ) from None
     return str(name)
 
 
 def declare(directory: Path, name: str) -> Path:
-    """Write the file by which a directory declares its workspace, and return it. Raise OSError."""
+    """Write the file in which a directory declares its workspace; return its path. Raise OSError."""
     check_name(name)
     file = directory / DECLARED
     quoted = name.replace("\\", "\\\\").replace('"', '\\"')
@@ -198,7 +198,7 @@ def declare(directory: Path, name: str) -> Path:
 
 
 def _repository(here: Path) -> _Repository | None:
-    """Return the innermost repository that a directory is in."""
+    """Return the innermost repository that contains a directory, or None."""
     for top in (here, *here.parents):
         mark = top / ".git"
         if _is_file(mark / "HEAD"):
@@ -209,7 +209,7 @@ def _repository(here: Path) -> _Repository | None:
 
 
 def _linked(top: Path, mark: Path) -> _Repository | None:
-    """Return the repository that a file `.git` leads to: of a linked work tree, or of a submodule."""
+    """Return the repository that a file `.git` points to: that of a linked work tree, or of a submodule."""
     words = _read(mark).split(b"gitdir:", 1)
     if len(words) < 2:
         return None
@@ -224,15 +224,15 @@ def _linked(top: Path, mark: Path) -> _Repository | None:
 
 
 def _is_file(path: Path) -> bool:
-    return os.path.isfile(path)  # noqa: PTH113 - Path's raises where it may not look
+    return os.path.isfile(path)  # noqa: PTH113 - Path.is_file raises if access is denied
 
 
 def _read(path: Path) -> bytes:
-    """Return the beginning of a small file; nothing if it is none, such as a pipe, or cannot be read."""
+    """Return the beginning of a small file, or b"" if it is not a regular file (a pipe, say) or cannot be read."""
     try:
         if _is_file(path):
             with path.open("rb") as file:
-                return file.read(LONGEST).replace(b"\0", b"")  # of which no path is
+                return file.read(LONGEST).replace(b"\0", b"")  # no path contains NUL
     except OSError:
         pass
     return b""
@@ -242,7 +242,7 @@ def _read(path: Path) -> bytes:
 
 
 def _stamp(common: Path) -> tuple[int, int]:
-    """Return what differs if another repository has taken the place of one."""
+    """Return a value that changes if another repository is put in the same place."""
     try:
         status = (common / "config").stat()
     except OSError:
@@ -263,7 +263,7 @@ def _first_commit(common: Path, _stamp: tuple[int, int]) -> str:
 
 
 def _resolved(common: Path, name: str) -> bytes:
-    """Return the commit that a reference leads to, or nothing."""
+    """Return the commit that a reference leads to, or b""."""
     for _ in range(LINKS):
         value = _read(common / name).strip()
         if not value.startswith(b"ref:"):
@@ -287,7 +287,7 @@ def _packed(common: Path, name: str) -> bytes:
 
 
 def _by_reading(common: Path, commit: bytes) -> bytes:
-    """Return the first commit if all on the way to it are files of their own; else nothing."""
+    """Return the first commit if it and all commits up to it are loose objects; else b""."""
     for _ in range(READ):
         name = commit.decode()
         try:
@@ -306,20 +306,20 @@ def _by_reading(common: Path, commit: bytes) -> bytes:
 
 
 def _by_git(common: Path, tip: str) -> str:
-    """Return the first commit as `git` finds it; raise _NotKnownError. It runs no program of the repository's."""
+    """Return the first commit that `git` finds; raise _NotKnownError. No program of the repository is run."""
     alone: dict[str, Any] = {
         **{name: value for name, value in environment.current().items() if not name.startswith("GIT_")},
         "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0",
     }  # fmt: skip
     command = ["git", "-C", str(common), "rev-list", "--first-parent", "--max-parents=0", tip, "--"]
     try:
-        done = subprocess.run(  # noqa: S603 - our own words
+        done = subprocess.run(  # noqa: S603 - fixed arguments
             command, env=alone, stdin=subprocess.DEVNULL, capture_output=True, timeout=GIT_SECONDS, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         missing = isinstance(error, FileNotFoundError)
         raise _NotKnownError(
-            "its commits are packed, and there is no git to read them" if missing else "git does not answer"
+            "its commits are packed, and git is not installed to read them" if missing else "git does not answer"
         ) from None
     found = done.stdout.split()
     if done.returncode or not found or not HASH.fullmatch(found[-1]):

@@ -22,17 +22,17 @@ log = logging.getLogger(__name__)
 
 NAME_LENGTH = 200
 DESCRIPTION_LENGTH = 2_000
-LISTED = 10  # names in a message
+LISTED = 10  # maximum names in a message
 SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 ACTIVE, ARCHIVED = "active", "archived"
 COMMIT = "commit:"
-"""What the key of a project begins with that is the first commit of its repository."""
+"""The prefix of a project's key that is the first commit of its repository."""
 
 StatusFilter = Literal["active", "archived", "all"]
 
 
 class Workspaces:
-    """The registry, and the files or schemas of its workspaces."""
+    """The registry of workspaces, and their files or schemas."""
 
     def __init__(self, store: Store, clock: Clock, secrets: Secrets) -> None:
         self.secrets = secrets
@@ -79,7 +79,7 @@ class Workspaces:
     # the projects of the user ----------------------------------------------------------------------------------------
 
     def of_keys(self, keys: Sequence[str]) -> Workspace | None:
-        """Return the workspace of the project that these keys identify, the surest first, or None."""
+        """Return the workspace of the project with these keys, the most reliable first, or None."""
         return self._of_keys(keys)[0]
 
     def _of_keys(self, keys: Sequence[str]) -> tuple[Workspace | None, bool]:
@@ -88,9 +88,9 @@ class Workspaces:
         return self._store.read(None, lambda q: _of_keys(q, keys))
 
     def ensure_of_keys(self, keys: Sequence[str], name: str) -> Workspace:
-        """Return the workspace of a project, made on first use under this name or, if it is taken, with a number.
+        """Return the workspace of a project, created on first use with this name, plus a number if the name is taken.
 
-        All its keys lead to it from now on. Raise InvalidInputError if it is archived.
+        From then on all keys of the project lead to it. Raise InvalidInputError if it is archived.
         """
         found, complete = self._of_keys(keys)
         while found is None:
@@ -103,7 +103,7 @@ class Workspaces:
         return found
 
     def free(self, name: str) -> str:
-        """Return a name, with a number if a workspace has it, or if it means another one."""
+        """Return the name, plus a number if a workspace has that name or if the name is reserved."""
         free, number = name, 1
         while free in (AUTO, DEFAULT_WORKSPACE) or self.get(free):
             number += 1
@@ -111,7 +111,7 @@ class Workspaces:
         return free
 
     def lead(self, keys: Sequence[str], name: str) -> Workspace:
-        """Let a project's keys lead to the workspace with a name, made on first use; return it."""
+        """Make a project's keys lead to the workspace with a name, created on first use; return the workspace."""
         workspace = self.ensure(name)
         self._store.write(None, lambda q: _add_keys(q, keys, workspace))
         return workspace
@@ -119,19 +119,20 @@ class Workspaces:
     # reading together ------------------------------------------------------------------------------------------------
 
     def included(self, workspace: Workspace) -> list[Workspace]:
-        """Return the workspaces that one includes, archived ones too; not those that these include in their turn."""
+        """Return the workspaces that a workspace includes, archived ones too, but not those included indirectly."""
         return list(filter(None, map(self.by_id, workspace.includes)))
 
     def include(self, name: str, others: Sequence[str], *, remove: bool = False) -> Workspace:
-        """Let a workspace be read together with others, or with `remove` no more; return it.
+        """Make a workspace include others, or with `remove` no longer include them; return it.
 
-        Raise NotFoundError, or InvalidInputError for itself, an archived one, or one that is not included.
+        Raise NotFoundError; raise InvalidInputError if one of the others is the workspace itself, is archived, or is
+        to be removed but not included.
         """
         workspace = self.active(name)
         chosen = [self.find(other) if remove else self.active(other) for other in others]
         for one in chosen:
             if one.id == workspace.id:
-                raise InvalidInputError(f'project "{name}" includes itself anyway. Name another one.')
+                raise InvalidInputError(f'project "{name}" always includes itself. Name another project.')
             if remove and one.id not in workspace.includes:
                 raise InvalidInputError(f'project "{name}" does not include "{one.name}"')
 
@@ -189,10 +190,10 @@ class Workspaces:
         self._store.write(None, lambda q: q.run("workspaces.tell", id=workspace.id, **fields))
 
     def _make(self, new: Workspace, keys: Sequence[str] = ()) -> bool:
-        """Create a workspace, to which `keys` lead; return False if its name is taken, or another one has the keys.
+        """Create a workspace with keys; return False if its name is taken, or if another workspace has the keys.
 
-        The file is created before the row, so that a registered workspace without a file has lost it. For the same
-        reason no file is created if the registry has another workspace in it.
+        The file is created before the row, so that a registered workspace without a file must have lost it. For the
+        same reason no file is created if the registry assigns that file to another workspace.
         """
         check_name(new.name)
         if self.secrets.clean(new.name).found:
@@ -219,9 +220,9 @@ class Workspaces:
             raise
 
     def _unmake(self, new: Workspace, doubtful: Callable[[Queries], object] | None) -> None:
-        """Remove what a failed creation has left, as far as possible; doctor reports the rest.
+        """Remove what a failed creation has left behind, as far as possible; doctor reports the rest.
 
-        A commit whose outcome is unknown could reappear after a crash: a second one repeats and undoes it.
+        A commit whose outcome is unknown could reappear after a crash, so a second commit repeats and undoes it.
         """
         if new.db_path == self._store.placement.home:
             return
@@ -237,9 +238,9 @@ class Workspaces:
 
     # archive, restore, delete ----------------------------------------------------------------------------------------
     #
-    # The registry decides, in a transaction that excludes all other processes. The file of the workspace follows by
-    # idempotent steps, which `settle` repeats after a crash, or if the file was in use. An archived workspace stays
-    # archived until the last step of its restoration, a deleted one until it is gone.
+    # The registry decides, in a transaction that excludes all other processes. Idempotent steps then move the file of
+    # the workspace; `settle` repeats them after a crash, or if the file was in use. A workspace that is restored or
+    # deleted stays archived until the last step.
 
     def archive(self, name: str) -> Workspace:
         """Archive a workspace: it accepts no writes, is active in no session, and its file moves to the archive."""
@@ -268,7 +269,7 @@ class Workspaces:
         return self.active(name)
 
     def delete(self, name: str) -> Workspace:
-        """Delete a workspace and its contents permanently. After a crash it is archived, and can be deleted again."""
+        """Delete a workspace and its contents permanently; after a crash it is archived: delete it again."""
         found = self.find(name)
         self._retire(found)
         self._put_away(found)
@@ -285,7 +286,7 @@ class Workspaces:
         return found
 
     def _put_away(self, workspace: Workspace) -> None:
-        """Settle a workspace before it is erased; a damaged file that cannot be moved is deleted where it is."""
+        """Archive the file of a workspace before it is erased; a damaged file that cannot be moved stays in place."""
         try:
             self.settle_one(workspace)
         except StoreError as error:
@@ -339,9 +340,9 @@ def workspace_of(row: Row) -> Workspace:
 
 
 def _of_keys(queries: Queries, keys: Sequence[str]) -> tuple[Workspace | None, bool]:
-    """Return the workspace that one of some keys leads to, and whether all of them do.
+    """Return the workspace that the first known key leads to, and whether all keys lead to it.
 
-    A path says nothing if the repository that is there now begins with another commit than the one that was.
+    A path is ignored if the repository there now has another first commit than the earlier one.
     """
     rows = queries.all("workspaces.of_keys", keys=json.dumps(list(keys)))
     has_commit = {row["id"] for row in rows if row["key"].startswith(COMMIT)}
@@ -394,7 +395,7 @@ def _check_slug(name: str) -> None:
 def check_name(name: str) -> None:
     """Raise InvalidInputError if a text cannot be the name of a workspace."""
     if name == AUTO:
-        raise InvalidInputError(f"{AUTO} stands for the workspace of the project. Choose another name.")
+        raise InvalidInputError(f"{AUTO} is reserved for the workspace of the project. Choose another name.")
     if not name.strip() or len(name) > NAME_LENGTH or not name.isprintable():
         raise InvalidInputError(
             f"{name[:50]!r} is not a valid workspace name: use 1 to {NAME_LENGTH} printable characters."

@@ -1,4 +1,4 @@
-"""What the tools for projects answer: b's JSON of workspaces."""
+"""The results of the tools for projects: workspaces as JSON (b)."""
 
 from collections.abc import Iterable
 
@@ -10,7 +10,7 @@ NONE_ACTIVE = "No project is currently active. Use switch_project to select one.
 
 
 class Project(TypedDict):
-    """A workspace as a project of b."""
+    """A workspace, as a project (b)."""
 
     id: str
     name: str
@@ -21,13 +21,13 @@ class Project(TypedDict):
 
 
 class ProjectList(TypedDict):
-    """Projects, by name."""
+    """Projects, sorted by name."""
 
     result: list[Project]
 
 
 class ChangedProject(TypedDict):
-    """A project, and what was done to it."""
+    """A changed project, and a message that says what was done."""
 
     project: Project
     message: str
@@ -41,7 +41,7 @@ class CurrentProject(TypedDict):
 
 
 def project(workspace: Workspace) -> Project:
-    """Return a workspace as b shows it."""
+    """Return a workspace as a project (b)."""
     return {
         "id": workspace.id, "name": workspace.name, "description": workspace.description, "status": workspace.status,
         "created_at": workspace.created_at, "updated_at": workspace.updated_at,
@@ -49,17 +49,17 @@ def project(workspace: Workspace) -> Project:
 
 
 def listed(workspaces: Iterable[Workspace]) -> ProjectList:
-    """Return several workspaces in their order."""
+    """Return several workspaces, in the given order."""
     return {"result": list(map(project, workspaces))}
 
 
 def changed(workspace: Workspace, message: str) -> ChangedProject:
-    """Return a workspace and what was done to it; `message` names it as {}."""
+    """Return a changed workspace with a message, in which its name replaces {}."""
     return {"project": project(workspace), "message": message.format(f'"{workspace.name}"')}
 
 
 def current(active: Workspace | None) -> CurrentProject:
-    """Return the active workspace; None says how to choose one."""
+    """Return the active workspace, or if there is none, a message that says how to select one."""
     if active is None:
         return {"project": None, "message": NONE_ACTIVE}
     return {"project": project(active), "message": f'Project "{active.name}" is active.'}

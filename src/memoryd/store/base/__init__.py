@@ -1,4 +1,4 @@
-"""The interface of a store: four roles, a file each. A store knows nothing of MCP, ranking or models."""
+"""The interface of a store: four roles, one file for each. A store knows nothing of MCP, ranking or models."""
 
 from typing import Protocol
 
@@ -30,4 +30,4 @@ class Store(Rows, Database, Protocol):
         """Checks and repairs."""
 
     def close(self) -> None:
-        """Finish what was accepted, and close files and connections. Every later call raises StoreError."""
+        """Finish accepted work, and close files and connections. Every later call raises StoreError."""

@@ -11,7 +11,7 @@ from memoryd.query_syntax import Phrase, WordQuery
 from memoryd.store.base.rows import Queries
 
 Vector = NDArray[np.float32]
-UNIT = 0.01  # how far from 1 the length of a stored vector may be; float16 leaves it within .001
+UNIT = 0.01  # maximum difference of a stored vector's length from 1; float16 keeps it within .001
 Scored = list[tuple[str, float]]
 """(record id, score), best first."""
 
@@ -23,13 +23,13 @@ class Index(Protocol):
         """Return the records that match by words, scored by BM25 (higher is better)."""
 
     def matching(self, queries: Queries, query: WordQuery, ids: Sequence[str]) -> set[str]:
-        """Return those of some records that match by words."""
+        """Return the ids that match by words."""
 
     def coverage(self, queries: Queries, terms: Sequence[Phrase], ids: Sequence[str]) -> dict[str, int]:
-        """Return how many of some terms each of some records has."""
+        """Return how many of the terms each record has."""
 
     def kept(self) -> dict[str, int]:
-        """Return what this process keeps in memory so that searches are quick, in bytes, by what it is."""
+        """Return the bytes of the caches for searches in this process, by kind."""
 
     def number(self, queries: Queries, allowed: Filter) -> int:
         """Return how many memories with a key are on the shelf of a filter."""
@@ -42,7 +42,7 @@ class Index(Protocol):
     def cosines(
         self, queries: Queries, sets: Sequence[VectorSet], vector: Vector, ids: Sequence[str]
     ) -> list[dict[str, float]]:
-        """Return for each set the cosine of `vector` with each of some records that have a vector in it."""
+        """Return for each set the cosine of `vector` with each of the given records that has a vector in it."""
 
     def vectors(self, queries: Queries, among: VectorSet, ids: Sequence[str]) -> dict[str, Vector]:
         """Return the vectors of some records: (chunks, dim), unit length, in the order of the record's text."""

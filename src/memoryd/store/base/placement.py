@@ -1,7 +1,7 @@
-"""The third role of a store: where the workspaces are kept, and how they are archived and deleted.
+"""The third role of a store: the placement of workspaces, and their archiving and deletion.
 
-An engine with one database for all workspaces has little to do here: `db_path` is '', and the mark that makes every
-later write fail is all that archiving takes.
+An engine with one database for all workspaces has little to do here: `db_path` is '', and archiving only sets the mark
+that makes every later write fail.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from memoryd.store.base.rows import Queries
 
 
 class Placement(Protocol):
-    """Files, or whatever else an engine keeps workspaces in. `workspace` None is the registry.
+    """The files, or whatever else an engine keeps workspaces in. `workspace` None is the registry.
 
     Methods with a parameter `registry` run inside one of its write transactions, so no two processes archive, restore
     or delete at the same time. Each can be repeated after a crash. Every method raises StoreError, as in `Rows`.
@@ -23,10 +23,10 @@ class Placement(Protocol):
     """The `db_path` of a workspace that is created on first use."""
 
     def own_path(self, workspace_id: str) -> str:
-        """Return the `db_path` of a new workspace that gets a file of its own; '' if all share one database."""
+        """Return the `db_path` of a new workspace with a separate file; '' if all share one database."""
 
     def path(self, workspace: Workspace | None) -> Path | None:
-        """Return the file of a workspace, which need not exist yet; None if a server holds it."""
+        """Return the file of a workspace, which need not exist yet; None if the workspace is on a server."""
 
     def strays(self, workspaces: Sequence[Workspace]) -> list[Path]:
         """Return the files of workspaces that are not among `workspaces`, the rows of the registry."""
@@ -37,13 +37,13 @@ class Placement(Protocol):
     def create(self, workspace: Workspace | None) -> None:
         """Create the database of a workspace or the registry if it does not exist. No other method creates one.
 
-        Call it for new workspaces only: otherwise a missing file is a loss, and has to be an error.
+        Call it only for new workspaces: for any other, a missing file is a loss and must be an error.
         """
 
     def archive(self, registry: Queries, workspace: Workspace) -> str:
-        """Mark a workspace, so that later writes to it fail, and move its file to the archive unless that is in use.
+        """Mark a workspace, so that later writes to it fail, and move its file to the archive unless it is in use.
 
-        Return its `db_path` from now on. A workspace whose file is lost stays as it is.
+        Return the new `db_path`. A workspace whose file is lost stays unchanged.
         """
 
     def is_archived(self, workspace: Workspace) -> bool:
@@ -59,4 +59,4 @@ class Placement(Protocol):
         """
 
     def erase(self, registry: Queries, workspace: Workspace) -> None:
-        """Delete for good what is left of an archived workspace; its mark stays, so that writes keep failing."""
+        """Permanently delete the rest of an archived workspace; its mark stays, so that writes keep failing."""

@@ -10,11 +10,11 @@ T = TypeVar("T")
 Row = dict[str, Any]
 
 AFTER_EVERY_ID = "\U0010ffff"
-"""Sorts behind every id, and behind every string that begins with an id."""
+"""A string that sorts after every id, and after every string that begins with an id."""
 
 
 class Queries(Protocol):
-    """The named statements of store/sql/ inside one transaction. Each gets the id of its workspace as `:workspace`."""
+    """The named statements of store/sql/ in one transaction. Each gets the id of its workspace as `:workspace`."""
 
     workspace_id: str
     """'' in the registry."""
@@ -43,32 +43,32 @@ class Rows(Protocol):
         """Run `work` on one consistent snapshot and return its result."""
 
     def write(self, workspace: Workspace | None, work: Callable[[Queries], T]) -> T:
-        """Run `work` as one transaction and return its result once that is durable. If `work` raises, nothing changes.
+        """Run `work` as one transaction and return its result once it is durable. If `work` raises, nothing changes.
 
-        Raise the error of `archived` if `Placement.archive` has marked the workspace, UncertainError if it is not known
+        Raise the error of `archived` if `Placement.archive` has marked the workspace, UncertainError if it is unknown
         whether the commit succeeded. `work` may run again after a conflict with another transaction.
         """
 
     def changes(self, wait: float) -> set[str] | None:
-        """Wait for a write of any process, `wait` seconds at most; return the ids of the workspaces, '' the registry.
+        """Wait up to `wait` seconds for a write of any process; return the ids of the workspaces, '' for the registry.
 
-        None means that writes cannot be observed: the caller has to look for itself. One thread may call this.
+        None means that writes cannot be observed: the caller has to poll. Only one thread may call this.
         """
 
 
 def closed() -> StoreError:
-    """Return the error of every call after close()."""
+    """Return the error for every call after close()."""
     return StoreError("The store is closed.")
 
 
 def uncertain(cause: str) -> UncertainError:
-    """Return the error of a commit that failed after all was written: a crash may still bring it back."""
+    """Return the error for a commit that failed after everything was written: a crash may still restore it."""
     return UncertainError(f"{cause}. It is unknown whether this was stored; check before you repeat it.")
 
 
 def archived(workspace: Workspace) -> StoreError:
-    """Return the error of a write to a workspace that was archived after the caller had looked it up."""
+    """Return the error for a write to a workspace that was archived after the caller had looked it up."""
     return StoreError(
         f'project "{workspace.name}" was archived or deleted meanwhile. Nothing was stored by this call; '
-        "restore it first, or switch to another one."
+        "restore it first, or switch to another project."
     )

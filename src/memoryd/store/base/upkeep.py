@@ -1,4 +1,4 @@
-"""The fourth role of a store: what `memoryd doctor` checks and repairs, and what the background work keeps in shape."""
+"""The fourth role of a store: checks and repairs for `memoryd doctor`, and maintenance in the background."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -8,41 +8,42 @@ from memoryd.model import Workspace
 
 
 class StoredFile(NamedTuple):
-    """A file, or the database of a server, that is checked by itself."""
+    """A file, or the database of a server, that is checked separately."""
 
     name: str
     size: int
     """Bytes."""
     inside: Workspace | None
-    """One of the workspaces in it; None is the registry."""
+    """One of the workspaces in it, or None for the registry."""
 
 
 class Upkeep(Protocol):
     """Checks and repairs. `workspace` None is the registry. Every method raises StoreError, as in `Rows`."""
 
     def describe(self) -> str:
-        """Return the product, its version and where it is, for people; never a password."""
+        """Return the product, its version and its place, for people; never a password."""
 
     def files(self, workspaces: Iterable[Workspace | None]) -> list[StoredFile]:
-        """Return the files or databases that hold some workspaces, each once."""
+        """Return the files or databases that contain some workspaces, each once."""
 
     def problems(self, workspace: Workspace | None) -> list[str]:
-        """Check the file that holds a workspace; return what is wrong or could not be checked, each with what to do."""
+        """Check the file of a workspace; return what is wrong or could not be checked, each with a remedy."""
 
     def reindex(self, workspace: Workspace | None) -> None:
-        """Rebuild what a file derives from its rows: words, or broken indexes."""
+        """Rebuild what is derived from the rows of a file: words, or broken indexes."""
 
     def damaged(self, workspace: Workspace, dims: Mapping[str, int], *, drop: bool = False) -> int:
         """Return how many stored vectors are unusable; `dims` has the dimension of each model's vectors.
 
-        With `drop` they are deleted, so that their records are embedded again; one bad chunk costs a record all of its.
+        With `drop`, delete them, so that their records are embedded again; if one chunk of a record is bad, all are
+        deleted.
         """
 
     def scrub(self, workspace: Workspace) -> list[Path]:
-        """Let go of what deletions have left beside the rows of a workspace, such as a log.
+        """Remove what deletions have left outside the rows of a workspace, such as in a log.
 
-        Return the files in which anything of it could be; none where a server keeps them.
+        Return the files that could still contain any of it; none if a server keeps them.
         """
 
     def tend(self, workspace: Workspace) -> None:
-        """Keep the indexes fit for the searches of a workspace. May take minutes; others can write meanwhile."""
+        """Maintain the search indexes of a workspace. This may take minutes; others can write in the meantime."""

@@ -1,7 +1,7 @@
 """ChromaDB over its HTTP interface, version 2.
 
-Its Python client is not used: it waits without a limit, raises bare exceptions, and reads the file `.env` of whatever
-directory an agent works in.
+Its Python client is not used: it waits without a limit, raises bare exceptions, and reads the file `.env` in the
+agent's working directory.
 """
 
 import threading
@@ -22,7 +22,7 @@ from memoryd.store.journal import ForeignServer, State
 CONNECT, ANSWER = 5.0, 60.0  # seconds
 PAUSE = 0.05  # between attempts to connect
 TENANT = "/api/v2/tenants/default_tenant/databases"
-QUOTED = 300  # characters of its message that an error quotes
+QUOTED = 300  # characters of ChromaDB's message that an error quotes
 
 
 class ChromaHost(Protocol):
@@ -30,13 +30,13 @@ class ChromaHost(Protocol):
 
     place: str
     patience: float
-    """Seconds in which it may come back if it does not answer."""
+    """Seconds within which it may come back if it does not answer."""
 
     def url(self) -> str:
-        """Return its URL; raise StoreError if it cannot be started."""
+        """Return the URL; raise StoreError if the server cannot be started."""
 
     def serves(self) -> bool:
-        """Return whether it still listens at the URL that was returned last, as far as is known without a request."""
+        """Return whether it still listens at the last returned URL, as far as can be known without a request."""
 
     def state(self) -> State:
         """See `store.journal.Database`."""
@@ -61,16 +61,16 @@ class ExternalChroma(ForeignServer):
         self.place = address(self._url)
 
     def url(self) -> str:
-        """Return its URL, with user and password if it has them."""
+        """Return the URL, with user and password if it has them."""
         return self._url
 
     def serves(self) -> bool:
-        """Return True: only a request could find out."""
+        """Return True: only a request could tell."""
         return True
 
 
 class Chroma:
-    """A server and the databases in it; see `store.journal.Database`. First use connects."""
+    """A server and its databases; see `store.journal.Database`. The first use connects."""
 
     product = "ChromaDB"
 
@@ -79,7 +79,7 @@ class Chroma:
         self.place = server.place
         self._lock = threading.Lock()
         self._known: str | None = None
-        elsewhere = urlsplit(f"//{server.place}").hostname is not None  # a path is where memoryd's own server is
+        elsewhere = urlsplit(f"//{server.place}").hostname is not None  # memoryd's own server has a path
         proxies = elsewhere and uses_proxies(f"//{server.place}")
         limit = httpx2.Timeout(ANSWER, connect=CONNECT)
         self._http = httpx2.Client(timeout=limit, verify=trusted(), trust_env=proxies)
@@ -108,14 +108,14 @@ class Chroma:
         self._server.close()
 
     def database(self, name: str) -> ChromaDatabase:
-        """Return one of its databases, which the first write creates."""
+        """Return a database of the server; the first write creates it."""
         return ChromaDatabase(self.ask, f"{TENANT}/{quote(name, safe='')}", name)
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
         """Send a request and return the answer.
 
-        After a lost connection the request is repeated, so it must have the same effect twice. Raise GoneError and
-        TakenError, StoreAwayError if the server cannot be reached, StoreError for everything else that it refuses.
+        After a lost connection the request is repeated, so it must be idempotent. Raise GoneError, TakenError,
+        StoreAwayError if the server cannot be reached, and StoreError for everything else that it refuses.
         """
         deadline = time.monotonic() + self._server.patience
         again = sent = False
@@ -125,14 +125,14 @@ class Chroma:
                 return self._understood(answer)
             except httpx2.ReadTimeout as error:
                 raise StoreAwayError(
-                    f"ChromaDB at {self.place} did not answer in {ANSWER:.0f} s. Whether this call stored anything is "
-                    "not known; look before you try again."
+                    f"ChromaDB at {self.place} did not answer in {ANSWER:.0f} s. It is unknown whether this call "
+                    "stored anything; check before you try again."
                 ) from error
             except (httpx2.HTTPError, httpx2.InvalidURL) as error:
                 self._known = None
                 sent |= not isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.InvalidURL)
                 if again and time.monotonic() >= deadline:
-                    stored = "Whether this call stored anything is not known" if sent else "This call stored nothing"
+                    stored = "It is unknown whether this call stored anything" if sent else "This call stored nothing"
                     raise StoreAwayError(
                         f"Could not connect to ChromaDB at {self.place} ({error}). {stored}; {self._next_step()}"
                     ) from error
@@ -141,7 +141,7 @@ class Chroma:
 
     def _url(self) -> str:
         known = self._known
-        if known is None or not self._server.serves():  # its port may be another program's by now
+        if known is None or not self._server.serves():  # another program may have its port by now
             with self._lock:
                 known = self._known = self._server.url()
         return known
@@ -149,7 +149,7 @@ class Chroma:
     def _next_step(self) -> str:
         if self._server.state() == "external":
             return "start that server, or check MEMORY_CHROMA_URL."
-        return f"try again, and see {Path(self.place) / 'log'} if this stays."
+        return f"try again, and see {Path(self.place) / 'log'} if this persists."
 
     def _understood(self, answer: httpx2.Response) -> Any:
         try:
@@ -166,12 +166,12 @@ class Chroma:
                 raise TakenError(message)
             case httpx2.codes.UNAUTHORIZED | httpx2.codes.FORBIDDEN:
                 raise StoreAwayError(
-                    f"ChromaDB at {self.place} wants to know who asks. Nothing was stored by this call; put user and "
+                    f"ChromaDB at {self.place} requires authentication. Nothing was stored by this call; put user and "
                     "password into MEMORY_CHROMA_URL."
                 )
             case 413:
                 raise StoreError(
-                    f"ChromaDB at {self.place} takes no request so large. Nothing was stored by this call; send less, "
+                    f"ChromaDB at {self.place} rejects so large a request. Nothing was stored by this call; send less, "
                     "or raise its max_payload_size_bytes."
                 )
         if "dimension" in message:
@@ -183,5 +183,5 @@ class Chroma:
             )
         raise StoreError(
             f"ChromaDB at {self.place} refused ({answer.status_code}: {message[:QUOTED]}). Nothing was stored by this "
-            "call; its log tells more."
+            "call; see its log for details."
         )

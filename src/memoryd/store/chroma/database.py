@@ -1,4 +1,4 @@
-"""One database of a ChromaDB server: its collections, their rows, and how collections are replaced at one stroke."""
+"""One database of a ChromaDB server: its collections and rows, and the atomic replacement of collections."""
 
 import time
 import uuid
@@ -10,14 +10,14 @@ from typing import Any
 from memoryd.errors import StoreBusyError, StoreError
 
 DEFAULT = "default_database"
-SWAP = "memoryd-swap"  # a collection whose metadata say which collections replace which
-PATIENCE = 5.0  # seconds in which a process that replaces collections is done, unless it was killed
+SWAP = "memoryd-swap"  # a collection whose metadata say which collection replaces which
+PATIENCE = 5.0  # seconds that a process takes at most to replace collections, unless it was killed
 POLL = 0.02
-LEFT = 86_400.0  # seconds after which a collection that was never put in place counts as abandoned
+LEFT = 86_400.0  # seconds after which a collection that never replaced another counts as abandoned
 BEGUN = "begun"
-PAGE = 50  # rows that are read or written at a time: each may be long
-LARGE = 4_000_000  # characters after which no more rows are written with the same request
-NUMBERS = 5_000  # ids a request
+PAGE = 50  # rows read or written at a time, since each may be long
+LARGE = 4_000_000  # characters after which no more rows are added to a request
+NUMBERS = 5_000  # ids in a request
 SPACES: Mapping[str, Callable[[float], float]] = {
     "cosine": lambda distance: 1 - distance,
     "ip": lambda distance: 1 - distance,
@@ -26,7 +26,7 @@ SPACES: Mapping[str, Callable[[float], float]] = {
 """The cosine of two unit vectors, computed from the distance that ChromaDB returns."""
 
 OTHER_MODEL = (
-    "The journal's vectors are another model's than MEMORY_EMBEDDER. Nothing was stored by this call; set the embedder "
+    "The journal's vectors are not from MEMORY_EMBEDDER's model. Nothing was stored by this call; set the embedder "
     "that made them, or embed everything again: export_database, then import_database with mode replace."
 )
 
@@ -35,7 +35,7 @@ Where = Mapping[str, Any]
 
 
 class GoneError(StoreError):
-    """The thing that was requested does not exist, or no longer."""
+    """The requested object does not exist, or no longer exists."""
 
 
 class TakenError(StoreError):
@@ -54,7 +54,7 @@ class Collection:
 
 @dataclass(frozen=True, slots=True)
 class ChromaRow:
-    """A row of ChromaDB. `uri` holds its origin; `score` is its cosine with the query."""
+    """A row of ChromaDB. `uri` contains its origin; `score` is its cosine with the query."""
 
     id: str
     metadata: Mapping[str, Any]
@@ -65,7 +65,7 @@ class ChromaRow:
 
 
 class ChromaDatabase:
-    """A database, which the first write creates."""
+    """A database; the first write creates it."""
 
     def __init__(self, ask: Ask, path: str, name: str) -> None:
         self._ask = ask
@@ -75,11 +75,11 @@ class ChromaDatabase:
     # collections -----------------------------------------------------------------------------------------------------
 
     def collection(self, name: str) -> Collection | None:
-        """Return the collection of that name, or None."""
+        """Return the collection with this name, or None."""
         return self._settled().get(name)
 
     def made(self, name: str, metadata: Mapping[str, Any]) -> Collection:
-        """Return the collection of that name; create it for unit vectors if it does not exist."""
+        """Return the collection with this name; create it for unit vectors if it does not exist."""
         return self._settled().get(name) or self._make(name, metadata)
 
     def _make(self, name: str, metadata: Mapping[str, Any]) -> Collection:
@@ -95,7 +95,7 @@ class ChromaDatabase:
         return _collection(self._ask("POST", f"{self._path}/collections", body))
 
     def _settled(self) -> dict[str, Collection]:
-        """Return all collections by name once none of them is being replaced."""
+        """Return all collections by name, after a running replacement is finished."""
         deadline = time.monotonic() + PATIENCE
         while SWAP in (collections := self._listed()):
             if time.monotonic() > deadline:  # the process that replaced them was killed
@@ -113,9 +113,9 @@ class ChromaDatabase:
 
     @contextmanager
     def replacing(self, names: Sequence[str], metadata: Mapping[str, Any]) -> Iterator[dict[str, Collection]]:
-        """Give new, empty collections by name, which replace those of these names at the end, all of them at once.
+        """Yield new, empty collections by name, which replace those with these names at the end, all at once.
 
-        If the block raises, nothing changes. What a killed process leaves is completed or removed by the next one.
+        If the block raises, nothing changes. The next process completes or removes what a killed one leaves behind.
         """
         mark = uuid.uuid4().hex[:8]
         self._forget_left()
@@ -137,13 +137,13 @@ class ChromaDatabase:
             self._ask("POST", f"{self._path}/collections", {"name": SWAP, "metadata": plan})
         except TakenError:
             announced = self._listed().get(SWAP)
-            if not announced or announced.metadata != plan:  # the answer to our own may have been lost
+            if not announced or announced.metadata != plan:  # the answer to our own request may have been lost
                 raise StoreBusyError(
                     "Another import is replacing the journal. Nothing was changed; try again."
                 ) from None
 
     def _swap(self, plan: Mapping[str, str]) -> None:
-        """Carry out a plan. Several processes may do so at once: each step can be repeated without effect."""
+        """Carry out a plan. Several processes may do so at once: each step is idempotent."""
         pairs = {name: ids.split(" ") for name, ids in plan.items()}
         for name, (old, new) in pairs.items():
             with suppress(GoneError):
@@ -169,11 +169,11 @@ class ChromaDatabase:
     # rows ------------------------------------------------------------------------------------------------------------
 
     def count(self, collection: Collection) -> int:
-        """Return how many rows there are."""
+        """Return the number of rows."""
         return int(self._ask("GET", f"{self._path}/collections/{collection.id}/count"))
 
     def add(self, collection: Collection, rows: Sequence[ChromaRow]) -> None:
-        """Write rows. ChromaDB silently leaves out a row whose id exists already."""
+        """Write rows. ChromaDB silently skips a row whose id already exists."""
         for some in _portions(rows):
             self._write(collection, "add", some)
 
@@ -189,13 +189,13 @@ class ChromaDatabase:
         })  # fmt: skip
 
     def ids(self, collection: Collection, where: Where | None = None) -> list[str]:
-        """Return the ids of all rows, or of those whose metadata match `where`; in no order."""
+        """Return the ids of all rows, or of those whose metadata match `where`, in no particular order."""
         answer = self._ask("POST", f"{self._path}/collections/{collection.id}/get", {"where": where, "include": []})
         ids: list[str] = answer["ids"]
         return ids
 
     def rows(self, collection: Collection, ids: Sequence[str]) -> Iterator[ChromaRow]:
-        """Yield the rows with these ids, in their order; unknown ids are left out."""
+        """Yield the rows with these ids, in the given order; skip unknown ids."""
         for start in range(0, len(ids), PAGE):
             page = ids[start : start + PAGE]
             rows = {row.id: row for row in self._page(collection, page)}

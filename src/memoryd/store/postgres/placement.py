@@ -1,4 +1,4 @@
-"""Where Postgres keeps workspaces: all in one schema, so that archiving is a mark that every write checks."""
+"""The placement of workspaces on Postgres: all in one schema; archiving sets a mark that every write checks."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,15 +23,15 @@ class PostgresPlacement:
         return ""
 
     def path(self, workspace: Workspace | None) -> Path | None:
-        """Return None: a server holds every workspace."""
+        """Return None: workspaces are on a server."""
         return None
 
     def strays(self, workspaces: Sequence[Workspace]) -> list[Path]:
-        """Return nothing: there are no files."""
+        """Return an empty list: there are no files."""
         return []
 
     def exists(self) -> bool:
-        """Return whether there is a schema, which holds the registry."""
+        """Return whether there is a schema, which contains the registry."""
         return self._rows.has_schema()
 
     def create(self, workspace: Workspace | None) -> None:
@@ -67,6 +67,6 @@ class PostgresPlacement:
 
 
 def _beside(registry: Queries, workspace: Workspace) -> PostgresQueries:
-    """Return the statements of a workspace, in the same transaction."""
+    """Return queries for a workspace, in the same transaction."""
     assert isinstance(registry, PostgresQueries)
     return PostgresQueries(registry.connection, workspace)

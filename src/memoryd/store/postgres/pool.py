@@ -1,4 +1,4 @@
-"""The connections of a process to Postgres: opened, lent out, returned; and the one that listens."""
+"""The connections of a process to Postgres: a pool, and a connection that listens for notifications."""
 
 import threading
 import time
@@ -19,19 +19,19 @@ from memoryd.store.postgres.server import Server, ServerAddress, hosts
 from memoryd.store.postgres.timelines import Lineage, Timelines
 
 WAIT = 30.0  # seconds to wait for a connection if all are lent out
-IDLE = 300.0  # seconds after which an unused connection is no longer trusted, nor kept from others
-PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6)  # seconds between attempts to connect: a server that restarts is back in a moment
-FAILOVER = 30.0  # seconds in which one of several servers may take over
+IDLE = 300.0  # seconds after which an unused connection is no longer trusted, and closed for others to use
+PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6)  # seconds between attempts to connect: a restarting server is soon back
+FAILOVER = 30.0  # seconds within which one of several servers may take over
 AGAIN = 1.0  # seconds between attempts to connect, after the pauses above
-DOUBT = 5.0  # seconds without an answer after which a process looks whether another server has taken over
+DOUBT = 5.0  # seconds without an answer after which a process checks whether another server has taken over
 GRACE = 10.0  # seconds that an answer may be late: the server ends statements itself at its own limit
 
 
 class Pool:
-    """Lends connections, at most `most` at a time; broken idle ones are noticed and replaced.
+    """A pool of at most `most` connections; broken idle ones are detected and replaced.
 
-    The thread that needs a connection opens it, so that its caller learns at once why that fails. psycopg_pool opens
-    them in threads of its own: its callers wait for the whole timeout and only learn of the timeout.
+    The thread that needs a connection opens it, so that its caller learns immediately why that fails. psycopg_pool
+    opens connections in other threads: its callers wait for the whole timeout and learn only of the timeout.
     """
 
     def __init__(self, server: Server, most: int, timelines: Timelines, *, read_only: bool) -> None:
@@ -39,15 +39,15 @@ class Pool:
         self._read_only = read_only
         self._slots = threading.BoundedSemaphore(most)
         self._writers = threading.BoundedSemaphore(max(most * 3 // 4, 1))
-        """Writers that all wait, for a standby or a lock, leave connections to readers."""
+        """Writers may all wait, for a standby or a lock, and must leave connections to readers."""
         self._idle: list[tuple[float, Connection]] = []
         self._closed = threading.Event()
         self.fails_over = False
-        """Whether another server may take the place of one; known once there was a connection."""
+        """Whether another server may replace this one; known after the first connection."""
         self.pooled = False
-        """Whether there is a pooler between; known once there was a connection."""
+        """Whether there is a pooler in between; known after the first connection."""
         self._shared: bool | None = None
-        """Whether the pooler lends its connections for a transaction, not for as long as a client stays."""
+        """Whether the pooler lends its connections for a transaction, not for a whole session."""
         self._timelines = timelines
         self._asked = False
         """Whether the timeline of a server is known."""
@@ -58,7 +58,7 @@ class Pool:
 
     @contextmanager
     def connection(self, *, writing: bool = False) -> Iterator[Connection]:
-        """Lend a connection for one transaction; what is not committed is rolled back. Raise StoreError."""
+        """Lend a connection for one transaction; roll back what is not committed. Raise StoreError."""
         with ExitStack() as held:
             wait = min(WAIT, max(time_left(), 0))
             until = time.monotonic() + wait
@@ -85,11 +85,11 @@ class Pool:
         return connection
 
     def _take(self) -> Connection | None:
-        """Return the idle connection that was used last and still works, or None."""
+        """Return the most recently used idle connection that still works, or None."""
         while self._idle:
             try:
                 since, connection = self._idle.pop()
-            except IndexError:  # another thread was faster
+            except IndexError:  # another thread took it
                 break
             if time.monotonic() - since < IDLE and connection.is_silent() and not self._is_replaced(connection.lineage):
                 return connection
@@ -106,16 +106,16 @@ class Pool:
             connection.end()
         else:
             self._idle.append((time.monotonic(), connection))
-        with suppress(IndexError):  # the first is the one that was used longest ago
+        with suppress(IndexError):  # the first is the least recently used one
             while time.monotonic() - self._idle[0][0] >= IDLE:
                 self._idle.pop(0)[1].end()
 
     # connecting ------------------------------------------------------------------------------------------------------
 
     def connect(self) -> Connection:
-        """Return a new connection, which the caller closes; raise StoreError, at once if waiting would not help.
+        """Return a new connection, which the caller closes; raise StoreError, immediately if waiting would not help.
 
-        Of several servers, wait for one to take over. Of a server that has none left, return one that was lent out.
+        With several servers, wait for one to take over. If the server has no connection left, return one of the pool.
         """
         until, pauses = time.monotonic() + FAILOVER, iter(PAUSES)
         while True:
@@ -143,18 +143,18 @@ class Pool:
             raise closed()
 
     def close(self) -> None:
-        """Close all connections; those that are lent out are closed when they are returned."""
+        """Close all connections; lent connections are closed when they are returned."""
         self._closed.set()
         self.let_go()
 
     def wait(self, seconds: float) -> None:
-        """Wait so long, or until close()."""
+        """Wait for some seconds, or until close()."""
         self._closed.wait(seconds)
 
     def let_go(self) -> None:
         """Close the idle connections."""
         while self._idle:
-            with suppress(IndexError):  # another thread was faster
+            with suppress(IndexError):  # another thread took it
                 self._idle.pop()[1].end()
 
     def _attempt(self, host: ServerAddress) -> Connection:
@@ -168,7 +168,7 @@ class Pool:
         return connection
 
     def _introduce(self, connection: Connection, host: ServerAddress) -> None:
-        """Learn what stands at the other end, and set the limits of its statements."""
+        """Find out what is at the other end, and set the limits of its statements."""
         session = limited(connection, connection.info.backend_pid)
         connection.commit()
         connection.limit = session["seconds"] + GRACE
@@ -181,7 +181,7 @@ class Pool:
             self._meet(connection.lineage)
 
     def _meets_itself(self, pid: int, host: ServerAddress) -> bool:
-        """Return whether a second client of the pooler gets the session that the first one had a moment ago."""
+        """Return whether a second client of the pooler gets the session that the first one just had."""
         with suppress(psycopg.OperationalError), closing(Connection.open(host.url, self._watch)) as other:
             return bool(limited(other, 0)["pid"] == pid)
         return False
@@ -189,18 +189,18 @@ class Pool:
     # replaced servers ------------------------------------------------------------------------------------------------
 
     def _watch(self, connection: Connection, seconds: float) -> None:
-        """Raise an error if there is no use in waiting longer for the answer to a statement."""
+        """Raise an error if it is useless to wait longer for the answer to a statement."""
         if self._is_replaced(connection.lineage):
             raise ReplacedError("another server has taken over")
         if connection.limit is not None and seconds > connection.limit:
             raise SilentError(f"no answer for {seconds:.0f} s")
         if connection.limit is not None and time_left() < 0:
-            raise SilentError(f"no answer for {seconds:.0f} s, to the end of the call's time")
+            raise SilentError(f"no answer for {seconds:.0f} s, until the call's time was up")
         if connection.lineage and seconds > DOUBT and time.monotonic() - self._looked > DOUBT:
             self._look(hosts(self._server.url()))
 
     def _look(self, servers: Iterable[ServerAddress]) -> None:
-        """Ask every server for its timeline, unless another thread does."""
+        """Ask every server for its timeline, unless another thread is doing so."""
         if not self._looking.acquire(blocking=False):
             return
         try:
@@ -214,7 +214,7 @@ class Pool:
             self._looking.release()
 
     def _meet(self, lineage: Lineage | None) -> None:
-        """Remember the newest timeline; raise ReplacedError if a newer one than this was met before."""
+        """Remember the newest timeline; raise ReplacedError if a newer one is already known."""
         if lineage is None:
             return
         newest, self._asked = self._timelines.meet(lineage), True
@@ -227,7 +227,7 @@ class Pool:
 
 
 def _lineage(connection: Connection) -> Lineage | None:
-    """Return the timeline of a server; None if it does not tell."""
+    """Return the timeline of a server, or None if it cannot be read."""
     try:
         row = connection.execute(statements()["upkeep.lineage"]).fetchone() or {}
         connection.commit()
@@ -238,7 +238,7 @@ def _lineage(connection: Connection) -> Lineage | None:
 
 
 class Listener:
-    """Hears which workspaces are written to, on a connection of its own."""
+    """The connection that listens for writes to workspaces."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -247,8 +247,8 @@ class Listener:
     def heard(self, wait: float) -> set[str] | None:
         """Wait for a write; return the ids of the workspaces that were written to, or None if that is unknown.
 
-        It is unknown at first, after a broken connection, on a replica, which allows no LISTEN, and through a pooler,
-        which would keep a connection of the server for this one.
+        It is unknown at first, after a broken connection, on a replica, which does not allow LISTEN, and through a
+        pooler, where it would occupy a connection of the server.
         """
         try:
             if self._connection is None and not self._pool.pooled:

@@ -1,4 +1,4 @@
-"""Named statements on a connection to Postgres, and how vectors travel."""
+"""Named statements on a connection to Postgres, and the transfer of vectors."""
 
 import re
 import struct
@@ -21,7 +21,7 @@ from memoryd.store.sql import load, moving
 
 
 class HalfvecDumper(Dumper):
-    """Sends an array as pgvector's halfvec: its dimension, two bytes of zero, and big-endian float16."""
+    """The conversion of an array to pgvector's halfvec: its dimension, two zero bytes, big-endian float16."""
 
     format = Format.BINARY
 
@@ -31,7 +31,7 @@ class HalfvecDumper(Dumper):
 
 
 class HalfvecLoader(Loader):
-    """Receives a halfvec as an array of float32."""
+    """The conversion of a halfvec to an array of float32."""
 
     format = Format.BINARY
 
@@ -68,12 +68,12 @@ class PostgresQueries:
             cursor.executemany(statements()[name], [self._bound | dict(row) for row in rows])
 
     def composed(self, name: str, parts: Mapping[str, int | str], /, **parameters: Any) -> list[Row]:
-        """Return every row of a statement with literals in its braces, planned for these."""
+        """Return every row of a statement with literals in place of its braces, planned for these values."""
         statement = sql.SQL(statements()[name]).format(**{key: sql.Literal(part) for key, part in parts.items()})
         return self.connection.execute(statement, self._bound | parameters, binary=True, prepare=False).fetchall()
 
     def define(self, name: str, names: Mapping[str, str], /, **parts: int | str) -> None:
-        """Run a statement with names and literals in its braces."""
+        """Run a statement with names and literals in place of its braces."""
         literals = {key: sql.Literal(part) for key, part in parts.items()}
         identifiers = {key: sql.Identifier(value) for key, value in names.items()}
         self.connection.execute(sql.SQL(statements()[name]).format(**literals, **identifiers))
@@ -83,13 +83,13 @@ class PostgresQueries:
 
 
 def writing(queries: Queries) -> bool:
-    """Return whether a transaction may write, which may yet be undone."""
+    """Return whether a transaction may write; its writes may yet be undone."""
     assert isinstance(queries, PostgresQueries)
     return queries.writing
 
 
 def marks(queries: Queries) -> Row:
-    """Return how far the changes of a workspace have come; a transaction that does not write asks once."""
+    """Return the latest change of a workspace; a transaction that does not write asks only once."""
     assert isinstance(queries, PostgresQueries)
     if queries.marks is None or writing(queries):
         queries.marks = queries.one("search.marks")
@@ -107,7 +107,7 @@ def statements() -> dict[str, str]:
 
 
 def configure(connection: Connection) -> None:
-    """Prepare a connection: vectors travel in binary, as numpy's arrays."""
+    """Prepare a connection to transfer vectors in binary, as numpy arrays."""
     if info := TypeInfo.fetch(connection, "halfvec"):
         dumper = type("Dumper", (HalfvecDumper,), {"oid": info.oid})
         connection.adapters.register_dumper(np.ndarray, dumper)
@@ -116,7 +116,7 @@ def configure(connection: Connection) -> None:
 
 
 def limited(connection: Connection, pid: int = 0) -> Row:
-    """Set limits and planner settings for the session if its process has this id, else for this transaction alone.
+    """Set limits and planner settings for the session if its process has this id, else only for this transaction.
 
     Return `pid`, `pooled` (whether the process has another id) and `seconds` (how long a statement may take).
     """

@@ -1,16 +1,16 @@
-"""What was counted a moment ago."""
+"""A cache of recent counts."""
 
 import threading
 import time
 from collections.abc import Hashable
 from typing import Any
 
-FRESH = 60.0  # seconds for which what was counted holds
-REMEMBERED = 10_000  # counts that are remembered at most
+FRESH = 60.0  # seconds for which a count is valid
+REMEMBERED = 10_000  # maximum entries
 
 
 class Recent:
-    """A cache for all threads, whose entries expire after FRESH seconds."""
+    """A thread-safe cache whose entries expire after FRESH seconds."""
 
     def __init__(self) -> None:
         self._known: dict[Hashable, tuple[float, Any]] = {}

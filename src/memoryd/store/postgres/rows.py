@@ -1,4 +1,4 @@
-"""Transactions on Postgres: a pool of connections to a database whose schema is brought up to date first."""
+"""Transactions on Postgres, after the schema of the database is brought up to date."""
 
 import random
 import threading
@@ -27,7 +27,7 @@ from memoryd.store.postgres.timelines import Timelines
 T = TypeVar("T")
 
 ONE_SNAPSHOT, LATEST = IsolationLevel.REPEATABLE_READ, IsolationLevel.READ_COMMITTED
-TRIES = 5  # of a transaction that got in the way of another one's, or lost its connection
+TRIES = 5  # of a transaction that conflicted with another one, or lost its connection
 
 
 class PostgresRows:
@@ -47,36 +47,36 @@ class PostgresRows:
 
     @contextmanager
     def connection(self, *, writing: bool = False, snapshot: bool = False) -> Iterator[Connection]:
-        """Lend a connection to a database that has the present schema; one snapshot is read-only."""
+        """Lend a connection to a database with the present schema; with `snapshot`, for one read-only snapshot."""
         with explained(self.place):
             self.prepare()
             with self._pool.connection(writing=writing) as connection:
-                # both go with BEGIN; a writer that waited for its turn has to see what the one before it wrote
+                # both take effect with BEGIN; a writer that waited has to see what the previous one wrote
                 connection.isolation_level = ONE_SNAPSHOT if snapshot else LATEST
                 connection.read_only = snapshot or self.read_only or None
                 try:
                     yield connection
-                except errors.ReadOnlySqlTransaction as error:  # it was the primary once: look where that is now
+                except errors.ReadOnlySqlTransaction as error:  # it is no longer the primary: find out which server is
                     self._pool.let_go()
                     connection.end()
                     if self._pool.fails_over and not self.read_only:
                         raise ReplacedError(str(error)) from error
                     raise
                 except (errors.UndefinedTable, errors.UndefinedColumn, errors.UndefinedFunction):
-                    self._ready = False  # dropped, restored from before there was a schema, or made newer: look again
+                    self._ready = False  # dropped, restored from an early backup, or upgraded: check again
                     self._pool.let_go()
                     connection.end()
                     self.prepare()
                     raise
 
     def prepare(self) -> None:
-        """Bring the schema up to date, once. Any number of processes may do so at the same time."""
+        """Bring the schema up to date, once. Any number of processes may do this at the same time."""
         self._pool.demand_open()
         if self._ready:
             return
         before = self._failure
         with self._lock:
-            if self._failure and self._failure is not before:  # somebody tried while this call waited
+            if self._failure and self._failure is not before:  # another thread tried while this call waited
                 raise type(self._failure)(str(self._failure))
             if not self._ready:
                 try:
@@ -92,15 +92,15 @@ class PostgresRows:
             bring_up_to_date(connection, self.place, read_only=self.read_only)
 
     def rehearse(self) -> None:
-        """Make the schema and undo it; raise StoreError if it cannot be made."""
+        """Create the schema and roll that back; raise StoreError if it cannot be created."""
         with self.apart() as connection, connection.transaction(force_rollback=True):
             bring_up_to_date(connection, self.place, read_only=self.read_only)
 
     @contextmanager
     def apart(self, *, patient: bool = False) -> Iterator[Connection]:
-        """Open a connection for once, which needs no schema: the database may not have the type of vectors yet.
+        """Open a separate connection, which needs no schema: the database may lack the type of vectors.
 
-        A patient one runs each statement as a transaction of its own, without a time limit.
+        With `patient`, each statement is a transaction, without a time limit.
         """
         with explained(self.place), closing(self._pool.connect()) as connection:
             if patient:
@@ -110,7 +110,7 @@ class PostgresRows:
             yield connection
 
     def has_schema(self) -> bool:
-        """Return whether the database has a schema; creates none, nor a server."""
+        """Return whether the database has a schema; create neither a schema nor a server."""
         if self._ready or not self.server.exists():
             return self._ready
         with self.apart() as connection:
@@ -118,7 +118,7 @@ class PostgresRows:
 
     @property
     def pooled(self) -> bool:
-        """Whether there is a pooler between, which keeps no session; known once there was a connection."""
+        """Whether there is a pooler in between, which keeps no session; known after the first connection."""
         return self._pool.pooled
 
     def disconnect(self) -> None:
@@ -126,7 +126,7 @@ class PostgresRows:
         self._pool.let_go()
 
     def close(self) -> None:
-        """Close the connections, and let go of the server. No thread may be waiting for changes."""
+        """Close the connections, and release the server. No thread may be waiting for changes."""
         self._pool.close()
         self._listener.close()
         self.server.close()
@@ -138,7 +138,7 @@ class PostgresRows:
         return _retried(lambda: self._read_once(workspace, work))
 
     def write(self, workspace: Workspace | None, work: Callable[[Queries], T], *, guarded: bool = True) -> T:
-        """Run `work` as one transaction and return its result once that is durable; a workspace has one at a time.
+        """Run `work` as one transaction, one at a time for each workspace; return its result once it is durable.
 
         Without `guarded` the mark of an archived workspace is ignored.
         """
@@ -159,13 +159,13 @@ class PostgresRows:
             if guarded and workspace and queries.one("placement.marked"):
                 raise archived(workspace)
             result = work(queries)
-            if connection.info.transaction_status is not TransactionStatus.INTRANS:  # COMMIT would not say so
+            if connection.info.transaction_status is not TransactionStatus.INTRANS:  # COMMIT would not report it
                 raise StoreError(f"A statement failed at {self.place}. Nothing was stored by this call.")
             commit(connection, self.place)
             return result
 
     def changes(self, wait: float) -> set[str] | None:
-        """Wait for the notice of a commit; return the ids of the workspaces, or None if no notice can be received."""
+        """Wait for the notification of a commit; return the ids of the workspaces, or None if none can be received."""
         if self.server.exists():
             return self._listener.heard(wait)
         self._pool.wait(wait)
@@ -173,12 +173,12 @@ class PostgresRows:
 
 
 def _retried(attempt: Callable[[], T]) -> T:
-    """Call `attempt` again if it failed for another transaction or a server that restarted, and committed nothing."""
+    """Call `attempt` again if it failed due to another transaction or a server restart, and committed nothing."""
     for tried in range(1, TRIES):
         try:
             return attempt()
         except TransientError:
             if time_left() < 0:
                 raise
-            time.sleep(random.uniform(0, 0.05 * tried))  # noqa: S311 - so that two do not meet again
+            time.sleep(random.uniform(0, 0.05 * tried))  # noqa: S311 - so that two do not conflict again
     return attempt()

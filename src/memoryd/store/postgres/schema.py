@@ -1,4 +1,4 @@
-"""The schema on Postgres: what it requires of a server, and how it is brought up to date."""
+"""The schema on Postgres: its requirements, and its upgrades."""
 
 from psycopg import errors
 
@@ -9,17 +9,17 @@ from memoryd.store.postgres.connection import Connection
 from memoryd.store.sql import load, migrations
 
 NEEDED = {"vector": (0, 8), "btree_gin": (1,), "unaccent": (1,)}
-"""The extensions, and their lowest versions."""
+"""The required extensions, and their minimum versions."""
 
 
 def asked(connection: Connection, name: str) -> Row:
-    """Return the one row of a statement without parameters."""
+    """Return the only row of a statement without parameters."""
     row = connection.execute(load("postgres")[name]).fetchone()
     return row or {}
 
 
 def version_of(connection: Connection) -> int:
-    """Return the version of the schema; 0 if there is none. Change nothing."""
+    """Return the version of the schema, or 0 if there is none; change nothing."""
     known = asked(connection, "upkeep.known")["known"]
     return int(asked(connection, "upkeep.version")["version"]) if known else 0
 
@@ -27,8 +27,8 @@ def version_of(connection: Connection) -> int:
 def bring_up_to_date(connection: Connection, place: str, *, read_only: bool) -> None:
     """Apply the scripts that the database lacks, each with its number in one transaction, one process at a time.
 
-    The connection commits by itself, unless all is part of a transaction of the caller's.
-    Raise StoreError, before anything is touched, if the database is newer or lacks what the schema requires.
+    The connection must be in autocommit mode, unless everything is part of the caller's transaction.
+    Raise StoreError, before anything is changed, if the database is newer or lacks what the schema requires.
     """
     found, scripts = version_of(connection), migrations("postgres")
     if lacks := lacking(connection, found):
@@ -37,8 +37,8 @@ def bring_up_to_date(connection: Connection, place: str, *, read_only: bool) -> 
     connection.limit = None
     if read_only and found < len(scripts):
         raise StoreError(
-            f"The database at {place} has schema version {found}, and this memoryd needs {len(scripts)}, which "
-            "read-only may not make. Start any other memoryd process there once."
+            f"The database at {place} has schema version {found}, but this memoryd needs {len(scripts)}, and a "
+            "read-only process may not upgrade it. Start a memoryd process that can write there once."
         )
 
     try:
@@ -49,8 +49,8 @@ def bring_up_to_date(connection: Connection, place: str, *, read_only: bool) -> 
     except (errors.DuplicateTable, errors.DuplicateFunction, errors.DuplicateObject) as error:
         role = asked(connection, "upkeep.server")["role"]
         raise StoreError(
-            f"At {place} another program has a name that memoryd's schema needs ({str(error).splitlines()[0]}). "
-            "Nothing was changed. Name a database of its own in MEMORY_DATABASE_URL, or give it a schema there: CREATE "
+            f"At {place} another program uses a name that memoryd's schema needs ({str(error).splitlines()[0]}). "
+            "Nothing was changed. Name a separate database in MEMORY_DATABASE_URL, or create a schema there: CREATE "
             f'SCHEMA memoryd AUTHORIZATION "{role}"; ALTER ROLE "{role}" SET search_path = memoryd, public;'
         ) from error
 
@@ -58,7 +58,7 @@ def bring_up_to_date(connection: Connection, place: str, *, read_only: bool) -> 
 def _apply(connection: Connection, version: int, script: str) -> None:
     with connection.transaction():
         connection.execute(load("postgres")["upkeep.queue"])
-        if version_of(connection) < version:  # no other process did so while this one waited
+        if version_of(connection) < version:  # no other process has done it while this one waited
             connection.execute(load("postgres")["upkeep.patience"])
             connection.execute(script)
             if version == 1:
@@ -67,11 +67,11 @@ def _apply(connection: Connection, version: int, script: str) -> None:
 
 
 def lacking(connection: Connection, version: int) -> list[str]:
-    """Return what is wrong with the encoding, and with extensions, each with what to do."""
+    """Return what is wrong with the encoding and the extensions, each with a remedy."""
     encoding = asked(connection, "upkeep.encoding")["encoding"]
     if encoding != "UTF8":
-        making = "Create a database with TEMPLATE template0 ENCODING 'UTF8'; pg_dump and pg_restore move what there is."
-        return [f"the encoding is {encoding}, which does not hold every text. {making}"]
+        making = "Create one with TEMPLATE template0 ENCODING 'UTF8'; pg_dump and pg_restore move the data."
+        return [f"the encoding is {encoding}, which cannot store every text. {making}"]
     rows = {row["name"]: row for row in connection.execute(load("postgres")["upkeep.extensions"]).fetchall()}
     return [text for name in NEEDED if (text := _lack(name, rows.get(name, {}), version))]
 
@@ -86,22 +86,22 @@ def _lack(name: str, row: Row, version: int) -> str:
         before = "As" if _will_do(name, row) else f"Install {package} on the server; then, as"
         return (
             f"the extension {name} is version {installed}, and {least} is needed. "
-            f"{before} its owner, say: ALTER EXTENSION {name} UPDATE."
+            f"{before} its owner, run: ALTER EXTENSION {name} UPDATE."
         )
     if not _will_do(name, row):
-        there = f"is only there as version {row['available']}" if row else "is not installed on the server"
+        there = f"is available only as version {row['available']}" if row else "is not installed on the server"
         return f"the extension {name} {there}. Install {package} on the server (the image pgvector/pgvector has all)."
     if version:
-        return f"the extension {name} was dropped. Say CREATE EXTENSION {name}, or restore a backup."
+        return f"the extension {name} was dropped. Run CREATE EXTENSION {name}, or restore a backup."
     return ""
 
 
 def _hidden(name: str, row: Row) -> str:
-    """Return that an extension lies in a schema where the role does not look, or may not."""
+    """Return the problem that an extension is in a schema where the role does not, or may not, look."""
     return (
-        f"the extension {name} lies in the schema {row['place']}, where the role {row['role']} does not look. "
-        f'Say GRANT USAGE ON SCHEMA "{row["place"]}" TO "{row["role"]}"; and add the schema to what SHOW search_path '
-        f'says, by ALTER ROLE "{row["role"]}" SET search_path.'
+        f"the extension {name} is in the schema {row['place']}, where the role {row['role']} does not look. "
+        f'Run GRANT USAGE ON SCHEMA "{row["place"]}" TO "{row["role"]}"; and add the schema to the value of SHOW '
+        f'search_path with ALTER ROLE "{row["role"]}" SET search_path.'
     )
 
 
@@ -114,16 +114,16 @@ def _number(version: str) -> tuple[int, ...]:
 
 
 def _for_an_operator(connection: Connection, place: str, cause: str) -> str:
-    """Return the error that names the statements which an operator must run once."""
+    """Return an error message with the statements that an operator must run once."""
     server = asked(connection, "upkeep.server")
     if server["owner"]:
         return (
-            f"The role {server['role']} may not bring memoryd's tables at {place} up to date ({cause}). Nothing was "
+            f"The role {server['role']} may not upgrade memoryd's tables at {place} ({cause}). Nothing was "
             f"changed. Run `memoryd doctor` once with their owner, {server['owner']}, in MEMORY_DATABASE_URL."
         )
     extensions = "; ".join(f"CREATE EXTENSION IF NOT EXISTS {name}" for name in NEEDED)
     grant = f'GRANT CREATE ON SCHEMA {server["place"] or "public"} TO "{server["role"]}"'
     return (
-        f"The role {server['role']} may not make memoryd's tables at {place} ({cause}). Nothing was changed. "
-        f"Let an operator say there: {extensions}; {grant};"
+        f"The role {server['role']} may not create memoryd's tables at {place} ({cause}). Nothing was changed. "
+        f"Let an operator run there: {extensions}; {grant};"
     )

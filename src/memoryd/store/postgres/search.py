@@ -1,4 +1,4 @@
-"""Searching on Postgres: words by the index in memory, vectors one by one or through HNSW, whichever is quicker."""
+"""Search on Postgres: words with the index in memory, vectors by a scan or with HNSW, whichever is faster."""
 
 import json
 import math
@@ -16,30 +16,30 @@ from memoryd.store.postgres.queries import marks, writing
 from memoryd.store.postgres.recent import Recent
 from memoryd.store.postgres.word_index import PostgresWordIndex, visible
 
-NUMBERS = 1_000  # numbers of memories that are remembered
-FILTERS = ("kinds", "tags", "entity", "shelf", "among")  # what sets records apart, but for their session
-LONGEST = 4_000  # dimensions that pgvector indexes as halfvec
-INDEXED = 5_000  # vectors of a set from which on an index is worth what it costs each write
-PASSED = 150  # vectors looked at one by one in the time in which the index finds what one more hit takes
-EFFORT = 100  # candidates that HNSW takes along at least: recall@10 .99 and more
-MOST_EFFORT = 1_000  # what pgvector allows
-CHUNKS = 4  # chunks that are looked for a hit: recall@10 .99 where a third of the records has 2 to 6 chunks, with 2 .97
-FEW = 2_000  # records that a filter may leave to be looked up one by one
+NUMBERS = 1_000  # maximum cached counts of memories
+FILTERS = ("kinds", "tags", "entity", "shelf", "among")  # the filters of records, except by session
+LONGEST = 4_000  # maximum dimensions of a halfvec that pgvector can index
+INDEXED = 5_000  # vectors of a set from which on an index is worth its cost on each write
+PASSED = 150  # vectors scanned in the time that the index takes to find one more hit
+EFFORT = 100  # minimum candidates of HNSW: recall@10 of .99 and more
+MOST_EFFORT = 1_000  # pgvector's maximum
+CHUNKS = 4  # chunks searched for each hit: recall@10 .99 if a third of the records has 2 to 6 chunks; with 2, .97
+FEW = 2_000  # maximum records that pass a filter to be looked up one by one
 
 
 @runtime_checkable
 class Composing(Queries, Protocol):
-    """Named statements, also those in which a dimension or a name must stand as it is."""
+    """Named statements, including those that need a dimension or a name as a literal."""
 
     def composed(self, name: str, parts: Mapping[str, int | str], /, **parameters: Any) -> list[Row]:
-        """Return every row of a statement with these literals in its braces."""
+        """Return every row of a statement with these literals in place of its braces."""
 
 
 class Defining(Queries, Protocol):
     """Statements that define indexes."""
 
     def define(self, name: str, names: Mapping[str, str], /, **parts: int | str) -> None:
-        """Run a statement with these names and literals in its braces."""
+        """Run a statement with these names and literals in place of its braces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +52,12 @@ class HnswIndex:
 
     @property
     def name(self) -> str:
-        """The name, of at most 63 characters: a perspective's has at most 50."""
+        """The name of the index, at most 63 characters, since a perspective's name has at most 50."""
         return prefix(self.dim, self.perspective) + self.partition.rpartition("_")[2]
 
 
 def prefix(dim: int, perspective: str) -> str:
-    """Return the beginning of the names of such indexes, before the number of their partition."""
+    """Return the prefix of the names of these indexes, before the number of the partition."""
     return f"near_{dim}_{perspective}_"
 
 
@@ -70,7 +70,7 @@ class PostgresIndex:
         self._numbers: dict[tuple[str, ...], tuple[int, int]] = {}
 
     def kept(self) -> dict[str, int]:
-        """Return the bytes in memory of words; vectors stay in the database."""
+        """Return the bytes in memory used by words; vectors stay in the database."""
         return {"words": self._words.bytes}
 
     def words(self, queries: Queries, query: WordQuery, allowed: Filter, limit: int) -> Scored:
@@ -78,18 +78,18 @@ class PostgresIndex:
         return self._words.search(queries, query, allowed, limit)
 
     def matching(self, queries: Queries, query: WordQuery, ids: Sequence[str]) -> set[str]:
-        """Return those of some records that match by words."""
+        """Return the ids that match by words."""
         rows = queries.all("search.matching", ids=json.dumps(list(ids)), match=query.tsquery())
         return {row["id"] for row in rows}
 
     def coverage(self, queries: Queries, terms: Sequence[Phrase], ids: Sequence[str]) -> dict[str, int]:
-        """Return how many of some terms each of some records has."""
+        """Return how many of the terms each record has."""
         asked = json.dumps([term.tsquery() for term in terms])
         rows = queries.all("search.coverage", ids=json.dumps(list(ids)), terms=asked)
         return {row["id"]: row["number"] for row in rows}
 
     def number(self, queries: Queries, allowed: Filter) -> int:
-        """Return how many memories with a key are on a shelf; counting them takes longer than a search."""
+        """Return the cached number of memories with a key on a shelf; counting takes longer than a search."""
         key, now = (queries.workspace_id, allowed.session, allowed.shelf), marks(queries)["changes"]
         then, number = self._numbers.get(key, (None, 0))
         if then != now:
@@ -108,13 +108,13 @@ class PostgresIndex:
     def cosines(
         self, queries: Queries, sets: Sequence[VectorSet], vector: Vector, ids: Sequence[str]
     ) -> list[dict[str, float]]:
-        """Return for each set the cosine of `vector` with each of some records that have a vector in it."""
+        """Return for each set the cosine of `vector` with each of the given records that has a vector in it."""
         asked = {"vector": vector, "dim": len(vector), "ids": json.dumps(list(ids))}
         found = (queries.all("vectors.cosines", **of(among), **asked) for among in sets)
         return [{row["id"]: row["cosine"] for row in rows} for rows in found]
 
     def vectors(self, queries: Queries, among: VectorSet, ids: Sequence[str]) -> dict[str, Vector]:
-        """Return the vectors of some records, one a chunk."""
+        """Return the vectors of some records, one for each chunk."""
         return _by_record(queries.all("vectors.of", **of(among), ids=json.dumps(list(ids))))
 
     def means(self, queries: Queries, among: VectorSet) -> tuple[list[str], Vector]:
@@ -127,7 +127,7 @@ class PostgresIndex:
 
 
 def _by_record(rows: Sequence[Row]) -> dict[str, Vector]:
-    """Return (chunks, dim) for each id; rows of another dim than most are left out."""
+    """Return (chunks, dim) for each id; rows with another dim than most are omitted."""
     dims = Counter(row["dim"] for row in rows)
     found: dict[str, list[Vector]] = {}
     for row in rows:
@@ -137,7 +137,7 @@ def _by_record(rows: Sequence[Row]) -> dict[str, Vector]:
 
 
 class Vectors:
-    """Nearest neighbours: a scan of few vectors; a large set that is searched gets an HNSW index."""
+    """Nearest neighbours: a scan for few vectors; a large set gets an HNSW index once it is searched."""
 
     def __init__(self) -> None:
         self._known = Recent()
@@ -145,7 +145,7 @@ class Vectors:
         """Indexes that a search could have used."""
 
     def forget(self) -> None:
-        """Forget what was counted, after indexes were built."""
+        """Forget cached counts, after indexes were built."""
         self._known.clear()
 
     def search(self, queries: Composing, among: VectorSet, vector: Vector, allowed: Filter, limit: int) -> Scored:
@@ -159,13 +159,13 @@ class Vectors:
             self.wanted.add(HnswIndex(place["partition"], len(vector), among.perspective))
         if number > most and total is not None:
             found = _approximately(queries, given, limit)
-            queries.one("vectors.settings", ef=str(EFFORT), sort="on")  # for what else is asked in this transaction
+            queries.one("vectors.settings", ef=str(EFFORT), sort="on")  # for other queries in this transaction
             if len(found) == limit:
                 return found
         return _exactly(queries, given, limit, few=bool(_filters(given)) and number <= FEW)
 
     def _place(self, queries: Queries, begins: str) -> Row | None:
-        """Return the partition of the workspace and how many vectors its index has; None without rows."""
+        """Return the partition of the workspace and how many vectors its index has; None if there are no rows."""
         return self._remember((queries.workspace_id, begins), lambda: queries.one("vectors.place", prefix=begins))
 
     def _number(self, queries: Queries, given: Row, most: int) -> int:
@@ -193,7 +193,7 @@ def _exactly(queries: Queries, given: Row, limit: int, *, few: bool) -> Scored:
 
 
 def _approximately(queries: Composing, given: Row, limit: int) -> Scored:
-    """Search by the index, which finds chunks; then compare their records by all chunks."""
+    """Search with the index, which finds chunks; then compare their records by all their chunks."""
     asked = {name: given[name] for name in ("model", "vector", "session", *FILTERS)}
     parts = {name: given[name] for name in ("dim", "perspective")}
     wanted, ids, more = CHUNKS * limit, list[str](), True
@@ -212,13 +212,13 @@ def of(among: VectorSet) -> dict[str, str]:
 
 
 def _filters(given: Row) -> tuple[str, ...]:
-    """Return the parameters that filter records, except the session; empty if all pass."""
+    """Return the parameters that filter records, except the session; empty if all records pass."""
     asked = tuple(given[name] for name in FILTERS)
     return () if asked == ("[]", "[]", "", "", "") else asked
 
 
 def build(queries: Defining, index: HnswIndex) -> None:
-    """Build an index unless a valid one exists. Takes half a minute for 100,000 vectors of 384 dimensions."""
+    """Build an index unless a valid one exists; this takes half a minute for 100,000 vectors of 384 dimensions."""
     built = queries.one("vectors.built", index=index.name)
     if built and built["valid"]:
         return

@@ -1,4 +1,4 @@
-"""A Postgres server: its address, or the addresses of those that take each other's place."""
+"""The address of a Postgres server, or of several that replace each other."""
 
 import random
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from memoryd.errors import InvalidInputError
 from memoryd.store.journal import ForeignServer, State
 
 EXAMPLE = "postgresql://user:password@host:5432/database"
-PARAMETERS: dict[str, Any] = {  # of each connection; a machine that vanished is noticed after some 10 s
+PARAMETERS: dict[str, Any] = {  # of each connection; a vanished machine is noticed after about 10 s
     "application_name": "memoryd",
     "connect_timeout": 10,
     "keepalives_idle": 5,
@@ -31,10 +31,10 @@ class Server(Protocol):
     """Its address for people; never a password."""
 
     def exists(self) -> bool:
-        """Return whether something may be stored there; False if using it would create a new one."""
+        """Return whether something may be stored there; False if using it would create a new database."""
 
     def url(self) -> str:
-        """Return its URL; start memoryd's own server if it does not run."""
+        """Return the URL; start memoryd's own server if it is not running."""
 
     def state(self) -> State:
         """See `store.journal.Database`."""
@@ -50,16 +50,16 @@ class Server(Protocol):
 
 
 class GivenServer(ForeignServer):
-    """The server that MEMORY_DATABASE_URL names, or several. Raise InvalidInputError if that is no URL."""
+    """The server or servers of MEMORY_DATABASE_URL. Raise InvalidInputError if that is not a valid URL."""
 
     def __init__(self, url: str, *, read_only: bool = False) -> None:
         parts = _parts(url)
         if parts is None:
             raise InvalidInputError(
-                f"MEMORY_DATABASE_URL cannot be read. Write {EXAMPLE}, or postgresql:managed; of what stands for "
-                "user and password every @ : / ? # % and blank as %40 %3A %2F %3F %23 %25 %20."
+                f"MEMORY_DATABASE_URL is not a valid URL. Write {EXAMPLE}, or postgresql:managed; in user and "
+                "password, write every @ : / ? # % and blank as %40 %3A %2F %3F %23 %25 %20."
             )
-        if not parts.get("service"):  # the entry of one comes before the environment, and libpq alone reads it
+        if not parts.get("service"):  # a service takes precedence over the environment, and only libpq can read it
             parts = _defaults() | parts
             parts.setdefault("dbname", parts.get("user"))
         defaults = PARAMETERS
@@ -71,17 +71,17 @@ class GivenServer(ForeignServer):
         self.place = "/".join(filter(None, (where, parts.get("dbname"))))
 
     def exists(self) -> bool:
-        """Return True: only a connection could find out."""
+        """Return True: only a connection could tell."""
         return True
 
     def url(self) -> str:
-        """Return the URL as it was given."""
+        """Return the given URL."""
         return self._url
 
 
 @dataclass(frozen=True, slots=True)
 class ServerAddress:
-    """One of the servers that a URL names."""
+    """One of the servers in a URL."""
 
     place: str
     """Its address for people."""
@@ -89,13 +89,13 @@ class ServerAddress:
 
 
 def _parts(url: str) -> dict[str, Any] | None:
-    """Return what a URL says; None if it is none, or if host, port or database has a piece of a password.
+    """Return the parts of a URL; None if it is invalid, or if host, port or database contains a piece of a password.
 
-    These are shown to people, and get one where an @ or / in it is not encoded.
+    These are shown to people, and contain such a piece if an @ or / in the password is not encoded.
     """
     try:
         parts: dict[str, Any] = dict(conninfo.conninfo_to_dict(url))
-    except psycopg.ProgrammingError:  # its text repeats the URL, and with it the password
+    except psycopg.ProgrammingError:  # its text contains the URL, and so the password
         return None
     shown = f"{str(parts.get('host', ''))[1:]}{parts.get('dbname', '')}"  # an abstract socket begins with @
     ports = str(parts.get("port") or "0").replace(",", "0")
@@ -103,7 +103,7 @@ def _parts(url: str) -> dict[str, Any] | None:
 
 
 def _defaults() -> dict[str, Any]:
-    """Return where libpq looks for what a URL leaves open: PGHOST and its like, or what PGSERVICE names."""
+    """Return libpq's defaults for what a URL leaves open: PGHOST and the like, or the service of PGSERVICE."""
     options = ((option.keyword.decode(), option.val) for option in pq.Conninfo.get_defaults())
     return {name: value.decode() for name, value in options if value and name in PLACES}
 
@@ -115,7 +115,7 @@ def hosts(url: str) -> list[ServerAddress]:
     number = max(map(len, lists.values()), default=1)
     if any(len(values) not in {1, number} for values in lists.values()):
         found = " and ".join(f"{len(values)} {key}s" for key, values in lists.items())
-        raise InvalidInputError(f"MEMORY_DATABASE_URL names {found}. Write a port after each host, or one for all.")
+        raise InvalidInputError(f"MEMORY_DATABASE_URL names {found}. Write one port for each host, or one for all.")
     servers = [
         _host(parts | {key: values[index % len(values)] for key, values in lists.items()}) for index in range(number)
     ]

@@ -13,7 +13,7 @@ CONNECTIONS = 16
 
 
 class PostgresStore(PostgresRows):
-    """See `store.base.Store`. `timelines` is the file that remembers which servers have taken over."""
+    """See `store.base.Store`. `timelines` is the file that records which servers have taken over."""
 
     product = "Postgres"
 
@@ -32,15 +32,15 @@ class PostgresStore(PostgresRows):
         self.upkeep = PostgresUpkeep(self, self.index)
 
     def state(self) -> State:
-        """Return whether memoryd's own server runs, or that the server is external."""
+        """Return the state of memoryd's own server, or that the server is external."""
         return self.server.state()
 
     def start(self) -> bool:
-        """Start memoryd's own server; return whether it did not run."""
+        """Start memoryd's own server; return whether it was not running."""
         return self.server.start()
 
     def stop(self) -> bool:
-        """Stop memoryd's own server; return whether it ran."""
+        """Stop memoryd's own server; return whether it was running."""
         stopped = self.server.stop()
         self.disconnect()
         return stopped

@@ -1,4 +1,4 @@
-"""The newest timeline of each database system that was met on this machine: a server with a lower one was replaced."""
+"""The newest timeline of each database system known on this machine: a server with a lower one was replaced."""
 
 import json
 import logging
@@ -13,16 +13,16 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """Which history of the database a server continues: each promotion of a standby begins a timeline."""
+    """The history of the database that a server continues: each promotion of a standby begins a timeline."""
 
     system: str
     timeline: int
 
 
 class Timelines:
-    """The newest timelines, in memory, and in a file for processes that start later; without a `path` in memory alone.
+    """The newest timelines, in memory and, if there is a `path`, in a file for processes that start later.
 
-    A file that cannot be read or written is logged once, and otherwise counts as empty.
+    A file that cannot be read or written is logged once, and treated as empty.
     """
 
     def __init__(self, path: Path | None, *, read_only: bool) -> None:
@@ -34,15 +34,15 @@ class Timelines:
 
     @property
     def remedy(self) -> str:
-        """What to do about a server that is refused."""
+        """The remedy for a refused server."""
         forgetting = f"delete {self._path} and restart" if self._path else "restart"
         return (
-            "Start the server that has taken over. If the older timeline is meant, as after a restore of an old "
-            f"backup, {forgetting} every memoryd of this machine."
+            "Start the server that has taken over. If the older timeline is the right one, as after restoring an old "
+            f"backup, {forgetting} every memoryd process on this machine."
         )
 
     def newest(self, system: str) -> int:
-        """Return the newest timeline of a system that this process knows of; 0 if it knows of none."""
+        """Return the newest known timeline of a system, or 0."""
         return self._newest.get(system, 0)
 
     def meet(self, met: Lineage) -> int:
@@ -77,4 +77,4 @@ class Timelines:
     def _log(self, what: str, error: Exception) -> None:
         if not self._logged:
             self._logged = True
-            log.warning("%s (%s): a later process may take a server for the newest that was replaced", what, error)
+            log.warning("%s (%s): a later process may mistake a replaced server for the newest", what, error)

@@ -30,21 +30,21 @@ class PostgresUpkeep:
         with self._rows.apart() as connection:
             server, version = asked(connection, "upkeep.server"), version_of(connection)
             timeline = f", timeline {connection.lineage.timeline}" if connection.lineage else ""
-        role = f"role {server['role']}{'' if server['may_create'] else ', which may not make tables'}"
+        role = f"role {server['role']}{'' if server['may_create'] else ', which may not create tables'}"
         return (
             f"PostgreSQL {server['server'].split()[0]}, pgvector {server['pgvector'] or 'not in use'}, "
             f"schema {version}, {role}{timeline}, {self._rows.place}"
         )
 
     def files(self, workspaces: Iterable[Workspace | None]) -> list[StoredFile]:
-        """Return the one database."""
+        """Return the database, which is shared by all workspaces."""
         with self._rows.apart() as connection:
             return [StoredFile(self._rows.place, asked(connection, "upkeep.server")["size"], None)]
 
     def problems(self, workspace: Workspace | None) -> list[str]:
-        """Check what reading, writing and searching need; Postgres itself checks the rows.
+        """Check what is needed to read, write and search; Postgres itself checks the rows.
 
-        Raise StoreError if there is no schema, and none can be made.
+        Raise StoreError if there is no schema and none can be created.
         """
         if not self._rows.has_schema():
             if not self._rows.read_only:
@@ -55,21 +55,21 @@ class PostgresUpkeep:
             lacks += changed(connection, read_only=self._rows.read_only)
             invalid = connection.execute(statements()["upkeep.invalid"]).fetchall()
         if server["read_only"] and not self._rows.read_only:
-            lacks.append("it takes no writes. Let MEMORY_DATABASE_URL name a server that does.")
+            lacks.append("it does not accept writes. Set MEMORY_DATABASE_URL to a server that does.")
         if pages := server["broken_pages"]:
-            lacks.append(f"{pages} pages did not match their checksums. Restore a backup on a sound disk.")
+            lacks.append(f"{pages} pages did not match their checksums. Restore a backup on a working disk.")
         rebuild = "Rebuild it with `memoryd doctor --repair`."
         return [*lacks, *(f"the index {row['name']} is not valid. {rebuild}" for row in invalid)]
 
     def reindex(self, workspace: Workspace | None) -> None:
         """Rebuild invalid indexes."""
-        with self._rows.apart(patient=True) as connection:  # an index of a partitioned table takes several transactions
+        with self._rows.apart(patient=True) as connection:  # an index of a partitioned table needs several transactions
             for row in connection.execute(statements()["upkeep.invalid"]).fetchall():
                 index = sql.Identifier(row["place"], row["name"])
                 connection.execute(sql.SQL("REINDEX INDEX {}").format(index))
 
     def damaged(self, workspace: Workspace, dims: Mapping[str, int], *, drop: bool = False) -> int:
-        """Return how many stored vectors are unusable; with `drop` they are deleted."""
+        """Return how many stored vectors are unusable; delete them with `drop`."""
         found: list[Row] = self._rows.read(
             workspace, lambda q: q.all("upkeep.damaged", dims=json.dumps(dict(dims)), unit=UNIT)
         )
@@ -78,19 +78,19 @@ class PostgresUpkeep:
         return len(found)
 
     def scrub(self, workspace: Workspace) -> list[Path]:
-        """Vacuum what was deleted; the files are the server's, as are its log and its backups."""
+        """Vacuum what was deleted; return no files: they are the server's, as are its log and backups."""
         with self._rows.apart(patient=True) as connection:
             connection.execute(statements()["upkeep.vacuum"])
         return []
 
     def tend(self, workspace: Workspace) -> None:
-        """Build the indexes over vectors that searches lacked; others can write meanwhile.
+        """Build the vector indexes that searches have missed; others can write in the meantime.
 
-        Not through a pooler: it would keep the lock of the one builder, and its settings.
+        Do nothing through a pooler, which would keep the builder's lock and settings.
         """
         if self._rows.read_only or self._rows.pooled or not self._index.near.wanted:
             return
-        with self._rows.apart(patient=True) as connection:  # what is done concurrently cannot be part of a transaction
+        with self._rows.apart(patient=True) as connection:  # CONCURRENTLY is not allowed in a transaction
             queries = PostgresQueries(connection, None)
             while self._index.near.wanted and (queries.one("vectors.lone") or {})["lone"]:
                 build(queries, self._index.near.wanted.pop())

@@ -1,8 +1,8 @@
-"""The index of words in memory: postings, read from Postgres when a term is first asked for.
+"""The index of words in memory: postings, read from Postgres when a term is first searched.
 
-Postgres itself has to look at each record that a question matches, which takes 100 ms for 50,000 of them. A record is
-a hash of its id here, and the parts of BM25 lack the rarity of the term. A posting catches up before each search by the
-log of changes: records that were changed since it was read are read again.
+Postgres itself has to read each record that matches a query, which takes 100 ms for 50,000 of them. Here a record is a
+hash of its id, and the parts of BM25 lack the rarity of the term. A posting is updated before each search from the log
+of changes: records changed since it was read are read again.
 """
 
 import json
@@ -23,14 +23,14 @@ from memoryd.store.postgres.queries import marks, writing
 from memoryd.store.postgres.recent import Recent
 from memoryd.store.postings import MEMORY, Posting, Postings, best
 
-STEADY = 1_000  # records of a workspace from which on what is counted there does not change much in a minute
-SAMPLE = 5_000  # records whose mean length is that of all
-ADMITTED = (0, 1, 2, 4, 8)  # records for each hit that are looked at one by one, in parts; then all that may be found
+STEADY = 1_000  # records of a workspace from which on its counts do not change much in a minute
+SAMPLE = 5_000  # records whose mean length is taken as that of all
+ADMITTED = (0, 1, 2, 4, 8)  # records per hit that are checked one by one, in steps; then all that may be found
 PART = np.dtype([("rid", ">i8"), ("part", ">f4")])  # as Postgres sends it
 
 
 class Roll:
-    """Numbers of the hashes of records, in the order in which they are met: sums by record have no gaps."""
+    """Consecutive numbers for the hashes of records, so that arrays by record have no gaps."""
 
     def __init__(self) -> None:
         self.rids = np.empty(0, np.int64)
@@ -44,7 +44,7 @@ class Roll:
         return 3 * self.rids.nbytes
 
     def numbers(self, rids: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the number of each of some hashes."""
+        """Return the number of each hash."""
         with self._lock:
             places = np.searchsorted(self._sorted, rids)
             known = places < len(self._sorted)
@@ -63,13 +63,13 @@ class Roll:
 
 
 class Known:
-    """What is in memory of a workspace: the postings have a record's number in place of its hash."""
+    """The part of the index for a workspace; its postings have a record's number in place of its hash."""
 
     def __init__(self) -> None:
         self.roll = Roll()
         self.postings = Postings()
         self.counted = 0
-        """The size that is part of the sum over all workspaces."""
+        """The size as counted in the sum over all workspaces."""
 
     @property
     def bytes(self) -> int:
@@ -78,7 +78,7 @@ class Known:
 
 
 class PostgresWordIndex:
-    """BM25 as in FTS5, except that the length of a text is that of its different words."""
+    """A search with BM25 as in FTS5, except that the length of a text counts each distinct word once."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[str, Known] = OrderedDict()
@@ -116,7 +116,7 @@ class PostgresWordIndex:
 
     @property
     def bytes(self) -> int:
-        """The size in memory of what is known of all workspaces."""
+        """The size in memory, of all workspaces."""
         return self._bytes
 
     def _of(self, workspace_id: str) -> Known:
@@ -126,7 +126,7 @@ class PostgresWordIndex:
             return known
 
     def _count(self, workspace_id: str, known: Known) -> None:
-        """Count what a search added; forget the workspaces that were searched longest ago where memory lacks."""
+        """Count what a search added; drop the least recently searched workspaces if memory runs short."""
         with self._lock:
             if self._known.get(workspace_id) is not known:
                 return
@@ -137,7 +137,7 @@ class PostgresWordIndex:
                 self._bytes -= oldest.counted
 
     def _extent(self, queries: Queries, kinds: str) -> tuple[int, float]:
-        """Return how many records of some kinds there are, and their mean number of different words."""
+        """Return the number of records of some kinds, and their mean number of distinct words."""
         always = (queries.workspace_id, kinds)
         now = (*always, marks(queries)["changes"])
         known: tuple[int, float] | None = self._extents.get(always) or self._extents.get(now)
@@ -184,7 +184,7 @@ def _whole(roll: Roll, row: Row, come: Row) -> Posting:
 
 
 def _continued(posting: Posting, changed: Posting) -> Posting:
-    """Return a posting with the changed records as they are now; those without the term have 0."""
+    """Return a posting updated with changed records; those without the term have 0."""
     kept, having = ~np.isin(posting.rids, changed.rids), changed.parts > 0
     rids = np.concatenate([posting.rids[kept], changed.rids[having]])
     parts = np.concatenate([posting.parts[kept], changed.parts[having]])
@@ -194,7 +194,7 @@ def _continued(posting: Posting, changed: Posting) -> Posting:
 def _admitted(
     queries: Queries, roll: Roll, scores: NDArray[np.float64], order: NDArray[np.int64], asked: Row
 ) -> Scored:
-    """Return those of some records, by number, that may be found, the best first."""
+    """Return the records, by number, that may be found, best first."""
     of = dict(zip(roll.rids[order].tolist(), scores[order].tolist(), strict=True))
     rows = queries.all("search.admitted", rids=f"{{{','.join(map(str, of))}}}", **asked)
     return sorted(((row["id"], of[row["rid"]]) for row in rows), key=lambda hit: (-hit[1], hit[0]))

@@ -1,4 +1,4 @@
-"""The statements, by name. Python never builds SQL outside of here: it names a statement and gives parameters."""
+"""The SQL statements, by name. Python builds SQL only here; elsewhere it names a statement and passes parameters."""
 
 import re
 from collections.abc import Iterable
@@ -52,7 +52,7 @@ def _putting(name: str, table: Table) -> str:
 
 @cache
 def migrations(dialect: str) -> tuple[str, ...]:
-    """Return the scripts of a dialect in their order; a database of version n has the first n."""
+    """Return the scripts of a dialect in order; a database of version n has the first n."""
     folder = files(__name__) / dialect / "migrations"
     scripts = sorted((file.name, file) for file in folder.iterdir() if file.name.endswith(".sql"))
     return tuple(file.read_text(encoding="utf-8") for _, file in scripts)
@@ -82,13 +82,13 @@ def listing_columns() -> str:
 
 
 def reading(table: str, order: Iterable[str]) -> str:
-    """Return the statement that reads all rows of a table of any SQLite file, whatever its name is."""
+    """Return the statement that reads all rows of a table of any SQLite file, whatever its name."""
     place, *ordered = (_quoted(name) for name in (table, *order))
     return f"SELECT * FROM {place}{_ordered(ordered)}"  # noqa: S608 - the names are quoted
 
 
 def reading_bytes(table: str, columns: Iterable[str], order: Iterable[str]) -> str:
-    """Return the statement that reads all rows of a table, each column after whether it is a text; texts as bytes."""
+    """Return the statement that reads a table; whether a column is text precedes it, and text is read as bytes."""
     place, *ordered = (_quoted(name) for name in (table, *order))
     each = ", ".join(
         f"typeof({name}) = 'text', CASE typeof({name}) WHEN 'text' THEN CAST({name} AS BLOB) ELSE {name} END"

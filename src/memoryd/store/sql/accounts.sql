@@ -3,14 +3,14 @@
 SELECT name, hash, level, workspace, created_at FROM accounts WHERE name = :name
 
 -- name: accounts.all
--- Everybody with a password.
+-- Every person with a password.
 SELECT name, hash, level, workspace, created_at FROM accounts ORDER BY name
 
 -- name: accounts.set
--- A new person, or another password.
+-- Add a person, or change a password.
 INSERT INTO accounts (name, hash, level, workspace, created_at) VALUES (:name, :hash, :level, :project, :now)
 ON CONFLICT (name) DO UPDATE SET hash = excluded.hash, level = excluded.level, workspace = excluded.workspace
 
 -- name: accounts.remove
--- A person loses the password.
+-- Remove a person with a password.
 DELETE FROM accounts WHERE name = :name

@@ -1,10 +1,10 @@
 -- name: acts.add
--- Who does something to something, and with what other.
+-- Record who did something to a subject, and with which other one.
 INSERT INTO acts (workspace_id, id, at, operation, other, client, tool)
 VALUES (:workspace, :subject, :now, :operation, :other, :client, :tool) ON CONFLICT (workspace_id, id, at) DO NOTHING
 
 -- name: acts.of_records
--- The same for some records; who deletes them, for those alone that were not deleted before.
+-- Record who did something to some records; a deletion only for those that were not already deleted.
 INSERT INTO acts (workspace_id, id, at, operation, other, client, tool)
 SELECT r.workspace_id, r.id, :now, :verb || '_' || r.kind, :other, :client, :tool FROM json_each(:ids) wanted
 JOIN records r ON r.workspace_id = :workspace AND r.id = wanted.value
@@ -12,12 +12,12 @@ WHERE :verb <> 'delete' OR r.deleted_at = :now
 ON CONFLICT (workspace_id, id, at) DO NOTHING
 
 -- name: acts.of
--- What was done to a record of a kind, the last first; without what was refused of a node and another one.
+-- What was done to a record of a kind, the last first; without refusals about pairs of nodes.
 SELECT at, operation, client, tool FROM acts
 WHERE workspace_id = :workspace AND id = :id AND operation LIKE '%~_' || :kind ESCAPE '~' ORDER BY at DESC LIMIT :limit
 
 -- name: acts.done
--- What was done that leaves nothing to undo, the last first, and what it was done to, as far as that still exists.
+-- What was done that cannot be undone, the last first, and its subject if that still exists.
 SELECT a.at, a.operation, a.id, a.client, a.tool, r.name, coalesce(r.type, '') AS type,
   coalesce(r.body, s.name || ' ' || x.relation_type || ' ' || t.name, '') AS body
 FROM acts a
@@ -33,7 +33,7 @@ WHERE a.workspace_id = :workspace AND a.operation IN (SELECT value FROM json_eac
 ORDER BY a.at DESC, a.id DESC LIMIT :limit
 
 -- name: acts.refused
--- The pairs of living nodes of which something is refused, and was not taken back, the last first.
+-- The pairs of living nodes with a refusal that was not withdrawn, the last first.
 SELECT a.id AS one_id, a.other AS other_id, s.name AS one, t.name AS other, a.at, a.client, a.tool
 FROM acts a
 JOIN records s ON s.workspace_id = a.workspace_id AND s.id = a.id AND s.deleted_at IS NULL

@@ -4,7 +4,7 @@ SELECT substr(at, 1, 10) AS day, operation, count(*) AS number FROM events
 WHERE workspace_id = :workspace AND at >= :since GROUP BY substr(at, 1, 10), operation ORDER BY substr(at, 1, 10) DESC
 
 -- name: chronicle.sessions
--- The sessions that something durable is from, the last one first: what, how much, when.
+-- The sessions that wrote durable records, the last one first: what, how much, when.
 SELECT r.session_id AS id, min(r.created_at) AS began, max(r.created_at) AS ended,
   sum(CASE WHEN r.kind = 'interaction' THEN 1 ELSE 0 END) AS turns,
   sum(CASE WHEN r.kind IN ('memory', 'observation') THEN 1 ELSE 0 END) AS stored,
@@ -14,12 +14,12 @@ WHERE r.workspace_id = :workspace AND r.session_id IS NOT NULL AND r.deleted_at 
 GROUP BY r.session_id ORDER BY max(r.created_at) DESC, r.session_id LIMIT :limit
 
 -- name: picture.nodes
--- Every entity, also deleted ones, with the times between which it existed.
+-- Every entity, including deleted ones, with the times between which it existed.
 SELECT r.id, r.name, r.type, r.created_at, r.deleted_at
 FROM entity_details d JOIN records r ON r.workspace_id = d.workspace_id AND r.id = d.id
 WHERE d.workspace_id = :workspace ORDER BY r.created_at, r.id LIMIT :limit
 
 -- name: picture.edges
--- Every relation, likewise.
+-- Every relation, including deleted ones, with the times between which it existed.
 SELECT from_entity, to_entity, relation_type, created_at, deleted_at FROM relations
 WHERE workspace_id = :workspace ORDER BY created_at, id LIMIT :limit

@@ -1,10 +1,10 @@
 -- name: doctor.counts
--- How much of each kind there is, volatile rows included, and how much with what is deleted but not purged.
+-- The number of records of each kind, including volatile ones, and the number including deleted but unpurged ones.
 SELECT kind, count(*) FILTER (WHERE deleted_at IS NULL) AS living, count(*) AS number FROM records
 WHERE workspace_id = :workspace GROUP BY kind ORDER BY kind
 
 -- name: doctor.owners
--- Which workspaces have rows here, over the whole file.
+-- The workspaces that have rows in the file.
 SELECT workspace_id, count(*) AS number FROM records GROUP BY workspace_id
 
 -- name: doctor.unembedded

@@ -1,20 +1,20 @@
 -- name: embeddings.add
--- The vector of one chunk; nothing where another process was faster.
+-- Add the vector of one chunk, unless another process has added it.
 INSERT INTO embeddings (workspace_id, id, chunk, perspective, model, dim, vector)
 VALUES (:workspace, :id, :chunk, :perspective, :model, :dim, :vector)
 ON CONFLICT (workspace_id, id, perspective, model, chunk) DO NOTHING
 
 -- name: embeddings.clear
--- The text has changed, so what was computed from it goes; a caller's own vectors are not ours to drop here.
+-- Drop the computed vectors of a record, whose text has changed; a caller's own vectors stay.
 DELETE FROM embeddings WHERE workspace_id = :workspace AND id = :id AND perspective <> 'client'
 
 -- name: embeddings.withdraw
--- The vectors of a record from one perspective go.
+-- Drop the vectors of a record from one perspective.
 DELETE FROM embeddings WHERE workspace_id = :workspace AND id = :id AND perspective = :perspective
 
 -- name: embeddings.missing
--- Living records that lack a vector of :model, in the order of their ids, after the one where the last batch ended and
--- up to :last: observations from any of the :perspectives, all others from the general one.
+-- Living records that lack a vector of :model, ordered by id, after the end of the last batch and up to :last:
+-- observations from any of the :perspectives, all others from the general one.
 SELECT r.id FROM records r
 WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.id > :after AND r.id <= :last
   AND (
@@ -25,13 +25,13 @@ WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.id > :after AND
 ORDER BY r.id LIMIT :limit
 
 -- name: embeddings.behind
--- How many living records lack a vector of :model, by two counts: what is deleted has none.
+-- How many living records lack a vector of :model, as the difference of two counts: deleted records have none.
 SELECT (SELECT count(*) FROM records r WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL)
   - (SELECT count(*) FROM embeddings e
     WHERE e.workspace_id = :workspace AND e.perspective = :perspective AND e.model = :model AND e.chunk = 0) AS number
 
 -- name: embeddings.lacking
--- Those of :ids that live and lack a vector of :model, and whether a search may see each.
+-- The living records among :ids that lack a vector of :model, and whether a search may see each.
 SELECT r.id, CASE WHEN (r.scope = '' OR r.scope = :session)
     AND (:kinds = '[]' OR r.kind IN (SELECT value FROM json_each(:kinds)))
     AND (:tag_count = 0 OR :tag_count = (
@@ -49,7 +49,7 @@ WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.id IN (SELECT v
 ORDER BY r.id
 
 -- name: embeddings.present
--- From which perspectives some records have vectors of :model.
+-- The perspectives from which some records have vectors of :model.
 SELECT id, perspective FROM embeddings
 WHERE workspace_id = :workspace AND model = :model AND chunk = 0 AND id IN (SELECT value FROM json_each(:ids))
 
@@ -59,17 +59,17 @@ SELECT 1 AS yes FROM embeddings
 WHERE workspace_id = :workspace AND perspective = :perspective AND model = :model LIMIT 1
 
 -- name: embeddings.models
--- Which models have vectors here, and of how many records.
+-- The models that have vectors here, and of how many records.
 SELECT model, count(*) AS number FROM embeddings
 WHERE workspace_id = :workspace AND perspective = :perspective AND chunk = 0
 GROUP BY model ORDER BY model
 
 -- name: embeddings.sets
--- From which perspectives which models have vectors here; a caller's own are not ours to drop.
+-- The models and perspectives that have vectors here, without a caller's own vectors.
 SELECT DISTINCT perspective, model FROM embeddings WHERE workspace_id = :workspace AND perspective <> 'client'
 
 -- name: embeddings.drop
--- Drop a part of a set.
+-- Drop a part of a set of vectors.
 DELETE FROM embeddings
 WHERE workspace_id = :workspace AND perspective = :perspective AND model = :model
   AND id IN (

@@ -1,9 +1,9 @@
 -- name: events.add
--- What happened to what; events outlive their subject.
+-- Add an event and its subject; events outlive their subjects.
 INSERT INTO events (workspace_id, at, operation, subject) VALUES (:workspace, :now, :operation, :subject)
 
 -- name: events.of_records
--- The same for some records: `create_memory`, `delete_observation`.
+-- Add events for some records: `create_memory`, `delete_observation`.
 INSERT INTO events (workspace_id, at, operation, subject)
 SELECT r.workspace_id, :now, :verb || '_' || r.kind, r.id FROM json_each(:ids) wanted
 JOIN records r ON r.workspace_id = :workspace AND r.id = wanted.value
@@ -13,13 +13,13 @@ JOIN records r ON r.workspace_id = :workspace AND r.id = wanted.value
 SELECT seq FROM events WHERE workspace_id = :workspace AND at < :time ORDER BY at DESC, seq DESC LIMIT 1
 
 -- name: events.there
--- Whether something has happened to something.
+-- Whether an operation has happened to a subject.
 SELECT 1 AS yes FROM events WHERE workspace_id = :workspace AND operation = :operation AND subject = :subject LIMIT 1
 
 -- name: events.remove
--- Forget that something happened to something.
+-- Delete the events of an operation on a subject.
 DELETE FROM events WHERE workspace_id = :workspace AND operation = :operation AND subject = :subject
 
 -- name: events.subjects
--- What events after one are about.
+-- The subjects of the events after a given one.
 SELECT subject FROM events WHERE workspace_id = :workspace AND seq > :after ORDER BY seq LIMIT :limit

@@ -1,6 +1,6 @@
 -- name: exports.hidden
--- Records that an export leaves out, or lists only as replaced: deleted ones, volatile ones, and observations of
--- deleted entities.
+-- Records that an export omits, or lists only as replaced: deleted ones, volatile ones, and observations of deleted
+-- entities.
 SELECT r.id FROM records r
 WHERE r.workspace_id = :workspace AND r.id > :after AND (
   r.scope <> ''
@@ -17,7 +17,7 @@ SELECT d.id, d.superseded_by FROM memory_details d JOIN records r ON r.workspace
 WHERE d.workspace_id = :workspace AND d.superseded_by IS NOT NULL AND r.deleted_at IS NOT NULL AND r.scope = ''
 
 -- name: exports.living
--- Those of some records that are living and durable.
+-- The living and durable ones among some records.
 SELECT id FROM records
 WHERE workspace_id = :workspace AND deleted_at IS NULL AND scope = '' AND id IN (SELECT value FROM json_each(:ids))
 
@@ -28,7 +28,7 @@ WHERE workspace_id = :workspace AND perspective = 'client' AND (id, model, chunk
 ORDER BY id, model, chunk LIMIT :limit
 
 -- name: imports.known
--- Records with some ids, deleted ones too; `original` is 1 if a living record replaced it. Only turns have their text.
+-- Records with some ids, including deleted ones; `original` is 1 if a living record replaced it. Only turns have text.
 SELECT r.id, r.kind, r.session_id, r.deleted_at, CASE WHEN r.kind = 'interaction' THEN r.body ELSE '' END AS body,
   CASE WHEN EXISTS (
     SELECT 1 FROM memory_details d JOIN records living
@@ -38,14 +38,14 @@ FROM records r
 WHERE r.workspace_id = :workspace AND r.id IN (SELECT value FROM json_each(:ids))
 
 -- name: imports.named
--- The vault's memories of some keys. The doubled condition on kind lets SQLite use the index of names, which has it.
+-- The vault's memories with some keys. The repeated condition on kind lets SQLite use the partial index of names.
 SELECT id, name, body, tags FROM records
 WHERE workspace_id = :workspace AND kind = 'memory' AND kind IN ('memory', 'entity') AND scope = ''
   AND deleted_at IS NULL AND name IN (SELECT value FROM json_each(:names))
 
 -- name: imports.same
 -- The living memories without a key that have one of some fingerprints.
--- CROSS JOIN keeps SQLite from looking through all memories for the few with these fingerprints.
+-- CROSS JOIN keeps SQLite from scanning all memories for the few with these fingerprints.
 SELECT d.fingerprint, min(r.id) AS id FROM memory_details d CROSS JOIN records r
 WHERE d.workspace_id = :workspace AND d.fingerprint IN (SELECT value FROM json_each(:fingerprints))
   AND r.workspace_id = d.workspace_id AND r.id = d.id AND r.kind = 'memory' AND r.name IS NULL AND r.scope = ''
@@ -65,19 +65,19 @@ WHERE workspace_id = :workspace AND entity_id IN (SELECT value FROM json_each(:e
   AND ordinal IN (SELECT CAST(value AS INTEGER) FROM json_each(:ordinals))
 
 -- name: imports.observed
--- Which observations some entities have, deleted ones included.
+-- The observations of some entities, including deleted ones.
 SELECT id, entity_id, ordinal FROM observation_details
 WHERE workspace_id = :workspace AND entity_id IN (SELECT value FROM json_each(:entities))
 
 -- name: imports.related
--- The relations that begin or end at some entities, deleted ones included.
+-- The relations from or to some entities, including deleted ones.
 SELECT id, from_entity, to_entity, relation_type, created_at, deleted_at FROM relations
 WHERE workspace_id = :workspace AND from_entity IN (SELECT value FROM json_each(:entities))
 UNION SELECT id, from_entity, to_entity, relation_type, created_at, deleted_at FROM relations
 WHERE workspace_id = :workspace AND to_entity IN (SELECT value FROM json_each(:entities))
 
 -- name: imports.reserve
--- Raise the next ordinal of an entity to this one, if it is lower.
+-- Raise the next ordinal of an entity to a value, if it is lower.
 UPDATE entity_details SET next_ordinal = :next WHERE workspace_id = :workspace AND id = :id AND next_ordinal < :next
 
 -- name: imports.touch
@@ -85,7 +85,7 @@ UPDATE entity_details SET next_ordinal = :next WHERE workspace_id = :workspace A
 UPDATE records SET updated_at = :at WHERE workspace_id = :workspace AND id = :id AND updated_at < :at
 
 -- name: imports.relations
--- Which of some relations exist, deleted ones included.
+-- Which of some relations exist, including deleted ones.
 SELECT id, deleted_at FROM relations
 WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids))
 
@@ -100,6 +100,6 @@ SELECT at, operation, subject, count(*) AS number FROM events
 WHERE workspace_id = :workspace AND at IN (SELECT value FROM json_each(:times)) GROUP BY at, operation, subject
 
 -- name: imports.empty
--- Whether a workspace holds no record and no perspective of its own.
+-- Whether a workspace has no records and no perspectives.
 SELECT 1 AS yes WHERE NOT EXISTS (SELECT 1 FROM records WHERE workspace_id = :workspace)
   AND NOT EXISTS (SELECT 1 FROM perspectives WHERE workspace_id = :workspace)

@@ -1,5 +1,5 @@
 -- name: history.ended
--- Records that are deleted, the last first: how they ended, by whom, and what has taken their place.
+-- Deleted records, the last first: how they ended, by whom, and what has replaced them.
 SELECT * FROM (
   SELECT r.deleted_at AS at, CASE WHEN coalesce(d.ending, '') <> '' THEN d.ending
       WHEN coalesce(e.other, '') <> '' THEN 'merged' ELSE 'deleted' END AS what,
@@ -17,8 +17,8 @@ WHERE (:what = '' OR what = :what) AND (:by = '' OR lower(client || ' ' || tool)
 ORDER BY at DESC, id DESC LIMIT :limit
 
 -- name: history.changed
--- Earlier texts of living records and earlier names of nodes, the last first; the present ones, and who changed them:
--- the next writer, or who restored what was there before, which has its writer again.
+-- Earlier texts of living records and earlier names of nodes, the last first, with the present ones and who changed
+-- them: the next writer, or who restored an earlier text, which has its own writer again.
 SELECT * FROM (
   SELECT v.until AS at, 'changed' AS what, r.id, r.kind, coalesce(v.name, r.name) AS name, r.type, v.body,
     NULL AS successor, r.name AS now_name, r.type AS now_type, r.body AS now_body,
@@ -38,7 +38,7 @@ WHERE (:by = '' OR lower(client || ' ' || tool) LIKE lower(:by) ESCAPE '~')
 ORDER BY at DESC, id DESC LIMIT :limit
 
 -- name: history.cut
--- Relations that are deleted, the last first, and by whom.
+-- Deleted relations, the last first, and who deleted them.
 SELECT x.deleted_at AS at, 'deleted' AS what, x.id, 'relation' AS kind, NULL AS name, x.relation_type AS type,
   s.name || ' ' || x.relation_type || ' ' || t.name AS body, NULL AS successor, NULL AS now_name, NULL AS now_type,
   NULL AS now_body, '' AS reason, coalesce(e.client, '') AS client, coalesce(e.tool, '') AS tool
@@ -53,7 +53,7 @@ WHERE x.workspace_id = :workspace AND x.deleted_at IS NOT NULL AND (x.deleted_at
 ORDER BY x.deleted_at DESC, x.id DESC LIMIT :limit
 
 -- name: history.record
--- The record of an id, as far as it can be restored or changed back.
+-- The durable record with an id, and what is needed to restore it or to change it back.
 SELECT r.id, r.kind, r.name, r.type, r.body, r.tags, r.scope, r.updated_at, r.deleted_at, d.superseded_by, d.importance,
   d.access_count, coalesce(d.ending, '') AS ending, o.entity_id, e.name AS entity_name,
   e.deleted_at AS entity_deleted_at, coalesce(n.other, '') AS node
@@ -65,7 +65,7 @@ LEFT JOIN records e ON e.workspace_id = r.workspace_id AND e.id = o.entity_id
 WHERE r.workspace_id = :workspace AND r.id = :id AND r.scope = ''
 
 -- name: history.holder
--- The living record of a kind that has a name.
+-- The living record of a kind with a name.
 SELECT r.id FROM records r
 WHERE r.workspace_id = :workspace AND r.kind = :kind AND r.kind IN ('memory', 'entity') AND r.scope = ''
   AND r.name = :name AND r.deleted_at IS NULL
@@ -76,8 +76,8 @@ SELECT r.id FROM memory_details d JOIN records r ON r.workspace_id = d.workspace
 WHERE d.workspace_id = :workspace AND d.superseded_by = :id AND d.ending = 'compacted' AND r.deleted_at IS NOT NULL
 
 -- name: history.version
--- The last earlier version of a record with another text, or of a node with another name; if there is none, the last one with other tags.
--- The last one is that which ended when the present text began: clocks are set back, and those of machines differ.
+-- The last earlier version of a record with another text, or of a node with another name; else one with other tags.
+-- The last one is the version that ended when the present text began: clocks are set back, and machines' clocks differ.
 SELECT v.body, v.tags, v.importance, v.client, v.tool, coalesce(v.name, r.name) AS name
 FROM versions v JOIN records r ON r.workspace_id = v.workspace_id AND r.id = v.id
 WHERE v.workspace_id = :workspace AND v.id = :id
@@ -85,7 +85,7 @@ ORDER BY CASE WHEN v.body <> r.body OR r.kind = 'entity' AND v.name <> r.name TH
   CASE WHEN v.until = r.updated_at THEN 0 ELSE 1 END, v.until DESC LIMIT 1
 
 -- name: history.before
--- The version of a record that ended at a certain time.
+-- The version of a record that ended at a given time.
 SELECT body, tags, importance, client, tool, name FROM versions
 WHERE workspace_id = :workspace AND id = :id AND until = :until
 
@@ -95,14 +95,14 @@ SELECT r.id FROM observation_details o JOIN records r ON r.workspace_id = o.work
 WHERE o.workspace_id = :workspace AND o.entity_id = :id AND r.deleted_at = :at
 
 -- name: history.related
--- The relations that were deleted at a time and can be restored: both ends are living.
+-- The relations that were deleted at a time and can be restored, because both ends are living.
 SELECT x.id, x.from_entity, x.to_entity FROM relations x
 JOIN records s ON s.workspace_id = x.workspace_id AND s.id = x.from_entity AND s.deleted_at IS NULL
 JOIN records t ON t.workspace_id = x.workspace_id AND t.id = x.to_entity AND t.deleted_at IS NULL
 WHERE x.workspace_id = :workspace AND x.deleted_at = :at AND (x.from_entity = :id OR x.to_entity = :id)
 
 -- name: history.gained
--- What a node gained at the time at which another one became one with it: living observations and relations.
+-- The living observations and relations that a node gained when another one was merged into it.
 SELECT r.id, 'observation' AS kind, o.entity_id AS source, o.entity_id AS target
 FROM observation_details o JOIN records r ON r.workspace_id = o.workspace_id AND r.id = o.id
 WHERE o.workspace_id = :workspace AND o.entity_id = :id AND r.created_at = :at AND r.deleted_at IS NULL
@@ -125,7 +125,7 @@ JOIN records t ON t.workspace_id = x.workspace_id AND t.id = x.to_entity
 WHERE x.workspace_id = :workspace AND x.id = :id AND x.deleted_at IS NOT NULL
 
 -- name: relations.restore
--- Restore some relations, unless the same one was added meanwhile.
+-- Restore some relations, unless the same one was added in the meantime.
 UPDATE relations SET deleted_at = NULL
 WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids)) AND NOT EXISTS (
   SELECT 1 FROM relations y WHERE y.workspace_id = relations.workspace_id AND y.from_entity = relations.from_entity
@@ -142,13 +142,13 @@ UPDATE memory_details SET superseded_by = NULL, ending = '', reason = '', consol
 WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids))
 
 -- name: memories.correct
--- A memory says something else: consolidation compares it again, unless it was restored and is left alone.
+-- Note that the text of a memory has changed: consolidation compares it again, unless it was restored and is exempt.
 UPDATE memory_details SET fingerprint = :fingerprint, importance = :importance, gist = '',
   consolidated = CASE WHEN consolidated = 2 THEN 2 ELSE :consolidated END
 WHERE workspace_id = :workspace AND id = :id
 
 -- name: memories.release
--- Take back what a memory got from another one.
+-- Undo what a memory got from another one.
 UPDATE memory_details SET importance = :importance,
   access_count = CASE WHEN access_count > :times THEN access_count - :times ELSE 0 END
 WHERE workspace_id = :workspace AND id = :id

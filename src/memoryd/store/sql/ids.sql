@@ -1,5 +1,5 @@
 -- name: ids.beside
--- The ids of records before and after each of :ids in the alphabet; deleted records count, since they can come back.
+-- The ids before and after each of :ids in sort order; deleted records count, since they can be restored.
 SELECT j.value AS id,
   (SELECT r.id FROM records r WHERE r.workspace_id = :workspace AND r.id < j.value ORDER BY r.id DESC LIMIT 1)
     AS before_id,

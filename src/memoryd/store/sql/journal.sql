@@ -1,9 +1,9 @@
 -- name: journal.known
--- What has an id, even if it was deleted.
+-- The record with an id, even if it was deleted.
 SELECT body, session_id, deleted_at FROM records WHERE workspace_id = :workspace AND id = :id
 
 -- name: journal.add
--- Where the text of an interaction is cut into its three parts.
+-- Add where the text of an interaction is cut into its three parts.
 INSERT INTO interaction_details (workspace_id, id, thought_at, response_at)
 VALUES (:workspace, :id, :thought_at, :response_at)
 
@@ -15,12 +15,12 @@ WHERE r.workspace_id = :workspace AND r.session_id = :session AND r.kind = 'inte
 ORDER BY r.created_at, r.id LIMIT :limit OFFSET :offset
 
 -- name: journal.number
--- How many interactions a session has.
+-- The number of interactions of a session.
 SELECT count(*) AS number FROM records r
 WHERE r.workspace_id = :workspace AND r.session_id = :session AND r.kind = 'interaction' AND r.deleted_at IS NULL
 
 -- name: journal.some
--- Those of some ids under which an interaction is kept.
+-- The ids among some that belong to an interaction.
 SELECT r.id FROM records r
 WHERE r.workspace_id = :workspace AND r.kind = 'interaction' AND r.deleted_at IS NULL
   AND r.id IN (SELECT value FROM json_each(:ids))
@@ -53,13 +53,13 @@ HAVING count(*) > coalesce((
 ORDER BY min(r.created_at), r.session_id
 
 -- name: journal.note_erased
--- The events of all records of a kind that are about to be erased.
+-- Add the events of all records of a kind that are about to be erased.
 INSERT INTO events (workspace_id, at, operation, subject)
 SELECT r.workspace_id, :now, 'delete_' || r.kind, r.id FROM records r
 WHERE r.workspace_id = :workspace AND r.kind = :kind AND r.deleted_at IS NULL
 
 -- name: journal.erase
--- At once and for good: all records of a kind, which an import replaces.
+-- Permanently delete all records of a kind, which an import replaces.
 DELETE FROM records WHERE workspace_id = :workspace AND kind = :kind
 
 -- name: summaries.of_session
@@ -68,7 +68,7 @@ SELECT r.id FROM records r
 WHERE r.workspace_id = :workspace AND r.kind = 'summary' AND r.session_id = :session AND r.deleted_at IS NULL
 
 -- name: summaries.add
--- What only summaries have.
+-- Add the details of a summary.
 INSERT INTO summary_details (workspace_id, id, memory_count, quality, productivity, impact, complexity, technologies)
 VALUES (:workspace, :id, :memory_count, :quality, :productivity, :impact, :complexity, :technologies)
 
@@ -82,19 +82,19 @@ WHERE r.workspace_id = :workspace AND r.kind = 'summary' AND r.deleted_at IS NUL
 ORDER BY r.created_at DESC, r.id LIMIT :limit OFFSET :offset
 
 -- name: summaries.number
--- How many there are.
+-- The number of summaries of a category; '' is any category.
 SELECT count(*) AS number FROM records r
 WHERE r.workspace_id = :workspace AND r.kind = 'summary' AND r.deleted_at IS NULL
   AND (:category = '' OR r.type = :category)
 
 -- name: summaries.ids
--- All of a category.
+-- The ids of the summaries of a category.
 SELECT r.id FROM records r
 WHERE r.workspace_id = :workspace AND r.kind = 'summary' AND r.deleted_at IS NULL
   AND (:category = '' OR r.type = :category)
 
 -- name: summaries.some
--- Some summaries.
+-- Some summaries, by id.
 SELECT r.id, r.session_id, r.created_at, r.name AS title, r.body AS summary, r.type AS category, d.memory_count,
   d.quality, d.productivity, d.impact, d.complexity, d.technologies FROM records r
 JOIN summary_details d ON d.workspace_id = r.workspace_id AND d.id = r.id

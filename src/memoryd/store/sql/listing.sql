@@ -1,5 +1,5 @@
 -- name: listing.page
--- Living records of one kind that pass a filter, the last changed first, from one on.
+-- A page of living records of one kind that pass a filter, the last changed first.
 SELECT r.id, r.kind, r.name, r.type, r.body, r.tags, r.scope, r.session_id, r.client, r.tool, r.created_at,
   r.updated_at, coalesce(d.importance, .5) AS importance, coalesce(d.access_count, 0) AS access_count, d.accessed_at,
   r.deleted_at, d.superseded_by, coalesce(d.ending, '') AS ending, coalesce(d.reason, '') AS reason
@@ -54,16 +54,16 @@ SELECT kind AS value, count(*) AS number FROM records
 WHERE workspace_id = :workspace AND deleted_at IS NULL AND scope = '' GROUP BY kind ORDER BY count(*) DESC, kind
 
 -- name: listing.origins
--- How many living records each client has written by each tool or command, by kind: one look for all facets but tags.
+-- How many living records each client has written with each tool or command, by kind: all facets except tags.
 SELECT kind, client, tool, count(*) AS number FROM records
 WHERE workspace_id = :workspace AND deleted_at IS NULL AND scope = '' GROUP BY kind, client, tool
 
 -- name: listing.replaced
--- What a record has taken the place of, the last first.
+-- The records that a record has replaced, the last first.
 SELECT d.id FROM memory_details d JOIN records r ON r.workspace_id = d.workspace_id AND r.id = d.id
 WHERE d.workspace_id = :workspace AND d.superseded_by = :id AND r.deleted_at IS NOT NULL
 ORDER BY r.deleted_at DESC, r.id LIMIT :limit
 
 -- name: listing.news
--- What happened after an event, and to what.
+-- What happened after an event, and to which subject.
 SELECT seq, operation, subject FROM events WHERE workspace_id = :workspace AND seq > :after ORDER BY seq LIMIT :limit

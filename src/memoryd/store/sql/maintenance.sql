@@ -1,12 +1,12 @@
 -- name: maintenance.fresh
--- Memories that consolidation has not compared yet, the oldest first, from one on: without a key, and durable.
+-- A page of the durable memories without a key that consolidation has not compared yet, the oldest first.
 SELECT r.id, r.created_at FROM memory_details d JOIN records r ON r.workspace_id = d.workspace_id AND r.id = d.id
 WHERE d.workspace_id = :workspace AND d.consolidated = 0 AND r.kind = 'memory' AND r.name IS NULL AND r.scope = ''
   AND r.deleted_at IS NULL AND (r.created_at, r.id) > (:time, :id)
 ORDER BY r.created_at, r.id LIMIT :limit
 
 -- name: maintenance.unjudged
--- Likewise those that were compared by their words alone, and now have a vector of a model.
+-- A page of the memories that were compared only by their words, and now have a vector of a model.
 SELECT r.id, r.created_at FROM memory_details d JOIN records r ON r.workspace_id = d.workspace_id AND r.id = d.id
 WHERE d.workspace_id = :workspace AND d.consolidated = 1 AND r.kind = 'memory' AND r.name IS NULL AND r.scope = ''
   AND r.deleted_at IS NULL AND (r.created_at, r.id) > (:time, :id)
@@ -21,38 +21,38 @@ WHERE d.workspace_id = :workspace AND d.consolidated IN (1, 3) AND d.gist <> '' 
   AND r.kind = 'memory' AND r.name IS NULL AND r.scope = '' AND r.deleted_at IS NULL
 
 -- name: maintenance.comparable
--- Those of some records that are memories without a key, and were not restored by a user.
+-- The memories among some records that have no key, and were not restored by a user.
 SELECT r.id FROM memory_details d JOIN records r ON r.workspace_id = d.workspace_id AND r.id = d.id
 WHERE d.workspace_id = :workspace AND d.id IN (SELECT value FROM json_each(:ids)) AND d.consolidated <> 2
   AND r.name IS NULL AND r.scope = '' AND r.deleted_at IS NULL
 
 -- name: maintenance.settle
--- Mark as consolidated: by its words alone (1), or judged by a language model (3).
+-- Mark a memory as consolidated: only by its words (1), or by a language model (3).
 UPDATE memory_details SET consolidated = :state, gist = :gist WHERE workspace_id = :workspace AND id = :id
 
 -- name: maintenance.absorb
--- A memory replaces another one: it gets the greater importance, and all recalls.
+-- Give a memory that replaces another one the greater importance, and all recalls.
 UPDATE memory_details SET importance = CASE WHEN importance > :importance THEN importance ELSE :importance END,
   access_count = access_count + :times
 WHERE workspace_id = :workspace AND id = :id
 
 -- name: maintenance.retag
--- It gets the tags of both, and the time of the later one.
+-- Give a memory that replaces another one the tags of both, and the later time.
 UPDATE records SET tags = :tags, updated_at = CASE WHEN updated_at < :at THEN :at ELSE updated_at END
 WHERE workspace_id = :workspace AND id = :id AND deleted_at IS NULL
 
 -- name: maintenance.aging
--- Memories that may have decayed: whose text is from before a time.
+-- Memories that may have decayed, because their text is older than a time.
 SELECT r.id FROM records r JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
 WHERE r.workspace_id = :workspace AND r.kind = 'memory' AND r.name IS NULL AND r.scope = '' AND r.deleted_at IS NULL
   AND r.updated_at < :before AND d.consolidated <> 2
 ORDER BY r.updated_at, r.id LIMIT :limit
 
 -- name: maintenance.look_again
--- Memories that were left alone may be changed by maintenance again: they count as new.
+-- Let maintenance change exempt memories again: they count as new.
 UPDATE memory_details SET consolidated = 0
 WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids)) AND consolidated = 2
 
 -- name: maintenance.leave
--- Somebody wants these as they are: maintenance leaves them alone for good.
+-- Exempt memories that a user wants unchanged from maintenance permanently.
 UPDATE memory_details SET consolidated = 2 WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids))

@@ -1,24 +1,24 @@
 -- name: clients.by_id
--- A client that registered itself.
+-- A registered client, by id.
 SELECT id, name, secret, method, redirect_uris, created_at FROM oauth_clients WHERE id = :id
 
 -- name: clients.add
--- A client registers itself.
+-- Register a client.
 INSERT INTO oauth_clients (id, name, secret, method, redirect_uris, created_at, used_at)
 VALUES (:id, :name, :secret, :method, :redirect_uris, :now, '')
 
 -- name: clients.use
--- Somebody lets a client in.
+-- Note that a person has admitted a client.
 UPDATE oauth_clients SET used_at = :now WHERE id = :id
 
 -- name: clients.make_room
--- Forget the oldest clients that were never let in, but for :most.
+-- Delete clients that were never admitted, except the newest :most.
 DELETE FROM oauth_clients WHERE id IN (
   SELECT id FROM oauth_clients WHERE used_at = '' ORDER BY created_at, id LIMIT (
     SELECT CASE WHEN count(*) > :most THEN count(*) - :most ELSE 0 END FROM oauth_clients WHERE used_at = ''))
 
 -- name: clients.tidy
--- Forget the clients that registered before :before and were never let in, and those that were last let in before :last.
+-- Delete the clients that registered before :before and were never admitted, and those last admitted before :last.
 DELETE FROM oauth_clients
 WHERE (used_at = '' AND created_at < :before) OR (used_at <> '' AND used_at < :last
   AND id NOT IN (SELECT client FROM logins))

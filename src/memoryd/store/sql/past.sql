@@ -1,5 +1,5 @@
 -- name: versions.keep
--- Keep the text of a record before it changes. Nothing is kept of volatile records.
+-- Keep the text of a record before it changes, unless the record is volatile.
 INSERT INTO versions (workspace_id, id, until, body, tags, importance, client, tool, name)
 SELECT r.workspace_id, r.id, :now, r.body, r.tags, coalesce(d.importance, .5), r.client, r.tool, r.name
 FROM records r LEFT JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
@@ -8,7 +8,7 @@ WHERE r.workspace_id = :workspace AND r.id = :id AND r.deleted_at IS NULL AND r.
 ON CONFLICT (workspace_id, id, until) DO NOTHING
 
 -- name: versions.keep_tags
--- The same before its tags change, or it becomes more important.
+-- Keep the text of a record before its tags change, or it becomes more important.
 INSERT INTO versions (workspace_id, id, until, body, tags, importance, client, tool, name)
 SELECT r.workspace_id, r.id, :now, r.body, r.tags, coalesce(d.importance, .5), r.client, r.tool, r.name
 FROM records r LEFT JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
@@ -17,7 +17,7 @@ WHERE r.workspace_id = :workspace AND r.id = :id AND r.deleted_at IS NULL AND r.
 ON CONFLICT (workspace_id, id, until) DO NOTHING
 
 -- name: versions.keep_whole
--- The same before a correction, whatever it changes.
+-- Keep the text of a record before a correction, whatever it changes.
 INSERT INTO versions (workspace_id, id, until, body, tags, importance, client, tool, name)
 SELECT r.workspace_id, r.id, :now, r.body, r.tags, coalesce(d.importance, .5), r.client, r.tool, r.name
 FROM records r LEFT JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
@@ -25,21 +25,21 @@ WHERE r.workspace_id = :workspace AND r.id = :id AND r.deleted_at IS NULL AND r.
 ON CONFLICT (workspace_id, id, until) DO NOTHING
 
 -- name: versions.of_record
--- The earlier texts of a record, the last first, and who wrote them.
+-- The earlier texts of a record and who wrote them, the newest first.
 SELECT v.until, v.body, v.tags, v.importance, v.client, v.tool FROM versions v
 WHERE v.workspace_id = :workspace AND v.id = :id ORDER BY v.until DESC LIMIT :limit
 
 -- name: versions.mask
--- An earlier text without its secrets.
+-- Replace an earlier text by the same without its secrets.
 UPDATE versions SET body = :body, tags = :tags, name = :name
 WHERE workspace_id = :workspace AND id = :id AND until = :until
 
 -- name: versions.purgeable
--- Whether there are old ones.
+-- Whether there are old versions.
 SELECT 1 AS yes FROM versions WHERE workspace_id = :workspace AND until <= :before LIMIT 1
 
 -- name: versions.purge
--- Old ones, for good.
+-- Permanently delete old versions.
 DELETE FROM versions WHERE workspace_id = :workspace AND until <= :before
 
 -- name: past.unchanged
@@ -50,7 +50,7 @@ WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.created_at <= :
   AND NOT EXISTS (SELECT 1 FROM versions v WHERE v.workspace_id = r.workspace_id AND v.id = r.id AND v.until > :at)
 
 -- name: past.others
--- Records that existed at a time, pass a filter, and are deleted or changed now: as they were, last changed first.
+-- Records that existed at a time, pass a filter, and were since deleted or changed: as they were, last changed first.
 SELECT r.id, r.kind, coalesce(v.name, r.name) AS name, r.type, coalesce(v.body, r.body) AS body, coalesce(v.tags, r.tags) AS tags, r.scope,
   r.session_id, coalesce(v.client, r.client) AS client, coalesce(v.tool, r.tool) AS tool, r.created_at,
   CASE WHEN r.updated_at <= :at THEN r.updated_at ELSE :at END AS updated_at, coalesce(v.importance, d.importance, .5) AS importance,
@@ -70,7 +70,7 @@ WHERE r.workspace_id = :workspace AND r.created_at <= :at AND r.scope = ''
 ORDER BY coalesce(r.deleted_at, v.until) DESC, r.id LIMIT :limit
 
 -- name: past.entities
--- The entities that had some names at a time, as they were then. A name may have been given twice: the later one counts.
+-- The entities that had some names at a time, as they were then. If a name was given twice, the later one counts.
 SELECT r.id, coalesce(v.name, r.name) AS name, r.type, coalesce(v.body, r.body) AS body,
   coalesce(v.tags, r.tags) AS tags, r.created_at,
   CASE WHEN r.updated_at <= :at THEN r.updated_at ELSE :at END AS updated_at
@@ -88,7 +88,7 @@ WHERE r.workspace_id = :workspace AND r.kind = 'entity' AND r.scope = '' AND r.c
 ORDER BY r.created_at
 
 -- name: past.nodes
--- The entities of a time with some words, by name, from one on, as they were then.
+-- The entities at a time that contain some words, as they were then: a page, by name.
 SELECT r.id, coalesce(v.name, r.name) AS name, r.type, coalesce(v.body, r.body) AS body,
   coalesce(v.tags, r.tags) AS tags, r.created_at,
   CASE WHEN r.updated_at <= :at THEN r.updated_at ELSE :at END AS updated_at
@@ -102,11 +102,11 @@ WHERE r.workspace_id = :workspace AND r.kind = 'entity' AND r.scope = '' AND r.c
 ORDER BY coalesce(v.name, r.name), r.id LIMIT :limit
 
 -- name: past.beginning
--- When the first entity was made.
+-- When the first entity was created.
 SELECT min(created_at) AS at FROM records WHERE workspace_id = :workspace AND kind = 'entity' AND scope = ''
 
 -- name: past.observations
--- What was observed of some entities at a time.
+-- The observations of some entities at a time.
 SELECT o.entity_id, o.ordinal, r.id, coalesce(v.body, r.body) AS body, r.created_at,
   CASE WHEN r.updated_at <= :at THEN r.updated_at ELSE :at END AS updated_at
 FROM observation_details o JOIN records r ON r.workspace_id = o.workspace_id AND r.id = o.id
@@ -117,7 +117,7 @@ WHERE o.workspace_id = :workspace AND o.entity_id IN (SELECT value FROM json_eac
 ORDER BY o.entity_id, o.ordinal
 
 -- name: past.relations
--- The relations that began or ended at some entities at a time, in the order in which they were made.
+-- The relations from or to some entities at a time, in the order of their creation.
 SELECT x.id, s.name AS source, t.name AS target, x.relation_type, x.created_at FROM relations x
 JOIN records s ON s.workspace_id = x.workspace_id AND s.id = x.from_entity
 JOIN records t ON t.workspace_id = x.workspace_id AND t.id = x.to_entity

@@ -1,17 +1,17 @@
 -- name: perspectives.all
--- The perspectives that a workspace has of its own.
+-- The perspectives that a workspace defines itself.
 SELECT name, template FROM perspectives WHERE workspace_id = :workspace ORDER BY name
 
 -- name: perspectives.add
--- One more.
+-- Add a perspective.
 INSERT INTO perspectives (workspace_id, name, template) VALUES (:workspace, :name, :template)
 
 -- name: perspectives.clear
--- Back to the defaults.
+-- Remove all perspectives, which restores the defaults.
 DELETE FROM perspectives WHERE workspace_id = :workspace
 
 -- name: perspectives.contexts
--- What templates may name of some living records; the entity's part is empty for all but observations.
+-- The fields of some living records for templates; those of the entity are empty for all but observations.
 SELECT r.id, r.kind, r.name, r.type, r.body, r.created_at, o.entity_id, e.type AS entity_type, e.body AS summary,
   e.tags AS entity_tags
 FROM records r
@@ -20,7 +20,8 @@ LEFT JOIN records e ON e.workspace_id = o.workspace_id AND e.id = o.entity_id
 WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.id IN (SELECT value FROM json_each(:ids))
 
 -- name: perspectives.related
--- The oldest relations of an entity, either way, as they are read: `works_at`, `Acme`, or `Ann`, `manages`. The index has them in this order, however many there are.
+-- The oldest relations of an entity in both directions, as they are read: `works_at`, `Acme`, or `Ann`, `manages`.
+-- An index has this order, however many there are.
 SELECT first, second FROM (
   SELECT * FROM (
     SELECT x.relation_type AS first, n.name AS second, x.created_at FROM relations x
@@ -36,7 +37,7 @@ SELECT first, second FROM (
 ORDER BY created_at, first, second LIMIT :limit
 
 -- name: perspectives.drop
--- Drop the vectors of entities' observations that are made from some perspectives: their texts have changed.
+-- Drop the vectors of entities' observations from some perspectives, whose texts have changed.
 DELETE FROM embeddings WHERE workspace_id = :workspace AND perspective IN (SELECT value FROM json_each(:perspectives))
   AND id IN (
     SELECT o.id FROM observation_details o

@@ -1,5 +1,5 @@
 -- name: purge.subjects
--- What goes with some ids: the records and relations themselves, and the observations of entities; and what each says.
+-- What is purged with some ids, and its text: the records and relations themselves, and the observations of entities.
 SELECT id, kind, CASE kind WHEN 'entity' THEN name ELSE body END AS text FROM records
 WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids))
 UNION
@@ -19,9 +19,9 @@ UNION
 SELECT body FROM versions WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids))
 
 -- name: purge.relations
--- Relations at once and for good; those of an entity go with it.
+-- Permanently delete relations; those of an entity are deleted with it.
 DELETE FROM relations WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids))
 
 -- name: purge.holders
--- The records that hold a piece of text, whoever's: why it is still in the file.
+-- The records in any workspace that contain a piece of text: why it is still in the file.
 SELECT id FROM records WHERE workspace_id = :workspace AND replace(body, :piece, '') <> body LIMIT :limit

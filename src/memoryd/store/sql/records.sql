@@ -1,30 +1,30 @@
 -- name: records.add
--- A new record.
+-- Add a record.
 INSERT INTO records (
   workspace_id, id, kind, name, type, body, tags, scope, session_id, client, tool, created_at, updated_at)
 VALUES (:workspace, :id, :kind, :name, :type, :body, :tags, :scope, :session_id, :client, :tool, :now, :now)
 
 -- name: records.change
--- Another text and other tags for a living record, and who wrote them.
+-- Set the text and tags of a living record, and who wrote them.
 UPDATE records SET body = :body, tags = :tags, client = :client, tool = :tool, updated_at = :now
 WHERE workspace_id = :workspace AND id = :id AND deleted_at IS NULL
 
 -- name: records.retag
--- Other tags for a living record.
+-- Set the tags of a living record.
 UPDATE records SET tags = :tags, updated_at = :now
 WHERE workspace_id = :workspace AND id = :id AND deleted_at IS NULL
 
 -- name: records.delete
--- Soft: out of every index at once, purged later.
+-- Soft-delete records: out of every index at once, purged later.
 UPDATE records SET deleted_at = :now
 WHERE workspace_id = :workspace AND deleted_at IS NULL AND id IN (SELECT value FROM json_each(:ids))
 
 -- name: records.erase
--- At once and for good: what was volatile.
+-- Permanently delete records, without retention.
 DELETE FROM records WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids))
 
 -- name: records.purgeable
--- Whether there is anything to purge: asked first, so that an idle server does not write.
+-- Whether there is anything to purge; checked first, so that an idle server does not write.
 SELECT 1 AS yes FROM records r
 WHERE r.deleted_at IS NOT NULL AND r.deleted_at <= :before AND r.workspace_id = :workspace
   AND NOT EXISTS (
@@ -35,7 +35,7 @@ WHERE r.deleted_at IS NOT NULL AND r.deleted_at <= :before AND r.workspace_id = 
 LIMIT 1
 
 -- name: records.purge
--- For good, with details and vectors; never an original whose successor lives, or was succeeded itself.
+-- Permanently delete records with details and vectors, except originals with a successor that lives or was replaced.
 DELETE FROM records WHERE workspace_id = :workspace AND deleted_at IS NOT NULL AND deleted_at <= :before
   AND NOT EXISTS (
     SELECT 1 FROM memory_details d
@@ -45,7 +45,7 @@ DELETE FROM records WHERE workspace_id = :workspace AND deleted_at IS NOT NULL A
       AND (after.deleted_at IS NULL OR a.superseded_by IS NOT NULL))
 
 -- name: records.fetch
--- Living records of any kind by id.
+-- Living records of any kind, by id.
 SELECT r.id, r.kind, r.name, r.type, r.body, r.tags, r.scope, r.session_id, r.client, r.tool, r.created_at,
   r.updated_at, coalesce(d.importance, .5) AS importance, coalesce(d.access_count, 0) AS access_count, d.accessed_at
 FROM records r LEFT JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
@@ -53,13 +53,13 @@ WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND (r.scope = '' OR 
   AND r.id IN (SELECT value FROM json_each(:ids))
 
 -- name: records.counts
--- How much of each kind there is, and since when.
+-- The number of records of each kind, and since when.
 SELECT kind, count(*) AS number, min(created_at) AS oldest, max(updated_at) AS newest FROM records
 WHERE workspace_id = :workspace AND deleted_at IS NULL AND (scope = '' OR scope = :session)
 GROUP BY kind ORDER BY kind
 
 -- name: records.deleted
--- How many records are deleted and not yet purged.
+-- The number of records that are deleted and not yet purged.
 SELECT count(*) AS number FROM records WHERE workspace_id = :workspace AND deleted_at IS NOT NULL
 
 -- name: records.neighbours

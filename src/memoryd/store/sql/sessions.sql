@@ -1,11 +1,11 @@
 -- name: sessions.active
--- The project that a session chose, unless it was archived or deleted since.
+-- The project that a session chose, unless the project was archived or deleted since.
 SELECT p.id, p.name, p.description, p.db_path, p.status, p.includes, p.created_at, p.updated_at
 FROM sessions s JOIN projects p ON p.id = s.active_project AND p.status = 'active'
 WHERE s.principal = :principal AND s.id = :session
 
 -- name: sessions.switch
--- A session chooses a project.
+-- Make a project the active one of a session.
 INSERT INTO sessions (principal, id, active_project) VALUES (:principal, :session, :project)
 ON CONFLICT (principal, id) DO UPDATE SET active_project = excluded.active_project
 
@@ -41,9 +41,9 @@ SELECT DISTINCT principal, id FROM session_holders WHERE expires_at < :now
 DELETE FROM session_holders WHERE principal = :principal AND id = :session AND expires_at < :now
 
 -- name: sessions.astray
--- Whether a process holds a session for longer than any that goes by the right clock, and not for ever.
+-- Whether a hold on a session lasts longer than any made by a correct clock, but not forever.
 SELECT 1 AS yes FROM session_holders WHERE expires_at > :astray AND expires_at < :forever LIMIT 1
 
 -- name: sessions.shorten
--- Let these holds end as if they were made now: who lives renews them.
+-- Limit these holds as if they were made now: living processes renew them.
 UPDATE session_holders SET expires_at = :until WHERE expires_at > :astray AND expires_at < :forever

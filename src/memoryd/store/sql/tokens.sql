@@ -1,10 +1,10 @@
 -- name: tokens.add
--- A new token; the registry knows its hash alone. Nothing where another one has its name.
+-- Add a token, unless another one has its name; the registry stores only its hash.
 INSERT INTO tokens (id, name, hash, level, tools, workspace, created_at, expires_at)
 VALUES (:id, :name, :hash, :level, :tools, :project, :now, :until) ON CONFLICT (name) DO NOTHING
 
 -- name: tokens.by_id
--- What a token allows.
+-- A token, by id.
 SELECT id, name, hash, level, tools, workspace, created_at, expires_at FROM tokens WHERE id = :id
 
 -- name: tokens.all
@@ -12,7 +12,7 @@ SELECT id, name, hash, level, tools, workspace, created_at, expires_at FROM toke
 SELECT id, name, hash, level, tools, workspace, created_at, expires_at FROM tokens ORDER BY created_at, id
 
 -- name: tokens.some
--- Whether there is any.
+-- Whether there is any token.
 SELECT 1 AS yes FROM tokens LIMIT 1
 
 -- name: tokens.remove

@@ -1,10 +1,10 @@
 -- name: vault.named
--- The living memory of a key in a scope.
+-- The living memory with a key in a scope.
 SELECT r.id, r.body, r.tags FROM records r
 WHERE r.workspace_id = :workspace AND r.kind = 'memory' AND r.scope = :scope AND r.name = :key AND r.deleted_at IS NULL
 
 -- name: vault.chosen
--- The memories with a key on a shelf (`session`, `vault`, `all`) that all criteria match: '' is any key.
+-- The memories with a key on a shelf (`session`, `vault`, `all`) that match all criteria; '' is any key.
 SELECT r.id, r.scope FROM records r
 WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.kind = 'memory' AND r.name IS NOT NULL
   AND (r.scope = '' OR r.scope = :session) AND (:shelf = 'all' OR (:shelf = 'session') = (r.scope <> ''))
@@ -14,14 +14,14 @@ WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.kind = 'memory'
 ORDER BY r.updated_at DESC, r.id LIMIT :limit
 
 -- name: vault.number
--- How many memories with a key are on a shelf; what the index of names holds, so that no record is read.
+-- How many memories with a key are on a shelf; the index of names suffices, so no record is read.
 SELECT count(*) AS number FROM records r
 WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.kind IN ('memory', 'entity') AND r.kind = 'memory'
   AND r.name IS NOT NULL AND (r.scope = '' OR r.scope = :session)
   AND (:shelf = 'all' OR (:shelf = 'session') = (r.scope <> ''))
 
 -- name: vault.tagged
--- How many of them have ALL tags.
+-- How many memories with a key are on a shelf and have ALL tags.
 SELECT count(*) AS number FROM records r
 WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.kind = 'memory' AND r.name IS NOT NULL
   AND (r.scope = '' OR r.scope = :session) AND (:shelf = 'all' OR (:shelf = 'session') = (r.scope <> ''))
@@ -29,14 +29,14 @@ WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.kind = 'memory'
     SELECT count(DISTINCT t.value) FROM json_each(r.tags) t WHERE t.value IN (SELECT value FROM json_each(:tags)))
 
 -- name: vault.page
--- Memories with a key of one scope, in the order of their keys.
+-- The memories with a key in a scope, ordered by key.
 SELECT r.id FROM records r
 WHERE r.workspace_id = :workspace AND r.kind = 'memory' AND r.scope = :scope AND r.name IS NOT NULL
   AND r.deleted_at IS NULL
 ORDER BY r.name LIMIT :limit OFFSET :offset
 
 -- name: vault.keys
--- The keys of the vault from :begins to before :end that follow another key.
+-- The keys of the vault from :begins up to, but not including, :end that follow a given key.
 SELECT r.name AS key FROM records r
 WHERE r.workspace_id = :workspace AND r.kind = 'memory' AND r.scope = '' AND r.name >= :begins AND r.name < :end
   AND r.name > :after
@@ -44,7 +44,7 @@ WHERE r.workspace_id = :workspace AND r.kind = 'memory' AND r.scope = '' AND r.n
 ORDER BY r.name LIMIT :limit
 
 -- name: vault.events
--- What happened to memories with a key after an event; those of which nothing is left have none.
+-- What happened to memories with a key after an event; the key is null if the memory was purged.
 SELECT e.seq, e.operation, r.name AS key, r.scope FROM events e
 LEFT JOIN records r ON r.workspace_id = e.workspace_id AND r.id = e.subject
 WHERE e.workspace_id = :workspace AND e.seq > :after
@@ -52,10 +52,10 @@ WHERE e.workspace_id = :workspace AND e.seq > :after
 ORDER BY e.seq LIMIT :limit
 
 -- name: vault.volatile
--- What a session keeps for itself, and when each was written.
+-- The volatile memories of a session, and when each was written.
 SELECT r.id, r.updated_at FROM records r WHERE r.workspace_id = :workspace AND r.scope = :session
 
 -- name: vault.rewritten
--- When some records were written last.
+-- When some records were last written.
 SELECT r.id, r.updated_at FROM records r
 WHERE r.workspace_id = :workspace AND r.id IN (SELECT value FROM json_each(:ids))

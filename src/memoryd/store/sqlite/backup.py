@@ -15,20 +15,19 @@ from memoryd.store.sqlite.file import SqliteFile
 from memoryd.store.sqlite.layout import remove
 from memoryd.store.sqlite.open_files import OpenFiles
 
-COPYING = 0.9  # of the work of a backup; the rest is checking
+COPYING = 0.9  # share of copying in the work of a backup; the rest is checking
 
 
 def write(
     files: OpenFiles, target: Path, sources: Sequence[Workspace | None], progress: Callable[[float], None]
 ) -> int:
-    """Copy the files of some workspaces into a new one, the registry last; return how many records it has."""
+    """Copy the files of some workspaces into a new file, the registry last; return its number of records."""
     with written(target) as unfinished, closing(SqliteFile(unfinished, "OFF")) as whole:
         whole.open()
         copied = _copy(files, whole, sources, progress)
         if found := problems(whole) + whole.lacking(copied):
             raise StoreError(
-                f"The copy is not complete: {'; '.join(found)}. It was deleted. "
-                "Run `memoryd doctor`, then back up again."
+                f"The copy is incomplete: {'; '.join(found)}. It was deleted. Run `memoryd doctor`, then back up again."
             )
     progress(1.0)
     return copied["records"]
@@ -37,10 +36,10 @@ def write(
 def _copy(
     files: OpenFiles, whole: SqliteFile, sources: Sequence[Workspace | None], progress: Callable[[float], None]
 ) -> Mapping[str, int]:
-    """Copy every file into one; return how many rows of each table that is."""
+    """Copy every file into one; return the number of rows by table."""
     copied: Counter[str] = Counter()
     for number, workspace in enumerate(sources):
-        with files.lent(workspace) as source:  # opening it brings it to the present schema
+        with files.lent(workspace) as source:  # opening a file migrates it to the present schema
             for part, (table, count) in enumerate(whole.copy_from(source.path), 1):
                 copied[table] += count
                 progress(COPYING * (number + part / len(MOVED)) / len(sources))
@@ -50,19 +49,19 @@ def _copy(
 
 @contextmanager
 def written(target: Path) -> Iterator[Path]:
-    """Give a new database to fill and to close; it becomes `target`, one plain file, if the block ends well.
+    """Yield a new database to fill and close; it becomes the single file `target` if the block succeeds.
 
-    Raise StoreError if there is such a file.
+    Raise StoreError if the file already exists.
     """
     _demand_new(target)
     with explained(target), ExitStack() as undo, disk.appearing(target) as unfinished:
-        undo.callback(remove, unfinished)  # a failure leaves its log, too
+        undo.callback(remove, unfinished)  # a failure leaves its log behind, too
         yield unfinished
         with closing(connect(unfinished, "FULL")) as connection:
             connection.pragma("journal_mode", "delete")  # no write-ahead log
-        _demand_new(target)  # another backup may have been faster
+        _demand_new(target)  # another backup may have created it
 
 
 def _demand_new(target: Path) -> None:
     if target.exists():
-        raise StoreError(f"{target} exists already. Nothing was written; choose a new file name.")
+        raise StoreError(f"{target} already exists. Nothing was written; choose a new file name.")

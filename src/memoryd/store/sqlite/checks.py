@@ -1,4 +1,4 @@
-"""The checks of a SQLite file beside its rows: the log, the journal, the words, the stored vectors."""
+"""The checks of a SQLite file other than of its rows: the log, the journal mode, the words, the vectors."""
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -11,8 +11,8 @@ from memoryd.store.base import Queries, Row
 from memoryd.store.base.index import UNIT
 from memoryd.store.sqlite.file import SqliteFile
 
-LARGE_LOG = 256 * 2**20  # bytes of write-ahead log; in daily use it stays at a few megabytes
-BATCH = 2_000  # vectors that are checked together
+LARGE_LOG = 256 * 2**20  # bytes of a write-ahead log; in daily use it has a few megabytes
+BATCH = 2_000  # vectors checked at a time
 Read = Callable[[Callable[[Queries], list[Row]]], list[Row]]
 
 
@@ -26,28 +26,28 @@ def large_log(path: Path) -> list[str]:
     size = file_size(path.with_name(f"{path.name}-wal"))
     if size <= LARGE_LOG:
         return []
-    remedy = "Close what has it open (a server that hangs?): the last one to close it folds the log in."
+    remedy = "Close the programs that have it open (a hanging server?): the last one to close it merges the log."
     return [f"its write-ahead log has grown to {size / 2**20:.0f} MiB. {remedy}"]
 
 
 def journal(database: SqliteFile) -> list[str]:
-    """Return a problem if the file system cannot do a write-ahead log; files that are only read need none."""
+    """Return a problem if the file system does not support a write-ahead log; read-only files need none."""
     if database.readonly or database.at_rest:
         return []
     with database.reader() as connection:
         mode = connection.pragma("journal_mode")
     if mode == "wal":
         return []
-    remedy = "Move it to a local disk: network drives and synchronised folders cannot hold a live database."
+    remedy = "Move it to a local disk: network drives and synchronised folders do not work for a live database."
     return [f"its journal is {mode} instead of wal, so readers and writers wait for each other. {remedy}"]
 
 
 def problems(file: SqliteFile) -> list[str]:
-    """Return what is wrong with a file. Words come last: checking them takes a write, which may fail."""
+    """Return what is wrong with a file. Words come last, because checking them requires a write, which may fail."""
     found = file.check_rows()
     if file.readonly:
-        unable = "the words were not checked, which takes writing: the file is read-only."
-        return [*found, f"{unable} Run `memoryd doctor` as a user who can write it."]
+        unable = "the words were not checked, because that requires writing and the file is read-only."
+        return [*found, f"{unable} Run `memoryd doctor` as a user who can write to it."]
     try:
         return found + file.write(None, _check_words)
     except StoreError as error:
@@ -63,7 +63,7 @@ def _check_words(queries: Queries) -> list[str]:
 
 
 def damaged(read: Read, dims: Mapping[str, int]) -> Iterator[int]:
-    """Yield the numbers of the unusable vectors; read in batches."""
+    """Yield the numbers of unusable vectors, read in batches."""
     after = 0
     while rows := _batch(read, after):
         yield from (row["seq"] for row in rows if not _sound(row, dims))
@@ -75,7 +75,7 @@ def _batch(read: Read, after: int) -> list[Row]:
 
 
 def _sound(row: Row, dims: Mapping[str, int]) -> bool:
-    """Whether a stored vector has the length that it claims and its model's `dims` ask for, and is of unit length."""
+    """Return whether a vector has its stated dimension, that of its model in `dims`, and unit length."""
     if len(row["vector"]) != 2 * row["dim"] or row["dim"] != dims.get(row["model"], row["dim"]):
         return False
     vector = np.frombuffer(row["vector"], np.float16).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Connections to SQLite, through apsw: how they are opened and queried, and what their errors mean."""
+"""Connections to SQLite, through apsw: opening, queries, and the meaning of errors."""
 
 import errno
 import os
@@ -20,19 +20,19 @@ from memoryd.store.sql import load, moving
 from memoryd.store.sqlite import fork
 from memoryd.text import segmented
 
-BUSY_MS = 30_000  # eight processes that write at once exceed five seconds now and then
-SHARED = 32 * 2**10  # bytes of the index of a write-ahead log, at least; without them SQLite tells of an I/O error
-PLENTY = 64 * 2**20  # free bytes with which a disk is not the one that SQLite calls full without naming it
-CACHES = 16 * 2**20  # bytes of pages that all connections of this process keep; the system caches the file, too
+BUSY_MS = 30_000  # eight processes that write at once occasionally exceed five seconds
+SHARED = 32 * 2**10  # minimum bytes of the index of a write-ahead log; without them SQLite reports an I/O error
+PLENTY = 64 * 2**20  # free bytes from which on a disk is not the one that SQLite reports as full without naming it
+CACHES = 16 * 2**20  # bytes of pages cached by all connections of this process; the system caches the file, too
 
-WRITTEN_AT, ROLLBACK = 18, b"\x01"  # where a file says how it is written: not with a write-ahead log
+WRITTEN_AT, ROLLBACK = 18, b"\x01"  # the byte that says how a file is written, and its value without a write-ahead log
 # Source: sqlite.org/fileformat2.html, "The Database Header".
 
 apsw.soft_heap_limit(CACHES)
 
 
 class SqliteQueries:
-    """The named statements on one connection; `:workspace` is filled in."""
+    """The named statements on one connection, which sets `:workspace`."""
 
     def __init__(self, connection: apsw.Connection, workspace: Workspace | None) -> None:
         self.connection = connection
@@ -62,13 +62,13 @@ class SqliteQueries:
 
 
 def writing(queries: Queries) -> bool:
-    """Return whether a transaction has written something, which may yet be undone."""
+    """Return whether a transaction has written something that may yet be undone."""
     assert isinstance(queries, SqliteQueries)
     return queries.connection.txn_state("main") == apsw.SQLITE_TXN_WRITE
 
 
 def marks(queries: Queries) -> Row:
-    """Return how far the records and vectors of a file have come; a transaction that does not write asks once."""
+    """Return the latest records, changes and vectors of a file; a transaction that does not write asks only once."""
     assert isinstance(queries, SqliteQueries)
     if queries.marks is None or writing(queries):
         queries.marks = queries.one("search.marks")
@@ -77,7 +77,7 @@ def marks(queries: Queries) -> Row:
 
 
 def looked_up(queries: Queries) -> dict[str, int]:
-    """Return the keys of the index by id, as far as this transaction has looked them up: a record keeps its own."""
+    """Return the index keys that this transaction has looked up, by id; a record's key never changes."""
     assert isinstance(queries, SqliteQueries)
     return queries.rids
 
@@ -89,13 +89,13 @@ def _statements() -> dict[str, str]:
 
 def connect(path: Path, durability: str, *, readonly: bool = False) -> apsw.Connection:
     connection = _opened(path)
-    if connection.readonly("main") and writable(path):  # SQLite falls back to that where an opening fails once
+    if connection.readonly("main") and writable(path):  # SQLite falls back to read-only if an opening fails once
         connection.close()
         connection = _opened(path)
     connection.set_busy_timeout(BUSY_MS)
     connection.pragma("foreign_keys", True)
     connection.pragma("cache_size", -64_000)  # b: 64 MB
-    connection.pragma("recursive_triggers", True)  # a REPLACE would else leave its words behind
+    connection.pragma("recursive_triggers", True)  # otherwise a REPLACE would leave its words behind
     connection.pragma("secure_delete", True)  # what is purged is overwritten
     connection.pragma("synchronous", durability)
     connection.pragma("query_only", readonly)
@@ -103,7 +103,7 @@ def connect(path: Path, durability: str, *, readonly: bool = False) -> apsw.Conn
 
 
 def equipped(connection: apsw.Connection) -> apsw.Connection:
-    """Give a connection what the schema and its statements take beside SQL; return it."""
+    """Add to a connection the functions that the schema and its statements need; return it."""
     connection.convert_binding = _as_blob
     connection.create_scalar_function("segmented", _segmented, 1, deterministic=True, flags=apsw.SQLITE_INNOCUOUS)
     return connection
@@ -130,11 +130,11 @@ def _opened(path: Path) -> apsw.Connection:
 
 
 def _demand_own_log(path: Path) -> None:
-    """Raise StoreError if a write-ahead log lies beside a file that has none, as a backup: SQLite would mix them up.
+    """Raise StoreError if a write-ahead log is next to a file that has none, such as a backup: SQLite would mix them.
 
-    The file is read by SQLite's own means: whoever closes it else gives up the locks of this process (POSIX).
+    The file is read through SQLite: closing it by other means would release the locks of this process (POSIX).
     """
-    path = Path(os.path.realpath(path))  # beside that one SQLite looks for it
+    path = Path(os.path.realpath(path))  # SQLite looks for the log next to the real file
     log = path.with_name(f"{path.name}-wal")
     if not path.exists() or not log.exists() or not log.stat().st_size:
         return
@@ -144,13 +144,13 @@ def _demand_own_log(path: Path) -> None:
     if written == ROLLBACK:
         raise StoreError(
             f"{log} is not part of {path}: a backup seems to have been copied over a database that was in use when its "
-            f"process or machine died. Nothing was changed. To go on with the backup, move {log.name} and "
-            f"{path.name}-shm away; to go on with what was there before, put that file back."
+            f"process or machine died. Nothing was changed. To use the backup, move {log.name} and "
+            f"{path.name}-shm away; to use the earlier database, put its file back."
         )
 
 
 def missing(path: Path) -> StoreError:
-    """Return the error for a missing file. An empty new one would look as if all data had been lost."""
+    """Return the error for a missing file. An empty new file would look as if all data had been lost."""
     return StoreError(
         f"{path} is missing. Nothing was stored by this call. "
         "Put the file back from a copy or a backup; `memoryd doctor` shows what is there."
@@ -158,34 +158,34 @@ def missing(path: Path) -> StoreError:
 
 
 def frozen(path: Path) -> bool:
-    """Return whether no process writes a database and SQLite cannot create the files beside it that reading takes."""
+    """Return whether no process writes a database, and SQLite cannot create the files that it needs to read it."""
     return path.exists() and not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
 
 
 def writable(path: Path) -> bool:
-    """Return whether the rights of a database and its directory allow writing now."""
+    """Return whether the permissions of a database and its directory allow writing now."""
     return os.access(path, os.W_OK) and not frozen(path)
 
 
 def rows(connection: apsw.Connection, sql: str, parameters: Mapping[str, Any] | None = None) -> Iterator[Row]:
-    """Yield each row as a dict; a row trace would do that too, but takes longer than all the rest."""
+    """Yield each row as a dict; a row trace could do that too, but takes longer than everything else."""
     cursor = connection.execute(sql, parameters)
     try:
         names = [name for name, *_ in cursor.get_description()]
-    except apsw.ExecutionCompleteError:  # not one row
+    except apsw.ExecutionCompleteError:  # no rows
         return
     for values in cursor:
         yield dict(zip(names, values, strict=True))
 
 
 def _as_blob(_cursor: apsw.Cursor, _place: int, value: Any) -> bytes:
-    """Return the bytes of a vector, which is given as an array."""
+    """Return the bytes of a vector given as an array."""
     return bytes(value.data)
 
 
 @contextmanager
 def immediate(connection: apsw.Connection) -> Iterator[None]:
-    """Run a transaction that takes the write lock first: deferred ones fail with busy errors among processes."""
+    """Run a transaction that takes the write lock first: deferred ones fail with busy errors if processes compete."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -196,9 +196,9 @@ def immediate(connection: apsw.Connection) -> Iterator[None]:
 
 
 def _commit(connection: apsw.Connection) -> None:
-    """Commit; raise UncertainError if all was written, but the disk did not confirm it.
+    """Commit; raise UncertainError if everything was written, but the disk did not confirm it.
 
-    A failed write itself leaves no end mark in the log, so SQLite would not take it for committed after a crash.
+    A write that itself fails leaves no end mark in the log, so SQLite would not treat it as committed after a crash.
     """
     try:
         connection.execute("COMMIT")
@@ -235,8 +235,8 @@ def explained(path: Path) -> Iterator[None]:
         raise store_error(error, path) from error
 
 
-_MESSAGES: dict[type[Exception], str] = {  # errors from outside; apsw's other ones are faults of this code
-    FileExistsError: "{path} cannot be opened: {error.filename} is no directory. Choose another place.",
+_MESSAGES: dict[type[Exception], str] = {  # external errors; other errors of apsw are bugs in this code
+    FileExistsError: "{path} cannot be opened: {error.filename} is not a directory. Choose another place.",
     apsw.BusyError: "Another process kept {path} locked for {seconds:g} s. Nothing was stored by this call; try again.",
     apsw.LockedError: "{path} was locked by another process. Nothing was stored by this call; try again.",
     apsw.FullError: "The disk of {path} is full. Nothing was stored by this call; free some space.",
@@ -251,18 +251,18 @@ _MESSAGES: dict[type[Exception], str] = {  # errors from outside; apsw's other o
     ),
     **dict.fromkeys(
         (apsw.AuthError, apsw.PermissionsError),
-        "Access to {path} was refused ({error}). Nothing was stored by this call; check the rights of its user.",
+        "Access to {path} was denied ({error}). Nothing was stored by this call; check the permissions.",
     ),
     **dict.fromkeys(
         (apsw.InterruptError, apsw.AbortError, apsw.ProtocolError, apsw.SchemaChangeError),
-        "{path} could not be used at this moment ({error}). Nothing was stored by this call; try again.",
+        "{path} is temporarily unavailable ({error}). Nothing was stored by this call; try again.",
     ),
-    apsw.NoMemError: "There is no memory left to use {path}. Nothing was stored by this call; free some.",
+    apsw.NoMemError: "There is not enough memory to use {path}. Nothing was stored by this call; free some.",
     apsw.TooBigError: "A text is too large for {path}. Nothing was stored by this call; store it in parts.",
-    apsw.ConstraintError: "A row would break a rule of {path} ({error}). Nothing was stored by this call; "
+    apsw.ConstraintError: "A row would violate a constraint of {path} ({error}). Nothing was stored by this call; "
     "change what was to be stored.",
     PermissionError: "{path} cannot be opened: {rights}. Nothing was stored by this call; run memoryd as the owner, "
-    "let this user read and write there, or choose another place (MEMORY_DATA_DIR).",
+    "allow this user to read and write there, or choose another place (MEMORY_DATA_DIR).",
     OSError: "{path} cannot be opened ({error}). Check that its directory exists and is writable.",
 }
 
@@ -272,13 +272,13 @@ _NO_ROOM_ASIDE = (
     "is full. Nothing was stored by this call; free some space."
 )
 _TOO_MANY_FILES = (
-    "{path} cannot be opened: this process has as many files open as it may. Nothing was stored by this call; "
-    "raise `ulimit -n`, or end some clients."
+    "{path} cannot be opened: this process has too many files open. Nothing was stored by this call; "
+    "raise `ulimit -n`, or stop some clients."
 )
 
 
 def store_error(error: BaseException, path: Path) -> BaseException:
-    """Return the StoreError for an error of a database or a file; any other error as it is."""
+    """Return the StoreError for an error of a database or a file; any other error unchanged."""
     text = next((text for kind, text in _MESSAGES.items() if isinstance(error, kind)), None)
     if isinstance(error, apsw.IOError) and 0 <= _free(path) < SHARED:
         text = _MESSAGES[apsw.FullError]
@@ -296,18 +296,18 @@ def store_error(error: BaseException, path: Path) -> BaseException:
 
 
 def _rights(path: Path) -> str:
-    """Return whose rights do not allow what: those of a file, or of the innermost directory that can be seen."""
+    """Return whose permissions deny access: those of a file, or of the innermost directory that can be seen."""
     seen = next(place for place in (path, *path.parents) if os.access(place, os.F_OK))
     owner = ""
     if sys.platform != "win32":
         owner = f", which belongs to the user {seen.stat().st_uid},"
         with suppress(KeyError):  # a user without a name
             owner = f", which belongs to {seen.owner()},"
-    return f"the rights of {seen}{owner} do not allow it"
+    return f"the permissions of {seen}{owner} do not allow it"
 
 
 def _too_many_files() -> bool:
-    """Return whether no other file can be opened; SQLite does not say so."""
+    """Return whether no more files can be opened; SQLite does not report this."""
     try:
         os.close(os.open(os.devnull, os.O_RDONLY))
     except OSError as error:
@@ -316,7 +316,7 @@ def _too_many_files() -> bool:
 
 
 def _free(path: Path) -> int:
-    """Return how many bytes are free on the disk of a file; -1 if that is not known."""
+    """Return how many bytes are free on the disk of a file, or -1 if unknown."""
     with suppress(OSError):
         return shutil.disk_usage(path.parent).free
     return -1

@@ -39,9 +39,9 @@ from memoryd.store.sqlite.connection import (
 T = TypeVar("T")
 
 APPLICATION_ID = 0x6D656D64  # 'memd': distinguishes memoryd's files from other programs'
-BATCH = 256  # jobs that share one commit at most
-MOVING_MS = 200  # milliseconds to wait for others to let go of a file that is to be moved
-IDLE_READERS = 4  # connections that are kept; each has its own copies of pages
+BATCH = 256  # maximum jobs that share one commit
+MOVING_MS = 200  # milliseconds to wait for others to release a file that is to be moved
+IDLE_READERS = 4  # idle connections that are kept; each has its own page cache
 CLOSING = 2.0  # seconds for a writer to finish; it may be waiting for a lock of another process
 
 
@@ -56,7 +56,7 @@ class _Job:
 class SqliteFile:
     """One file: its writer thread, its readers, its schema.
 
-    One `at_rest` belongs to an archived workspace: it has no write-ahead log, so that it can be moved.
+    A file `at_rest` belongs to an archived workspace: it has no write-ahead log, so that it can be moved.
     """
 
     def __init__(self, path: Path, durability: str, *, at_rest: bool = False) -> None:
@@ -72,12 +72,12 @@ class SqliteFile:
         self._closing = False
         self.users = 0
         self.readonly = False
-        """Whether it could not be written when it was opened, by its rights or those of its directory."""
+        """Whether it was not writable when it was opened, because of its permissions or those of its directory."""
 
     # opening ---------------------------------------------------------------------------------------------------------
 
     def open(self, *, create: bool = False) -> None:
-        """Open the file, once; may wait for other processes. Raise StoreError for a missing file without `create`."""
+        """Open the file, once; may wait for other processes. Raise StoreError if it is missing, unless `create`."""
         with self._opening:
             if self._closing:
                 raise closed()
@@ -99,23 +99,23 @@ class SqliteFile:
                 connection = connect(self.path, self._durability)
                 undo.callback(connection.close)
                 self._prepare(connection)
-                self._demand_name()  # from here on our lock keeps it where it is
+                self._demand_name()  # from here on our lock prevents moving it
                 undo.pop_all()
         return connection
 
     def _prepare(self, connection: apsw.Connection) -> None:
-        """Refuse a foreign or newer file, else bring the schema up to date; another process may do the same."""
+        """Bring the schema up to date, as another process may, too; raise StoreError for a foreign or newer file."""
         if _foreign(connection):
             raise StoreError(f"{self.path} is a database of another program. It was not touched; choose another file.")
         out_of_date = bool(self._outstanding(connection))
         can_log = not self.at_rest and not connection.readonly("main")
         if can_log and connection.pragma("journal_mode") != "wal":
             self._demand_name()
-            _log_ahead(connection)  # a new file, or one from a backup or the archive that is put to use
+            _log_ahead(connection)  # a new file, or one from a backup or the archive
         if not out_of_date:
             return
         with immediate(connection):  # all or nothing, and one wait for the disk
-            for version, script in self._outstanding(connection):  # another process may have been faster
+            for version, script in self._outstanding(connection):  # another process may have applied them
                 connection.execute(script)
                 connection.pragma("user_version", version)
             connection.pragma("application_id", APPLICATION_ID)
@@ -125,7 +125,7 @@ class SqliteFile:
 
     @contextmanager
     def _of_this_version(self, connection: apsw.Connection) -> Iterator[None]:
-        """Raise StoreError for a statement that fails since another process has brought the file to a newer schema."""
+        """Raise StoreError for a statement that fails because another process has migrated the file."""
         try:
             yield
         except (apsw.SQLError, apsw.ConstraintError):
@@ -161,7 +161,7 @@ class SqliteFile:
 
     def _give_back(self, connection: apsw.Connection) -> None:
         with self._lock:
-            frozen = connection.open_flags & apsw.SQLITE_OPEN_READONLY  # and may thaw
+            frozen = connection.open_flags & apsw.SQLITE_OPEN_READONLY  # and may become writable
             keep = not frozen and not self._closing and len(self._readers) < IDLE_READERS
             if keep:
                 self._readers.append(connection)
@@ -171,8 +171,8 @@ class SqliteFile:
     def check_rows(self) -> list[str]:
         """Return broken pages and foreign keys; the slow part of a check, during which others can write.
 
-        On a connection of its own: what one has cached of FTS5's index is stale after a write of another, and FTS5's
-        part of integrity_check would call that corruption (tried, SQLite 3.54).
+        This uses a new connection: what a connection has cached of FTS5's index is stale after another one's write,
+        and FTS5's part of integrity_check would report that as corruption (tried, SQLite 3.54).
         """
         with explained(self.path), closing(connect(self.path, self._durability, readonly=True)) as connection:
             pages = [row["integrity_check"] for row in rows(connection, "PRAGMA integrity_check")]
@@ -191,7 +191,7 @@ class SqliteFile:
             raise archived(workspace)
         job = _Job(work, workspace, guarded, Future())
         assert threading.current_thread() is not self._thread, "a write inside a write would wait for itself"
-        with self._lock:  # a job after the end mark would wait for ever
+        with self._lock:  # a job after the end mark would wait forever
             if self._closing:
                 raise closed()
             if self._thread is None:
@@ -211,7 +211,7 @@ class SqliteFile:
             self._commit(batch)
 
     def _commit(self, batch: list[_Job]) -> None:
-        """Run the jobs in one transaction, each in a savepoint of its own, and answer after the commit."""
+        """Run the jobs in one transaction, each in its own savepoint, and answer after the commit."""
         finished: list[tuple[_Job, Any]] = []
         failure = _raised(lambda: self._together(batch, finished))
         if failure is None:
@@ -249,7 +249,7 @@ class SqliteFile:
         finished.append((job, result))
 
     def empty_log(self) -> None:
-        """Write the log back into the file and empty it; raise StoreError while another process reads it for long."""
+        """Write the log back into the file and empty it; raise StoreError if another process keeps reading it."""
         with explained(self.path), closing(connect(self.path, self._durability)) as connection:
             busy, *_ = next(iter(connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")))
         if busy:
@@ -261,24 +261,24 @@ class SqliteFile:
     # backup ----------------------------------------------------------------------------------------------------------
 
     def copy_from(self, source: Path) -> Iterator[tuple[str, int]]:
-        """Add every row of another file, from one snapshot of it; words and tags follow by trigger.
+        """Add every row of another file, from one snapshot of it; triggers add words and tags.
 
-        Yield each table and how many rows it has there.
+        Yield each table and its number of rows.
         """
-        mode = "immutable=1" if frozen(source) else "mode=ro"  # BEGIN IMMEDIATE would lock out its writers else
+        mode = "immutable=1" if frozen(source) else "mode=ro"  # otherwise BEGIN IMMEDIATE would lock out its writers
         self._writer.execute("ATTACH ? AS source", (f"{source.absolute().as_uri()}?{mode}",))
         with immediate(self._writer):
             for table in MOVED:
                 columns = [row["name"] for row in rows(self._writer, f"PRAGMA table_info({table})")]
                 try:
                     self._writer.execute(copying(table, columns))
-                except (apsw.CorruptError, apsw.NotADBError) as error:  # the file that is made here is whole
+                except (apsw.CorruptError, apsw.NotADBError) as error:  # the new file is intact
                     raise store_error(error, source) from error
                 yield table, self._writer.execute(counting("source", table)).get
         self._writer.execute("DETACH source")
 
     def lacking(self, copied: Mapping[str, int]) -> list[str]:
-        """Return which tables do not hold the rows that were copied into them."""
+        """Return the tables that lack rows that were copied into them."""
         there = {table: self._writer.execute(counting("main", table)).get for table in copied}
         return [
             f"{table} has {there[table]} rows instead of {number}"
@@ -288,7 +288,7 @@ class SqliteFile:
     # the end ---------------------------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Commit what was accepted, then close every connection; a writer that is still busy ends with the process."""
+        """Commit accepted jobs, then close every connection; a writer that is still busy ends with the process."""
         with self._lock:
             self._closing = True
             if self._thread is not None:
@@ -308,10 +308,11 @@ class SqliteFile:
 
 
 def move(source: Path, target: Path) -> bool:
-    """Move a database; return False, with nothing done, while any process has it open.
+    """Move a database; do nothing and return False if any process has it open.
 
-    If a file is renamed while a process has it open, that one's next writes are lost. So the log is checkpointed first,
-    which SQLite refuses while anyone else is connected, and all others are locked out until the file has its new name.
+    If a file is renamed while a process has it open, the next writes of that process are lost. So the log is
+    checkpointed first, which SQLite refuses while anyone else is connected, and others are locked out until the file
+    has its new name.
     """
     with explained(source), closing(connect(source, "FULL")) as connection:
         connection.set_busy_timeout(MOVING_MS)
@@ -320,7 +321,7 @@ def move(source: Path, target: Path) -> bool:
             connection.execute("BEGIN EXCLUSIVE")
         except (apsw.BusyError, apsw.LockedError):
             return False
-        if target.exists() or connection.pragma("journal_mode") != "delete":  # somebody slipped in between
+        if target.exists() or connection.pragma("journal_mode") != "delete":  # another process came in between
             return False
         disk.make_directory(target.parent)
         disk.rename(source, target)
@@ -328,22 +329,22 @@ def move(source: Path, target: Path) -> bool:
 
 
 def _raised(work: Callable[[], object]) -> BaseException | None:
-    """Run `work`; return its error, which the batch's callers get, so that the writer thread goes on."""
+    """Run `work`; return its error, which goes to the callers of the batch, so that the writer thread continues."""
     try:
         work()
-    except BaseException as error:  # noqa: BLE001 - handed on, not swallowed
+    except BaseException as error:  # noqa: BLE001 - passed on, not swallowed
         return error
     return None
 
 
 def _foreign(connection: apsw.Connection) -> bool:
-    """Whether another program made this database; in one statement, since another process may be creating it."""
+    """Return whether another program made this database; one statement, since another process may be creating it."""
     ours = "SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema) OR application_id = ? FROM pragma_application_id"
     return not connection.execute(ours, (APPLICATION_ID,)).get
 
 
 def _log_ahead(connection: apsw.Connection) -> None:
-    """Switch to a write-ahead log. SQLite does not wait by itself for another process that does the same."""
+    """Switch to a write-ahead log; wait, as SQLite does not, for another process that does the same."""
     deadline = time.monotonic() + BUSY_MS / 1000
     while connection.pragma("journal_mode") != "wal":
         try:

@@ -1,4 +1,4 @@
-"""SQLite files of other programs, read as they are: nothing is written to them, and none of their code runs."""
+"""Read-only access to SQLite files of other programs: nothing is written, and none of their code runs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -17,7 +17,7 @@ BUSY_MS = 5_000  # the program that owns the file may be writing
 
 
 class ForeignDatabase:
-    """An open database, as one snapshot."""
+    """One snapshot of an open database."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
@@ -33,9 +33,9 @@ class ForeignDatabase:
         return [row["name"] for row in rows(self._connection, statement, parameters)]
 
     def rows(self, table: str, *order: str) -> Iterator[Row]:
-        """Yield the rows of a table, ordered by those of the columns that it has; none if there is no such table.
+        """Yield the rows of a table, ordered by the given columns that exist; nothing if there is no such table.
 
-        Of a text that is no UTF-8 the wrong bytes become U+FFFD.
+        Bytes of a text that are not UTF-8 become U+FFFD.
         """
         if columns := self.tables.get(table):
             ordered, number = [name for name in order if name in columns], 0
@@ -55,7 +55,7 @@ class ForeignDatabase:
 
 @contextmanager
 def foreign_database(path: Path) -> Iterator[ForeignDatabase]:
-    """Open a file to read; raise InvalidInputError if it cannot be read, now or while its rows are."""
+    """Open a file for reading; raise InvalidInputError if it cannot be opened, or later if its rows cannot be read."""
     try:
         with closing(_opened(path)) as connection:
             connection.set_busy_timeout(BUSY_MS)

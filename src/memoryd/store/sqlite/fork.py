@@ -1,8 +1,8 @@
-"""What a fork of a process that has databases open must not do: use them, close them, or open them again.
+"""Protection of databases that were open at a fork: the fork must not use, close or reopen them.
 
-SQLite keeps the locks of a process in a table of its own, which is copied with it. A fork would take its parent's locks
-for held, two processes would write one log, and the file would be damaged (tried). Source: How To Corrupt An SQLite
-Database File, "Carrying an open database connection across a fork".
+SQLite keeps the locks of a process in a table that is copied by a fork. The fork would believe that it holds its
+parent's locks, two processes would write one log, and the file would be damaged (tried). Source: How To Corrupt An
+SQLite Database File, "Carrying an open database connection across a fork".
 """
 
 import ctypes
@@ -19,15 +19,15 @@ _File = tuple[int, int]
 
 _opened: WeakKeyDictionary[apsw.Connection, _File] = WeakKeyDictionary()
 _inherited: set[_File] = set()
-"""The files that were open in the process of which this one is a fork."""
+"""The files that were open in the parent at the fork."""
 
 
 def demand_own(path: Path) -> None:
-    """Raise StoreError if the file was open in the process of which this one is a fork."""
+    """Raise StoreError if the file was open in the parent at the fork."""
     if _inherited and path.exists() and _file(path) in _inherited:
         raise StoreError(
-            f"{path} was open in the process of which this one is a fork, and to open it here again would damage it. "
-            "Nothing was read or written. Close it before the fork, or start this process by `spawn`."
+            f"{path} was open in the parent process when this process was forked; reopening it here would damage it. "
+            "Nothing was read or written. Close it before the fork, or start this process with `spawn`."
         )
 
 
@@ -42,11 +42,11 @@ def _file(path: Path) -> _File:
 
 
 def _inherit() -> None:
-    """Have what the parent had open stay so until this process is gone."""
+    """Keep the connections of the parent open until this process ends."""
     for connection in apsw.connections():
         if connection in _opened:
             _inherited.add(_opened[connection])
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))  # or the interpreter would close it at its end
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))  # otherwise the interpreter would close it at exit
 
 
 if hasattr(os, "register_at_fork"):  # Windows cannot fork

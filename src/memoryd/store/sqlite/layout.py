@@ -1,8 +1,8 @@
-"""Which SQLite file holds a workspace.
+"""The layout of SQLite files: which file contains a workspace.
 
-A data directory has `_meta.db` (the registry), `memory.db` (workspaces made on first use), and for each workspace that
-was created by name `projects/{id}.db`, which is in `archive/` while the workspace is archived. With a single file,
-that file holds the registry and all workspaces. The schema is the same everywhere.
+A data directory has `_meta.db` (the registry), `memory.db` (workspaces created on first use), and for each workspace
+created by name `projects/{id}.db`, which is in `archive/` while the workspace is archived. A single file contains the
+registry and all workspaces. The schema is the same everywhere.
 """
 
 import os
@@ -14,17 +14,17 @@ from memoryd.model import Workspace
 
 PROJECTS, ARCHIVE = "projects", "archive"
 BESIDE = ("", "-wal", "-shm", "-journal")
-"""The endings of a database's files: its own, and those that SQLite may put beside it."""
+"""The suffixes of a database's files: its own, and those that SQLite may add."""
 
 
 @dataclass(frozen=True, slots=True)
 class DataDirectory:
-    """Several files under one directory."""
+    """Several files in one directory."""
 
     root: Path
 
     def path(self, workspace: Workspace | None) -> Path:
-        """Return the file of a workspace; None is the registry. Another process may just have moved it."""
+        """Return the file of a workspace, or of the registry if None. Another process may have just moved it."""
         named = self.root / (workspace.db_path if workspace and workspace.db_path else "_meta.db")
         if workspace and (pair := self.pair(workspace)) and not named.exists():
             return next((place for place in pair if place.exists()), named)
@@ -36,15 +36,15 @@ class DataDirectory:
         return (self.root / PROJECTS / name, self.root / ARCHIVE / name) if folder in (PROJECTS, ARCHIVE) else None
 
     def db_path(self, workspace: Workspace) -> str:
-        """Return the `db_path` of a workspace, by where its file is now."""
+        """Return the `db_path` of a workspace, according to the present place of its file."""
         return self.path(workspace).relative_to(self.root).as_posix()
 
     def close_to_others(self) -> None:
-        """Make it unreadable for other users of the machine."""
+        """Make the directory unreadable for other users of the machine."""
         private.close(self.root)
 
     def exposed(self) -> list[Path]:
-        """Return the files in it that other users can read."""
+        """Return the files in the directory that other users can read."""
         return private.exposed(self.root)
 
     def at_rest(self, path: Path) -> bool:
@@ -56,7 +56,7 @@ class DataDirectory:
         return "memory.db"
 
     def own_path(self, workspace_id: str) -> str:
-        """Return the `db_path` of a workspace with a file of its own."""
+        """Return the `db_path` of a workspace with a separate file."""
         return f"{PROJECTS}/{workspace_id}.db"
 
     def others(self) -> list[Path]:
@@ -64,11 +64,11 @@ class DataDirectory:
         return [path for path in (self.root / self.home(), *self.own_files()) if path.exists()]
 
     def own_files(self) -> list[Path]:
-        """Return the files of workspaces that have one of their own."""
+        """Return the separate files of workspaces."""
         return sorted(path for folder in (PROJECTS, ARCHIVE) for path in self.root.glob(f"{folder}/*.db"))
 
     def every_file(self) -> list[Path]:
-        """Return every file in which a text may be: exports and backups too, but no models."""
+        """Return every file that may contain texts: exports and backups too, but no models."""
         models = self.root / "models"
         return sorted(path for path in self.root.rglob("*") if path.is_file() and models not in path.parents)
 
@@ -80,11 +80,11 @@ class SingleFile:
     file: Path
 
     def path(self, _workspace: Workspace | None) -> Path:
-        """Return the one file."""
+        """Return the file."""
         return self.file
 
     def pair(self, _workspace: Workspace) -> tuple[Path, Path] | None:
-        """Return None: no workspace has a file of its own."""
+        """Return None: no workspace has a separate file."""
         return None
 
     def db_path(self, _workspace: Workspace) -> str:
@@ -92,7 +92,7 @@ class SingleFile:
         return ""
 
     def close_to_others(self) -> None:
-        """Make it unreadable for users who cannot write it. Its directory stays as it is."""
+        """Make the file unreadable for users who cannot write it; leave its directory unchanged."""
         private.close_file(self._parts())
 
     def exposed(self) -> list[Path]:
@@ -104,7 +104,7 @@ class SingleFile:
         return [real.with_name(real.name + end) for end in BESIDE]
 
     def at_rest(self, _path: Path) -> bool:
-        """Return False: it is in use as long as any workspace is."""
+        """Return False: the file is in use while any workspace is."""
         return False
 
     def home(self) -> str:
@@ -116,15 +116,15 @@ class SingleFile:
         return ""
 
     def others(self) -> list[Path]:
-        """Return nothing: there is only the one file."""
+        """Return an empty list: there is only one file."""
         return []
 
     def own_files(self) -> list[Path]:
-        """Return nothing: no workspace has a file of its own."""
+        """Return an empty list: no workspace has a separate file."""
         return []
 
     def every_file(self) -> list[Path]:
-        """Return the file and those that SQLite put beside it: the directory may be anybody's."""
+        """Return the file and those that SQLite adds to it: other files in the directory may not be memoryd's."""
         return [path for path in self._parts() if path.is_file()]
 
 
@@ -132,6 +132,6 @@ Layout = DataDirectory | SingleFile
 
 
 def remove(database: Path) -> None:
-    """Delete a database and the files that SQLite put beside it."""
-    for end in BESIDE:  # the database first: without its log it would be another one
+    """Delete a database and the files that SQLite adds to it."""
+    for end in BESIDE:  # the database first: without its log it would lose writes
         database.with_name(database.name + end).unlink(missing_ok=True)

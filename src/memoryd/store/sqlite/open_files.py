@@ -16,7 +16,7 @@ OPEN_FILES = 16
 
 
 class OpenFiles:
-    """Opens the files of workspaces, and closes the least recently used ones beyond OPEN_FILES."""
+    """The open files of workspaces; beyond OPEN_FILES the least recently used ones are closed."""
 
     def __init__(self, layout: Layout, durability: str) -> None:
         self._layout = layout
@@ -28,7 +28,7 @@ class OpenFiles:
 
     @contextmanager
     def lent(self, workspace: Workspace | None, *, create: bool = False) -> Iterator[SqliteFile]:
-        """Give the open file of a workspace, which stays open in the meantime. Raise StoreError."""
+        """Yield the open file of a workspace, which stays open inside the block. Raise StoreError."""
         file = self._opened(workspace, create=create)
         try:
             yield file
@@ -36,12 +36,12 @@ class OpenFiles:
             self._give_back(file)
 
     def has(self, path: Path) -> bool:
-        """Return whether a file is open here."""
+        """Return whether a file is open in this process."""
         with self._lock:
             return path in self._open
 
     def let_go(self, path: Path, wait: float = 0) -> None:
-        """Close a file so that it can be moved; one that is in use here for longer than `wait` seconds stays open."""
+        """Close a file so that it can be moved, unless this process uses it for longer than `wait` seconds."""
         with self._lock:
             self._lock.wait_for(lambda: path not in self._open or not self._open[path].users, wait)
             file = self._open.get(path)
@@ -51,7 +51,7 @@ class OpenFiles:
         file.close()
 
     def close(self) -> None:
-        """Commit what was accepted and close every file."""
+        """Commit accepted jobs and close every file."""
         with self._lock:
             self._closed = True
             every, self._open = self._open, OrderedDict()
@@ -62,13 +62,13 @@ class OpenFiles:
         path = self._layout.path(workspace)
         file = self._take(path)
         try:
-            file.open(create=create)  # may take long, so not under the lock of all
+            file.open(create=create)  # may take long, so not under the common lock
         except StoreError:
             self._give_back(file)
             if create or self._layout.path(workspace) == path:
                 raise
-            return self._opened(workspace, create=False)  # another process has moved it at this very moment
-        if not self._private:  # once, and only what has proved to be ours
+            return self._opened(workspace, create=False)  # another process has just moved it
+        if not self._private:  # once, and only after the file has proved to be ours
             self._private = True
             self._layout.close_to_others()
         return file

@@ -1,7 +1,7 @@
-"""Where SQLite keeps workspaces: how their files are created, archived, restored and deleted.
+"""The placement of workspaces on SQLite: their files are created, archived, restored and deleted.
 
-A file that another process has open must not be moved: its next acknowledged write would be lost. So a workspace is
-marked inside its own file, where every write looks, and the file is moved once no process has it open.
+A file that another process has open must not be moved: its next acknowledged write would be lost. So the mark of an
+archived workspace is in its own file, where every write checks it, and the file is moved once no process has it open.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,8 +16,8 @@ from memoryd.store.sqlite.file import move
 from memoryd.store.sqlite.layout import Layout, remove
 from memoryd.store.sqlite.open_files import OpenFiles
 
-TRIES = 5  # to move a file that this process has open again each time
-LETTING_GO = 1.0  # seconds to wait for reads of this process before a file is left where it is for now
+TRIES = 5  # attempts to move a file that this process keeps reopening
+LETTING_GO = 1.0  # seconds to wait for reads of this process before moving a file is postponed
 
 
 class SqlitePlacement:
@@ -29,7 +29,7 @@ class SqlitePlacement:
         self._files = files
 
     def own_path(self, workspace_id: str) -> str:
-        """Return the `db_path` of a new workspace that gets a file of its own."""
+        """Return the `db_path` of a new workspace with a separate file."""
         return self._layout.own_path(workspace_id)
 
     def path(self, workspace: Workspace | None) -> Path:
@@ -42,12 +42,12 @@ class SqlitePlacement:
         return [path for path in self._layout.own_files() if path.name not in known]
 
     def exists(self) -> bool:
-        """Return whether there is a registry; raise StoreError if it is lost but workspaces exist, or out of reach."""
+        """Return whether there is a registry; raise StoreError if it is lost but workspaces exist, or inaccessible."""
         registry = self._layout.path(None)
         with explained(registry):
             if registry.exists():
                 return True
-        others = self._layout.others()  # each is created after the registry: so look again
+        others = self._layout.others()  # each is created after the registry, so check again
         if others and not registry.exists():
             raise missing(registry)
         return bool(others)
@@ -60,20 +60,20 @@ class SqlitePlacement:
             pass
 
     def archive(self, registry: Queries, workspace: Workspace) -> str:
-        """Mark the workspace in its own file, where every write looks; move the file if no process has it open."""
+        """Mark the workspace in its own file, where every write checks it; move the file if no process has it open."""
         path = self._layout.path(workspace)
         if not path.exists():
             return workspace.db_path
         self._beside(registry, workspace, lambda q: q.run("placement.mark"))
         if (pair := self._layout.pair(workspace)) and path != pair[1]:
-            for _ in range(TRIES):  # maintenance, or the embedding of what was just stored, may open it in between
+            for _ in range(TRIES):  # maintenance or embedding may reopen it in between
                 self._files.let_go(path, LETTING_GO)
                 if move(path, pair[1]) or not self._files.has(path):
                     break
         return self._layout.db_path(workspace)
 
     def is_archived(self, workspace: Workspace) -> bool:
-        """Return whether its file is in the archive or lost or, for one in a shared file, whether it is marked."""
+        """Return whether its separate file is archived or lost, or whether it is marked in a shared file."""
         path = self._layout.path(workspace)
         if pair := self._layout.pair(workspace):
             return not pair[0].exists() and self._layout.db_path(workspace) == workspace.db_path
@@ -104,7 +104,7 @@ class SqlitePlacement:
             file.write(workspace, lambda q: q.run("words.optimize"), guarded=False)
 
     def erase(self, registry: Queries, workspace: Workspace) -> None:
-        """Delete its file or, in a shared one, its rows; there its mark stays, so that writes keep failing."""
+        """Delete its file, or its rows in a shared file, where its mark stays, so that writes keep failing."""
         if pair := self._layout.pair(workspace):
             for path in pair:
                 self._files.let_go(path)
@@ -114,7 +114,7 @@ class SqlitePlacement:
             self._beside(registry, workspace, _empty)
 
     def _beside(self, registry: Queries, workspace: Workspace, work: Callable[[Queries], object]) -> None:
-        """Run `work` in the file of a workspace despite its mark, in this transaction if it has the registry."""
+        """Run `work` in the file of a workspace despite its mark; in this transaction if the file has the registry."""
         if self._layout.path(workspace) == self._layout.path(None):
             assert isinstance(registry, SqliteQueries)
             work(SqliteQueries(registry.connection, workspace))
@@ -124,7 +124,7 @@ class SqlitePlacement:
 
 
 def _empty(queries: Queries) -> None:
-    """Delete what is left: rows that were written since `empty`."""
+    """Delete the remaining rows, written since `empty`."""
     if sum(iter(lambda: empty_some(queries), 0)):
         queries.run("words.optimize")
     queries.run("perspectives.clear")

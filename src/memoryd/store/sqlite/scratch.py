@@ -1,6 +1,6 @@
-"""A database for the time of an import, in which rows wait until all of them are known to fit together.
+"""A temporary database for an import, which keeps rows until all of them are known to be consistent.
 
-It has no name: the file behind it is gone with its process, however that ends.
+It has no name: its file disappears with the process, however that ends.
 """
 
 from collections.abc import Iterator
@@ -16,21 +16,21 @@ from memoryd.store.sql import migrations
 from memoryd.store.sqlite.connection import SqliteQueries, equipped, explained
 
 PLACE = Path("the directory for temporary files (SQLITE_TMPDIR, TMPDIR or /var/tmp)")
-"""Where it is, for people: SQLite chooses."""
+"""The location for people: SQLite chooses the actual one."""
 
 
 class Scratch:
-    """The rows of several workspaces, with the keys of the schema, without an index of words."""
+    """The rows of several workspaces, with the keys of the schema, but without an index of words."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
 
     def queries(self, workspace_id: str) -> Queries:
-        """Return the statements of a workspace of that id, which need not be registered."""
+        """Return queries for a workspace with this id, which need not be registered."""
         return SqliteQueries(self._connection, Workspace(id=workspace_id, name="", db_path=""))
 
     def put(self, queries: Queries, table: str, row: Row) -> bool:
-        """Add a row; return False where a unique key of the schema forbids it."""
+        """Add a row; return False if a unique key of the schema forbids it."""
         try:
             rows.put(queries, table, [row])
         except apsw.ConstraintError:
@@ -40,12 +40,12 @@ class Scratch:
 
 @contextmanager
 def scratch() -> Iterator[Scratch]:
-    """Give an empty one; raise StoreError where the directory for temporary files cannot take it."""
+    """Yield an empty database; raise StoreError if the directory for temporary files cannot store it."""
     with explained(PLACE), closing(equipped(apsw.Connection(""))) as connection:
         connection.pragma("journal_mode", "off")  # nothing is ever rolled back
         for script in migrations("sqlite"):
             connection.execute(script)
         queries = SqliteQueries(connection, None)
         queries.run("scratch.wordless")
-        connection.execute("BEGIN")  # one transaction to the end: a commit would write what still fits into the cache
+        connection.execute("BEGIN")  # a single transaction: a commit would write out what still fits into the cache
         yield Scratch(connection)

@@ -1,4 +1,4 @@
-"""Searching on SQLite: words and vectors by the indexes in memory."""
+"""Search on SQLite, with the indexes of words and vectors in memory."""
 
 import json
 from collections.abc import Sequence
@@ -14,11 +14,11 @@ from memoryd.store.sqlite.connection import looked_up, marks, writing
 from memoryd.store.sqlite.vector_index import VectorIndexes, by_record, means, sieve_for
 from memoryd.store.sqlite.word_index import WEIGHTS, WordIndex
 
-COLUMNS = ("title", "type", "body", "tags")  # of the index that hold words
+COLUMNS = ("title", "type", "body", "tags")  # the index's columns of words
 TEXT = f"{{{' '.join(COLUMNS)}}}"
-NUMBERS = 1_000  # numbers of memories that are remembered
-ADMITTED = 32  # records for each hit that are looked at one by one; if too few of them may be found, FTS5 looks at all
-FIRST = 1, 3  # so many of them are looked at first: nearly always they may all be found, on a shelf many of them
+NUMBERS = 1_000  # maximum cached counts of memories
+ADMITTED = 32  # records per hit that are checked one by one; if too few of them may be found, FTS5 checks all
+FIRST = 1, 3  # records per hit that are checked first, without and with a shelf: nearly always enough may be found
 
 
 class SqliteIndex:
@@ -49,26 +49,26 @@ class SqliteIndex:
         return [(row["id"], row["score"]) for row in rows]
 
     def _known(self, queries: Queries) -> WordIndex:
-        """Return the index in memory; an empty one for a transaction that writes, since it may come to nothing."""
+        """Return the index in memory; an empty one for a transaction that writes, since it may be rolled back."""
         return WordIndex() if writing(queries) else self._words
 
     def matching(self, queries: Queries, query: WordQuery, ids: Sequence[str]) -> set[str]:
-        """Return those of some records that match by words."""
+        """Return the ids that match by words."""
         match = f"{TEXT} : ({query.fts5()})"
         return {row["id"] for row in queries.all("search.matching", ids=json.dumps(list(ids)), match=match)}
 
     def coverage(self, queries: Queries, terms: Sequence[Phrase], ids: Sequence[str]) -> dict[str, int]:
-        """Return how many of some terms each of some records has."""
+        """Return how many of the terms each record has."""
         matches = _matches(terms, _within(queries, Filter()))
         numbers = self._known(queries).numbers(queries, matches)
         return {key: int(numbers[rid]) for key, rid in _rids(queries, ids).items()}
 
     def kept(self) -> dict[str, int]:
-        """Return the bytes in memory of words, of vectors, and of the pages and statements of all connections."""
+        """Return the bytes in memory used by words, by vectors, and by the pages and statements of all connections."""
         return {"words": self._words.bytes, "vectors": self._vectors.bytes, "pages": apsw.memory_used()}
 
     def number(self, queries: Queries, allowed: Filter) -> int:
-        """Return how many memories with a key are on a shelf; counting them takes longer than a search."""
+        """Return the cached number of memories with a key on a shelf; counting takes longer than a search."""
         come = marks(queries)
         key, now = (queries.workspace_id, allowed.session, allowed.shelf), (come["records"], come["changes"])
         then, number = self._numbers.get(key, (None, 0))
@@ -91,24 +91,24 @@ class SqliteIndex:
     def cosines(
         self, queries: Queries, sets: Sequence[VectorSet], vector: Vector, ids: Sequence[str]
     ) -> list[dict[str, float]]:
-        """Return for each set the cosine of `vector` with each of some records that have a vector in it."""
+        """Return for each set the cosine of `vector` with each of the given records that has a vector in it."""
         names = {rid: key for key, rid in _rids(queries, ids).items()}
         found = self._vectors.ask(queries, sets, len(vector), lambda one: one.cosines(queries, vector, list(names)))
         return [{names[rid]: cosine for rid, cosine in cosines.items()} for cosines in found]
 
     def vectors(self, queries: Queries, among: VectorSet, ids: Sequence[str]) -> dict[str, Vector]:
-        """Return the vectors of some records, one a chunk."""
+        """Return the vectors of some records, one for each chunk."""
         return by_record(
             queries.all("vectors.of", ids=json.dumps(list(ids)), perspective=among.perspective, model=among.model)
         )
 
     def means(self, queries: Queries, among: VectorSet) -> tuple[list[str], Vector]:
-        """Return the entities whose observations have vectors in a set, and the mean of those."""
+        """Return the entities whose observations have vectors in a set, and the means of those vectors."""
         return means(queries, among)
 
 
 def _within(queries: Queries, allowed: Filter) -> str:
-    """Return where a match must be: in the words, of records of this workspace and the kinds that are allowed."""
+    """Return the restriction of a match: to words, in records of this workspace and of the allowed kinds."""
     scope = [f"w{queries.workspace_id.replace('-', '')}"] if marks(queries)["shared"] else []
     scope += [f"({' OR '.join(f'k{kind}' for kind in allowed.kinds)})"] if allowed.kinds else []
     return f"scope_tokens : ({' AND '.join(scope)}) AND {TEXT}" if scope else TEXT

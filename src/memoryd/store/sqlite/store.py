@@ -1,4 +1,4 @@
-"""The store on SQLite: a file for each workspace, or one for all; words in FTS5; words and vectors also in memory."""
+"""The store on SQLite: a file for each workspace, or one for all; FTS5, and words and vectors in memory."""
 
 import threading
 from collections.abc import Callable
@@ -39,20 +39,20 @@ class SqliteStore:
             return work(SqliteQueries(connection, workspace))
 
     def write(self, workspace: Workspace | None, work: Callable[[Queries], T]) -> T:
-        """Run `work` as one transaction and return its result once that is durable."""
+        """Run `work` as one transaction and return its result once it is durable."""
         with self._files.lent(workspace) as file:
             result = file.write(workspace, work)
         self._written.set()
         return result
 
     def changes(self, wait: float) -> set[str] | None:
-        """Wait, but not longer than until this process writes; return None: SQLite reports no writes of others."""
+        """Wait, or until this process writes; return None, since SQLite does not report writes of others."""
         self._written.wait(wait)
         self._written.clear()
         return None
 
     def state(self) -> State:
-        """Return that the database is part of this process."""
+        """Return that the database runs in this process."""
         return "embedded"
 
     def start(self) -> bool:
@@ -64,6 +64,6 @@ class SqliteStore:
         return False
 
     def close(self) -> None:
-        """Commit what was accepted and close every file."""
+        """Commit accepted jobs and close every file."""
         self._written.set()
         self._files.close()

@@ -14,7 +14,7 @@ from memoryd.store.sqlite.connection import marks
 from memoryd.store.sqlite.layout import Layout
 from memoryd.store.sqlite.open_files import OpenFiles
 
-TOMBSTONES = 100_000  # removals that an index in memory may lag behind before it reloads
+TOMBSTONES = 100_000  # removals by which an index in memory may lag before it reloads
 
 
 class SqliteUpkeep:
@@ -30,14 +30,14 @@ class SqliteUpkeep:
         return f"SQLite {apsw.sqlite_lib_version()}, {self._layout.path(None).parent}"
 
     def files(self, workspaces: Iterable[Workspace | None]) -> list[StoredFile]:
-        """Return the files that hold some workspaces, each once."""
+        """Return the files that contain some workspaces, each once."""
         found: dict[Path, Workspace | None] = {}
         for workspace in workspaces:
             found.setdefault(self._layout.path(workspace), workspace)
         return [StoredFile(str(path), file_size(path), inside) for path, inside in found.items()]
 
     def problems(self, workspace: Workspace | None) -> list[str]:
-        """Check the log, the journal, the pages, the foreign keys and, if the file can be written, the words."""
+        """Check the log, the journal mode, the pages, the foreign keys and, if the file is writable, the words."""
         with self._files.lent(workspace) as file:
             found = large_log(file.path) + problems(file) + journal(file)
             return [f"{file.path}: {problem}" for problem in found]
@@ -47,14 +47,14 @@ class SqliteUpkeep:
         self._rows.write(workspace, lambda q: q.run("words.rebuild"))
 
     def damaged(self, workspace: Workspace, dims: Mapping[str, int], *, drop: bool = False) -> int:
-        """Return how many stored vectors are unusable; with `drop` they are deleted."""
+        """Return how many stored vectors are unusable; delete them with `drop`."""
         bad = list(damaged(lambda work: self._rows.read(workspace, work), dims))
         if bad and drop:
             self._rows.write(workspace, lambda q: q.run("doctor.drop", seqs=json.dumps(bad)))
         return len(bad)
 
     def scrub(self, workspace: Workspace) -> list[Path]:
-        """Write the log back into the file and empty it; return every file of the directory, or those of the one."""
+        """Write the log back into the file and empty it; return every file of the directory, or of the single file."""
         with self._files.lent(workspace) as file:
             file.empty_log()
         return self._layout.every_file()

@@ -1,11 +1,11 @@
 """The vectors of a workspace in memory: exact up to EXACT rows, above that a binary scan rescored from the file.
 
-The scan is a Hamming distance over sign bits of centred unit vectors, column by column in blocks that stay in the
-cache; its best rows are rescored with the stored float16 vectors.
+The scan computes the Hamming distance over sign bits of centred unit vectors, column by column in blocks that stay in
+the cache; its best rows are rescored with the stored float16 vectors.
 
 An index catches up with other processes before each query: `seq` of embeddings and of their tombstones only grows. By
-the same numbers one that is ahead of a snapshot shows what the snapshot has, but for vectors that came and went between
-two queries.
+these numbers, an index that is ahead of a snapshot shows the contents of the snapshot, except for vectors that were
+added and removed between two queries.
 """
 
 import functools
@@ -26,15 +26,15 @@ from memoryd.store.sqlite.connection import marks
 T = TypeVar("T")
 
 EXACT = 20_000  # rows up to which a float32 product is as fast as the scan
-BLOCK = 32_768  # rows a block of the scan
-RESCORED = 200  # candidates at least; recall@10 .98 at 100,000 x 384
-RESCORED_GROWTH = 0.3  # twice as many at ten times the rows; recall@10 .98 at 1,000,000 x 384
+BLOCK = 32_768  # rows in a block of the scan
+RESCORED = 200  # minimum candidates; recall@10 .98 at 100,000 x 384
+RESCORED_GROWTH = 0.3  # exponent: twice as many for ten times the rows; recall@10 .98 at 1,000,000 x 384
 RESCORED_PER_HIT = 20
-MEMORY = 2**30  # bytes all indexes together may take; the least recently used go first
-SPARSE = 4  # rows that a filter leaves are gathered where they are fewer than one in this many
+MEMORY = 2**30  # maximum bytes of all indexes together; the least recently used are dropped first
+SPARSE = 4  # rows that pass a filter are gathered if they are fewer than one in this many
 FIRST_ROWS = 1024
 LOADED = 8192  # rows read from the file at a time
-SAMPLE = 4096  # distances that a cut is estimated from
+SAMPLE = 4096  # distances from which a cut is estimated
 NARROW = 3  # words whose differing bits can be added up in a byte
 FAR = np.iinfo(np.uint16).max
 NEVER = np.iinfo(np.int64).max
@@ -42,7 +42,7 @@ NEVER = np.iinfo(np.int64).max
 Bits = NDArray[np.uint64]
 Distances = NDArray[np.uint16]
 Mask = NDArray[np.bool_] | None
-"""Which rows may be found; None if all may."""
+"""The rows that may be found; None if all may."""
 Slots = NDArray[np.intp]
 Near = list[tuple[int, float]]
 """(rid, cosine), best first."""
@@ -52,12 +52,12 @@ _CODES = {kind: code for code, kind in enumerate(Kind)}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sieve:
-    """Which records a search may return, by their rids."""
+    """The records that a search may return, by rid."""
 
     kinds: Sequence[Kind] = ()
-    """Empty: every kind."""
+    """The allowed kinds; empty for all."""
     only: Sequence[int] | None = None
-    """None: every record."""
+    """The allowed records; None for all."""
     hidden: Sequence[int] = ()
 
 
@@ -87,13 +87,13 @@ def _both(some: list[int] | None, others: list[int]) -> list[int]:
 
 
 class VectorIndex:
-    """The vectors of one workspace, perspective and model. One vector a row; a record may have several (chunks)."""
+    """The vectors of one workspace, perspective and model, one per row; a record may have several (chunks)."""
 
     def __init__(self, dim: int) -> None:
-        self.added = self.removed = 0  # how far it has come
+        self.added = self.removed = 0  # the last addition and removal that it has
         self._count = self._dead = self._last_rid = 0
         self._shown = self._as_of = 0
-        """The number of rows that the present search may see, and of removals that its snapshot has."""
+        """The number of rows that the present search may see, and the number of removals in its snapshot."""
         self._dim = dim
         self._chunked = False
         """Whether some record has several rows."""
@@ -103,7 +103,7 @@ class VectorIndex:
         self._gone = np.empty(FIRST_ROWS, np.int64)  # the removal of each row, or NEVER
         self._exact: NDArray[np.float32] | None = np.empty((FIRST_ROWS, dim), np.float32)
         self._words: Bits = np.empty((0, 0), np.uint64)  # (dim / 64, rows), column-major
-        self._distances: Distances = np.empty(0, np.uint16)  # kept, for fresh memory costs more than the scan's sums
+        self._distances: Distances = np.empty(0, np.uint16)  # reused: fresh memory costs more than the scan
         self._centre = np.zeros(dim, np.float32)
 
     def __len__(self) -> int:
@@ -116,10 +116,10 @@ class VectorIndex:
         others = (self._rids, self._seqs, self._kinds, self._gone, self._distances)
         return vectors.nbytes + sum(array.nbytes for array in others)
 
-    # keeping up ------------------------------------------------------------------------------------------------------
+    # updates ---------------------------------------------------------------------------------------------------------
 
     def add(self, rows: Sequence[Row]) -> None:
-        """Append rows of seq, rid, kind and vector, in the order of seq."""
+        """Append rows (seq, rid, kind, vector), in the order of seq."""
         start, end = self._count, self._count + len(rows)
         self._reserve(end)
         self._seqs[start:end] = [row["seq"] for row in rows]
@@ -139,7 +139,7 @@ class VectorIndex:
             self._to_bits(self._exact)
 
     def remove(self, rows: Sequence[Row]) -> None:
-        """Mark what removals, rows of seq and embedding, have removed; those of other indexes are ignored."""
+        """Mark the rows that removals (seq, embedding) have removed; ignore those of other indexes."""
         known = self._seqs[: self._count]  # grows with each row
         removals = np.asarray([(row["embedding"], row["seq"]) for row in rows], np.int64).reshape(-1, 2)
         slots = np.searchsorted(known, removals[:, 0])
@@ -150,7 +150,7 @@ class VectorIndex:
         self._dead += int(mine.sum())
 
     def show(self, added: int, removed: int) -> None:
-        """Limit searches to a snapshot with so many additions and removals."""
+        """Limit searches to a snapshot that has these additions and removals."""
         self._shown = int(np.searchsorted(self._seqs[: self._count], added, "right"))
         self._as_of = removed
 
@@ -193,7 +193,7 @@ class VectorIndex:
     def nearest(self, queries: Queries, vector: Vector, limit: int, sieve: Sieve = EVERY) -> Near:
         """Return the records nearest to a unit vector by their chunks."""
         slots = self._candidates(vector, self._mask(sieve), self._rescored(limit))
-        if self._chunked and self._exact is None:  # a scan may have found only some chunks of a record
+        if self._chunked and self._exact is None:  # a scan may have missed chunks of a record
             slots = self._slots(self._mask(Sieve(only=self._rids[slots].tolist())))
         return _by_record(self._rids[slots], self._cosines(queries, vector, slots), limit)
 
@@ -223,7 +223,7 @@ class VectorIndex:
         return functools.reduce(np.logical_and, masks) if masks else None
 
     def _among(self, rids: Sequence[int]) -> NDArray[np.bool_]:
-        """Return which rows belong to one of these records."""
+        """Return a mask of the rows that belong to one of these records."""
         flags = np.zeros(self._last_rid + 1, np.bool_)
         known = np.asarray(rids, np.int64)
         flags[known[known <= self._last_rid]] = True
@@ -263,7 +263,7 @@ def _hamming(words: Bits, code: Bits, total: Distances) -> Distances:
     for start in range(0, rows, BLOCK):
         size = min(BLOCK, rows - start)
         here, part = slice(start, start + size), slice(size)
-        for line in range(0, len(code), NARROW):  # a byte holds the sum of three words: bytes add up faster
+        for line in range(0, len(code), NARROW):  # the sum of three words fits into a byte, and bytes add up faster
             np.bitwise_count(np.bitwise_xor(words[line, here], code[line], out=differing[part]), out=ones[part])
             for next_ in range(line + 1, min(line + NARROW, len(code))):
                 np.bitwise_count(np.bitwise_xor(words[next_, here], code[next_], out=differing[part]), out=more[part])
@@ -273,7 +273,7 @@ def _hamming(words: Bits, code: Bits, total: Distances) -> Distances:
 
 
 def _smallest(distances: Distances, mask: Mask, wanted: int) -> Slots:
-    """Return the positions of the `wanted` smallest; a cut estimated from a sample avoids a partition of all."""
+    """Return the positions of the `wanted` smallest; a cut estimated from a sample avoids partitioning all."""
     step = max(1, len(distances) // SAMPLE)
     sample = distances[::step] if mask is None else distances[::step][mask[::step]]
     near: Slots = np.empty(0, np.intp)
@@ -281,7 +281,7 @@ def _smallest(distances: Distances, mask: Mask, wanted: int) -> Slots:
         cut = np.sort(sample)[min(2 * wanted // step + 6, len(sample) - 1)]
         near = np.flatnonzero(distances <= cut)
         near = near if mask is None else near[mask[near]]
-    if len(near) < wanted:  # the sample misled
+    if len(near) < wanted:  # the sample was misleading
         if mask is not None:
             distances[~mask] = FAR
         return np.argpartition(distances, wanted - 1)[:wanted]
@@ -289,10 +289,10 @@ def _smallest(distances: Distances, mask: Mask, wanted: int) -> Slots:
 
 
 def _by_record(rids: NDArray[np.int64], cosines: NDArray[np.float32], limit: int) -> Near:
-    """Return the best records, each by the mean of its best chunk and of all its chunks.
+    """Return the best records, scored by the mean of the best chunk and all chunks.
 
-    The best of many chunks is the best of many draws, so on its own it would favour long texts (R@10 .725 against .737
-    on chat); the mean takes that back.
+    The best of many chunks is the best of many draws, so that score alone would favour long texts (R@10 .725 against
+    .737 on chat); the mean compensates.
     """
     if not len(rids):
         return []
@@ -308,8 +308,8 @@ def _by_record(rids: NDArray[np.int64], cosines: NDArray[np.float32], limit: int
 
 def _matrix(rows: Sequence[Row], dim: int) -> NDArray[np.float32]:
     """Return the float16 vectors of rows as (rows, dim) float32."""
-    # numpy converts one number after the other; shifting the bits into place is six times faster, and exact for all
-    # but infinities: sign, five bits of exponent, ten of fraction, and an exponent that counts from 15, not 127.
+    # numpy converts number by number; shifting the bits into place is six times faster, and exact except for
+    # infinities: sign, five bits of exponent, ten of fraction, and an exponent biased by 15, not 127.
     wide = np.frombuffer(b"".join([row["vector"] for row in rows]), "<i2").astype(np.int32)
     wide <<= 13
     wide &= np.int32(~0x70000000)
@@ -319,22 +319,22 @@ def _matrix(rows: Sequence[Row], dim: int) -> NDArray[np.float32]:
 
 
 def by_record(rows: Sequence[Row]) -> dict[str, Vector]:
-    """Return the vectors of rows of id, dim and vector: (chunks, dim) for each id.
+    """Return the vectors of rows (id, dim, vector) as (chunks, dim) for each id.
 
-    All of the dim that most have: a model may have changed it under the same name, and the two cannot be compared.
+    Only vectors with the most frequent dim: a model may have changed it under the same name, and they are incomparable.
     """
     if not rows:
         return {}
     ((dim, _),) = Counter(row["dim"] for row in rows).most_common(1)
     fitting = [row for row in rows if row["dim"] == dim]
-    matrix = _matrix(fitting, dim)  # at once: one by one takes as long as the search itself
-    chunks = Counter(row["id"] for row in fitting)  # in the order of the rows, which stand together
+    matrix = _matrix(fitting, dim)  # all at once: one by one would take as long as the search itself
+    chunks = Counter(row["id"] for row in fitting)  # in the order of the rows, which are grouped by id
     ends = np.cumsum(list(chunks.values())).tolist()
     return {key: matrix[end - number : end] for (key, number), end in zip(chunks.items(), ends, strict=True)}
 
 
 def means(queries: Queries, among: VectorSet) -> tuple[list[str], Vector]:
-    """Return the entities whose observations have vectors in a set, and the unit mean of those, read in pages."""
+    """Return the entities whose observations have vectors in a set, and their unit means; read in pages."""
     sums: dict[int, _Sums] = {}
     seq = 0
     while rows := queries.all(
@@ -347,7 +347,7 @@ def means(queries: Queries, among: VectorSet) -> tuple[list[str], Vector]:
 
 
 class _Sums:
-    """The sums of the vectors of each entity. A model may have changed its dim under the same name: most rows win."""
+    """The sums of the vectors of each entity, for the most frequent dim: a model may have changed it."""
 
     def __init__(self, dim: int) -> None:
         self.rows = 0
@@ -378,7 +378,7 @@ def _grown(values: NDArray[Any], rows: int) -> NDArray[Any]:
 
 
 class VectorIndexes:
-    """The indexes in use, each loaded at its first use and updated from the file."""
+    """The indexes in use, each loaded at first use and updated from the file."""
 
     def __init__(self) -> None:
         self._indexes: OrderedDict[tuple[str, VectorSet, int], _Kept] = OrderedDict()
@@ -387,7 +387,7 @@ class VectorIndexes:
     def ask(
         self, queries: Queries, sets: Sequence[VectorSet], dim: int, question: Callable[[VectorIndex], T]
     ) -> list[T]:
-        """Return the answer of each set's index, as of the snapshot that `queries` reads."""
+        """Return the answer of each set's index, for the snapshot that `queries` reads."""
         return [self._ask(queries, among, dim, marks(queries), question) for among in sets]
 
     def _ask(self, queries: Queries, among: VectorSet, dim: int, come: Row, question: Callable[[VectorIndex], T]) -> T:
@@ -416,7 +416,7 @@ class VectorIndexes:
 
 
 class _Kept:
-    """A place for an index, and its lock."""
+    """An index and its lock."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()

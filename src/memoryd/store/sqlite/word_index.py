@@ -1,9 +1,9 @@
-"""The index of words in memory: postings, read from FTS5 when a term is first asked for.
+"""The index of words in memory: postings, read from FTS5 when a term is first searched.
 
-FTS5 itself looks up the length of each record that a question matches, which takes 50 ms for 50,000 of them.
+FTS5 itself looks up the length of each record that matches a query, which takes 50 ms for 50,000 of them.
 
 A posting catches up before each search, as the index of vectors does: `rid` grows with each record, `seq` with each
-change of one. It is read again from the first record on that is new or was changed.
+change. It is read again from the first new or changed record on.
 """
 
 import json
@@ -19,13 +19,13 @@ from memoryd.store.sqlite.connection import marks
 
 TITLE_WEIGHT, TYPE_WEIGHT, BODY_WEIGHT, TAGS_WEIGHT = 2.0, 1.0, 1.0, 1.0
 WEIGHTS = {"title": TITLE_WEIGHT, "type": TYPE_WEIGHT, "body": BODY_WEIGHT, "tag": TAGS_WEIGHT}
-SCALE = 2**26  # of BM25 in the lower half of a number whose upper half is the rid; BM25 of a term is below 2**6
+SCALE = 2**26  # scale of BM25 in the lower half of a number whose upper half is the rid; BM25 of a term is below 2**6
 NEVER = np.iinfo(np.int64).max
 LOWER_HALF = 2**32 - 1
 
 
 class WordIndex:
-    """The postings of the terms that were asked for, of all workspaces of a store."""
+    """The postings of the searched terms, of all workspaces of a store."""
 
     def __init__(self) -> None:
         self._postings = Postings()
@@ -36,7 +36,7 @@ class WordIndex:
         return self._postings.bytes
 
     def scores(self, queries: Queries, matches: Sequence[str], *, every: bool) -> NDArray[np.float64]:
-        """Return the BM25 of each rid: the sum of what it has of `matches`; 0 with none, or if `every`, not all."""
+        """Return the BM25 of each rid, summed over `matches`; 0 if it has none of them or, with `every`, not all."""
         postings = self._caught_up(queries, matches)
         rids = np.concatenate([posting.rids for posting in postings])
         scores = np.bincount(rids, np.concatenate([posting.parts for posting in postings]))
@@ -69,7 +69,7 @@ class WordIndex:
 
 
 def _first_changed(queries: Queries, postings: Iterable[Posting], come: Row) -> int:
-    """Return the first record that was changed since some postings were read; 0 if that is too long ago to be known."""
+    """Return the first record changed since some postings were read; 0 if that is too long ago to be known."""
     seq = min((posting.changed for posting in postings), default=come["changes"])
     if seq >= come["changes"]:
         return NEVER
@@ -81,12 +81,12 @@ def _first_changed(queries: Queries, postings: Iterable[Posting], come: Row) -> 
 
 
 def _numbers(listed: str) -> NDArray[np.int64]:
-    """Return a JSON list of numbers; thrice as fast as `json` makes one of Python's."""
+    """Return a JSON list of numbers as an array, three times as fast as with `json`."""
     return np.fromstring(listed[1:-1], np.int64, sep=",")
 
 
 def _continued(posting: Posting, rid: int, further: NDArray[np.int64], come: Row) -> Posting:
-    """Return a posting as of a snapshot: of before a record, and further ones with their BM25 in one number each."""
+    """Return a posting for a snapshot: its records before `rid`, then `further` ones, each a rid with its BM25."""
     kept = posting.rids < rid
     rids = np.concatenate([posting.rids[kept], further >> 32])
     parts = np.concatenate([posting.parts[kept], ((further & LOWER_HALF) / SCALE).astype(np.float32)])

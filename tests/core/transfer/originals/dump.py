@@ -1,6 +1,6 @@
-"""Writes some tables of a SQLite file as statements: python dump.py DATABASE TABLE... > FILE
+"""Write some tables of a SQLite file as statements: python dump.py DATABASE TABLE... > FILE
 
-Columns keep their names and declared types; constraints, indexes and the tables of searches are left out.
+Columns keep their names and declared types; constraints, indexes and search tables are omitted.
 """
 
 import sqlite3

@@ -1,4 +1,4 @@
-"""Lets basic-memory write the notes of a sample, and say what it reads in them: python write_basic_memory.py FOLDER"""
+"""Write the notes of a sample with basic-memory, and print what it reads: python write_basic_memory.py FOLDER"""
 
 import asyncio
 import importlib
@@ -42,9 +42,9 @@ async def write(folder: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(files.dump_frontmatter(await utils.schema_to_markdown(note)))
         read = await parser.parse_file(path)
-        told = [f"[{one.category}] {one.content} ({one.context})" for one in read.observations]
-        told += [f"{one.type} -> {one.target}" for one in read.relations]
-        sys.stdout.write("\n  ".join([note.file_path, *told]) + "\n")
+        report = [f"[{one.category}] {one.content} ({one.context})" for one in read.observations]
+        report += [f"{one.type} -> {one.target}" for one in read.relations]
+        sys.stdout.write("\n  ".join([note.file_path, *report]) + "\n")
 
 
 asyncio.run(write(Path(sys.argv[1]).absolute()))

@@ -1,6 +1,6 @@
-"""Lets mcp-memory-service write the database and the export of the samples: python write_mcp_memory_service.py FOLDER
+"""Write the samples' database and export with mcp-memory-service: python write_mcp_memory_service.py FOLDER
 
-Without its models it makes vectors of hashes. A Python whose sqlite3 loads no extensions needs pysqlite3-binary.
+Without its models it makes vectors from hashes. If Python's sqlite3 loads no extensions, install pysqlite3-binary.
 """
 
 import asyncio
@@ -34,8 +34,8 @@ async def write(folder: Path) -> None:
             content_hash=hashing.generate_content_hash(fields["content"]), created_at=BEGUN + 10 * number, **fields
         )
         made.append(memory.content_hash)
-        done, told = await storage.store(memory, store="garden" if "garden" in fields["tags"] else "default")
-        assert done, told
+        done, message = await storage.store(memory, store="garden" if "garden" in fields["tags"] else "default")
+        assert done, message
     graph = graphs.GraphStorage(path)
     await graph.store_association(made[0], made[1], 0.7, ["semantic"])
     await graph.store_entity_link(made[1], "Bob", "person")

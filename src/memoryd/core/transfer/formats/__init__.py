@@ -1,1 +1,1 @@
-"""Readers of foreign formats, one module each: they yield the items of a source, and write nothing."""
+"""Readers of foreign formats, one module for each: they yield the items of a source, and write nothing."""

@@ -16,7 +16,7 @@ from memoryd.core.transfer.formats.items import (
 )
 from memoryd.core.transfer.formats.notes import Note
 
-SUMMARY = 2_000  # characters of prose that are the summary of an entity; more are a memory
+SUMMARY = 2_000  # maximum characters of prose for the summary of an entity; longer prose becomes a memory
 LINK = "links_to"
 _ITEM = re.compile(r"^\s*[-*+]\s+(.*)$")
 _OBSERVED = re.compile(r"\[([^\[\]()]+)\]\s+(.+)")
@@ -36,30 +36,30 @@ def is_note(note: Note) -> bool:
 
 @dataclass(slots=True)
 class _Content:
-    """What a note says."""
+    """The content of a note."""
 
     observations: list[str] = field(default_factory=list)
     relations: list[tuple[str, str]] = field(default_factory=list)
-    """Type and target."""
+    """The type and target of each relation."""
     prose: list[str] = field(default_factory=list)
     bare: list[str] = field(default_factory=list)
-    """The headings below which there is no prose yet, one within the other."""
+    """The current headings without prose yet, outermost first."""
 
     def tell(self, line: str) -> None:
-        """Add a line of prose, after the headings above it."""
+        """Add a line of prose, after its headings."""
         if line.strip():
             self.prose += self.bare
             self.bare.clear()
         self.prose.append(line)
 
     def head(self, line: str) -> None:
-        """Begin a section; the headings of others in which there is nothing but lists are left out."""
+        """Begin a section; headings of sections without prose are omitted."""
         level = len(line) - len(line.lstrip("#"))
         self.bare = [*(one for one in self.bare if len(one) - len(one.lstrip("#")) < level), line]
 
 
 class NameIndex:
-    """The names of the entities that notes become: titles, or permalinks where two have one title."""
+    """The names of the entities that notes become: titles, or permalinks if two notes have the same title."""
 
     def __init__(self, notes: Iterable[Note]) -> None:
         titles = Counter[str]()
@@ -76,13 +76,13 @@ class NameIndex:
         return permalink if self._titles[title] > 1 and permalink else title
 
     def target(self, link: str) -> str:
-        """Return the name of the entity that a link means, which need not exist."""
+        """Return the name of the entity that a link refers to, which need not exist."""
         plain = link.partition("|")[0].partition("#")[0].strip()
         return self._names.get(plain) or plain
 
 
 def items(note: Note, names: NameIndex, project: str = "") -> Iterator[Yielded]:
-    """Yield the entity of a note, its relations, and its prose if that is long."""
+    """Yield the entity of a note, its relations, and its prose if it is long."""
     permalink = text(note.properties.get("permalink"))
     name = names.name(note.title, permalink)
     content = _content(note.body)
@@ -121,7 +121,7 @@ def _content(body: str) -> _Content:
 
 
 def _typed(item: str) -> tuple[str, str] | None:
-    """Return type and target of a list item that is a relation; other links are of the type LINK."""
+    """Return the type and target of a list item that is a relation; other links have the type LINK."""
     typed, link = _TYPED.match(item), _LINKS.search(item)
     if not typed or not link:
         return None

@@ -35,7 +35,7 @@ def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
         for value in parsing.values(file):
             yield from [value] if isinstance(value, Fault) else _conversation(value)
     if pictures := len(source.named("*.png", "*.jpg", "*.jpeg", "*.webp", "*.wav", "*.dat")):
-        yield LeftOut("pictures and sounds", pictures)
+        yield LeftOut("images and audio", pictures)
 
 
 def _conversation(value: Mapping[str, Any]) -> Iterator[Yielded]:
@@ -55,7 +55,7 @@ def _conversation(value: Mapping[str, Any]) -> Iterator[Yielded]:
     every = sum(_is_shown(mapping(node.get("message"))) for node in nodes.values())
     shown = [one for one in messages if _is_shown(one)]
     if every > len(shown):
-        yield LeftOut("messages of branches that were left", every - len(shown))
+        yield LeftOut("messages of abandoned branches", every - len(shown))
     begun = when(value.get("create_time")) or min(
         filter(None, (when(one.get("create_time")) for one in shown)), default=""
     )
@@ -72,8 +72,8 @@ def _conversation(value: Mapping[str, Any]) -> Iterator[Yielded]:
 
 
 def _branch(nodes: Mapping[str, Mapping[str, Any]], leaf: str) -> list[Mapping[str, Any]]:
-    """Return the nodes from the root to the current one: a regenerated answer is a sibling, which is not shown."""
-    if leaf not in nodes:  # the one that was written last, or stands last
+    """Return the nodes from the root to the current one; a regenerated answer is a sibling that is not shown."""
+    if leaf not in nodes:  # use the last one by time, or in the file
         order = list(nodes)
         times = {name: when(mapping(nodes[name].get("message")).get("create_time")) for name in order}
         leaf = max(order, key=lambda name: (times[name], order.index(name)))

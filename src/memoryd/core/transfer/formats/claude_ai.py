@@ -58,7 +58,7 @@ def _values(files: list[SourceFile]) -> Iterator[dict[str, Any] | Fault]:
 
 
 def _memories(value: Mapping[str, Any], names: Mapping[str, str], at: str) -> Iterator[Yielded]:
-    """Yield what Claude remembers: a memory for each paragraph or bullet, with the heading that it stands under."""
+    """Yield what Claude remembers: a memory for each paragraph or bullet, with the heading above it."""
     of_projects = mapping(value.get("project_memories"))
     for project, content in [("", value.get("conversations_memory")), *of_projects.items()]:
         heading = ""
@@ -103,7 +103,7 @@ def _conversation(value: Mapping[str, Any]) -> Iterator[Yielded]:
         return
     shown = _branch(messages, text(value.get("current_leaf_message_uuid")))
     if len(messages) > len(shown):
-        yield LeftOut("messages of branches that were left", len(messages) - len(shown))
+        yield LeftOut("messages of abandoned branches", len(messages) - len(shown))
     session, begun = f"claude:{place}", when(value.get("created_at"))
     yield from turns((_message(one, begun) for one in shown), session, tags=tagged("title", value.get("name")))
     if summary := text(value.get("summary")):
@@ -113,7 +113,7 @@ def _conversation(value: Mapping[str, Any]) -> Iterator[Yielded]:
 
 
 def _branch(messages: list[dict[str, Any]], leaf: str) -> list[dict[str, Any]]:
-    """Return the messages from the first one to the leaf; all of them, in the order of the file, if that is broken."""
+    """Return the messages from the first to the leaf; if the chain is broken, all of them in the order of the file."""
     by_id = {text(one.get("uuid")): one for one in messages}
     branch: list[dict[str, Any]] = []
     seen = set[str]()

@@ -48,7 +48,7 @@ def _read(source: Source, more: frozenset[str]) -> Iterator[Yielded]:
 
 
 def _sessions(database: ForeignDatabase) -> dict[str, Row]:
-    """Return the sessions by both of their ids, which had other names once."""
+    """Return the sessions by both of their ids, whose columns had other names in older versions."""
     found: dict[str, Row] = {}
     for row in database.rows("sdk_sessions"):
         content = _first(row, "content_session_id", "claude_session_id")
@@ -98,7 +98,7 @@ def _first(row: Row, *names: str) -> str:
 
 
 def _list(row: Row, name: str) -> tuple[str, ...]:
-    """Return the texts of a column that holds a JSON list."""
+    """Return the texts of a column with a JSON list."""
     try:
         return texts(parsing.value_of(text(row.get(name)) or "[]"))
     except ValueError:

@@ -1,4 +1,4 @@
-"""The sessions of Codex: rollout files of JSON lines. A turn is what the person saw, with the model's reasoning."""
+"""The sessions of Codex: rollout files of JSON lines. A turn is what the user saw, with the model's reasoning."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
@@ -11,13 +11,13 @@ from memoryd.core.transfer.formats.source import ForeignFormat, Source, SourceFi
 
 FILES = ("rollout-*.jsonl",)
 INJECTED = ("<environment_context>", "<user_instructions>", "<permissions instructions>", "# AGENTS.md instructions")
-"""How texts begin that the program adds to a conversation."""
+"""The beginnings of texts that the program adds to a conversation."""
 _SEEN = {
     "user_message": "user", "UserMessage": "user", "agent_message": "assistant", "AgentMessage": "assistant",
 }  # fmt: skip
-"""Who says what the person saw, by the kind of event: each in the form of older versions, then of newer ones."""
+"""The role of what the user saw, by kind of event: for each role first that of older versions, then of newer ones."""
 _READ = ("message", "reasoning")
-"""The kinds of what the model was sent that are read; most of a file are results of tools."""
+"""The kinds of model input that are read; most of a file is tool results."""
 
 
 def _recognizes(source: Source) -> bool:
@@ -32,7 +32,7 @@ def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
 
 
 def session(file: SourceFile) -> Iterator[Yielded]:
-    """Yield the turns of a rollout; none of one that belongs to a subagent."""
+    """Yield the turns of a rollout; none if it belongs to a subagent."""
     lines: list[Mapping[str, Any]] = []
     for value in parsing.lines(file):
         if isinstance(value, Fault):
@@ -53,7 +53,7 @@ def _is_subagent(head: Mapping[str, Any]) -> bool:
 
 
 def _messages(lines: list[Mapping[str, Any]], place: str) -> Iterator[SourceMessage]:
-    """Yield the messages. The file holds them twice: what the model was sent counts where no event of a kind is."""
+    """Yield the messages. The file has them twice: the model's input is used for roles without events."""
     kinds = {text(_event(one).get("type")) for one in lines}
     from_events = {role: kind for kind, role in reversed(_SEEN.items()) if kind in kinds}
     for line in lines:
@@ -64,13 +64,13 @@ def _messages(lines: list[Mapping[str, Any]], place: str) -> Iterator[SourceMess
 
 
 def _event(line: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a line says that the person saw; an empty object for any other line."""
+    """Return the payload of a line that the user saw; an empty object for any other line."""
     payload = mapping(line.get("payload")) if line.get("type") == "event_msg" else {}
     return mapping(payload.get("item")) if payload.get("type") == "item_completed" else payload
 
 
 def _spoken(line: Mapping[str, Any], from_events: Mapping[str, str]) -> tuple[Any, str, str]:
-    """Return who says what in a line, and what is thought. `from_events` has the kind of event of each role."""
+    """Return the role, text and reasoning of a line; `from_events` has the kind of event of each role."""
     event, payload = _event(line), mapping(line.get("payload"))
     if role := _SEEN.get(text(event.get("type"))):
         words = text(event.get("message")) or _words(event)

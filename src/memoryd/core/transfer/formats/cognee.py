@@ -1,4 +1,4 @@
-"""cognee: the JSON of its export: entities, chunks of documents, and edges between them."""
+"""cognee's JSON export: entities, chunks of documents, and edges between them."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -38,7 +38,7 @@ def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
 
 
 def _flat(one: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a node or an edge with its properties beside its other fields."""
+    """Return a node or an edge with its properties among its other fields."""
     return {**mapping(one.get("properties")), **one}
 
 

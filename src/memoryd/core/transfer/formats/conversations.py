@@ -1,4 +1,4 @@
-"""Messages of a conversation become turns: a prompt, and what was thought and answered until the next one."""
+"""Turn the messages of a conversation into turns: a prompt, with the reasoning and answers until the next one."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ class SourceMessage:
 
 @dataclass(slots=True)
 class _Open:
-    """A turn that is being read."""
+    """A turn being read."""
 
     id: str
     at: str
@@ -35,7 +35,7 @@ class _Open:
 def turns(
     messages: Iterable[SourceMessage], session: str, project: str = "", tags: tuple[str, ...] = ()
 ) -> Iterator[SourceTurn]:
-    """Yield the turns of a conversation. Messages of one side that follow each other belong together."""
+    """Yield the turns of a conversation; consecutive messages of one side belong together."""
     opened: _Open | None = None
     for message in messages:
         if not (message.text or message.thought):
@@ -62,6 +62,6 @@ def _turn(opened: _Open, session: str, project: str, tags: tuple[str, ...]) -> S
 
 
 def attached(name: str, content: str) -> str:
-    """Return an attachment as a part of a message: its name, and the beginning of its text."""
+    """Return an attachment as part of a message: its name and the beginning of its text."""
     cut = content if len(content) <= ATTACHED else f"{content[:ATTACHED]} ..."
     return f"[attached: {name}]\n{cut}".strip()

@@ -1,4 +1,4 @@
-"""The conversations of Cursor: agent transcripts, and the editor's state.vscdb. Neither is documented by its maker."""
+"""The conversations of Cursor: agent transcripts, and the editor's state.vscdb. Neither format is documented."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -44,7 +44,7 @@ def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
 
 
 def session(file: SourceFile) -> Iterator[Yielded]:
-    """Yield the turns of a transcript. It has no times: they are that of the file."""
+    """Yield the turns of a transcript, with the time of the file, since it has no times."""
     messages: list[SourceMessage] = []
     for number, value in enumerate(parsing.lines(file)):
         if isinstance(value, Fault):
@@ -75,11 +75,11 @@ def _composers(database: ForeignDatabase) -> Iterator[Yielded]:
             whole = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
             kept[key.partition(":")[2]] = mapping(parsing.value_of(whole))
         except ValueError as error:
-            yield Fault(f"{key[:100]}: is no JSON ({error})")
+            yield Fault(f"{key[:100]}: is not JSON ({error})")
     for place, composer in composers.items():
         order = [text(one.get("bubbleId")) for one in mappings(composer.get("fullConversationHeadersOnly"))]
         if not order:
-            yield LeftOut("empty conversations, or of a form that is not known")
+            yield LeftOut("conversations that are empty or in an unknown format")
             continue
         begun = when(composer.get("createdAt"))
         spoken = (_bubble(bubbles.get(f"{place}:{one}", {}), f"{place}:{one}", begun) for one in order)

@@ -1,4 +1,4 @@
-"""Find the SQLite file of a source that has the tables of a format."""
+"""Find the SQLite files of a source that have the tables of a format."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,5 +18,5 @@ def databases(source: Source, fits: Callable[[ForeignDatabase], object], *patter
 
 
 def has(table: str, *columns: str) -> Callable[[ForeignDatabase], bool]:
-    """Return a condition: that a database has a table with these columns."""
+    """Return a function that tests whether a database has a table with these columns."""
     return lambda database: table in database.tables and database.tables[table].issuperset(columns)

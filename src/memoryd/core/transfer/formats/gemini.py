@@ -11,7 +11,7 @@ from memoryd.core.transfer.formats.source import ForeignFormat, Source, SourceFi
 
 FILES = ("session-*.jsonl", "session-*.json")
 _INJECTED = re.compile(r"<(session|hook)_context>.*?(?:</\1_context>|\Z)", re.DOTALL)
-"""What the program adds to a prompt, or sends as one."""
+"""Texts that the program adds to a prompt, or sends as a prompt."""
 _SPEAKERS = {"user": "user", "gemini": "assistant"}
 
 
@@ -26,7 +26,7 @@ def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
 
 
 def session(file: SourceFile) -> Iterator[Yielded]:
-    """Yield the turns of a session as it stands after all rewinds; none of a subagent."""
+    """Yield the turns of a session after all rewinds; none if it belongs to a subagent."""
     head: dict[str, Any] = {}
     messages: dict[str, Mapping[str, Any]] = {}
     for value in _values(file):
@@ -49,7 +49,7 @@ def session(file: SourceFile) -> Iterator[Yielded]:
 
 
 def _values(file: SourceFile) -> Iterator[dict[str, Any] | Fault]:
-    """Yield the lines of a session; the one object of an older file."""
+    """Yield the objects of a session: one for each line, or the only one of an older file."""
     return parsing.lines(file) if file.base.endswith(".jsonl") else parsing.values(file)
 
 

@@ -73,7 +73,7 @@ def _fact(one: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[Yielded]
         "project": text(one.get("group_id")), "created_at": when(one.get("valid_at")) or when(one.get("created_at")),
     }  # fmt: skip
     if not source or not target:
-        yield LeftOut("facts about entities that the file does not hold")
+        yield LeftOut("facts about entities that the file does not contain")
         return
     yield SourceRelation(
         id=text(one.get("uuid")), source=source, target=target, type=text(one.get("name")) or "related_to", **common

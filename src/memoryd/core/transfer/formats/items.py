@@ -1,4 +1,4 @@
-"""What a reader of a foreign format yields: one shape for all formats, before limits, masking and ids."""
+"""The items that readers of foreign formats yield, the same for all formats, before limits, masking and ids."""
 
 import hashlib
 import math
@@ -12,7 +12,7 @@ from memoryd.core.base.clock import moment, timestamp
 from memoryd.errors import InvalidInputError
 from memoryd.settings import SESSION_LENGTH
 
-MILLISECONDS = 1e11  # a number above this counts milliseconds since 1970, any other seconds
+MILLISECONDS = 1e11  # numbers above this are milliseconds since 1970, others are seconds
 _NAMESPACE = uuid.UUID("7b0c1a52-7d37-5c4e-9a51-2f6d3a0e8c11")
 EARLIEST = datetime(1971, 1, 1, tzinfo=UTC)
 """A time before this is an empty field, or the start of a counter."""
@@ -20,21 +20,21 @@ EARLIEST = datetime(1971, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceItem:
-    """What all items have in common."""
+    """The fields of all items."""
 
     id: str
-    """What identifies it in the source. The id of the record follows from it, so that an import can be repeated."""
+    """Its id in the source. The id of the record is derived from it, so that an import can be repeated."""
     created_at: str = ""
-    """In the format of the database; '' where the source does not say."""
+    """In the format of the database; '' if the source has no time."""
     updated_at: str = ""
     tags: tuple[str, ...] = ()
     project: str = ""
     session_id: str = ""
     is_record: bool = False
-    """Whether `id` is the id of a record of memoryd, which an export for people has kept."""
+    """Whether `id` is the id of a record of memoryd, from an export as Markdown."""
     client: str = ""
     tool: str = ""
-    """What wrote the record; of others it is the import."""
+    """The client that wrote the record of memoryd; for other items it is the import."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,14 +48,14 @@ class SourceMemory(SourceItem):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceEntity(SourceItem):
-    """An entity, or what to add to it: items of one name are one entity."""
+    """An entity, or an addition to it: items with the same name are one entity."""
 
     name: str
     type: str = ""
     summary: str = ""
     observations: tuple[str, ...] = ()
     ordinals: tuple[int, ...] = ()
-    """Those of the observations, where the source has kept them; else they are counted from 0."""
+    """The ordinals of the observations if the source has them; otherwise they count from 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,19 +78,19 @@ class SourceTurn(SourceItem):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceSummary(SourceItem):
-    """The summary of a session; several of one session become one."""
+    """The summary of a session; several summaries of a session become one."""
 
     title: str
     text: str
     category: str = "session"
     scores: Mapping[str, int] = field(default_factory=dict)
-    """Fields of model.SessionSummary that are numbers."""
+    """The numeric fields of model.SessionSummary."""
     technologies: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Something that is not imported on purpose: what it is, in the plural, such as `deleted memories`."""
+    """Something that is deliberately not imported, described in the plural, such as `deleted memories`."""
 
     what: str
     number: int = 1
@@ -98,11 +98,11 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Why a line, or another part of a source, cannot be imported."""
+    """The reason why a line, or another part of a source, cannot be imported."""
 
     reason: str
     is_torn: bool = False
-    """Whether it is a last line without an end, as it is while somebody writes it."""
+    """Whether it is an incomplete last line, as in a file that is still being written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,22 +115,22 @@ class Hint:
 Yielded: TypeAlias = SourceItem | LeftOut | Fault | Hint
 
 
-# values that may be anything -----------------------------------------------------------------------------------------
+# values of any type --------------------------------------------------------------------------------------------------
 
 
 def text(value: Any) -> str:
-    """Return a text without blanks around it; '' for any other value."""
+    """Return a text without surrounding blanks; '' for any other value."""
     return value.strip() if isinstance(value, str) else ""
 
 
 def texts(value: Any) -> tuple[str, ...]:
-    """Return the texts of a list that are not blank; a single text counts as a list of its comma-separated parts."""
+    """Return the non-blank texts of a list; a single text is taken as a comma-separated list."""
     parts = value.split(",") if isinstance(value, str) else value
     return tuple(filter(None, map(text, parts))) if isinstance(parts, list | tuple) else ()
 
 
 def mapping(value: Any) -> dict[str, Any]:
-    """Return an object of JSON; an empty one for any other value."""
+    """Return a JSON object; an empty one for any other value."""
     return value if isinstance(value, dict) else {}
 
 
@@ -146,9 +146,9 @@ def share(value: Any, default: float = 0.5) -> float:
 
 
 def when(value: Any, *, local: bool = False) -> str:
-    """Return a time as the database has it: of ISO 8601 text, or of seconds or milliseconds since 1970; else ''.
+    """Return a time in the format of the database, from ISO 8601 or seconds or milliseconds since 1970; else ''.
 
-    Text without an offset is UTC, or the time of this machine if `local`.
+    Text without an offset is UTC, or this machine's time if `local`.
     """
     try:
         if isinstance(value, str):
@@ -175,15 +175,15 @@ def brief(value: str, most: int = 80) -> str:
 
 
 def digest(*parts: str) -> str:
-    """Return an id for what has none: a hash of its place and its text."""
+    """Return an id for an item without one: a hash of its place and text."""
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def derived_id(*parts: str) -> str:
-    """Return the id of a record that the same source always gives: of its kind, its format and its place there."""
+    """Return a reproducible id of a record, derived from its kind, its format and its place in the source."""
     return str(uuid.uuid5(_NAMESPACE, "\0".join(parts)))
 
 
 def usable_session(session: str) -> str:
-    """Return the id of a session as records have it: a longer one is replaced by an id that follows from it."""
+    """Return a session id that records can have: a longer one is replaced by an id derived from it."""
     return session if len(session) <= SESSION_LENGTH else derived_id("session", session)

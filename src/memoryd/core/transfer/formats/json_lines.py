@@ -1,4 +1,4 @@
-"""memoryd's own simple format, for a script to aim at: an object a line, of which only the text is required.
+"""memoryd's own simple format, easy for scripts to write: one object per line; only the text is required.
 
 {"content": "Ann prefers tea.", "id": "a1", "created_at": "2026-03-15T10:30:00Z", "tags": ["food"]}
 {"entity": "Ann", "type": "person", "observations": ["Lives in Berlin."], "summary": "A friend."}
@@ -28,7 +28,7 @@ from memoryd.core.transfer.formats.items import (
 from memoryd.core.transfer.formats.source import ForeignFormat, Source
 
 CONTENT = ("content", "memory", "text", "data")
-"""The names of the text of a memory; the first that is one counts."""
+"""The possible fields of a memory's text; the first that contains text is used."""
 _SHAPES = ({"entity"}, {"from", "to"}, {"session", "prompt"}, {"session", "title"})
 
 
@@ -72,7 +72,7 @@ def _item(value: Mapping[str, Any]) -> Yielded:
         case {"title": str(title), "summary": str(summary)} if common["session_id"]:
             return SourceSummary(id=common["session_id"], title=title, text=summary, **common)
     return Fault(
-        f"an object with {', '.join(map(str, value))[:100] or 'nothing'} is no memory, entity, relation or turn"
+        f"an object with {', '.join(map(str, value))[:100] or 'nothing'} is not a memory, entity, relation or turn"
     )
 
 

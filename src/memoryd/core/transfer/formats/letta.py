@@ -1,4 +1,4 @@
-"""Agent files of Letta (.af): the blocks of an agent's memory. Its tools and their environment are never read."""
+"""Agent files of Letta (.af): the blocks of an agent's memory. Tools and their environment are never read."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -23,13 +23,13 @@ from memoryd.core.transfer.formats.source import ForeignFormat, Source, SourceFi
 from memoryd.core.transfer.formats.splitting import sections
 from memoryd.errors import InvalidInputError
 
-IDEA = 1_500  # characters of a note that stays one memory; a longer one is cut at its headings
+IDEA = 1_500  # maximum characters of a note that stays one memory; a longer note is split at its headings
 SUFFIXES = (".md", ".markdown", ".mdc")
 LISTS = (".txt",)
 INSTRUCTIONS = frozenset({"AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "copilot-instructions.md"})
-"""Files that tell an agent what to do. They are imported only when they are named themselves."""
+"""Files of instructions for agents; imported only if they are named themselves."""
 CODEX = frozenset({"raw_memories.md", "memory_summary.md"})
-"""What Codex keeps beside its MEMORY.md, which is made of it."""
+"""The files from which Codex makes its MEMORY.md."""
 _ASIDE = frozenset({"templates", "node_modules", "rollout_summaries"})
 _CLAUDE_TYPES = frozenset({"user", "feedback", "project", "reference"})
 _LINE = re.compile(r"^(?:[-*+]|\d+[.)])\s+")
@@ -45,7 +45,7 @@ def _recognizes(source: Source) -> bool:
 
 
 def _visible(source: Source) -> list[SourceFile]:
-    """Return the files that no folder hides."""
+    """Return the files that are not in hidden folders or folders of templates."""
     return [one for one in source.files if not _is_aside(PurePosixPath(one.name).parts[:-1])]
 
 
@@ -60,10 +60,10 @@ def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
     if left:
         yield LeftOut("notes in hidden folders and folders of templates", left)
     if beside := sum(not one.base.startswith(".") and not one.base.endswith((*SUFFIXES, *LISTS)) for one in visible):
-        yield LeftOut("other files, such as pictures", beside)
+        yield LeftOut("other files, such as images", beside)
     notes = [one for one in files if source.only or not _is_instruction(one)]
     if others := len(files) - len(notes):
-        yield LeftOut("files of instructions (AGENTS.md and its like; name the file itself to import it)", others)
+        yield LeftOut("files of instructions, such as AGENTS.md (name the file itself to import it)", others)
     titles: dict[str, str] = {}
     names = basic_memory.NameIndex(_noting(_readable(notes), titles))
     for file in notes:
@@ -76,7 +76,7 @@ def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
 
 
 def _readable(files: list[SourceFile]) -> Iterator[Note]:
-    """Yield the notes that can be read; the others are named later."""
+    """Yield the readable notes; the others are reported later."""
     for file in files:
         try:
             yield note(file)
@@ -85,7 +85,7 @@ def _readable(files: list[SourceFile]) -> Iterator[Note]:
 
 
 def _noting(notes: Iterator[Note], titles: dict[str, str]) -> Iterator[Note]:
-    """Yield the notes; the titles of those that are memoryd's own are noted by their files."""
+    """Yield the notes; collect the titles of memoryd's own notes by file."""
     for one in notes:
         if own_notes.is_own(one):
             titles[one.file.name.removesuffix(".md")] = str(one.properties.get("title"))
@@ -104,7 +104,7 @@ def _items(source: Source, one: Note, names: basic_memory.NameIndex, titles: Map
     elif one.file.base == "MEMORY.md":
         yield from _index(source, one)
     elif one.file.base in CODEX and "MEMORY.md" in source.names:
-        yield LeftOut("files that Codex makes its MEMORY.md of")
+        yield LeftOut("files from which Codex makes its MEMORY.md")
     elif _claude_type(one):
         yield _claude(source, one)
     elif "\n---\n" in f"\n{one.body}" and "id" in one.properties and "confidence" in one.properties:
@@ -128,9 +128,9 @@ def _sections(one: Note) -> Iterator[Yielded]:
 
 
 def _top_sections(body: str) -> list[str]:
-    """Return the sections of a text below headings of the first two levels; deeper ones stay in theirs.
+    """Return the sections of a text under headings of the first two levels, each with its subsections.
 
-    A heading with nothing below it stands before the next section.
+    A heading with nothing below it is put before the next section.
     """
     found: list[str] = []
     for section in sections(body):
@@ -156,11 +156,11 @@ def _is_instruction(file: SourceFile) -> bool:
 
 
 def _instructions(one: Note) -> Iterator[Yielded]:
-    """Yield one memory a section; facts that Gemini added are one a line."""
+    """Yield a memory for each section, or for each line of the facts that Gemini added."""
     tags = ("instructions", f"file:{one.file.base}")
     body = _COMMENT.sub("", one.body)
     if imports := len(re.findall(r"^@\S+$", body, re.MULTILINE)):
-        yield LeftOut("files that the instructions import by @", imports)
+        yield LeftOut("files that the instructions import with @", imports)
     for section in _top_sections(body):
         heading, _, rest = section.partition("\n")
         if heading.lstrip("# ").strip() == _ADDED:
@@ -180,7 +180,7 @@ def _claude_type(one: Note) -> str:
 
 
 def _claude(source: Source, one: Note) -> SourceMemory:
-    """Return a memory of Claude Code: its description and its text, under the name of the file."""
+    """Return a memory of Claude Code: its description and text, with the file's name as its key."""
     project = _project(source, one.file)
     described = " ".join(text(one.properties.get("description")).split())
     content = one.body if described in one.body else f"{described}\n\n{one.body}".strip()
@@ -192,7 +192,7 @@ def _claude(source: Source, one: Note) -> SourceMemory:
 
 
 def _project(source: Source, file: SourceFile) -> str:
-    """Return the project of a memory: the folder that Claude Code's folder `memory` is in."""
+    """Return the project of a memory: the folder that contains Claude Code's folder `memory`."""
     folders = (*source.path.absolute().parts, *PurePosixPath(file.name).parts[:-1])
     if source.only:
         folders = folders[:-1]
@@ -200,13 +200,13 @@ def _project(source: Source, file: SourceFile) -> str:
 
 
 def _index(source: Source, one: Note) -> Iterator[Yielded]:
-    """Yield what an index of memories says by itself: its sections, without the lines that link to files that exist."""
+    """Yield the own content of an index of memories: its sections, without lines that link to existing files."""
     lines = one.body.split("\n")
     kept = [
         line for line in lines if not ((link := _INDEX.search(line)) and PurePosixPath(link[1]).name in source.names)
     ]
     if linked := len(lines) - len(kept):
-        yield LeftOut("lines of an index that link to memories that are imported themselves", linked)
+        yield LeftOut("lines of an index that link to imported memories", linked)
     project = _project(source, one.file)
     for section in sections("\n".join(kept)):
         _, _, rest = section.partition("\n")
@@ -227,7 +227,7 @@ def _mem0(one: Note) -> Iterator[Yielded]:
 
 
 def _listed(file: SourceFile) -> Iterator[Yielded]:
-    """Yield one memory a line; a date in brackets before it is its time."""
+    """Yield a memory for each line; a date in brackets before it is its time."""
     try:
         lines = file.whole().split("\n")
     except InvalidInputError as error:

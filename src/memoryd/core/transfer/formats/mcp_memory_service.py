@@ -1,4 +1,4 @@
-"""mcp-memory-service: its sqlite_vec.db, or the JSON that it exports."""
+"""mcp-memory-service's sqlite_vec.db, or its JSON export."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -26,7 +26,7 @@ FILE = "sqlite_vec.db"
 HISTORY = "history"
 _NO_TAG, _NO_STORE = "untagged", "default"
 _ENTITY = "has_entity"
-"""The type of an edge that leads from a memory to the name of an entity."""
+"""The type of an edge from a memory to the name of an entity."""
 _FITS = has("memories", "content_hash", "content", "tags", "memory_type")
 
 
@@ -48,7 +48,7 @@ def _read(source: Source, more: frozenset[str]) -> Iterator[Yielded]:
 
 def _stored(database: ForeignDatabase, more: frozenset[str]) -> Iterator[Yielded]:
     entities: dict[str, list[str]] = defaultdict(list)
-    links = set[frozenset[str]]()  # most stand there twice, once in each direction
+    links = set[frozenset[str]]()  # most occur twice, once in each direction
     for row in database.rows("memory_graph"):
         source, target = text(row.get("source_hash")), text(row.get("target_hash"))
         if row.get("relationship_type") == _ENTITY:

@@ -1,4 +1,4 @@
-"""mem0: what its `get_all` returns, its history.db, and the zip archives of OpenMemory."""
+"""mem0: the result of its `get_all`, its history.db, and the zip archives of OpenMemory."""
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -33,7 +33,7 @@ _SCOPES = {"user": "user_id", "agent": "agent_id", "actor": "actor_id", "app": "
 _AWAY = frozenset({"deleted"})
 _ASIDE = frozenset({"archived", "paused"})
 PICKLED = (
-    "holds pickled objects, which could run any code. Let mem0 write them: "
+    "contains pickled objects, which could run any code. Export them with mem0: "
     "`import json, mem0; found = mem0.Memory().get_all(filters={'user_id': USER}, top_k=100000); "
     "json.dump(found, open('mem0.json', 'w'))`, and import mem0.json"
 )
@@ -73,7 +73,7 @@ def _listed(file: SourceFile, more: frozenset[str]) -> Iterator[Yielded]:
     if file.head().lstrip().startswith(b"{"):
         try:
             about = mapping(parsing.loaded(file))
-        except InvalidInputError:  # lines, or torn: its values are named below
+        except InvalidInputError:  # JSON lines, or damaged: reported below
             about = {}
         names = {text(one.get("id")): text(one.get("name")) for one in mappings(about.get("categories"))}
     for value in parsing.values(file):
@@ -83,7 +83,7 @@ def _listed(file: SourceFile, more: frozenset[str]) -> Iterator[Yielded]:
 def _memory(value: Mapping[str, Any], names: Mapping[str, str], more: frozenset[str]) -> Yielded:
     content = next((found for name in _TEXTS if (found := text(value.get(name)))), "")
     if not content:
-        return Fault(f"an object with {', '.join(map(str, value))[:100] or 'nothing'} is no memory")
+        return Fault(f"an object with {', '.join(map(str, value))[:100] or 'nothing'} is not a memory")
     state, metadata = text(value.get("state")), mapping(value.get("metadata"))
     expires = when(value.get("expiration_date"))
     if "history" not in more and (state in _AWAY or (expires and expires < timestamp(datetime.now(UTC)))):

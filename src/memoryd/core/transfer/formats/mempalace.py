@@ -1,4 +1,4 @@
-"""MemPalace: drawers in Chroma's SQLite file, and its knowledge graph. Chroma itself is not needed."""
+"""MemPalace: the drawers in Chroma's SQLite file, and the knowledge graph. Chroma itself is not needed."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -24,10 +24,10 @@ FILES = ("chroma.sqlite3", "knowledge_graph.sqlite3", "knowledge_graph.db")
 MINED = "mined"
 HISTORY = "history"
 DRAWERS = "drawers"
-"""How the name of the collection with the texts ends; others only point to it."""
+"""The end of the name of the collection with the texts; others only point to it."""
 DOCUMENT = "chroma:document"
-DELETED = 3  # Chroma's number of that operation
-OVERLAP = 400  # characters at most that neighbouring chunks share
+DELETED = 3  # Chroma's number for the operation
+OVERLAP = 400  # maximum characters that neighbouring chunks share
 _WRITTEN = frozenset({"mcp", "diary", "tool_add_drawer"})
 _DIARY = "diary"
 _PLACES = ("wing", "room", "hall")
@@ -46,7 +46,7 @@ def _recognizes(source: Source) -> bool:
 
 
 def _drawers(database: ForeignDatabase) -> str:
-    """Return the id of the collection of drawers; '' if there is none."""
+    """Return the id of the collection of drawers, or ''."""
     names = {text(row.get("name")): text(row.get("id")) for row in database.rows("collections")}
     return next((names[name] for name in sorted(names) if name.endswith(DRAWERS)), "")
 
@@ -77,11 +77,11 @@ def _memories(database: ForeignDatabase, more: frozenset[str]) -> Iterator[Yield
         found.sort(key=_index)
         yield _memory(found[0], _glued([_document(one) for one in found]), file, *tagged("file", file))
     if waiting := _waiting(database):
-        yield LeftOut("entries that Chroma has queued, but not stored (open the palace with MemPalace once)", waiting)
+        yield LeftOut("entries that Chroma has queued but not stored (open the palace with MemPalace once)", waiting)
 
 
 def _waiting(database: ForeignDatabase) -> int:
-    """Return how many entries are only in the queue, whose rows stay after they were stored."""
+    """Return how many entries are only in the queue, whose rows remain after they are stored."""
     stored = {row.get("embedding_id") for row in database.rows("embeddings")}
     last = {row.get("id"): row.get("operation") for row in database.rows("embeddings_queue", "seq_id")}
     return sum(operation != DELETED and name not in stored for name, operation in last.items())
@@ -114,7 +114,7 @@ def _value(row: Mapping[str, Any]) -> Any:
 
 
 def _is_written(drawer: Mapping[str, Any]) -> bool:
-    """Return whether an agent wrote a drawer, instead of cutting it from a file."""
+    """Return whether an agent wrote a drawer, rather than cutting it from a file."""
     by = {
         text(drawer.get("added_by")).lower(),
         text(drawer.get("hall")).lower(),
@@ -134,7 +134,7 @@ def _memory(drawer: Mapping[str, Any], content: str, place: str, *more: str) -> 
 
 
 def _glued(chunks: list[str]) -> str:
-    """Return chunks as one text, without what neighbours have in common."""
+    """Return chunks as one text, without the overlaps of neighbours."""
     whole = chunks[0] if chunks else ""
     for chunk in chunks[1:]:
         sizes = range(min(len(whole), len(chunk), OVERLAP), 0, -1)
@@ -166,5 +166,5 @@ def _graph(database: ForeignDatabase, more: frozenset[str]) -> Iterator[Yielded]
 
 FORMAT = ForeignFormat(
     "mempalace", "a palace of MemPalace", _recognizes, _read,
-    {MINED: "chunks of mined files, put together again", HISTORY: "relations that have ended"},
+    {MINED: "chunks of mined files, joined again", HISTORY: "relations that have ended"},
 )  # fmt: skip

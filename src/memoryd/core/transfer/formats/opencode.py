@@ -36,7 +36,7 @@ def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
 
 
 def session(file: SourceFile) -> Iterator[Yielded]:
-    """Yield the turns of a session that was exported; none of a subagent. Raise InvalidInputError if it is no JSON."""
+    """Yield the turns of an exported session; none if it is a subagent's. Raise InvalidInputError if it is not JSON."""
     value = mapping(parsing.loaded(file))
     info = mapping(value.get("info"))
     if info.get("parentID"):
@@ -51,7 +51,7 @@ def session(file: SourceFile) -> Iterator[Yielded]:
 
 def _stored(database: ForeignDatabase) -> Iterator[Yielded]:
     if newer := sum(1 for _ in database.rows("session_message")):
-        yield LeftOut("messages in tables of a newer generation (export them with `opencode export`)", newer)
+        yield LeftOut("messages in tables of a newer version (export them with `opencode export`)", newer)
     parts: dict[Any, list[dict[str, Any]]] = defaultdict(list)
     for row in database.rows("part", "id"):
         parts[row.get("message_id")].append(_data(row))

@@ -1,4 +1,4 @@
-"""The folder of Markdown that memoryd exports for people, read back. markdown_export.py is its other half."""
+"""Read back the folder of Markdown that memoryd exports for people. markdown_export.py is the other half."""
 
 import json
 import re
@@ -23,7 +23,7 @@ from memoryd.core.transfer.formats.items import (
 from memoryd.core.transfer.formats.notes import Note
 
 PREFIX, SUFFIX = "[observation] ", " ()"
-"""What is put around the text of an observation, where basic-memory would take something of it for its own."""
+"""Put around the text of an observation if basic-memory would otherwise interpret a part of it."""
 TURNS = "<!-- turns -->"
 """The line between the summary of a session and its turns."""
 _CATEGORY = re.compile(r"\[[^\[\]()\n]+\] .")
@@ -39,12 +39,12 @@ def is_own(note: Note) -> bool:
 
 
 def is_categorized(observation: str) -> bool:
-    """Return whether the text of an observation begins with a category of its own."""
+    """Return whether the text of an observation itself begins with a category."""
     return bool(_CATEGORY.match(observation)) and not observation.startswith(PREFIX)
 
 
 def items(note: Note, titles: Mapping[str, str]) -> Iterator[Yielded]:
-    """Yield what a note shows; `titles` are the names of the entities by the paths of their notes."""
+    """Yield the items of a note; `titles` are the names of the entities by the paths of their notes."""
     own = mapping(note.properties.get("memoryd"))
     common: dict[str, Any] = {
         "created_at": when(note.properties.get("created")), "updated_at": when(note.properties.get("modified")),
@@ -65,7 +65,7 @@ def items(note: Note, titles: Mapping[str, str]) -> Iterator[Yielded]:
         case "index":
             return
         case other:
-            yield Fault(f"{note.file.name}: is of the kind {other[:50]!r}, which this memoryd does not know")
+            yield Fault(f"{note.file.name}: is of the kind {other[:50]!r}, which this version of memoryd does not know")
 
 
 def _number(value: Any) -> float:
@@ -86,7 +86,7 @@ def _entity(note: Note, place: str, titles: Mapping[str, str], common: Mapping[s
         observations=tuple(map(_observation, re.findall(r"^- (.*(?:\n  .*)*)$", observations, re.MULTILINE))),
         ordinals=tuple(int(one) for one in ordinals if _NUMBER.fullmatch(one)), **common,
     )  # fmt: skip
-    folder = PurePosixPath(note.file.name).parent.parent  # of the export, below what is imported
+    folder = PurePosixPath(note.file.name).parent.parent  # the folder of the export, below the imported folder
     for quoted, plain, path in _LINK.findall(relations):
         target = titles.get((folder / path).as_posix()) or PurePosixPath(path).name
         yield SourceRelation(
@@ -133,7 +133,7 @@ def _turns(listed: str, session: str) -> Iterator[Yielded]:
 
 
 def _turn_id(written: str) -> str:
-    """Return the id of a turn; one that was edited and is no JSON any more, as it stands."""
+    """Return the id of a turn; one that was edited and is no longer JSON stays as it is."""
     try:
         return str(json.loads(written))
     except ValueError:

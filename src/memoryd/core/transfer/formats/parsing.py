@@ -1,7 +1,7 @@
-"""JSON of any origin as a stream of values: arrays, lines, single objects; torn parts are named, and the rest is kept.
+"""JSON from any program as a stream of values: arrays, lines, single objects; bad parts are reported and skipped.
 
-An export may have hundreds of megabytes, so an array is never in memory as a whole. Behind a broken element, reading
-goes on at the next one that begins as the first did.
+An export may have hundreds of megabytes, so an array is never in memory as a whole. After a broken element, reading
+continues at the next one that begins like the first.
 """
 
 import codecs
@@ -14,10 +14,10 @@ from memoryd.core.transfer.formats.items import Fault, mappings
 from memoryd.core.transfer.formats.source import SourceFile, decoded
 from memoryd.errors import InvalidInputError
 
-CHUNK = 1 << 20  # bytes that are read together
+CHUNK = 1 << 20  # bytes read at a time
 ELEMENT = 256 << 20  # maximum characters of one element, or of one line
-NEAR_END = 32  # an error so many characters before the end may be due to what was not read yet
-DIGITS = 18  # of an integer that is kept as one; counters and times have fewer
+NEAR_END = 32  # an error within so many characters of the end may be due to data not yet read
+DIGITS = 18  # maximum digits of a number that stays an integer; counters and times have fewer
 
 
 def _integer(digits: str) -> float:
@@ -26,15 +26,15 @@ def _integer(digits: str) -> float:
 
 _DECODER = json.JSONDecoder(strict=False, parse_int=_integer)
 _NEXT = re.compile(r"[\s,]*")
-_NOT_UTF_8 = re.compile("[\udc80-\udcff]")  # what stands for wrong bytes; JSON itself spells a surrogate out
+_NOT_UTF_8 = re.compile("[\udc80-\udcff]")  # stand-ins for invalid bytes; JSON itself escapes surrogates
 _HEAD = re.compile(r'\{\s*"(?:[^"\\]|\\.)*"\s*:')
 _EMPTY_BESIDE_FULL = ("results", "memories", "items", "data", "conversations")
-"""The names under which exports keep their list; the first that is not empty counts."""
+"""The fields in which exports keep their list; the first non-empty one is used."""
 _LIST = re.compile(rf'"(?:{"|".join(_EMPTY_BESIDE_FULL)})"\s*:\s*\[')
 
 
 def value_of(text: str) -> Any:
-    """Return the value of a JSON text; raise ValueError if it is none."""
+    """Return the value of a JSON text; raise ValueError if it is not JSON."""
     try:
         return _DECODER.decode(text)
     except RecursionError:
@@ -42,22 +42,22 @@ def value_of(text: str) -> Any:
 
 
 def loaded(file: SourceFile) -> Any:
-    """Return the value of a file; raise InvalidInputError if it is no JSON."""
+    """Return the value of a file; raise InvalidInputError if it is not JSON."""
     try:
         return value_of(file.whole())
     except ValueError as error:
-        raise InvalidInputError(f"{file.name} is torn or no JSON ({error}). Export it again.") from None
+        raise InvalidInputError(f"{file.name} is truncated or not JSON ({error}). Export it again.") from None
 
 
 def listed(value: Any) -> list[dict[str, Any]]:
-    """Return the objects of a list, or of the first non-empty list that an object holds under a usual name."""
+    """Return the objects of a list, or of the first non-empty list among an object's usual fields."""
     if isinstance(value, dict):
         return next((found for name in _EMPTY_BESIDE_FULL if (found := mappings(value.get(name)))), [])
     return mappings(value)
 
 
 def values(file: SourceFile) -> Iterator[dict[str, Any] | Fault]:
-    """Yield the objects of a file: the elements of an array, or one object a line, or those that one object lists."""
+    """Yield the objects of a file: the elements of an array, one object per line, or the list in a single object."""
     try:
         yield from _values(file)
     except InvalidInputError as error:
@@ -77,7 +77,7 @@ def _values(file: SourceFile) -> Iterator[dict[str, Any] | Fault]:
 
 
 def _of_one(file: SourceFile, first: bytes) -> Iterator[dict[str, Any] | Fault]:
-    """Yield what one object lists; of a torn one, the elements that are whole."""
+    """Yield the elements of the list in a single object; if it is truncated, the complete ones."""
     try:
         found = loaded(file)
     except InvalidInputError as error:
@@ -121,17 +121,17 @@ def _lines(file: SourceFile) -> Iterator[dict[str, Any] | Fault]:
                 value = value_of(decoded(line))
             except ValueError as error:
                 is_torn = not line.endswith(b"\n")
-                torn = ", and it ends without a line break: it may be torn" if is_torn else ""
-                yield Fault(f"{file.name}, line {number}: is no JSON ({error}){torn}", is_torn)
+                torn = ", and ends without a line break: it may be truncated" if is_torn else ""
+                yield Fault(f"{file.name}, line {number}: is not JSON ({error}){torn}", is_torn)
                 continue
             if isinstance(value, dict):
                 yield value
             else:
-                yield Fault(f"{file.name}, line {number}: is no JSON object")
+                yield Fault(f"{file.name}, line {number}: is not a JSON object")
 
 
 class _Array:
-    """An array that is read element by element."""
+    """An array read element by element."""
 
     def __init__(self, file: IO[bytes], name: str) -> None:
         self._file, self._name = file, name
@@ -142,7 +142,7 @@ class _Array:
         self._number = 0
 
     def elements(self, begins: str) -> Iterator[dict[str, Any] | Fault]:
-        """Yield the objects of the array that a text begins; a Fault for each that is broken or no object."""
+        """Yield the objects of the array that begins with a text, and a Fault for each bad element."""
         self._fill()
         self._at = self._text.index(begins) + len(begins)
         while self._skip():
@@ -150,17 +150,17 @@ class _Array:
             try:
                 value = self._element()
             except ValueError as error:
-                yield Fault(f"{self._name}, element {self._number}: is torn or no JSON ({error})")
+                yield Fault(f"{self._name}, element {self._number}: is truncated or not JSON ({error})")
                 if not self._resume():
                     return
                 continue
             if isinstance(value, dict | Fault):
                 yield value
             else:
-                yield Fault(f"{self._name}, element {self._number}: is no JSON object")
+                yield Fault(f"{self._name}, element {self._number}: is not a JSON object")
 
     def _fill(self) -> None:
-        """Read on; drop what was used."""
+        """Read more; drop what was used."""
         block = self._file.read(max(CHUNK, len(self._text) - self._at))
         self._ended = not block
         self._text = self._text[self._at :] + self._decode(block, final=self._ended)
@@ -195,7 +195,7 @@ class _Array:
             return value if is_text else Fault(f"{self._name}, element {self._number}: is not UTF-8")
 
     def _resume(self) -> bool:
-        """Go to the next element that begins as the first did; return whether there is one."""
+        """Go to the next element that begins like the first; return whether there is one."""
         self._at += 1
         while self._head:
             if found := self._head.search(self._text, self._at):

@@ -1,6 +1,6 @@
-"""Where an import reads from: a file, a folder or a zip archive, as a list of files that can be opened.
+"""The source of an import: a file, a folder or a zip archive, as a list of files that can be opened.
 
-Nothing is unpacked. Symbolic links and special files are skipped, since a folder from elsewhere could point anywhere.
+Nothing is unpacked. Symbolic links and special files are skipped, since those of a foreign folder could point anywhere.
 """
 
 import codecs
@@ -22,18 +22,18 @@ from memoryd.core.base.clock import timestamp
 from memoryd.core.transfer.formats.items import Yielded
 from memoryd.errors import InvalidInputError
 
-MEMBERS = 200_000  # files of a folder or an archive
-UNPACKED = 16 << 30  # bytes of all members of an archive
-RATIO, SUSPECT = 200, 64 << 20  # a member of more than SUSPECT bytes that shrank to less than 1/RATIO is a bomb
-WHOLE = 512 << 20  # bytes of a file that is read as a whole
-BLOCK = 1 << 16  # bytes that are read from disk together
-HEAD = 16_384  # bytes that tell what a file is
+MEMBERS = 200_000  # maximum files of a folder or an archive
+UNPACKED = 16 << 30  # maximum bytes of all members of an archive
+RATIO, SUSPECT = 200, 64 << 20  # a member of more than SUSPECT bytes, compressed to less than 1/RATIO, is a bomb
+WHOLE = 512 << 20  # maximum bytes of a file that is read as a whole
+BLOCK = 1 << 16  # bytes read from disk at a time
+HEAD = 16_384  # bytes by which a file is recognized
 SQLITE = b"SQLite format 3\0"
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 class _Metered(io.RawIOBase):
-    """A file whose bytes are counted as they are read."""
+    """A file that counts the bytes read from it."""
 
     def __init__(self, file: IO[bytes], name: str, meter: Counter[str]) -> None:
         self._file, self._name, self._meter = file, name, meter
@@ -56,7 +56,7 @@ class _Metered(io.RawIOBase):
 
 
 class _Recoded(io.RawIOBase):
-    """A file of UTF-16, which Windows writes, that is read as UTF-8."""
+    """A UTF-16 file, as Windows writes them, read as UTF-8."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -81,7 +81,7 @@ class _Recoded(io.RawIOBase):
 
 
 def decoded(data: bytes) -> str:
-    """Return UTF-8 as a text; raise ValueError for any other encoding: to guess one would spoil what it is not."""
+    """Return UTF-8 as text; raise ValueError for any other encoding: a wrong guess would corrupt the text."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -93,20 +93,20 @@ class SourceFile:
     """A file of a source."""
 
     name: str
-    """Its path within the source, with slashes."""
+    """The path within the source, with slashes."""
     size: int
     modified: str
-    """When it was last changed, in the format of the database."""
+    """The time of the last change, in the format of the database."""
     opener: Callable[[], IO[bytes]]
     meter: Counter[str]
     path: Path | None = None
-    """Its place on disk, unless it is in an archive."""
+    """The path on disk; None in an archive."""
 
     def open(self) -> IO[bytes]:
-        """Open it to be read, UTF-16 as UTF-8; raise InvalidInputError if that cannot be done."""
+        """Open the file for reading, UTF-16 as UTF-8; raise InvalidInputError if that fails."""
         try:
             opened = self.opener()
-        except (zipfile.BadZipFile, RuntimeError, OSError) as error:  # RuntimeError: compressed by an unknown method
+        except (zipfile.BadZipFile, RuntimeError, OSError) as error:  # RuntimeError: unknown compression method
             raise InvalidInputError(f"{self.name} cannot be opened ({error}).") from error
         file = io.BufferedReader(_Metered(opened, self.name, self.meter), BLOCK)
         return io.BufferedReader(_Recoded(file), BLOCK) if file.peek().startswith(UTF_16) else file
@@ -127,7 +127,7 @@ class SourceFile:
             return file.read(HEAD)
 
     def whole(self) -> str:
-        """Return all of it as text. Raise InvalidInputError if it is too long, or not UTF-8."""
+        """Return the whole file as text. Raise InvalidInputError if it is too long, or not UTF-8."""
         if self.size > WHOLE:
             raise InvalidInputError(f"{self.name} has {self.size >> 20} MB; {WHOLE >> 20} MB is the limit.")
         with self.open() as file:
@@ -140,25 +140,25 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class Source:
-    """What `memoryd import` was given: its files in the order of their names."""
+    """The source given to `memoryd import`: its files, sorted by name."""
 
     path: Path
     is_folder: bool
     is_archive: bool
     files: tuple[SourceFile, ...]
     skipped: int = 0
-    """How many symbolic links and special files were skipped."""
+    """The number of symbolic links and special files that were skipped."""
     unreadable: tuple[str, ...] = ()
-    """Why folders in it could not be looked into."""
+    """Why some of its folders could not be read."""
     meter: Counter[str] = field(default_factory=Counter)
-    """How many `bytes` have been read."""
+    """The number of `bytes` that have been read."""
 
     def named(self, *patterns: str) -> list[SourceFile]:
-        """Return the files whose paths, or their ends, match one of some patterns such as `*.md`."""
+        """Return the files whose paths, or the ends of their paths, match a pattern such as `*.md`."""
         return [one for one in self.files if any(PurePosixPath(one.name).match(pattern) for pattern in patterns)]
 
     def candidates(self, *patterns: str) -> list[SourceFile]:
-        """Return the file that the source is, or the files of a folder or an archive that match some patterns."""
+        """Return the only file of the source, or the files of a folder or an archive that match a pattern."""
         return [self.only] if self.only else self.named(*patterns)
 
     @cached_property
@@ -168,7 +168,7 @@ class Source:
 
     @cached_property
     def only(self) -> SourceFile | None:
-        """The file, if the source is one and no archive."""
+        """The file, if the source is a single file and not an archive."""
         return None if self.is_folder or self.is_archive else self.files[0]
 
     @cached_property
@@ -176,13 +176,13 @@ class Source:
         return max(1, sum(one.size for one in self.files))
 
     def done(self) -> float:
-        """Return the share of the source that has been read, more or less."""
+        """Return roughly the share of the source that has been read."""
         return min(1.0, self.meter["bytes"] / self._total)
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[Source]:
-    """Open a source; raise InvalidInputError if there is none, or if it is an archive that must not be unpacked."""
+    """Open a source; raise InvalidInputError if it does not exist, or is an archive that must not be unpacked."""
     if not path.exists():
         raise InvalidInputError(f"There is no file {path}. Check its path.")
     meter = Counter[str]()
@@ -191,7 +191,7 @@ def opened(path: Path) -> Iterator[Source]:
         files, skipped = _of_folder(path, meter, unreadable)
         yield Source(path, True, False, files, skipped, tuple(unreadable), meter=meter)
     elif not path.is_file():
-        raise InvalidInputError(f"{path} is no file. Give the file itself.")
+        raise InvalidInputError(f"{path} is not a regular file. Give the path of a file.")
     elif zipfile.is_zipfile(path) and not _begins(path, SQLITE):
         try:
             archive = zipfile.ZipFile(path)
@@ -230,14 +230,14 @@ def _of_folder(folder: Path, meter: Counter[str], unreadable: list[str]) -> tupl
                 continue
             found.append(_of_path(path, path.relative_to(folder).as_posix(), meter))
             if len(found) > MEMBERS:
-                raise InvalidInputError(f"{folder} holds more than {MEMBERS:,} files. Import its folders one by one.")
+                raise InvalidInputError(f"{folder} has more than {MEMBERS:,} files. Import its folders one by one.")
     return tuple(sorted(found, key=lambda one: one.name)), skipped
 
 
 def _of_archive(path: Path, archive: zipfile.ZipFile, meter: Counter[str]) -> tuple[SourceFile, ...]:
     members = [one for one in archive.infolist() if not one.is_dir()]
     if len(members) > MEMBERS:
-        raise InvalidInputError(f"{path.name} holds {len(members):,} files; {MEMBERS:,} is the limit.")
+        raise InvalidInputError(f"{path.name} contains {len(members):,} files; {MEMBERS:,} is the limit.")
     total = sum(one.file_size for one in members)
     bombs = [one for one in members if one.file_size > SUSPECT and one.file_size > RATIO * one.compress_size]
     if bombs or total > UNPACKED:
@@ -266,14 +266,14 @@ def _date(member: zipfile.ZipInfo) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ForeignFormat:
-    """A foreign format: how it is recognized, and how it is read."""
+    """A foreign format: how to recognize it and how to read it."""
 
     name: str
-    """What `--from` calls it."""
+    """Its name for `--from`."""
     title: str
-    """What a source of it is, for a sentence that begins with `PATH is`."""
+    """The description of a source, for a sentence that begins with `PATH is`."""
     recognizes: Callable[[Source], bool]
     read: Callable[[Source, frozenset[str]], Iterator[Yielded]]
-    """Yields the items of a source; the set names what is imported besides, of `more`."""
+    """The function that yields the items of a source; the set names what of `more` is also imported."""
     more: Mapping[str, str] = field(default_factory=dict)
-    """What `--include` may name, and what that is."""
+    """The descriptions of what `--include` may name."""

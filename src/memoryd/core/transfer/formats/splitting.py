@@ -1,4 +1,4 @@
-"""Long texts in parts: at headings, then at paragraphs, lines and words."""
+"""Split long texts at headings, then at paragraphs, lines and words."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ _BREAKS = ("\n\n", "\n", ". ", " ")
 
 
 def sections(text: str) -> list[str]:
-    """Return a Markdown text cut before its headings; those in code are none."""
+    """Return a Markdown text split before its headings; those in code do not count."""
     found: list[list[str]] = [[]]
     fence = ""
     for line in text.split("\n"):
@@ -22,7 +22,7 @@ def sections(text: str) -> list[str]:
 
 
 def parts(text: str, most: int) -> list[str]:
-    """Return a text in parts of at most `most` characters; those that fit together stay together."""
+    """Return a text in parts of at most `most` characters; sections that fit into one part stay together."""
     if len(text) <= most:
         return [text]
     found: list[str] = []
@@ -35,7 +35,7 @@ def parts(text: str, most: int) -> list[str]:
 
 
 def _pieces(section: str, most: int) -> Iterator[str]:
-    """Yield a section in pieces that fit, each cut at the best place before the limit."""
+    """Yield a section in pieces of at most `most` characters, each cut at the best place before the limit."""
     rest = section
     while len(rest) > most:
         at = next((at for mark in _BREAKS if (at := rest.rfind(mark, most // 2, most)) > 0), most)

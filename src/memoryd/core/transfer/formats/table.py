@@ -26,4 +26,4 @@ FORMATS: dict[str, ForeignFormat] = {
         letta, cognee, mem0, markdown, json_lines,
     )
 }  # fmt: skip
-"""By name, in the order in which they are recognized: what is more particular comes first."""
+"""The formats by name, in the order in which they are tried: more specific ones come first."""

@@ -1,10 +1,10 @@
 -- name: search.marks
--- How far changes of words have come in the workspace, and the oldest one still known.
+-- The last change of words in the workspace, and the oldest one still known.
 SELECT coalesce(max(seq), 0) AS changes, coalesce(min(seq), 0) AS oldest_change
 FROM word_changes WHERE workspace_id = :workspace
 
 -- name: search.extent
--- How many living records of some kinds there are, and how long they are: the mean of :sample.
+-- The number of living records of some kinds, and their mean length in a sample of :sample.
 SELECT count(*) AS number, coalesce((
     SELECT avg(length(s.words)) FROM (
       SELECT words FROM records WHERE workspace_id = :workspace AND deleted_at IS NULL
@@ -15,8 +15,8 @@ FROM records WHERE workspace_id = :workspace AND deleted_at IS NULL
 
 -- name: words.parts
 -- The records that match each of :terms: a hash of the id, and the part of BM25 without the term's rarity; a word in a
--- title counts once more. ts_rank is the sum of 1/i^2 over the n times that a word comes, divided by that of all i,
--- 1.64493: what lacks from there is about 1 / (n + 1/2).
+-- title counts twice. ts_rank is the sum of 1/i^2 over the n occurrences of a word, divided by the sum over all i,
+-- 1.64493: the rest of that sum is about 1 / (n + 1/2).
 WITH terms AS MATERIALIZED (
   SELECT to_tsquery('memoryd', t.value ->> 0) AS term, to_tsquery('memoryd', t.value ->> 1) AS titled, t.place
   FROM jsonb_array_elements(:terms::jsonb) WITH ORDINALITY t (value, place))
@@ -31,7 +31,7 @@ SELECT (
 FROM terms t ORDER BY t.place
 
 -- name: words.further
--- As words.parts, the records that were changed since a change; 0 is the part of what does not match.
+-- Like words.parts, for the records changed since a change; 0 is the part of records that do not match.
 WITH terms AS MATERIALIZED (
   SELECT to_tsquery('memoryd', t.value ->> 0) AS term, to_tsquery('memoryd', t.value ->> 1) AS titled, t.place
   FROM jsonb_array_elements(:terms::jsonb) WITH ORDINALITY t (value, place)),
@@ -49,11 +49,11 @@ SELECT (
 FROM terms t ORDER BY t.place
 
 -- name: words.forget
--- Delete the log of a workspace that is deleted itself.
+-- Delete the log of a workspace that is being deleted.
 DELETE FROM word_changes WHERE workspace_id = :workspace
 
 -- name: search.admitted
--- Which of some records may be found; OFFSET 0 keeps the planner from reading a workspace that it takes for small.
+-- Which of some records may be found; OFFSET 0 keeps the planner from scanning a workspace that it takes to be small.
 SELECT wanted.rid, r.id FROM unnest(:rids::bigint[]) wanted (rid) CROSS JOIN LATERAL (
   SELECT * FROM records r WHERE r.workspace_id = :workspace AND hashtextextended(r.id, 0) = wanted.rid OFFSET 0) r
 WHERE r.deleted_at IS NULL AND (r.scope = '' OR r.scope = :session)

@@ -1,30 +1,30 @@
 -- name: vectors.settings
--- For this transaction: HNSW goes on until it has found enough in this workspace and takes at least :ef candidates
--- along; where :sort is off, what has an order is read in it.
+-- Set for this transaction: HNSW continues until it has found enough in this workspace, with at least :ef candidates;
+-- with :sort off, rows are read in the order of an index.
 SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hnsw.ef_search', :ef, true),
   set_config('hnsw.scan_mem_multiplier', '4', true), set_config('enable_sort', :sort, true)
 
 -- name: vectors.index
--- The index over the vectors of one dimension and perspective in a partition: in it a search passes by other
--- workspaces only. m and ef_construction are pgvector's defaults. Writers go on meanwhile.
+-- Create the index over the vectors of one dimension and perspective in a partition, where a search skips only other
+-- workspaces. m and ef_construction are pgvector's defaults. Writers are not blocked.
 CREATE INDEX CONCURRENTLY {index} ON {partition} USING hnsw ((vector::halfvec({dim})) halfvec_cosine_ops)
 WITH (m = 16, ef_construction = 64) WHERE dim = {dim} AND perspective = {perspective}
 
 -- name: vectors.built
--- Whether there is such an index, and whether it is whole.
+-- Whether an index exists, and whether it is valid.
 SELECT i.indisvalid AS valid FROM pg_index i WHERE i.indexrelid = to_regclass(quote_ident(:index))
 
 -- name: vectors.unindex
--- Make room for it where building it failed.
+-- Drop an index that could not be built.
 DROP INDEX CONCURRENTLY IF EXISTS {index}
 
 -- name: vectors.lone
--- Whether this process, of all, builds such an index. The connection waits for no other, and has memory to build in.
+-- Take the lock for building indexes, if it is free. The session gets no time limits, and memory to build in.
 SELECT pg_try_advisory_lock(1835363685) AS lone, set_config('lock_timeout', '0', false),
   set_config('statement_timeout', '0', false), set_config('maintenance_work_mem', '256MB', false)
 
 -- name: vectors.place
--- The partition of a workspace, and how many vectors its index named :prefix and a number holds, if there is one.
+-- The partition of a workspace, and how many vectors its index, named :prefix and a number, has if it exists.
 SELECT p.relname AS partition, CASE WHEN c.oid IS NOT NULL THEN greatest(c.reltuples, 0) END AS total
 FROM (SELECT tableoid FROM embeddings WHERE workspace_id = :workspace LIMIT 1) here
 JOIN pg_class p ON p.oid = here.tableoid
@@ -51,8 +51,8 @@ SELECT count(*) AS number FROM (
   LIMIT :most) counted
 
 -- name: vectors.candidates
--- The nearest chunks, more or less, from the index; OFFSET 0 keeps what may be seen from becoming a join, which the
--- planner would begin with all records where it does not know the workspace yet.
+-- The approximately nearest chunks, from the index; OFFSET 0 keeps the visibility check from becoming a join, which the
+-- planner would start with all records if it has no statistics of the workspace yet.
 SELECT e.id FROM embeddings e
 WHERE e.workspace_id = :workspace AND e.perspective = {perspective} AND e.model = :model AND e.dim = {dim} AND EXISTS (
   SELECT FROM records r WHERE r.workspace_id = :workspace AND r.id = e.id
@@ -68,8 +68,8 @@ WHERE e.workspace_id = :workspace AND e.perspective = {perspective} AND e.model 
 ORDER BY e.vector::halfvec({dim}) <=> :vector LIMIT :limit
 
 -- name: vectors.nearest
--- The nearest records by cosine, each by the mean of its best chunk and of all its chunks. Every vector is looked at,
--- and then, from the best on, which record may be seen: joining all of them first takes four times as long.
+-- The nearest records by cosine, each by the mean of its best chunk and of all its chunks. Every vector is compared,
+-- then visibility is checked from the best on: joining all of them first takes four times as long.
 WITH chunks AS MATERIALIZED (
   SELECT e.id, e.vector <=> :vector AS distance FROM embeddings e
   WHERE e.workspace_id = :workspace AND e.perspective = :perspective AND e.model = :model AND e.dim = :dim),
@@ -90,7 +90,7 @@ WHERE EXISTS (
 LIMIT :limit
 
 -- name: vectors.among
--- The same where a filter leaves few records: they come first.
+-- The nearest records among the few that pass a filter: these are selected first.
 WITH passing AS MATERIALIZED (
   SELECT r.id FROM records r
   WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND (r.scope = '' OR r.scope = :session)

@@ -1,5 +1,5 @@
 -- name: listing.tagged
--- Living, durable records that have ALL tags, of which :tag is one: by the table of tags, where json_each reads every record.
+-- Living, durable records that have ALL tags, of which :tag is one, using the table of tags.
 SELECT r.id FROM record_tags t JOIN records r ON r.rid = t.rid
 WHERE t.workspace_id = :workspace AND t.tag = :tag AND r.scope = '' AND NOT EXISTS (
   SELECT 1 FROM json_each(:tags) wanted WHERE NOT EXISTS (
@@ -7,7 +7,7 @@ WHERE t.workspace_id = :workspace AND t.tag = :tag AND r.scope = '' AND NOT EXIS
 LIMIT :limit
 
 -- name: records.tags
--- The tags in use, the commonest first: counted in their table, without those of other sessions' volatile records.
+-- The tags in use, the most frequent first, without those of other sessions' volatile records.
 SELECT t.tag, count(*) - coalesce(max(h.number), 0) AS number FROM record_tags t LEFT JOIN (
   SELECT o.tag, count(*) AS number FROM records v JOIN record_tags o ON o.rid = v.rid
   WHERE v.workspace_id = :workspace AND v.scope <> '' AND v.scope <> :session AND v.deleted_at IS NULL

@@ -1,3 +1,3 @@
 -- name: placement.follow
--- The marks of a file that holds the registry too, by what that says.
+-- Set the marks in a file that also has the registry, according to the registry.
 INSERT INTO put_away (workspace_id) SELECT id FROM projects WHERE status = 'archived'

@@ -1,5 +1,5 @@
 -- name: scratch.wordless
--- From now on no words and tags are indexed.
+-- Stop indexing words and tags.
 DROP TRIGGER records_ai
 
 -- name: scratch.known
@@ -8,16 +8,16 @@ SELECT id, kind, deleted_at FROM records
 WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids))
 
 -- name: scratch.kinds
--- How many records of each kind there are.
+-- The number of records of each kind.
 SELECT kind, count(*) AS number FROM records WHERE workspace_id = :workspace GROUP BY kind
 
 -- name: scratch.unexplained
--- A deleted memory that nothing has replaced, if there is one.
+-- A deleted memory that nothing has replaced, if any.
 SELECT r.id FROM records r JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
 WHERE r.workspace_id = :workspace AND r.deleted_at IS NOT NULL AND d.superseded_by IS NULL LIMIT 1
 
 -- name: scratch.renumber
--- Raise the next ordinals that are not behind all that were given, so that none is used twice.
+-- Raise the next ordinals to above all that exist, so that none is used twice.
 UPDATE entity_details SET next_ordinal = (
   SELECT max(o.ordinal) + 1 FROM observation_details o
   WHERE o.workspace_id = entity_details.workspace_id AND o.entity_id = entity_details.id)

@@ -1,7 +1,7 @@
 -- name: search.marks
--- How far records, changes of their words, vectors and removals of these have come, over all workspaces of the file, and
--- the oldest change and removal still known; whether there are other workspaces (if not, no word need tell them apart,
--- which takes half the time); and whether anything belongs to a session alone.
+-- The last record, change of words, vector and removal of vectors in all workspaces of the file, and the oldest change
+-- and removal still known; whether there are other workspaces (if not, a search need not distinguish them, which
+-- halves the time); and whether anything belongs to a single session.
 SELECT coalesce(max(CASE WHEN name = 'records' THEN seq END), 0) AS records,
   coalesce(max(CASE WHEN name = 'word_changes' THEN seq END), 0) AS changes,
   coalesce((SELECT min(seq) FROM word_changes), 0) AS oldest_change,
@@ -15,7 +15,7 @@ SELECT coalesce(max(CASE WHEN name = 'records' THEN seq END), 0) AS records,
 FROM sqlite_sequence
 
 -- name: search.words
--- The best matches by words. bm25 is spelled out because ORDER BY rank is slower; scope_tokens weighs nothing.
+-- The best matches by words. bm25 is written out because ORDER BY rank is slower; scope_tokens has no weight.
 SELECT r.id, -bm25(records_fts, 0, :title, :type, :body, :tag) AS score
 FROM records_fts JOIN records r ON r.rid = records_fts.rowid
 WHERE records_fts MATCH :match AND (r.scope = '' OR r.scope = :session)
@@ -30,8 +30,8 @@ WHERE records_fts MATCH :match AND (r.scope = '' OR r.scope = :session)
 ORDER BY bm25(records_fts, 0, :title, :type, :body, :tag) LIMIT :limit
 
 -- name: search.admitted
--- The first of some records that may be found, as two JSON lists: rows one by one would take longer. json_each yields
--- them in their order; sorting would take half the time.
+-- The first of some records that may be found, as two JSON lists, which are faster than rows. json_each yields them in
+-- order; sorting would take half of the time.
 SELECT json_group_array(rid) AS rids, json_group_array(id) AS ids FROM (
   SELECT r.rid, r.id FROM json_each(:rids) wanted CROSS JOIN records r ON r.rid = wanted.value
   WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND (r.scope = '' OR r.scope = :session)
@@ -40,7 +40,7 @@ SELECT json_group_array(rid) AS rids, json_group_array(id) AS ids FROM (
   LIMIT :limit)
 
 -- name: search.tagged
--- The records that have ALL tags, as one JSON list: rows one by one would take longer than the search.
+-- The records that have ALL tags, as one JSON list: reading rows would take longer than the search.
 SELECT json_group_array(rid) AS rids FROM (
   SELECT t.rid FROM record_tags t
   WHERE t.workspace_id = :workspace AND t.tag IN (SELECT value FROM json_each(:tags))
@@ -70,24 +70,24 @@ SELECT json_group_array(rid) AS rids FROM records
 WHERE scope <> '' AND scope <> :session AND workspace_id = :workspace AND deleted_at IS NULL
 
 -- name: search.ids
--- From the keys of the index to ids.
+-- The ids of index keys.
 SELECT rid, id FROM records WHERE rid IN (SELECT value FROM json_each(:rids)) AND deleted_at IS NULL
 
 -- name: search.rids
--- From ids to the keys of the index, as one JSON object.
+-- The index keys of ids, as one JSON object.
 SELECT json_group_object(id, rid) AS rids FROM records WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids))
 
 -- name: events.latest
--- The last event of the file, whosever it is: of one workspace it takes a look at those of all others.
+-- The last event of the file, in any workspace: for a single one the events of all others would be read.
 SELECT coalesce(max(seq), 0) AS seq FROM events
 
 -- name: words.changed
--- The first of the records that were changed after a change.
+-- The first record that was changed after a given change.
 SELECT min(rid) AS rid FROM word_changes WHERE seq > :seq
 
 -- name: words.parts
--- The records that match each of :terms, from one on, as one JSON list; each is a number of the rid and, in the lower
--- half, what the term adds to its BM25. From the last on: FTS5 would look for the first one from the beginning.
+-- The records that match each of :terms, from a rid on, as one JSON list; each number has the rid and, in its lower
+-- half, what the term adds to BM25. In descending order: FTS5 would search for the first one from the beginning.
 SELECT (
   SELECT json_group_array(part) FROM (
     SELECT (f.rowid << 32) | CAST(-:scale * bm25(records_fts, 0, :title, :type, :body, :tag) AS INTEGER) AS part
@@ -96,11 +96,11 @@ SELECT (
 FROM json_each(:terms) t ORDER BY t.key
 
 -- name: words.check
--- Fails when the words and the living rows differ; PRAGMA integrity_check does not see that.
+-- Fail if the words and the living rows differ, which PRAGMA integrity_check does not detect.
 INSERT INTO records_fts(records_fts, rank) VALUES ('integrity-check', 1)
 
 -- name: words.optimize
--- Rewrite the index without what was deleted; secure-delete of FTS5 would do that at once, 17 times slower.
+-- Rewrite the index without deleted rows; FTS5's secure-delete would do that immediately, but is 17 times slower.
 INSERT INTO records_fts(records_fts) VALUES ('optimize')
 
 -- name: words.rebuild

@@ -1,5 +1,5 @@
 -- name: vectors.added
--- What an index that has come to :seq lacks, or the beginning of it.
+-- The first vectors after :seq, which an index lacks.
 SELECT e.seq, r.rid, r.kind, e.vector FROM embeddings e
 JOIN records r ON r.workspace_id = e.workspace_id AND r.id = e.id
 WHERE e.workspace_id = :workspace AND e.perspective = :perspective AND e.model = :model AND e.dim = :dim
@@ -7,20 +7,20 @@ WHERE e.workspace_id = :workspace AND e.perspective = :perspective AND e.model =
 ORDER BY e.seq LIMIT :limit
 
 -- name: vectors.removed
--- What an index that has come to :seq must forget.
+-- The removals after :seq, which an index lacks.
 SELECT seq, embedding FROM embedding_tombstones WHERE workspace_id = :workspace AND seq > :seq
 
 -- name: vectors.exact
--- The stored vectors of some rows of the index.
+-- The stored vectors of some rows of an index.
 SELECT e.seq, e.vector FROM json_each(:seqs) wanted CROSS JOIN embeddings e ON e.seq = wanted.value
 WHERE e.dim = :dim AND length(e.vector) = 2 * e.dim
 
 -- name: vectors.trim
--- Forget old removals: an index that is further behind reloads.
+-- Delete old removals: an index that is further behind reloads.
 DELETE FROM embedding_tombstones WHERE seq <= (SELECT max(seq) FROM embedding_tombstones) - :keep
 
 -- name: vectors.of_entities
--- The vectors of observations beside their entities, or the beginning of what comes after :seq. Deleted ones have none.
+-- The first vectors of observations after :seq, with their entities. Deleted observations have none.
 SELECT e.seq, o.entity_id, e.dim, e.vector FROM embeddings e
 JOIN observation_details o ON o.workspace_id = e.workspace_id AND o.id = e.id
 WHERE e.workspace_id = :workspace AND e.perspective = :perspective AND e.model = :model
