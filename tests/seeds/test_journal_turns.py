@@ -5,6 +5,7 @@ import threading
 
 import pytest
 
+from memoryd.settings import SESSION_LENGTH
 from tests.clients import Agent
 from tests.conftest import Start
 from tests.seeds.journal import add, add_many, found, memories, prompts
@@ -40,6 +41,14 @@ def test_without_a_session_id_one_is_generated_and_kept(journal: Agent) -> None:
     assert first == second
     assert first.startswith("session_")
     assert prompts(journal, first) == ["one", "two"]
+
+
+def test_the_session_of_a_client_with_the_longest_id_can_be_used(start: Start) -> None:
+    journal = start("--toolsets", "journal", MEMORY_MCP_SESSION_ID="x" * SESSION_LENGTH)
+    session = journal.ok("add_memory", prompt="one", thought="t", response="r")["sessionId"]
+    assert prompts(journal, session) == ["one"]
+    exported = journal.ok("export_database")["file"]
+    assert journal.ok("import_database", file=exported, mode="replace")["memories"] == 1
 
 
 def test_two_clients_have_separate_sessions(start: Start) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from memoryd.core.engine import Engine
-from memoryd.core.graph import as_of, entities, observations, relations, renaming
+from memoryd.core.graph import as_of, entities, observations, relations, renaming, report, view
 from memoryd.core.graph.entities import NewEntity
 from memoryd.core.graph.observations import Deletion
 from memoryd.core.graph.relations import Edge
@@ -23,7 +23,7 @@ from memoryd.core.scope import Scope
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.settings import Settings
 from tests.clients import environment
-from tests.core.kit import memories, ollama, with_ollama
+from tests.core.kit import memories, never, ollama, with_ollama
 
 pytestmark = pytest.mark.stores
 
@@ -338,3 +338,75 @@ def test_restoring_a_merged_node_separates_the_two(graph: Graph) -> None:
     assert [one.type for one in relations.between(graph, "Ann", "Acme")] == ["works_at"]
     for edge in about:
         assert [one.type for one in relations.between(graph, "Bob", edge.target)] == [edge.type]
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_several_deletions_are_undone_from_the_last_one_on(graph: Graph, backwards: bool) -> None:
+    entities.delete(graph, ["Ann"])
+    entities.delete(graph, ["Acme"])
+    gone = [one.id for one in entries(graph, 99) if one.kind == "entity"]
+    restore(graph, gone[::-1] if backwards else gone)
+    assert [one.type for one in relations.between(graph, "Ann", "Acme")] == ["works_at"]
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_two_merges_in_a_row_are_undone_whatever_the_order_of_the_ids(graph: Graph, backwards: bool) -> None:
+    entities.create(graph, [NewEntity(name="Bob", type="person", observations=("rows",))])
+    gone = [renaming.merge(graph, "Bob", "Ann").gone, renaming.merge(graph, "Ann", "Acme").gone]
+    restore(graph, gone[::-1] if backwards else gone)
+    assert facts(graph) == ["works there", "likes tea"]
+
+
+def test_relations_of_the_past_have_the_names_of_the_past(graph: Graph) -> None:
+    then = graph.engine.clock.now()
+    renaming.rename(graph, "Ann", "Zoe")
+    renaming.rename(graph, "Acme", "Apex")
+    past = view.opened_then(graph, ["Ann"], 0, then)
+    assert past["relations"] == [{"from": "Ann", "to": "Acme", "relation_type": "works_at"}]
+    assert view.opened_then(graph, ["Zoe"], 0, graph.engine.clock.now())["relations"][0]["to"] == "Apex"
+
+
+def test_what_a_node_gained_by_a_merge_does_not_stay_if_both_are_undone(graph: Graph) -> None:
+    entities.create(graph, [NewEntity(name="Bob", type="person", observations=("rows",))])
+    gone = [renaming.merge(graph, "Ann", "Bob").gone]
+    relations.delete(graph, [Edge("Bob", "Acme", "works_at")])
+    observations.delete(graph, [Deletion(entity="Bob", contents=("likes tea",))])
+    gone += [one.id for one in entries(graph, 2)]
+    restore(graph, gone)
+    assert [one.type for one in relations.between(graph, "Ann", "Acme")] == ["works_at"]
+    bob = view.opened(graph, ["Bob"], 0)
+    assert (bob["relations"], [one["content"] for one in bob["entities"][0]["observations"]]) == ([], ["rows"])
+
+
+def test_a_name_is_given_back_before_the_one_who_had_it_first_is_restored(graph: Graph) -> None:
+    entities.delete(graph, ["Ann"])
+    other = renaming.rename(graph, "Acme", "Ann").id
+    restore(graph, [next(one.id for one in entries(graph, 9) if one.what == "deleted" and one.kind == "entity"), other])
+    assert facts(graph) == ["works there", "likes tea"]
+
+
+def test_a_node_waits_for_a_summary_if_the_only_one_is_undone(graph: Graph) -> None:
+    def waiting() -> list[str]:
+        return [one.name for one in report.pending(graph, 9)[0]]
+
+    ann = entities.set_summary(graph, "Ann", "She works at Acme.").id
+    assert waiting() == ["Acme"]
+    restore(graph, [ann])
+    assert waiting() == ["Ann", "Acme"]
+    restore(graph, [ann])
+    assert waiting() == ["Acme"]
+
+
+def test_vectors_follow_restored_tags_of_a_node(tmp_path: Path) -> None:
+    with ollama() as server, with_ollama(tmp_path, server) as here:
+        graph = Graph(Scope(here, here.workspaces.ensure("default")))
+        here.embedding.change_perspectives(graph.workspace, {"labels": "{tags}: {text}"})
+        ann = NewEntity(name="Ann", type="person", observations=("likes tea",), tags=("old",))
+        (made,) = entities.create(graph, [ann])
+        entities.set_summary(graph, "Ann", "She is new.")
+        entities.set_tags(graph, "Ann", ["new"])
+        here.embedding.catch_up(never)
+        server.asked.clear()
+        restore(graph, [made.entity.id])
+        here.embedding.catch_up(never)
+        assert any("old: likes tea" in text for text in server.asked)

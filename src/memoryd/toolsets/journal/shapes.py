@@ -7,6 +7,7 @@ from pydantic import ConfigDict, Field, StringConstraints
 from pydantic.alias_generators import to_camel
 
 from memoryd.core.journal.journal import Journal
+from memoryd.core.transfer.formats.items import usable_session
 from memoryd.errors import (
     BusyError,
     InvalidInputError,
@@ -53,4 +54,4 @@ def error_text(error: MemorydError) -> str:
 
 def own_session(call: Call) -> str:
     """Return the id that is generated once for all turns of a connection (seed e); '' without a connection."""
-    return f"session_{call.session_id}" if call.session_id else ""
+    return usable_session(f"session_{call.session_id}") if call.session_id else ""
