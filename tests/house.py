@@ -6,14 +6,12 @@ tables come first: edit them when you add a package.
 
 import ast
 import graphlib
-import os
 import re
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
 from tests import house_language, house_secrets, house_sql
-from tests.house_tree import PACKAGE, Located, imports, located, nodes, own_imports, package, parse, read
+from tests.house_tree import PACKAGE, Located, imports, located, nodes, own_imports, package, parse, read, tracked
 
 _PLAIN = {
     "errors", "hidden", "model", "text", "query_syntax", "prompts", "extras", "disk", "private", "loopback",
@@ -302,18 +300,6 @@ def check_nothing_is_left_over(root: Path) -> list[str]:
 
 def _line(text: str, place: int) -> int:
     return text.count("\n", 0, place) + 1
-
-
-def tracked(root: Path) -> list[Path]:
-    """Return the files that git tracks or would track; without git, every file outside hidden folders."""
-    # A git hook sets GIT_* for its own repository, which must not apply to another tree.
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    command = ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    listed = subprocess.run(command, env=environment, capture_output=True, text=True, check=False).stdout
-    paths = [root / name for name in listed.split("\0") if name] or [
-        path for path in root.rglob("*") if not any(part[0] in "._" for part in path.relative_to(root).parts[:-1])
-    ]
-    return sorted(path for path in paths if path.is_file())
 
 
 def undocumented(root: Path, what: str, patterns: Mapping[str, str]) -> list[str]:

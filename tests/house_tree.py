@@ -1,6 +1,8 @@
 """The package as the rules read it: modules, syntax trees, imports."""
 
 import ast
+import os
+import subprocess
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -80,3 +82,15 @@ def own_imports(root: Path) -> Iterator[tuple[Module, str, Module]]:
             target = target.rpartition(".")[0]  # noqa: PLW2901  # from a name in a module to the module
         if target and target != module.name:
             yield module, place, known[target]
+
+
+def tracked(root: Path) -> list[Path]:
+    """Return the files that git tracks or would track; without git, every file outside hidden folders."""
+    # A git hook sets GIT_* for its own repository, which must not apply to another tree.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    command = ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, env=environment, capture_output=True, text=True, check=False).stdout
+    paths = [root / name for name in listed.split("\0") if name] or [
+        path for path in root.rglob("*") if not any(part[0] in "._" for part in path.relative_to(root).parts[:-1])
+    ]
+    return sorted(path for path in paths if path.is_file())

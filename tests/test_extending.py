@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.house import CHECKS, tracked
+from tests.house import CHECKS
+from tests.house_tree import tracked
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")

@@ -187,6 +187,8 @@ ADDED = [
     ("plain_english", f"{SRC}/core/base/a.py", f'"""It is {BANNED}."""\n'),
     ("plain_english", f"{SRC}/core/base/a.py", f"print('{BANNED.title()}.')\n"),
     ("plain_english", f"{SRC}/core/base/a.py", f"un_{BANNED} = 1\n"),
+    ("plain_english", "tests/test_app.py", f"def test_it_is_{BANNED}(): ...\n"),
+    ("plain_english", "docs/recall.md", f"You are {BANNED} the number.\n"),
     ("queries_are_well_formed", f"{SQL}/things.sql", "-- name: things.get\n-- Once more.\nSELECT 1\n"),
     ("queries_are_well_formed", f"{SQL}/sqlite/more.sql", "SELECT 1;\n"),
     ("queries_are_well_formed", f"{SQL}/things.sql", "-- name: unexpected\n-- No noun.\nSELECT 1\n"),
