@@ -89,7 +89,7 @@ def test_a_name_that_is_taken_is_said_in_one_line(home: Path, source: Path, url:
         (["migrate", "--from", "", "--to", "{source}.db"], 2, "--from is empty"),
         (["migrate", "--from", "{source}", "--to", ":memory:"], 2, "--to: ':memory:': it names no file"),
         (["migrate", "--from", "file:x?mode=memory", "--to", "{source}.db"], 2, "--from: 'file:x?mode=memory': it nam"),
-        (["migrate", "--from", "{source}", "--to", "postgresql:"], 2, "--to cannot be read"),
+        (["migrate", "--from", "{source}", "--to", "postgresql:"], 2, "--to is not a valid URL"),
         (["migrate", "--from", "postgresql://127.0.0.1:9/x", "--to", "{source}.db"], 1, "correct --from;"),
         (["--read-only", "migrate", "--from", "{source}", "--to", "{source}.db"], 2, "--read-only"),
     ],
