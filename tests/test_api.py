@@ -130,7 +130,7 @@ def test_a_fork_damages_nothing(home: Path) -> None:
     assert done.returncode == 0, done.stderr
     used, opened, found = done.stdout.splitlines()
     assert "This Memory is in use by process" in used
-    assert "to open it here again would damage it" in opened
+    assert "reopening it here would damage it" in opened
     assert found == "['After the first fork.', 'Before the fork.', 'In the second fork.', 'In the second.']"
 
 

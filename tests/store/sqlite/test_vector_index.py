@@ -450,9 +450,7 @@ def test_a_large_file_is_loaded_in_pieces(store: SqliteStore, here: Workspace, m
     assert len(index(store)) == 1001
 
 
-def test_the_least_recently_used_indexes_are_dropped_when_memory_is_short(
-    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_least_recently_used_indexes_are_dropped(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
     places = [workspace(str(n)) for n in range(5)]
     rows = Draws()(30)
     for place in places:
