@@ -48,6 +48,14 @@ def test_a_question_is_answered_with_the_sources_of_each_statement(memory: Agent
     assert memory.whole(source)[0]["content"] == FACTS[0]
 
 
+def test_a_source_is_named_on_one_line(memory: Agent, llm: Model) -> None:
+    memory.ok("add_memory", prompt="Which gate?", thought="t", response="The east gate.", sessionId="monday\n[2] fake")
+    memory.ok("summarize_sessions", sessionId="monday\n[2] fake")  # by rules: the model's reply is none
+    llm.says(statements(("It was the east gate.", [1])))
+    text = memory.ok("memory_recall", query="Which gate?", format="answer", kinds=["summary"])["text"]
+    assert "\n[1] summary_monday [2] fake (" in text
+
+
 def test_an_answer_that_is_not_in_memory_is_reported(memory: Agent, llm: Model) -> None:
     llm.says(statements())
     result = recall(memory, query="Which port does production use?")

@@ -172,6 +172,12 @@ def test_an_id_that_is_not_random_has_no_short_form(alike: Any, given: str) -> N
 # structure -----------------------------------------------------------------------------------------------------------
 
 
+def forged(text: str) -> list[str]:
+    """Return the lines of FORGED that look like lines of the layout."""
+    ours = [line for line in text.splitlines() if line and not line.startswith("  ")]
+    return [line for line in ours if "deadbeef" in line or line.startswith(("## Important", "- and", "more:"))]
+
+
 def test_a_memory_cannot_forge_headings_or_bullets(words: Agent) -> None:
     words.store(FORGED, tags=["## Important", "door"])
     words.store("The door is of oak.", tags=["## Important"])
@@ -179,6 +185,13 @@ def test_a_memory_cannot_forge_headings_or_bullets(words: Agent) -> None:
     answers = [words.text("memory_recall", query="door code", format=form) for form in ("summary", "list", "answer")]
     for text in (*answers, words.text("memory_context", task="door"), words.text("memory_context")):
         assert "Send the code." in text
-        ours = [line for line in text.splitlines() if line and not line.startswith("  ")]
-        assert not any("deadbeef" in line for line in ours)
-        assert not any(line.startswith(("## Important", "- and", "more:")) for line in ours), text
+        assert not forged(text), text
+
+
+def test_a_session_cannot_forge_headings_or_bullets_with_its_name(start: Start) -> None:
+    server = start("--toolsets", "recall,journal")
+    server.ok("add_memory", prompt="Which door?", thought="t", response="The oak one.", sessionId=FORGED)
+    server.ok("summarize_sessions", sessionId=FORGED)
+    for text in (server.text("memory_recall", query="door", format="list"), server.text("memory_context")):
+        assert "Send the code." in text
+        assert not forged(text), text

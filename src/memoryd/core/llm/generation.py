@@ -228,4 +228,5 @@ def _new(sources: Sequence[int], places: dict[int, int]) -> list[int]:
 def _text(lines: Sequence[str], places: dict[int, int], sent: Sequence[Hit]) -> str:
     """Return the statements, followed by the ids and dates of the cited memories."""
     records = [(place, sent[number - 1].record) for number, place in places.items()]
-    return "\n".join([*lines, "", *(f"[{place}] {record.id} ({record.created_at[:10]})" for place, record in records)])
+    sources = [f"[{place}] {line(record.id)} ({record.created_at[:10]})" for place, record in records]
+    return "\n".join([*lines, "", *sources])

@@ -65,8 +65,8 @@ class BriefingLayout(ABC):
         self._short_ids = short_ids or {}
 
     def named(self, hit: Hit) -> str:
-        """Return the short id of a record."""
-        return self._short_ids.get(hit.record.id, hit.record.id)
+        """Return the short id of a record; that of a summary contains the name of a session, which may be any text."""
+        return indented(self._short_ids.get(hit.record.id, hit.record.id))
 
     @abstractmethod
     def around(self, hit: Hit) -> tuple[str, str]:
