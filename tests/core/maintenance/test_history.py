@@ -338,3 +338,20 @@ def test_restoring_a_merged_node_separates_the_two(graph: Graph) -> None:
     assert [one.type for one in relations.between(graph, "Ann", "Acme")] == ["works_at"]
     for edge in about:
         assert [one.type for one in relations.between(graph, "Bob", edge.target)] == [edge.type]
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_several_deletions_are_undone_from_the_last_one_on(graph: Graph, backwards: bool) -> None:
+    entities.delete(graph, ["Ann"])
+    entities.delete(graph, ["Acme"])
+    gone = [one.id for one in entries(graph, 99) if one.kind == "entity"]
+    restore(graph, gone[::-1] if backwards else gone)
+    assert [one.type for one in relations.between(graph, "Ann", "Acme")] == ["works_at"]
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_two_merges_in_a_row_are_undone_whatever_the_order_of_the_ids(graph: Graph, backwards: bool) -> None:
+    entities.create(graph, [NewEntity(name="Bob", type="person", observations=("rows",))])
+    gone = [renaming.merge(graph, "Bob", "Ann").gone, renaming.merge(graph, "Ann", "Acme").gone]
+    restore(graph, gone[::-1] if backwards else gone)
+    assert facts(graph) == ["works there", "likes tea"]

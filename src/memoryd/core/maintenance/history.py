@@ -158,12 +158,16 @@ def restore(graph: Graph, ids: Sequence[str], at: str | None = None, seen: str =
 
 
 def _restore_all(change: Change, ids: Sequence[str], until: str, seen: str) -> list[Restored]:
-    """Restore entities first and relations last; skip what was restored or deleted along with another one."""
+    """Restore entities first and relations last, from the last deletion on: it may have built on an earlier one.
+
+    Skip what was restored or deleted along with another one.
+    """
     found = {key: change.queries.one("history.record", id=key) for key in ids}
     for row in filter(None, found.values()):
         records.demand_unchanged(row["deleted_at"] or row["updated_at"], seen)
     kinds = {key: row["kind"] if row else "relation" for key, row in found.items()}
-    order = sorted(ids, key=lambda one: (kinds[one] != Kind.ENTITY, kinds[one] == "relation"))
+    last_first = sorted(ids, key=lambda one: (row["deleted_at"] or "") if (row := found[one]) else "", reverse=True)
+    order = sorted(last_first, key=lambda one: (kinds[one] != Kind.ENTITY, kinds[one] == "relation"))
     settled: set[str] = set()
     return [_restore(change, key, until, settled) for key in order if key not in settled]
 
