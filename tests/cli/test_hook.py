@@ -132,6 +132,22 @@ def test_the_turns_of_a_session_are_kept_once_and_found_over_mcp(home: Path, tra
     assert [memory["id"] for memory in found["results"]][:1] == ["mem_u1"]
 
 
+@pytest.mark.parametrize("how", ["forget", "purge"])
+def test_a_removed_turn_does_not_come_back_when_it_is_read_again(
+    home: Path, transcript: Path, start: Start, how: str
+) -> None:
+    transcript.write_text(line("user", "u1", "My card ends in 4711.") + line("assistant", "a1", "Noted."))
+    hook(home, "stop", transcript)
+    agent = start("--toolsets", "recall,journal")
+    run(home, how, "mem_u1", "--yes")
+    with transcript.open("a") as file:
+        file.write(line("user", "u2", "Forget that.") + line("assistant", "a2", "Done."))
+    hook(home, "stop", transcript)
+    assert list(kept(agent)) == ["mem_u2"]
+    run(home, "import", "--from", "claude-code", str(transcript))
+    assert list(kept(agent)) == ["mem_u2"]
+
+
 @pytest.mark.process
 def test_hooks_beside_each_other_and_beside_a_server_that_writes_double_nothing(
     home: Path, transcript: Path, start: Start

@@ -91,7 +91,7 @@ class JournalStore(Protocol):
         """Store the turns whose ids do not exist yet; return how many."""
 
     def known(self, ids: Sequence[str]) -> set[str]:
-        """Return those of the ids that a turn has."""
+        """Return those of the ids that a turn has, or had until somebody removed it where that is known."""
 
     def of_session(self, session_id: str, limit: int, offset: int) -> Turns:
         """Return the turns of a session in the order of time."""

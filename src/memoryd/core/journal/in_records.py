@@ -59,7 +59,7 @@ class JournalRows:
         return len(new)
 
     def known(self, ids: Sequence[str]) -> set[str]:
-        """Return the ids under which a turn is stored."""
+        """Return the ids under which a turn is stored, or was until somebody removed it."""
         rows = self._scope.read(lambda q: q.all("journal.some", ids=json.dumps(list(ids))))
         return {row["id"] for row in rows}
 

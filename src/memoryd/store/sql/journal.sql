@@ -20,10 +20,14 @@ SELECT count(*) AS number FROM records r
 WHERE r.workspace_id = :workspace AND r.session_id = :session AND r.kind = 'interaction' AND r.deleted_at IS NULL
 
 -- name: journal.some
--- Those of some ids under which an interaction is kept.
+-- Those of some ids under which an interaction is kept, or was until somebody removed it.
 SELECT r.id FROM records r
 WHERE r.workspace_id = :workspace AND r.kind = 'interaction' AND r.deleted_at IS NULL
   AND r.id IN (SELECT value FROM json_each(:ids))
+UNION
+SELECT a.id FROM acts a
+WHERE a.workspace_id = :workspace AND a.operation IN ('delete_interaction', 'purge_interaction')
+  AND a.id IN (SELECT value FROM json_each(:ids))
 
 -- name: journal.cuts
 -- Where the texts of some interactions are cut.
