@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from memoryd.core.engine import Engine
-from memoryd.core.graph import as_of, entities, observations, relations, renaming
+from memoryd.core.graph import as_of, entities, observations, relations, renaming, view
 from memoryd.core.graph.entities import NewEntity
 from memoryd.core.graph.observations import Deletion
 from memoryd.core.graph.relations import Edge
@@ -355,3 +355,12 @@ def test_two_merges_in_a_row_are_undone_whatever_the_order_of_the_ids(graph: Gra
     gone = [renaming.merge(graph, "Bob", "Ann").gone, renaming.merge(graph, "Ann", "Acme").gone]
     restore(graph, gone[::-1] if backwards else gone)
     assert facts(graph) == ["works there", "likes tea"]
+
+
+def test_relations_of_the_past_have_the_names_of_the_past(graph: Graph) -> None:
+    then = graph.engine.clock.now()
+    renaming.rename(graph, "Ann", "Zoe")
+    renaming.rename(graph, "Acme", "Apex")
+    past = view.opened_then(graph, ["Ann"], 0, then)
+    assert past["relations"] == [{"from": "Ann", "to": "Acme", "relation_type": "works_at"}]
+    assert view.opened_then(graph, ["Zoe"], 0, graph.engine.clock.now())["relations"][0]["to"] == "Apex"

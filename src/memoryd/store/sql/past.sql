@@ -117,10 +117,15 @@ WHERE o.workspace_id = :workspace AND o.entity_id IN (SELECT value FROM json_eac
 ORDER BY o.entity_id, o.ordinal
 
 -- name: past.relations
--- The relations that began or ended at some entities at a time, in the order in which they were made.
-SELECT x.id, s.name AS source, t.name AS target, x.relation_type, x.created_at FROM relations x
+-- The relations that began or ended at some entities at a time, with the names of that time, in the order in which they were made.
+SELECT x.id, coalesce(v.name, s.name) AS source, coalesce(w.name, t.name) AS target, x.relation_type, x.created_at
+FROM relations x
 JOIN records s ON s.workspace_id = x.workspace_id AND s.id = x.from_entity
 JOIN records t ON t.workspace_id = x.workspace_id AND t.id = x.to_entity
+LEFT JOIN versions v ON v.workspace_id = s.workspace_id AND v.id = s.id AND v.until = (
+  SELECT min(n.until) FROM versions n WHERE n.workspace_id = s.workspace_id AND n.id = s.id AND n.until > :at)
+LEFT JOIN versions w ON w.workspace_id = t.workspace_id AND w.id = t.id AND w.until = (
+  SELECT min(n.until) FROM versions n WHERE n.workspace_id = t.workspace_id AND n.id = t.id AND n.until > :at)
 WHERE x.workspace_id = :workspace AND x.created_at <= :at AND (x.deleted_at IS NULL OR x.deleted_at > :at)
   AND (x.from_entity IN (SELECT value FROM json_each(:entities)) OR x.to_entity IN (SELECT value FROM json_each(:entities)))
 ORDER BY x.created_at, x.id
