@@ -364,3 +364,22 @@ def test_relations_of_the_past_have_the_names_of_the_past(graph: Graph) -> None:
     past = view.opened_then(graph, ["Ann"], 0, then)
     assert past["relations"] == [{"from": "Ann", "to": "Acme", "relation_type": "works_at"}]
     assert view.opened_then(graph, ["Zoe"], 0, graph.engine.clock.now())["relations"][0]["to"] == "Apex"
+
+
+def test_what_a_node_gained_by_a_merge_does_not_stay_if_both_are_undone(graph: Graph) -> None:
+    entities.create(graph, [NewEntity(name="Bob", type="person", observations=("rows",))])
+    gone = [renaming.merge(graph, "Ann", "Bob").gone]
+    relations.delete(graph, [Edge("Bob", "Acme", "works_at")])
+    observations.delete(graph, [Deletion(entity="Bob", contents=("likes tea",))])
+    gone += [one.id for one in entries(graph, 2)]
+    restore(graph, gone)
+    assert [one.type for one in relations.between(graph, "Ann", "Acme")] == ["works_at"]
+    bob = view.opened(graph, ["Bob"], 0)
+    assert (bob["relations"], [one["content"] for one in bob["entities"][0]["observations"]]) == ([], ["rows"])
+
+
+def test_a_name_is_given_back_before_the_one_who_had_it_first_is_restored(graph: Graph) -> None:
+    entities.delete(graph, ["Ann"])
+    other = renaming.rename(graph, "Acme", "Ann").id
+    restore(graph, [next(one.id for one in entries(graph, 9) if one.what == "deleted" and one.kind == "entity"), other])
+    assert facts(graph) == ["works there", "likes tea"]

@@ -158,18 +158,25 @@ def restore(graph: Graph, ids: Sequence[str], at: str | None = None, seen: str =
 
 
 def _restore_all(change: Change, ids: Sequence[str], until: str, seen: str) -> list[Restored]:
-    """Restore entities first and relations last, from the last deletion on: it may have built on an earlier one.
+    """Undo the last change first, because it may have built on an earlier one.
 
-    Skip what was restored or deleted along with another one.
+    Of what was deleted together restore entities first and relations last; skip what was restored or deleted along with
+    another one.
     """
     found = {key: change.queries.one("history.record", id=key) for key in ids}
     for row in filter(None, found.values()):
         records.demand_unchanged(row["deleted_at"] or row["updated_at"], seen)
     kinds = {key: row["kind"] if row else "relation" for key, row in found.items()}
-    last_first = sorted(ids, key=lambda one: (row["deleted_at"] or "") if (row := found[one]) else "", reverse=True)
-    order = sorted(last_first, key=lambda one: (kinds[one] != Kind.ENTITY, kinds[one] == "relation"))
+    by_kind = sorted(ids, key=lambda one: (kinds[one] != Kind.ENTITY, kinds[one] == "relation"))
+    order = sorted(by_kind, key=lambda one: _changed_at(change.queries, one, found[one]), reverse=True)
     settled: set[str] = set()
     return [_restore(change, key, until, settled) for key in order if key not in settled]
+
+
+def _changed_at(queries: Queries, key: str, row: Row | None) -> str:
+    """Return the time of the last change of a record, or if there is no `row` of the relation with this id."""
+    row = row or queries.one("history.relation", id=key) or {"deleted_at": ""}
+    return str(row["updated_at"] if row["deleted_at"] is None else row["deleted_at"])
 
 
 def _restore(change: Change, key: str, until: str, settled: set[str]) -> Restored:

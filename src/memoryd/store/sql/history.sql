@@ -113,7 +113,7 @@ WHERE x.workspace_id = :workspace AND (x.from_entity = :id OR x.to_entity = :id)
 
 -- name: history.relation
 -- A deleted relation with its ends, and whether the same one exists again.
-SELECT x.id, x.from_entity, x.to_entity, s.name AS source, t.name AS target, x.relation_type,
+SELECT x.id, x.from_entity, x.to_entity, s.name AS source, t.name AS target, x.relation_type, x.deleted_at,
   CASE WHEN s.deleted_at IS NULL AND t.deleted_at IS NULL THEN 1 ELSE 0 END AS possible,
   CASE WHEN EXISTS (
     SELECT 1 FROM relations y WHERE y.workspace_id = x.workspace_id AND y.from_entity = x.from_entity
