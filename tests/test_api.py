@@ -80,6 +80,15 @@ def test_a_string_is_not_accepted_as_a_list(memory: Memory) -> None:
 def test_an_incomplete_relation_is_reported(memory: Memory) -> None:
     with pytest.raises(InvalidInputError, match=r"\('Ann', 'works_at'\) is not a relation"):
         memory.create_relations(("Ann", "works_at"))  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="None is not a relation"):
+        memory.create_relations(None)  # type: ignore[arg-type]
+
+
+def test_an_unknown_format_of_an_export_is_an_error(memory: Memory, tmp_path: Path) -> None:
+    memory.store("A fact.")
+    with pytest.raises(InvalidInputError, match="'md' is not a format of an export"):
+        memory.export(tmp_path / "notes", format="md")  # type: ignore[arg-type]
+    assert not (tmp_path / "notes").exists()
 
 
 FORKED = """

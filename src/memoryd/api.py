@@ -143,7 +143,7 @@ class Memory:
 
     def create_relations(self, *relations: tuple[str, str, str]) -> CreatedRelations:
         """Create relations, each a source, a type and a target: `("Ann", "works_at", "Acme")`."""
-        if wrong := [relation for relation in relations if isinstance(relation, str) or len(relation) != 3]:
+        if wrong := [one for one in relations if not isinstance(one, tuple | list) or len(one) != 3]:
             raise InvalidInputError(f"{wrong[0]!r} is not a relation. Give a source, a type and a target.")
         wanted = [{"from_entity": one, "relation_type": kind, "to_entity": other} for one, kind, other in relations]
         return self._run("create_relations", relations=wanted)  # type: ignore[no-any-return]
@@ -177,6 +177,8 @@ class Memory:
 
     def export(self, path: str | Path, *, format: Literal["jsonl", "markdown"] = "jsonl") -> None:  # noqa: A002 - the command's name
         """Write the workspace into a new file of JSON lines, or a folder of Markdown. Raise NotFoundError if empty."""
+        if format not in ("jsonl", "markdown"):
+            raise InvalidInputError(f"{format!r} is not a format of an export. Give jsonl or markdown.")
         self._demand_own()
         target = Path(path).expanduser().absolute()
         workspace = self._engine.workspace(make=False)
