@@ -163,3 +163,13 @@ def test_many_memories_are_tagged_and_untagged_at_once(here: Engine, scope: Scop
     assert [tags[key] for key in ids] == [("kept", "new"), ("kept", "new"), ("old", "kept")]
     restore(Graph(scope), done.ids, done.at)
     assert {one.record.tags for one in listing.page(scope, Facets()).records} == {("old", "kept")}
+
+
+def test_tags_are_removed_from_a_memory_that_has_too_many(here: Engine, scope: Scope) -> None:
+    kept = memories(here)
+    for part in "ab":
+        (one,) = {kept.store("A fact.", [f"{part}{number}" for number in range(30)]).id}
+    with pytest.raises(InvalidInputError, match="at most 50 tags"):
+        correction.retag(scope, [one], ["new"])
+    assert correction.retag(scope, [one], remove=["a0"]).ids == (one,)
+    assert len(kept.get([one])[0].record.tags) == 59

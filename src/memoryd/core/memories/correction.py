@@ -118,7 +118,8 @@ def retag(scope: Scope, ids: Sequence[str], add: Sequence[str] = (), remove: Seq
         changed = []
         for record_id, record in records.fetch(queries, ids, scope.session).items():
             tags = [tag for tag in dict.fromkeys([*record.tags, *add]) if tag not in remove]
-            _demand_tags(tags)
+            if len(tags) > len(record.tags):  # one that was merged may have more than TAGS already
+                _demand_tags(tags)
             if record.kind is Kind.MEMORY and tuple(tags) != record.tags:
                 records.retag(queries, record_id, tags, now)
                 changed.append(record_id)
