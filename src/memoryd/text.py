@@ -169,7 +169,7 @@ def extract(text: str, about: Collection[str], tokens: int, sentence: int = 0) -
     """
     if estimate_tokens(text) <= tokens:
         return text
-    name, parts = speaker(text), sentences(text)
+    name, parts = speaker(text), sentences(text) or [""]
     label = f"{name}: " if name else ""
     by_worth = sorted(range(len(parts)), key=lambda i: (-in_common(about, parts[i]), i))
     kept: set[int] = set()

@@ -169,6 +169,12 @@ def test_an_id_that_is_not_random_has_no_short_form(alike: Any, given: str) -> N
     assert found == ([given] if given == "mem_1" else [])
 
 
+def test_a_long_blank_text_is_shown_as_nothing(graph: Agent) -> None:
+    graph.ok("set_summary", name="harbour 2", summary=" " * 1_000)
+    for form in ("summary", "list", "answer"):
+        assert "harbour 2 (thing)" in graph.text("memory_recall", query="harbour 2", kinds=["entity"], format=form)
+
+
 # structure -----------------------------------------------------------------------------------------------------------
 
 
