@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from memoryd.core.engine import Engine
-from memoryd.core.graph import as_of, entities, observations, relations, renaming, view
+from memoryd.core.graph import as_of, entities, observations, relations, renaming, report, view
 from memoryd.core.graph.entities import NewEntity
 from memoryd.core.graph.observations import Deletion
 from memoryd.core.graph.relations import Edge
@@ -383,3 +383,15 @@ def test_a_name_is_given_back_before_the_one_who_had_it_first_is_restored(graph:
     other = renaming.rename(graph, "Acme", "Ann").id
     restore(graph, [next(one.id for one in entries(graph, 9) if one.what == "deleted" and one.kind == "entity"), other])
     assert facts(graph) == ["works there", "likes tea"]
+
+
+def test_a_node_waits_for_a_summary_if_the_only_one_is_undone(graph: Graph) -> None:
+    def waiting() -> list[str]:
+        return [one.name for one in report.pending(graph, 9)[0]]
+
+    ann = entities.set_summary(graph, "Ann", "She works at Acme.").id
+    assert waiting() == ["Acme"]
+    restore(graph, [ann])
+    assert waiting() == ["Ann", "Acme"]
+    restore(graph, [ann])
+    assert waiting() == ["Acme"]

@@ -268,6 +268,8 @@ def _version(change: Change, row: Row, until: str) -> Restored:
         author = Origin(before["client"], before["tool"])
         records.change(change.queries, row["id"], before["body"], tags, None, change.now, by=author)
         change.lacking.add(row["id"])
+        if row["kind"] == Kind.ENTITY:
+            change.queries.run("entities.summarized", id=row["id"], now=change.now if before["body"] else None)
     if row["kind"] == Kind.MEMORY:
         correction.follow(change.queries, row["id"], row["name"], before["body"], before["importance"])
     if row["kind"] == Kind.ENTITY:
