@@ -23,7 +23,7 @@ from memoryd.core.scope import Scope
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.settings import Settings
 from tests.clients import environment
-from tests.core.kit import memories, ollama, with_ollama
+from tests.core.kit import memories, never, ollama, with_ollama
 
 pytestmark = pytest.mark.stores
 
@@ -395,3 +395,18 @@ def test_a_node_waits_for_a_summary_if_the_only_one_is_undone(graph: Graph) -> N
     assert waiting() == ["Ann", "Acme"]
     restore(graph, [ann])
     assert waiting() == ["Acme"]
+
+
+def test_vectors_follow_restored_tags_of_a_node(tmp_path: Path) -> None:
+    with ollama() as server, with_ollama(tmp_path, server) as here:
+        graph = Graph(Scope(here, here.workspaces.ensure("default")))
+        here.embedding.change_perspectives(graph.workspace, {"labels": "{tags}: {text}"})
+        ann = NewEntity(name="Ann", type="person", observations=("likes tea",), tags=("old",))
+        (made,) = entities.create(graph, [ann])
+        entities.set_summary(graph, "Ann", "She is new.")
+        entities.set_tags(graph, "Ann", ["new"])
+        here.embedding.catch_up(never)
+        server.asked.clear()
+        restore(graph, [made.entity.id])
+        here.embedding.catch_up(never)
+        assert any("old: likes tea" in text for text in server.asked)

@@ -273,7 +273,8 @@ def _version(change: Change, row: Row, until: str) -> Restored:
     if row["kind"] == Kind.MEMORY:
         correction.follow(change.queries, row["id"], row["name"], before["body"], before["importance"])
     if row["kind"] == Kind.ENTITY:
-        change.reads_differently([row["id"]], "summary")
+        for field in ("summary", "tags"):
+            change.reads_differently([row["id"]], field)
     if row["kind"] == Kind.OBSERVATION:
         change.touch([row["entity_id"]])
     return Restored(row["id"], row["kind"], _text(row | {"body": before["body"], "name": before["name"]}))
