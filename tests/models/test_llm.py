@@ -11,6 +11,7 @@ import pytest
 from pydantic import BaseModel
 
 from memoryd.errors import ModelError
+from memoryd.models.budget import HourlyBudget
 from memoryd.models.llm import FAILURES, TimedWriter, load_llm
 from memoryd.settings import Settings
 from tests.clients import Json
@@ -206,6 +207,14 @@ def test_an_hourly_budget_is_kept(endpoint: Model, name: str, most: str) -> None
         found.fill("", "Who?", 50, Shape)
     assert 1 <= len(endpoint.asked) <= 4
     assert found.llm.usage.tokens == 15 * len(endpoint.asked)
+
+
+def test_an_answer_that_takes_more_than_is_left_spends_the_budget() -> None:
+    budget = HourlyBudget(100, 1_000)
+    budget.take(100)
+    budget.spend(1_500)
+    with pytest.raises(ModelError, match="for this hour is spent"):
+        budget.take(1)
 
 
 def test_the_key_is_in_no_error(endpoint: Model) -> None:

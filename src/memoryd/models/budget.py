@@ -1,5 +1,7 @@
 """The hourly budget of requests to a language model."""
 
+import threading
+
 from limits import RateLimitItemPerHour
 from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
@@ -13,6 +15,7 @@ class HourlyBudget:
     def __init__(self, calls: int, tokens: int) -> None:
         self._calls, self._tokens = RateLimitItemPerHour(calls), RateLimitItemPerHour(tokens)
         self._spent = MovingWindowRateLimiter(MemoryStorage())
+        self._lock = threading.Lock()
 
     def take(self, tokens: int) -> None:
         """Reserve one call of about `tokens` tokens. Raise ModelError if the budget does not allow it."""
@@ -23,5 +26,7 @@ class HourlyBudget:
             )
 
     def spend(self, tokens: int) -> None:
-        """Record the number of tokens that were used."""
-        self._spent.hit(self._tokens, cost=max(tokens, 1))
+        """Record the number of tokens that were used; if that is more than is left, then all that is left."""
+        with self._lock:
+            left = self._spent.get_window_stats(self._tokens).remaining
+            self._spent.hit(self._tokens, cost=max(min(tokens, left), 1))  # what does not fit would not be recorded
