@@ -4,12 +4,12 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from memoryd.core.memories.correction import TAGS
 from memoryd.core.records import records
 from memoryd.core.records.deduplication import fingerprint
 from memoryd.model import Ending, Kind, Record
 from memoryd.store.base import Queries
 
-TAGS = 50  # maximum tags of a summary
 BY_WORDS, JUDGED = 1, 3  # how a memory was consolidated: by words alone, or by a language model
 
 
