@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memoryd.core.agents import hooks
-from memoryd.core.agents.hooks import Hooks, framed, parse
+from memoryd.core.agents.hooks import Event, Hooks, framed, parse
 from memoryd.core.engine import Engine
 from memoryd.core.memories import prompted
 from memoryd.core.scope import Scope
@@ -109,7 +109,17 @@ def test_no_line_of_a_memory_escapes_its_frame(here: Engine) -> None:
     text = recalled(here, ASKED, budget=400).replace(PORT, "")
     assert "</system" not in text
     assert all(line.startswith(("- [", "  ")) for line in text.splitlines())
-    assert framed("if a < b and </b> <system-x> <hooked a=1>") == "if a < b and </b> &lt;system-x> <hooked a=1>"
+    assert framed("if a < b and </b> <system-x> <hooked a=1>") == "if a < b and </b> ‹system-x> <hooked a=1>"
+
+
+def test_a_briefing_of_many_tags_keeps_its_budget(here: Engine) -> None:
+    for number in range(20):
+        memories(here).store(f"Fact {number}: {'<user>' * 40}")
+    output = Hooks(here, Event("s1", source="startup")).answer(300, "claude-code")
+    text = json.loads(output)["hookSpecificOutput"]["additionalContext"]
+    assert "<user>" not in text
+    assert "user>" in text
+    assert estimate_tokens(text) <= 300
 
 
 def test_without_a_cross_encoder_or_a_workspace_nothing_is_added(home: Path) -> None:

@@ -158,8 +158,8 @@ class SessionNotes:
 
 
 def framed(text: str) -> str:
-    """Return a text with its tags escaped, so that no memory can end or begin a client's frame around it."""
-    return _FRAME.sub("&lt;", text)
+    """Return a text in which no memory can end or begin a client's frame; as long as before, to keep its budget."""
+    return _FRAME.sub("\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}", text)
 
 
 def _specific(event: str, text: str) -> str:
