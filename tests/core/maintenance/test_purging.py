@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from memoryd.core.engine import Engine
-from memoryd.core.graph import entities, relations
+from memoryd.core.graph import entities, relations, renaming
 from memoryd.core.graph.entities import NewEntity
 from memoryd.core.graph.relations import Edge
 from memoryd.core.graph.transaction import Graph
@@ -79,6 +79,17 @@ def test_other_records_with_the_same_text_are_listed(home: Path, scope: Scope) -
     assert not done.proven
     assert {trace.path.name for trace in done.traces} == {"memory.db", "copy.jsonl"}
     assert {trace.holders for trace in done.traces} == {(other.id,)}
+
+
+@pytest.mark.files
+def test_names_are_searched_for_too(home: Path, scope: Scope) -> None:
+    graph, name = Graph(scope), SECRET[:40]
+    (node,) = entities.create(graph, [NewEntity(name=name, type="p", observations=("It is far away.",))])
+    other = Memories(scope).store(f"More about the {name}")
+    (seen,) = [one for one in listing.page(scope, Facets()).records if one.record.kind == "observation"]
+    assert purging.purge(scope, [seen.record.id]).traces == (), "the node still has this name"
+    renaming.rename(graph, name, "Nothing to see")
+    assert {trace.holders for trace in purging.purge(scope, [node.entity.id]).traces} == {(other.id,)}
 
 
 def test_a_relation_is_shown_before_it_is_purged(scope: Scope) -> None:

@@ -13,10 +13,17 @@ JOIN records r ON r.workspace_id = o.workspace_id AND r.id = o.id
 WHERE o.workspace_id = :workspace AND o.entity_id IN (SELECT value FROM json_each(:ids))
 
 -- name: purge.texts
--- All texts of some records, present and earlier.
+-- All texts of some records and their names, present and earlier; an observation has the name of its entity.
 SELECT body AS text FROM records WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids))
 UNION
+SELECT name FROM records
+WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids)) AND name IS NOT NULL AND kind <> 'observation'
+UNION
 SELECT body FROM versions WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids))
+UNION
+SELECT v.name FROM versions v JOIN records r ON r.workspace_id = v.workspace_id AND r.id = v.id
+WHERE v.workspace_id = :workspace AND v.id IN (SELECT value FROM json_each(:ids)) AND v.name IS NOT NULL
+  AND r.kind <> 'observation'
 
 -- name: purge.relations
 -- Relations at once and for good; those of an entity go with it.
@@ -24,4 +31,6 @@ DELETE FROM relations WHERE workspace_id = :workspace AND id IN (SELECT value FR
 
 -- name: purge.holders
 -- The records that hold a piece of text, whoever's: why it is still in the file.
-SELECT id FROM records WHERE workspace_id = :workspace AND replace(body, :piece, '') <> body LIMIT :limit
+SELECT id FROM (
+  SELECT id, coalesce(name, '') || ' ' || body AS text FROM records WHERE workspace_id = :workspace) x
+WHERE replace(text, :piece, '') <> text LIMIT :limit
