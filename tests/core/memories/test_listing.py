@@ -113,6 +113,17 @@ def test_words_are_found_as_they_are_typed(scope: Scope) -> None:
     assert typed("((((") == []
 
 
+def test_a_search_reaches_what_others_have_more_of(scope: Scope) -> None:
+    for number in range(listing.FOUND + 5):
+        Memories(scope).store(f"harbour {number}")
+    with written_by("codex 1", "memory_store"):
+        Memories(scope).store("The harbour is deep, and there is much more to be written about it than a number.")
+    facets = Facets(client="codex 1")
+    assert [one.record.client for one in listing.typed(scope, "harbour", facets)] == ["codex 1"]
+    assert [one.record.client for one in listing.meant(scope, "harbour", facets).best] == ["codex 1"]
+    assert listing.typed(scope, "harbour", Facets(client="cursor 2")) == []
+
+
 def test_a_record_has_its_story(scope: Scope) -> None:
     old = Memories(scope).store("The office is in Rome.")
     new = Memories(scope).store("The office is in Oslo.", supersedes=[old.id])

@@ -4,7 +4,7 @@ import heapq
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from memoryd.core.base.clock import FOREVER, moment, timestamp
@@ -158,9 +158,9 @@ def _few(queries: Queries, facets: Facets) -> list[ListedRecord] | None:
 
 def typed(scope: Scope, text: str, facets: Facets) -> list[ListedRecord]:
     """Return the best living records with all words of a text, the last possibly incomplete; if none, with any word."""
-    allowed = Filter(kinds=facets.kinds, tags=facets.tags)
 
     def work(queries: Queries) -> list[ListedRecord]:
+        allowed = _allowed(queries, facets)
         for query in (typed_query(text), literal_query(text)):
             scored = scope.index.words(queries, query, allowed, FOUND) if query else []
             if found := _by_id(queries, [key for key, _ in scored]):
@@ -172,8 +172,17 @@ def typed(scope: Scope, text: str, facets: Facets) -> list[ListedRecord]:
 
 def meant(scope: Scope, text: str, facets: Facets) -> Findings[ListedRecord]:
     """Return the living records that bear on a text by words and by meaning, best first."""
-    hits = Search(scope).hits(text, Filter(kinds=facets.kinds, tags=facets.tags))
+    hits = Search(scope).hits(text, scope.read(lambda q: _allowed(q, facets)))
     return Findings([ListedRecord(hit.record) for hit in hits.best if facets.admit(hit.record)], hits.degraded)
+
+
+def _allowed(queries: Queries, facets: Facets) -> Filter:
+    """Return the facets as a filter of a search: by ids, where an index cannot tell, unless too many records match."""
+    allowed = Filter(kinds=facets.kinds, tags=facets.tags)
+    if facets == Facets(kinds=facets.kinds, tags=facets.tags):
+        return allowed
+    rows = queries.all("listing.ids", **facets.parameters(), limit=BULK + 1)
+    return allowed if len(rows) > BULK else replace(allowed, among=tuple(row["id"] for row in rows))
 
 
 def counts(scope: Scope) -> dict[str, dict[str, int]]:
