@@ -30,6 +30,14 @@ def test_an_unknown_id_is_reported(words: Agent) -> None:
     assert "message" not in words.ok("memory_forget", ids=[second, "nowhere"], before="2999-01-01", dry_run=True)
 
 
+def test_a_query_finds_what_is_older_among_many_that_match_better(words: Agent) -> None:
+    old = words.store("The harbour is deep, and there is much more to be written about it than a number.")
+    first, *_ = words.store_all([f"harbour {number}" for number in range(120)])
+    later = words.whole(first)[0]["created_at"]
+    preview = words.ok("memory_forget", query="harbour", before=later, dry_run=True)
+    assert preview["ids"] == [old]
+
+
 def test_a_forgotten_text_can_be_stored_again(memory: Agent) -> None:
     first = memory.store(FACTS[0], tags=["old"])
     memory.ok("memory_forget", ids=[first])

@@ -265,6 +265,15 @@ class Memories:
         return matching
 
     def _matching(self, queries: Queries, criteria: Criteria, best: Sequence[str] | None) -> list[Record]:
+        ids = self._matching_ids(queries, criteria)
+        if best is not None:
+            matching = set(ids)
+            ids = [record_id for record_id in best if record_id in matching][:FORGOTTEN_BY_QUERY]
+        fetched = records.fetch(queries, ids, self._scope.session)
+        return [fetched[record_id] for record_id in ids]
+
+    def _matching_ids(self, queries: Queries, criteria: Criteria) -> list[str]:
+        """Return the ids of the memories that match all criteria but the query."""
         tags = list(dict.fromkeys(criteria.tags))
         named = short_ids.resolve(queries, "ids", criteria.ids or (), self._scope.session, "ids.living")
         rows = queries.all(
@@ -274,16 +283,18 @@ class Memories:
             tags=json.dumps(tags), tag_count=len(tags),
             before=timestamp(moment(criteria.before)) if criteria.before else FOREVER,
         )  # fmt: skip
-        ids = [row["id"] for row in rows]
-        if best is not None:
-            ids = [record_id for record_id in best if record_id in ids][:FORGOTTEN_BY_QUERY]
-        fetched = records.fetch(queries, ids, self._scope.session)
-        return [fetched[record_id] for record_id in ids]
+        return [row["id"] for row in rows]
 
     def _best_matches(self, criteria: Criteria) -> Findings[str]:
-        allowed = Filter(tags=criteria.tags, kinds=(Kind.MEMORY,), session=self._scope.session)
-        read = self._scope.ask(criteria.query or "", lambda question: self._search.find(question, allowed))
-        found = self._search.meant(read)
+        """Return the ids of the memories that match a query best, of those that match the other criteria."""
+
+        def work(question: Question) -> Found:
+            among = tuple(self._matching_ids(question.queries, criteria))
+            kinds = (Kind.MEMORY,) if criteria.ids is None else ()
+            allowed = Filter(tags=criteria.tags, kinds=kinds, session=self._scope.session, among=among)
+            return self._search.find(question, allowed)
+
+        found = self._search.meant(self._scope.ask(criteria.query or "", work))
         return Findings([hit.record.id for hit in found.best], found.degraded)
 
     # inspecting ------------------------------------------------------------------------------------------------------
