@@ -206,6 +206,16 @@ def test_a_turn_is_forgotten_only_by_its_id(remembering: Agent) -> None:
     assert "My card ends in 4711." not in found(remembering, "card 4711")
 
 
+def test_a_session_that_lost_a_turn_and_gained_one_is_summarized_again(remembering: Agent) -> None:
+    first, _ = add(remembering, "My card ends in 4711."), add(remembering, "Hello.")
+    assert remembering.ok("summarize_sessions")["processed"] == 1
+    remembering.ok("memory_forget", ids=[first])
+    assert remembering.ok("summarize_sessions")["processed"] == 0
+    add(remembering, "Fix the login.")
+    (summary,) = remembering.ok("summarize_sessions")["sessions"]
+    assert (summary["title"], "4711" in summary["summary"]) == ("Hello", False)
+
+
 def test_the_last_sessions_are_in_the_briefing(remembering: Agent) -> None:
     add(remembering, "Fix the login.", "It works now.", "monday")
     remembering.ok("summarize_sessions")

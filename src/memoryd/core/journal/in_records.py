@@ -91,7 +91,7 @@ class JournalRows:
     # summaries -------------------------------------------------------------------------------------------------------
 
     def unsummarized(self) -> list[str]:
-        """Return the sessions without a summary, or with more turns than their summary covers."""
+        """Return the sessions without a summary, or with more or later turns than their summary covers."""
         return list(self._scope.read(lambda q: _ids(q, "journal.unsummarized")))
 
     @cleaned

@@ -47,13 +47,16 @@ SELECT r.id FROM records r
 WHERE r.workspace_id = :workspace AND r.session_id = :session AND r.kind = 'interaction' AND r.deleted_at IS NULL
 
 -- name: journal.unsummarized
--- Sessions that have no summary, or more interactions than their summary counted.
+-- Sessions that have no summary, or more interactions than their summary counted, or later ones: some may be removed since.
 SELECT r.session_id AS id FROM records r
 WHERE r.workspace_id = :workspace AND r.kind = 'interaction' AND r.deleted_at IS NULL AND r.session_id IS NOT NULL
 GROUP BY r.session_id
 HAVING count(*) > coalesce((
   SELECT max(d.memory_count) FROM records s JOIN summary_details d ON d.workspace_id = s.workspace_id AND d.id = s.id
   WHERE s.workspace_id = :workspace AND s.kind = 'summary' AND s.session_id = r.session_id AND s.deleted_at IS NULL), 0)
+  OR max(r.created_at) > (
+    SELECT max(s.created_at) FROM records s
+    WHERE s.workspace_id = :workspace AND s.kind = 'summary' AND s.session_id = r.session_id AND s.deleted_at IS NULL)
 ORDER BY min(r.created_at), r.session_id
 
 -- name: journal.note_erased
