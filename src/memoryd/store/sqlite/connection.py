@@ -22,7 +22,7 @@ from memoryd.text import segmented
 
 BUSY_MS = 30_000  # eight processes that write at once occasionally exceed five seconds
 SHARED = 32 * 2**10  # minimum bytes of the index of a write-ahead log; without them SQLite reports an I/O error
-PLENTY = 64 * 2**20  # free bytes from which on a disk is not the one that SQLite reports as full without naming it
+PLENTY = 64 * 2**20  # free bytes of a disk that is not itself full, if SQLite reports a full one without naming it
 CACHES = 16 * 2**20  # bytes of pages cached by all connections of this process; the system caches the file, too
 
 WRITTEN_AT, ROLLBACK = 18, b"\x01"  # the byte that says how a file is written, and its value without a write-ahead log
@@ -268,8 +268,8 @@ _MESSAGES: dict[type[Exception], str] = {  # external errors; other errors of ap
 
 
 _NO_ROOM_ASIDE = (
-    "The disk for temporary files (SQLITE_TMPDIR, TMPDIR or /var/tmp), to which SQLite writes while it changes {path}, "
-    "is full. Nothing was stored by this call; free some space."
+    "The disk of {path} has free space, but a quota, or the disk for temporary files (SQLITE_TMPDIR, TMPDIR or "
+    "/var/tmp), does not. Nothing was stored by this call; free some space."
 )
 _TOO_MANY_FILES = (
     "{path} cannot be opened: this process has too many files open. Nothing was stored by this call; "
