@@ -6,7 +6,8 @@ from typing import Any
 import anyio
 import pytest
 
-from memoryd.server.connection import SESSION_META, Callers
+from memoryd.connect.conversation import SESSION_META
+from memoryd.server.connection import Callers
 
 CLIENT = "io.modelcontextprotocol/clientInfo"
 

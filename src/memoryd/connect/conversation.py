@@ -12,7 +12,7 @@ ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 CALL, LISTEN = "tools/call", "subscriptions/listen"
 NAMING, SWITCHING = "set_session_id", "switch_project"
 """The tools that change the state of a connection: later calls depend on them."""
-SESSION = "memoryd/session"
+SESSION_META = "memoryd/session"
 INTERNAL_ERROR = -32603
 UNKNOWN = (
     "The service of memoryd ended during this call. It is unknown whether the call took effect; check before you "
@@ -165,7 +165,7 @@ def _choice(request: RpcMessage) -> tuple[object, object]:
     """Return the tool with which a request chooses something, and the session that it names, if any."""
     given = _parameters(request)
     meta = given.get("_meta")
-    return given.get("name"), meta.get(SESSION) if isinstance(meta, dict) else None
+    return given.get("name"), meta.get(SESSION_META) if isinstance(meta, dict) else None
 
 
 def _line(message: RpcMessage) -> bytes:

@@ -9,13 +9,13 @@ from typing import Any
 
 from mcp import types
 
+from memoryd.connect.conversation import SESSION_META
 from memoryd.core.access.tokens import EVERYTHING, Grant
 from memoryd.model import Workspace
 from memoryd.settings import SESSION_LENGTH
 from memoryd.text import storable, unstorable
 
 HELLO, DISCOVER = "initialize", "server/discover"  # the first request in either era of the protocol
-SESSION_META = "memoryd/session"
 _CLIENT_INFO_META = "io.modelcontextprotocol/clientInfo"
 ADMISSION = "memoryd.admission"  # in the ASGI scope
 _STATE = "memoryd/session"
