@@ -28,11 +28,12 @@ from memoryd.connect.channel import PATIENCE, LineBuffer, peer
 from memoryd.core.engine import Engine
 from memoryd.core.maintenance import scheduler
 from memoryd.errors import InvalidInputError, MemorydError
+from memoryd.server import heaps
 from memoryd.server.app import MemoryServer
 from memoryd.server.calls import Calls
 from memoryd.server.ending import end_soon
 from memoryd.server.requests import HookRequests, ToolRequests
-from memoryd.server.threads import ThreadPools, share_heaps
+from memoryd.server.threads import ThreadPools
 from memoryd.server.wire import LAST_CALLS, converse
 from memoryd.settings import Settings
 
@@ -59,7 +60,7 @@ def serve(settings: Settings, path: Path) -> None:
             "A service takes 300 MB with both models, 90 with MEMORY_RERANKER=none and MEMORY_EMBEDDER=none"
         )
     _allow_many_files()
-    share_heaps()
+    heaps.limit()
     with life, Engine(settings) as engine:
         anyio.run(Service(engine, path, life).run)
         locks.remove(str(path.with_suffix(".start")))

@@ -3,10 +3,8 @@
 Writers never get all threads: they may all wait for the same thing, a lock or a standby, while reads continue.
 """
 
-import ctypes
 import time
 from collections import deque
-from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
@@ -16,16 +14,6 @@ THREADS = 16  # concurrent calls; each blocks a thread
 LASTING = 4  # concurrent calls without a time limit, such as exports; they have their own threads
 WRITERS = 3, 4  # the fraction of all threads, and of a client's threads, that writers may have
 RECENT = 8  # the pace of a queue is an average over about this many calls
-M_ARENA_MAX, ARENAS = -8, 2  # glibc's malloc.h; the default is up to eight heaps per core
-
-
-def share_heaps() -> None:
-    """Let the threads of this process share two heaps, so that memory freed by one serves the others.
-
-    Do nothing if malloc is not glibc's. Existing heaps stay, so call it before threads are started.
-    """
-    with suppress(OSError, TypeError, AttributeError):
-        ctypes.CDLL(None).mallopt(M_ARENA_MAX, ARENAS)
 
 
 def of_writers(threads: int) -> int:

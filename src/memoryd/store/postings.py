@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 MEMORY = 64 * 2**20  # bytes that all postings together may take; the least recently used go first
+TERMS = 4_000  # postings at most: those of rare terms are soon read again, and would pile up as questions do
 SMALL = 100  # records of a posting that is always read whole, since that is as fast as reading a part
 DRIFT = 0.1  # share by which a posting or the file may change before it is read whole: its BM25 uses the old counts
 OVERHEAD = 700  # bytes of a posting besides the contents of its arrays, as measured by tracemalloc
@@ -82,7 +83,7 @@ class Postings:
                 if before is None or before.changed <= posting.changed:
                     self._kept[key] = posting
                     self._bytes += posting.bytes - (before.bytes if before else 0)
-            while self._bytes > MEMORY:
+            while self._bytes > MEMORY or len(self._kept) > TERMS:
                 _, oldest = self._kept.popitem(last=False)
                 self._bytes -= oldest.bytes
 

@@ -74,14 +74,18 @@ def test_an_old_change_is_not_missed(store: SqliteStore, here: Workspace, monkey
     assert value(Path(store.place), "SELECT count(*) FROM word_changes") == 1_000
 
 
-def test_it_stays_small(store: SqliteStore, here: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("limited", "limit"), [("MEMORY", 5_000), ("TERMS", 4)])
+def test_it_stays_small(
+    limited: str, limit: int, store: SqliteStore, here: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     filled(store, here, 300)
-    monkeypatch.setattr(postings, "MEMORY", 5_000)
+    monkeypatch.setattr(postings, limited, limit)
     for asked in (*COMMON[:5], *RARE[:5], *COMMON[:5]):
         query = question(f"{asked} alpha")
         assert same(by_words(store, here, query, EVERY, 1_000), of_fts5(store, here, query))
     kept = store.index._words._postings
-    assert kept._bytes == sum(posting.bytes for posting in kept._kept.values()) <= 5_000
+    assert kept._bytes == sum(posting.bytes for posting in kept._kept.values())
+    assert 0 < {"MEMORY": kept._bytes, "TERMS": len(kept._kept)}[limited] <= limit
 
 
 def test_words_that_are_known_are_not_read_again(store: SqliteStore, here: Workspace) -> None:

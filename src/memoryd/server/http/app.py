@@ -30,6 +30,7 @@ from memoryd.core.engine import Engine
 from memoryd.core.maintenance import scheduler
 from memoryd.errors import InvalidInputError, MemorydError, StoreError
 from memoryd.loopback import is_loopback
+from memoryd.server import heaps
 from memoryd.server.app import MemoryServer
 from memoryd.server.auth import app as auth
 from memoryd.server.auth.documents import ClientDocuments
@@ -53,7 +54,6 @@ from memoryd.server.http.mcp_sessions import McpSessions
 from memoryd.server.http.messages import Messages
 from memoryd.server.http.metrics import HealthChecks, Metrics
 from memoryd.server.http.tools import Plain
-from memoryd.server.threads import share_heaps
 from memoryd.server.ui.app import Page
 from memoryd.settings import DEFAULT_WORKSPACE
 
@@ -79,7 +79,7 @@ def serve(
 
     `made`: a different application. `announce` is called with the server's address once it listens; default: print it.
     """
-    share_heaps()
+    heaps.limit()
     server = prepared(engine, certificate, key, made, announce)
     for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises them again when it is done
         signal.signal(number, lambda *_: None)
