@@ -21,7 +21,8 @@ from typing import Any
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from bench.speed import fact, question, show
+from bench.speed import fact, question
+from bench.tables import show
 from memoryd.environment import current
 
 HERE = Path(__file__).parents[1]

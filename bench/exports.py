@@ -15,7 +15,8 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
-from bench.speed import fact, show
+from bench.speed import fact
+from bench.tables import show
 from memoryd.core.engine import Engine
 from memoryd.core.records import records
 from memoryd.core.transfer import export as exports

@@ -15,7 +15,8 @@ from collections.abc import Callable
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from bench.speed import clustered, median_ms, show
+from bench.speed import clustered, median_ms
+from bench.tables import show
 from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Memories
 from memoryd.core.records import records

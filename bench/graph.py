@@ -17,7 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.speed import DIM, WORDS, Floats, median_ms, show
+from bench.speed import DIM, WORDS, Floats, median_ms
+from bench.tables import show
 from memoryd.core.engine import Engine
 from memoryd.core.graph import missing_relations, report, similarity, traversal, view
 from memoryd.core.graph.transaction import Graph

@@ -17,7 +17,8 @@ from pathlib import Path
 
 import psycopg
 
-from bench.speed import fact, median_ms, question, show
+from bench.speed import fact, median_ms, question
+from bench.tables import show
 from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Memories
 from memoryd.core.scope import Scope

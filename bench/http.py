@@ -21,7 +21,8 @@ from typing import Any
 import httpx2
 import psutil  # type: ignore[import-untyped]
 
-from bench.speed import fact, question, show
+from bench.speed import fact, question
+from bench.tables import show
 from memoryd.environment import current
 from memoryd.settings import Settings
 

@@ -21,7 +21,8 @@ from pathlib import Path
 
 import psycopg
 
-from bench.speed import clustered, fact, median_ms, question, show
+from bench.speed import clustered, fact, median_ms, question
+from bench.tables import show
 from memoryd.core.base.progress import ignore_progress
 from memoryd.core.engine import Engine
 from memoryd.core.journal.journal import Journal

@@ -31,7 +31,8 @@ import psycopg
 from prometheus_client.parser import text_string_to_metric_families
 
 from bench.http import LEGACY, META, MODERN, Json, free_port, serving
-from bench.speed import fact, fill, question, show
+from bench.speed import fact, fill, question
+from bench.tables import show
 from memoryd.core.engine import Engine
 from memoryd.server.answers import RETRY_AFTER
 from memoryd.settings import Settings

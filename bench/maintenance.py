@@ -6,7 +6,8 @@ import threading
 import time
 import uuid
 
-from bench.speed import clustered, fact, median_ms, question, show
+from bench.speed import clustered, fact, median_ms, question
+from bench.tables import show
 from memoryd.core.engine import Engine
 from memoryd.core.maintenance import consolidation
 from memoryd.core.maintenance.consolidation import MemoriesByKey

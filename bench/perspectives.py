@@ -16,10 +16,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 
 from bench.questions import rows
+from bench.tables import console
 from memoryd.core.engine import Engine
 from memoryd.core.graph import entities, observations, relations
 from memoryd.core.graph.entities import NewEntity
@@ -165,7 +165,7 @@ def main() -> None:
         for case in cases:
             with tempfile.TemporaryDirectory() as directory:
                 results.append(run(case, Path(directory)))
-        Console().print(shown(name, results))
+        console().print(shown(name, results))
 
 
 if __name__ == "__main__":

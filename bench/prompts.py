@@ -17,11 +17,11 @@ from itertools import chain
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
 from rich.progress import track
 
 from bench.quality import Place, filled, grid, sampled, stranger
 from bench.questions import Asked, Store, load
+from bench.tables import console
 from memoryd.core.engine import Engine
 from memoryd.core.memories import prompted
 from memoryd.core.scope import Scope
@@ -96,10 +96,10 @@ def show(name: str, own: Sequence[Prompted], strange: Sequence[Prompted], daily:
         table.add_row(
             f"{least:g}", f"{added:.2f}", f"{evidence:.2f}", f"{spent:.0f}", *(f"{share:.3f}" for share in others)
         )
-    console = Console()
-    console.print(table)
+    output = console()
+    output.print(table)
     spent = [1e3 * one.seconds for one in (*own, *strange, *daily)]
-    console.print(f"CPU of a prompt: median {np.median(spent):.0f} ms, 95 % below {np.percentile(spent, 95):.0f} ms")
+    output.print(f"CPU of a prompt: median {np.median(spent):.0f} ms, 95 % below {np.percentile(spent, 95):.0f} ms")
 
 
 def main() -> None:

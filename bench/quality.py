@@ -27,11 +27,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
 from bench.questions import BUDGETS, MEASURES, Answer, Asked, Store, interval, load, mean, measure
+from bench.tables import console
 from memoryd.core.engine import Engine
 from memoryd.core.records import records
 from memoryd.core.scope import Scope
@@ -184,28 +184,28 @@ def compared(now: Mapping[str, Sequence[float]], then: Mapping[str, Sequence[flo
 
 def show(name: str, stores: Sequence[Store], results: Mapping[str, Result], before: Written) -> None:
     """Print the tables of one set; `before` has what --write wrote about it."""
-    console = Console()
+    output = console()
     table = grid(f"{name}: {sum(len(s.questions) for s in stores)} questions", "", *MEASURES, "hits", "CPU ms")
     for title, result in results.items():
         table.add_row(title, *row(list(result.measured.values())))
-    console.print(table)
+    output.print(table)
     *_, last = results
     table = grid(f"{name}, {last}, by class", "", "n", *MEASURES, "hits", "CPU ms")
     for cells in by_class(stores, results[last]):
         table.add_row(*cells)
-    console.print(table)
+    output.print(table)
     if results[last].strange:
         table = grid(f"{name}: questions of another store", "", "n", "no hit", "hits", f"tokens of {BUDGETS[-1]:,}")
         for title, result in results.items():
             number, empty = len(result.strange), sum(not hits for hits, _ in result.strange)
             hits, tokens = means(result.strange)
             table.add_row(title, str(number), f"{empty / number:.2f}", f"{hits:.1f}", f"{tokens:.0f}")
-        console.print(table)
+        output.print(table)
     if before:
         table = grid(f"{name}: against the file, by question", "", "n", *MEASURES)
         for title in results.keys() & before.keys():
             table.add_row(title, *compared(results[title].measured, before[title]))
-        console.print(table)
+        output.print(table)
 
 
 # the run -------------------------------------------------------------------------------------------------------------

@@ -23,9 +23,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 
-from rich.console import Console
 from rich.table import Table
 
+from bench.tables import console
 from memoryd.connect import channel
 from memoryd.connect.address import services_of
 from memoryd.environment import current, resolved
@@ -132,7 +132,7 @@ def show(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None
     table = Table(*head, title=title, title_justify="left")
     for row in rows:
         table.add_row(*row)
-    Console().print(table)
+    console().print(table)
 
 
 def ratio(part: float, whole: float) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 from mcp import Client, StdioServerParameters, types
 from mcp.client.stdio import stdio_client
 
-from bench.speed import show
+from bench.tables import show
 from memoryd.environment import current
 from memoryd.text import estimate_tokens
 

@@ -30,9 +30,8 @@ import numpy as np
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from numpy.typing import NDArray
-from rich.console import Console
-from rich.table import Table
 
+from bench.tables import show
 from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Memories
 from memoryd.core.memories.vault import Vault
@@ -48,7 +47,6 @@ from memoryd.text import STOP_WORDS
 
 SIZES = (100, 1_000, 10_000)
 DIM, TOP = 384, 10
-WIDTH = 200  # the width of a table in a file
 Floats = NDArray[np.float32]
 
 
@@ -61,14 +59,6 @@ def median_ms(work: Callable[[int], object], rounds: int) -> tuple[float, float]
         wall.append(time.perf_counter() - before)
         cpu.append(time.process_time() - before_cpu)
     return 1e3 * statistics.median(wall), 1e3 * statistics.median(cpu)
-
-
-def show(title: str, head: list[str], rows: list[list[str]]) -> None:
-    """Print a table; uncut also into a file."""
-    table = Table(*head, title=title, title_justify="left")
-    for row in rows:
-        table.add_row(*row)
-    Console(width=None if sys.stdout.isatty() else WIDTH).print(table)
 
 
 # start ---------------------------------------------------------------------------------------------------------------

@@ -29,7 +29,8 @@ import psutil  # type: ignore[import-untyped]
 import psycopg
 
 from bench import graph as graphs
-from bench.speed import DIM, TOP, WORDS, Floats, clustered, fact, median_ms, question, show
+from bench.speed import DIM, TOP, WORDS, Floats, clustered, fact, median_ms, question
+from bench.tables import show
 from memoryd.core.engine import Engine
 from memoryd.core.graph import traversal, view
 from memoryd.core.graph.transaction import Graph

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from bench.speed import show
+from bench.tables import show
 from memoryd.environment import current
 
 MB = 1 << 20

@@ -20,9 +20,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import apsw
-from rich.console import Console
 from rich.table import Table
 
+from bench.tables import console
 from memoryd.core.engine import Engine
 from memoryd.core.records import records
 from memoryd.core.scope import Scope
@@ -95,7 +95,7 @@ def quality(languages: Sequence[str], path: Path) -> None:
             }
         for row, cells in rows.items():
             table.add_row(row, *cells)
-        Console().print(table)
+        console().print(table)
 
 
 def mixed(languages: Sequence[str], path: Path) -> None:
@@ -112,7 +112,7 @@ def mixed(languages: Sequence[str], path: Path) -> None:
     table = Table("English facts beside those of", *others, title_justify="left")
     table.add_row("asked in English", *found)
     table.add_row("hits of the other, where nothing answers", *strange)
-    Console().print(table)
+    console().print(table)
 
 
 def size(bodies: Sequence[str]) -> int:
@@ -136,7 +136,7 @@ def growth(languages: Sequence[str]) -> None:
     }
     for row, sizes in cells.items():
         table.add_row(row, *(str(round(one / TEXTS)) for one in sizes))
-    Console().print(table)
+    console().print(table)
 
 
 def main() -> None:
