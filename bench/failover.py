@@ -1,12 +1,12 @@
 """How long stores fail or wait when a machine with Postgres is lost, with memoryd's default limits.
 
-    python -m bench.failover                       # kill, kill-late, freeze, standby
+    python -m bench.failover                       # kill, kill-late, shutdown, restart, asynchronous, freeze, standby
     python -m bench.failover freeze
     python -m bench.failover vanish                # as root, with nftables: drops all packets to and from the primary
 
-A primary and a synchronous standby run on this machine, with four writers and a reader. `repaired` is when the standby
-was promoted, or abandoned if it froze; `stores again` and `recalls again` are when the first call succeeded; all in
-seconds after the fault.
+A primary and a standby, which is synchronous unless the fault says otherwise, run on this machine, with four writers
+and a reader. `repaired` is when the standby was promoted, or abandoned if it froze, or when the primary ran again;
+`stores again` and `recalls again` are when the first call succeeded; all in seconds after the fault.
 """
 
 import signal
@@ -25,9 +25,12 @@ from memoryd.store.postgres.store import PostgresStore
 from tests.store.clusters import Cluster, of_several, replicated
 from tests.store.kit import put, words, workspace
 
-FAULTS = {"kill": 2.0, "kill-late": 10.0, "freeze": 5.0, "standby": 10.0, "vanish": 5.0}
+FAULTS = {
+    "kill": 2.0, "kill-late": 10.0, "shutdown": 2.0, "restart": 2.0, "asynchronous": 2.0, "freeze": 5.0,
+    "standby": 10.0, "vanish": 5.0,
+}  # fmt: skip
 """Seconds until the repair."""
-USUAL = ("kill", "kill-late", "freeze", "standby")
+USUAL = tuple(fault for fault in FAULTS if fault != "vanish")
 ADDRESS = "127.0.0.9"
 """The address of the primary that vanishes."""
 SILENCE = f"""
@@ -93,26 +96,15 @@ def vanished() -> Iterator[None]:
 
 def tried(fault: str, primary: Cluster, standby: Cluster) -> list[str]:
     """Try a fault and return its row of the table."""
+    if fault == "asynchronous":
+        _wait_for_none(primary)
     with closing(PostgresStore(of_several(primary, standby))) as store, ExitStack() as ends:
         load = Load(store)
         time.sleep(4)
         at = time.monotonic()
-        survivor = standby
-        if fault == "standby":
-            standby.freeze()
-            time.sleep(FAULTS[fault])
-            primary.ask("ALTER SYSTEM SET synchronous_standby_names = ''")
-            primary.ask("SELECT pg_reload_conf()")
-            survivor = primary
-        else:
-            if fault == "vanish":
-                ends.enter_context(vanished())
-            elif fault == "freeze":
-                primary.freeze()
-            else:
-                primary.stop(signal.SIGKILL)
-            time.sleep(FAULTS[fault])
-            standby.promote()
+        _begin(fault, primary, standby, ends)
+        time.sleep(FAULTS[fault])
+        survivor = _repair(fault, primary, standby)
         repaired = time.monotonic() - at
         time.sleep(AFTER)
         load.stop()
@@ -125,6 +117,37 @@ def tried(fault: str, primary: Cluster, standby: Cluster) -> list[str]:
     lost = sum(text not in stored for text in acknowledged)
     again = [_first(calls, at) for calls in (load.stores, load.recalls)]
     return [fault, f"{repaired:.1f}", *again, str(len(acknowledged)), str(lost), str(unknown), str(failed)]
+
+
+def _begin(fault: str, primary: Cluster, standby: Cluster, ends: ExitStack) -> None:
+    match fault:
+        case "standby":
+            standby.freeze()
+        case "vanish":
+            ends.enter_context(vanished())
+        case "freeze":
+            primary.freeze()
+        case _:
+            primary.stop(signal.SIGINT if fault == "shutdown" else signal.SIGKILL)
+
+
+def _repair(fault: str, primary: Cluster, standby: Cluster) -> Cluster:
+    """Return the server that goes on."""
+    match fault:
+        case "standby":
+            _wait_for_none(primary)
+        case "restart":
+            primary.start()
+        case _:
+            standby.promote()
+            return standby
+    return primary
+
+
+def _wait_for_none(primary: Cluster) -> None:
+    """Let commits wait for no standby."""
+    primary.ask("ALTER SYSTEM SET synchronous_standby_names = ''")
+    primary.ask("SELECT pg_reload_conf()")
 
 
 def _first(calls: list[tuple[float, str, StoreError | None]], fault: float) -> str:

@@ -7,7 +7,7 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import parse_qs, quote_plus, urlencode, urlsplit
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
@@ -42,6 +42,8 @@ class FakeProvider:
         self.changed: dict[str, Any] = {}
         self.more: dict[str, Any] = {}
         """The claims that only the userinfo endpoint returns."""
+        self.methods: list[str] | None = ["client_secret_post", "client_secret_basic"]
+        """The ways in which clients may send their secrets; None: the default, `client_secret_basic`."""
         self.fetches: list[str] = []
         self.away = False
         self._asked: dict[str, dict[str, str]] = {}
@@ -91,7 +93,8 @@ class FakeProvider:
             case "/.well-known/openid-configuration":
                 names = {"authorization_endpoint": "authorize", "token_endpoint": "token", "jwks_uri": "keys",
                          "userinfo_endpoint": "claims"}  # fmt: skip
-                return {"issuer": self.issuer} | {name: f"{self.issuer}/{end}" for name, end in names.items()}
+                methods = {"token_endpoint_auth_methods_supported": self.methods} if self.methods else {}
+                return methods | {"issuer": self.issuer} | {name: f"{self.issuer}/{end}" for name, end in names.items()}
             case "/keys":
                 algorithms: Any = {"RS256": jwt.algorithms.RSAAlgorithm, "ES256": jwt.algorithms.ECAlgorithm}
                 return {"keys": [
@@ -101,7 +104,7 @@ class FakeProvider:
             case "/token":
                 asked = self._asked.pop(form["code"], {})
                 proof = base64.urlsafe_b64encode(hashlib.sha256(form["code_verifier"].encode()).digest()).rstrip(b"=")
-                right = asked and form["client_secret"] == SECRET and asked["code_challenge"] == proof.decode()
+                right = asked and self._knows_secret(form, request) and asked["code_challenge"] == proof.decode()
                 if not right or asked["code_challenge_method"] != "S256":
                     return {}
                 claims = {"audience": CLIENT, "nonce": asked["nonce"]} | self.changed
@@ -109,6 +112,13 @@ class FakeProvider:
             case "/claims" if request.headers["Authorization"] == "Bearer upstream":
                 return {"sub": self.who["sub"]} | self.more
         return {}
+
+    def _knows_secret(self, form: dict[str, str], request: BaseHTTPRequestHandler) -> bool:
+        if self.methods and "client_secret_post" in self.methods:
+            return form["client_secret"] == SECRET
+        pair = f"{quote_plus(CLIENT)}:{quote_plus(SECRET)}".encode()
+        header = f"Basic {base64.b64encode(pair).decode()}"
+        return "client_secret" not in form and request.headers["Authorization"] == header
 
 
 def elsewhere(address: str) -> str:

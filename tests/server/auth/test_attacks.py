@@ -59,7 +59,9 @@ def test_a_header_does_not_change_the_address(server: HttpServer) -> None:
     assert server.request("GET", "/.well-known/oauth-authorization-server", headers={"Host": "evil.example"}).is_error
 
 
-@pytest.mark.parametrize("path", ["/mcp", "/oauth/token", "/oauth/register", "/.well-known/oauth-protected-resource"])
+@pytest.mark.parametrize(
+    "path", ["/mcp", "/mcp/", "/oauth/token", "/oauth/register", "/.well-known/oauth-protected-resource"]
+)
 def test_web_clients_may_call_from_any_page(server: HttpServer, path: str) -> None:
     asked = {
         "Origin": "https://inspector.example", "Access-Control-Request-Method": "POST",
@@ -78,6 +80,12 @@ def test_pages_of_other_sites_cannot_reach_other_paths(server: HttpServer) -> No
     for path in ("/oauth/login", "/oauth/consent", "/ui/", "/tools/memory_inspect"):
         answer = server.request("POST", path, headers={"Origin": "https://evil.example"}, data={})
         assert (answer.status_code, answer.headers.get("Access-Control-Allow-Origin")) == (403, None), path
+
+
+def test_a_token_in_the_address_is_ignored(server: HttpServer, client: Plain) -> None:
+    token = client.logs_in()["access_token"]
+    for path in ("/mcp", "/tools/memory_inspect"):
+        assert server.request("POST", f"{path}?access_token={token}", json={}).status_code == 401, path
 
 
 # the client's request ------------------------------------------------------------------------------------------------

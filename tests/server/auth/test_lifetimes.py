@@ -15,8 +15,8 @@ from memoryd.core.access.hashes import hashed
 from memoryd.core.access.logins import Asked, Issued
 from memoryd.core.engine import Engine
 from memoryd.settings import Settings
-from tests.clients import NO_MODELS, environment, until
-from tests.http import SESSION, WORKSPACE, HttpServer, bearer, beside, free_port, memoryd
+from tests.clients import NO_MODELS, database, environment, until
+from tests.http import SESSION, WORKSPACE, HttpServer, bearer, beside, free_port, memoryd, serving
 from tests.server.auth.kit import BACK, CHALLENGE, PASSWORD, VERIFIER, Browser, Plain, published, works
 
 AT_ONCE = 8
@@ -157,6 +157,7 @@ def test_a_new_password_ends_the_logins(server: HttpServer) -> None:
         assert engine.accounts.check("ann", "and yet another password") is None
 
 
+@pytest.mark.stores
 def test_it_may_restart_in_the_middle_of_a_login(tmp_path: Path) -> None:
     port = str(free_port())
     with published(tmp_path, port=port) as server:
@@ -174,6 +175,29 @@ def test_it_may_restart_in_the_middle_of_a_login(tmp_path: Path) -> None:
         assert works(server, issued["access_token"])
 
 
+def test_a_read_only_server_on_postgres_keeps_logins_but_makes_none(
+    tmp_path: Path, postgres: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    port, url = str(free_port()), database(postgres, tmp_path)
+    with published(tmp_path, port=port, MEMORY_DATABASE_URL=url) as server:
+        client = Plain(server)
+        issued = client.logs_in()
+    address = f"http://127.0.0.1:{port}"
+    with serving(
+        tmp_path, "--port", port, "--read-only", MEMORY_DATABASE_URL=url, MEMORY_PUBLIC_URL=address
+    ) as replica:
+        client.server = replica
+        assert works(replica, issued["access_token"])
+        refused = client.refreshes(issued["refresh_token"])
+        page = Browser(replica).opens(client.asks())
+    assert (refused.status_code, refused.json()["error"], page.status_code) == (503, "temporarily_unavailable", 503)
+    for text in (refused.text, page.text):
+        assert "does not allow this now" in text
+        assert "unreachable" not in text
+    assert "is read-only" in caplog.text
+
+
+@pytest.mark.stores
 def test_several_engines_refresh_at_once(tmp_path: Path) -> None:
     settings = Settings.read(environment(tmp_path) | NO_MODELS)
     with Engine(settings, fetch=False) as one, Engine(settings, fetch=False) as other:

@@ -118,6 +118,27 @@ def test_other_people_are_not_admitted(server: HttpServer, fake: FakeProvider, w
     assert (answer.status_code, "No rule admits" in answer.text) == (403, True)
 
 
+def test_one_address_is_not_verified_by_another(server: HttpServer, fake: FakeProvider) -> None:
+    fake.who = {"sub": "3", "email": "ann@example.org"}
+    fake.more = {"email": "eve@evil.example", "email_verified": True}
+    answer = logged_in(Browser(server), Plain(server).asks())
+    assert (answer.status_code, "No rule admits eve@evil.example" in answer.text) == (403, True)
+    fake.who = {"sub": "3", "email_verified": True}
+    fake.more = {"email": "ann@example.org", "email_verified": False}
+    assert logged_in(Browser(server), Plain(server).asks()).status_code == 403
+    fake.who, fake.more = {"sub": "1"}, {"email": "ann@example.org", "email_verified": True}
+    assert "ann@example.org" in logged_in(Browser(server), Plain(server).asks()).text
+
+
+@pytest.mark.parametrize("methods", [None, ["client_secret_basic"]])
+def test_a_provider_that_takes_secrets_only_in_a_header(
+    tmp_path: Path, fake: FakeProvider, methods: list[str] | None
+) -> None:
+    fake.methods = methods
+    with published(tmp_path, **logging_in_at(fake)) as server:
+        assert "ann@example.org" in logged_in(Browser(server), Plain(server).asks()).text
+
+
 @pytest.mark.parametrize(
     "changed",
     [

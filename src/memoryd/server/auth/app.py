@@ -74,7 +74,7 @@ def _identities(engine: Engine) -> "Identities":
 
 def is_from_anywhere(path: str) -> bool:
     """Return whether pages of any site may call a path of a server with a public address."""
-    return path in FROM_ANYWHERE or path.startswith(DOCUMENTS)
+    return path.removesuffix("/") in FROM_ANYWHERE or path.startswith(DOCUMENTS)
 
 
 class CrossOrigin:

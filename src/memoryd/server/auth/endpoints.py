@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 REDIRECTS = 20  # redirect URIs of a client
 FETCHES, REGISTRATIONS = "120/minute", "30/hour"  # from one address
-AWAY = "The database is unreachable; the server's log says why."
+AWAY = "The database does not allow this now. Try again later; the server's log says why."
 
 Work = Callable[[], Response]
 

@@ -3,7 +3,7 @@
 import hmac
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote_plus, urlencode
 
 from memoryd.core.access import login_rules
 from memoryd.core.access.accounts import Person, subject_from
@@ -19,6 +19,7 @@ from memoryd.text import storable
 
 STAYS = timedelta(days=30)  # until a person has to log in at the provider again, since they may have left the team
 SCOPE = "openid email profile"
+MAIL = frozenset({"email", "email_verified"})  # claims
 
 
 class Identities:
@@ -51,8 +52,13 @@ class Identities:
         form = {
             "grant_type": "authorization_code", "code": code, "redirect_uri": f"{self._public}{CALLBACK}",
             "client_id": self._client, "code_verifier": _derived(browser, key, "verifier"),
-        } | ({"client_secret": self._secret} if self._secret else {})  # fmt: skip
-        answer = fetched("POST", self.provider.endpoint("token_endpoint"), data=form)
+        }  # fmt: skip
+        proof: dict[str, Any] = {"data": form}
+        if self._secret and self.provider.takes_secrets_in_forms():
+            form["client_secret"] = self._secret
+        elif self._secret:  # each part is encoded: RFC 6749, 2.3.1
+            proof["auth"] = (quote_plus(self._client), quote_plus(self._secret))
+        answer = fetched("POST", self.provider.endpoint("token_endpoint"), **proof)
         claims = self.provider.claims(str(answer.get("id_token", "")), self._client)
         if not hmac.compare_digest(str(claims.get("nonce", "")), _derived(browser, key, "nonce")):
             raise InvalidInputError("The provider's answer belongs to another login. Begin again in your client.")
@@ -65,14 +71,20 @@ class Identities:
         )  # fmt: skip
 
     def _with_more(self, claims: Claims, answer: Claims) -> Claims:
-        """Return claims, with those that the token lacks added from the provider's userinfo endpoint."""
+        """Return claims, with those that the token lacks added from the provider's userinfo endpoint.
+
+        An address and its verification come from the same place: one must not vouch for the other's address.
+        """
         access = answer.get("access_token")
-        whole = "email" in claims and self._groups in claims
+        verified = claims.keys() >= MAIL
+        whole = verified and self._groups in claims
         if whole or not isinstance(access, str) or not self.provider.has("userinfo_endpoint"):
             return claims
         bearer = {"Authorization": f"Bearer {access}"}
         more = fetched("GET", self.provider.endpoint("userinfo_endpoint"), headers=bearer)
-        return {**more, **claims} if more.get("sub") == claims["sub"] else claims
+        if more.get("sub") != claims["sub"]:
+            return claims
+        return {**more, **claims} | {name: (claims if verified else more).get(name) for name in MAIL}
 
     # tokens ---------------------------------------------------------------------------------------------------------
 

@@ -81,6 +81,10 @@ class Provider:
         """Return whether the provider's description has a URL of that name."""
         return isinstance(self._description.get().get(name), str)
 
+    def takes_secrets_in_forms(self) -> bool:
+        """Return whether clients may send their secrets in forms: by default only in a header."""
+        return "client_secret_post" in (self._description.get().get("token_endpoint_auth_methods_supported") or ())
+
     def _discovered(self) -> Claims:
         found = fetched("GET", f"{self.issuer}/.well-known/openid-configuration")
         if str(found.get("issuer", "")).rstrip("/") != self.issuer:
