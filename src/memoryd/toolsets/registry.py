@@ -130,6 +130,13 @@ class Answer(Generic[ResultT]):
     """The kinds of the secrets that were masked before anything was stored."""
     marked: bool = False
     """Whether the text already marks passages that read like instructions."""
+    short: ResultT | None = None
+    """The part of a long result that fits into a model's context."""
+
+    @property
+    def shown(self) -> ResultT:
+        """The result for callers over a protocol, who may be models; programs in this process get all of it."""
+        return self.result if self.short is None else self.short
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
