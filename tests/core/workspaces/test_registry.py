@@ -205,6 +205,33 @@ def test_a_deleted_name_is_free_and_its_successor_empty(here: Engine, tmp_path: 
     assert files(tmp_path) == ["memory.db"]
 
 
+def test_the_exports_of_a_deleted_workspace_go_with_it(here: Engine, tmp_path: Path) -> None:
+    kept, gone = here.workspaces.create("kept"), here.workspaces.create("gone")
+    for one in (kept, gone):
+        (tmp_path / "exports" / one.id).mkdir(parents=True)
+        (tmp_path / "exports" / one.id / "memory-backup-1.jsonl").write_text("{}")
+    (tmp_path / "exports/copied.jsonl").write_text("{}")
+    here.workspaces.delete("gone")
+    assert sorted(path.name for path in (tmp_path / "exports").iterdir()) == sorted([kept.id, "copied.jsonl"])
+
+
+def test_a_workspace_whose_exports_stay_can_be_deleted_again(
+    here: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = here.workspaces.create("gone")
+    (tmp_path / "exports" / gone.id).mkdir(parents=True)
+
+    def denied(path: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("shutil.rmtree", denied)
+        with pytest.raises(StoreError, match=r"exports in .* cannot be removed: Permission denied\. Remove them"):
+            here.workspaces.delete("gone")
+    here.workspaces.delete("gone")
+    assert here.workspaces.get("gone") is None
+
+
 def damage(home: Path, of: Workspace) -> None:
     """Overwrite the file of a project, so that it is no longer a database."""
     for file in home.rglob(f"{of.id}.db*"):

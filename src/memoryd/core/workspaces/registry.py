@@ -5,11 +5,13 @@ Nothing is cached between calls: another process may have archived or deleted a 
 
 import json
 import logging
+import shutil
 import unicodedata
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
+from pathlib import Path
 from typing import Literal
 
 from memoryd.core.base.clock import Clock
@@ -26,6 +28,8 @@ NAME_LENGTH = 200
 DESCRIPTION_LENGTH = 2_000
 LISTED = 10  # maximum names in a message
 SLUG_LENGTH = 100
+EXPORTS = "exports"
+"""The name of the directory, in the data directory, with the journal exports of all workspaces."""
 ACTIVE, ARCHIVED = "active", "archived"
 COMMIT = "commit:"
 """The prefix of a project's key that is the first commit of its repository."""
@@ -36,8 +40,10 @@ StatusFilter = Literal["active", "archived", "all"]
 class Workspaces:
     """The registry of workspaces, and their files or schemas."""
 
-    def __init__(self, store: Store, clock: Clock, secrets: Secrets) -> None:
+    def __init__(self, store: Store, clock: Clock, secrets: Secrets, exports: Path | None = None) -> None:
+        """`exports`: the directory with a directory of exports for each workspace, which is deleted with it."""
         self.secrets = secrets
+        self._exports = exports
         self._store = store
         self._clock = clock
 
@@ -278,6 +284,7 @@ class Workspaces:
         self._retire(found)
         self._put_away(found)
         self._store.placement.empty(found)
+        self._remove_exports(found)
 
         def remove(queries: Queries) -> None:
             self._store.placement.erase(queries, _known(queries, found) or found)
@@ -288,6 +295,18 @@ class Workspaces:
 
         self._store.write(None, remove)
         return found
+
+    def _remove_exports(self, workspace: Workspace) -> None:
+        own = self._exports / workspace.id if self._exports else None
+        if own is None or not own.is_dir():
+            return
+        try:
+            shutil.rmtree(own)
+        except OSError as error:
+            raise StoreError(
+                f'project "{workspace.name}" is archived, but not deleted, as its exports in {own} cannot be removed: '
+                f"{error.strerror or error}. Remove them, then delete the project again."
+            ) from error
 
     def _put_away(self, workspace: Workspace) -> None:
         """Archive the file of a workspace before it is erased; a damaged file that cannot be moved stays in place."""
