@@ -213,7 +213,7 @@ def test_the_tools_and_hooks_of_one_conversation_share_its_session(home: Path, t
 def test_bad_lines_are_reported_in_one_line_and_the_rest_is_kept(home: Path, transcript: Path) -> None:
     transcript.write_text(line("user", "u", "Which port?") + "torn\n" * 3 + line("assistant", "a", "5433."))
     stderr = hook(home, "stop", transcript, code=1).stderr
-    assert "could not be read: 3. One is not JSON" in stderr
+    assert f"3 lines or turns of {transcript} could not be stored; the first: a line is not JSON" in stderr
     assert [row["id"] for row in rows_of(home)] == ["mem_u"]
 
 
@@ -354,7 +354,7 @@ def test_a_torn_line_of_another_agent_is_reported_and_the_rest_is_kept(home: Pat
     path = recorded(home, "codex")
     path.write_bytes(path.read_bytes().replace(b"\n", b"\ntorn\n", 3))
     stderr = run(home, "hook", "stop", "--client", "codex", stdin=handed("stop", path, "codex"), code=1).stderr
-    assert "could not be read: 3." in stderr
+    assert "3 lines or turns of" in stderr
     assert turns(home) == ANSWERS
 
 

@@ -5,6 +5,7 @@ from datetime import datetime
 
 import pytest
 
+from memoryd.core.memories import memories
 from tests.clients import Agent, Json
 from tests.seeds.test_recall import FACTS
 
@@ -36,6 +37,28 @@ def test_a_query_finds_what_is_older_among_many_that_match_better(words: Agent) 
     later = words.whole(first)[0]["created_at"]
     preview = words.ok("memory_forget", query="harbour", before=later, dry_run=True)
     assert preview["ids"] == [old]
+
+
+def test_a_query_finds_memories_without_a_key_in_a_workspace_with_too_many_to_name(
+    words: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memories, "SEARCHED", 3)
+    ours = words.store_all([f"harbour {number}" for number in range(5)], tags=["port"])
+    words.store("A shop sells harbour maps.")
+    for criteria in ({}, {"tags": ["port"]}, {"before": "2999-01-01"}):
+        preview = words.ok("memory_forget", query="harbour", **criteria, dry_run=True)
+        assert set(preview["ids"]) >= set(ours)
+        assert len(preview["ids"]) == (5 if "tags" in criteria else 6)
+
+
+def test_an_answer_lists_twenty_ids_however_many_match(words: Agent) -> None:
+    ids = words.store_all([f"number {number} of them" for number in range(30)], tags=["many"])
+    preview = words.ok("memory_forget", tags=["many"], dry_run=True)
+    assert (preview["ids"], preview["omitted"], len(preview["preview"])) == (ids[:20], 10, 20)
+    assert "omitted" not in words.ok("memory_forget", ids=ids[:5])
+    gone = words.ok("memory_forget", tags=["many"], confirm=True)
+    assert (gone["forgotten"], gone["ids"], gone["omitted"]) == (25, ids[5:25], 5)
+    assert words.stats()["total"] == 0
 
 
 def test_a_forgotten_text_can_be_stored_again(memory: Agent) -> None:

@@ -106,6 +106,67 @@ def test_names_never_clash() -> None:
     assert len(names) == len(set(names))
 
 
+# lists and objects as texts ------------------------------------------------------------------------------------------
+
+
+@every_tool
+def test_a_list_may_come_as_json_in_a_text(tool: Tool[Any, Any]) -> None:
+    """Many models send `"tags": "[]"`, and must not be refused for it."""
+    for name, part in tool.input_schema.get("properties", {}).items():
+        types = {option.get("type") for option in part.get("anyOf", [part])}
+        if "array" not in types:
+            continue
+        assert types <= {"array", "null"}
+        for text, refused in (('["a", {}]', False), ("a", True), ('{"a": 1}', True), ("[" * 100_000, True)):
+            with pytest.raises(ValidationError) as caught:
+                tool.arguments.model_validate({name: text, "surely_unknown": 1})
+            messages = [one["msg"] for one in caught.value.errors() if one["loc"] == (name,)]
+            assert any("should be a valid list, such as [" in message for message in messages) is refused
+
+
+def test_json_in_a_text_is_read_at_every_level() -> None:
+    deletions = '[{"entity_name": "Ann", "ordinals": "[3]"}, "{\\"entity_name\\": \\"Bob\\", \\"ordinals\\": [0]}"]'
+    valid = chosen(["graph"], read_only=False)["delete_observations"]._valid({"deletions": deletions})
+    assert [(one.entity_name, one.ordinals) for one in valid.deletions] == [("Ann", [3]), ("Bob", [0])]
+
+
+def test_json_in_a_text_stays_a_text_where_one_is_expected() -> None:
+    valid = chosen(["recall"], read_only=False)["memory_store"]._valid({"content": '["a"]', "tags": '["[1]"]'})
+    assert (valid.content, valid.tags) == ('["a"]', ["[1]"])
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "message"),
+    [
+        ("memory_forget", {"ids": "81da"}, """ids: should be a valid list, such as ["81da"] (it is '81da')"""),
+        ("memory_forget", {"tags": ""}, """tags: should be a valid list, such as ["..."] (it is '')"""),
+        (
+            "add_observations", {"observations": "Ann"},
+            """observations: should be a valid list, such as [{"entity_name": ..., "contents": ...}] (it is 'Ann')""",
+        ),
+        (
+            "add_observations", {"observations": [7]},
+            """observations.0: should be a valid object, such as {"entity_name": ..., "contents": ...} (it is 7)""",
+        ),
+        (
+            "delete_observations", {"deletions": [{"entity_name": "Ann", "ordinals": "3"}]},
+            "deletions.0.ordinals: should be a valid list, such as [1, 2] (it is '3')",
+        ),
+    ],
+)  # fmt: skip
+def test_another_text_instead_of_a_list_is_refused_with_the_right_form(
+    name: str, arguments: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InvalidInputError) as error:
+        chosen(["all"], read_only=False)[name]._valid(arguments)
+    assert str(error.value) == f"Invalid arguments for {name}. {message}"
+
+
+def test_text_that_no_store_can_keep_is_found_in_json_too() -> None:
+    with pytest.raises(InvalidInputError, match="not text"):
+        chosen(["recall"], read_only=False)["memory_store"]._valid({"content": "x", "tags": '["\\ud800"]'})
+
+
 # text that no store can keep -----------------------------------------------------------------------------------------
 
 

@@ -25,7 +25,7 @@ from memoryd.core.records.embedding import Embedding
 from memoryd.core.records.retention import Retention
 from memoryd.core.security.secrets import Secrets
 from memoryd.core.workspaces.project import WorkspaceChoice, detect
-from memoryd.core.workspaces.registry import Workspaces, usable
+from memoryd.core.workspaces.registry import EXPORTS, Workspaces, usable
 from memoryd.errors import MemorydError, NotFoundError
 from memoryd.model import Workspace
 from memoryd.models.helpers import Helpers
@@ -50,7 +50,7 @@ class Engine:
         self.clock = Clock()
         self.secrets = Secrets(settings.secrets)
         self.store = open_store(settings)
-        self.workspaces = Workspaces(self.store, self.clock, self.secrets)
+        self.workspaces = Workspaces(self.store, self.clock, self.secrets, settings.data_dir / EXPORTS)
         self.leases = Leases(self.store, self.clock)
         self.sessions = Sessions(
             self.store, self.workspaces, self.clock, self.leases,

@@ -24,7 +24,7 @@ def succeeded(tool: Tool[Any, Any], answer: Answer[Any], place: Workspace | None
     named = {f"{META}{name}": value for name, value in meta.items()} or None
     if answer.figures:
         return _result(answer.text or "", None, named)
-    body: Any = answer.result
+    body: Any = answer.shown
     if notes := [*_masked(answer), *_warning(tool, answer)]:
         body = {**body, "notes": notes}
         body = counted(body) if "tokens_used" in body else body
@@ -51,5 +51,5 @@ def _masked(answer: Answer[Any]) -> list[str]:
 
 def _warning(tool: Tool[Any, Any], answer: Answer[Any]) -> list[str]:
     """Return a note on stored texts that read like instructions, unless the text of the answer marks them itself."""
-    note = "" if answer.marked or tool.capability != "read" else note_on(answer.result)
+    note = "" if answer.marked or tool.capability != "read" else note_on(answer.shown)
     return [note] if note else []

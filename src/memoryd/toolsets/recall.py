@@ -128,9 +128,8 @@ def _forget(call: Call, arguments: MemoryForgetArguments) -> Answer[ForgottenMem
         query=arguments.query,
         before=arguments.before,
     )
-    return Answer(
-        view.forgotten(_memories(call), criteria, confirm=arguments.confirm, dry_run=arguments.dry_run)
-    )  # fmt: skip
+    gone = view.forgotten(_memories(call), criteria, confirm=arguments.confirm, dry_run=arguments.dry_run)
+    return Answer(gone, short=view.shortened(gone))
 
 
 # memory_inspect ------------------------------------------------------------------------------------------------------

@@ -1,8 +1,10 @@
 """Tools: a name, texts for the model, the types of the arguments and of the result, a capability, a handler."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Generic, Literal, TypeVar, get_args
+from types import NoneType
+from typing import Annotated, Any, Generic, Literal, TypeVar, get_args, get_origin
 
 from pydantic import (
     AliasChoices,
@@ -12,12 +14,14 @@ from pydantic import (
     StringConstraints,
     TypeAdapter,
     ValidationError,
+    ValidationInfo,
     field_validator,
     model_validator,
 )
 
 from memoryd.core.access.tokens import EVERYTHING, Grant
 from memoryd.core.base.progress import CountProgress, ignore_progress
+from memoryd.core.base.results import compact
 from memoryd.core.engine import Engine
 from memoryd.core.scope import Scope, together
 from memoryd.core.security.secrets import noted
@@ -34,6 +38,7 @@ COMPLETED = 100  # values of a completion (the protocol's maximum)
 SHOWN_ERRORS = 10  # invalid arguments that one error message names
 BLANK = "must not be blank"  # the only pattern of any argument is \S
 FIELDS = 100  # of an object; more than twice as many as any tool takes
+EXEMPLIFIED = 50  # characters of an argument that becomes an example of the right form
 REPEATED = 100  # characters of an argument, or of its name, that an error repeats
 
 # parts of the arguments of several toolsets
@@ -46,20 +51,25 @@ MemoryId = Annotated[NonEmptyText, Field(max_length=1_000)]  # ids of imported t
 
 
 class Arguments(BaseModel):
-    """The arguments of a tool, or an object in them. Unknown fields and text that no store can keep are errors."""
+    """The arguments of a tool, or an object in them. Unknown fields and text that no store can keep are errors.
+
+    A text that contains the JSON of a list or an object counts as that, where a field takes no text.
+    """
 
     model_config = ConfigDict(extra="forbid", defer_build=True)  # a server builds only what it offers
 
     @model_validator(mode="before")
     @classmethod
     def _few(cls, value: object) -> object:
+        value = _as_object(value, cls)
         if isinstance(value, dict) and len(value) > FIELDS:  # each would become a separate error
             raise ValueError(f"{len(value):,} fields are too many")
         return value
 
     @field_validator("*", mode="before")
     @classmethod
-    def _storable(cls, value: object) -> object:
+    def _storable(cls, value: object, info: ValidationInfo) -> object:
+        value = _as_list(value, cls.model_fields[info.field_name or ""].annotation)
         for place, text in _texts(value):
             if bad := unstorable(text):
                 raise ValueError(f"{place}has U+{ord(bad.group()):04X} at character {bad.start()}, which is not text")
@@ -130,6 +140,13 @@ class Answer(Generic[ResultT]):
     """The kinds of the secrets that were masked before anything was stored."""
     marked: bool = False
     """Whether the text already marks passages that read like instructions."""
+    short: ResultT | None = None
+    """The part of a long result that fits into a model's context."""
+
+    @property
+    def shown(self) -> ResultT:
+        """The result for callers over a protocol, who may be models; programs in this process get all of it."""
+        return self.result if self.short is None else self.short
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,6 +210,59 @@ def _schema(schema: Any) -> Any:
     if schema.get("type") == "object":
         noise.add("description")
     return {name: _schema(part) for name, part in schema.items() if name not in noise}
+
+
+# Many models send the JSON of a list or an object as a text.
+
+
+def _as_list(value: object, annotation: Any) -> object:
+    """Return the list that a text contains, if a field takes a list but no text; else the value itself.
+
+    Raise ValueError, which shows the right form, for any other text in place of a list.
+    """
+    if not isinstance(value, str) or (wanted := _list_type(annotation)) is None:
+        return value
+    found = _parsed(value)
+    if not isinstance(found, list):
+        raise ValueError(f"should be a valid list, such as {_list_example(wanted, value)}")  # noqa: TRY004 - pydantic's
+    return found
+
+
+def _as_object(value: object, model: type[BaseModel]) -> object:
+    """Return an object, or the one that a text contains. Raise ValueError, which shows the right form, otherwise."""
+    found = _parsed(value) if isinstance(value, str) else value
+    if not isinstance(found, dict | model):
+        raise ValueError(f"should be a valid object, such as {_object_example(model)}")  # noqa: TRY004 - pydantic's
+    return found
+
+
+def _parsed(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _list_type(annotation: Any) -> Any:
+    """Return the type of a list in an annotation such as `list[str] | None`, or None if it allows anything else."""
+    options = get_args(annotation) if get_origin(annotation) is not list else (annotation,)
+    lists = [option for option in options if get_origin(option) is list]
+    return lists[0] if lists and all(option in (lists[0], NoneType) for option in options) else None
+
+
+def _list_example(wanted: Any, text: str) -> str:
+    (items,) = get_args(wanted)
+    items = get_args(items)[0] if get_origin(items) is Annotated else items
+    if isinstance(items, type) and issubclass(items, BaseModel):
+        return f"[{_object_example(items)}]"
+    if items in (int, float):
+        return "[1, 2]"
+    return compact([text if text.strip() and len(text) <= EXEMPLIFIED else "..."])
+
+
+def _object_example(model: type[BaseModel]) -> str:
+    names = [field.alias or name for name, field in model.model_fields.items() if field.is_required()]
+    return "{" + ", ".join(f'"{name}": ...' for name in names) + "}"
 
 
 def _texts(value: object, place: str = "") -> Iterator[tuple[str, str]]:

@@ -39,7 +39,7 @@ Omittable = Field(default_factory=lambda: None, json_schema_extra=_plain)
 class CommitMemoryArguments(Arguments):
     """The memory to store, and its key."""
 
-    scope: Annotated[OneScope, Field(description="session: this conversation only; vault: for good.")]
+    scope: Annotated[OneScope, Field(description="session: this conversation only; vault: permanent.")]
     key: Annotated[MemoryKey, Field(description="Unique identifier for this memory within its scope.")]
     content: Annotated[KeyedText, Field(description="The memory content to store.")]
     tags: Annotated[

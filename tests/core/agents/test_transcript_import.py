@@ -12,8 +12,9 @@ from memoryd.core.agents import transcript_import
 from memoryd.core.agents.claude_code import Turn
 from memoryd.core.agents.hooks import SHOWN, SessionNotes, parse
 from memoryd.core.agents.transcript_import import ReadPosition, Tally
+from memoryd.core.security.secrets import Secrets
 from memoryd.errors import InvalidInputError
-from memoryd.model import Workspace
+from memoryd.model import Interaction, Workspace
 
 HOOKS = Path(__file__).parents[2] / "hooks"
 HOME = Workspace(id="w1", name="default")
@@ -92,6 +93,16 @@ def test_reading_continues_at_the_last_turn_or_restarts_in_another_file(path: Pa
     assert over(path, place(last)) == ["v"]
     path.write_text(one.replace("One?", "O?") + two)
     assert over(path, place(last)) == ["u", "v"]
+
+
+def test_a_turn_with_a_refused_secret_is_left_out_with_a_sentence(path: Path) -> None:
+    key, at = "ghp_" + "a1B2" * 9, "2026-03-04T09:00:00.000Z"
+    turn = Interaction(id="t", session_id="s", created_at=at, prompt=f"My token is {key}.", thought="", response="")
+    tally = Tally()
+    assert list(transcript_import.cleaned([turn], Secrets("refuse"), tally, path)) == []
+    (fault,) = tally.first_faults
+    assert fault.text.startswith(f"the turn of {at} is left out: its prompt contains what looks like a secret (")
+    assert key not in fault.text
 
 
 def test_a_file_that_is_not_a_transcript_is_refused(path: Path) -> None:

@@ -36,7 +36,13 @@ def files(root: Path) -> list[str]:
 # creating ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["a", "A-1", "web.site_2-relaunch", "0", "x" * 100])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a", "A-1", "web.site_2-relaunch", "0", "x" * 100, "naïve", "日本語プロジェクト", "Проект-2", "πρόγραμμα",
+        "مشروع", "परियोजना", "โครงการ", "פרויקט_x", "𠮷野家",
+    ],
+)  # fmt: skip
 def test_slugs_are_names(here: Engine, tmp_path: Path, name: str) -> None:
     made = here.workspaces.create(name, "what it is about")
     assert (made.name, made.description, made.status) == (name, "what it is about", "active")
@@ -46,7 +52,13 @@ def test_slugs_are_names(here: Engine, tmp_path: Path, name: str) -> None:
     assert here.store.upkeep.problems(made) == []
 
 
-@pytest.mark.parametrize("name", ["", " ", "-a", ".a", "_a", "a b", "a/b", "../a", "a\n", "naïve", "x" * 101, "a\0b"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "", " ", "-a", ".a", "_a", "a b", "a/b", "../a", "a\n", "x" * 101, "a\0b", "a\u202eb", "a\u200db", "日\u3000本",
+        "日／本", "a\u3164b", "猫\ufe00", "\u0301a", "dеfault", "ａｂ", "🦀", "名\\前",
+    ],
+)  # fmt: skip
 def test_an_invalid_slug_is_refused(here: Engine, tmp_path: Path, name: str) -> None:
     with pytest.raises(InvalidInputError) as caught:
         here.workspaces.create(name)
@@ -54,6 +66,24 @@ def test_an_invalid_slug_is_refused(here: Engine, tmp_path: Path, name: str) -> 
     assert "1 to 100 letters" in str(caught.value)
     assert "begins with a letter or a digit" in str(caught.value)
     assert files(tmp_path) == []
+
+
+def test_a_name_is_the_same_however_its_accents_are_encoded(here: Engine) -> None:
+    apart, whole = "プロジェクト-cafe\u0301", "プロジェクト-café"
+    made = here.workspaces.create(apart.replace("プ", "フ\u309a"))
+    assert made.name == whole
+    for name in (apart, whole):
+        assert here.workspaces.find(name).id == here.workspaces.ensure(name).id == made.id
+        with pytest.raises(InvalidInputError, match="the name is taken"):
+            here.workspaces.create(name)
+    assert here.workspaces.free(apart) == f"{whole}-2"
+    assert here.workspaces.ensure("e\u0301").name == "é"
+
+
+def test_an_earlier_name_in_another_encoding_is_still_found(here: Engine) -> None:
+    for name in ("cafe\u0301", "café"):
+        assert here.workspaces.adopt(name).name == name
+    assert [here.workspaces.find(name).name for name in ("cafe\u0301", "café")] == ["cafe\u0301", "café"]
 
 
 def test_a_name_is_taken_once(here: Engine, tmp_path: Path) -> None:
@@ -173,6 +203,33 @@ def test_a_deleted_name_is_free_and_its_successor_empty(here: Engine, tmp_path: 
         assert memories(here, name=name).recent(5) == []
     memories(here, name="p").store("new")
     assert files(tmp_path) == ["memory.db"]
+
+
+def test_the_exports_of_a_deleted_workspace_go_with_it(here: Engine, tmp_path: Path) -> None:
+    kept, gone = here.workspaces.create("kept"), here.workspaces.create("gone")
+    for one in (kept, gone):
+        (tmp_path / "exports" / one.id).mkdir(parents=True)
+        (tmp_path / "exports" / one.id / "memory-backup-1.jsonl").write_text("{}")
+    (tmp_path / "exports/copied.jsonl").write_text("{}")
+    here.workspaces.delete("gone")
+    assert sorted(path.name for path in (tmp_path / "exports").iterdir()) == sorted([kept.id, "copied.jsonl"])
+
+
+def test_a_workspace_whose_exports_stay_can_be_deleted_again(
+    here: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = here.workspaces.create("gone")
+    (tmp_path / "exports" / gone.id).mkdir(parents=True)
+
+    def denied(path: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("shutil.rmtree", denied)
+        with pytest.raises(StoreError, match=r"exports in .* cannot be removed: Permission denied\. Remove them"):
+            here.workspaces.delete("gone")
+    here.workspaces.delete("gone")
+    assert here.workspaces.get("gone") is None
 
 
 def damage(home: Path, of: Workspace) -> None:

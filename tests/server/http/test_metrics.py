@@ -56,6 +56,15 @@ def test_it_is_alive_and_ready(server: HttpServer) -> None:
         assert "GET" in refused.headers["Allow"]
 
 
+def test_the_address_alone_leads_to_the_page(server: HttpServer) -> None:
+    answer = server.request("GET", "/")
+    assert (answer.status_code, answer.headers["Location"]) == (307, "/ui/")
+    assert "MCP at /mcp" in answer.text
+    page = server.request("GET", "/", follow_redirects=True)
+    assert page.headers["Content-Type"].startswith("text/html")
+    assert server.request("POST", "/").status_code == 405
+
+
 def test_calls_are_counted_by_tool_and_outcome_over_any_transport(server: HttpServer) -> None:
     assert calls(figures(server)) == {}
     assert server.tool("memory_store", content="text").status_code == 200

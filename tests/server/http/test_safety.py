@@ -49,6 +49,7 @@ from tests.http import (
 PATHS = (
     ("POST", "/mcp"), ("GET", "/sse"), ("POST", "/sse/messages/"), ("POST", "/tools/memory_inspect"),
     ("GET", "/openapi.json"), ("GET", "/health"), ("GET", "/health/live"), ("GET", "/metrics"), ("GET", "/nothing"),
+    ("GET", "/"),
     ("GET", "/.well-known/oauth-protected-resource/mcp"),
 )  # fmt: skip
 ERAS = (LEGACY, MODERN, "sse")

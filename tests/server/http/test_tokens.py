@@ -175,6 +175,7 @@ def test_from_the_first_token_on_every_request_needs_one(tmp_path: Path) -> None
             for headers in ({}, bearer("none that there is")):
                 assert server.request("GET", path, headers=headers).status_code == 200, path
         assert server.request("GET", "/.well-known/oauth-protected-resource/mcp").status_code == 404
+        assert server.request("GET", "/").status_code == 307
         assert inspect(server, bearer(token)) == 200
         assert inspect(server, {"authorization": f"bearer {token}"}) == 200
         second = granted(server, "second")

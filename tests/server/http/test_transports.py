@@ -79,6 +79,7 @@ def test_c_the_workspace_must_exist(server: HttpServer) -> None:
         ("100%41", b"100%41"),
         ("100%41", b"100%2541"),
         ("team/a b", b"team%2Fa%20b"),
+        ("café", b"cafe%CC%81"),
     ],
 )
 def test_a_workspace_may_be_called_anything(server: HttpServer, name: str, sent: bytes) -> None:

@@ -28,7 +28,7 @@ from memoryd.core.workspaces.registry import check_name
 from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, StoreError
 from memoryd.model import Workspace
 from memoryd.settings import SESSION_LENGTH
-from memoryd.text import estimate_tokens, storable
+from memoryd.text import counted, estimate_tokens, storable
 
 KEPT = 30 * 24 * 3600.0  # seconds that the file of a session is kept after its last hook
 LONGEST = 1 << 20  # maximum bytes of such a file
@@ -278,7 +278,9 @@ class Hooks:
                 raise StoreError(f"{error} {waits}.") from None
         if kept.faults:
             first = kept.first_faults[0]
-            raise StoreError(f"Lines of {first.file} that could not be read: {kept.faults}. One {first.text}.")
+            number = counted(kept.faults, "line or turn", "lines or turns")
+            why = f"a line {first.text}" if first.line else first.text
+            raise StoreError(f"{number} of {first.file} could not be stored; the first: {why}.")
 
     def take_in(self) -> None:
         """Move the spooled turns of the workspace to the journal. Raise MemorydError; what failed stays spooled."""

@@ -95,7 +95,7 @@ def _clean(turn: Interaction, secrets: Secrets, tally: Tally, path: Path) -> Int
     try:
         cleaned = secrets.clean({"prompt": turn.prompt, "thought": turn.thought, "response": turn.response})
     except SecretRefusedError as error:
-        tally.fault(path, 0, f"the turn of {turn.created_at} was not stored: {str(error).rstrip('.')}")
+        tally.fault(path, 0, f"the turn of {turn.created_at} is left out: its {str(error).rstrip('.')}")
         return None
     tally.masked += cleaned.found
     return replace(turn, **cleaned.value) if cleaned.found else turn

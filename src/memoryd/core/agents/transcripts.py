@@ -12,8 +12,9 @@ from typing import TypeAlias
 
 from memoryd.core.agents import transcript_import
 from memoryd.core.agents.transcript_import import ReadPosition, Tally, says
+from memoryd.core.records.derived_ids import derived_id, usable_session
 from memoryd.core.transfer.formats import codex, cursor, gemini, opencode
-from memoryd.core.transfer.formats.items import Fault, SourceTurn, Yielded, derived_id, usable_session
+from memoryd.core.transfer.formats.items import Fault, SourceTurn, Yielded
 from memoryd.core.transfer.formats.source import ForeignFormat, SourceFile, opened
 from memoryd.model import Interaction, Kind
 from memoryd.text import storable

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -28,6 +29,7 @@ from memoryd.text import estimate_tokens
 log = logging.getLogger(__name__)
 
 FORGOTTEN_BY_QUERY = 10  # d: top-10 matches
+SEARCHED = 10_000  # maximum ids to which a search is limited, as in a list for people; beyond, the index filters alone
 TASK_SHARE = 0.7  # of a briefing's budget
 UNWEIGHED = 0.5  # the default importance of a memory
 IMPORTANT = 0.7  # minimum importance of the memories that every briefing considers
@@ -265,15 +267,17 @@ class Memories:
         return matching
 
     def _matching(self, queries: Queries, criteria: Criteria, best: Sequence[str] | None) -> list[Record]:
-        ids = self._matching_ids(queries, criteria)
+        ids = self._matching_ids(queries, criteria, best)
         if best is not None:
             matching = set(ids)
             ids = [record_id for record_id in best if record_id in matching][:FORGOTTEN_BY_QUERY]
         fetched = records.fetch(queries, ids, self._scope.session)
         return [fetched[record_id] for record_id in ids]
 
-    def _matching_ids(self, queries: Queries, criteria: Criteria) -> list[str]:
-        """Return the ids of the memories that match all criteria but the query."""
+    def _matching_ids(
+        self, queries: Queries, criteria: Criteria, among: Sequence[str] | None = None, limit: int = sys.maxsize
+    ) -> list[str]:
+        """Return the ids, of some or all memories, that match all criteria but the query: the first `limit`."""
         tags = list(dict.fromkeys(criteria.tags))
         named = short_ids.resolve(queries, "ids", criteria.ids or (), self._scope.session, "ids.living")
         rows = queries.all(
@@ -282,17 +286,23 @@ class Memories:
             ids=json.dumps(named), any_id=int(criteria.ids is None),
             tags=json.dumps(tags), tag_count=len(tags),
             before=timestamp(moment(criteria.before)) if criteria.before else FOREVER,
+            among=json.dumps(among) if among is not None else "", limit=limit,
         )  # fmt: skip
         return [row["id"] for row in rows]
 
     def _best_matches(self, criteria: Criteria) -> Findings[str]:
-        """Return the ids of the memories that match a query best, of those that match the other criteria."""
+        """Return the ids of the memories that match a query best, of those that match the other criteria.
+
+        If too many match these, others may be among the ids.
+        """
 
         def work(question: Question) -> Found:
-            among = tuple(self._matching_ids(question.queries, criteria))
+            among = self._matching_ids(question.queries, criteria, limit=SEARCHED + 1)
             kinds = (Kind.MEMORY,) if criteria.ids is None else ()
-            allowed = Filter(tags=criteria.tags, kinds=kinds, session=self._scope.session, among=among)
-            return self._search.find(question, allowed)
+            allowed = Filter(tags=criteria.tags, kinds=kinds, session=self._scope.session)
+            return self._search.find(
+                question, allowed if len(among) > SEARCHED else replace(allowed, among=tuple(among))
+            )  # fmt: skip
 
         found = self._search.meant(self._scope.ask(criteria.query or "", work))
         return Findings([hit.record.id for hit in found.best], found.degraded)

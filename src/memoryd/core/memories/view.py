@@ -14,6 +14,7 @@ from memoryd.model import Hit, Kind, Record
 from memoryd.text import cut
 
 PREVIEW = 25  # tokens of a memory that would be forgotten
+LISTED = 20  # forgotten memories that an answer names; memory_inspect shows as many
 NAMED_IDS, NAMED_ID = 10, 100  # ids that a message repeats, and characters of each
 
 MemoryView = Literal["stats", "recent", "important", "tags", "export"]
@@ -52,6 +53,8 @@ class ForgottenMemories(Searched):
 
     forgotten: int
     ids: list[str]
+    omitted: NotRequired[int]
+    """The number of further memories, which `ids` does not list; absent if it lists all."""
     dry_run: bool
     preview: NotRequired[list[str]]
     """The beginnings of the memories that would be forgotten, in the order of `ids`."""
@@ -106,6 +109,14 @@ def forgotten(memories: Memories, criteria: Criteria, *, confirm: bool, dry_run:
         "message": _not_forgotten(memories, criteria, gone.best),
     }  # fmt: skip
     return without_empty(result, "degraded", "preview", "message")
+
+
+def shortened(gone: ForgottenMemories) -> ForgottenMemories:
+    """Return what was or would be forgotten with the first LISTED ids only, and the number of the others."""
+    short: ForgottenMemories = {**gone, "ids": gone["ids"][:LISTED], "omitted": len(gone["ids"][LISTED:])}
+    if "preview" in gone:
+        short["preview"] = gone["preview"][:LISTED]
+    return without_empty(short, "omitted")
 
 
 def _not_forgotten(memories: Memories, criteria: Criteria, gone: Sequence[Record]) -> str:

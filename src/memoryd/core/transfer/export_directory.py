@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from memoryd.core.workspaces.registry import EXPORTS
 from memoryd.errors import InvalidInputError, StoreError
 
 
@@ -12,7 +13,7 @@ class ExportDirectory:
 
     def __init__(self, data_dir: Path, workspace_id: str, *, discreet: bool) -> None:
         """With `discreet`, hide the machine's directories from the caller."""
-        self._exports = data_dir / "exports"
+        self._exports = data_dir / EXPORTS
         self._own = self._exports / workspace_id
         self._discreet = discreet
 

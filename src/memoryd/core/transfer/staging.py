@@ -13,6 +13,7 @@ from typing import Any
 
 from memoryd.core.journal.in_records import BETWEEN
 from memoryd.core.records.deduplication import fingerprint
+from memoryd.core.records.derived_ids import derived_id, usable_session
 from memoryd.core.security.secrets import SecretRefusedError, Secrets
 from memoryd.core.transfer.export import NOUNS
 from memoryd.core.transfer.formats.items import (
@@ -27,8 +28,6 @@ from memoryd.core.transfer.formats.items import (
     SourceTurn,
     Yielded,
     brief,
-    derived_id,
-    usable_session,
 )
 from memoryd.core.transfer.formats.splitting import parts
 from memoryd.core.transfer.reader import Part

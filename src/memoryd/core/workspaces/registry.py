@@ -5,15 +5,19 @@ Nothing is cached between calls: another process may have archived or deleted a 
 
 import json
 import logging
-import re
+import shutil
+import unicodedata
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
 from typing import Literal
 
 from memoryd.core.base.clock import Clock
 from memoryd.core.security.secrets import Secrets, cleaned
 from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, StoreBusyError, StoreError, UncertainError
+from memoryd.hidden import seen
 from memoryd.model import Workspace
 from memoryd.settings import AUTO, DEFAULT_WORKSPACE
 from memoryd.store.base import Queries, Row, Store
@@ -23,7 +27,9 @@ log = logging.getLogger(__name__)
 NAME_LENGTH = 200
 DESCRIPTION_LENGTH = 2_000
 LISTED = 10  # maximum names in a message
-SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+SLUG_LENGTH = 100
+EXPORTS = "exports"
+"""The name of the directory, in the data directory, with the journal exports of all workspaces."""
 ACTIVE, ARCHIVED = "active", "archived"
 COMMIT = "commit:"
 """The prefix of a project's key that is the first commit of its repository."""
@@ -34,8 +40,10 @@ StatusFilter = Literal["active", "archived", "all"]
 class Workspaces:
     """The registry of workspaces, and their files or schemas."""
 
-    def __init__(self, store: Store, clock: Clock, secrets: Secrets) -> None:
+    def __init__(self, store: Store, clock: Clock, secrets: Secrets, exports: Path | None = None) -> None:
+        """`exports`: the directory with a directory of exports for each workspace, which is deleted with it."""
         self.secrets = secrets
+        self._exports = exports
         self._store = store
         self._clock = clock
 
@@ -49,8 +57,9 @@ class Workspaces:
         return [workspace for workspace in every if status in ("all", workspace.status)]
 
     def get(self, name: str) -> Workspace | None:
-        """Return the workspace with a name, or None."""
-        return self._look(lambda q: q.one("workspaces.by_name", name=name))
+        """Return the workspace with a name, however its accents are encoded, or None."""
+        spellings = dict.fromkeys((name, composed(name)))
+        return next(filter(None, (self._look(partial(_by_name, name=spelling)) for spelling in spellings)), None)
 
     def by_id(self, workspace_id: str) -> Workspace | None:
         """Return the workspace with an id, or None."""
@@ -104,10 +113,10 @@ class Workspaces:
 
     def free(self, name: str) -> str:
         """Return the name, plus a number if a workspace has that name or if the name is reserved."""
-        free, number = name, 1
+        free, number = composed(name), 1
         while free in (AUTO, DEFAULT_WORKSPACE) or self.get(free):
             number += 1
-            free = f"{name}-{number}"
+            free = f"{composed(name)}-{number}"
         return free
 
     def lead(self, keys: Sequence[str], name: str) -> Workspace:
@@ -151,12 +160,13 @@ class Workspaces:
         """Return the workspace with a name, created on first use; raise InvalidInputError if it is archived."""
         if found := self.get(name):
             return usable(found)
-        self._make(Workspace(id=str(uuid.uuid4()), name=name, db_path=self._store.placement.home))
+        self._make(Workspace(id=str(uuid.uuid4()), name=composed(name), db_path=self._store.placement.home))
         return self.active(name)
 
     @cleaned
     def create(self, name: str, description: str = "") -> Workspace:
         """b: create a workspace, in a separate file if the store has one for each. Raise InvalidInputError."""
+        name = composed(name)
         _check_slug(name)
         if taken := self.get(name):
             raise _taken(taken)
@@ -274,6 +284,7 @@ class Workspaces:
         self._retire(found)
         self._put_away(found)
         self._store.placement.empty(found)
+        self._remove_exports(found)
 
         def remove(queries: Queries) -> None:
             self._store.placement.erase(queries, _known(queries, found) or found)
@@ -284,6 +295,18 @@ class Workspaces:
 
         self._store.write(None, remove)
         return found
+
+    def _remove_exports(self, workspace: Workspace) -> None:
+        own = self._exports / workspace.id if self._exports else None
+        if own is None or not own.is_dir():
+            return
+        try:
+            shutil.rmtree(own)
+        except OSError as error:
+            raise StoreError(
+                f'project "{workspace.name}" is archived, but not deleted, as its exports in {own} cannot be removed: '
+                f"{error.strerror or error}. Remove them, then delete the project again."
+            ) from error
 
     def _put_away(self, workspace: Workspace) -> None:
         """Archive the file of a workspace before it is erased; a damaged file that cannot be moved stays in place."""
@@ -360,6 +383,10 @@ def _add_keys(queries: Queries, keys: Sequence[str], workspace: Workspace | None
         queries.many("workspaces.add_key", [{"key": key, "id": workspace.id} for key in keys])
 
 
+def _by_name(queries: Queries, name: str) -> Row | None:
+    return queries.one("workspaces.by_name", name=name)
+
+
 def _known(queries: Queries, workspace: Workspace) -> Workspace | None:
     """Return the current state of a workspace in the registry, or None."""
     row = queries.one("workspaces.by_id", id=workspace.id)
@@ -384,12 +411,25 @@ def _taken(by: Workspace) -> InvalidInputError:
     )
 
 
+def composed(name: str) -> str:
+    """Return a name with its accents in one encoding, in which keyboards and file systems differ unseen."""
+    return unicodedata.normalize("NFC", name)
+
+
 def _check_slug(name: str) -> None:
-    if not SLUG.fullmatch(name):
+    """Raise InvalidInputError unless a name can be typed by whoever reads it, in a command or an address."""
+    plain = 0 < len(name) <= SLUG_LENGTH and name[0].isalnum() and all(map(_in_slug, name))
+    if not plain or seen(name)[0] != name:
         raise InvalidInputError(
-            f'Failed to create project "{name[:100]}": a name has 1 to 100 letters (a to z), digits, "-", "_" and '
-            '".", and begins with a letter or a digit. Choose another name.'
+            f'Failed to create project "{name[:100]}": a name has 1 to {SLUG_LENGTH} letters (of any script, but of '
+            'one only in each word), digits, "-", "_" and ".", and begins with a letter or a digit. Choose another '
+            "name."
         )
+
+
+def _in_slug(character: str) -> bool:
+    """Return whether a slug may have this character: a mark is the vowel or the accent of a letter before it."""
+    return character.isalnum() or character in "-_." or unicodedata.category(character) in ("Mn", "Mc")
 
 
 def check_name(name: str) -> None:

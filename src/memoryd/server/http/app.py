@@ -22,7 +22,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Mount, Route, request_response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -54,6 +54,7 @@ from memoryd.server.http.mcp_sessions import McpSessions
 from memoryd.server.http.messages import Messages
 from memoryd.server.http.metrics import HealthChecks, Metrics
 from memoryd.server.http.tools import Plain
+from memoryd.server.ui.access import ROOT
 from memoryd.server.ui.app import Page
 from memoryd.settings import DEFAULT_WORKSPACE
 
@@ -240,6 +241,7 @@ def assembled(
         Mount(MESSAGES, locked(Messages(sse.handle_post_message))),
         Route("/tools/{name}", locked(request_response(plain.call)), methods=["POST"]),
         Route("/openapi.json", plain.openapi),
+        Route("/", _front),
         Route("/health", health.ready),
         Route("/health/live", health.live),
         Route("/metrics", locked(request_response(metrics.show)), methods=["GET"]),
@@ -257,6 +259,12 @@ def assembled(
     app = Starlette(routes=routes, middleware=middleware, lifespan=lifespan, exception_handlers=handlers)
     app.state.ending = calls.ending
     return app
+
+
+async def _front(_request: Request) -> Response:
+    """Lead a browser from the server's address to the page, and name the other paths. No token is needed."""
+    text = f"This is memoryd: MCP at /mcp, the page for people at {ROOT}/, tools over plain HTTP in /openapi.json.\n"
+    return PlainTextResponse(text, 307, {"Location": f"{ROOT}/"})
 
 
 async def _refused(_request: Request, error: Exception) -> Response:

@@ -23,6 +23,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memoryd.core.access.tokens import EVERYTHING, Grant, Level
+from memoryd.core.workspaces.registry import composed
 from memoryd.errors import InvalidInputError, NotFoundError, ProviderAwayError, StoreError
 from memoryd.loopback import LOCAL_NAME, is_loopback
 from memoryd.model import Workspace
@@ -261,7 +262,7 @@ class Entrance:
         own = self._calls.engine.workspaces.by_id(bound)
         if own is None:
             raise NotFoundError("The workspace of this token was deleted.")
-        if name and name != own.name:
+        if name and composed(name) != composed(own.name):
             raise Refusal(403, f"This token is bound to a workspace other than {name[:100]}.")
         return self._calls.named(own.name)
 

@@ -68,9 +68,9 @@ class Plain:
             status = next(status for kind, status in STATUS if isinstance(error, kind))
             retry = error.seconds if isinstance(error, OverloadedError) else RETRY
             return _error(status, tool.error_text(error), retry)
-        like = suspicious(answer.result) if tool.capability == "read" else ""
+        like = suspicious(answer.shown) if tool.capability == "read" else ""
         headers = {MASKED: ", ".join(answer.masked), LIKE: like}
-        return JSONResponse(answer.result, headers={name: value for name, value in headers.items() if value})
+        return JSONResponse(answer.shown, headers={name: value for name, value in headers.items() if value})
 
     def _not_allowed(self, grant: Grant, tool: Tool[Any, Any]) -> Response:
         issuer = self._calls.engine.settings.public_url

@@ -57,7 +57,8 @@ WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND (r.scope = '' OR 
   AND r.created_at < :before
   AND :tag_count = (
     SELECT count(DISTINCT t.value) FROM json_each(r.tags) t WHERE t.value IN (SELECT value FROM json_each(:tags)))
-ORDER BY r.created_at, r.id
+  AND (:among = '' OR r.id IN (SELECT value FROM json_each(nullif(:among, ''))))
+ORDER BY r.created_at, r.id LIMIT :limit
 
 -- name: memories.touch
 -- Add recalls of a memory.

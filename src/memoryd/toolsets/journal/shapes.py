@@ -7,7 +7,7 @@ from pydantic import ConfigDict, Field, StringConstraints
 from pydantic.alias_generators import to_camel
 
 from memoryd.core.journal.journal import Journal
-from memoryd.core.transfer.formats.items import usable_session
+from memoryd.core.records.derived_ids import usable_session
 from memoryd.errors import (
     BusyError,
     InvalidInputError,

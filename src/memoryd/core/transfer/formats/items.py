@@ -2,7 +2,6 @@
 
 import hashlib
 import math
-import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -10,10 +9,8 @@ from typing import Any, TypeAlias
 
 from memoryd.core.base.clock import moment, timestamp
 from memoryd.errors import InvalidInputError
-from memoryd.settings import SESSION_LENGTH
 
 MILLISECONDS = 1e11  # numbers above this are milliseconds since 1970, others are seconds
-_NAMESPACE = uuid.UUID("7b0c1a52-7d37-5c4e-9a51-2f6d3a0e8c11")
 EARLIEST = datetime(1971, 1, 1, tzinfo=UTC)
 """A time before this is an empty field, or the start of a counter."""
 
@@ -177,13 +174,3 @@ def brief(value: str, most: int = 80) -> str:
 def digest(*parts: str) -> str:
     """Return an id for an item without one: a hash of its place and text."""
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def derived_id(*parts: str) -> str:
-    """Return a reproducible id of a record, derived from its kind, its format and its place in the source."""
-    return str(uuid.uuid5(_NAMESPACE, "\0".join(parts)))
-
-
-def usable_session(session: str) -> str:
-    """Return a session id that records can have: a longer one is replaced by an id derived from it."""
-    return session if len(session) <= SESSION_LENGTH else derived_id("session", session)
