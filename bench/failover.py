@@ -17,9 +17,9 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 
-from rich.console import Console
 from rich.table import Table
 
+from bench.tables import console
 from memoryd.errors import StoreError, UncertainError
 from memoryd.store.postgres.store import PostgresStore
 from tests.store.clusters import Cluster, of_several, replicated
@@ -162,7 +162,7 @@ def main() -> None:
     for fault in sys.argv[1:] or USUAL:
         with replicated(ADDRESS if fault == "vanish" else "") as (primary, standby):
             table.add_row(*tried(fault, primary, standby))
-    Console().print(table)
+    console().print(table)
 
 
 if __name__ == "__main__":
