@@ -112,9 +112,10 @@ def test_unknown_paths_and_names(server: HttpServer) -> None:
     answer = server.tool("restore_project", {WORKSPACE: "here", SESSION: "s"}, name="none such")
     assert answer.status_code == 404
     assert 'project "none such" not found' in answer.json()["error"]
-    for path in ("/", "/tools", "/tools/", "/tools/a/b", "/mcp/x", "/docs", "/sse/x", "/health/x"):
+    for path in ("/tools", "/tools/", "/tools/a/b", "/mcp/x", "/docs", "/sse/x", "/health/x"):
         answer = server.request("POST", path, headers={WORKSPACE: "here"})
         assert (answer.status_code, answer.json()) == (404, {"error": "Not Found"}), path
+    assert server.request("POST", "/", headers={WORKSPACE: "here"}).status_code == 405
 
 
 @pytest.mark.parametrize(
