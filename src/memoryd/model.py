@@ -181,6 +181,15 @@ class Hit:
     why: Mapping[str, float] = field(default_factory=dict)
     workspace: Workspace | None = None
     """Its workspace, if several are read together."""
+    bears: bool = True
+    """Whether it bears on the question; False if it is only related to it, or to what bears."""
+    changes: bool = False
+    """Whether it changes what another, older hit states."""
+    changed_by: str = ""
+    """The id of the newer hit that changes what it states; '' if none does."""
+    answer: tuple[int, int] | None = None
+    """The part of the record's body that answers best, as places of its first and after its last character; None if
+    only the text as a whole was rated."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,8 @@ class Scope:
     """The workspaces that are read together with it, but never written."""
     away: tuple[str, ...] = ()
     """The names of the included workspaces that are archived."""
+    grant: Grant = EVERYTHING
+    """The rights of the caller: an answer does not name other workspaces."""
 
     @property
     def degraded(self) -> str:
@@ -74,4 +76,4 @@ def together(engine: Engine, workspace: Workspace, session: str = "", grant: Gra
     """Return the scope of a workspace together with the included ones that a grant allows to read."""
     seen = [one for one in engine.workspaces.included(workspace) if grant.sees(one.id)]
     active = tuple(one for one in seen if one.status == ACTIVE)
-    return Scope(engine, workspace, session, active, tuple(one.name for one in seen if one not in active))
+    return Scope(engine, workspace, session, active, tuple(one.name for one in seen if one not in active), grant)

@@ -11,14 +11,16 @@ from typing import Any, Literal
 
 from memoryd.core.base.clock import FOREVER, moment, timestamp
 from memoryd.core.llm import generation
+from memoryd.core.memories import looked
 from memoryd.core.memories.own import demand_own
 from memoryd.core.records import records, short_ids
 from memoryd.core.records.deduplication import fingerprint
 from memoryd.core.records.embedding import Question
 from memoryd.core.scope import Scope
-from memoryd.core.search.briefing import LAYOUTS, NOTED, Briefing, Format, SectionsLayout, annotated, brief, pack, room
+from memoryd.core.search.briefing import LAYOUTS, NOTED, Briefing, Format, SectionsLayout, annotated, brief, chosen, pack, room
 from memoryd.core.search.candidates import Found
 from memoryd.core.search.pipeline import Search
+from memoryd.core.search.small_talk import is_small_talk
 from memoryd.core.security.secrets import cleaned, matched
 from memoryd.errors import InvalidInputError, ModelError, NotFoundError
 from memoryd.model import Filter, Findings, Hit, Kind, Record, Workspace
@@ -157,14 +159,17 @@ class Memories:
         """
         allowed = Filter(tags=tuple(tags), kinds=tuple(kinds), session=self._scope.session)
         at = timestamp(moment(as_of)) if as_of else ""
-
-        read, named = self._search.read(query, allowed, at, named=LAYOUTS[form].shows_ids)
-        found = self._search.ranked(read, fill=True)
+        if is_small_talk(query):
+            return brief([], budget, LAYOUTS[form](query), looked.SMALL_TALK)
+        read, named = self._search.read(query, allowed, at, named=form != "raw")
+        found = self._search.ranked(read, related=True)
+        hits = chosen(found.best, related=budget > self._engine.settings.token_budget)
         degraded = _sentences(found.degraded, self._scope.degraded)
         layout = LAYOUTS[form](query, named)
         left = room(budget, degraded, layout)
-        written = self._written(query, found.best, left, form) if form in WRITTEN and found.best else None
-        briefing = annotated(written or brief(found.best, left, layout), budget, degraded, layout)
+        written = self._written(query, hits, left, form) if form in WRITTEN and hits else None
+        empty = "" if hits else looked.where(self._scope, tags)
+        briefing = annotated(written or brief(hits, left, layout, empty), budget, degraded, layout)
         return self._noted(briefing) if note else briefing
 
     def _written(self, query: str, hits: Sequence[Hit], budget: int, form: Format) -> Briefing | None:
@@ -222,7 +227,7 @@ class Memories:
             for scope in self._scope.each:
                 ids = [
                     hit.record.id for hit in briefing.hits
-                    if hit.record.kind is Kind.MEMORY and (hit.workspace or self._scope.workspace) == scope.workspace
+                    if hit.bears and hit.record.kind is Kind.MEMORY and (hit.workspace or self._scope.workspace) == scope.workspace
                 ]  # fmt: skip
                 self._engine.accesses.note(scope.workspace, ids, self._engine.clock.now())
         return briefing

@@ -13,21 +13,29 @@ from memoryd.core.base.results import compact
 from memoryd.core.records.records import full_text, text_of
 from memoryd.core.search.hits import whole
 from memoryd.core.security.prompt_injection import MARK, reads_like_instructions
+from memoryd.excerpts import excerpt
 from memoryd.model import Hit
-from memoryd.text import CHARACTERS_PER_TOKEN, content_words, estimate_tokens, extract, size
+from memoryd.text import CHARACTERS_PER_TOKEN, content_words, estimate_tokens, size
 
 Format = Literal["summary", "list", "raw", "answer"]
 
 BUDGET, CONTEXT_BUDGET = 50_000, 800  # tokens: the maximum of an answer; the default of a briefing at a start
-LONGEST = 80  # tokens of one memory in a summary; a longer one is reduced to the sentences that bear on the query;
+LONGEST = 80  # tokens to which a text is cut so that others fit;
 FIRST, LATER = 12, 35  # after the first FIRST hits to LATER tokens,
 PARTS, PART = 3, 25  # and after the very first one to 1/PARTS of what the budget leaves, or to PART tokens
 SHORTEST = 15  # tokens below which an extract says too little
+NEAREST = 3  # hits that are named where none bears on the question
+UNSURE = "Nothing surely bears on this; nearest:"
+RELATED = "Perhaps related:"
 OTHERS = "Also"
 INDENT = "\n  "
 STRUCTURE = "#-*+>|=[ "
 """The characters with which no heading begins, so that no tag looks like a heading of another level."""
 TOO_LITTLE = "{} found; none fits."
+NOTHING = "No memory bears on this."
+OLDER = "older"
+MORE = "… {} more tokens"
+WHOLE = "Whole texts: memory_inspect ids={}"
 NOTED = 4  # a note on what the search could not do may take 1/NOTED of a budget
 
 
@@ -51,16 +59,15 @@ class Line:
 
     hit: Hit
     text: str
+    left_out: int = 0
+    """The tokens of the hit's text that are not in the line."""
 
 
 class BriefingLayout(ABC):
     """A format: how a hit becomes a line, and lines become a text."""
 
-    empty = "No relevant memories found."
-    shows_ids = False
-
     def __init__(self, query: str, short_ids: Mapping[str, str] | None = None) -> None:
-        """`short_ids` has the short form of each record's id, if the layout shows ids."""
+        """`short_ids` has the short form of each record's id."""
         self.about = content_words(query)
         self._short_ids = short_ids or {}
 
@@ -76,19 +83,20 @@ class BriefingLayout(ABC):
         """Return the mark of a hit whose text reads like instructions; '' for any other."""
         return f"{MARK} " if reads_like_instructions(full_text(hit.record)) else ""
 
-    def line(self, hit: Hit, tokens: int | None = None, sentence: int = 0, mark: str = "") -> Line:
-        """Return the line of a hit; with `tokens`, an extract of about that many, or a sentence of up to `sentence`."""
+    def line(self, hit: Hit, tokens: int | None = None, mark: str = "") -> Line:
+        """Return the line of a hit; with `tokens`, an excerpt of at most about that many."""
         before, after = self.around(hit)
-        return Line(hit, f"{before}{_content(hit, self.about, tokens, sentence, mark)}{after}")
+        content, left_out = _content(hit, self.about, tokens, mark)
+        return Line(hit, f"{before}{content}{after}", left_out)
 
-    def allowance(self, rank: int, left: int) -> int | None:  # noqa: ARG002
-        """Return the maximum tokens of a hit's text, from its rank and the remaining budget; None: no maximum."""
-        return None
+    def allowance(self, rank: int, left: int) -> int:
+        """Return the tokens of a text that must make room for others, from its rank and the remaining budget."""
+        return shortened(rank, left)
 
     def least(self, hit: Hit, tokens: int | None) -> int:
         """Return a lower bound for the tokens of a hit's line: laying a line out is the most expensive step.
 
-        A text longer than `tokens` is reduced, possibly to SHORTEST.
+        A text longer than `tokens` is cut, possibly to SHORTEST.
         """
         body = size(hit.record.body.rstrip())
         if tokens is not None and body > tokens * CHARACTERS_PER_TOKEN:
@@ -96,7 +104,18 @@ class BriefingLayout(ABC):
         return (body + sum(map(size, self.around(hit)))) // CHARACTERS_PER_TOKEN
 
     def text(self, lines: Sequence[Line]) -> str:
-        """Return the text that consists of some lines."""
+        """Return the text that consists of some lines: what bears on the question, then what is only related."""
+        bearing = [line for line in lines if line.hit.bears]
+        others = [line for line in lines if not line.hit.bears]
+        parts = [self.body(bearing)] if bearing else []
+        if others:
+            parts.append("\n".join([RELATED if bearing else UNSURE, *(line.text for line in others)]))
+        if cut := [line.hit for line in lines if line.left_out]:
+            parts.append(WHOLE.format(compact([self.named(hit) for hit in cut])))
+        return "\n\n".join(parts)
+
+    def body(self, lines: Sequence[Line]) -> str:
+        """Return the text of the lines that bear on the question."""
         return "\n".join(line.text for line in lines)
 
     def with_note(self, text: str, note: str) -> str:
@@ -107,38 +126,27 @@ class BriefingLayout(ABC):
 class ListLayout(BriefingLayout):
     """Bullets with ids, dates and importance (d)."""
 
-    shows_ids = True
-
     def around(self, hit: Hit) -> tuple[str, str]:
         """Return the parts of `- [1d353029, 2026-03-04, importance 0.8] content`."""
-        date, importance = hit.record.created_at[:10], hit.record.importance
-        return f"- [{self.named(hit)}, {_place(hit)}{date}, importance {importance:g}] ", ""
+        return f"- [{self.named(hit)}, {_place(hit)}{_date(hit)}, importance {hit.record.importance:g}] ", ""
 
 
-class QuotesLayout(ListLayout):
-    """A list in which long texts are reduced to the sentences that bear on the query."""
-
-    def allowance(self, rank: int, left: int) -> int | None:
-        """See shortened."""
-        return shortened(rank, left)
-
-
-class SummaryLayout(BriefingLayout):
-    """Extractive clusters (d): bullets under a tag that several of them share, with long texts reduced."""
+class BulletsLayout(BriefingLayout):
+    """Bullets with ids and dates."""
 
     def around(self, hit: Hit) -> tuple[str, str]:
-        """Return the parts of `- content (2026-03-04)`."""
-        return "- ", f" ({_place(hit)}{hit.record.created_at[:10]})"
+        """Return the parts of `- [1d353029] content (2026-03-04)`."""
+        return f"- [{self.named(hit)}] ", f" ({_place(hit)}{_date(hit)})"
 
-    def allowance(self, rank: int, left: int) -> int | None:
-        """See shortened."""
-        return shortened(rank, left)
 
-    def text(self, lines: Sequence[Line]) -> str:
+class SummaryLayout(BulletsLayout):
+    """Extractive clusters (d): bullets under a tag that several of them share."""
+
+    def body(self, lines: Sequence[Line]) -> str:
         """Return the clusters in the order of their best hits; OTHERS has no heading if it comes first."""
         clusters = _clusters([line.hit for line in lines])
         if len(set(clusters)) < 2:  # one cluster needs no heading
-            return super().text(lines)
+            return super().body(lines)
         parts: list[str] = []
         for label in dict.fromkeys(clusters):
             if parts or label != OTHERS:
@@ -147,34 +155,18 @@ class SummaryLayout(BriefingLayout):
         return "\n".join(parts)
 
 
-class BulletsLayout(SummaryLayout):
-    """A summary with ids and without headings."""
-
-    shows_ids = True
-
-    def around(self, hit: Hit) -> tuple[str, str]:
-        """Return the parts of `- [1d353029] content (2026-03-04)`."""
-        return f"- [{self.named(hit)}] ", super().around(hit)[1]
-
-    def text(self, lines: Sequence[Line]) -> str:
-        """Return the bullets in order."""
-        return BriefingLayout.text(self, lines)
-
-
 class SectionsLayout(BulletsLayout):
     """Bullets under given headings; `labels` has the heading of each record."""
-
-    empty = "No memories found. This appears to be a fresh session."
 
     def __init__(self, query: str, labels: Mapping[str, str], short_ids: Mapping[str, str]) -> None:
         super().__init__(query, short_ids)
         self._labels = labels
 
-    def allowance(self, rank: int, left: int) -> int | None:  # noqa: ARG002
+    def allowance(self, rank: int, left: int) -> int:  # noqa: ARG002
         """Return LONGEST: later sections are as important as the first."""
         return LONGEST
 
-    def text(self, lines: Sequence[Line]) -> str:
+    def body(self, lines: Sequence[Line]) -> str:
         """Return the sections in the order of their first lines."""
         parts: dict[str, list[str]] = {}
         for line in lines:
@@ -193,8 +185,8 @@ class RawLayout(BriefingLayout):
         """Return nothing: a separate field says what a text reads like."""
         return ""
 
-    def line(self, hit: Hit, tokens: int | None = None, sentence: int = 0, mark: str = "") -> Line:  # noqa: ARG002
-        """Return a complete memory as a JSON object, never an extract."""
+    def line(self, hit: Hit, tokens: int | None = None, mark: str = "") -> Line:  # noqa: ARG002
+        """Return a complete memory as a JSON object, never an excerpt."""
         return Line(hit, compact(whole(hit)))
 
     def text(self, lines: Sequence[Line]) -> str:
@@ -211,19 +203,31 @@ LAYOUTS: dict[Format, type[BriefingLayout]] = {
     "summary": SummaryLayout,
     "list": ListLayout,
     "raw": RawLayout,
-    "answer": QuotesLayout,
+    "answer": ListLayout,
 }
 """The layout of each format. Without a language model `answer` falls back to a list (d)."""
 
 
-def brief(hits: Sequence[Hit], budget: int, layout: BriefingLayout) -> Briefing:
-    """Return a briefing of the best hits that fit into a budget."""
+def chosen(hits: Sequence[Hit], *, related: bool) -> list[Hit]:
+    """Return the hits to show: those that bear on the question, or the NEAREST if none does.
+
+    With `related` as many others follow at most, because what fills an answer must not outweigh it.
+    """
+    bearing = [hit for hit in hits if hit.bears]
+    others = [hit for hit in hits if not hit.bears]
+    if not bearing:
+        return others[:NEAREST]
+    return [*bearing, *others[: len(bearing)]] if related else bearing
+
+
+def brief(hits: Sequence[Hit], budget: int, layout: BriefingLayout, empty: str = NOTHING) -> Briefing:
+    """Return a briefing of the best hits that fit into a budget; without hits `empty`, if that fits."""
     lines = pack(hits, budget, layout)
-    text = layout.text(lines)
+    text = layout.text(lines) if lines else ""
     if not isinstance(layout, RawLayout) and MARK not in text and reads_like_instructions(text):  # only together
         lines = pack(hits, budget - estimate_tokens(MARK) - 1, layout)
         text = f"{MARK}\n{layout.text(lines)}"
-    text = text or (TOO_LITTLE.format(len(hits)) if hits else layout.empty)
+    text = text or (TOO_LITTLE.format(len(hits)) if hits else empty)
     if estimate_tokens(text) > budget:
         text = ""
     return Briefing(text, tuple(line.hit for line in lines), estimate_tokens(text), len(hits) - len(lines))
@@ -245,27 +249,50 @@ def annotated(briefing: Briefing, budget: int, degraded: str, layout: BriefingLa
 def pack(hits: Sequence[Hit], budget: int, layout: BriefingLayout) -> list[Line]:
     """Return the lines of the hits that fit, best first; one that does not fit is skipped (d).
 
-    If none fits, return an extract of the best one, so that a small budget still gets an answer.
+    What fits is shown whole. Otherwise each hit is first cut to an excerpt, so that no long text leaves out another hit
+    that bears on the question; then, from the top, texts take what the budget leaves.
     """
+    lines = _excerpts(hits, budget, layout)
+    for place, line in enumerate(lines):
+        if line.left_out:
+            lines[place] = _widened(lines, place, budget, layout)
+    return lines
+
+
+def _excerpts(hits: Sequence[Hit], budget: int, layout: BriefingLayout) -> list[Line]:
+    """Return the lines of the hits that fit if each text is cut to its allowance; of the first one what fits."""
+    wanted = sum(layout.least(hit, None) for hit in hits)
     lines: list[Line] = []
     spent = 0
     for rank, hit in enumerate(hits):
-        allowance = layout.allowance(rank, budget - spent)
+        allowance = layout.allowance(rank, budget - spent) if wanted > budget else None
         if spent + layout.least(hit, allowance) > budget:
             continue
-        line = layout.line(hit, allowance, LONGEST)
-        if spent + size(line.text) // CHARACTERS_PER_TOKEN > budget:
-            continue
-        if mark := layout.mark(hit):
-            line = layout.line(hit, allowance, LONGEST, mark)
+        line = layout.line(hit, allowance, layout.mark(hit))
         cost = estimate_tokens(layout.text([*lines, line]))
         if cost <= budget:
             lines.append(line)
             spent = cost
     if hits and not lines and budget >= 2 * SHORTEST:
-        short = [layout.line(hits[0], budget - SHORTEST, mark=layout.mark(hits[0]))]
+        short = [layout.line(hits[0], budget - 2 * SHORTEST, layout.mark(hits[0]))]
         lines = short if estimate_tokens(layout.text(short)) <= budget else []
     return lines
+
+
+def _widened(lines: Sequence[Line], place: int, budget: int, layout: BriefingLayout) -> Line:
+    """Return one of the lines with as much more of its text as the budget leaves."""
+    line = lines[place]
+    left = budget - estimate_tokens(layout.text(lines))
+    shown = estimate_tokens(line.hit.record.body) - line.left_out
+    for tokens in (None, shown + left):  # whole, if the line about what was cut then makes room
+        wider = layout.line(line.hit, tokens, layout.mark(line.hit))
+        if wider.left_out < line.left_out and estimate_tokens(layout.text(_with(lines, place, wider))) <= budget:
+            return wider
+    return line
+
+
+def _with(lines: Sequence[Line], place: int, line: Line) -> list[Line]:
+    return [*lines[:place], line, *lines[place + 1 :]]
 
 
 def shortened(rank: int, left: int) -> int:
@@ -281,11 +308,22 @@ def _place(hit: Hit) -> str:
     return f"in {hit.workspace.name}, " if hit.workspace else ""
 
 
-def _content(hit: Hit, about: Sequence[str], tokens: int | None, sentence: int, mark: str) -> str:
-    record, body = hit.record, hit.record.body
+def _date(hit: Hit) -> str:
+    """Return the date of a hit, with its time of day and a mark if it changes another hit, or is changed by one."""
+    if not (hit.changed_by or hit.changes):
+        return hit.record.created_at[:10]
+    time = hit.record.created_at[:16].replace("T", " ")
+    return f"{OLDER}, {time}Z" if hit.changed_by else f"{time}Z"
+
+
+def _content(hit: Hit, about: Sequence[str], tokens: int | None, mark: str) -> tuple[str, int]:
+    """Return the text of a hit, and how many of its tokens are left out to keep it within `tokens`."""
+    record, body, left_out = hit.record, hit.record.body, 0
     if tokens is not None:
-        body = extract(body, about, max(tokens - estimate_tokens(mark), 1), sentence)
-    return indented(mark + text_of(record.kind, record.name, record.type, body))
+        part = excerpt(body, max(tokens - estimate_tokens(mark), 1), about, hit.answer)
+        body, left_out = part.text, part.left_out
+    shown = indented(mark + text_of(record.kind, record.name, record.type, body))
+    return (f"{shown} {MORE.format(left_out)}" if left_out else shown), left_out
 
 
 def indented(text: str) -> str:
@@ -299,9 +337,14 @@ def _heading(tag: str) -> str:
 
 
 def _clusters(hits: Sequence[Hit]) -> list[str]:
-    """Return for each hit the most frequent tag that it shares with another hit, or OTHERS."""
+    """Return for each hit the most frequent tag that it shares with another hit, or OTHERS.
+
+    What a newer hit changes stays below that one, whatever its tags are.
+    """
     numbers = Counter(tag for hit in hits for tag in hit.record.tags)
-    if not numbers:
-        return [OTHERS] * len(hits)
-    shared = [[tag for tag in hit.record.tags if numbers[tag] > 1] for hit in hits]
-    return [max(tags, key=lambda tag: numbers[tag]) if tags else OTHERS for tags in shared]
+    labels: dict[str, str] = {}
+    for hit in hits:
+        shared = [tag for tag in hit.record.tags if numbers[tag] > 1]
+        own = max(shared, key=lambda tag: numbers[tag]) if shared else OTHERS
+        labels[hit.record.id] = labels.get(hit.changed_by, own)
+    return list(labels.values())

@@ -21,7 +21,7 @@ from memoryd.core.search import ranking
 from memoryd.core.search.as_of import Past
 from memoryd.core.search.candidates import Candidates, Found, around, lengths, similarities, spread, unrelated
 from memoryd.core.search.ranking import Profile
-from memoryd.core.search.reranking import Reranked, Reranking
+from memoryd.core.search.reranking import Reranking
 from memoryd.core.search.union import union
 from memoryd.errors import ModelError
 from memoryd.model import GENERAL, Filter, Findings, Hit, Record, VectorSet, Workspace
@@ -62,8 +62,8 @@ class Search:
         return self.union([(workspace, found) for workspace, found, _ in parts]), short
 
     def hits(self, query: str, allowed: Filter) -> Findings[Hit]:
-        """Return the records of this workspace only that bear on a query, best first."""
-        return self.ranked(self._scope.ask(query, lambda question: self.find(question, allowed)), fill=True)
+        """Return the records of this workspace only that bear on a query, best first, then those related to it."""
+        return self.ranked(self._scope.ask(query, lambda question: self.find(question, allowed)), related=True)
 
     def find(self, question: Question, allowed: Filter, as_of: str = "", *, joined: bool = False) -> Found:
         """Return the records that may bear on a question, with all that ranking needs; for `as_of` see `read`.
@@ -104,27 +104,30 @@ class Search:
         records = self._fetch(question.queries, ids, allowed)
         return Found(question.text, candidates, records, self._vectors(question.queries, ids, candidates), past=then)
 
-    def ranked(self, found: Found, *, fill: bool = False) -> Findings[Hit]:
-        """Return the hits, best first, each with the parts of its score, without near-duplicates of better ones.
+    def ranked(self, found: Found, *, related: bool = False) -> Findings[Hit]:
+        """Return the hits that bear on the question, best first, without near-duplicates of better ones.
 
-        With `fill` include hits that the cross-encoder rates far lower, to use up a budget.
+        With `related` those follow that are only related to it, or to what bears. Each has the parts of its score.
         """
         hits, found = self._reranked(found)
-        return Findings(self._distinct(hits.filling if fill else hits.close, found), hits.degraded)
+        return Findings(self._distinct([hit for hit in hits.best if related or hit.bears], found), hits.degraded)
 
     def meant(self, found: Found) -> Findings[Hit]:
         """Return only the hits that have a word of the query or are near it in meaning, including near-duplicates."""
         hits, found = self._reranked(found)
         words, near = found.candidates.words, similarities(found.candidates)
-        meant = [hit for hit in hits.close if _id(hit) in words or near.get(_id(hit), 0.0) >= self._profile.near]
+        meant = [
+            hit for hit in hits.best
+            if hit.bears and (_id(hit) in words or near.get(_id(hit), 0.0) >= self._profile.near)
+        ]  # fmt: skip
         return Findings(meant, hits.degraded)
 
-    def _reranked(self, found: Found) -> tuple[Reranked, Found]:
+    def _reranked(self, found: Found) -> tuple[Findings[Hit], Found]:
         """Return the hits in order, and `found` with the records that have changed since the time in question."""
         if found.past:
             found = self._with_past(found, found.past)
         if found.candidates.closed:
-            return Reranked(found.hits, found.hits), found
+            return Findings(list(found.hits)), found
         hits = self._reranking.rerank(found.hits, found)
         return replace(hits, degraded=found.candidates.degraded or hits.degraded), found
 

@@ -2,31 +2,19 @@
 
 import logging
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from memoryd.core.records.records import full_text
-from memoryd.core.search import ranking
+from memoryd.core.search import current, ranking
 from memoryd.core.search.candidates import Found, around, lengths, similarities
 from memoryd.core.search.ranking import Profile
 from memoryd.errors import ModelError
-from memoryd.model import Hit
+from memoryd.model import Findings, Hit
 from memoryd.models.helpers import UNUSABLE, Helpers
 from memoryd.models.rerankers import Reranker
 from memoryd.store.base import Vector
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Reranked:
-    """Hits, best first."""
-
-    close: Sequence[Hit]
-    """The hits that answer the question."""
-    filling: Sequence[Hit]
-    """The hits that answer, and those far behind that still bear on the question."""
-    degraded: str = ""
-    """Why nothing was reranked, in one sentence; '' if all is well."""
 
 
 class Reranking:
@@ -36,31 +24,40 @@ class Reranking:
         self._helpers = helpers
         self._profile = profile
 
-    def rerank(self, hits: Sequence[Hit], found: Found) -> Reranked:
-        """Return the hits in the order of their totals of the cross-encoder's logit and the composite score."""
+    def rerank(self, hits: Sequence[Hit], found: Found) -> Findings[Hit]:
+        """Return the hits that bear on the question, best first, then those that are only related to it."""
         if not hits or not self._profile.head:
-            return Reranked(hits, hits)
+            return self._unread(hits)
         self._helpers.reranker.start()
         reranker = self._helpers.reranker.get(self._helpers.patience)
         if reranker is None:
-            return _unranked(hits, self._helpers.why_not("reranker"))
-        if not reranker.reads(found.query):
-            return Reranked(hits, hits)
-        profile = self._profile
-        legible = {key for key, record in found.records.items() if reranker.reads(record.body[: profile.read])}
+            return self._unread(hits, self._helpers.why_not("reranker"))
+        legible = self._legible(reranker, found)
         if not legible:
-            return Reranked(hits[: profile.keep], hits[: profile.keep])
+            return self._unread(hits)
         readable = {hit.record.id: hit for hit in hits if hit.record.id in legible}
         logits, lifted = self._logits(reranker, readable, found)
         if readable and not logits:
-            return _unranked(hits, UNUSABLE["reranker"])
-        unread = min([profile.hopeless, *logits.values()])
-        scored = []
-        for hit in hits:
-            key = hit.record.id
-            logit = lifted.get(key, unread)
-            scored.append(_scored(hit, logit, logits.get(key), ranking.blend(logit, hit.score, profile)))
-        return self._parted(sorted(scored, key=lambda hit: -hit.score), legible, found)
+            return self._unread(hits, UNUSABLE["reranker"])
+        scored = self._scored(hits, logits, lifted, found)
+        ordered = self._current(reranker, self._parted(scored, legible, found), found)
+        return Findings([*(hit for hit in ordered if hit.bears), *(hit for hit in ordered if not hit.bears)])
+
+    def _legible(self, reranker: Reranker, found: Found) -> set[str]:
+        """Return the records whose language the cross-encoder reads; none if it cannot read the question."""
+        if not reranker.reads(found.query):
+            return set()
+        read = self._profile.read
+        return {key for key, record in found.records.items() if reranker.reads(record.body[:read])}
+
+    def _unread(self, hits: Sequence[Hit], why_not: str = "") -> Findings[Hit]:
+        """Return the hits by composite score; `why_not` says why the cross-encoder did not read them, or is ''."""
+        profile = self._profile
+        parted = [
+            replace(hit, bears=rank < profile.keep and hit.why.get("fusion", 1.0) >= profile.half)
+            for rank, hit in enumerate(hits)
+        ]
+        return Findings(parted, f"Not reranked: {why_not}." if why_not else "")
 
     def _logits(
         self, reranker: Reranker, hits: Mapping[str, Hit], found: Found
@@ -80,30 +77,59 @@ class Reranking:
                 break
         return logits, lifted
 
-    def _parted(self, hits: Sequence[Hit], legible: Container[str], found: Found) -> Reranked:
-        """Return the hits that answer and those that fill a budget; hits that are not `legible` fill by words only."""
+    def _scored(
+        self, hits: Sequence[Hit], logits: Mapping[str, float], lifted: Mapping[str, float], found: Found
+    ) -> list[Hit]:
+        """Return the hits with their final scores, best first."""
+        profile, near = self._profile, similarities(found.candidates)
+        unread = min([profile.hopeless, *logits.values()])
+        weight = 0.0 if max(lifted.values(), default=unread) >= profile.sure else profile.unsure
+        scored = []
+        for hit in hits:
+            key = hit.record.id
+            logit = lifted.get(key, unread)
+            total = ranking.blend(logit, hit.score, profile) + weight * max(0.0, near.get(key, 0.0))
+            scored.append(_scored(hit, logit, logits.get(key), total))
+        return sorted(scored, key=lambda hit: -hit.score)
+
+    def _parted(self, hits: Sequence[Hit], legible: Container[str], found: Found) -> list[Hit]:
+        """Return the hits that bear on the question or are related to it; those not `legible` by words only."""
         profile, near = self._profile, similarities(found.candidates)
         lifted = {hit.record.id: hit.why["lifted"] for hit in hits if "reranker" in hit.why}
-        bearing = ranking.bearing(list(lifted), lifted, near, profile)
-        close = set(ranking.close(bearing, lifted, profile))
+        bearing = ranking.bearing(lifted, profile)
         sure = [key for key in lifted if lifted[key] >= profile.sure]
         beside = self._beside(sure, found, hits)
 
-        def fills(hit: Hit) -> bool:
+        def related(hit: Hit) -> bool:
             key, words = hit.record.id, hit.why["words"]
             if key not in legible:
                 return words >= profile.worded
             if sure:
                 return words > 0 or near.get(key, 0.0) >= profile.near or key in beside
-            return key in bearing and words >= profile.worded
+            return near.get(key, 0.0) >= profile.nearest
 
-        filling = [hit for hit in hits if hit.record.id in close or fills(hit)]
-        return Reranked([hit for hit in hits if hit.record.id in close], filling)
+        return [
+            replace(hit, bears=hit.record.id in bearing) for hit in hits if hit.record.id in bearing or related(hit)
+        ]
 
     def _beside(self, keys: Iterable[str], found: Found, hits: Sequence[Hit]) -> set[str]:
         """Return the hits next to one of `keys` in its session that are as closely related as turns usually are."""
         near = around(found, keys, {hit.record.id for hit in hits}, self._profile)
         return {other for beside in near.values() for other, related in beside.items() if related == 1}
+
+    # changes ---------------------------------------------------------------------------------------------------------
+
+    def _current(self, reranker: Reranker, hits: Sequence[Hit], found: Found) -> list[Hit]:
+        """Return the hits with each change before what it changes, which is marked.
+
+        A change often has few of the question's words, so the cross-encoder reads what is newer than one of the best
+        hits, and speaks of a change, even if it is not among the first.
+        """
+        pairs = current.pairs(hits, found, self._profile)
+        unread = [pair.newer for pair in pairs if "reranker" not in pair.newer.why]
+        more = {hit.record.id: hit for hit in unread[: self._profile.changes]}
+        logits = self._read(reranker, more, found)
+        return current.ordered(hits, pairs, found.query, logits)
 
     # reading ---------------------------------------------------------------------------------------------------------
 
@@ -149,11 +175,6 @@ class Reranking:
         if chunks is None or len(text) <= 2 * read:
             return text[:read]
         return _nearest_part(text, chunks @ found.candidates.vector)
-
-
-def _unranked(hits: Sequence[Hit], why_not: str) -> Reranked:
-    """Return the hits unchanged; `why_not` is '' if all is well."""
-    return Reranked(hits, hits, f"Not reranked: {why_not}." if why_not else "")
 
 
 def _scores(reranker: Reranker, query: str, texts: Mapping[str, str]) -> dict[str, float]:

@@ -1,0 +1,73 @@
+"""Where a recall looked that found nothing, in one line: so that a wrong workspace or tag does not look like a miss."""
+
+import unicodedata
+from collections.abc import Sequence
+
+from memoryd.core.scope import Scope
+from memoryd.core.workspaces.registry import ACTIVE
+from memoryd.model import Workspace
+from memoryd.store.base import Queries
+
+TAGS = 10_000  # tags that are compared with one that no record has
+OTHERS = 10  # other workspaces that are counted if this one is empty
+NAMED = 3  # of these, and of tags, that are named at most
+
+SMALL_TALK = "That asks for nothing."
+
+
+def where(scope: Scope, tags: Sequence[str]) -> str:
+    """Return what a search without hits had looked at."""
+    parts = [(one, one.read(lambda q: _number(q, scope.session))) for one in scope.each]
+    total = sum(number for _, number in parts)
+    if not total:
+        return _empty(scope)
+    if unknown := _unknown(scope, tags):
+        return unknown
+    names = ", ".join(_quoted(one.workspace) for one, _ in parts)
+    tagged = f" with the tags {', '.join(tags)}" if tags else ""
+    places = "workspace" if len(parts) == 1 else "the workspaces"
+    return f"No memory{tagged} bears on this among {total:,} in {places} {names}."
+
+
+def _number(queries: Queries, session: str) -> int:
+    return sum(row["number"] for row in queries.all("records.counts", session=session))
+
+
+def _empty(scope: Scope) -> str:
+    """Return that the workspace is empty, and which of those that the caller may use are not."""
+    names = [_quoted(one.workspace) for one in scope.each]
+    empty = f"Workspace {names[0]} is empty" if len(names) == 1 else f"The workspaces {', '.join(names)} are empty"
+    read = {one.workspace.id for one in scope.each}
+    others = [
+        one for one in scope.engine.workspaces.all(ACTIVE) if one.id not in read and scope.grant.sees(one.id)
+    ]
+    numbers = [(scope.engine.store.read(one, lambda q: _number(q, "")), one) for one in others[:OTHERS]]
+    filled = sorted((pair for pair in numbers if pair[0]), key=lambda pair: -pair[0])[:NAMED]
+    return "; ".join([empty, *(f"{_quoted(one)} has {number:,}" for number, one in filled)]) + "."
+
+
+def _unknown(scope: Scope, tags: Sequence[str]) -> str:
+    """Return which of the tags no record has, and which similar ones there are; '' if all exist."""
+    if not tags:
+        return ""
+    known = {
+        row["tag"]
+        for one in scope.each
+        for row in one.read(lambda q: q.all("records.tags", session=scope.session, limit=TAGS))
+    }
+    missing = [tag for tag in tags if tag not in known]
+    if not missing:
+        return ""
+    alike = [tag for tag in sorted(known) if _bare(tag) in set(map(_bare, missing))][:NAMED]
+    there = f"; there is {', '.join(alike)}" if alike else ""
+    return f"No memory has the tag {', '.join(missing)}{there}."
+
+
+def _bare(tag: str) -> str:
+    """Return a tag without case, accents, blanks, hyphens and a plural s."""
+    letters = unicodedata.normalize("NFKD", tag).casefold()
+    return "".join(letter for letter in letters if letter.isalnum()).removesuffix("s")
+
+
+def _quoted(workspace: Workspace) -> str:
+    return " ".join(workspace.name.split())

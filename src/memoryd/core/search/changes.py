@@ -1,0 +1,327 @@
+"""Evidence that a newer text changes what an older one states, as far as a question is concerned.
+
+How near two texts are does not tell a change from two facts that both hold: the front and the back door are nearer to
+each other than a stand-up at 09:45 and its move to 10:15. The words tell, and none of them alone:
+
+- the newer text has words of change (`moved`, `no longer`, `took over`), and names what the older one stated
+  (`switched from Vim`),
+- it has another value of the same kind (a time, an amount), or is the same sentence but for the value,
+- it is about what is asked: it has the question's words, or the cross-encoder rates it as an answer;
+- against it, the question has a word that only one of the two has, and the other has a counterpart there: `back door`
+  and `front door`, `version 2` and `version 3`, Anna and Anja. Then both hold.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import lru_cache
+from itertools import pairwise
+
+from memoryd.text import STOP_WORDS
+
+ENOUGH = 2.0
+"""The sum of the evidence at which a text counts as a change."""
+
+_CHANGE = re.compile(
+    r"""\b(?:no\ longer|any\ ?more|any\ longer|after\ all|not\ [\w%.]+[,;]|instead|rather\ than
+    |moved|moves|moving|migrat(?:ed|es|ing)|switch(?:ed|es|ing)|chang(?:ed|es)|replac(?:ed|es|ing)|swapped|renamed
+    |raised|lowered|increased|decreased|reduced|doubled|halved|cut|extended|shortened|went|gone|goes\ up|rose|fell|grew
+    |stopped|stops|dropped|drops|ended|ends|quit|gave\ up|given\ up|left|leaves|resigned|retired|abandoned|scrapped
+    |discontinued|deprecated|removed|deleted|closed|shut\ down|expired|sold|lost|died|broke|broken|cancel(?:l?ed)
+    |called\ off|postponed|adjourned|rescheduled|delayed|pushed\ back|put\ off|brought\ forward|took\ over|takes\ over
+    |taken\ over|has\ taken|handed|passed\ to|succeed(?:s|ed)|appointed|promoted|elected|became|turned\ (?:out|into)
+    |upgraded|downgraded|updated?|reverted|restored|back\ (?:to|on|in)|fixed|repaired|resolved|correct(?:ion|ed)|actually
+    |as\ of|from\ now\ on|starting|effective|finally|meanwhile|over\ to|away\ from|(?:is|are|was)\ (?:done|over|gone|history)
+    |finished|started\ (?:on|with))\b|->|→|⇒|=>""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_HINT = re.compile(
+    r"\b(?:now|nowadays|currently|today|again|since|new|newer|latest|already|by now|these days|used to|until|was|were"
+    r"|has been|have been|only|but|not|never|none|nobody|without)\b",
+    re.IGNORECASE,
+)
+"""Words that often come with a change, and often without one."""
+
+_TOKEN = re.compile(r"#?\w+(?:[.:/'’-]\w+)*%?")
+_KINDS: Mapping[str, re.Pattern[str]] = {
+    name: re.compile(pattern, re.IGNORECASE)
+    for name, pattern in {
+        "time": r"\b\d{1,2}[:.]\d{2}\b(?!\.)|\b\d{1,2} ?(?:am|pm|o'clock)\b",
+        "date": r"\b\d{4}-\d\d-\d\d\b|\b\d{1,2}(?:st|nd|rd|th)\b"
+        r"|\b(?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]* \d|\b\d{1,2}\.? ?(?:of )?"
+        r"(?:january|february|march|april|may|june|july|august|september|october|november|december)\b|\b20\d\d\b",
+        "weekday": r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b",
+        "percent": r"\d ?(?:%|percent|per cent)",
+        "amount": r"[€$£]\s?\d|\d\s?(?:€|\$|£|euros?|eur|dollars?|usd|pounds?|gbp|chf|francs?)\b",
+        "duration": r"\b(?:\d+|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve)[- ]"
+        r"(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?|ms|s|min|h)\b",
+        "version": r"\bv?\d+(?:\.\d+)+\b",
+        "code": r"#[0-9a-f]{6}\b|\b(?=[a-z-]*\d)(?=\d*[a-z])[a-z0-9-]{4,}\b",
+        "number": r"(?<![\w.:/-])\d[\d,.]*(?![\w:/-])"
+        r"|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty)\b",
+    }.items()
+}
+_COUNTERPARTS = tuple(
+    frozenset(line.split())
+    for line in """front back rear side
+left right
+upper lower top bottom middle ground
+first second third fourth fifth last final
+staging production prod dev development test testing qa live preview sandbox demo
+internal external public private
+primary secondary backup main spare guest
+read write readonly
+frontend backend client server mobile desktop web ios iphone android windows linux macos mac
+morning afternoon evening night noon lunch breakfast dinner
+weekday weekday weekend weekends weekdays
+monday tuesday wednesday thursday friday saturday sunday
+mondays tuesdays wednesdays thursdays fridays saturdays sundays
+january february march april may june july august september october november december
+spring summer autumn winter
+north south east west northern southern eastern western
+home office work school
+indoor outdoor indoors outdoors inside outside
+mother father mum dad mom sister brother son daughter wife husband aunt uncle grandma grandpa grandmother grandfather
+his her
+kitchen bathroom bedroom nursery hall hallway cellar basement attic loft garage garden balcony upstairs downstairs
+paperback hardback hardcover ebook audiobook
+red blue green yellow black white grey gray
+hot cold warm
+small large big medium
+old young
+car bike van caravan lorry truck bus train tram
+dog cat rabbit
+adult adults child children""".splitlines()
+)
+"""Words of which one says that another is not meant."""
+
+_PRONOUN = re.compile(r"\b(?:he|she|they|it|him|her|them|his|hers|their|its)\b", re.IGNORECASE)
+_LEADING = STOP_WORDS | frozenset(
+    """as update correction actually since from starting now today note new please according due at on in per no not one
+    everybody everyone""".split()
+)
+"""Words with which a text may begin without saying what it is about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What speaks for a change, and against it, by name; each part is a number of points."""
+
+    parts: Mapping[str, float]
+
+    @property
+    def total(self) -> float:
+        """The sum of the points."""
+        return sum(self.parts.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _Statement:
+    """A text with what is compared of it."""
+
+    text: str
+    tokens: tuple[str, ...]
+    stems: tuple[str, ...]
+    content: frozenset[str]
+    """The stems of its words that are not stop words."""
+    kinds: Mapping[str, frozenset[str]]
+    """The values in it, by kind."""
+    changes: bool
+    hints: bool
+
+
+@lru_cache(maxsize=4_096)
+def _statement(text: str) -> _Statement:
+    tokens = tuple(_TOKEN.findall(text))
+    stems = tuple(_stem(token) for token in tokens)
+    content = frozenset(s for s, token in zip(stems, tokens, strict=True) if token.lower() not in STOP_WORDS)
+    kinds = {kind: frozenset(m.lower() for m in pattern.findall(text)) for kind, pattern in _KINDS.items()}
+    kinds = {kind: found for kind, found in kinds.items() if found}
+    return _Statement(text, tokens, stems, content, kinds, bool(_CHANGE.search(text)), bool(_HINT.search(text)))
+
+
+def _stem(token: str) -> str:
+    """Return a word without its commonest endings, so that `logs`, `log` and `logged` agree."""
+    word = token.lower().removesuffix("'s").removesuffix("’s")
+    if word.isalpha() and len(word) > 3:
+        for ending in ("ing", "ies", "ied", "ed", "es", "s", "e", "y"):
+            if word.endswith(ending) and len(word) - len(ending) >= 3:
+                return word[: -len(ending)]
+    return word
+
+
+def changes(text: str) -> bool:
+    """Return whether a text has words of change."""
+    return _statement(text).changes
+
+
+def evidence(question: str, older: str, newer: str, logit: float | None = None) -> Evidence:
+    """Return the evidence that `newer` changes what `older` says about a question.
+
+    `logit` is the cross-encoder's for the newer text; None if it was not read.
+    """
+    asked, old, new = _statement(question), _statement(older), _statement(newer)
+    return Evidence({name: points for name, points in _parts(asked, old, new, logit) if points})
+
+
+def _parts(asked: _Statement, old: _Statement, new: _Statement, logit: float | None) -> Iterator[tuple[str, float]]:
+    named, before = _named(asked, old, new), _before(new)
+    shared = _shared(asked, old, new)
+    answers = 0.0 if logit is None else 1.5 if logit >= 0 else 0.5 if logit >= -4 else 0.0
+    yield "change_words", 1.0 if new.changes else 0.5 if new.hints else 0.0
+    yield "old_value", named
+    yield "same_kind", 0.75 if _same_kind(old, new) else 0.0
+    yield "same_sentence", 1.0 if _alike(old, new) >= 0.6 else 0.0
+    yield "shares_words", shared
+    yield "answers", answers
+    yield "not_about_it", -1.0 if not shared and not answers and named < 1.5 else 0.0
+    yield "other_before", -2.0 if before and not before & (old.content | asked.content) else 0.0
+    yield "counterpart", -3.0 if contrast(asked, old, new) or contrast(asked, new, old) else 0.0
+    if not new.changes:
+        yield "condition", -1.0 if _conditional(asked, old, new) else 0.0
+        yield "other_subject", -1.0 if not new.hints and _other_subject(asked, old, new) else 0.0
+
+
+def _before(new: _Statement) -> frozenset[str]:
+    """Return the stems of what the newer text says was before: `from 39 to 45`, `instead of 9`."""
+    found = " ".join(filter(None, (value for match in _BEFORE.finditer(new.text) for value in match.groups())))
+    return frozenset(_stem(token) for token in _TOKEN.findall(found) if token.lower() not in STOP_WORDS)
+
+
+def _conditional(asked: _Statement, old: _Statement, new: _Statement) -> bool:
+    """Return whether the newer text begins with a case that neither the older one nor the question speaks of."""
+    match = _CONDITION.match(new.text)
+    stems = {_stem(token) for token in _TOKEN.findall(match[1]) if token.lower() not in STOP_WORDS} if match else set()
+    return bool(stems - asked.content - old.content)
+
+
+def _named(asked: _Statement, old: _Statement, new: _Statement) -> float:
+    """Return points if the newer text names what only the older one stated: it says what became of that.
+
+    Names and numbers count in full, other words by half; without words of change or a negation both count half.
+    """
+    names = {stem for token, stem in zip(new.tokens[1:], new.stems[1:], strict=True) if token[:1].isupper()}
+    values = {
+        stem: (stem in names or token[:1].isupper()) if place else stem in names
+        for place, (token, stem) in enumerate(zip(old.tokens, old.stems, strict=True))
+        if stem in new.content and stem in old.content and stem not in asked.content and not _YEAR.fullmatch(token)
+    }
+    full = sum(name or any(map(str.isdigit, stem)) for stem, name in values.items())
+    points = min(1.5, 1.5 * full + 0.75 * (len(values) - full))
+    return points if new.changes or _denied(values, new) else points / 2
+
+
+def _denied(values: Collection[str], new: _Statement) -> bool:
+    """Return whether a negation stands shortly before one of some values in the newer text."""
+    last = -_REACH
+    for place, (token, stem) in enumerate(zip(new.tokens, new.stems, strict=True)):
+        if token.lower() in _NEGATIONS or token.lower().endswith(("n't", "n’t")):
+            last = place
+        elif stem in values and place - last <= _REACH:
+            return True
+    return False
+
+
+def _same_kind(old: _Statement, new: _Statement) -> bool:
+    """Return whether both texts have a value of one kind, and the newer another one."""
+    return any(new.kinds[kind] - values for kind, values in old.kinds.items() if kind in new.kinds)
+
+
+def _alike(old: _Statement, new: _Statement) -> float:
+    """Return how much of two texts is the same words in the same order, 0 to 1."""
+    return SequenceMatcher(None, old.stems, new.stems, autojunk=False).ratio()
+
+
+def _shared(asked: _Statement, old: _Statement, new: _Statement) -> float:
+    """Return points for the question's words that the newer text has, of those that the older one has."""
+    relevant = asked.content & old.content or asked.content
+    return 0.75 * len(relevant & new.content) / max(len(relevant), 1)
+
+
+def contrast(asked: _Statement, one: _Statement, other: _Statement) -> bool:
+    """Return whether a word of the question that only `one` has, has a counterpart in `other`."""
+    missing = {stem for stem in asked.content & one.content if stem not in other.content}
+    if not missing:
+        return False
+    return (
+        _opposite(missing, one, other)
+        or _other_number(asked, one, other, missing)
+        or _other_attribute(asked, one, other, missing)
+        or _other_name(one, other, missing)
+        or _in_its_place(one, other, missing)
+    )
+
+
+def _opposite(missing: Collection[str], one: _Statement, other: _Statement) -> bool:
+    here = {token.lower() for token, stem in zip(one.tokens, one.stems, strict=True) if stem in missing}
+    there = {token.lower() for token in other.tokens} - {token.lower() for token in one.tokens}
+    return any(here & words and there & words for words in _COUNTERPARTS)
+
+
+def _other_number(asked: _Statement, one: _Statement, other: _Statement, missing: Collection[str]) -> bool:
+    """Return whether the question has `version 2` where `other` has `version 3`."""
+    numbered = {(a, b) for a, b in pairwise(asked.stems) if b in missing and b[:1].isdigit()}
+    return any(
+        a == noun and b[:1].isdigit() and b != number for noun, number in numbered for a, b in pairwise(other.stems)
+    )
+
+
+def _other_attribute(asked: _Statement, one: _Statement, other: _Statement, missing: Collection[str]) -> bool:
+    """Return whether the question has `bathroom tap` where `other` has `kitchen tap`."""
+    heads = {b for a, b in pairwise(asked.stems) if a in missing and b in one.content and b in other.content}
+    return any(
+        b in heads and a in other.content and a not in one.content and a not in _NO_ATTRIBUTE and a not in asked.content
+        for a, b in pairwise(other.stems)
+    )
+
+
+def _other_name(one: _Statement, other: _Statement, missing: Collection[str]) -> bool:
+    """Return whether `other` begins with another name than the one that is asked for; `he` or `its` may mean that."""
+    if _PRONOUN.search(other.text):
+        return False
+    names = {
+        stem for token, stem in zip(one.tokens, one.stems, strict=True)
+        if stem in missing and token[:1].isupper() and token[1:].islower()
+    }  # fmt: skip
+    return bool(names) and _first(other) is not None and _first(other) not in one.content and _begins_with_name(other)
+
+
+def _in_its_place(one: _Statement, other: _Statement, missing: Collection[str]) -> bool:
+    """Return whether two texts are the same sentence, but for other words in the place of one that is asked for."""
+    matcher = SequenceMatcher(None, one.stems, other.stems, autojunk=False)
+    if matcher.ratio() < 0.5:
+        return False
+    for kind, start, end, start2, end2 in matcher.get_opcodes():
+        instead = " ".join(other.tokens[start2:end2])
+        if kind == "replace" and set(one.stems[start:end]) & set(missing):
+            if set(other.stems[start2:end2]) & other.content and not _CHANGE.search(instead):
+                return True
+    return False
+
+
+def _first(one: _Statement) -> str | None:
+    """Return the stem of the first word that says what a text is about."""
+    return next((s for t, s in zip(one.tokens, one.stems, strict=True) if t.lower() not in _LEADING), None)
+
+
+def _begins_with_name(one: _Statement) -> bool:
+    token = next((t for t in one.tokens if t.lower() not in _LEADING), "")
+    return token[:1].isupper() and not _CHANGE.fullmatch(token)
+
+
+def _other_subject(asked: _Statement, old: _Statement, new: _Statement) -> bool:
+    first = _first(new)
+    return first is not None and first not in asked.content and first not in old.content
+
+
+_REACH = 3  # words from a negation to what it denies
+_NEGATIONS = frozenset({"no", "not", "never", "without", "cannot", "nobody", "nothing"})
+_BEFORE = re.compile(
+    r"\bfrom ([^,.;]{1,40}?) (?:to|into|over)\b|\binstead of ([^,.;]{1,40})|\brather than ([^,.;]{1,40})", re.IGNORECASE
+)
+_CONDITION = re.compile(
+    r"(?:In|For|During|At|On|With|If|When|While|Up to|Under|Unless|Except|Outside|Only)\b([^,.]{1,30})"
+)
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_NO_ATTRIBUTE = frozenset("new old other same our former next last all more".split())

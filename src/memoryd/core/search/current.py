@@ -1,0 +1,89 @@
+"""Which of two hits holds today: a change goes before what it changes, and what it changes is marked."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from memoryd.core.records.records import full_text
+from memoryd.core.search import changes, ranking
+from memoryd.core.search.candidates import Found, unrelated
+from memoryd.core.search.ranking import Profile
+from memoryd.model import Hit, Kind, Record
+from memoryd.text import speaker
+
+FACTS = (Kind.MEMORY, Kind.OBSERVATION)
+"""The kinds that state what holds. A turn or a session's summary tells what was said at its time."""
+LONGEST = 600
+"""Characters of a text that is taken for one statement. A longer one speaks of so much that words of change prove
+nothing about the question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A hit, and a newer one that may change what it states."""
+
+    older: Hit
+    newer: Hit
+
+
+def pairs(hits: Sequence[Hit], found: Found, profile: Profile) -> list[Pair]:
+    """Return the pairs to compare: the best hits that bear on the question, each with newer ones, the nearest first."""
+    best = [hit for hit in hits if hit.bears and _states(hit.record)][: profile.compared]
+    if not best:
+        return []
+    known = {hit.record.id: hit for hit in hits}
+    facts = [
+        known.get(key) or Hit(record=record, score=0.0, workspace=found.origins.get(key))
+        for key, record in found.records.items()
+        if _states(record)
+    ]
+    return [Pair(older, newer) for older in best for newer in _newer(older, facts, found, profile)]
+
+
+def _states(record: Record) -> bool:
+    return record.kind in FACTS and len(record.body) <= LONGEST and not speaker(record.body)
+
+
+def _newer(older: Hit, facts: Sequence[Hit], found: Found, profile: Profile) -> Iterator[Hit]:
+    """Yield the newer facts that are near an older one, the nearest first."""
+    if older.record.id not in found.vectors:
+        return
+    own, base = ranking.whole(found.vectors[older.record.id]), unrelated(found.candidates)
+    near: list[tuple[float, Hit]] = []
+    for fact in facts:
+        if fact.record.created_at > older.record.created_at and fact.record.id in found.vectors:
+            cosine = ranking.rescale(float(own @ ranking.whole(found.vectors[fact.record.id])), base)
+            if cosine >= profile.related:
+                near.append((cosine, fact))
+    for _, fact in sorted(near, key=lambda pair: -pair[0]):
+        yield fact
+
+
+def ordered(hits: Sequence[Hit], pairs: Sequence[Pair], question: str, logits: Mapping[str, float]) -> list[Hit]:
+    """Return the hits with each change right before the first hit that it changes; what it changes follows, marked.
+
+    `logits` are the cross-encoder's of newer hits that have none in `why`.
+    """
+    order = {hit.record.id: hit for hit in hits}
+    for pair in pairs:
+        older, newer = order[pair.older.record.id], order.get(pair.newer.record.id, pair.newer)
+        key = newer.record.id
+        if older.changed_by:
+            continue
+        logit = newer.why.get("reranker", logits.get(key))
+        found = changes.evidence(question, full_text(older.record), full_text(newer.record), logit)
+        if found.total >= changes.ENOUGH:
+            why = {**newer.why, **found.parts} | ({} if logit is None else {"reranker": logit})
+            newer = replace(newer, bears=True, changes=True, score=max(newer.score, older.score), why=why)
+            order = _placed(order, newer, replace(older, changed_by=key))
+    return list(order.values())
+
+
+def _placed(order: Mapping[str, Hit], newer: Hit, older: Hit) -> dict[str, Hit]:
+    """Return the hits with `newer` before `older`, unless it is already."""
+    keys = list(order)
+    key = newer.record.id
+    if key not in order or keys.index(key) > keys.index(older.record.id):
+        keys = [other for other in keys if other != key]
+        keys.insert(keys.index(older.record.id), key)
+    known = {**order, key: newer, older.record.id: older}
+    return {key: known[key] for key in keys}
