@@ -13,8 +13,9 @@ from memoryd.core.base.results import compact
 from memoryd.core.records.records import full_text, text_of
 from memoryd.core.search.hits import whole
 from memoryd.core.security.prompt_injection import MARK, reads_like_instructions
+from memoryd.excerpts import excerpt
 from memoryd.model import Hit
-from memoryd.text import CHARACTERS_PER_TOKEN, content_words, estimate_tokens, extract, size
+from memoryd.text import CHARACTERS_PER_TOKEN, content_words, estimate_tokens, size
 
 Format = Literal["summary", "list", "raw", "answer"]
 
@@ -284,7 +285,9 @@ def _place(hit: Hit) -> str:
 def _content(hit: Hit, about: Sequence[str], tokens: int | None, sentence: int, mark: str) -> str:
     record, body = hit.record, hit.record.body
     if tokens is not None:
-        body = extract(body, about, max(tokens - estimate_tokens(mark), 1), sentence)
+        room = max(tokens - estimate_tokens(mark), 1)
+        found = excerpt(body, room, about)
+        body = (excerpt(body, sentence, about) if found.torn and sentence > room else found).text
     return indented(mark + text_of(record.kind, record.name, record.type, body))
 
 
