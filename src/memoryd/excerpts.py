@@ -49,7 +49,10 @@ _LINE = re.compile(
     r"|(?P<line>\#{1,6}[ ]|[>$}\])<@]|//|/\*|[\w\"'][\w.\"'-]*+:[ \t]*\Z|[a-z_\"'][\w.\"'-]*+:[ \t])"
     r"|(?P<prose>)"
 )
-_CODE = re.compile(r"\w\(|[ \t](?:=|[=!<>:+-]=|=>|->|&&|\|\|)[ \t]|</?\w|::|[{};,\\]\s*\Z")
+_CODE = re.compile(  # calls, operators between blanks, tags, `::`, and what ends a line of code
+    r"[(=!<>:+&|{};,\\-](?:(?<=\w\()|(?<=[ \t]=)[ \t]|(?<=[ \t][=!<>:+-])=[ \t]|(?<=[ \t][=-])>[ \t]"
+    r"|(?<=[ \t]&)&[ \t]|(?<=[ \t]\|)\|[ \t]|(?<=<)/?\w|(?<=:):|(?<=[{};,\\])\s*+\Z)"
+)
 _HUNK = "@@ "
 _DIFF = (" ", "+", "-", "\\", "@")
 _TABLE = {"table", "rule", "row"}
@@ -245,7 +248,7 @@ def _weights(text: str, units: Sequence[_Unit], about: Collection[str]) -> list[
 def _touched(text: str, units: Sequence[_Unit], wanted: set[str]) -> Collection[int]:
     """Return the units that may have a word of `wanted`; finding these first is ten times faster than splitting all."""
     lowered = text.lower()
-    if len(lowered) != len(text) or _SPLIT_OTHERWISE.search(text):
+    if len(lowered) != len(text) or (not text.isascii() and _SPLIT_OTHERWISE.search(text)):
         return range(len(units))
     starts = [unit.start for unit in units]
     found: set[int] = set()

@@ -5,7 +5,10 @@ from collections.abc import Sequence
 
 from memoryd.text import STOP_WORDS
 
-_END = re.compile(r"""[.!?…]["'”’»)\]*_]*+\s++(?=\S)|[。！？｡]\s*+(?=[^\s。！？｡」』）”’])|\n++""")
+# A search for one set of characters skips all others at once, one for alternatives tries each at every place.
+_END = re.compile(
+    r"""[.!?…。！？｡\n](?:(?<=[.!?…])["'”’»)\]*_]*+\s++(?=\S)|(?<=[。！？｡])\s*+(?=[^\s。！？｡」』）”’])|(?<=\n)\n*+)"""
+)
 _OPENING = "\"'“‘„«([*_"
 _NEXT_WORD = re.compile(rf"[{re.escape(_OPENING)}]*+([^\W_]*+\.?)")
 _DOTTED = re.compile(r"(?:[^\W\d_]\.)*+[^\W\d_]")
