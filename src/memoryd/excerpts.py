@@ -18,9 +18,9 @@ from memoryd.text import CHARACTERS_PER_TOKEN, LETTERS, MARKS, SIGNS, estimate_t
 
 GAP = "…"
 CHEAP = 4  # the first line stays if it takes at most 1/CHEAP of an excerpt
-_SPLIT_OTHERWISE = re.compile(f"[{SIGNS}{LETTERS}{MARKS}]")  # characters whose words are not parts of the text
 CORE = 0.5  # a unit is part of the answer if it has this share of the best unit's weight; others may be chance
 WRAPPED = 40  # characters: no editor or mail program wraps lines as short as that
+_SPLIT_OTHERWISE = re.compile(f"[{SIGNS}{LETTERS}{MARKS}]")  # characters whose words are not parts of the text
 
 # units ---------------------------------------------------------------------------------------------------------------
 
@@ -38,7 +38,7 @@ class _Unit(NamedTuple):
     """Whether it is a fence or a header, which are shown only with lines and rows."""
 
 
-_NON_BLANK = re.compile(r"[^\n]*[^\s][^\n]*")
+_LINES = re.compile(r"[^\n]+")
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})([^\n`]*)")
 _CELL = r"[ \t]*+:?-++:?[ \t]*+"
 _LINE = re.compile(
@@ -62,7 +62,9 @@ Span = tuple[int, int]
 
 def _units(text: str, room: int) -> list[_Unit]:
     """Return the units of a text in order; what is larger than `room` is divided where its kind allows it."""
-    lines = [(match.start(), match.end() - match[0].endswith("\r")) for match in _NON_BLANK.finditer(text)]
+    lines = [
+        (match.start(), match.end() - match[0].endswith("\r")) for match in _LINES.finditer(text) if match[0].strip()
+    ]
     kinds = _kinds(text, lines)
     starts = [n for n, kind in enumerate(kinds) if kind not in {"code", "close", "rule", "row", "more", "wrapped"}]
     units: list[_Unit] = []
