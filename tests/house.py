@@ -14,8 +14,8 @@ from tests import house_language, house_secrets, house_sql
 from tests.house_tree import PACKAGE, Located, imports, located, nodes, own_imports, package, parse, read, tracked
 
 _PLAIN = {
-    "errors", "hidden", "model", "text", "query_syntax", "prompts", "extras", "disk", "private", "loopback",
-    "certificates", "proxies", "environment", "daemon", "deadline", "origin", "setting_types",
+    "errors", "hidden", "model", "text", "sentences", "excerpts", "query_syntax", "prompts", "extras", "disk",
+    "private", "loopback", "certificates", "proxies", "environment", "daemon", "deadline", "origin", "setting_types",
 }  # fmt: skip
 _GROUND = _PLAIN | {"settings"}
 _CORE = _GROUND | {"store", "models", "core"}

@@ -1,4 +1,4 @@
-"""Word queries, comparison of texts, extracts."""
+"""Word queries, comparison of texts, sizes."""
 
 import re
 import unicodedata
@@ -11,18 +11,7 @@ from hypothesis import strategies as st
 from memoryd.core.records.deduplication import fingerprint, may_differ
 from memoryd.origin import address
 from memoryd.query_syntax import parse_query
-from memoryd.text import (
-    LETTERS,
-    asks,
-    content_words,
-    cut,
-    estimate_tokens,
-    extract,
-    segmented,
-    sentences,
-    speaker,
-    words,
-)  # fmt: skip
+from memoryd.text import LETTERS, asks, content_words, estimate_tokens, segmented, speaker, words
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=300)
 QUERIES = st.lists(
@@ -287,7 +276,7 @@ def test_paraphrases(one: str, other: str) -> None:
     assert not may_differ(one, other)
 
 
-# extracts ------------------------------------------------------------------------------------------------------------
+# sizes and names ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("text", "tokens"), [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("🚀" * 8, 2)])
@@ -301,58 +290,6 @@ def test_a_token_is_four_characters(text: str, tokens: int) -> None:
 )
 def test_a_chinese_japanese_or_korean_character_is_a_token(text: str, tokens: int) -> None:
     assert estimate_tokens(text) == tokens
-
-
-def test_sentences() -> None:
-    assert sentences("One. Two!  Three?\nfour\n\n five… six e.g.this") == [
-        "One.", "Two!", "Three?", "four", "five…", "six e.g.this",
-    ]  # fmt: skip
-
-
-def test_sentences_without_spaces_between_them() -> None:
-    assert sentences("雨だ。傘は？「ない。」と言う。終わり") == ["雨だ。", "傘は？", "「ない。」と言う。", "終わり"]
-
-
-def test_an_extract_of_a_text_without_spaces() -> None:
-    filler = "これは別の話である。" * 12
-    text = f"{filler}猫の名前はタマです。{filler}サーバーは東京都にある。{filler}"
-    assert extract(text, content_words("東京のサーバー"), 15) == "… サーバーは東京都にある。 …"
-    assert extract(text, content_words("猫"), 13) == "… 猫の名前はタマです。 …"
-
-
-def test_an_extract_keeps_relevant_sentences_in_order() -> None:
-    filler = "Something else entirely is shown here at length. " * 3
-    text = f"{filler}The red car is fast. {filler}Its owner lives in Rome. {filler}"
-    found = extract(text, ["rome", "car"], 25)
-    assert found == "… The red car is fast. … Its owner lives in Rome. …"
-
-
-def test_an_extract_names_the_speaker() -> None:
-    text = "Anna Lee: Good morning! How have you been? I sold the red car to a man from Rome. See you on Monday then."
-    assert extract(text, ["car"], 15) == "Anna Lee: … I sold the red car to a man from Rome. …"
-    assert extract(text, ["morning"], 8) == "Anna Lee: Good morning! …"
-
-
-def test_a_sentence_that_does_not_fit_stays_whole_if_allowed() -> None:
-    text = "The staging database listens on port 5433, and it is restarted with systemctl restart postgres."
-    assert extract(text, ["staging"], 15) == cut(text, 15)
-    assert extract(text, ["staging"], 15, 40) == text
-
-
-@given(TEXTS, st.integers(2, 60), st.lists(st.text(max_size=5), max_size=4))
-def test_an_extract_fits(text: str, tokens: int, about: list[str]) -> None:
-    assert estimate_tokens(extract(text, about, tokens)) <= tokens
-    assert estimate_tokens(cut(text, tokens)) <= tokens
-
-
-@given(TEXTS)
-def test_a_text_that_fits_is_not_cut(text: str) -> None:
-    assert cut(text, estimate_tokens(text)) == extract(text, [], estimate_tokens(text)) == text
-
-
-def test_a_cut_ends_between_words() -> None:
-    assert cut("one two three four five six", 5) == "one two three …"
-    assert cut("東京" * 20, 15) == "東京" * 7 + " …"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Pure functions over text: words, token estimates, extracts."""
+"""Pure functions over text: words, token estimates."""
 
 import math
 import re
@@ -34,7 +34,6 @@ _ASKS = re.compile("[?\u037e\u061f\uff1f]")
 _BEYOND_ASCII = re.compile("[^\x00-\x7f]")
 _ASCII_BUT_LETTERS = bytes(code for code in range(128) if not chr(code).isalpha())
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
-_SENTENCE = re.compile(r"(?<=[.!?…])\s+(?=\S)|(?<=[。！？｡])\s*(?=[^\s。！？｡」』）”’])|\n+")
 
 # Scripts without blanks between words, and Korean, whose words carry their particles. Both stores index by this (their
 # migrations `segmented`), so a change requires a new index.
@@ -151,49 +150,6 @@ def in_common(wanted: Collection[str], text: str) -> int:
     present, terms = set(words(text)), set(wanted)
     letters = filter(is_letter, terms - present)
     return len(terms & present) + sum(any(word.startswith(letter) for word in present) for letter in letters)
-
-
-# extracts ------------------------------------------------------------------------------------------------------------
-
-
-def sentences(text: str) -> list[str]:
-    """Return the sentences and lines of a text."""
-    return [part for part in (piece.strip() for piece in _SENTENCE.split(text)) if part]
-
-
-def extract(text: str, about: Collection[str], tokens: int, sentence: int = 0) -> str:
-    """Return the sentences that share most words with `about`, in order, within `tokens`, and the speaker's name.
-
-    If no sentence fits, return the best one, cut to `tokens`, or to `sentence` tokens if that is more. Gaps are marked
-    with `…`.
-    """
-    if estimate_tokens(text) <= tokens:
-        return text
-    name, parts = speaker(text), sentences(text) or [""]
-    label = f"{name}: " if name else ""
-    by_worth = sorted(range(len(parts)), key=lambda i: (-in_common(about, parts[i]), i))
-    kept: set[int] = set()
-    room = tokens * CHARACTERS_PER_TOKEN - 4 - size(label)
-    for i in by_worth:
-        cost = size(parts[i]) + 3 - (0 if i else size(label))
-        if cost <= room:
-            kept.add(i)
-            room -= cost
-    shown = sorted(kept) or by_worth[:1]
-    pieces = [("" if i == 0 or i - 1 in kept else "… ") + parts[i] for i in shown]
-    found = (label if shown[0] else "") + " ".join(pieces) + ("" if shown[-1] == len(parts) - 1 else " …")
-    return found if kept else cut(found, max(tokens, sentence))
-
-
-def cut(text: str, tokens: int) -> str:
-    """Return the beginning of a text within `tokens`, cut between words and marked with `…`."""
-    if estimate_tokens(text) <= tokens:
-        return text
-    room = max(0, tokens * CHARACTERS_PER_TOKEN - 2)
-    head = text[:room]
-    while (over := size(head) - room) > 0:
-        head = head[: -math.ceil(over / CHARACTERS_PER_TOKEN)]
-    return (head.rsplit(None, 1)[0] if " " in head.strip() else head).rstrip() + " …"
 
 
 _ESCAPED = str.maketrans({mark: f"~{mark}" for mark in "%_~"})

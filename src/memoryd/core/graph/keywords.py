@@ -5,8 +5,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from memoryd.excerpts import cut
+from memoryd.sentences import sentences
 from memoryd.store.base import Queries
-from memoryd.text import CHARACTERS_PER_TOKEN, STOP_WORDS, cut, sentences, size, words
+from memoryd.text import CHARACTERS_PER_TOKEN, STOP_WORDS, size, words
 
 SAMPLE = 5_000  # observations from which the rarity of words is estimated; more hardly change it
 LABEL_WORDS = 3  # words of a rationale or a label

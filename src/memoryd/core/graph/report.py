@@ -16,9 +16,9 @@ from memoryd.core.graph.similarity import Means, SimilarPair
 from memoryd.core.graph.transaction import Graph, entity
 from memoryd.core.llm import generation
 from memoryd.errors import ModelError
+from memoryd.excerpts import cut
 from memoryd.model import GENERAL, Entity, Kind
 from memoryd.store.base import Queries, Row
-from memoryd.text import cut
 
 EVENT_DAYS = 30
 CANDIDATES = 0.75  # minimum rescaled cosine of two unrelated nodes to be a candidate for a relation

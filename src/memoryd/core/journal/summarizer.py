@@ -10,8 +10,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from memoryd.excerpts import cut
 from memoryd.model import Interaction
-from memoryd.text import cut, sentences
+from memoryd.sentences import sentences
 
 TITLE, LINE = 25, 50  # tokens
 SUMMARY = 2_000  # characters

@@ -12,10 +12,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from memoryd.core.records.records import full_text
 from memoryd.errors import ModelError
+from memoryd.excerpts import cut
 from memoryd.model import Hit, Interaction, Record
 from memoryd.models.llm import Writer
 from memoryd.prompts import COMPACT_MEMORIES, DRAFT_REPORT, JUDGE_PAIRS, SUMMARIZE_SESSION
-from memoryd.text import cut, estimate_tokens
+from memoryd.text import estimate_tokens
 
 SENT = 30  # maximum memories in a prompt
 LONG = 300  # maximum tokens of each memory

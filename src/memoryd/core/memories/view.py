@@ -10,8 +10,8 @@ from memoryd.core.memories.memories import Criteria, Memories
 from memoryd.core.records import short_ids
 from memoryd.core.search.briefing import Briefing, Format
 from memoryd.core.search.hits import FoundRecord, found, whole
+from memoryd.excerpts import cut
 from memoryd.model import Hit, Kind, Record
-from memoryd.text import cut
 
 PREVIEW = 25  # tokens of a memory that would be forgotten
 LISTED = 20  # forgotten memories that an answer names; memory_inspect shows as many

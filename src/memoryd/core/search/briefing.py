@@ -321,7 +321,7 @@ def _content(hit: Hit, about: Sequence[str], tokens: int | None, mark: str) -> t
     record, body, left_out = hit.record, hit.record.body, 0
     if tokens is not None:
         part = excerpt(body, max(tokens - estimate_tokens(mark), 1), about, hit.answer)
-        body, left_out = part.text, part.left_out
+        body, left_out = part.text, part.left_out_tokens
     shown = indented(mark + text_of(record.kind, record.name, record.type, body))
     return (f"{shown} {MORE.format(left_out)}" if left_out else shown), left_out
 
