@@ -23,22 +23,28 @@ from memoryd.text import STOP_WORDS
 ENOUGH = 2.0
 """The sum of the evidence at which a text counts as a change."""
 
+_ANSWERS = ((4.0, 1.75), (0.0, 1.5), (-4.0, 0.5))
+"""The cross-encoder's logits of the newer text, and their points."""
+ANSWERS = 1.75
+"""The points that reading a text can add at most."""
+
 _CHANGE = re.compile(
-    r"""\b(?:no\ longer|any\ ?more|any\ longer|after\ all|not\ [\w%.]+[,;]|instead|rather\ than
+    r"""\b(?:no\ longer|any\ ?more|any\ longer|after\ all|not\ [\w%.]+[,;]|instead|rather\ than|in\ place\ of
     |moved|moves|moving|migrat(?:ed|es|ing)|switch(?:ed|es|ing)|chang(?:ed|es)|replac(?:ed|es|ing)|swapped|renamed
-    |raised|lowered|increased|decreased|reduced|doubled|halved|cut|extended|shortened|went|gone|goes\ up|rose|fell|grew
-    |stopped|stops|dropped|drops|ended|ends|quit|gave\ up|given\ up|left|leaves|resigned|retired|abandoned|scrapped
-    |discontinued|deprecated|removed|deleted|closed|shut\ down|expired|sold|lost|died|broke|broken|cancel(?:l?ed)
-    |called\ off|postponed|adjourned|rescheduled|delayed|pushed\ back|put\ off|brought\ forward|took\ over|takes\ over
-    |taken\ over|has\ taken|handed|passed\ to|succeed(?:s|ed)|appointed|promoted|elected|became|turned\ (?:out|into)
-    |upgraded|downgraded|updated?|reverted|restored|back\ (?:to|on|in)|fixed|repaired|resolved|correct(?:ion|ed)|actually
-    |as\ of|from\ now\ on|starting|effective|finally|meanwhile|over\ to|away\ from|(?:is|are|was)\ (?:done|over|gone|history)
-    |finished|started\ (?:on|with))\b|->|→|⇒|=>""",
+    |raised|lowered|increased|decreased|reduced|doubled|halved|extended|shortened|bumped|grown?\ to|grew
+    |(?:went|goes|gone|up|down|rose|risen|fell|fallen|cut|dropped)\ (?:up|down|back|from|to|by)|(?:was|were|has|have|had)\ cut
+    |stopped|dropped|ended|quit|gave\ up|given\ up|resigned|retired|abandoned|scrapped|discontinued|deprecated
+    |(?:has|have|had|he|she|they|who)\ left|left\ (?:us|the|for)|gone|removed|deleted|closed|shut\ down|expired|sold
+    |died|cancel(?:l?ed)|called\ off|postponed|adjourned|rescheduled|delayed|pushed\ back|put\ off|brought\ forward
+    |took\ over|takes\ over|taken\ over|has\ taken|handed|passed\ to|succeed(?:s|ed)|appointed|promoted|elected|became
+    |turned\ (?:out|into)|upgraded|downgraded|updated|reverted|restored|back\ (?:to|on|in)|fixed|repaired|resolved
+    |correct(?:ion|ed)|actually|as\ of|from\ now\ on|from\ (?:this|next)\ \w+\ on|finally|over\ to|away\ from
+    |(?:is|are|was)\ (?:done|over|gone|history)|finished|started\ (?:on|with)|until\ now|so\ far)\b|→|⇒""",
     re.VERBOSE | re.IGNORECASE,
 )
 _HINT = re.compile(
     r"\b(?:now|nowadays|currently|today|again|since|new|newer|latest|already|by now|these days|used to|until|was|were"
-    r"|has been|have been|only|but|not|never|none|nobody|without)\b",
+    r"|has been|have been|meanwhile|starting|effective|only|but|not|cannot|never|none|nobody|without)\b|n['’]t\b",
     re.IGNORECASE,
 )
 """Words that often come with a change, and often without one."""
@@ -156,26 +162,39 @@ def changes(text: str) -> bool:
     return _statement(text).changes
 
 
-def evidence(question: str, older: str, newer: str, logit: float | None = None) -> Evidence:
+def evidence(
+    question: str, older: str, newer: str, logit: float | None = None, common: Collection[str] = ()
+) -> Evidence:
     """Return the evidence that `newer` changes what `older` says about a question.
 
-    `logit` is the cross-encoder's for the newer text; None if it was not read.
+    `logit` is the cross-encoder's for the newer text, None if it was not read. `common` are stems that many texts have,
+    so that to share them means nothing.
     """
     asked, old, new = _statement(question), _statement(older), _statement(newer)
-    return Evidence({name: points for name, points in _parts(asked, old, new, logit) if points})
+    return Evidence({name: points for name, points in _parts(asked, old, new, logit, common) if points})
 
 
-def _parts(asked: _Statement, old: _Statement, new: _Statement, logit: float | None) -> Iterator[tuple[str, float]]:
-    named, before = _named(asked, old, new), _before(new)
-    shared = _shared(asked, old, new)
-    answers = 0.0 if logit is None else 1.5 if logit >= 0 else 0.5 if logit >= -4 else 0.0
+def stems(text: str) -> frozenset[str]:
+    """Return the stems of a text's words that are not stop words."""
+    return _statement(text).content
+
+
+def _parts(
+    asked: _Statement, old: _Statement, new: _Statement, logit: float | None, common: Collection[str]
+) -> Iterator[tuple[str, float]]:
+    named, before = _named(asked, old, new, common), _before(new)
+    shared = _shared(asked, new, common)
+    alike = _alike(old, new) >= 0.6
+    answers = next((points for least, points in _ANSWERS if logit is not None and logit >= least), 0.0)
+    label = _same_label(old, new)
     yield "change_words", 1.0 if new.changes else 0.5 if new.hints else 0.0
     yield "old_value", named
-    yield "same_kind", 0.75 if _same_kind(old, new) else 0.0
-    yield "same_sentence", 1.0 if _alike(old, new) >= 0.6 else 0.0
+    yield "same_kind", _same_kind(old, new) if shared or answers or alike else 0.0
+    yield "same_label", 1.0 if label else 0.0
+    yield "same_sentence", 1.0 if alike else 0.0
     yield "shares_words", shared
     yield "answers", answers
-    yield "not_about_it", -1.0 if not shared and not answers and named < 1.5 else 0.0
+    yield "not_about_it", -1.0 if not (shared or answers or alike or named >= 1.5) else 0.0
     yield "other_before", -2.0 if before and not before & (old.content | asked.content) else 0.0
     yield "counterpart", -3.0 if contrast(asked, old, new) or contrast(asked, new, old) else 0.0
     if not new.changes:
@@ -192,40 +211,60 @@ def _before(new: _Statement) -> frozenset[str]:
 def _conditional(asked: _Statement, old: _Statement, new: _Statement) -> bool:
     """Return whether the newer text begins with a case that neither the older one nor the question speaks of."""
     match = _CONDITION.match(new.text)
-    stems = {_stem(token) for token in _TOKEN.findall(match[1]) if token.lower() not in STOP_WORDS} if match else set()
-    return bool(stems - asked.content - old.content)
+    words = {_stem(token) for token in _TOKEN.findall(match[1]) if token.lower() not in STOP_WORDS} if match else set()
+    return bool(words - asked.content - old.content)
 
 
-def _named(asked: _Statement, old: _Statement, new: _Statement) -> float:
-    """Return points if the newer text names what only the older one stated: it says what became of that.
+def _named(asked: _Statement, old: _Statement, new: _Statement, common: Collection[str]) -> float:
+    """Return points if the newer text says what became of what only the older one stated.
 
-    Names and numbers count in full, other words by half; without words of change or a negation both count half.
+    That stands beside a word of change or a negation: `sold the Skoda`, `can't do 9:15`. Names and numbers count in
+    full, other words by a third.
     """
     names = {stem for token, stem in zip(new.tokens[1:], new.stems[1:], strict=True) if token[:1].isupper()}
+    near = _beside_change(new)
     values = {
         stem: (stem in names or token[:1].isupper()) if place else stem in names
         for place, (token, stem) in enumerate(zip(old.tokens, old.stems, strict=True))
-        if stem in new.content and stem in old.content and stem not in asked.content and not _YEAR.fullmatch(token)
+        if stem in near and stem in old.content and stem not in asked.content and stem not in common
     }
-    full = sum(name or any(map(str.isdigit, stem)) for stem, name in values.items())
-    points = min(1.5, 1.5 * full + 0.75 * (len(values) - full))
-    return points if new.changes or _denied(values, new) else points / 2
+    full = sum(name or _is_number(stem) for stem, name in values.items() if not _YEAR.fullmatch(stem))
+    return min(1.5, 1.5 * full + 0.5 * (len(values) - full))
 
 
-def _denied(values: Collection[str], new: _Statement) -> bool:
-    """Return whether a negation stands shortly before one of some values in the newer text."""
-    last = -_REACH
-    for place, (token, stem) in enumerate(zip(new.tokens, new.stems, strict=True)):
-        if token.lower() in _NEGATIONS or token.lower().endswith(("n't", "n’t")):
-            last = place
-        elif stem in values and place - last <= _REACH:
-            return True
-    return False
+def _is_number(stem: str) -> bool:
+    """Return whether a word is a number that hardly occurs by chance."""
+    return any(map(str.isdigit, stem)) and len(stem) > 1
 
 
-def _same_kind(old: _Statement, new: _Statement) -> bool:
-    """Return whether both texts have a value of one kind, and the newer another one."""
-    return any(new.kinds[kind] - values for kind, values in old.kinds.items() if kind in new.kinds)
+def _beside_change(new: _Statement) -> set[str]:
+    """Return the stems of the words that stand near a word of change, or shortly after a negation."""
+    spans = [match.span() for match in _CHANGE.finditer(new.text)]
+    near: set[str] = set()
+    denied = -_REACH
+    for place, match in enumerate(_TOKEN.finditer(new.text)):
+        token = match[0].lower()
+        if token in _NEGATIONS or token.endswith(("n't", "n’t")):
+            denied = place
+        beside = any(match.start() - end < _BESIDE and start - match.end() < _BESIDE for start, end in spans)
+        if (beside or place - denied <= _REACH) and new.stems[place] in new.content:
+            near.add(new.stems[place])
+    return near
+
+
+def _same_label(old: _Statement, new: _Statement) -> bool:
+    """Return whether both texts have a number after the same word, and another one: `UDP 51820`, `UDP 51999`."""
+    here = {label: number for label, number in pairwise(old.stems) if number[:1].isdigit() and label in old.content}
+    return any(
+        here.get(label, number) != number
+        for label, number in pairwise(new.stems) if number[:1].isdigit() and label.isalpha()
+    )  # fmt: skip
+
+
+def _same_kind(old: _Statement, new: _Statement) -> float:
+    """Return points if both texts have a value of one kind, and the newer another one; few for mere numbers."""
+    other = [kind for kind, values in old.kinds.items() if kind in new.kinds and new.kinds[kind] - values]
+    return 0.0 if not other else 0.375 if other == ["number"] else 0.75
 
 
 def _alike(old: _Statement, new: _Statement) -> float:
@@ -233,10 +272,10 @@ def _alike(old: _Statement, new: _Statement) -> float:
     return SequenceMatcher(None, old.stems, new.stems, autojunk=False).ratio()
 
 
-def _shared(asked: _Statement, old: _Statement, new: _Statement) -> float:
-    """Return points for the question's words that the newer text has, of those that the older one has."""
-    relevant = asked.content & old.content or asked.content
-    return 0.75 * len(relevant & new.content) / max(len(relevant), 1)
+def _shared(asked: _Statement, new: _Statement, common: Collection[str]) -> float:
+    """Return points for the question's words that the newer text has, as a share of all."""
+    shared = (asked.content & new.content).difference(common)
+    return 0.75 * len(shared) / max(len(asked.content), 1)
 
 
 def contrast(asked: _Statement, one: _Statement, other: _Statement) -> bool:
@@ -316,6 +355,7 @@ def _other_subject(asked: _Statement, old: _Statement, new: _Statement) -> bool:
 
 
 _REACH = 3  # words from a negation to what it denies
+_BESIDE = 30  # characters from a word of change to what changed
 _NEGATIONS = frozenset({"no", "not", "never", "without", "cannot", "nobody", "nothing"})
 _BEFORE = re.compile(
     r"\bfrom ([^,.;]{1,40}?) (?:to|into|over)\b|\binstead of ([^,.;]{1,40})|\brather than ([^,.;]{1,40})", re.IGNORECASE

@@ -1,10 +1,12 @@
 """Which of two hits holds today: a change goes before what it changes, and what it changes is marked."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from memoryd.core.records.records import full_text
 from memoryd.core.search import changes, ranking
+from memoryd.core.search.changes import Evidence
 from memoryd.core.search.candidates import Found, unrelated
 from memoryd.core.search.ranking import Profile
 from memoryd.model import Hit, Kind, Record
@@ -12,9 +14,13 @@ from memoryd.text import speaker
 
 FACTS = (Kind.MEMORY, Kind.OBSERVATION)
 """The kinds that state what holds. A turn or a session's summary tells what was said at its time."""
-LONGEST = 600
-"""Characters of a text that is taken for one statement. A longer one speaks of so much that words of change prove
-nothing about the question."""
+LONGEST = 300
+"""Characters of a text, on one line, that is taken for a statement. A longer one speaks of so much that words of change
+prove nothing about the question, and code, tables and lists state nothing."""
+COMMON = 3
+"""A word that more than this many facts near an older one have is common ..."""
+COMMON_SHARE = 0.1
+"""... if they are more than this share of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +29,17 @@ class Pair:
 
     older: Hit
     newer: Hit
+    common: frozenset[str]
+    """Stems of words that many facts near the older one have."""
+
+    def evidence(self, question: str, logit: float | None) -> Evidence:
+        """Return the evidence for a change, given the cross-encoder's logit of the newer hit, or None."""
+        older, newer = full_text(self.older.record), full_text(self.newer.record)
+        return changes.evidence(question, older, newer, logit, self.common)
 
 
 def pairs(hits: Sequence[Hit], found: Found, profile: Profile) -> list[Pair]:
-    """Return the pairs to compare: the best hits that bear on the question, each with newer ones, the nearest first."""
+    """Return the pairs that may be a fact and its change, of the best hits; for each, what is likeliest first."""
     best = [hit for hit in hits if hit.bears and _states(hit.record)][: profile.compared]
     if not best:
         return []
@@ -36,11 +49,30 @@ def pairs(hits: Sequence[Hit], found: Found, profile: Profile) -> list[Pair]:
         for key, record in found.records.items()
         if _states(record)
     ]
-    return [Pair(older, newer) for older in best for newer in _newer(older, facts, found, profile)]
+    return [pair for older in best for pair in _likely(older, facts, found, profile)]
 
 
 def _states(record: Record) -> bool:
-    return record.kind in FACTS and len(record.body) <= LONGEST and not speaker(record.body)
+    body = record.body.strip()
+    return record.kind in FACTS and len(body) <= LONGEST and "\n" not in body and not speaker(body)
+
+
+def _likely(older: Hit, facts: Sequence[Hit], found: Found, profile: Profile) -> list[Pair]:
+    """Return an older hit with each newer fact that changes it for all that is known before it is read."""
+    near = list(_newer(older, facts, found, profile))
+    common = _common([full_text(hit.record) for hit in near])
+    scored = []
+    for newer in near:
+        pair = Pair(older, newer, common)
+        total = pair.evidence(found.query, newer.why.get("reranker")).total
+        if total + (0.0 if "reranker" in newer.why else changes.ANSWERS) >= changes.ENOUGH:
+            scored.append((total, pair))
+    return [pair for _, pair in sorted(scored, key=lambda one: -one[0])]
+
+
+def _common(texts: Sequence[str]) -> frozenset[str]:
+    numbers = Counter(stem for text in texts for stem in changes.stems(text))
+    return frozenset(stem for stem, number in numbers.items() if number > max(COMMON, COMMON_SHARE * len(texts)))
 
 
 def _newer(older: Hit, facts: Sequence[Hit], found: Found, profile: Profile) -> Iterator[Hit]:
@@ -70,7 +102,7 @@ def ordered(hits: Sequence[Hit], pairs: Sequence[Pair], question: str, logits: M
         if older.changed_by:
             continue
         logit = newer.why.get("reranker", logits.get(key))
-        found = changes.evidence(question, full_text(older.record), full_text(newer.record), logit)
+        found = pair.evidence(question, logit)
         if found.total >= changes.ENOUGH:
             why = {**newer.why, **found.parts} | ({} if logit is None else {"reranker": logit})
             newer = replace(newer, bears=True, changes=True, score=max(newer.score, older.score), why=why)
