@@ -20,10 +20,10 @@ from itertools import pairwise
 
 from memoryd.text import STOP_WORDS
 
-ENOUGH = 2.0
+ENOUGH = 1.85
 """The sum of the evidence at which a text counts as a change."""
 
-_ANSWERS = ((4.0, 1.75), (0.0, 1.5), (-4.0, 0.5))
+_ANSWERS = ((4.0, 1.75), (0.0, 1.5), (-4.0, 0.375))
 """The cross-encoder's logits of the newer text, and their points."""
 ANSWERS = 1.75
 """The points that reading a text can add at most."""
@@ -264,7 +264,7 @@ def _same_label(old: _Statement, new: _Statement) -> bool:
 def _same_kind(old: _Statement, new: _Statement) -> float:
     """Return points if both texts have a value of one kind, and the newer another one; few for mere numbers."""
     other = [kind for kind, values in old.kinds.items() if kind in new.kinds and new.kinds[kind] - values]
-    return 0.0 if not other else 0.375 if other == ["number"] else 0.75
+    return 0.0 if not other else 0.25 if other == ["number"] else 0.75
 
 
 def _alike(old: _Statement, new: _Statement) -> float:
@@ -287,7 +287,7 @@ def contrast(asked: _Statement, one: _Statement, other: _Statement) -> bool:
         _opposite(missing, one, other)
         or _other_number(asked, one, other, missing)
         or _other_attribute(asked, one, other, missing)
-        or _other_name(one, other, missing)
+        or _other_name(asked, one, other, missing)
         or _in_its_place(one, other, missing)
     )
 
@@ -315,12 +315,12 @@ def _other_attribute(asked: _Statement, one: _Statement, other: _Statement, miss
     )
 
 
-def _other_name(one: _Statement, other: _Statement, missing: Collection[str]) -> bool:
+def _other_name(asked: _Statement, one: _Statement, other: _Statement, missing: Collection[str]) -> bool:
     """Return whether `other` begins with another name than the one that is asked for; `he` or `its` may mean that."""
     if _PRONOUN.search(other.text):
         return False
     names = {
-        stem for token, stem in zip(one.tokens, one.stems, strict=True)
+        stem for token, stem in zip(asked.tokens[1:], asked.stems[1:], strict=True)
         if stem in missing and token[:1].isupper() and token[1:].islower()
     }  # fmt: skip
     return bool(names) and _first(other) is not None and _first(other) not in one.content and _begins_with_name(other)

@@ -18,8 +18,8 @@ LONGEST = 300
 """Characters of a text, on one line, that is taken for a statement. A longer one speaks of so much that words of change
 prove nothing about the question, and code, tables and lists state nothing."""
 COMMON = 3
-"""A word that more than this many facts near an older one have is common ..."""
-COMMON_SHARE = 0.1
+"""A word that more than this many of the facts that were found have is common ..."""
+COMMON_SHARE = 0.05
 """... if they are more than this share of them."""
 
 
@@ -30,7 +30,7 @@ class Pair:
     older: Hit
     newer: Hit
     common: frozenset[str]
-    """Stems of words that many facts near the older one have."""
+    """Stems of words that many of the found facts have."""
 
     def evidence(self, question: str, logit: float | None) -> Evidence:
         """Return the evidence for a change, given the cross-encoder's logit of the newer hit, or None."""
@@ -49,7 +49,8 @@ def pairs(hits: Sequence[Hit], found: Found, profile: Profile) -> list[Pair]:
         for key, record in found.records.items()
         if _states(record)
     ]
-    return [pair for older in best for pair in _likely(older, facts, found, profile)]
+    common = _common([full_text(fact.record) for fact in facts])
+    return [pair for older in best for pair in _likely(older, facts, common, found, profile)]
 
 
 def _states(record: Record) -> bool:
@@ -57,12 +58,12 @@ def _states(record: Record) -> bool:
     return record.kind in FACTS and len(body) <= LONGEST and "\n" not in body and not speaker(body)
 
 
-def _likely(older: Hit, facts: Sequence[Hit], found: Found, profile: Profile) -> list[Pair]:
+def _likely(
+    older: Hit, facts: Sequence[Hit], common: frozenset[str], found: Found, profile: Profile
+) -> list[Pair]:
     """Return an older hit with each newer fact that changes it for all that is known before it is read."""
-    near = list(_newer(older, facts, found, profile))
-    common = _common([full_text(hit.record) for hit in near])
     scored = []
-    for newer in near:
+    for newer in _newer(older, facts, found, profile):
         pair = Pair(older, newer, common)
         total = pair.evidence(found.query, newer.why.get("reranker")).total
         if total + (0.0 if "reranker" in newer.why else changes.ANSWERS) >= changes.ENOUGH:
