@@ -29,9 +29,9 @@ _CODE = re.compile(
     r"|(?=\D*$|.*(?i:self|this|re[qs]|env|conf|settings|option|param|arg|data|ctx|user|form|field|body|attr|model|value"
     r"|name|file|path|url|host|db|client|server|app|test|util|pass|key|token|secret|auth|login|rack|lib|api|type|obj|row))"
     r"[(!&*]{0,3}[A-Za-z_$][\w$]*(?:[?!)\]]{0,2}\.[A-Za-z_]\w*)+[?!]?$"
-    r"|[A-Z]\w*(?:Key|Token|Secret|Password|Credentials?|Type)$"
+    r"|[A-Z]\w*(?:Key|Token|Secret|Password|Credentials?|Type)$|(?:V\d)?(?:[A-Z][a-z]{2,}){2,}$|[A-Z]+(?:_[A-Z\d]+)+$"
 )
-"""A call, an index, an attribute, a type, a regular expression; but not `Walnut.Tree19` or `blue.heron7`."""
+"""A call, an index, an attribute, a type, a constant, a regular expression; but not `blue.heron7`."""
 _SWITCH = re.compile("(?:en|dis)abled?|required?|optional|prompt|stdin|always|never|default|login|manual")
 _NAME = re.compile(
     r"(?=.*(?i:token|secret|key|passw|credential|auth|bearer))[A-Za-z_]+(?:[._:-][A-Za-z_]+)*(?:[_-]\d{1,3})?"
@@ -98,7 +98,8 @@ def is_quoted_key(value: str) -> bool:
     """Return whether a value in quotes after a label is a key, not itself a name such as `client-secret`."""
     plain = len(value) >= 8 and not re.search(r"\s", value) and not _is_path(value) and not value.isdecimal()
     mixed = bool(_DIGIT.search(value)) or classes(value) > 2 or len(value) >= 16
-    return plain and mixed and is_given(value) and classes(value) > 1 and not _NAME.fullmatch(value)
+    code = _NAME.fullmatch(value) or _CODE.match(value)
+    return plain and mixed and is_given(value) and classes(value) > 1 and not code
 
 
 def _is_path(value: str) -> bool:
