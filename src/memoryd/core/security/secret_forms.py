@@ -35,7 +35,7 @@ _ARGUMENTS = rf"(?:[^\n\"'()]{{0,60}}+(?:\([^\n()]{{0,100}}+\)|{_STRING}(?=\s?,)
 _QUOTED = r"[\"']([^\"'\n]{6,200}+)[\"']"
 
 FORMS: tuple[Rule, ...] = (
-    Rule("private key", ("private",), PEM),
+    Rule("private key", ("private",), PEM, values.always),
     Rule("JSON web token", ("eyj",),
          r"(?<![\w-])(?<!pk\.)eyJ[\w-]{8,4000}+(?:\.[\w-]{16,8000}+(?:\.[\w-]{0,8000}+){0,3}"
          r"|\.\.[\w-]{16,1000}+\.[\w-]{1,8000}+\.[\w-]{1,1000}+)", values.is_web_token),

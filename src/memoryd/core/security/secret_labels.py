@@ -48,6 +48,7 @@ _OF_KEYS = (
 _GERMAN = _behind("api geheim geheimer zugriffs zugangs privater", "schlüssel")
 _KEY = {
     "key": rf"keys?(?! ?id)(?<!checksum/secret-key)(?:{_behind(_USES, 'key')}|{_behind(_USES, 'keys')})",
+    "x-": r"x-[a-z]{2,20}-key",
     "secret": "secret(?<!checksum/secret)",
     "token": "token(?!iz|s?[ _](?:limit|count|budget|type|url|endpoint|id)|type)(?<!publickeytoken)",
     "credential": "credentials?",
@@ -83,7 +84,7 @@ _QUOTED = (
     r"[bru]{0,2}(?:\\?\"(?:\"\")?([^\"\n\\]{4,400}+)\\?\"|\\?'([^'\n\\]{4,400}+)\\?'|`([^`\n\\]{4,400}+)`"
     r"|[“「『«„]([^”」』»“\n\\]{4,400}+)[”」』»“])"
 )
-_BARE = r"[\"'`“「『«„*_]{0,2}([!#-&(-;=?-_a-~¡-ɏ]{4,400}+)"
+_BARE = r"[\"'`“「『«„*_]{0,2}([!#-&(-;=?-_a-~¡-ɏа-яё]{4,400}+)"
 _UNITS = (
     "bits?|bytes|kb|mb|char|digits|letters|lines|rounds|iterations|times|tries|attempts|users|entries|ms|sec|min|hours"
     "|days|years|zeichen|stellen|sekunden|tage|caract|桁|位|字|文字|자리"
@@ -132,6 +133,7 @@ def rules() -> Iterator[Rule]:
     yield _rule("password", _PASSWORD, _MORE + _JOINED + _ASSIGNED, _QUOTED, values.is_quoted_password)
     yield _rule("password", _PASSWORD, _MORE + _JOINED + _ASSIGNED, _BARE, values.is_password)
     yield _rule("password", _PASSWORD, _FOR + _IS, _BARE, values.is_in_sentence)
+    yield _rule("password", _PASSWORD, _FOR + _IS, _QUOTED, values.is_phrase)
     yield _rule("password", _PASSWORD, r"[^\S\n]", _BARE, values.is_strong)
     yield _rule("secret", _KEY, _MORE + _JOINED + _ASSIGNED, _QUOTED, values.is_quoted_key)
     yield _rule("secret", _KEY, _MORE + _JOINED + _ASSIGNED, _BARE, values.is_key)

@@ -24,14 +24,17 @@ _PATH = re.compile(
     r"(?:~|\.{1,2})?/[\w./-]*$|[A-Za-z][\w+.-]*://|arn:|[\w.-]+/[\w./-]*$|[\w-]+\.(?:txt|pem|key|json|ya?ml|env|gpg)$"
 )
 _CODE = re.compile(
-    r"[A-Za-z_][\w.]*(?:\(|\[)|.*\($|_[A-Za-z_]+$|(?:[\w\\*-]+\|){2}|\(?\[[^\]]{1,60}\][+*]|\(\?"
-    r"|[(!&*]{0,3}[A-Za-z_$][\w$]*(?:[?!)\]]{0,2}\.[A-Za-z_]\w*)+[?!]?\("
-    r"|(?=\D*$|.*(?i:self|this|re[qs]|env|conf|settings|option|param|arg|data|ctx|user|form|field|body|attr|model|value"
-    r"|name|file|path|url|host|db|client|server|app|test|util|pass|key|token|secret|auth|login|rack|lib|api|type|obj|row))"
-    r"[(!&*]{0,3}[A-Za-z_$][\w$]*(?:[?!)\]]{0,2}\.[A-Za-z_]\w*)+[?!]?$"
+    r"[A-Za-z_][\w.]*[(\[]|.*\($|_[A-Za-z_]+$|(?:[\w\\*-]+\|){2}|\(?\[[^\]]{1,60}\][+*]|\(\?"
     r"|[A-Z]\w*(?:Key|Token|Secret|Password|Credentials?|Type)$|(?:V\d)?(?:[A-Z][a-z]{2,}){2,}$|[A-Z]+(?:_[A-Z\d]+)+$"
 )
-"""A call, an index, an attribute, a type, a constant, a regular expression; but not `blue.heron7`."""
+"""A call, an index, a type, a constant, a regular expression."""
+_ATTRIBUTE = re.compile(r"[(!&*]{0,3}[A-Za-z_$][\w$]*(?:[?!)\]]{0,2}\.[A-Za-z_]\w*)+[?!]?(\()?")
+_OF_CODE = re.compile(
+    "self|this|re[qs]|env|conf|settings|option|param|arg|data|ctx|user|form|field|body|attr|model|value|name|file|path"
+    "|url|host|db|client|server|app|test|util|pass|key|token|secret|auth|login|rack|lib|api|type|obj|row",
+    re.IGNORECASE,
+)
+"""Parts of the names of attributes, which tell `form.field2` from `blue.heron7`."""
 _SWITCH = re.compile("(?:en|dis)abled?|required?|optional|prompt|stdin|always|never|default|login|manual")
 _NAME = re.compile(
     r"(?=.*(?i:token|secret|key|passw|credential|auth|bearer))[A-Za-z_]+(?:[._:-][A-Za-z_]+)*(?:[_-]\d{1,3})?"
@@ -44,7 +47,7 @@ _TERM = re.compile(
     re.IGNORECASE,
 )
 """What is also made of letters and digits: algorithms, versions, times."""
-_SMALL, _CAPITAL, _DIGIT, _SIGN = (re.compile(one) for one in ("[a-z]", "[A-Z]", r"\d", r"[^\w]|_"))
+_SMALL, _CAPITAL, _DIGIT, _SIGN = (re.compile(one) for one in ("[a-zß-ÿа-яё]", "[A-ZÀ-ÞА-ЯЁ]", r"\d", r"[^\w]|_"))
 _WORD = re.compile(r"[^\W\d_]+(?:[-_.:|'’][^\W\d_]+)*")
 _PHRASE = re.compile(r"[a-z]{3,12}(?:-[a-z]{3,12}){3,}|[^\W\d_A-Z]{2,14}(?: [^\W\d_]{2,14}){3,7}")
 _BASE64 = re.compile(r"(?=.*[a-z])(?=.*[A-Z])(?=.*\d)(?!.*[a-z]{7})[A-Za-z0-9+/]{24,}={0,2}")
@@ -69,17 +72,18 @@ def classes(value: str) -> int:
 
 def is_long(value: str) -> bool:
     """Return whether a value is too long and mixed for a word: hexadecimal, or letters of one case and digits."""
-    return is_given(value) and bool(_HEXADECIMAL.fullmatch(value) or _LONG.fullmatch(value))
+    return bool(_HEXADECIMAL.fullmatch(value) or _LONG.fullmatch(value)) and is_given(value)
 
 
 def is_random(value: str) -> bool:
     """Return whether a value looks random: long, with frequent changes between lower case, upper case and digits."""
-    if len(value) < _CHANCE or not is_given(value) or _is_path(value) or classes(value.replace("-", "")) < 2:
+    if len(value) < _CHANCE or value.islower() or _is_path(value) or classes(value.replace("-", "")) < 2:
         return False
     kinds = [(one.islower(), one.isupper(), one.isdigit()) for one in value]
     changes = sum(before != after for before, after in pairwise(kinds))
     few_words = not re.search("[a-z]{5}", value) or (changes * 3 >= len(value) and not re.search("[a-z]{7}", value))
-    return changes >= _CHANGES and few_words and not value.islower() and bool(_DIGIT.search(value) or len(value) > 31)
+    long = _DIGIT.search(value) or len(value) > 31
+    return changes >= _CHANGES and few_words and bool(long) and is_given(value)
 
 
 def is_secret_of_any_kind(value: str) -> bool:
@@ -94,11 +98,16 @@ def is_quoted_password(value: str) -> bool:
     return is_given(value) and ((word and not translated) or bool(_PHRASE.fullmatch(value)))
 
 
+def is_phrase(value: str) -> bool:
+    """Return whether a value in quotes after `is` is a passphrase of plain words, or a password."""
+    return is_given(value) and (bool(_PHRASE.fullmatch(value)) or is_in_sentence(value))
+
+
 def is_quoted_key(value: str) -> bool:
     """Return whether a value in quotes after a label is a key, not itself a name such as `client-secret`."""
     plain = len(value) >= 8 and not re.search(r"\s", value) and not _is_path(value) and not value.isdecimal()
     mixed = bool(_DIGIT.search(value)) or classes(value) > 2 or len(value) >= 16
-    code = _NAME.fullmatch(value) or _CODE.match(value)
+    code = _NAME.fullmatch(value) or _is_code(value)
     return plain and mixed and is_given(value) and classes(value) > 1 and not code
 
 
@@ -107,28 +116,39 @@ def _is_path(value: str) -> bool:
     return bool(_PATH.match(value)) and not _BASE64.fullmatch(value)
 
 
+def _is_code(value: str) -> bool:
+    if _CODE.match(value):
+        return True
+    attribute = _ATTRIBUTE.match(value)
+    if not attribute or (attribute[1] is None and attribute.end() < len(value)):
+        return False
+    return attribute[1] is not None or not _DIGIT.search(value) or bool(_OF_CODE.search(value))
+
+
 def is_bare(value: str) -> bool:
     """Return whether a value without quotes is literal: letters with digits or signs, not code, a path or a word."""
     return (
-        is_given(value) and len(value) >= 5 and classes(value) > 1 and not _is_path(value) and not _CODE.match(value)
+        len(value) >= 5 and classes(value) > 1 and not _is_path(value) and not _is_code(value)
         and (not _WORD.fullmatch(value) or bool(_PHRASE.fullmatch(value))) and not _DIGEST.match(value)
+        and is_given(value)
     )  # fmt: skip
 
 
 def is_password(value: str) -> bool:
     """Return whether an assigned value without quotes is a password."""
     strong = bool(_DIGIT.search(value)) or classes(value) > 2 or bool(_PHRASE.fullmatch(value))
-    return (is_bare(value) and strong) or (bool(_LETTERS.fullmatch(value)) and len(_UNSAID.findall(value)) > 1)
+    return (strong and is_bare(value)) or (bool(_LETTERS.fullmatch(value)) and len(_UNSAID.findall(value)) > 1)
 
 
 def is_of_environment(value: str) -> bool:
     """Return whether a variable of the environment is a password, which may be a plain word."""
-    return is_given(value) and not _is_path(value) and not _CODE.match(value) and not _SWITCH.fullmatch(value)
+    return is_given(value) and not _is_path(value) and not _is_code(value) and not _SWITCH.fullmatch(value)
 
 
 def is_key(value: str) -> bool:
     """Return whether an assigned value without quotes is a key: long, or of three classes of characters."""
-    return is_bare(value) and len(value) >= 8 and (len(value) >= 16 or classes(value) > 2) and has_digit(value)
+    digit = bool(_DIGIT.search(value))
+    return digit and len(value) >= 8 and (len(value) >= 16 or classes(value) > 2) and is_bare(value)
 
 
 def is_in_sentence(value: str) -> bool:
@@ -143,7 +163,7 @@ def is_strong(value: str) -> bool:
 
 
 def is_key_in_sentence(value: str) -> bool:
-    return is_bare(value) and not _HASH.fullmatch(value) and is_secret_of_any_kind(value)
+    return not _HASH.fullmatch(value) and is_secret_of_any_kind(value) and is_bare(value)
 
 
 def is_flagged(value: str) -> bool:
@@ -175,13 +195,18 @@ def is_mixed(value: str) -> bool:
     return is_given(value) and classes(value) > 2
 
 
+def always(_value: str) -> bool:
+    return True
+
+
 def has_digit(value: str) -> bool:
     return is_given(value) and bool(_DIGIT.search(value))
 
 
 def is_base32(value: str) -> bool:
     """Return whether a value in capitals, or in groups, is a seed of one-time passwords: digits are rare in words."""
-    return sum(map(str.isdigit, value)) > 1 and (value.isupper() or not value.isalnum())
+    digits = sum(map(str.isdigit, value))
+    return (digits > 0 and value.isupper()) or (digits > 1 and not value.isalnum())
 
 
 def is_web_token(value: str) -> bool:
