@@ -89,8 +89,8 @@ _UNITS = (
     "bits?|bytes|kb|mb|char|digits|letters|lines|rounds|iterations|times|tries|attempts|users|entries|ms|sec|min|hours"
     "|days|years|zeichen|stellen|sekunden|tage|caract|桁|位|字|文字|자리"
 )
-_NUMBER = rf"[\"'`*「]{{0,2}}(\d{{4,8}})(?![\w%]|[.,:/-]\w| ?(?:{_UNITS})| -)"
-"""A short number, which only the label of a PIN or of a password makes a secret; boards have pins of three digits."""
+_NUMBER = rf"[\"'`*「]{{0,2}}(\d{{4,16}})(?![\w%]|[.,:/-]\w| ?(?:{_UNITS})| -)"
+"""A number, which only the label of a PIN or of a password makes a secret; boards have pins of three digits."""
 _PIN = (  # PIN code: 560001 is an Indian postal code
     r"(?:pin|puk|пин)(?<![^\W\d]\w\w\w)(?:[ _-]?(?:code|nummer|number|код)(?!\W{1,5}[1-9]\d{5}(?!\d)))?(?![^\W\d])"
     r"|手机pin码"
@@ -124,7 +124,7 @@ def _rule(kind: str, names: dict[str, str], following: str, value: str, is_secre
 
 def rules() -> Iterator[Rule]:
     """Yield the rules for labelled values, the most specific kinds first."""
-    digits = {one: word for one, word in _PASSWORD.items() if one not in {"pw", "psk", "cl", "clave"}}
+    digits = {one: word for one, word in _PASSWORD.items() if one not in {"pw", "psk", "clave"}}
     yield Rule("PIN", ("pin", "puk", "пин"), rf"(?:{_PIN})(?:\s?[:：=]\s?|{_IS}){_NUMBER}", str.isdecimal, folded=True)
     yield _rule("password", digits | {"pass": "pass(?:word|wd|wort|code)"}, rf"{_IS}|\s?=\s?", _NUMBER, str.isdecimal)
     yield Rule("password", ("app",), _OF_APP, values.is_of_app, folded=True)

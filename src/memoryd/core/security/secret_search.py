@@ -14,7 +14,7 @@ from memoryd.core.security import secret_values as values
 Check = Callable[[str], bool]
 """Returns whether the match of a pattern is a secret."""
 
-CHECKED = 128  # characters of a value that are checked: more only take time
+CHECKED = 400  # characters of a value that are checked: more only take time
 _BEFORE = re.compile(r"(?:^|[^A-Za-z0-9_-]|\\[nrt]|%[0-9A-F][0-9A-F]|/bot)\Z")
 """The text before a token: no letter that could belong to it, except an escape (`\n`, `%3D`) or Telegram's `bot`."""
 _NEXT = re.compile(r"&[\w-]+=")
