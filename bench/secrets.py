@@ -1,65 +1,99 @@
-"""How well secrets and injected instructions are distinguished from honest notes, compared with the bare library.
+"""How well secrets and injected instructions are distinguished from honest notes, and how fast.
 
     python -m bench.secrets [--wrong]
 
-The notes are labelled. `--wrong` prints those that are misjudged.
+The notes are labelled: secret_notes/*.jsonl has the kind of each. A secret is between « and »; {h40} is replaced with
+40 characters of a class (CLASSES) from a fixed seed, and ¦ splits texts that a scanner would report. `--wrong` prints
+the notes that are misjudged.
 """
 
 import argparse
-import importlib
-import inspect
-import pkgutil
+import hashlib
+import json
 import random
+import re
 import string
 import time
+import uuid
+from base64 import urlsafe_b64encode
 from collections import Counter
-from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from detect_secrets import plugins
-from detect_secrets.plugins.base import BasePlugin
+from mnemonic import Mnemonic
 
-from bench import secret_notes_fresh as fresh
 from bench.order_notes import NOTES, ORDERS
-from bench.secret_notes import held, honest
-from memoryd.core.security import secrets
 from memoryd.core.security.prompt_injection import reads_like_instructions
+from memoryd.core.security.secrets import Secrets
 
+HERE = Path(__file__).parent / "secret_notes"
 KEPT = 4  # consecutive characters of a secret that must not be readable afterwards, except its prefix
+ALNUM = string.ascii_letters + string.digits
+CLASSES = {
+    "a": ALNUM, "w": ALNUM + "-_", "h": "0123456789abcdef", "u": string.ascii_uppercase + string.digits,
+    "d": string.digits, "l": string.ascii_lowercase + string.digits, "b": ALNUM + "+/",
+    "x": string.ascii_uppercase + "234567", "s": "023456789acdefghjklmnpqrstuvwxyz",
+    "k": ALNUM.translate(str.maketrans("", "", "0OIl")), "c": string.ascii_letters, "q": ALNUM + "!#%*+?^~", "X": "x",
+}  # fmt: skip
+MASKING = Secrets("mask")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--wrong", action="store_true")
     wrong = parser.parse_args().wrong
-    print("notes by the hand that wrote the rules")
-    _secrets(held(), honest(), wrong=wrong)
-    for half, name in enumerate(("tuned on", "not looked at")):
-        print(f"fresh notes, the half that was {name}")
-        _secrets(fresh.held(half), fresh.honest(half), wrong=wrong)
-    _library()
-    _instructions(wrong)
+    for path in sorted(HERE.glob("*.jsonl")):
+        _judge(path, wrong=wrong)
+    _instructions(wrong=wrong)
     _speed()
 
 
-def _secrets(secret: Iterable[tuple[str, str, str]], plain: Iterable[tuple[str, str]], *, wrong: bool) -> None:
-    hidden, there = Counter[str](), Counter[str]()
-    for kind, note, value in secret:
-        there[kind] += 1
-        masked = secrets.Secrets("mask").clean(note).value
-        if not _shown(value, masked):
-            hidden[kind] += 1
-        elif wrong:
-            print(f"  shown: {kind}: {masked}")
-    taken, total = Counter[str](), Counter[str]()
-    for kind, note in plain:
-        total[kind] += 1
-        if found := secrets.Secrets("mask").clean(note).found:
-            taken[kind] += 1
-            if wrong:
-                print(f"  taken: {kind}: {note} {found}")
-    _table("secrets", hidden, there)
-    _table("honest notes that were masked", taken, total)
+def _judge(path: Path, *, wrong: bool) -> None:
+    """Print how many secrets of each kind are masked, and how many honest notes."""
+    rng, right, of, taken = random.Random(39), Counter[str](), Counter[str](), list[str]()
+    honest = 0
+    for line in path.read_text(encoding="utf-8").splitlines():
+        kind, note = (given := json.loads(line))["kind"], made(given["note"], rng)
+        secrets = re.findall("«(.*?)»", note, re.DOTALL)
+        cleaned = MASKING.clean(note.replace("«", "").replace("»", "") if secrets else note)
+        if not secrets:
+            honest += 1
+            taken += [str(cleaned.value)] if cleaned.found else []
+            continue
+        of[kind] += 1
+        shown = _shown(secrets[-1], cleaned.value)
+        right[kind] += not shown
+        if shown and wrong:
+            print(f"  shown: {kind}: {cleaned.value}")
+    print(f"{path.stem}: {right.total()} of {of.total()} secrets masked, {len(taken)} of {honest} honest notes")
+    for kind in of:
+        print(f"  {kind:50} {right[kind]:3} of {of[kind]:3}")
+    if wrong:
+        print(*(f"  taken: {note}" for note in taken), sep="\n")
+
+
+def made(line: str, rng: random.Random) -> str:
+    """Return a line with the braces filled in; {{ and }} stand for braces."""
+    whole = line.replace("{{", "\0").replace("}}", "\1")
+    whole = re.sub(r"\{([A-Za-z])(\d*)\}", lambda match: _fill(match[1], int(match[2] or 0), rng), whole)
+    return whole.replace("\0", "{").replace("\1", "}").replace("¦", "")
+
+
+def _fill(kind: str, length: int, rng: random.Random) -> str:
+    if kind == "U":
+        return str(uuid.UUID(int=rng.getrandbits(128), version=4))
+    if kind == "M":
+        return _phrase(rng.randbytes(length * 4 // 3))
+    if kind == "J":
+        parts = (b'{"alg":"HS256","typ":"JWT"}', json.dumps({"sub": rng.random()}).encode(), rng.randbytes(32))
+        return ".".join(urlsafe_b64encode(part).rstrip(b"=").decode() for part in parts)
+    return "".join(rng.choices(CLASSES[kind], k=length))
+
+
+def _phrase(entropy: bytes) -> str:
+    """Return a key phrase of BIP 39 with its checksum."""
+    words = Mnemonic("english").wordlist
+    bits = f"{int.from_bytes(entropy):0{len(entropy) * 8}b}{hashlib.sha256(entropy).digest()[0]:08b}"
+    return " ".join(words[int(bits[at : at + 11], 2)] for at in range(0, len(bits) // 11 * 11, 11))
 
 
 def _shown(secret: str, masked: str) -> bool:
@@ -68,80 +102,37 @@ def _shown(secret: str, masked: str) -> bool:
     return any(secret[at : at + part] in masked for at in range(len(secret) - part + 1))
 
 
-def _library() -> None:
-    """Judge the same notes with the library's unmodified plugins, line by line as it reads files."""
-    found = []
-    for module in pkgutil.iter_modules(plugins.__path__):
-        for _, plugin in inspect.getmembers(importlib.import_module(f"detect_secrets.plugins.{module.name}")):
-            if inspect.isclass(plugin) and issubclass(plugin, BasePlugin) and not inspect.isabstract(plugin):
-                found.append(plugin)
-    every = [plugin() for plugin in dict.fromkeys(found)]
-
-    def judge(note: str) -> bool:
-        return any(True for line in note.split("\n") for plugin in every for _ in plugin.analyze_string(line))
-
-    right = _share(judge, (note for _, note, _ in held()))
-    false = _share(judge, (note for _, note in honest()))
-    print(f"detect-secrets with all its plugins: {right} secrets noticed; {false} honest notes taken\n")
-
-
-def _share(judge: Callable[[str], bool], notes: Iterable[str]) -> str:
-    judged = list(map(judge, notes))
-    return f"{sum(judged)} of {len(judged)}"
-
-
-def _instructions(wrong: bool) -> None:
-    print(f"orders: {_share(lambda note: bool(reads_like_instructions(note)), ORDERS)} noticed; "
-          f"honest notes taken: {_share(lambda note: bool(reads_like_instructions(note)), NOTES)}\n")  # fmt: skip
+def _instructions(*, wrong: bool) -> None:
+    missed = [note for note in ORDERS if not reads_like_instructions(note)]
+    taken = [note for note in NOTES if reads_like_instructions(note)]
+    print(f"orders: {len(ORDERS) - len(missed)} of {len(ORDERS)} noticed, {len(taken)} of {len(NOTES)} honest notes")
     if wrong:
-        for note in ORDERS:
-            if not reads_like_instructions(note):
-                print(f"  missed: {note}")
-        for note in NOTES:
-            if reason := reads_like_instructions(note):
-                print(f"  taken: {note} ({reason})")
+        print(*(f"  missed: {note}" for note in missed), *(f"  taken: {note}" for note in taken), sep="\n")
 
 
 def _speed() -> None:
-    """Print microseconds per character of honest text, and seconds per megabyte of the slowest inputs."""
-    prose = "".join(path.read_text(encoding="utf-8") for path in sorted(Path("docs").glob("*.md")))
-    for name, text in (("documents", prose), ("honest notes", "\n".join(note for _, note in honest()))):
-        began = time.process_time()
-        secrets.Secrets("mask").clean(text)
-        print(f"{name}: {(time.process_time() - began) / len(text) * 1e6:.2f} us a character")
-    rng = random.Random(1)
-    texts = {
-        "words": " ".join(rng.choices("the password token server key is memory aws secret of".split(), k=160_000)),
-        "hex": "".join(rng.choices("0123456789abcdef", k=1_000_000)),
-        "base64": "".join(rng.choices(string.ascii_letters + string.digits + "-_", k=1_000_000)),
-        **{part: part * (1_000_000 // len(part)) for part in _EVIL},
-    }
-    took = {}
-    for name, text in texts.items():
-        began = time.process_time()
-        secrets.Secrets("mask").clean(text)
-        middle = time.process_time()
-        reads_like_instructions(text)
-        took[name] = middle - began, time.process_time() - middle
-    for name, (one, other) in sorted(took.items(), key=lambda pair: -max(pair[1]))[:8]:
-        print(f"1 MB of {name[:40]!r}: secrets {one:.2f} s, instructions {other:.2f} s")
+    """Print the time for 10,000 characters of the documents, and for ten times as many of the slowest inputs."""
+    prose = "".join(path.read_text(encoding="utf-8") for path in sorted(Path("docs").glob("*.md")))[:10_000]
+    _spent(prose)
+    print(f"10,000 characters: {_spent(prose) * 1000:.1f} ms")
+    took = {part: _spent(part * (100_000 // len(part))) for part in EVIL}
+    for part in sorted(took, key=lambda part: -took[part])[:8]:
+        print(f"100,000 characters of {part[:40]!r}: {took[part]:.2f} s")
 
 
-_EVIL = (
-    "a", "1", " ", "\n", "-", "sk-", "eyJ", "eyJeyJeyJ.", "xoxb-1-", "://a:", "https://", "//", "aws ", "aws key ",
-    "password ", "password=", "password: ", "is ", "token is ", "secret:::", "curl -u ", "curl ", "mysql -p ",
-    "Bearer ", "AKIA", "pass", "-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\nAAAAAAAAAAAAAAAAAAAA",
-    "PuTTY-User-Key-File-2", "ignore all ", "do not ", "you are ", "when the ", "before ", "send the ", "<system ",
-    '{"role": ', "instructions ", "[masked: password]", '"', "secret_key_key_key_", "api key access key ",
-    "authorization: ", "authorization:bearer ", "pw:", "key is ", "--password ", "able ", "http://hook/", "cookie:sid=",
+def _spent(text: str) -> float:
+    began = time.process_time()
+    MASKING.clean(text)
+    return time.process_time() - began
+
+
+EVIL = (
+    "a", "1", " ", "\n", "-", "sk-", "eyJ", "eyJeyJeyJ.", "xoxb-1-", "://a:", "https://", "http://hook/", "aws key ",
+    "password ", "password=", "password: ", "token is ", "secret:::", "curl -u ", "mysql -p ", "Bearer ", "AKIA",
+    "-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\nAAAAAAAAAAAAAAAAAAAA", "PuTTY-User-Key-File-2",
+    "[masked: password]", '"', "secret_key_key_key_", "api key access key ", "authorization: ", "pw:", "key is ",
+    "--password ", "client('a',", "cookie:sid=", "recovery codes aaaa-", "abandon ",
 )  # fmt: skip
-
-
-def _table(head: str, numbers: Counter[str], of: Counter[str]) -> None:
-    print(f"{head}: {numbers.total()} of {of.total()}")
-    for kind in of:
-        print(f"  {kind:30} {numbers[kind]:3} of {of[kind]:3}")
-    print()
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from memoryd.toolsets.registry import Call
 from tests.core.kit import engine, memories
 
 SECRET = "AKIA" + "QYLPMN5HHFIQR7XY"
-CHANCE = "session_V1StGXR8Z5jdHi6BmyTabcDEF123"
+CHANCE = "agent_V1StGXR8Z5jdHi6BmyTabcDEF123"
 
 
 @pytest.fixture(params=["mask", "refuse"])

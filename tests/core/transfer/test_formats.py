@@ -326,6 +326,18 @@ def test_secrets_are_masked_before_anything_is_kept(engine: Engine, tmp_path: Pa
     assert sum(done.masked.values()) == 2
 
 
+def test_a_session_whose_id_is_a_secret_gets_another(engine: Engine, tmp_path: Path) -> None:
+    secret = "ghp_" + "a1B2c3D4e5" * 4
+    sessions = [secret, secret + "6", secret, "session_V1StGXR8Z5jdHi6BmyTabcDEF123"]
+    items = [{"content": f"Note {number}", "session": session} for number, session in enumerate(sessions)]
+    _, (done,) = bring(engine, lines(tmp_path / "a.jsonl", *items))
+    of = {text: record.session_id or "" for text, record in records(engine).items()}
+    assert sum(done.masked.values()) == 3
+    assert of["Note 3"] == sessions[3]
+    assert of["Note 0"] == of["Note 2"] != of["Note 1"]
+    assert not [session for session in of.values() if secret in session or "[masked" in session]
+
+
 def test_what_contains_a_secret_is_skipped_if_secrets_are_refused(home: Path, tmp_path: Path) -> None:
     file = lines(tmp_path / "a.jsonl", {"content": "The token is ghp_" + "a1B2c3D4e5" * 4}, {"content": "Tea."})
     with kit.engine(home, MEMORY_SECRETS="refuse") as engine:

@@ -1,16 +1,14 @@
 """Vendors' tokens, recognized by their prefixes, and keys, recognized by their format.
 
-The prefixes are those that the vendors document. Patterns take linear time: each begins with something rare, and
-quantifiers are bounded or possessive.
+The prefixes are those that the vendors document.
 """
 
 import re
 from collections.abc import Iterator
 
-BEFORE = re.compile(r"(?:^|[^A-Za-z0-9_-]|\\[nrt]|%[0-9A-F][0-9A-F]|/bot)\Z")
-"""The text before a token: no letter that could belong to it, except an escape (`\n`, `%3D`) or Telegram's `bot`."""
+from memoryd.core.security.secret_search import Rule
 
-PLACEHOLDER = re.compile(r"(.)\1{9}|[xX]{6}|(?i:your|example|placeholder)")
+_PLACEHOLDER = re.compile(r"([^/])\1{9}|[xX]{6}|(?i:your|example|placeholder)")
 """Text that no random token contains."""
 
 _A, _W, _H = "[A-Za-z0-9]", r"[A-Za-z0-9_-]", "[0-9a-f]"
@@ -20,7 +18,7 @@ _NO_A, _NO_W = f"(?!{_A})", f"(?!{_W})"
 BY_PREFIX: tuple[tuple[str, str, str], ...] = (
     ("AWS access key", "a3t abia acca akia asia", rf"A(?:3T[A-Z0-9]|BIA|CCA|KIA|SIA)[A-Z0-9]{{16}}{_NO_A}"),
     ("Anthropic key", "sk-ant-", rf"sk-ant-{_W}{{20,}}+"),
-    ("OpenAI key", "sk-", rf"sk-(?:(?:proj|svcacct|admin|None|or-v1)-{_W}{{20,}}+|{_A}{{32,}}+{_NO_W})"),
+    ("OpenAI key", "sk-", rf"sk-(?:(?:proj|svcacct|admin|None|or-v1)-{_W}{{20,}}+|{_A}{{32,200}}+{_NO_W})"),
     ("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_", rf"gh[oprsu]_{_A}{{36,}}+"),
     ("GitHub token", "github_pat_", r"github_pat_\w{40,}+"),
     ("GitLab token", "gl",
@@ -34,7 +32,7 @@ BY_PREFIX: tuple[tuple[str, str, str], ...] = (
     ("PyPI token", "pypi-", rf"pypi-AgE{_W}{{50,}}+"),
     ("SendGrid key", "sg.", rf"SG\.{_W}{{22}}\.{_W}{{43}}"),
     ("Slack webhook", "hooks.slack.",
-     rf"https://hooks\.slack\.com/(?:services|workflows|triggers)/{_W}{{8,}}+/{_W}{{8,}}+/{_W}{{16,}}+"),
+     rf"https://hooks\.slack\.com/(?:services|workflows|triggers)/{_W}{{8,40}}+/{_W}{{8,40}}+/{_W}{{16,}}+"),
     ("Slack token", "xox", rf"xox[a-z](?:\.xox[a-z])?-{_W}{{20,}}+"),
     ("Slack token", "xapp-", rf"xapp-\d-{_W}{{20,}}+"),
     ("Square secret", "sq0", rf"sq0[a-z]{{3}}-{_W}{{22,}}+"),
@@ -84,11 +82,11 @@ BY_PREFIX: tuple[tuple[str, str, str], ...] = (
     ("access token", "v1.0-", rf"v1\.0-{_H}{{24}}-{_H}{{146}}"),  # Cloudflare
     ("access token", "q~", rf"(?<!{_A}){_A}{{3}}\dQ~[\w~.-]{{31,}}+"),  # Entra
     ("access token", "sk_", rf"sk_{_H}{{48}}{_NO_W}"),  # ElevenLabs
-    ("access token", "fw_ csk- llx-", rf"(?:fw_|csk-|llx-){_A}{{24,}}+{_NO_W}"),  # Fireworks, Cerebras, LlamaIndex
+    ("access token", "fw_ csk- llx-", rf"(?:fw_|csk-|llx-){_A}{{24,200}}+{_NO_W}"),  # Fireworks, Cerebras, LlamaIndex
     ("access token", "-lf-", rf"sk-lf-{_UUID}"),  # Langfuse
     ("access token", "pcsk_", rf"pcsk_{_A}{{5,6}}_{_A}{{50,}}+"),  # Pinecone
     ("access token", "fc- sgp_ rdme_ clojars_ shippo_",
-     rf"(?:fc-|sgp_(?:{_H}{{16}}_|local_)?|rdme_|CLOJARS_|shippo_(?:live|test)_){_H}{{32,}}+{_NO_W}"),
+     rf"(?:fc-|sgp_(?:{_H}{{16}}_|local_)?|rdme_|CLOJARS_|shippo_(?:live|test)_){_H}{{32,200}}+{_NO_W}"),
     ("access token", "bsa", rf"BSA(?=\w{{0,28}}\d){_W}{{28}}{_NO_W}"),  # Brave
     ("access token", "re_", rf"re_(?=\w{{0,8}}\d){_A}{{8}}_{_A}{{24}}{_NO_W}"),  # Resend
     ("access token", "xkeysib- xsmtpsib-", rf"x(?:key|smtp)sib-{_H}{{64}}-{_A}{{16}}"),  # Brevo
@@ -96,7 +94,7 @@ BY_PREFIX: tuple[tuple[str, str, str], ...] = (
     # Neon, Honeycomb
     ("access token", "napi_ hcaik_", rf"(?:napi|hcaik)_{_A}{{40,}}+"),
     ("access token", "vercel_ vcp_ ccipat_", rf"(?:vercel_blob_rw|vcp|CCIPAT)_{_A}{{16,}}+(?:_{_A}{{24,}}+)?"),
-    ("access token", "sk.eyj", rf"sk\.eyJ{_W}{{20,}}+\.{_W}{{20,}}+"),  # Mapbox
+    ("access token", "sk.eyj", rf"sk\.eyJ{_W}{{20,400}}+\.{_W}{{20,}}+"),  # Mapbox
     ("access token", "atta", rf"ATTA{_H}{{64}}{_A}{{8}}"),  # Trello
     # HubSpot, Heroku, Plaid, Infisical
     ("access token", "pat- hrku- access- st.",
@@ -123,7 +121,7 @@ BY_PREFIX: tuple[tuple[str, str, str], ...] = (
     ("access token", "cflt", r"cflt[A-Za-z0-9+/=]{60,}+"),  # Confluent
     ("access token", "ops_eyj", r"ops_eyJ[A-Za-z0-9+/=_-]{40,}+"),  # 1Password
     ("access token", "aq", r"AQ[A-D][A-Za-z0-9+/]{35}==(?![A-Za-z0-9+/=])"),  # Ceph
-    ("access token", "sk", rf"sk{_A}{{120,}}+{_NO_W}"),  # Sanity
+    ("access token", "sk", rf"sk{_A}{{120,400}}+{_NO_W}"),  # Sanity
     ("access token", "sdk- key- api- mob- tok-", rf"(?:sdk|key|api|mob|tok)-{_UUID}"),  # LaunchDarkly
     ("access token", "oauth:", rf"oauth:[a-z0-9]{{30}}{_NO_A}"),  # Twitch
     ("access token", "0.", rf"0\.{_UUID}\.{_A}{{30}}:[A-Za-z0-9+/]{{22}}=="),  # Bitwarden
@@ -143,44 +141,47 @@ BY_PREFIX: tuple[tuple[str, str, str], ...] = (
 )  # fmt: skip
 """The kind; lower-case strings of which a text must contain one; the pattern of the secret."""
 
-NO_SECRETS = (
-    "acct acs bs call chatcmpl chunk cmpl container cs cus evt file gen in index item md msg phc pi pk price prod pub "
-    "req resp run seti sha si sub thread toolu txn user webpack"
-).split()
-_MIXED = re.compile(rf"[_-](?=[A-Za-z]*+\d)(?=[a-z0-9]*+[A-Z])(?=[A-Z0-9]*+[a-z]){_A}{{28,}}+(?![A-Za-z0-9/+=])")
-_PREFIX = re.compile(
-    rf"(?<![A-Za-z0-9_/+.-])(?!(?:{'|'.join(NO_SECRETS)})\d*(?:[_-]|\Z))"
-    r"(?:[a-z][a-z0-9]{1,11}|[A-Z][A-Z0-9]{1,9})(?:[_-][a-z0-9]{1,8}){0,2}\Z"
+_NO_SECRETS = (
+    "acct|acs|bs|call|chatcmpl|chunk|cmpl|container|conv|cs|cus|evt|file|gen|in|index|item|md|msg|phc|pi|pk|price|prod"
+    "|pub|req|resp|run|ses|sess|session|seti|sha|si|sub|thread|toolu|txn|user|webpack"
+)
+"""Words before the random ids of things that are no secrets."""
+_VENDOR = re.compile(
+    rf"(?!(?:{_NO_SECRETS})\d*[_-])(?:[a-z][a-z0-9]{{1,11}}|[A-Z][A-Z0-9]{{1,9}})(?:[_-][a-z0-9]{{1,8}}){{0,2}}"
+    r"[_-](?=[A-Za-z]*+\d)(?=[a-z0-9]*+[A-Z])(?=[A-Z0-9]*+[a-z])[A-Za-z0-9]{28,}"
 )
 _MARKED = re.compile(
-    r"[_-](?:(?<=[ras]k[_-])|(?<=(?:key|pat|tok|uat|sat|pnu)[_-])|(?<=(?:live|auth)[_-])|(?<=token[_-])"
-    r"|(?<=(?:secret|access)[_-])|(?<=v[12]_)|(?<=e2b_)|(?<=(?:api|svc|cli)_)|(?<=(?:prod|test)_)|(?<=production_))"
-    rf"({_W}{{16,}}+)(?![/+=])"
+    rf"(?!(?:{_NO_SECRETS})[_-])(?:[A-Za-z0-9]{{1,12}}[_-]){{0,2}}[A-Za-z0-9]{{0,7}}"
+    r"(?:[ras]k|key|pat|tok|uat|sat|live|auth|token|secret|access|v[12]|api|svc|cli|prod|test|production)[_-](.{16,})"
 )
-_MARK = re.compile(
-    rf"(?<![A-Za-z0-9_/+.-])(?!(?:{'|'.join(NO_SECRETS)})(?:[_-]|\\Z))(?:[A-Za-z][A-Za-z0-9]{{0,11}}[_.-]){{0,2}}"
-    r"[A-Za-z0-9]{2,10}\Z"
-)
-_POD = re.compile(r"(?:[a-z]+-)*[a-z0-9]{8,10}-[a-z0-9]{5}")
-_NAMED = re.compile("_[a-z]{3,}_")
+_POD = re.compile(r"(?:[a-z]+-)*[a-z0-9]{8,10}-[a-z0-9]{5}|.*_[a-z]{3,}_.*")
 _KINDS = re.compile(r"[a-z]+|[A-Z]+|\d+")
 _RUN = 3.3  # maximum average number of adjacent characters of a kind in a random text
 
 
-def of_any_vendor(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans of random ids after a short word, as in most vendors' tokens, or after `live`, `key`, `pat`."""
-    for form, before in ((_MIXED, _PREFIX), (_MARKED, _MARK)):
-        for match in form.finditer(text):
-            first = max(0, match.start() - 32)
-            if form is _MARKED and not _is_chance(match[1]):
-                continue
-            if prefix := before.search(text[first : match.start()]):
-                yield first + prefix.start(), match.end()
+def _is_token(value: str) -> bool:
+    return not _PLACEHOLDER.search(value)
+
+
+def _is_of_vendor(value: str) -> bool:
+    """Return whether a value is a random id after a short word, as most tokens are, or after `live`, `key`, `pat`."""
+    marked = _MARKED.fullmatch(value)
+    return _is_token(value) and bool(_VENDOR.fullmatch(value) or (marked and _is_chance(marked[1])))
 
 
 def _is_chance(tail: str) -> bool:
     """Return whether letters and digits alternate as in random text, and it is not the name of a container."""
-    runs = _KINDS.findall(tail)
-    digits = sum(map(str.isdigit, tail))
-    changes = len(tail) - tail.count("-") <= _RUN * len(runs)
-    return digits > 1 and changes and not _POD.fullmatch(tail) and not _NAMED.search(tail)
+    mixed = len(tail) - tail.count("-") <= _RUN * len(_KINDS.findall(tail))
+    return mixed and sum(map(str.isdigit, tail)) > 1 and not _POD.fullmatch(tail)
+
+
+def rules() -> Iterator[Rule]:
+    """Yield the rules for tokens."""
+    for kind, needs, pattern in BY_PREFIX:
+        yield Rule(kind, tuple(needs.split()), pattern, _is_token, is_token=True)
+
+
+OF_ANY_VENDOR = Rule(
+    "access token", ("_", "-"),
+    r"(?<![A-Za-z0-9_/+.-])[A-Za-z](?=[A-Za-z0-9]{0,30}[_-])[A-Za-z0-9_-]{20,400}+(?![A-Za-z0-9/+=])", _is_of_vendor,
+)  # fmt: skip

@@ -10,7 +10,7 @@ from functools import cache, wraps
 from inspect import BoundArguments, signature
 from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar
 
-from memoryd.core.security import secret_rules, secret_search
+from memoryd.core.security import key_phrases, secret_rules, secret_search
 from memoryd.errors import InvalidInputError
 from memoryd.hidden import seen
 
@@ -207,6 +207,7 @@ def _within(text: str) -> list[Secret]:
     folded = plain.replace("İ", "I").lower()  # the only letter whose lower case is longer
     both = secret_search.Text(plain, folded)
     spans = [(rule.kind, start, end) for rule in _rules_for(folded) for start, end in rule.spans(both)]
+    spans += [(secret_rules.KEY_PHRASE, start, end) for start, end in key_phrases.spans(folded)]
     if places is not None:
         spans = [(kind, places[start], places[end - 1] + 1) for kind, start, end in spans]
     return _apart([Secret(*span) for span in spans])

@@ -193,12 +193,14 @@ class Staging:
     def _take(self, item: SourceItem) -> None:
         room = self._room(item.project)
         try:
-            cleaned = self._secrets.clean(_stored(item))
+            cleaned, session = self._secrets.clean(_stored(item)), self._secrets.clean(item.session_id)
         except SecretRefusedError as error:
             self.found.faults.add(f"{item.id[:100]}: was not imported: {str(error).rstrip('.')}")
             return
-        room.part.masked.update(cleaned.found)
+        room.part.masked.update(cleaned.found + session.found)
         clean: SourceItem = cleaned.value
+        if session.found:  # a mask could make two sessions one
+            clean = replace(clean, session_id=derived_id("session", clean.session_id))
         if not clean.created_at:
             self._without_time += not isinstance(clean, SourceRelation)
             clean = replace(clean, created_at=self._undated)
