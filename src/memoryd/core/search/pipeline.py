@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from memoryd.core.base.clock import hours_since
+from memoryd.core.base.clock import FOREVER, hours_since
 from memoryd.core.records import perspectives, short_ids
 from memoryd.core.records.deduplication import may_differ
 from memoryd.core.records.embedding import Question
@@ -193,10 +193,12 @@ class Search:
             return {}
 
     def _fetch(self, queries: Queries, ids: Sequence[str], allowed: Filter) -> dict[str, Record]:
-        """Return the records among `ids` of the allowed kinds: a neighbour may be of another kind."""
+        """Return the records among `ids` of the allowed kinds and times: a neighbour may be of others."""
         found = fetch(queries, ids, allowed.session, self._scope.engine.accesses.of(self._scope.workspace))
         return {
-            key: record for key, record in found.items() if not allowed.kinds or record.kind in allowed.kinds
+            key: record for key, record in found.items()
+            if (not allowed.kinds or record.kind in allowed.kinds)
+            and allowed.after <= record.created_at < (allowed.before or FOREVER)
         }  # fmt: skip
 
     def _vectors(self, queries: Queries, ids: Sequence[str], candidates: Candidates) -> dict[str, Vector]:
