@@ -74,7 +74,9 @@ class MemoryRecallArguments(Arguments):
     tags: Annotated[Tags, Field(description="Only memories with ALL of these tags.")] = []
     after: Annotated[
         Time | None,
-        Field(description='Stored from this ISO 8601 time on. Asked about a time ("last week"), fill after and before.'),
+        Field(
+            description='Stored from this ISO 8601 time on. Asked about a time ("last week"), fill after and before.'
+        ),
     ] = None
     before: Annotated[Time | None, Field(description="Stored before this time.")] = None
     as_of: Annotated[Time | None, Field(description="What was believed at this ISO 8601 time.")] = None

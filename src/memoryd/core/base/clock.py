@@ -41,7 +41,7 @@ def bounds(after: str | None, before: str | None) -> tuple[str, str]:
     first, end = bound(after) if after else "", bound(before) if before else ""
     if first and end and first >= end:
         raise InvalidInputError(
-            f"after ({after}) is not earlier than before ({before}), so nothing is between them. Swap them, or omit one."
+            f"after ({after}) is not earlier than before ({before}), so nothing lies between. Swap them, or omit one."
         )
     return first, end
 

@@ -8,6 +8,7 @@ import numpy as np
 from memoryd.core.search import ranking
 from memoryd.core.search.as_of import Past
 from memoryd.core.search.ranking import Neighbours, Profile
+from memoryd.core.search.times import Span
 from memoryd.model import Hit, Record, Workspace
 from memoryd.models.embedders import Embedder
 from memoryd.store.base import Vector
@@ -45,6 +46,8 @@ class Found:
     """The candidates by composite score; empty for a question about another time."""
     past: Past | None = None
     """The records of the past time that the question is about, if any."""
+    span: Span | None = None
+    """The span of time that the question names."""
     origins: Mapping[str, Workspace] = field(default_factory=dict)
     """The workspace of each record; empty if only one was searched."""
 

@@ -77,6 +77,8 @@ class Profile:
     """Characters that are read in total, in at most half a second, so fewer long texts are reranked than short ones."""
     prior: float = 3.0
     """The weight of the composite score in logits, added to the cross-encoder's logit; 2 to 6 are level."""
+    time: float = 1.5
+    """Added to the logit of a record of the time that the question names; 1 to 2 are level. 0: times are not read."""
     gap: float = 5.0
     """The distance in logits behind the best at which a record is dropped (d)."""
     keep: int = 10
@@ -106,7 +108,7 @@ that happens to be in both weighs too much: on a team's graph 18 of 32 paraphras
 JOURNAL = Profile(same=math.inf)
 """Seed e asks for vector and words; the rest is as for memories, except that a turn that repeats another is kept."""
 
-PROMPT = Profile(literal=True, head=4, most=4, read=500, reading=2_000)
+PROMPT = Profile(literal=True, time=0.0, head=4, most=4, read=500, reading=2_000)
 """Prompt recall. An agent waits for it at every turn, so the cross-encoder reads less."""
 
 FAINT = 0.01
@@ -232,18 +234,21 @@ def access(count: int, hours: float, profile: Profile) -> float:
 
 
 def composite(parts: Scores, profile: Profile) -> float:
-    """Return the weighted sum of fusion, recency, importance and access, each in [0, 1] (d)."""
+    """Return the weighted sum of fusion, recency, importance and access, each in [0, 1] (d).
+
+    For a question that names a time, being of that time takes the place of recency.
+    """
     return (
         profile.fusion * parts["fusion"]
-        + profile.recency * parts["recency"]
+        + profile.recency * parts.get("time", parts["recency"])
         + profile.importance * parts["importance"]
         + profile.access * parts["access"]
     )
 
 
-def blend(logit: float, composite: float, profile: Profile) -> float:
+def blend(logit: float, parts: Scores, composite: float, profile: Profile) -> float:
     """Return logit + weighted composite. Logits are log-odds, so evidence that the cross-encoder lacks is added."""
-    return logit + profile.prior * composite / profile.fusion
+    return logit + profile.prior * composite / profile.fusion + profile.time * parts.get("time", 0.0)
 
 
 def promising(read: Sequence[str], logits: Scores, totals: Scores, profile: Profile) -> bool:

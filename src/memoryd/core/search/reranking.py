@@ -59,7 +59,7 @@ class Reranking:
         for hit in hits:
             key = hit.record.id
             logit = lifted.get(key, unread)
-            scored.append(_scored(hit, logit, logits.get(key), ranking.blend(logit, hit.score, profile)))
+            scored.append(_scored(hit, logit, logits.get(key), ranking.blend(logit, hit.why, hit.score, profile)))
         return self._parted(sorted(scored, key=lambda hit: -hit.score), legible, found)
 
     def _logits(
@@ -75,7 +75,10 @@ class Reranking:
             logits |= read
             near, sizes = around(found, logits, logits, self._profile), lengths(hits[key].record for key in logits)
             lifted = ranking.lift(logits, near, sizes, self._profile)
-            totals = {key: ranking.blend(logit, hits[key].score, self._profile) for key, logit in lifted.items()}
+            totals = {
+                key: ranking.blend(logit, hits[key].why, hits[key].score, self._profile)
+                for key, logit in lifted.items()
+            }
             if not ranking.promising(list(read), logits, totals, self._profile):
                 break
         return logits, lifted

@@ -7,7 +7,7 @@ Only what can hardly mean anything else counts. Names of days and months need a 
 import re
 from calendar import monthrange
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, tzinfo
 from functools import cache
 
@@ -51,10 +51,24 @@ class Span:
     """FOREVER if it has no end."""
     place: tuple[int, int]
     """The characters of the question that name it."""
+    alone: bool = False
+    """Whether the question asks for nothing but the memories of this time."""
 
     def contains(self, time: str) -> bool:
         """Return whether a stored time is in the span."""
         return self.after <= time < self.before
+
+
+def named(question: str, now: datetime, after: str = "", before: str = "") -> Span | None:
+    """Return the span of time that a question names, see `span`, and whether it asks for nothing else.
+
+    For a search that is limited to what lies between `after` and `before`, return that if nothing else is asked for.
+    """
+    found = span(question, now)
+    alone = asks_for_all(without(question, found) if found else question)
+    if after or before:
+        return Span(after, before or FOREVER, (0, 0), alone) if alone else None
+    return replace(found, alone=alone) if found else None
 
 
 def span(question: str, now: datetime, zone: tzinfo | None = None) -> Span | None:
@@ -76,9 +90,9 @@ def span(question: str, now: datetime, zone: tzinfo | None = None) -> Span | Non
     return None
 
 
-def without(question: str, named: Span) -> str:
+def without(question: str, found: Span) -> str:
     """Return the question without the words that name a span."""
-    begin, end = named.place
+    begin, end = found.place
     return " ".join([*question[:begin].split(), *question[end:].split()])
 
 

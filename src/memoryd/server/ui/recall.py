@@ -10,7 +10,7 @@ from memoryd.core.search.briefing import BUDGET, CONTEXT_BUDGET, Format
 from memoryd.errors import InvalidInputError
 from memoryd.server.ui.visit import View, Visit
 
-STAGES = ("words", "meaning", "context", "fusion", "recency", "importance", "access", "reranker")
+STAGES = ("words", "meaning", "context", "fusion", "time", "recency", "importance", "access", "reranker")
 CONTEXT = "context"
 FORMS: tuple[str, ...] = (*get_args(Format), CONTEXT)
 """The formats of an answer, and the briefing at the start of a conversation."""
