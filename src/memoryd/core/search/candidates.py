@@ -25,6 +25,8 @@ class Candidates:
     """The question's vector; empty without an embedder."""
     nearest_from: Mapping[str, str] = field(default_factory=dict)
     """The perspective from which each record is nearest, by id."""
+    timely: tuple[str, ...] = ()
+    """The best candidates of the time that the question names, which no other may crowd out."""
     closed: bool = False
     """True if the query has operators: only records that match it are returned."""
     degraded: str = ""

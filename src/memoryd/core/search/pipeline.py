@@ -93,13 +93,13 @@ class Search:
             candidates = self._with_time(question, candidates, _within(allowed, span))
         parts = spread(candidates, self._profile.depth)
         apart = candidates.closed or allowed.tags or candidates.embedder is None or not self._profile.lift
-        fused = ranking.fuse(*parts, self._profile.alpha)
+        fused = self._fuse(candidates, *parts)
         if apart and not joined:  # then no lift can bring back what the gate drops
             fused = ranking.gate(fused, self._profile.gate)
         lifting = [] if apart else _best(fused, self._profile.lifting)
         beside = self._beside(queries, lifting, allowed)
         near = (key for keys in beside.values() for key in keys.values())
-        ids = list(dict.fromkeys([*_best(fused, self._profile.depth), *near]))
+        ids = list(dict.fromkeys([*_best(fused, self._profile.depth), *candidates.timely, *near]))
         records, vectors = self._fetch(queries, ids, allowed), self._vectors(queries, ids, candidates)
         found = Found(question.text, candidates, records, vectors, beside, span=span)
         hits = self._scored(found, *parts)
@@ -210,7 +210,7 @@ class Search:
         of_time = self.candidates(question, allowed, depth=self._profile.lifting)
         return replace(
             found, words={**of_time.words, **found.words}, vectors={**of_time.vectors, **found.vectors},
-            nearest_from={**of_time.nearest_from, **found.nearest_from},
+            nearest_from={**of_time.nearest_from, **found.nearest_from}, timely=(*of_time.words, *of_time.vectors),
         )  # fmt: skip
 
     def _with_past(self, found: Found, then: Past) -> Found:
@@ -259,7 +259,12 @@ class Search:
     # scores ----------------------------------------------------------------------------------------------------------
 
     def _fused(self, candidates: Candidates) -> dict[str, float]:
-        return ranking.fuse(*spread(candidates, self._profile.depth), self._profile.alpha)
+        return self._fuse(candidates, *spread(candidates, self._profile.depth))
+
+    def _fuse(self, of: Candidates, words: Mapping[str, float], vectors: Mapping[str, float]) -> dict[str, float]:
+        """Return the fused scores; those of the time that the question names are raised by what the gate requires."""
+        fused = ranking.fuse(words, vectors, self._profile.alpha)
+        return ranking.favour(fused, set(of.timely), self._profile.gate * max(fused.values(), default=0.0))
 
     def _with_hits(self, found: Found) -> Found:
         return replace(found, hits=self._scored(found, *spread(found.candidates, self._profile.depth)))
@@ -267,7 +272,7 @@ class Search:
     def _scored(self, found: Found, words: Mapping[str, float], vectors: Mapping[str, float]) -> list[Hit]:
         """Return every candidate with its composite score, best first, from its spread scores."""
         profile, records = self._profile, found.records
-        fused = ranking.fuse(words, vectors, profile.alpha)
+        fused = self._fuse(found.candidates, words, vectors)
         lifted = self._lifted(fused, found)
         now = moment(self._scope.engine.clock.now())
         hits = []

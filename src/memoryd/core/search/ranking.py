@@ -77,8 +77,10 @@ class Profile:
     """Characters that are read in total, in at most half a second, so fewer long texts are reranked than short ones."""
     prior: float = 3.0
     """The weight of the composite score in logits, added to the cross-encoder's logit; 2 to 6 are level."""
-    time: float = 1.5
-    """Added to the logit of a record of the time that the question names; 1 to 2 are level. 0: times are not read."""
+    time: float = 2.0
+    """Added to the logit of a record of the time that the question names; of 26 such questions
+    it brings the right one of several alike to the first place in 22, in place of 10, and takes none of 20 answers that
+    name a time themselves from it. 1 to 2.5 are level. 0: times are not read."""
     gap: float = 5.0
     """The distance in logits behind the best at which a record is dropped (d)."""
     keep: int = 10
