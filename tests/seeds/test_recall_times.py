@@ -1,6 +1,6 @@
 """Recall in time, through a client: bounds of what is searched, and questions that name a time."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -8,7 +8,7 @@ from memoryd.core.base.clock import Clock, timestamp
 from tests.clients import Agent
 from tests.conftest import Start
 
-NOON = datetime(2026, 11, 19, 12, 0, tzinfo=UTC)  # a Thursday; noon there is the same day in nearly every zone
+NOON = datetime(2026, 11, 19, 12).astimezone()  # a Thursday, in the zone of this machine as questions are
 
 
 class Hands:
