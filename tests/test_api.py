@@ -54,6 +54,17 @@ def test_a_correction_is_found_and_the_replaced_text_is_not(memory: Memory) -> N
     assert [hit["content"] for hit in memory.recall("when does the office close")] == ["The office closes at seven."]
 
 
+def test_a_recall_is_limited_in_time(memory: Memory) -> None:
+    memory.store("The office closes at six.")
+    (kept,) = memory.recall("when does the office close")
+    (again,) = memory.recall("office", after=kept["created_at"], before="9999-01-01")
+    assert again["id"] == kept["id"]
+    assert memory.recall("office", before=kept["created_at"]) == []
+    assert [hit["content"] for hit in memory.recall("What happened today?")] == ["The office closes at six."]
+    with pytest.raises(InvalidInputError, match="not earlier than before"):
+        memory.recall("office", after="2026-02-01", before="2026-01-01")
+
+
 def test_invalid_arguments_are_named(memory: Memory, home: Path) -> None:
     with pytest.raises(InvalidInputError, match="importance"):
         memory.store("x", importance=2)

@@ -85,16 +85,16 @@ class Memory:
 
     def recall(
         self, query: str, *, token_budget: int = RECALLED, tags: Sequence[str] = (), kinds: Sequence[str] = (),
-        as_of: str | None = None,
+        after: str | None = None, before: str | None = None, as_of: str | None = None,
     ) -> list[WholeRecord]:  # fmt: skip
         """Return the records that bear on a question, best first, with all fields, within about `token_budget` tokens.
 
-        `tags`: only records with all of them. `kinds`: memory, entity, observation, interaction, summary. `as_of`:
-        what was believed at that time (ISO 8601).
+        `tags`: only records with all of them. `kinds`: memory, entity, observation, interaction, summary. `after`,
+        `before`: only records stored then; `as_of`: what was believed at that time (ISO 8601).
         """
         found = self._run(
-            "memory_recall", query=query, token_budget=token_budget, tags=tags, kinds=kinds, as_of=as_of,
-            format="raw",
+            "memory_recall", query=query, token_budget=token_budget, tags=tags, kinds=kinds, after=after, before=before,
+            as_of=as_of, format="raw",
         )  # fmt: skip
         return found["memories"]  # type: ignore[no-any-return]
 

@@ -170,6 +170,10 @@ class Filter:
     """If given, only memories with a key: of the session, of the vault, or of both."""
     among: tuple[str, ...] | None = None
     """If given, only the records with these ids."""
+    after: str = ""
+    """If given, only records created at this time or later."""
+    before: str = ""
+    """If given, only records created before this time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -103,6 +103,17 @@ def test_recall_shows_text_and_id_or_what_agents_see(run: Run) -> None:
     assert run("recall", "port", "--kind", "entity").stdout == "No relevant memories found.\n"
 
 
+def test_recall_is_limited_in_time(run: Run) -> None:
+    stored(run, "The staging port is 5433.")
+    time = json.loads(run("recall", "port", "--format", "raw", "--json").stdout)["memories"][0]["created_at"]
+    assert "5433" in run("recall", "port", "--after", time).stdout
+    assert run("recall", "port", "--before", time).stdout == "No relevant memories found.\n"
+    assert "5433" in run("recall", "what", "happened", "today?").stdout
+    assert "not earlier than before" in run("recall", "port", "--after", time, "--before", time, code=2).stderr
+    run("forget", "--before", "9999-01-01", "--yes")
+    assert "importance 0.5] The staging" in run("recall", "port", "--as-of", time).stdout, "as it was then"
+
+
 def test_a_node_is_shown_with_its_type_as_agents_see_it(run: Run, tmp_path: Path) -> None:
     graph = tmp_path / "graph.jsonl"
     graph.write_text(json.dumps({"entity": "Acme", "type": "company"}))

@@ -182,6 +182,26 @@ class Storage(Words):
             == []
         )
 
+    def test_a_narrow_span_of_time_among_many_matches_is_found(self, store: Store, here: Workspace) -> None:
+        def work(queries: Queries) -> None:
+            for n in range(MANY):
+                rare = n == MANY // 2
+                text = "common words" + (" padded so that it ranks last" if rare else "")
+                add(queries, text, axis(1) if rare else axis(0), now=NOW if rare else LATER)
+
+        store.write(here, work)
+        rare = ["common words padded so that it ranks last"]
+        for span in (Filter(before=LATER), Filter(after=NOW, before=LATER)):
+            assert words(store, here, "common", span, limit=3) == rare
+            assert words(store, here, "common AND words", span, limit=3) == rare
+            assert near(store, here, axis(0), span, limit=3) == rare
+        later = Filter(after=LATER)
+        assert (
+            len(words(store, here, "common", later, MANY)) == len(near(store, here, axis(0), later, MANY)) == MANY - 1
+        )
+        for none in (Filter(before=NOW), Filter(after=LATER, before=LATER), Filter(before=LATER, tags=("none",))):
+            assert words(store, here, "common", none) == near(store, here, axis(0), none) == []
+
     def test_a_record_must_have_all_tags(self, store: Store, here: Workspace) -> None:
         every: list[tuple[str, ...]] = [("a",), ("b",), ("a", "b"), ("a", "b", "c"), ("A", "B"), ()]
         for tags in every:

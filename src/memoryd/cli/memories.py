@@ -177,6 +177,9 @@ def recall(
     budget: BudgetOption = None,
     tag: TagsOption = None,
     kind: Annotated[list[str] | None, typer.Option("--kind", metavar="KIND", help="Only these kinds.")] = None,
+    after: Annotated[str | None, typer.Option(metavar="TIME", help="Stored at this ISO 8601 time or later.")] = None,
+    before: Annotated[str | None, typer.Option(metavar="TIME", help="Stored before this ISO 8601 time.")] = None,
+    as_of: Annotated[str | None, typer.Option(metavar="TIME", help="What was believed at this ISO 8601 time.")] = None,
     form: Annotated[
         str | None, typer.Option("--format", metavar="FORMAT", help="As agents see it: summary, list, raw or answer.")
     ] = None,
@@ -185,11 +188,13 @@ def recall(
     """Find memories relevant to a question, by words and by meaning."""
     if not any(map(str.strip, query)):
         raise InvalidInputError("The query is empty. Give a question.")
+    form = form or ("list" if as_of else None)  # cards show memories as they are now
     with opened(settings) as tools:
         tools.use_meaning()
         answer = tools.run(
-            "memory_recall", query=" ".join(query), token_budget=budget, tags=tag, kinds=kind, format=form
-        )
+            "memory_recall", query=" ".join(query), token_budget=budget, tags=tag, kinds=kind, after=after,
+            before=before, as_of=as_of, format=form,
+        )  # fmt: skip
         if as_json or form:
             _print_answer(answer, as_json=as_json)
             return

@@ -72,6 +72,13 @@ class MemoryRecallArguments(Arguments):
         AnswerBudget | None, Field(description="Most tokens of the answer (default 500, or as the server is set).")
     ] = None
     tags: Annotated[Tags, Field(description="Only memories with ALL of these tags.")] = []
+    after: Annotated[
+        Time | None,
+        Field(
+            description='Stored from this ISO 8601 time on. Asked about a time ("last week"), fill after and before.'
+        ),
+    ] = None
+    before: Annotated[Time | None, Field(description="Stored before this time.")] = None
     as_of: Annotated[Time | None, Field(description="What was believed at this ISO 8601 time.")] = None
     kinds: Annotated[list[Kind], Field(max_length=len(Kind), description="Only these kinds of records.")] = []
     format: Annotated[
@@ -90,8 +97,9 @@ class MemoryContextArguments(Arguments):
 def _recall(call: Call, arguments: MemoryRecallArguments) -> Answer[RecalledMemories]:
     budget = arguments.token_budget or call.engine.settings.token_budget
     briefing = _memories(call).recall(
-        arguments.query, budget, arguments.tags, arguments.kinds, arguments.format, arguments.as_of
-    )
+        arguments.query, budget, arguments.tags, arguments.kinds, arguments.format, arguments.as_of,
+        after=arguments.after, before=arguments.before,
+    )  # fmt: skip
     if arguments.format == "raw" and briefing.text:
         return Answer(view.raw(briefing), marked=True)
     return _briefed(briefing, arguments.format)

@@ -201,7 +201,7 @@ class Tool(Generic[ArgumentsT, ResultT]):
 
 
 def _schema(schema: Any) -> Any:
-    """Return a JSON schema without the titles and class docstrings that pydantic adds: they cost a client tokens."""
+    """Return a JSON schema without what pydantic adds, and costs a client tokens: titles, docstrings, null defaults."""
     if isinstance(schema, list):
         return [_schema(part) for part in schema]
     if not isinstance(schema, dict):
@@ -209,6 +209,8 @@ def _schema(schema: Any) -> Any:
     noise = {"title"} if isinstance(schema.get("title"), str) else set()
     if schema.get("type") == "object":
         noise.add("description")
+    if schema.get("default", ...) is None:
+        noise.add("default")
     return {name: _schema(part) for name, part in schema.items() if name not in noise}
 
 

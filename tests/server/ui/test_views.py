@@ -233,10 +233,14 @@ def test_an_answer_is_shown_as_the_agent_gets_it(here: Site, owner: Visitor, sto
     for form in ("summary", "list", "raw", "answer", "context"):
         assert "Ann lives in Rome." in owner.seen(f"/recall?q=Where+does+Ann+live&format={form}").text, form
     assert "fusion" in owner.seen("/recall?q=Ann").text
-    assert "Ann lives" not in owner.seen("/recall?q=Ann&as_of=2020-01-01").text
+    for limits in ("as_of=2020-01-01", "after=2099-01-01", "before=2020-01-01"):
+        assert "Ann lives" not in owner.seen(f"/recall?q=Ann&{limits}").text, limits
+    assert "Ann lives" in owner.seen("/recall?q=Ann&after=2020-01-01&before=2099-01-01").text
+    assert "time 1.000" in owner.seen("/recall?q=Ann+today").text
     record = here.engine.accesses.current(here.scope.workspace, listing.story(here.scope, stored).now.record)
     assert record.access_count == 0  # looking is not a recall
     assert owner.get("/recall?q=a&as_of=yesterday").status_code == 400
+    assert owner.get("/recall?q=a&after=2026-02-01&before=2026-01-01").status_code == 400
 
 
 def test_a_session_is_shown_turn_by_turn(here: Site, owner: Visitor) -> None:

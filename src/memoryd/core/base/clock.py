@@ -1,7 +1,7 @@
 """The clock. Times are ISO 8601 in UTC, fixed width, with milliseconds and Z, so that they sort as text."""
 
 import threading
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 
 from memoryd.errors import InvalidInputError
 
@@ -23,6 +23,27 @@ def moment(text: str) -> datetime:
         return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
         raise InvalidInputError(f"{text!r} is not an ISO 8601 time such as 2026-03-04T05:06:07Z.") from None
+
+
+def bound(text: str) -> str:
+    """Parse a bound of a span of time, in the format of the database; a date alone is its midnight on this machine.
+
+    Otherwise as `moment`. Raise InvalidInputError.
+    """
+    try:
+        return timestamp(datetime.combine(date.fromisoformat(text.strip()), time.min).astimezone())
+    except (ValueError, OverflowError):
+        return timestamp(moment(text))
+
+
+def bounds(after: str | None, before: str | None) -> tuple[str, str]:
+    """Return both bounds of a span of time, see `bound`; '' for none. Raise InvalidInputError if it is empty."""
+    first, end = bound(after) if after else "", bound(before) if before else ""
+    if first and end and first >= end:
+        raise InvalidInputError(
+            f"after ({after}) is not earlier than before ({before}), so nothing lies between. Swap them, or omit one."
+        )
+    return first, end
 
 
 def hours_since(stored: str, now: datetime) -> float:

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import chain
 from typing import Any, Literal
 
-from memoryd.core.base.clock import FOREVER, moment, timestamp
+from memoryd.core.base.clock import FOREVER, bound, bounds, moment, timestamp
 from memoryd.core.llm import generation
 from memoryd.core.memories import looked
 from memoryd.core.memories.own import demand_own
@@ -62,7 +62,7 @@ class Criteria:
 
     def __post_init__(self) -> None:
         if self.before:
-            moment(self.before)
+            bound(self.before)
 
     @property
     def ids_alone(self) -> bool:
@@ -150,14 +150,19 @@ class Memories:
         form: Format = "summary",
         as_of: str | None = None,
         *,
+        after: str | None = None,
+        before: str | None = None,
         note: bool = True,
     ) -> Briefing:
         """Return what bears on a query, within `budget` tokens; with `as_of`, what was believed at that time.
 
-        Without `note` this is a preview that does not count as a recall. Raise InvalidInputError if `as_of` is not a
-        time.
+        Only what was stored `after` a time, inclusive, and `before` one. Without `note` this is a preview that does not
+        count as a recall. Raise InvalidInputError if one of the three is not a time, or nothing is between the two.
         """
-        allowed = Filter(tags=tuple(tags), kinds=tuple(kinds), session=self._scope.session)
+        first, end = bounds(after, before)
+        allowed = Filter(
+            tags=tuple(tags), kinds=tuple(kinds), session=self._scope.session, after=first, before=end
+        )  # fmt: skip
         at = timestamp(moment(as_of)) if as_of else ""
         if is_small_talk(query):
             return brief([], budget, LAYOUTS[form](query), looked.SMALL_TALK)
@@ -290,7 +295,7 @@ class Memories:
             session=self._scope.session,
             ids=json.dumps(named), any_id=int(criteria.ids is None),
             tags=json.dumps(tags), tag_count=len(tags),
-            before=timestamp(moment(criteria.before)) if criteria.before else FOREVER,
+            before=bound(criteria.before) if criteria.before else FOREVER,
             among=json.dumps(among) if among is not None else "", limit=limit,
         )  # fmt: skip
         return [row["id"] for row in rows]

@@ -102,5 +102,6 @@ def _parameters(allowed: Filter) -> dict[str, object]:
     return {
         "kinds": json.dumps(allowed.kinds), "session": allowed.session, "entity": allowed.entity,
         "tags": json.dumps(tags), "tag_count": len(tags),
-        "among": json.dumps(allowed.among) if allowed.among is not None else "",
+        "among": json.dumps(allowed.among) if allowed.among is not None else "", "after": allowed.after,
+        "before": allowed.before,
     }  # fmt: skip

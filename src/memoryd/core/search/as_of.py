@@ -34,7 +34,7 @@ def at(queries: Queries, time: str, allowed: Filter) -> Past:
     tags, kinds = list(dict.fromkeys(allowed.tags)), [str(kind) for kind in allowed.kinds]
     rows = queries.all(
         "past.others", at=time, limit=READ, kinds=json.dumps(kinds), any_kind=int(not kinds),
-        tags=json.dumps(tags), tag_count=len(tags),
+        tags=json.dumps(tags), tag_count=len(tags), after=allowed.after, before=allowed.before,
     )  # fmt: skip
     unchanged = queries.all("past.unchanged", at=time, session=allowed.session)
     return Past(tuple(row["id"] for row in unchanged), {row["id"]: record_of(row) for row in rows})

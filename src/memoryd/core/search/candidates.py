@@ -8,6 +8,7 @@ import numpy as np
 from memoryd.core.search import ranking
 from memoryd.core.search.as_of import Past
 from memoryd.core.search.ranking import Neighbours, Profile
+from memoryd.core.search.times import Span
 from memoryd.model import Hit, Record, Workspace
 from memoryd.models.embedders import Embedder
 from memoryd.store.base import Vector
@@ -24,6 +25,8 @@ class Candidates:
     """The question's vector; empty without an embedder."""
     nearest_from: Mapping[str, str] = field(default_factory=dict)
     """The perspective from which each record is nearest, by id."""
+    timely: tuple[str, ...] = ()
+    """The best candidates of the time that the question names, which no other may crowd out."""
     closed: bool = False
     """True if the query has operators: only records that match it are returned."""
     degraded: str = ""
@@ -45,6 +48,8 @@ class Found:
     """The candidates by composite score; empty for a question about another time."""
     past: Past | None = None
     """The records of the past time that the question is about, if any."""
+    span: Span | None = None
+    """The span of time that the question names."""
     origins: Mapping[str, Workspace] = field(default_factory=dict)
     """The workspace of each record; empty if only one was searched."""
 

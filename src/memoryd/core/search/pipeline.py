@@ -4,24 +4,25 @@ import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from typing import Literal
 
 import numpy as np
 
-from memoryd.core.base.clock import hours_since
+from memoryd.core.base.clock import FOREVER, hours_since, moment
 from memoryd.core.records import perspectives, short_ids
 from memoryd.core.records.deduplication import may_differ
 from memoryd.core.records.embedding import Question
 from memoryd.core.records.records import fetch, full_text
 from memoryd.core.scope import Scope
 from memoryd.core.search import as_of as past
-from memoryd.core.search import ranking
+from memoryd.core.search import ranking, times
 from memoryd.core.search.as_of import Past
 from memoryd.core.search.candidates import Candidates, Found, around, lengths, similarities, spread, unrelated
 from memoryd.core.search.ranking import Profile
 from memoryd.core.search.reranking import Reranking
+from memoryd.core.search.times import Span
 from memoryd.core.search.union import union
 from memoryd.errors import ModelError
 from memoryd.model import GENERAL, Filter, Findings, Hit, Record, VectorSet, Workspace
@@ -52,38 +53,55 @@ class Search:
 
         With the time `as_of`, search the records as they were then.
         """
+        span = self._named_time(query, allowed) if not as_of else None
 
         def work(scope: Scope, question: Question) -> tuple[Found, dict[str, str]]:
-            found = Search(scope, self._profile).find(question, allowed, as_of, joined=bool(self._scope.included))
+            search, joined = Search(scope, self._profile), bool(self._scope.included)
+            found = search.find(question, allowed, as_of, joined=joined, span=span)
             return found, short_ids.shorten(question.queries, found.ids) if named else {}
 
         parts = [(scope.workspace, *scope.ask(query, partial(work, scope))) for scope in self._scope.each]
         short = {key: name for *_, names in parts for key, name in names.items()}
         return self.union([(workspace, found) for workspace, found, _ in parts]), short
 
+    def _named_time(self, query: str, allowed: Filter) -> Span | None:
+        """Return the span of time that a query names, or is limited to; None for one with operators."""
+        parsed = parse_query(query)
+        if not self._profile.time or (parsed and parsed.binding):
+            return None
+        return times.named(query, moment(self._scope.engine.clock.now()), allowed.after, allowed.before)
+
     def hits(self, query: str, allowed: Filter) -> Findings[Hit]:
         """Return the records of this workspace only that bear on a query, best first, then those related to it."""
         return self.ranked(self._scope.ask(query, lambda question: self.find(question, allowed)), related=True)
 
-    def find(self, question: Question, allowed: Filter, as_of: str = "", *, joined: bool = False) -> Found:
+    def find(
+        self, question: Question, allowed: Filter, as_of: str = "", *, joined: bool = False,
+        span: Span | None = None,
+    ) -> Found:  # fmt: skip
         """Return the records that may bear on a question, with all that ranking needs; for `as_of` see `read`.
 
         `joined` says that they will be ranked together with those of other workspaces, so more may pass the gate.
+        `span` is the time that the question names.
         """
         if as_of:
             return self._find_then(question, allowed, as_of)
+        if span and span.alone:
+            return self._find_all(question, _within(allowed, span), span)
         queries, candidates = question.queries, self.candidates(question, allowed)
+        if span and not candidates.closed:
+            candidates = self._with_time(question, candidates, _within(allowed, span))
         parts = spread(candidates, self._profile.depth)
         apart = candidates.closed or allowed.tags or candidates.embedder is None or not self._profile.lift
-        fused = ranking.fuse(*parts, self._profile.alpha)
+        fused = self._fuse(candidates, *parts)
         if apart and not joined:  # then no lift can bring back what the gate drops
             fused = ranking.gate(fused, self._profile.gate)
         lifting = [] if apart else _best(fused, self._profile.lifting)
         beside = self._beside(queries, lifting, allowed)
         near = (key for keys in beside.values() for key in keys.values())
-        ids = list(dict.fromkeys([*_best(fused, self._profile.depth), *near]))
+        ids = list(dict.fromkeys([*_best(fused, self._profile.depth), *candidates.timely, *near]))
         records, vectors = self._fetch(queries, ids, allowed), self._vectors(queries, ids, candidates)
-        found = Found(question.text, candidates, records, vectors, beside)
+        found = Found(question.text, candidates, records, vectors, beside, span=span)
         hits = self._scored(found, *parts)
         further = [] if apart else [_id(hit) for hit in hits[: self._profile.lifting] if _id(hit) not in lifting]
         return replace(found, hits=hits, beside={**beside, **self._beside(queries, further, allowed)})
@@ -103,6 +121,22 @@ class Search:
         ids = _best(self._fused(candidates), 2 * self._profile.depth)
         records = self._fetch(question.queries, ids, allowed)
         return Found(question.text, candidates, records, self._vectors(question.queries, ids, candidates), past=then)
+
+    def _find_all(self, question: Question, allowed: Filter, span: Span) -> Found:
+        """Return the newest records that a filter lets through; all of them are hits.
+
+        They are fewer than `depth`, so that their list does not count as cut off, which would drop the last.
+        """
+        tags = list(dict.fromkeys(allowed.tags))
+        rows = question.queries.all(
+            "records.spanned", after=allowed.after, before=allowed.before, session=allowed.session,
+            kinds=json.dumps(allowed.kinds), tags=json.dumps(tags), tag_count=len(tags), limit=self._profile.depth - 1,
+        )  # fmt: skip
+        ids = [row["id"] for row in rows]
+        scores = {key: 1 - place / (2 * len(ids)) for place, key in enumerate(ids)}  # no gate drops half of the best
+        candidates = Candidates(scores, closed=True)
+        records = self._fetch(question.queries, ids, allowed)
+        return self._with_hits(Found(question.text, candidates, records, {}, span=span))
 
     def ranked(self, found: Found, *, related: bool = False) -> Findings[Hit]:
         """Return the hits that bear on the question, best first, without near-duplicates of better ones.
@@ -127,7 +161,8 @@ class Search:
         if found.past:
             found = self._with_past(found, found.past)
         if found.candidates.closed:
-            return Findings(list(found.hits)), found
+            hits = _newest_first(found.hits) if found.span and found.span.alone else found.hits
+            return Findings(list(hits)), found
         hits = self._reranking.rerank(found.hits, found)
         return replace(hits, degraded=found.candidates.degraded or hits.degraded), found
 
@@ -173,6 +208,14 @@ class Search:
             by_words, vectors=best, embedder=embedder, vector=question.vector, nearest_from=nearest_from
         )  # fmt: skip
 
+    def _with_time(self, question: Question, found: Candidates, allowed: Filter) -> Candidates:
+        """Add the best candidates of a time, which others may have crowded out; `allowed` lets only these through."""
+        of_time = self.candidates(question, allowed, depth=self._profile.lifting)
+        return replace(
+            found, words={**of_time.words, **found.words}, vectors={**of_time.vectors, **found.vectors},
+            nearest_from={**of_time.nearest_from, **found.nearest_from}, timely=(*of_time.words, *of_time.vectors),
+        )  # fmt: skip
+
     def _with_past(self, found: Found, then: Past) -> Found:
         """Return `found` together with the records that were changed or deleted since."""
         same, query = found.candidates, found.query
@@ -196,10 +239,12 @@ class Search:
             return {}
 
     def _fetch(self, queries: Queries, ids: Sequence[str], allowed: Filter) -> dict[str, Record]:
-        """Return the records among `ids` of the allowed kinds: a neighbour may be of another kind."""
+        """Return the records among `ids` of the allowed kinds and times: a neighbour may be of others."""
         found = fetch(queries, ids, allowed.session, self._scope.engine.accesses.of(self._scope.workspace))
         return {
-            key: record for key, record in found.items() if not allowed.kinds or record.kind in allowed.kinds
+            key: record for key, record in found.items()
+            if (not allowed.kinds or record.kind in allowed.kinds)
+            and allowed.after <= record.created_at < (allowed.before or FOREVER)
         }  # fmt: skip
 
     def _vectors(self, queries: Queries, ids: Sequence[str], candidates: Candidates) -> dict[str, Vector]:
@@ -217,7 +262,12 @@ class Search:
     # scores ----------------------------------------------------------------------------------------------------------
 
     def _fused(self, candidates: Candidates) -> dict[str, float]:
-        return ranking.fuse(*spread(candidates, self._profile.depth), self._profile.alpha)
+        return self._fuse(candidates, *spread(candidates, self._profile.depth))
+
+    def _fuse(self, of: Candidates, words: Mapping[str, float], vectors: Mapping[str, float]) -> dict[str, float]:
+        """Return the fused scores; those of the time that the question names are raised by what the gate requires."""
+        fused = ranking.fuse(words, vectors, self._profile.alpha)
+        return ranking.favour(fused, set(of.timely), self._profile.gate * max(fused.values(), default=0.0))
 
     def _with_hits(self, found: Found) -> Found:
         return replace(found, hits=self._scored(found, *spread(found.candidates, self._profile.depth)))
@@ -225,9 +275,9 @@ class Search:
     def _scored(self, found: Found, words: Mapping[str, float], vectors: Mapping[str, float]) -> list[Hit]:
         """Return every candidate with its composite score, best first, from its spread scores."""
         profile, records = self._profile, found.records
-        fused = ranking.fuse(words, vectors, profile.alpha)
+        fused = self._fuse(found.candidates, words, vectors)
         lifted = self._lifted(fused, found)
-        now = datetime.now(UTC)
+        now = moment(self._scope.engine.clock.now())
         hits = []
         for key, fusion in ranking.gate({key: lifted[key] for key in lifted if key in records}, profile.gate).items():
             record = records[key]
@@ -235,6 +285,8 @@ class Search:
                 "words": words.get(key, 0.0), "meaning": vectors.get(key, 0.0),
                 "context": lifted[key] - fused.get(key, 0.0), "fusion": fusion, **self._circumstances(record, now),
             }  # fmt: skip
+            if found.span:
+                why["time"] = float(found.span.contains(record.created_at))
             score = ranking.composite(why, profile)
             hits.append(Hit(record=record, score=score, why=why, workspace=found.origins.get(key)))
         return sorted(hits, key=lambda hit: -hit.score)
@@ -281,6 +333,17 @@ class Search:
             if _id(one) not in repeated and not may_differ(full_text(one.record), full_text(other.record)):
                 repeated.add(_id(other))
         return [hit for hit in hits if _id(hit) not in repeated]
+
+
+def _within(allowed: Filter, span: Span) -> Filter:
+    """Return a filter that lets only the records of a span through."""
+    return replace(allowed, after=max(allowed.after, span.after), before=min(allowed.before or FOREVER, span.before))
+
+
+def _newest_first(hits: Sequence[Hit]) -> list[Hit]:
+    """Return hits in the order of time; their scores follow it."""
+    newest = sorted(hits, key=lambda hit: hit.record.created_at, reverse=True)
+    return [replace(hit, score=1 - place / len(newest)) for place, hit in enumerate(newest)]
 
 
 _PLACES = {-1: "before_id", -2: "before_that_id", 1: "after_id", 2: "after_that_id"}

@@ -82,6 +82,10 @@ class Profile:
     .02 of the evidence of conversations within 300 tokens; 10 adds a third of unrelated text to everyday answers."""
     least: float = -6.0
     """The logit from which a record may bear on the query at all."""
+    time: float = 2.0
+    """Added to the logit of a record of the time that the question names; of 26 such questions
+    it brings the right one of several alike to the first place in 22, in place of 10, and takes none of 20 answers that
+    name a time themselves from it. 1 to 2.5 are level. 0: times are not read."""
     sure: float = -4.0
     """If no logit reaches this, nothing surely bears on the query. Of the questions about a conversation 97 % reach it,
     of those about another one 10 %."""
@@ -121,7 +125,7 @@ that happens to be in both weighs too much: on a team's graph 18 of 32 paraphras
 JOURNAL = Profile(same=math.inf)
 """Seed e asks for vector and words; the rest is as for memories, except that a turn that repeats another is kept."""
 
-PROMPT = Profile(literal=True, head=4, most=4, read=500, reading=2_000)
+PROMPT = Profile(literal=True, time=0.0, head=4, most=4, read=500, reading=2_000)
 """Prompt recall. An agent waits for it at every turn, so the cross-encoder reads less."""
 
 FAINT = 0.01
@@ -247,18 +251,21 @@ def access(count: int, hours: float, profile: Profile) -> float:
 
 
 def composite(parts: Scores, profile: Profile) -> float:
-    """Return the weighted sum of fusion, recency, importance and access, each in [0, 1] (d)."""
+    """Return the weighted sum of fusion, recency, importance and access, each in [0, 1] (d).
+
+    For a question that names a time, being of that time takes the place of recency.
+    """
     return (
         profile.fusion * parts["fusion"]
-        + profile.recency * parts["recency"]
+        + profile.recency * parts.get("time", parts["recency"])
         + profile.importance * parts["importance"]
         + profile.access * parts["access"]
     )
 
 
-def blend(logit: float, composite: float, profile: Profile) -> float:
+def blend(logit: float, parts: Scores, composite: float, profile: Profile) -> float:
     """Return logit + weighted composite. Logits are log-odds, so evidence that the cross-encoder lacks is added."""
-    return logit + profile.prior * composite / profile.fusion
+    return logit + profile.prior * composite / profile.fusion + profile.time * parts.get("time", 0.0)
 
 
 def promising(read: Sequence[str], logits: Scores, totals: Scores, profile: Profile) -> bool:

@@ -72,7 +72,10 @@ class Reranking:
             logits |= read
             near, sizes = around(found, logits, logits, self._profile), lengths(hits[key].record for key in logits)
             lifted = ranking.lift(logits, near, sizes, self._profile)
-            totals = {key: ranking.blend(logit, hits[key].score, self._profile) for key, logit in lifted.items()}
+            totals = {
+                key: ranking.blend(logit, hits[key].why, hits[key].score, self._profile)
+                for key, logit in lifted.items()
+            }
             if not ranking.promising(list(read), logits, totals, self._profile):
                 break
         return logits, lifted
@@ -88,14 +91,17 @@ class Reranking:
         for hit in hits:
             key = hit.record.id
             logit = lifted.get(key, unread)
-            total = ranking.blend(logit, hit.score, profile) + weight * max(0.0, near.get(key, 0.0))
+            total = ranking.blend(logit, hit.why, hit.score, profile) + weight * max(0.0, near.get(key, 0.0))
             scored.append(_scored(hit, logit, logits.get(key), total))
         return sorted(scored, key=lambda hit: -hit.score)
 
     def _parted(self, hits: Sequence[Hit], legible: Container[str], found: Found) -> list[Hit]:
         """Return the hits that bear on the question or are related to it; those not `legible` by words only."""
         profile, near = self._profile, similarities(found.candidates)
-        lifted = {hit.record.id: hit.why["lifted"] for hit in hits if "reranker" in hit.why}
+        lifted = {
+            hit.record.id: hit.why["lifted"] + profile.time * hit.why.get("time", 0.0)
+            for hit in hits if "reranker" in hit.why
+        }  # fmt: skip
         bearing = ranking.bearing(lifted, profile)
         sure = [key for key in lifted if lifted[key] >= profile.sure]
         beside = self._beside(sure, found, hits)

@@ -72,6 +72,7 @@ def _candidates(parts: Sequence[Found], depth: int) -> Candidates:
         words=_best(words, depth),
         vectors=_best(vectors, depth),
         nearest_from=_joined([found.candidates.nearest_from for found in parts]),
+        timely=tuple(key for found in parts for key in found.candidates.timely),
         degraded=" ".join(dict.fromkeys(filter(None, (found.candidates.degraded for found in parts)))),
     )
 

@@ -10,7 +10,7 @@ from memoryd.core.search.briefing import BUDGET, CONTEXT_BUDGET, Format
 from memoryd.errors import InvalidInputError
 from memoryd.server.ui.visit import View, Visit
 
-STAGES = ("words", "meaning", "context", "fusion", "recency", "importance", "access", "reranker")
+STAGES = ("words", "meaning", "context", "fusion", "time", "recency", "importance", "access", "reranker")
 CONTEXT = "context"
 FORMS: tuple[str, ...] = (*get_args(Format), CONTEXT)
 """The formats of an answer, and the briefing at the start of a conversation."""
@@ -18,7 +18,8 @@ FORMS: tuple[str, ...] = (*get_args(Format), CONTEXT)
 
 def show(visit: Visit) -> Response:
     """Show the answer to a question as an agent gets it; looking does not count as a recall."""
-    question, form, as_of = visit.text("q").strip(), visit.text("format", "summary"), visit.text("as_of").strip()
+    question, form = visit.text("q").strip(), visit.text("format", "summary")
+    times = {name: visit.text(name).strip() for name in ("after", "before", "as_of")}
     if form not in FORMS:
         raise InvalidInputError(f"Unknown format {form[:50]!r}. Use one of: {', '.join(FORMS)}.")
     default = CONTEXT_BUDGET if form == CONTEXT else visit.engine.settings.token_budget
@@ -29,10 +30,10 @@ def show(visit: Visit) -> Response:
         values["briefing"] = (
             memories.context(question or None, budget, note=False)
             if form == CONTEXT
-            else memories.recall(question, budget, form=form, as_of=as_of or None, note=False)  # type: ignore[arg-type]
+            else memories.recall(question, budget, form=form, **times, note=False)  # type: ignore[arg-type]
         )
     return visit.page(
-        "recall.html", "recall", q=question, form=form, forms=FORMS, as_of=as_of, budget=budget, stages=STAGES,
+        "recall.html", "recall", q=question, form=form, forms=FORMS, times=times, budget=budget, stages=STAGES,
         briefing=values.get("briefing"),
     )  # fmt: skip
 

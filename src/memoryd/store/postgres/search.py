@@ -17,7 +17,7 @@ from memoryd.store.postgres.recent import Recent
 from memoryd.store.postgres.word_index import PostgresWordIndex, visible
 
 NUMBERS = 1_000  # maximum cached counts of memories
-FILTERS = ("kinds", "tags", "entity", "shelf", "among")  # the filters of records, except by session
+FILTERS = ("kinds", "tags", "entity", "shelf", "among", "after", "before")  # the filters of records, except by session
 LONGEST = 4_000  # maximum dimensions of a halfvec that pgvector can index
 INDEXED = 5_000  # vectors of a set from which on an index is worth its cost on each write
 PASSED = 150  # vectors scanned in the time that the index takes to find one more hit
@@ -214,7 +214,7 @@ def of(among: VectorSet) -> dict[str, str]:
 def _filters(given: Row) -> tuple[str, ...]:
     """Return the parameters that filter records, except the session; empty if all records pass."""
     asked = tuple(given[name] for name in FILTERS)
-    return () if asked == ("[]", "[]", "", "", "") else asked
+    return () if set(asked) <= {"", "[]"} else asked
 
 
 def build(queries: Defining, index: HnswIndex) -> None:

@@ -212,4 +212,5 @@ def visible(allowed: Filter) -> dict[str, str]:
         "among": json.dumps(allowed.among) if allowed.among is not None else "",
         "kinds": json.dumps([str(kind) for kind in allowed.kinds]),
         "tags": json.dumps(list(dict.fromkeys(allowed.tags)), ensure_ascii=False),
+        "after": allowed.after, "before": allowed.before,
     }  # fmt: skip

@@ -39,6 +39,7 @@ SELECT r.id, CASE WHEN (r.scope = '' OR r.scope = :session)
     AND (:entity = '' OR r.id IN (
       SELECT o.id FROM observation_details o WHERE o.workspace_id = :workspace AND o.entity_id = :entity))
     AND (:among = '' OR r.id IN (SELECT value FROM json_each(nullif(:among, ''))))
+    AND (:after = '' OR r.created_at >= :after) AND (:before = '' OR r.created_at < :before)
   THEN 1 ELSE 0 END AS seen
 FROM records r
 WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.id IN (SELECT value FROM json_each(:ids))

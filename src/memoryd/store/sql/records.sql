@@ -62,6 +62,15 @@ GROUP BY kind ORDER BY kind
 -- The number of records that are deleted and not yet purged.
 SELECT count(*) AS number FROM records WHERE workspace_id = :workspace AND deleted_at IS NOT NULL
 
+-- name: records.spanned
+-- The newest records of a span of time that pass a filter.
+SELECT r.id FROM records r
+WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.created_at >= :after AND r.created_at < :before
+  AND (r.scope = '' OR r.scope = :session) AND (:kinds = '[]' OR r.kind IN (SELECT value FROM json_each(:kinds)))
+  AND (:tag_count = 0 OR :tag_count = (
+    SELECT count(DISTINCT t.value) FROM json_each(r.tags) t WHERE t.value IN (SELECT value FROM json_each(:tags))))
+ORDER BY r.created_at DESC, r.id DESC LIMIT :limit
+
 -- name: records.neighbours
 -- The two records before and after each of :ids in its session, in the order of writing.
 SELECT r.id,

@@ -38,7 +38,7 @@ class SqliteIndex:
             for number in (FIRST[bool(allowed.shelf)] * limit, ADMITTED * limit):
                 order = best(scores, number)
                 given = {"rids": json.dumps(order.tolist()), "limit": limit}
-                row = queries.one("search.admitted", **given, **_owners(allowed)) or {}
+                row = queries.one("search.admitted", **given, **_owners(allowed), **_times(allowed)) or {}
                 rids, ids = json.loads(row["rids"]), json.loads(row["ids"])
                 if len(ids) == limit or len(order) < number:
                     looked_up(queries).update(zip(ids, rids, strict=True))
@@ -130,9 +130,13 @@ def _owners(allowed: Filter) -> dict[str, str]:
     return {"session": allowed.session, "shelf": allowed.shelf}
 
 
+def _times(allowed: Filter) -> dict[str, str]:
+    return {"after": allowed.after, "before": allowed.before}
+
+
 def _visible(allowed: Filter) -> dict[str, Any]:
     tags = list(dict.fromkeys(allowed.tags))
-    return _owners(allowed) | {
+    return _owners(allowed) | _times(allowed) | {
         "entity": allowed.entity,
         "tags": json.dumps(tags), "tag_count": len(tags),
         "among": json.dumps(allowed.among) if allowed.among is not None else "",

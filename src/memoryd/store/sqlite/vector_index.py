@@ -76,6 +76,9 @@ def sieve_for(queries: Queries, allowed: Filter) -> Sieve:
     if allowed.among is not None:
         listed = queries.one("search.rids", ids=json.dumps(allowed.among)) or {}
         only = _both(only, list(json.loads(listed["rids"]).values()))
+    if allowed.after or allowed.before:
+        spanned = queries.one("search.spanned", after=allowed.after, before=allowed.before) or {}
+        only = _both(only, json.loads(spanned["rids"]))
     if allowed.entity:
         observed = [row["rid"] for row in queries.all("search.observations", entity=allowed.entity)]
         only = _both(only, observed)

@@ -65,6 +65,7 @@ WHERE r.deleted_at IS NULL AND (r.scope = '' OR r.scope = :session)
   AND (:shelf = '' OR (r.kind = 'memory' AND r.name IS NOT NULL
     AND (:shelf = 'all' OR (:shelf = 'session') = (r.scope <> ''))))
   AND (:among = '' OR r.id IN (SELECT value FROM json_each(nullif(:among, ''))))
+  AND (:after = '' OR r.created_at >= :after) AND (:before = '' OR r.created_at < :before)
 
 -- name: search.passing
 -- All records that may be found.
@@ -78,6 +79,7 @@ WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND (r.scope = '' OR 
   AND (:shelf = '' OR (r.kind = 'memory' AND r.name IS NOT NULL
     AND (:shelf = 'all' OR (:shelf = 'session') = (r.scope <> ''))))
   AND (:among = '' OR r.id IN (SELECT value FROM json_each(nullif(:among, ''))))
+  AND (:after = '' OR r.created_at >= :after) AND (:before = '' OR r.created_at < :before)
 
 -- name: search.matching
 -- Which of some records match.

@@ -48,6 +48,7 @@ SELECT count(*) AS number FROM (
     AND (:shelf = '' OR (r.kind = 'memory' AND r.name IS NOT NULL
       AND (:shelf = 'all' OR (:shelf = 'session') = (r.scope <> ''))))
     AND (:among = '' OR r.id IN (SELECT value FROM json_each(nullif(:among, ''))))
+    AND (:after = '' OR r.created_at >= :after) AND (:before = '' OR r.created_at < :before)
   LIMIT :most) counted
 
 -- name: vectors.candidates
@@ -64,6 +65,7 @@ WHERE e.workspace_id = :workspace AND e.perspective = {perspective} AND e.model 
     AND (:shelf = '' OR (r.kind = 'memory' AND r.name IS NOT NULL
       AND (:shelf = 'all' OR (:shelf = 'session') = (r.scope <> ''))))
     AND (:among = '' OR r.id IN (SELECT value FROM json_each(nullif(:among, ''))))
+    AND (:after = '' OR r.created_at >= :after) AND (:before = '' OR r.created_at < :before)
   OFFSET 0)
 ORDER BY e.vector::halfvec({dim}) <=> :vector LIMIT :limit
 
@@ -86,6 +88,7 @@ WHERE EXISTS (
     AND (:shelf = '' OR (r.kind = 'memory' AND r.name IS NOT NULL
       AND (:shelf = 'all' OR (:shelf = 'session') = (r.scope <> ''))))
     AND (:among = '' OR r.id IN (SELECT value FROM json_each(nullif(:among, ''))))
+    AND (:after = '' OR r.created_at >= :after) AND (:before = '' OR r.created_at < :before)
   OFFSET 0)
 LIMIT :limit
 
@@ -100,7 +103,8 @@ WITH passing AS MATERIALIZED (
       SELECT o.id FROM observation_details o WHERE o.workspace_id = :workspace AND o.entity_id = :entity))
     AND (:shelf = '' OR (r.kind = 'memory' AND r.name IS NOT NULL
       AND (:shelf = 'all' OR (:shelf = 'session') = (r.scope <> ''))))
-    AND (:among = '' OR r.id IN (SELECT value FROM json_each(nullif(:among, ''))))),
+    AND (:among = '' OR r.id IN (SELECT value FROM json_each(nullif(:among, ''))))
+    AND (:after = '' OR r.created_at >= :after) AND (:before = '' OR r.created_at < :before)),
 chunks AS MATERIALIZED (
   SELECT e.id, e.vector <=> :vector AS distance FROM passing p JOIN embeddings e ON e.id = p.id
   WHERE e.workspace_id = :workspace AND e.perspective = :perspective AND e.model = :model AND e.dim = :dim)

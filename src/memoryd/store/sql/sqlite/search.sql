@@ -27,6 +27,7 @@ WHERE records_fts MATCH :match AND (r.scope = '' OR r.scope = :session)
   AND (:shelf = '' OR (r.kind = 'memory' AND r.name IS NOT NULL
     AND (:shelf = 'all' OR (:shelf = 'session') = (r.scope <> ''))))
   AND (:among = '' OR r.id IN (SELECT value FROM json_each(nullif(:among, ''))))
+  AND (:after = '' OR r.created_at >= :after) AND (:before = '' OR r.created_at < :before)
 ORDER BY bm25(records_fts, 0, :title, :type, :body, :tag) LIMIT :limit
 
 -- name: search.admitted
@@ -37,6 +38,7 @@ SELECT json_group_array(rid) AS rids, json_group_array(id) AS ids FROM (
   WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND (r.scope = '' OR r.scope = :session)
     AND (:shelf = '' OR (r.kind = 'memory' AND r.name IS NOT NULL
       AND (:shelf = 'all' OR (:shelf = 'session') = (r.scope <> ''))))
+    AND (:after = '' OR r.created_at >= :after) AND (:before = '' OR r.created_at < :before)
   LIMIT :limit)
 
 -- name: search.tagged
@@ -58,6 +60,12 @@ WHERE records_fts MATCH :match
 SELECT json_group_array(rid) AS rids FROM records
 WHERE workspace_id = :workspace AND kind = 'memory' AND name IS NOT NULL AND deleted_at IS NULL
   AND (scope = '' OR scope = :session) AND (:shelf = 'all' OR (:shelf = 'session') = (scope <> ''))
+
+-- name: search.spanned
+-- The records created in a span of time, as one JSON list.
+SELECT json_group_array(rid) AS rids FROM records
+WHERE workspace_id = :workspace AND deleted_at IS NULL AND created_at >= :after
+  AND (:before = '' OR created_at < :before)
 
 -- name: search.observations
 -- The observations of an entity.
