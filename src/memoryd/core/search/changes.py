@@ -174,6 +174,45 @@ def evidence(
     return Evidence({name: points for name, points in _parts(asked, old, new, logit, common) if points})
 
 
+def may_replace(older: str, newer: str, near: float, common: Collection[str] = ()) -> Evidence:
+    """Return the evidence that `newer` replaces `older`, whatever is asked; `near` is their rescaled cosine.
+
+    Only a suggestion for somebody who decides: without a question nothing says which of two differences matters.
+    """
+    old, new = _statement(older), _statement(newer)
+    return Evidence({name: points for name, points in _differences(old, new, near, common) if points})
+
+
+def _differences(
+    old: _Statement, new: _Statement, near: float, common: Collection[str]
+) -> Iterator[tuple[str, float]]:
+    shared = (old.content & new.content).difference(common)
+    before, named = _before(new), _beside_change(new) & old.content - frozenset(common)
+    alike, places = _alike(old, new), _places(old, new)
+    differs = bool(_same_kind(old, new)) or places == 1 or _denies(old) != _denies(new)
+    yield "change_words", (1.0 if new.changes else 0.5 if new.hints else 0.0) if shared else 0.0
+    yield "differs", 0.75 if differs and shared else 0.0
+    yield "old_value", min(1.0, 0.5 * len(named)) if shared else 0.0
+    yield "same_sentence", 1.0 if alike >= 0.6 and places <= 1 else 0.0
+    yield "shares_words", 1.5 * len(shared) / max(min(len(old.content), len(new.content)), 1)
+    yield "near", 0.5 if near >= 0.5 else 0.0
+    yield "far", -1.0 if near < 0.25 else 0.0
+    yield "other_before", -2.0 if before and not before & old.content else 0.0
+    missing = old.content - new.content
+    yield "counterpart", -3.0 if _opposite(missing, old, new) or _opposite(new.content - old.content, new, old) else 0.0
+    yield "two_differences", -1.0 if alike >= 0.5 and places > 1 and not new.changes else 0.0
+
+
+def _places(old: _Statement, new: _Statement) -> int:
+    """Return in how many places one text has other words than the other."""
+    matcher = SequenceMatcher(None, old.stems, new.stems, autojunk=False)
+    return sum(kind == "replace" for kind, *_ in matcher.get_opcodes())
+
+
+def _denies(one: _Statement) -> bool:
+    return any(token.lower() in _NEGATIONS or token.lower().endswith(("n't", "n’t")) for token in one.tokens)
+
+
 def stems(text: str) -> frozenset[str]:
     """Return the stems of a text's words that are not stop words."""
     return _statement(text).content

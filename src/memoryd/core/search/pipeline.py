@@ -104,7 +104,23 @@ class Search:
         found = Found(question.text, candidates, records, vectors, beside, span=span)
         hits = self._scored(found, *parts)
         further = [] if apart else [_id(hit) for hit in hits[: self._profile.lifting] if _id(hit) not in lifting]
-        return replace(found, hits=hits, beside={**beside, **self._beside(queries, further, allowed)})
+        found = replace(found, hits=hits, beside={**beside, **self._beside(queries, further, allowed)})
+        return found if candidates.closed else self._with_alike(queries, found, allowed)
+
+    def _with_alike(self, queries: Queries, found: Found, allowed: Filter) -> Found:
+        """Return `found` with the records nearest to its best ones: a change may have no word of the question."""
+        embedder, best = found.candidates.embedder, found.hits[: self._profile.asked_around]
+        vectors = [found.vectors[_id(hit)] for hit in best if _id(hit) in found.vectors]
+        if embedder is None:
+            return found
+        sets = [VectorSet(GENERAL, embedder.name)]
+        near = [self._scope.index.nearest(queries, sets, ranking.whole(of), allowed, self._profile.alike)[0] for of in vectors]
+        ids = [key for key in dict.fromkeys(key for one in near for key, _ in one) if key not in found.records]
+        return replace(
+            found,
+            records={**found.records, **self._fetch(queries, ids, allowed)},
+            vectors={**found.vectors, **self._vectors(queries, ids, found.candidates)},
+        )
 
     def union(self, parts: Sequence[tuple[Workspace, Found]]) -> Found:
         """Return what was found in several workspaces as one, ranked together; of one workspace unchanged."""

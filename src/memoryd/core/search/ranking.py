@@ -104,6 +104,10 @@ class Profile:
     """The rescaled cosine at which a record is related to a query. Few unrelated records reach it (mean -.13)."""
     nearest: float = 0.2
     """The rescaled cosine that a record needs to be named as nearest where nothing surely bears on the query."""
+    asked_around: int = 2
+    """For this many of the best records by composite score, ..."""
+    alike: int = 20
+    """... this many records nearest to each are read, too: a change may have no word of the question."""
     compared: int = 3
     """How many of the best hits are compared with newer facts that may change them, ..."""
     related: float = 0.2

@@ -25,7 +25,7 @@ class Reranking:
         self._profile = profile
 
     def rerank(self, hits: Sequence[Hit], found: Found) -> Findings[Hit]:
-        """Return the hits that bear on the question, best first, then those that are only related to it."""
+        """Return the hits that bear on the question, and those that are only related to it, best first."""
         if not hits or not self._profile.head:
             return self._unread(hits)
         self._helpers.reranker.start()
@@ -40,8 +40,7 @@ class Reranking:
         if readable and not logits:
             return self._unread(hits, UNUSABLE["reranker"])
         scored = self._scored(hits, logits, lifted, found)
-        ordered = self._current(reranker, self._parted(scored, legible, found), found)
-        return Findings([*(hit for hit in ordered if hit.bears), *(hit for hit in ordered if not hit.bears)])
+        return Findings(self._current(reranker, self._parted(scored, legible, found), found))
 
     def _legible(self, reranker: Reranker, found: Found) -> set[str]:
         """Return the records whose language the cross-encoder reads; none if it cannot read the question."""
