@@ -48,7 +48,7 @@ HOMES = {
     **dict.fromkeys(("onnxruntime", "tokenizers", "fastembed", "openai"), ("models/",)),
     **dict.fromkeys(("typer", "rich", "tomlkit"), ("cli/",)),
     "numpy": ("store/", "models/", "core/"),
-    "jinja2": ("server/ui/",),
+    "jinja2": ("server/html.py",),
 }
 """Where a library may be imported; libraries not listed may be imported anywhere."""
 

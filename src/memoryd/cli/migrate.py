@@ -65,7 +65,8 @@ def _named(places: Mapping[str, str]) -> Iterator[None]:
     try:
         yield
     except MemorydError as error:
-        raise type(error)(str(error).replace("MEMORY_DATABASE_URL", options)) from error
+        error.args = (str(error).replace("MEMORY_DATABASE_URL", options),)
+        raise
 
 
 def _print(outcome: MigrationOutcome) -> None:

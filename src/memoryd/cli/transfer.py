@@ -9,20 +9,19 @@ import typer
 
 from memoryd.cli import exports, intake, show, transcripts
 from memoryd.cli.frame import FAILED, PLACE, AsJson, command, demand_writable, fail, named, note, out, reported
-from memoryd.core.agents import transcript_source
 from memoryd.core.engine import Engine
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.scope import Scope
 from memoryd.core.transfer import foreign
 from memoryd.core.transfer.foreign import ImportSummary, Remark
-from memoryd.core.transfer.formats import table
+from memoryd.core.transfer.formats import claude_code, table
 from memoryd.core.transfer.formats.source import opened
 from memoryd.core.transfer.intake import recognize
 from memoryd.core.transfer.jsonl import is_ours
 from memoryd.errors import InvalidInputError
 from memoryd.settings import Settings
 
-FORMATS = {form.name: form for form in (foreign.FORMAT, transcript_source.FORMAT, *table.FORMATS.values())}
+FORMATS = {form.name: form for form in (foreign.FORMAT, claude_code.FORMAT, *table.FORMATS.values())}
 """The formats that `--from` may name, in the order in which they are recognized."""
 LISTED = ", ".join(FORMATS)
 
@@ -112,7 +111,7 @@ def _elsewhere(settings: Settings, path: Path, form: str | None, wish: _Options)
                 f"{path.name} {what}. Nothing was imported. If you know its format, name it with --from: {LISTED}."
             )
         if wish.dry_run:
-            elsewhere = known is transcript_source.FORMAT and settings.journal_store == "chroma"
+            elsewhere = known is claude_code.FORMAT and settings.journal_store == "chroma"
             intake.preview(
                 settings, source, known, wish.include,
                 by_project=wish.by_project, comparable=not elsewhere, as_json=wish.as_json,
@@ -190,5 +189,5 @@ def _end(summary: ImportSummary) -> None:
 
 
 OWN_LOADERS: Mapping[str, Callable[[Settings, Path, _Options], None]] = {
-    foreign.FORMAT.name: _graph, transcript_source.FORMAT.name: _transcripts,
+    foreign.FORMAT.name: _graph, claude_code.FORMAT.name: _transcripts,
 }  # fmt: skip

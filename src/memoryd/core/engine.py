@@ -6,7 +6,7 @@ from contextvars import copy_context
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from memoryd import environment
 from memoryd.core.access.accounts import Accounts
@@ -78,6 +78,8 @@ class Engine:
         ]  # fmt: skip
         self.worker = Worker([self.embedding.follow], seldom=seldom)
         self._workers = [self.worker]
+        self._opened = ExitStack()
+        """Closes what was opened on first use beside the store."""
         self._closing, self._closed = Lock(), False
 
     def client(self, settings: Settings, name: str, directory: Path) -> "ClientEngine":
@@ -89,7 +91,10 @@ class Engine:
     @cached_property
     def chroma(self) -> "Chroma | None":
         """The ChromaDB of the journal, or None if the store has it. Raise MemorydError if it cannot be loaded."""
-        return open_chroma(self.settings)
+        chroma = open_chroma(self.settings)
+        if chroma:
+            self._opened.callback(chroma.close)
+        return chroma
 
     def __enter__(self) -> Self:
         return self
@@ -163,7 +168,9 @@ class Engine:
 
     def stored_in(self) -> set[str]:
         """Return the ids of the workspaces in which memories were stored since the last call."""
-        ids, self._stored = self._stored, set()
+        ids = set[str]()
+        while self._stored:
+            ids.add(self._stored.pop())
         return ids
 
     def embed_later(self, workspace: Workspace, ids: Iterable[str] | None) -> None:
@@ -200,8 +207,7 @@ class Engine:
             self.sessions.close()
         finally:
             self.store.close()
-            if chroma := self.__dict__.get("chroma"):  # only if it was used
-                chroma.close()
+            self._opened.close()
 
     def _write_accesses(self) -> None:
         """Write the counts of recalls as far as possible; those of a read-only database are lost."""
@@ -217,6 +223,7 @@ class ClientEngine(Engine):
     """An engine as used by one client of a service: with its own settings and sessions, sharing all else."""
 
     def __init__(self, whole: Engine, settings: Settings, name: str, directory: Path) -> None:
+        vars(self).update(vars(whole))  # it has the same parts, but for what follows
         self._whole = whole
         self.settings = settings
         self._directory = directory
@@ -225,10 +232,6 @@ class ClientEngine(Engine):
             whole.store, whole.workspaces, whole.clock, whole.leases,
             read_only=settings.read_only, persist=settings.session_persist, name=name,
         )  # fmt: skip
-
-    def __getattr__(self, name: str) -> Any:
-        """Return an attribute of the shared engine."""
-        return getattr(self._whole, name)
 
     @cached_property
     def chroma(self) -> "Chroma | None":

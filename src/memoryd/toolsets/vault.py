@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
+from memoryd.core.base.limits import MEMORY_KEY
 from memoryd.core.memories import vault_view
 from memoryd.core.memories.vault import Vault
 from memoryd.core.memories.vault_view import CommittedMemory, FoundMemories, NamedSession, PrunedMemories
@@ -11,14 +12,13 @@ from memoryd.errors import InvalidParamsError
 from memoryd.settings import SESSION_LENGTH
 from memoryd.toolsets.registry import Answer, Arguments, Call, Tags, Tool, Toolset
 
-KEY = 400  # characters; with four bytes each, in a session with such a name too, they fit an index entry of Postgres
 CONTENT, QUERY, LIMIT = 100_000, 2_000, 1_000
 NUMBERS = 100_000  # of an embedding: above any dimension, so that a wrong dimension gets its own error
 LARGEST = 3.4028234663852886e38  # a float32
 
 OneScope = Literal["session", "vault"]
 AnyScope = Literal["session", "vault", "all"]
-MemoryKey = Annotated[str, StringConstraints(min_length=1, max_length=KEY, pattern=r"\S")]
+MemoryKey = Annotated[str, StringConstraints(min_length=1, max_length=MEMORY_KEY, pattern=r"\S")]
 KeyedText = Annotated[str, StringConstraints(min_length=1, max_length=CONTENT, pattern=r"\S")]
 Float32 = Annotated[float, Field(ge=-LARGEST, le=LARGEST, allow_inf_nan=False)]
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from memoryd.core.base import limits
 from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Memories
 from memoryd.core.scope import Scope
@@ -316,6 +317,12 @@ def test_a_long_text_is_split_at_headings(engine: Engine, tmp_path: Path) -> Non
     assert [record.tags[0] for record in found] == [f"part:{number}/4" for number in range(1, 5)]
     assert all(record.body.startswith("# Part") and len(record.body) <= 10_000 for record in found)
     assert {record.name for record in found} == {None}
+
+
+@pytest.mark.parametrize("length", [limits.MEMORY_KEY, limits.MEMORY_KEY + 1, 2_000])
+def test_an_imported_key_is_one_that_the_tools_take(engine: Engine, tmp_path: Path, length: int) -> None:
+    bring(engine, lines(tmp_path / "a.jsonl", {"content": "Tea.", "key": "k" * length}))
+    assert records(engine)["Tea."].name == "k" * 400
 
 
 def test_secrets_are_masked_before_anything_is_kept(engine: Engine, tmp_path: Path) -> None:

@@ -14,8 +14,7 @@ import httpx2
 import pytest
 import trustme
 
-from memoryd.server.auth import forms
-from memoryd.server.http import admission, entry, mcp_sessions
+from memoryd.server.http import admission, bodies, entry, mcp_sessions
 from tests.clients import LEGACY, MODERN, PATIENCE, until
 from tests.http import Ears, HttpServer, HttpThread, bearer, granted, serving
 
@@ -206,15 +205,15 @@ def test_a_client_that_leaves_within_a_body_causes_no_error(place: Place, path: 
 
 @pytest.mark.parametrize("path", [b"/mcp", b"/tools/memory_inspect"])
 def test_slow_bodies_take_limited_memory(place: Place, monkeypatch: pytest.MonkeyPatch, path: bytes) -> None:
-    monkeypatch.setattr(forms._UnderWay, "MOST", 150_000)
+    monkeypatch.setattr(bodies._UnderWay, "MOST", 150_000)
     named = b"Authorization: Bearer " + granted(place.server, f"slowly {path!r}").encode() + b"\r\n"
     head = CALL.replace(b"/tools/memory_inspect", path) + b"Accept: application/json, text/event-stream\r\n" + named
     with place.raw() as slow:
         slow.send(head + b"Content-Length: 200000\r\n\r\n" + b" " * 100_000)
-        until(lambda: forms._under_way.size == 100_000, "the first part")
+        until(lambda: bodies._under_way.size == 100_000, "the first part")
         assert place.ask(head + b"Content-Length: 100000\r\n\r\n", b" " * 100_000) == 503
         assert place.ask(CALL + named + b"Content-Length: 2\r\n\r\n{}") == 200
-    until(lambda: forms._under_way.size == 0, "the end of the slow one")
+    until(lambda: bodies._under_way.size == 0, "the end of the slow one")
     assert place.ask(CALL + named + b"Content-Length: 100000\r\n\r\n", b"{}" + b" " * 99_998) == 200
 
 

@@ -12,10 +12,10 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TypeVar
 
-from memoryd.core.agents.claude_code import LINE, Reader, Turn
 from memoryd.core.base.batches import batches
 from memoryd.core.base.progress import Progress, ignore_progress
 from memoryd.core.security.secrets import SecretRefusedError, Secrets
+from memoryd.core.transfer.formats.claude_code import LINE, Reader, Turn
 from memoryd.errors import InvalidInputError
 from memoryd.model import Interaction
 from memoryd.store.journal import JournalStore

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memoryd.core.memories.correction import TAGS
+from memoryd.core.base.limits import TAGS
 from memoryd.core.records import records
 from memoryd.core.records.deduplication import fingerprint
 from memoryd.model import Ending, Kind, Record

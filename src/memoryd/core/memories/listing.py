@@ -287,14 +287,25 @@ class RecordStory:
     """The other operations on it, latest first."""
 
 
+def one(scope: Scope, given: str) -> ListedRecord:
+    """Return a record, given by its id or the beginning of it. Raise NotFoundError."""
+    return scope.read(lambda q: _one(scope, q, given))
+
+
+def _one(scope: Scope, queries: Queries, given: str) -> ListedRecord:
+    (record_id,) = short_ids.resolve(queries, "id", [given], scope.session, "ids.ever")
+    found = _by_id(queries, [record_id]).get(record_id)
+    if found is None:
+        raise NotFoundError(f"There is no record {given[:100]!r}, or it was purged.")
+    return found
+
+
 def story(scope: Scope, given: str) -> RecordStory:
     """Return the story of a record, given by its id or the beginning of it. Raise NotFoundError."""
 
     def work(queries: Queries) -> RecordStory:
-        (record_id,) = short_ids.resolve(queries, "id", [given], scope.session, "ids.ever")
-        now = _by_id(queries, [record_id]).get(record_id)
-        if now is None:
-            raise NotFoundError(f"There is no record {given[:100]!r}, or it was purged.")
+        now = _one(scope, queries, given)
+        record_id = now.record.id
         kept = queries.all("versions.of_record", id=record_id, limit=COUNTED)
         before = [row["id"] for row in queries.all("listing.replaced", id=record_id, limit=REPLACED)]
         others = _by_id(queries, [*before, *filter(None, [now.successor])])

@@ -10,7 +10,7 @@ from memoryd.core.memories.memories import Criteria, Memories
 from memoryd.core.records import short_ids
 from memoryd.core.search.briefing import Briefing, Format
 from memoryd.core.search.hits import FoundRecord, found, whole
-from memoryd.model import Hit, Kind, Record
+from memoryd.model import Findings, Hit, Kind, Record
 from memoryd.text import cut
 
 PREVIEW = 25  # tokens of a memory that would be forgotten
@@ -99,9 +99,8 @@ def figures(briefing: Briefing) -> BriefingFigures:
     return without_empty(numbers, "degraded")
 
 
-def forgotten(memories: Memories, criteria: Criteria, *, confirm: bool, dry_run: bool) -> ForgottenMemories:
-    """Forget the memories that match all criteria, or preview that with `dry_run`; raise as `Memories.forget` does."""
-    gone = memories.forget(criteria, confirm=confirm, dry_run=dry_run)
+def forgotten(memories: Memories, criteria: Criteria, gone: Findings[Record], *, dry_run: bool) -> ForgottenMemories:
+    """Return what was forgotten by these criteria, or would be if it was a `dry_run`."""
     result: ForgottenMemories = {
         "degraded": gone.degraded, "forgotten": 0 if dry_run else len(gone.best),
         "ids": [record.id for record in gone.best], "dry_run": dry_run,

@@ -5,12 +5,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
+from memoryd.core.base.limits import KNOWN_NAME
 from memoryd.core.graph.entities import NewEntity
 from memoryd.core.graph.relations import Edge
 from memoryd.core.transfer.formats.items import Fault, Hint
 from memoryd.text import unstorable
 
-LOOKED_UP = 10_000  # maximum characters of a name or type, as in the tools
 UNKNOWN = "unknown"
 """The type of an entity without a stated type."""
 
@@ -105,8 +105,8 @@ def _unfit(value: Mapping[str, Any], *fields: str) -> str | None:
             return f"has U+{ord(bad.group()):04X} in its {field}, which cannot be stored"
         if not given.strip():
             return f"has only blanks in its {field}"
-        if len(given) > LOOKED_UP:
-            return f"has {len(given):,} characters in its {field}; {LOOKED_UP:,} is the limit"
+        if len(given) > KNOWN_NAME:
+            return f"has {len(given):,} characters in its {field}; {KNOWN_NAME:,} is the limit"
     return None
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from memoryd.core.base.limits import MEMORY_KEY, NODE_NAME, NODE_TYPE, TAG, TAGS, TEXT, TURN_TEXT
 from memoryd.core.journal.in_records import BETWEEN
 from memoryd.core.records.deduplication import fingerprint
 from memoryd.core.records.derived_ids import derived_id, usable_session
@@ -41,9 +42,6 @@ from memoryd.store.base import Row
 from memoryd.store.sqlite.scratch import Scratch
 from memoryd.text import storable
 
-LONGEST = 10_000  # characters of a memory, an observation or a summary, as in the tools
-TURN = 1_000_000  # characters of each text of a turn, as in the tools
-NAME, TYPE, TAG, TAGS, KEY = 500, 200, 100, 50, 500  # as in the tools
 BATCH = 500  # rows written at a time
 FIRST = 5  # items of a kind that a preview shows
 REMARKS = 20  # maximum remarks that are kept; further ones are only counted
@@ -218,7 +216,7 @@ class Staging:
         if not item.text.strip():
             self.found.left_out["empty memories"] += 1
             return
-        texts = [item.text] if item.is_record else parts(item.text.strip(), LONGEST)
+        texts = [item.text] if item.is_record else parts(item.text.strip(), TEXT)
         key = self._key(room, item) if len(texts) == 1 else None
         for number, text in enumerate(texts, 1):
             same = fingerprint(text)
@@ -238,7 +236,7 @@ class Staging:
             self._count(Kind.MEMORY, item, text)
 
     def _key(self, room: _Room, item: SourceMemory) -> str | None:
-        key = item.key if item.is_record else item.key.strip()[:KEY]
+        key = item.key if item.is_record else item.key.strip()[:MEMORY_KEY]
         if not key.strip():
             return None
         if key in room.keys:
@@ -249,14 +247,14 @@ class Staging:
 
     def _turn(self, room: _Room, item: SourceTurn) -> None:
         words = (item.prompt, item.thought, item.response)
-        prompt, thought, response = words if item.is_record else (one.strip()[:TURN] for one in words)
+        prompt, thought, response = words if item.is_record else (one.strip()[:TURN_TEXT] for one in words)
         body = BETWEEN.join((prompt, thought, response))
         record_id = self._id(room, item, Kind.INTERACTION, body)
         if not body.strip() or not record_id:
             self.found.left_out["duplicate turns" if body.strip() else "empty turns"] += 1
             return
-        if max(map(len, words)) > TURN and not item.is_record:
-            self.found.hints.add(f"{item.id[:100]}: texts of a turn are cut after {TURN:,} characters")
+        if max(map(len, words)) > TURN_TEXT and not item.is_record:
+            self.found.hints.add(f"{item.id[:100]}: texts of a turn are cut after {TURN_TEXT:,} characters")
         thought_at = len(prompt) + len(BETWEEN)
         record = self._record(item, record_id, Kind.INTERACTION, None, AGENT_INTERACTION, body)
         room.put(
@@ -270,12 +268,12 @@ class Staging:
         """Add the summary of a session; several summaries become one text, ordered by time."""
         found.sort(key=lambda item: item.created_at)
         texts = list(dict.fromkeys(f"{one.title}\n\n{one.text}" if len(found) > 1 else one.text for one in found))
-        body = parts("\n\n".join(texts), LONGEST)
+        body = parts("\n\n".join(texts), TEXT)
         if len(body) > 1:
-            self.found.hints.add(f"The summary of the session {session[:100]} is cut after {LONGEST:,} characters")
+            self.found.hints.add(f"The summary of the session {session[:100]} is cut after {TEXT:,} characters")
         last = found[-1] if found[-1].is_record else replace(found[-1], session_id=session)
         record_id = self._id_of_named(room, last, Kind.SUMMARY, session)
-        title = _BLANKS.sub(" ", found[0].title).strip()[:NAME] or session
+        title = _BLANKS.sub(" ", found[0].title).strip()[:NODE_NAME] or session
         record = self._record(last, record_id, Kind.SUMMARY, title, last.category[:TAG], body[0])
         detail = {
             "memory_count": 0,
@@ -289,7 +287,7 @@ class Staging:
     # graph -----------------------------------------------------------------------------------------------------------
 
     def _entity(self, room: _Room, item: SourceEntity) -> None:
-        name = item.name if item.is_record else item.name.strip()[:NAME]
+        name = item.name if item.is_record else item.name.strip()[:NODE_NAME]
         if not name.strip():
             self.found.left_out["entities without a name"] += 1
             return
@@ -310,12 +308,12 @@ class Staging:
             node.observations += [(text, item.created_at) for text in item.observations]
         else:
             for text in filter(None, map(str.strip, item.observations)):
-                node.add(item.created_at, *parts(text, LONGEST))
+                node.add(item.created_at, *parts(text, TEXT))
 
     def _relation(self, room: _Room, item: SourceRelation) -> None:
         ends = (item.source, item.target, item.type)
         if not item.is_record:
-            ends = (item.source.strip()[:NAME], item.target.strip()[:NAME], item.type.strip()[:TYPE])
+            ends = (item.source.strip()[:NODE_NAME], item.target.strip()[:NODE_NAME], item.type.strip()[:NODE_TYPE])
         if not all(ends):
             self.found.left_out["relations without a name"] += 1
             return
@@ -339,11 +337,11 @@ class Staging:
 
     def _node(self, room: _Room, node: _Node) -> None:
         item, entity_id = node.item, node.id
-        summary = [item.summary] if item.is_record else parts(item.summary, LONGEST)
+        summary = [item.summary] if item.is_record else parts(item.summary, TEXT)
         node.add(item.created_at, *summary[1:])
         each = len(set(item.ordinals)) == len(item.ordinals) == len(node.observations)
         ordinals = item.ordinals if each else range(len(node.observations))
-        type_ = (item.type if item.is_record else item.type[:TYPE]) or UNKNOWN
+        type_ = (item.type if item.is_record else item.type[:NODE_TYPE]) or UNKNOWN
         record = self._record(item, entity_id, Kind.ENTITY, item.name, type_, summary[0])
         summarized_at = record["updated_at"] if summary[0] else None
         detail = {"summary_updated_at": summarized_at, "next_ordinal": max(ordinals, default=-1) + 1}

@@ -24,10 +24,10 @@ from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, Provi
 from memoryd.model import Workspace
 from memoryd.server.auth.documents import ClientDocuments
 from memoryd.server.auth.endpoints import AWAY, level_of
-from memoryd.server.auth.forms import OAuthProblem, Rate, demand_resource, form_of, once, sender_of
+from memoryd.server.auth.forms import OAuthProblem, Rate, demand_resource, form_of, once
 from memoryd.server.auth.metadata import AUTHORIZE, CALLBACK, resource_of
-from memoryd.server.ui.access import SAFE
-from memoryd.server.ui.render import render
+from memoryd.server.html import SAFE, render
+from memoryd.server.http.bodies import sender_of
 
 if TYPE_CHECKING:
     from memoryd.server.auth.identities import Identities

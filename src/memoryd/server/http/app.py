@@ -37,6 +37,7 @@ from memoryd.server.auth.documents import ClientDocuments
 from memoryd.server.calls import Calls
 from memoryd.server.connection import ADMISSION, Admission, Callers
 from memoryd.server.ending import end_soon
+from memoryd.server.html import ROOT
 from memoryd.server.http.admission import Door, HttpConnection
 from memoryd.server.http.entry import (
     MESSAGES,
@@ -54,7 +55,6 @@ from memoryd.server.http.mcp_sessions import McpSessions
 from memoryd.server.http.messages import Messages
 from memoryd.server.http.metrics import HealthChecks, Metrics
 from memoryd.server.http.tools import Plain
-from memoryd.server.ui.access import ROOT
 from memoryd.server.ui.app import Page
 from memoryd.settings import DEFAULT_WORKSPACE
 

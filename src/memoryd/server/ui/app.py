@@ -22,7 +22,8 @@ from memoryd.core.scope import Scope as CoreScope
 from memoryd.core.workspaces.registry import usable
 from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, StoreError
 from memoryd.model import Workspace
-from memoryd.server.auth.forms import body_of, sender_of
+from memoryd.server.html import ROOT, SAFE, UI, render
+from memoryd.server.http.bodies import body_of, sender_of
 from memoryd.server.ui import (
     audit,
     correcting,
@@ -37,10 +38,9 @@ from memoryd.server.ui import (
     upkeep,
     vault,
 )
-from memoryd.server.ui.access import COOKIE, ROOT, SAFE, PageAccess, cookie_of, is_elsewhere, is_own
+from memoryd.server.ui.access import COOKIE, PageAccess, cookie_of, is_elsewhere, is_own
 from memoryd.server.ui.kept import Kept
 from memoryd.server.ui.news import stream
-from memoryd.server.ui.render import HERE, render
 from memoryd.server.ui.visit import CLIENT, Right, View, Visit
 from memoryd.text import storable
 
@@ -88,7 +88,7 @@ class Page:
         """Return the routes, all below ROOT."""
         views = [View("/", home.workspaces), *(_below(view) for views in VIEWS for view in views)]
         routes: list[BaseRoute] = [
-            Mount("/static", StaticFiles(directory=HERE / "static")),
+            Mount("/static", StaticFiles(directory=UI / "static")),
             Route("/login", self._login_form, methods=["GET"]),
             Route("/login", self._login, methods=["POST"]),
             Route("/logout", self._logout, methods=["POST"]),

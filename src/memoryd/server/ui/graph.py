@@ -9,6 +9,7 @@ from typing import Any
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from memoryd.core.base.clock import moment, timestamp
+from memoryd.core.base.limits import TEXT
 from memoryd.core.graph import as_of, entities, observations, picture, relations, renaming, search, traversal
 from memoryd.core.graph.observations import Deletion
 from memoryd.core.graph.relations import Edge
@@ -22,7 +23,6 @@ from memoryd.store.base import Queries
 
 LISTED = 200  # nodes of a page of the list
 DIGITS = 11  # of seconds since 1970, enough for years of four digits
-TEXT = 10_000  # characters of an observation or a summary
 
 
 def show(visit: Visit) -> Response:
@@ -146,7 +146,7 @@ def _away(visit: Visit, **fields: Any) -> dict[str, Any] | None:
 
 def _replace(visit: Visit, graph: Graph, name: str) -> Outcome:
     observations.replace(graph, name, int(visit.number("ordinal", -1)), _text(visit), visit.text("seen"))
-    return "Corrected.", undoing(visit, visit.text("id")) if visit.text("id") else None
+    return "Corrected.", undoing(listing.one(visit.scope, visit.text("id"))) if visit.text("id") else None
 
 
 def _unobserve(visit: Visit, graph: Graph, name: str) -> Outcome:
@@ -182,7 +182,8 @@ def _unrelate(visit: Visit, graph: Graph, _name: str) -> Outcome:
 
 def _rename(visit: Visit, graph: Graph, name: str) -> Outcome:
     node = renaming.rename(graph, name, visit.text("new_name"))
-    return f"{name} is now called {node.name}.", undoing(visit, node.id) if node.name != name else None
+    undo = undoing(listing.one(visit.scope, node.id)) if node.name != name else None
+    return f"{name} is now called {node.name}.", undo
 
 
 def _merge(visit: Visit, graph: Graph, name: str) -> Outcome:

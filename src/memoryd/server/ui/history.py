@@ -9,6 +9,7 @@ from memoryd.core.maintenance import history, purging
 from memoryd.core.maintenance.history import DONE, HistoryFilter
 from memoryd.core.memories import listing
 from memoryd.errors import InvalidInputError
+from memoryd.model import Record
 from memoryd.server.ui.answers import changed, toast
 from memoryd.server.ui.visit import View, Visit
 from memoryd.text import counted
@@ -40,21 +41,20 @@ def show(visit: Visit) -> Response:
 def ask_to_purge(visit: Visit) -> Response:
     """Show what would be purged, and what has to be typed to confirm."""
     story = listing.story(visit.scope, visit.request.path_params["id"])
-    return visit.fragment("purge.html", story=story, record=story.now.record, typed=name_of(story))
+    return visit.fragment("purge.html", story=story, record=story.now.record, typed=name_of(story.now.record))
 
 
-def name_of(story: listing.RecordStory) -> str:
+def name_of(record: Record) -> str:
     """Return what has to be typed to purge a record: its name, else the beginning of its text."""
-    record = story.now.record
     return record.name or " ".join(record.body.split())[:TYPED].strip() or record.id[:8]
 
 
 def purge(visit: Visit) -> Response:
     """Purge a record, and show what a search of the files found."""
-    story = listing.story(visit.scope, visit.request.path_params["id"])
-    if " ".join(visit.text("typed").split()) != " ".join(name_of(story).split()):
+    record = listing.one(visit.scope, visit.request.path_params["id"]).record
+    if " ".join(visit.text("typed").split()) != " ".join(name_of(record).split()):
         raise InvalidInputError("The typed text does not match. Nothing was removed.")
-    done = purging.purge(visit.scope, [story.now.record.id])
+    done = purging.purge(visit.scope, [record.id])
     if done.proven:
         files = counted(len(done.files), "file was", "files were")
         text = f"Permanently removed. {files} searched for its text: none contains it."

@@ -10,7 +10,7 @@ from memoryd.core.graph.transaction import Graph
 from memoryd.core.maintenance import history
 from memoryd.core.maintenance.decay import vitality
 from memoryd.core.memories import correction, listing
-from memoryd.core.memories.listing import Facets
+from memoryd.core.memories.listing import Facets, ListedRecord
 from memoryd.core.memories.memories import Criteria, Memories
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import Kind
@@ -93,15 +93,17 @@ def show_record(visit: Visit) -> Response:
 
 def show_alike(visit: Visit) -> Response:
     """Show the records nearest to one in meaning."""
-    story = listing.story(visit.scope, visit.request.path_params["id"])
-    found = listing.alike(visit.scope, story.now.record)
+    found = listing.alike(visit.scope, _listed(visit).record)
     return visit.fragment("alike.html", found=found.best, degraded=found.degraded)
 
 
 def show_card(visit: Visit) -> Response:
     """Show a record as in a list."""
-    listed = listing.story(visit.scope, visit.request.path_params["id"]).now
-    return visit.fragment("card.html", listed=listed, open=False)
+    return visit.fragment("card.html", listed=_listed(visit), open=False)
+
+
+def _listed(visit: Visit) -> ListedRecord:
+    return listing.one(visit.scope, visit.request.path_params["id"])
 
 
 def forget(visit: Visit) -> Response:
@@ -111,7 +113,7 @@ def forget(visit: Visit) -> Response:
         raise NotFoundError(
             "Only living memories, turns and summaries can be forgotten here. The graph has its own view."
         )
-    undo = undoing(visit, gone[0].id)
+    undo = undoing(listing.one(visit.scope, gone[0].id))
     return HTMLResponse(toast(visit, "Forgotten.", undo), headers=changed(undo["ids"]))
 
 

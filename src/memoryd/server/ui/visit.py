@@ -14,9 +14,8 @@ from memoryd.core.engine import Engine
 from memoryd.core.scope import Scope
 from memoryd.errors import InvalidInputError
 from memoryd.model import Workspace
-from memoryd.server.ui.access import ROOT
+from memoryd.server.html import ROOT, render
 from memoryd.server.ui.kept import Kept
-from memoryd.server.ui.render import render
 from memoryd.text import storable
 
 VIEWS = (

@@ -4,9 +4,9 @@ from typing import Annotated
 
 from pydantic import Field
 
+from memoryd.core.base.limits import KNOWN_NAME
 from memoryd.core.graph import view
 from memoryd.core.graph.view import CURSOR, GraphPage, OpenedNodes
-from memoryd.core.transfer.server_memory import LOOKED_UP
 from memoryd.toolsets.graph import shapes
 from memoryd.toolsets.graph.shapes import ITEMS, graph_of
 from memoryd.toolsets.registry import Answer, Arguments, Call, Time, Tool, Toolset
@@ -24,7 +24,7 @@ class ReadGraphArguments(Arguments):
     """Where to continue, and the budget of the page."""
 
     cursor: Annotated[
-        str | None, Field(max_length=LOOKED_UP + CURSOR, description="next_cursor of the page before.")
+        str | None, Field(max_length=KNOWN_NAME + CURSOR, description="next_cursor of the page before.")
     ] = None
     token_budget: shapes.TokenBudget = shapes.BUDGET
 

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
+from memoryd.core.base.limits import TURN_TEXT
 from memoryd.core.journal import view
 from memoryd.core.journal.view import AddedTurn, FoundTurns, SessionTurns
 from memoryd.toolsets.journal.shapes import (
@@ -18,9 +19,7 @@ from memoryd.toolsets.journal.shapes import (
 )
 from memoryd.toolsets.registry import Answer, Call, Query, Tool, Toolset
 
-TEXT = 1_000_000
-
-TurnText = Annotated[str, StringConstraints(min_length=1, max_length=TEXT, pattern=r"\S")]
+TurnText = Annotated[str, StringConstraints(min_length=1, max_length=TURN_TEXT, pattern=r"\S")]
 
 
 class AddMemoryArguments(CamelArguments):

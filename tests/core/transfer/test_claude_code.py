@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memoryd.core.agents.claude_code import CONTINUED, Reader, Turn
+from memoryd.core.transfer.formats.claude_code import CONTINUED, Reader, Turn
 from memoryd.errors import InvalidInputError
 from memoryd.model import Interaction
 
@@ -205,6 +205,6 @@ def test_turns_read_from_the_first_lines_stay_as_more_are_written() -> None:
 
 
 def test_an_endless_line_is_refused_before_it_fills_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memoryd.core.agents.claude_code.LINE", 100)
+    monkeypatch.setattr("memoryd.core.transfer.formats.claude_code.LINE", 100)
     with pytest.raises(InvalidInputError, match="is not a transcript"):
         read(b"x" * 1_000)

@@ -14,6 +14,8 @@ from enum import Enum
 from typing import IO, Any
 
 from memoryd.core.base.clock import moment, timestamp
+from memoryd.core.transfer.formats.items import Fault, SourceTurn, Yielded
+from memoryd.core.transfer.formats.source import ForeignFormat, Source, SourceFile
 from memoryd.errors import InvalidInputError
 from memoryd.model import Interaction
 from memoryd.settings import SESSION_LENGTH
@@ -296,3 +298,33 @@ def _parts(content: object) -> Iterator[tuple[BlockKind, str]]:
 
 def _joined(parts: list[tuple[BlockKind, str]], *kinds: BlockKind) -> str:
     return BETWEEN.join(text for kind, text in parts if kind in kinds)
+
+
+# a source of an import -----------------------------------------------------------------------------------------------
+
+
+def _recognizes(source: Source) -> bool:
+    files = [] if source.is_archive else source.named("*.jsonl")
+    return any(b'"sessionId"' in head and b'"uuid"' in head for head in (file.head() for file in files))
+
+
+def _items(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
+    """Yield the turns of all transcripts in the shape common to all formats, for a preview."""
+    for file in source.named("*.jsonl"):
+        yield from _turns_of(file)
+
+
+def _turns_of(file: SourceFile) -> Iterator[Yielded]:
+    faults: list[str] = []
+    with file.opener() as lines:
+        for turn in Reader(lines, file.stem, lambda number, text: faults.append(f"line {number} {text}")).turns():
+            one = turn.interaction()
+            yield SourceTurn(
+                id=one.id, is_record=True, session_id=one.session_id, created_at=one.created_at, prompt=one.prompt,
+                thought=one.thought, response=one.response,
+            )  # fmt: skip
+    yield from (Fault(f"{file.name}, {fault}") for fault in faults)
+
+
+FORMAT = ForeignFormat("claude-code", "transcripts of Claude Code", _recognizes, _items)
+"""Recognizes a transcript or a folder of them, and previews its content; agents.transcript_import imports it."""
