@@ -45,7 +45,7 @@ HOMES = {
     **dict.fromkeys(("psycopg", "psycopg_pool", "pgvector"), ("store/postgres/",)),
     "httpx2": ("certificates.py", "proxies.py", "store/chroma/", "models/", "server/auth/"),
     "apsw": ("store/sqlite/",),
-    **dict.fromkeys(("onnxruntime", "tokenizers", "fastembed", "openai"), ("models/",)),
+    **dict.fromkeys(("onnxruntime", "tokenizers", "fastembed"), ("models/",)),
     **dict.fromkeys(("typer", "rich", "tomlkit"), ("cli/",)),
     "numpy": ("store/", "models/", "core/"),
     "jinja2": ("server/html.py",),

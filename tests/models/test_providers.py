@@ -68,9 +68,7 @@ def test_none_is_none() -> None:
     assert load_reranker("NONE", NOTHING) is None
 
 
-@pytest.mark.parametrize(
-    ("provider", "package"), [("fastembed", "fastembed"), ("openai", "openai"), ("bundled", "onnxruntime")]
-)
+@pytest.mark.parametrize(("provider", "package"), [("fastembed", "fastembed"), ("bundled", "onnxruntime")])
 def test_a_missing_package_is_an_error_with_the_command_to_install_it(
     provider: str, package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
