@@ -224,7 +224,7 @@ def _models_once() -> Iterator[None]:
         def loaded(spec: str, settings: Settings) -> T:
             if not (Spec.parse(spec).bundled and weights.present(weights.place(settings))):
                 return load(spec, settings)
-            key = spec, settings.models, settings.model_threads
+            key = spec, settings.models
             return made.get(key) or made.setdefault(key, _cached(load(spec, settings)))
 
         return loaded

@@ -136,12 +136,6 @@ def test_a_long_text_leaves_the_query_complete(reranker: Reranker) -> None:
     assert right > wrong
 
 
-def test_two_threads_a_model(model_dir: Path, embedder: Embedder) -> None:
-    two = load_embedder("bundled:e5-small-v2", Settings.read({"MEMORY_MODEL_DIR": str(model_dir)}, model_threads=2))
-    assert two is not None
-    assert two.embed_query("whales") @ embedder.embed_query("whales") > 0.999
-
-
 def test_another_bundled_model_does_not_exist(settings: Settings) -> None:
     with pytest.raises(InvalidInputError, match="bundled:e5-small-v2"):
         load_embedder("bundled:e6", settings)

@@ -8,7 +8,7 @@ import httpx2
 
 from memoryd.errors import ModelError
 from memoryd.models.budget import HourlyBudget
-from memoryd.models.llm import Completion, Llm
+from memoryd.models.llm import CALLS, Completion, Llm
 from memoryd.models.openai import RETRIES, Advice, OpenAIApi
 from memoryd.models.service import ServiceAnswer
 from memoryd.settings import Settings
@@ -17,7 +17,7 @@ from memoryd.text import estimate_tokens
 
 def open_llm(settings: Settings) -> Llm:
     """Return the model of MEMORY_LLM_MODEL with an hourly budget."""
-    return Llm(Chat(settings), HourlyBudget(settings.llm_calls, settings.llm_tokens))
+    return Llm(Chat(settings), HourlyBudget(CALLS, settings.llm_tokens))
 
 
 class Chat:

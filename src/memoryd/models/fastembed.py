@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from memoryd.errors import ModelError
 from memoryd.models.base import CHARACTERS, TextEmbedder, clean, unit
-from memoryd.models.native import GATE, TURNS
+from memoryd.models.native import GATE, THREADS, TURNS
 from memoryd.models.onnx import GRAPH_ERRORS
 from memoryd.models.weights import place
 from memoryd.settings import Settings
@@ -49,7 +49,7 @@ class FastEmbedder(TextEmbedder):
         super().__init__("fastembed", f"{model}@{dtype}" if dtype else model)
         name = _with_dtype(model, dtype) if dtype else _own_name(model)
         try:
-            self._model = TextEmbedding(name, _cache(settings), settings.model_threads)
+            self._model = TextEmbedding(name, _cache(settings), THREADS)
         except _ERRORS as error:
             raise _failed(name, error) from error
         self._learn_dim()
@@ -79,7 +79,7 @@ class FastReranker:
         self.name = f"fastembed:{model}"
         self._english = "ms-marco" in model  # trained on English questions and passages only
         try:
-            self._model = TextCrossEncoder(model, _cache(settings), settings.model_threads)
+            self._model = TextCrossEncoder(model, _cache(settings), THREADS)
         except _ERRORS as error:
             raise _failed(model, error) from error
 

@@ -24,6 +24,7 @@ from memoryd.text import estimate_tokens
 log = logging.getLogger(__name__)
 
 OPENAI = "https://api.openai.com/v1"  # used if there is a key but no address
+CALLS = 600  # requests an hour: ten a minute are more than agents and maintenance make, unless something goes wrong
 FAILURES = 3  # consecutive failures that open the circuit breaker ...
 PAUSE = 60.0  # ... for this many seconds
 FAULTS = 500  # characters of the validation error, and of the answer, that a repair prompt quotes
