@@ -24,7 +24,6 @@ WRITES_NO_TEXT = {
     "maintenance/proposals": "marks",
     "transfer/restore": "rows that transfer/reader has cleaned",
     "transfer/merge": "rows that transfer/reader has cleaned",
-    "transfer/foreign": "lines that `_clean` has cleaned",
 }  # fmt: skip
 """The modules of core that begin a transaction in a function without `cleaned`, and what they write."""
 

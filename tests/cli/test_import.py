@@ -191,13 +191,6 @@ def test_every_workspace_gets_a_folder(home: Path, tmp_path: Path) -> None:
     assert all(word in run(home, "recall", word, "--workspace", "copy").stdout for word in ("One", "Two", "Three"))
 
 
-def test_a_graph_of_server_memory_has_no_projects(home: Path, tmp_path: Path) -> None:
-    path = tmp_path / "memory.jsonl"
-    path.write_text(json.dumps({"type": "entity", "name": "Ann", "entityType": "person", "observations": []}))
-    assert "Omit --by-project" in run(home, "import", path, "--yes", "--by-project", code=2).stderr
-    assert not (home / "data").exists()
-
-
 def test_without_an_embedder_no_vectors_are_promised(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

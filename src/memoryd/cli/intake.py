@@ -24,12 +24,12 @@ MANY = 1_000  # new records whose vectors take a minute or more
 
 def preview(
     settings: Settings, source: Source, form: ForeignFormat, include: frozenset[str],
-    *, by_project: bool, comparable: bool, as_json: bool,
+    *, by_project: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    """Show the content of a source and, if `comparable`, how much of it is new; import nothing."""
+    """Show the content of a source and how much of it is new; import nothing."""
     with Engine(settings, fetch=False) as engine, ExitStack() as stack:
         read = _read(stack, engine, source, form, include, by_project=by_project)
-        new = _new(read, engine) if comparable else None
+        new = _new(read, engine)
         if as_json:
             show.as_json(read.as_dict(new))
         else:
@@ -56,8 +56,6 @@ def take(
             show.as_json(read.as_dict() | {"workspaces": [outcome.as_dict() for outcome in done]})
         else:
             exports.print_restored(done)
-        if settings.journal_store == "chroma" and read.numbers["turns"]:
-            note(exports.BESIDE)
         if vectors and not Spec.parse(settings.embedder).off:
             if sum(one.new.total() for one in done) > MANY:
                 note("Everything is imported, for search by words. Vectors follow; Ctrl-C leaves them to a server.")
@@ -87,7 +85,10 @@ def _read(
         )  # fmt: skip
 
 
-def _new(read: Intake, engine: Engine) -> Counter[str]:
+def _new(read: Intake, engine: Engine) -> Counter[str] | None:
+    """Return how much of a source is new; None if it has turns, and the journal is in ChromaDB."""
+    if engine.settings.journal_store == "chroma" and read.numbers["turns"]:
+        return None
     with reported() as report:
         return read.rehearse(engine, report)
 

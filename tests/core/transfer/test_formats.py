@@ -34,6 +34,7 @@ EXPECTED: dict[str, tuple[str, dict[str, int], int, str]] = {
     ),
     "chatgpt": ("chatgpt", {"memories": 1, "turns": 3}, 1, "Ann prefers Assam."),
     "claude-ai": ("claude-ai", {"memories": 5, "turns": 3, "summaries": 1}, 2, "Work: Ann prefers short answers."),
+    "claude-code": ("claude-code", {"turns": 1}, 1, "Which port?\n\nLook into the file.\n\n5433."),
     "claude-mem": (
         "claude-mem", {"memories": 2, "summaries": 1}, 1,
         "Port of staging. It moved\nThe old port was taken.\n- Staging listens on 5433",
@@ -72,6 +73,9 @@ EXPECTED: dict[str, tuple[str, dict[str, int], int, str]] = {
     ),
     "opencode": ("opencode", {"turns": 1}, 1, "Which port?\n\nLook.\n\n5433."),
     "opencode-export": ("opencode", {"turns": 1}, 0, "Which port?\n\nLook.\n\n5433."),
+    "server-memory": (
+        "server-memory", {"entities": 2, "observations": 2, "relations": 1}, 1, "Ann climbs on Tuesdays.",
+    ),
     "openmemory": ("mem0", {"memories": 2}, 1, "Ann works at Acme."),
 }  # fmt: skip
 """Of each sample its format, what is found and how much is left out in it, and the text of a record."""

@@ -83,10 +83,7 @@ class JournalRows:
 
     def every_turn(self) -> Iterator[Interaction]:
         """Yield all turns, ordered by id."""
-        after = ""
-        while rows := self._page("journal.page", after):
-            yield from map(_turn, rows)
-            after = rows[-1]["id"]
+        return turns(lambda after: self._page("journal.page", after))
 
     # summaries -------------------------------------------------------------------------------------------------------
 
@@ -245,6 +242,14 @@ class JournalRows:
 
     def _page(self, statement: str, after: str) -> list[Row]:
         return self._scope.read(lambda q: q.all(statement, after=after, limit=PAGE))
+
+
+def turns(page: Callable[[str], list[Row]]) -> Iterator[Interaction]:
+    """Yield the turns of all pages; `page` returns the rows that follow an id."""
+    after = ""
+    while rows := page(after):
+        yield from map(_turn, rows)
+        after = rows[-1]["id"]
 
 
 def _ids(queries: Queries, statement: str, **parameters: str) -> tuple[str, ...]:

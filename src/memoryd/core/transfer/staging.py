@@ -18,6 +18,7 @@ from memoryd.core.records.derived_ids import derived_id, usable_session
 from memoryd.core.security.secrets import SecretRefusedError, Secrets
 from memoryd.core.transfer.export import NOUNS
 from memoryd.core.transfer.formats.items import (
+    UNKNOWN,
     Fault,
     Hint,
     LeftOut,
@@ -33,7 +34,6 @@ from memoryd.core.transfer.formats.items import (
 from memoryd.core.transfer.formats.splitting import parts
 from memoryd.core.transfer.reader import Part
 from memoryd.core.transfer.schema import KEY_LENGTH
-from memoryd.core.transfer.server_memory import UNKNOWN
 from memoryd.errors import InvalidInputError
 from memoryd.model import AGENT_INTERACTION, Kind
 from memoryd.settings import AUTO
@@ -89,6 +89,12 @@ class _Node:
     """The times of the observations, by text."""
     texts: set[str] = field(default_factory=set)
 
+    def add_all(self, at: str, texts: Iterable[str]) -> None:
+        """Add the observations of an item, which may repeat itself, that are not those of an item before."""
+        new = [text for text in texts if text not in self.texts]
+        self.texts.update(new)
+        self.observations += [(text, at) for text in new]
+
     def add(self, at: str, *texts: str) -> None:
         """Add the observations that are new."""
         for text in texts:
@@ -108,8 +114,7 @@ class _Room:
         self.same: set[str] = set()
         """The fingerprints of memories without a key."""
         self.nodes: dict[str, _Node] = {}
-        self.relations: dict[tuple[str, str, str], str] = {}
-        """The times of the relations."""
+        self.relations: dict[tuple[str, str, str], SourceRelation] = {}
         self.summaries: dict[str, list[SourceSummary]] = defaultdict(list)
         self._waiting: dict[str, list[Row]] = defaultdict(list)
 
@@ -145,12 +150,13 @@ class Staging:
         undated: str,
         *,
         by_project: bool,
+        turns_by_id: bool = False,
     ) -> None:
-        """`undated` is the time for items without one."""
+        """`undated` is the time for items without one; for `turns_by_id` see ForeignFormat."""
         self.found = SourceAccount()
         self._database, self._secrets = database, secrets
         self._form, self._workspace, self._now, self._undated = form, workspace, now, undated
-        self._by_project = by_project
+        self._by_project, self._turns_by_id = by_project, turns_by_id
         self._rooms: dict[str, _Room] = {}
         self._without_time = 0
 
@@ -287,7 +293,7 @@ class Staging:
     # graph -----------------------------------------------------------------------------------------------------------
 
     def _entity(self, room: _Room, item: SourceEntity) -> None:
-        name = item.name if item.is_record else item.name.strip()[:NODE_NAME]
+        name = item.name if item.is_whole else item.name.strip()[:NODE_NAME]
         if not name.strip():
             self.found.left_out["entities without a name"] += 1
             return
@@ -296,6 +302,9 @@ class Staging:
             room.nodes[name] = _Node(entity_id, replace(item, name=name), item.created_at)
         node = room.nodes[name]
         known = node.item
+        if len({known.type, item.type} - {"", UNKNOWN}) > 1:
+            kept = f"the type {item.type[:100]!r}, but it keeps {known.type[:100]!r}"
+            self.found.hints.add(f"{item.id[:100]} gives {name[:100]!r} {kept}")
         node.item = replace(
             known,
             type=known.type if known.type not in ("", UNKNOWN) else item.type,
@@ -304,44 +313,45 @@ class Staging:
             created_at=min(known.created_at, item.created_at),
             updated_at=max(known.updated_at, item.updated_at),
         )
-        if item.is_record:
-            node.observations += [(text, item.created_at) for text in item.observations]
+        if item.is_whole:
+            node.add_all(item.created_at, item.observations)
         else:
             for text in filter(None, map(str.strip, item.observations)):
                 node.add(item.created_at, *parts(text, TEXT))
 
     def _relation(self, room: _Room, item: SourceRelation) -> None:
         ends = (item.source, item.target, item.type)
-        if not item.is_record:
+        if not item.is_whole:
             ends = (item.source.strip()[:NODE_NAME], item.target.strip()[:NODE_NAME], item.type.strip()[:NODE_TYPE])
         if not all(ends):
             self.found.left_out["relations without a name"] += 1
             return
-        room.relations.setdefault(ends, item.created_at)
+        room.relations.setdefault(ends, item)
 
     def _graph(self, room: _Room) -> None:
-        for (source, target, _), at in room.relations.items():
+        for (source, target, _), item in room.relations.items():
             for name in (source, target):
                 if name not in room.nodes:
-                    new = SourceEntity(id=name, name=name, type=UNKNOWN, created_at=at)
-                    room.nodes[name] = _Node(derived_id(Kind.ENTITY, name), new, at)
-                    self.found.hints.add(f"{name[:100]!r} is related, but did not exist: created, of type {UNKNOWN}")
+                    new = SourceEntity(id=name, name=name, type=UNKNOWN, created_at=item.created_at)
+                    room.nodes[name] = _Node(derived_id(Kind.ENTITY, name), new, item.created_at)
+                    why = f"relates {name[:100]!r}, which is not in the source"
+                    self.found.hints.add(f"{item.id[:100]} {why}: created, of type {UNKNOWN}, unless it exists")
         for node in room.nodes.values():
             self._node(room, node)
-        for (source, target, kind), at in room.relations.items():
+        for (source, target, kind), item in room.relations.items():
             relation = {"id": derived_id("relation", source, target, kind), "relation_type": kind}
             ends = {"from_entity": room.nodes[source].id, "to_entity": room.nodes[target].id}
-            room.row("relations", relation | ends | {"created_at": at, "deleted_at": None})
+            room.row("relations", relation | ends | {"created_at": item.created_at, "deleted_at": None})
             room.part.numbers["relations"] += 1
             self._show("relations", f"{source} {kind} {target}")
 
     def _node(self, room: _Room, node: _Node) -> None:
         item, entity_id = node.item, node.id
-        summary = [item.summary] if item.is_record else parts(item.summary, TEXT)
+        summary = [item.summary] if item.is_whole else parts(item.summary, TEXT)
         node.add(item.created_at, *summary[1:])
         each = len(set(item.ordinals)) == len(item.ordinals) == len(node.observations)
         ordinals = item.ordinals if each else range(len(node.observations))
-        type_ = (item.type if item.is_record else item.type[:NODE_TYPE]) or UNKNOWN
+        type_ = (item.type if item.is_whole else item.type[:NODE_TYPE]) or UNKNOWN
         record = self._record(item, entity_id, Kind.ENTITY, item.name, type_, summary[0])
         summarized_at = record["updated_at"] if summary[0] else None
         detail = {"summary_updated_at": summarized_at, "next_ordinal": max(ordinals, default=-1) + 1}
@@ -366,7 +376,8 @@ class Staging:
             name = f"{AUTO}-2" if name == AUTO else name  # like a repository of that name
         if name not in self._rooms:
             about = {"name": name, "description": "", "created_at": self._now, "updated_at": self._now}
-            self._rooms[name] = _Room(Part(about, self._database.queries(str(len(self._rooms))), tells_events=False))
+            queries = self._database.queries(str(len(self._rooms)))
+            self._rooms[name] = _Room(Part(about, queries, tells_events=False, turns_by_id=self._turns_by_id))
         return self._rooms[name]
 
     def _id(self, room: _Room, item: SourceItem, kind: Kind, text: str, part: str = "") -> str:

@@ -10,11 +10,12 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from enum import Enum
 from typing import IO, Any
 
-from memoryd.core.base.clock import moment, timestamp
-from memoryd.core.transfer.formats.items import Fault, SourceTurn, Yielded
+from memoryd.core.base.clock import hours_since, moment, timestamp
+from memoryd.core.transfer.formats.items import Fault, LeftOut, SourceTurn, Yielded
 from memoryd.core.transfer.formats.source import ForeignFormat, Source, SourceFile
 from memoryd.errors import InvalidInputError
 from memoryd.model import Interaction
@@ -24,6 +25,7 @@ from memoryd.text import storable
 LINE = 64 << 20  # maximum bytes of a line, which may contain images
 UUID = 200  # maximum characters of a message's id
 BETWEEN = "\n\n"
+QUIET = 1 / 6  # hours without a new line after which a transcript is considered finished
 CONTINUED = "(continues an earlier conversation)"
 """The prompt of a turn that begins before any prompt."""
 WORDLESS = "(no words; tools: {})"
@@ -143,7 +145,8 @@ class Reader:
     # lines -----------------------------------------------------------------------------------------------------------
 
     def _messages(self, offset: int) -> Iterator[Message]:
-        self._file.seek(offset)
+        if self._file.seekable():  # a source of an import is not, and at its beginning
+            self._file.seek(offset)
         self.done, number = offset, 0
         while line := self._file.readline(LINE):
             number += 1
@@ -309,22 +312,30 @@ def _recognizes(source: Source) -> bool:
 
 
 def _items(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
-    """Yield the turns of all transcripts in the shape common to all formats, for a preview."""
-    for file in source.named("*.jsonl"):
-        yield from _turns_of(file)
+    """Yield the finished turns of all transcripts, each once: a resumed session may repeat the lines of another."""
+    seen: set[str] = set()
+    for file in source.candidates("*.jsonl"):
+        faults: list[str] = []
+        try:
+            yield from _turns_of(file, seen, faults)
+        except InvalidInputError as error:
+            faults.append(str(error).rstrip("."))
+        yield from (Fault(f"{file.name}, {fault}") for fault in faults)
 
 
-def _turns_of(file: SourceFile) -> Iterator[Yielded]:
-    faults: list[str] = []
-    with file.opener() as lines:
+def _turns_of(file: SourceFile, seen: set[str], faults: list[str]) -> Iterator[Yielded]:
+    quiet = not file.modified or hours_since(file.modified, datetime.now(UTC)) > QUIET
+    with file.open() as lines:
         for turn in Reader(lines, file.stem, lambda number, text: faults.append(f"line {number} {text}")).turns():
-            one = turn.interaction()
-            yield SourceTurn(
-                id=one.id, is_record=True, session_id=one.session_id, created_at=one.created_at, prompt=one.prompt,
-                thought=one.thought, response=one.response,
-            )  # fmt: skip
-    yield from (Fault(f"{file.name}, {fault}") for fault in faults)
+            if not (turn.ended or quiet):
+                yield LeftOut("turns that seem unfinished, left for the next import")
+            elif turn.uuid not in seen:
+                seen.add(turn.uuid)
+                one = turn.interaction()
+                yield SourceTurn(
+                    id=one.id, is_record=True, session_id=one.session_id, created_at=one.created_at, prompt=one.prompt,
+                    thought=one.thought, response=one.response, client="import claude-code", tool="memoryd import",
+                )  # fmt: skip
 
 
-FORMAT = ForeignFormat("claude-code", "transcripts of Claude Code", _recognizes, _items)
-"""Recognizes a transcript or a folder of them, and previews its content; agents.transcript_import imports it."""
+FORMAT = ForeignFormat("claude-code", "transcripts of Claude Code", _recognizes, _items, turns_by_id=True)
