@@ -227,7 +227,7 @@ def test_a_turn_that_was_removed_is_not_imported_again(home: Path, tmp_path: Pat
     with kit.engine(home) as engine:
         path = sample("claude-code", tmp_path)
         _, (done,) = bring(engine, path)
-        assert done.new["turns"] == 1
+        assert done.new["turns"] == 2
         scope = Scope(engine, engine.workspaces.find("default"))
         Memories(scope).forget(Criteria(ids=("mem_u1",)))
         _, (again,) = bring(engine, path)
@@ -242,7 +242,7 @@ def test_a_turn_is_known_by_its_id_alone_as_hooks_store_it(home: Path, tmp_path:
         scope = Scope(engine, engine.workspaces.ensure("default"))
         Journal(scope).kept.put([journals.turn(1, "s0", id="mem_u1")])
         _, (done,) = bring(engine, sample("claude-code", tmp_path))
-        assert done.new["turns"] == 0
+        assert done.new["turns"] == 1
 
 
 def test_a_transcript_that_is_none_does_not_end_the_import(
@@ -253,20 +253,20 @@ def test_a_transcript_that_is_none_does_not_end_the_import(
     (path / "-srv-shop" / "a.jsonl").write_text("x" * 5_000)
     with kit.engine(home) as engine:
         read, (done,) = bring(engine, path)
-    assert done.new["turns"] == 1
+    assert done.new["turns"] == 2
     assert read.found.faults.first == ["-srv-shop/a.jsonl, Line 1 is longer than 0 MB: this is not a transcript"]
 
 
 def test_imported_turns_go_to_the_journal_in_chroma(chroma: str, model_dir: Path, home: Path, tmp_path: Path) -> None:
     path, ours = sample("claude-code", tmp_path), {"MEMORY_JOURNAL_STORE": "chroma", "MEMORY_CHROMA_URL": chroma}
     with journals.engine(home, model_dir, **ours) as engine:
-        for new in (1, 0):
+        for new in (2, 0):
             with (
                 opened(path) as source,
                 intake.staged(engine, source, FORMAT, frozenset(), lambda *_: None, by_project=False) as read,
             ):
                 (done,) = read.load(engine, lambda *_: None)
-            assert (done.read["turns"], done.new["turns"]) == (1, new)
+            assert (done.read["turns"], done.new["turns"]) == (2, new)
         workspace = engine.workspaces.find("default")
-        assert [one.id for one in Journal(Scope(engine, workspace)).kept.every_turn()] == ["mem_u1"]
+        assert [one.id for one in Journal(Scope(engine, workspace)).kept.every_turn()] == ["mem_u1", "mem_u2"]
         assert engine.store.read(workspace, lambda queries: rows.number(queries, "records")) == 0

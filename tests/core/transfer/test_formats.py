@@ -34,7 +34,7 @@ EXPECTED: dict[str, tuple[str, dict[str, int], int, str]] = {
     ),
     "chatgpt": ("chatgpt", {"memories": 1, "turns": 3}, 1, "Ann prefers Assam."),
     "claude-ai": ("claude-ai", {"memories": 5, "turns": 3, "summaries": 1}, 2, "Work: Ann prefers short answers."),
-    "claude-code": ("claude-code", {"turns": 1}, 1, "Which port?\n\nLook into the file.\n\n5433."),
+    "claude-code": ("claude-code", {"turns": 2}, 0, "Which port?\n\nLook into the file.\n\n5433."),
     "claude-mem": (
         "claude-mem", {"memories": 2, "summaries": 1}, 1,
         "Port of staging. It moved\nThe old port was taken.\n- Staging listens on 5433",
