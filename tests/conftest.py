@@ -41,8 +41,12 @@ Pipe = Callable[..., ProcessWire]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--backend", choices=("sqlite", "postgres", "both"), default="sqlite",
-                     help="The store under test; both: run the tests that depend on the store on each.")  # fmt: skip
+    parser.addoption(
+        "--backend",
+        choices=("sqlite", "postgres", "both"),
+        default="sqlite",
+        help="The store under test; both: run the tests that depend on the store on each.",
+    )
     parser.addoption("--service", choices=("on", "off"), default="off", help="Whether processes share a service.")
 
 

@@ -181,8 +181,11 @@ def test_a_session_that_is_resumed_under_another_id_repeats_no_turn(home: Path, 
     hook(home, "stop", again, session_id="again")
     second = "9b2e7a10-1c44-4e0f-8d21-3b1d8c9e5b02"
     assert {row["id"]: row["session_id"] for row in rows_of(home)} == {
-        "mem_u1": SESSION, "mem_u8": second, "mem_u9": second, "mem_u10": "again",
-    }  # fmt: skip
+        "mem_u1": SESSION,
+        "mem_u8": second,
+        "mem_u9": second,
+        "mem_u10": "again",
+    }
 
 
 def test_each_workspace_keeps_what_its_own_hooks_read(home: Path, transcript: Path, start: Start) -> None:
@@ -232,7 +235,7 @@ def test_bad_lines_are_reported_in_one_line_and_the_rest_is_kept(home: Path, tra
         (["--read-only", "hook", "stop"], handed("stop", ""), "--read-only"),
         (["hook", "stop", "--workspace", " "], handed("stop", "~/.profile"), "is not a valid workspace name"),
     ],
-)  # fmt: skip
+)
 def test_every_error_is_one_line_and_never_the_exit_code_that_blocks(
     home: Path, arguments: Sequence[str], stdin: str, message: str
 ) -> None:
@@ -273,9 +276,12 @@ def test_an_unexpected_error_is_one_line_too(home: Path, tmp_path: Path) -> None
     (tmp_path / "sitecustomize.py").write_text("import sys\nsys.stdin = object()\n")  # caused by other software
     command = [sys.executable, "-m", "memoryd", "hook", "session-start"]
     ended = subprocess.run(
-        command, env=environment(home) | {"PYTHONPATH": str(tmp_path)}, stderr=subprocess.PIPE, timeout=PATIENCE,
+        command,
+        env=environment(home) | {"PYTHONPATH": str(tmp_path)},
+        stderr=subprocess.PIPE,
+        timeout=PATIENCE,
         check=False,
-    )  # fmt: skip
+    )
     assert (ended.returncode, ended.stderr.count(b"\n")) == (1, 1)
     assert ended.stderr.startswith(b"memoryd: AttributeError")
 

@@ -103,9 +103,13 @@ def test_transcripts_of_claude_code_are_recognized_and_shown(home: Path, tmp_pat
     common = {"sessionId": "s1", "timestamp": "2026-03-15T10:30:00Z"}
     lines = [
         {"type": "user", "uuid": "u1", "message": {"role": "user", "content": "Which port?"}, **common},
-        {"type": "assistant", "uuid": "u2", "message": {"role": "assistant", "stop_reason": "end_turn",
-         "content": [{"type": "text", "text": "5433."}]}, **common},
-    ]  # fmt: skip
+        {
+            "type": "assistant",
+            "uuid": "u2",
+            "message": {"role": "assistant", "stop_reason": "end_turn", "content": [{"type": "text", "text": "5433."}]},
+            **common,
+        },
+    ]
     path = tmp_path / "projects" / "srv-shop" / "s1.jsonl"
     path.parent.mkdir(parents=True)
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))

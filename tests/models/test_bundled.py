@@ -81,10 +81,17 @@ def test_a_text_embeds_the_same_alone_and_after_and_alongside_others(embedder: E
     assert all(np.array_equal(a, b) for a, b in zip([*alone, *alone], beside, strict=True))
 
 
-@pytest.mark.parametrize(("query", "read"), [
-    ("Which port has the staging database?", True), ("Über welchen Port?", True), ("5433?", True),
-    ("ステージングのポートは？", False), ("预发布数据库用哪个端口？", False), ("Какой порт у базы?", False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("query", "read"),
+    [
+        ("Which port has the staging database?", True),
+        ("Über welchen Port?", True),
+        ("5433?", True),
+        ("ステージングのポートは？", False),
+        ("预发布数据库用哪个端口？", False),
+        ("Какой порт у базы?", False),
+    ],
+)
 def test_the_reranker_reads_what_it_was_trained_on(reranker: Reranker, query: str, read: bool) -> None:
     assert reranker.reads(query) == read
 

@@ -23,9 +23,14 @@ MANY = 1_000  # new records whose vectors take a minute or more
 
 
 def preview(
-    settings: Settings, source: Source, form: ForeignFormat, include: frozenset[str],
-    *, by_project: bool, as_json: bool,
-) -> None:  # fmt: skip
+    settings: Settings,
+    source: Source,
+    form: ForeignFormat,
+    include: frozenset[str],
+    *,
+    by_project: bool,
+    as_json: bool,
+) -> None:
     """Show the content of a source and how much of it is new; import nothing."""
     with Engine(settings, fetch=False) as engine, ExitStack() as stack:
         read = _read(stack, engine, source, form, include, by_project=by_project)
@@ -38,9 +43,16 @@ def preview(
 
 
 def take(
-    settings: Settings, source: Source, form: ForeignFormat, include: frozenset[str],
-    *, by_project: bool, agreed: bool, vectors: bool, as_json: bool,
-) -> None:  # fmt: skip
+    settings: Settings,
+    source: Source,
+    form: ForeignFormat,
+    include: frozenset[str],
+    *,
+    by_project: bool,
+    agreed: bool,
+    vectors: bool,
+    as_json: bool,
+) -> None:
     """Import a source, after asking unless `agreed`; fail the command if parts of it cannot be read."""
     if not sys.stdin.isatty():
         demand_agreement(source, form, agreed=agreed)
@@ -63,8 +75,9 @@ def take(
     if read.found.faults.number:
         raise fail(
             f"Parts that were not imported: {read.found.faults.number}. The rest is imported; importing it again "
-            "does not change what exists.", FAILED,
-        )  # fmt: skip
+            "does not change what exists.",
+            FAILED,
+        )
 
 
 def demand_agreement(source: Source, form: ForeignFormat, *, agreed: bool) -> None:
@@ -80,9 +93,7 @@ def _read(
     stack: ExitStack, engine: Engine, source: Source, form: ForeignFormat, include: frozenset[str], *, by_project: bool
 ) -> Intake:
     with reported() as report:
-        return stack.enter_context(
-            intake.staged(engine, source, form, include, report, by_project=by_project)
-        )  # fmt: skip
+        return stack.enter_context(intake.staged(engine, source, form, include, report, by_project=by_project))
 
 
 def _new(read: Intake, engine: Engine) -> Counter[str] | None:

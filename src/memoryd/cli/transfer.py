@@ -103,6 +103,12 @@ def _elsewhere(settings: Settings, path: Path, form: str | None, wish: _Options)
             intake.preview(settings, source, known, wish.include, by_project=wish.by_project, as_json=wish.as_json)
         else:
             intake.take(
-                settings, source, known, wish.include,
-                by_project=wish.by_project, agreed=wish.agreed, vectors=wish.vectors, as_json=wish.as_json,
-            )  # fmt: skip
+                settings,
+                source,
+                known,
+                wish.include,
+                by_project=wish.by_project,
+                agreed=wish.agreed,
+                vectors=wish.vectors,
+                as_json=wish.as_json,
+            )

@@ -53,9 +53,14 @@ class Engine:
         self.workspaces = Workspaces(self.store, self.clock, self.secrets, settings.data_dir / EXPORTS)
         self.leases = Leases(self.store, self.clock)
         self.sessions = Sessions(
-            self.store, self.workspaces, self.clock, self.leases,
-            read_only=settings.read_only, persist=settings.session_persist, remote=settings.transport == "http",
-        )  # fmt: skip
+            self.store,
+            self.workspaces,
+            self.clock,
+            self.leases,
+            read_only=settings.read_only,
+            persist=settings.session_persist,
+            remote=settings.transport == "http",
+        )
         self.tokens = Tokens(self.store, self.workspaces, self.clock, self.secrets)
         self.accounts = Accounts(self.store, self.workspaces, self.clock, self.secrets)
         self.oauth_clients = OAuthClients(self.store, self.clock, self.secrets)
@@ -73,9 +78,13 @@ class Engine:
         self.retention = Retention(self.store, self.workspaces, self.clock, self.leases, settings.retention_days)
         self._clients = set[ClientEngine]()
         seldom: list[Chore] = [
-            self.retention.settle, self._tend_sessions, self.embedding.catch_up,
-            self.retention.tend, self.retention.purge, self.logins.tidy,
-        ]  # fmt: skip
+            self.retention.settle,
+            self._tend_sessions,
+            self.embedding.catch_up,
+            self.retention.tend,
+            self.retention.purge,
+            self.logins.tidy,
+        ]
         self.worker = Worker([self.embedding.follow], seldom=seldom)
         self._workers = [self.worker]
         self._opened = ExitStack()
@@ -229,9 +238,14 @@ class ClientEngine(Engine):
         self._directory = directory
         self._choices = {}
         self.sessions = Sessions(
-            whole.store, whole.workspaces, whole.clock, whole.leases,
-            read_only=settings.read_only, persist=settings.session_persist, name=name,
-        )  # fmt: skip
+            whole.store,
+            whole.workspaces,
+            whole.clock,
+            whole.leases,
+            read_only=settings.read_only,
+            persist=settings.session_persist,
+            name=name,
+        )
 
     @cached_property
     def chroma(self) -> "Chroma | None":

@@ -56,9 +56,12 @@ class Chat:
 
 
 _COMPLETIONS = Advice(
-    key="MEMORY_LLM_API_KEY", url="MEMORY_LLM_BASE_URL", model="MEMORY_LLM_MODEL", path="/chat/completions",
+    key="MEMORY_LLM_API_KEY",
+    url="MEMORY_LLM_BASE_URL",
+    model="MEMORY_LLM_MODEL",
+    path="/chat/completions",
     late="did not answer in time. Check its load, or raise MEMORY_LLM_TIMEOUT.",
-)  # fmt: skip
+)
 
 
 def _format(schema: Mapping[str, Any]) -> Any:

@@ -28,9 +28,11 @@ _XENOVA = "Xenova/"
 _FILES = {"q8": "onnx/model_quantized.onnx", "fp16": "onnx/model_fp16.onnx", "fp32": "onnx/model.onnx"}
 
 _POOLING = {
-    "bge-": PoolingType.CLS, "all-minilm-": PoolingType.MEAN, "gte-": PoolingType.MEAN,
+    "bge-": PoolingType.CLS,
+    "all-minilm-": PoolingType.MEAN,
+    "gte-": PoolingType.MEAN,
     "multilingual-e5-": PoolingType.MEAN,
-}  # fmt: skip
+}
 """The pooling of model families, by the start of their names; from their model cards."""
 
 _DIMS = {"multilingual-e5-small": 384}

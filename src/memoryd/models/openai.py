@@ -106,9 +106,12 @@ class OpenAIEmbedder(TextEmbedder):
 
 
 _EMBEDDINGS = Advice(
-    key="OPENAI_API_KEY", url="OPENAI_BASE_URL", model="the model's name in MEMORY_EMBEDDER", path="/embeddings",
+    key="OPENAI_API_KEY",
+    url="OPENAI_BASE_URL",
+    model="the model's name in MEMORY_EMBEDDER",
+    path="/embeddings",
     late="took too long to answer. Check the network.",
-)  # fmt: skip
+)
 
 
 def _rows(body: object) -> object:

@@ -58,9 +58,11 @@ class ModelService:
         self._url = url.rstrip("/")
         self._client = httpx2.AsyncClient(
             headers={"Authorization": f"Bearer {key}"} if key else None,
-            verify=trusted(), trust_env=uses_proxies(url), follow_redirects=True,
+            verify=trusted(),
+            trust_env=uses_proxies(url),
+            follow_redirects=True,
             timeout=httpx2.Timeout(None, connect=connect),
-        )  # fmt: skip
+        )
         self._loop = asyncio.new_event_loop()
         self._thread = started(self._run, f"memoryd-{name}")
 

@@ -23,9 +23,12 @@ UI = Path(__file__).parent / "ui"
 WORDS = 4_000  # maximum words of two texts for a comparison word by word
 
 PLURALS = {
-    "memory": "memories", "entity": "entities", "observation": "observations", "interaction": "turns",
+    "memory": "memories",
+    "entity": "entities",
+    "observation": "observations",
+    "interaction": "turns",
     "summary": "summaries",
-}  # fmt: skip
+}
 """The kinds of records in the plural."""
 
 Mark = Literal["text", "hidden", "link", "same", "new", "gone"]
@@ -102,9 +105,12 @@ def warnings(text: str) -> list[str]:
 
 def _environment() -> Environment:
     made = Environment(
-        loader=FileSystemLoader(UI / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        loader=FileSystemLoader(UI / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
         lstrip_blocks=True,
-    )  # fmt: skip
+    )
     made.filters |= {"pieces": pieces, "plural": plural, "ago": ago, "day": day, "warnings": warnings}
     made.globals |= {"differences": differences, "next_day": next_day, "limits": limits}
     return made

@@ -279,9 +279,19 @@ def test_a_file_does_not_make_the_default_workspace_its_own(here: Engine, tmp_pa
 
 @pytest.mark.parametrize(
     "text",
-    ["", "shop", "workspace = 1", 'workspace = ""', 'workspace = "a\\nb"', 'name = "a"', 'workspace = "a"\nx = 1',
-     "\xff", f'workspace = "{"a" * 5_000}"', "[" * 4_000],
-)  # fmt: skip
+    [
+        "",
+        "shop",
+        "workspace = 1",
+        'workspace = ""',
+        'workspace = "a\\nb"',
+        'name = "a"',
+        'workspace = "a"\nx = 1',
+        "\xff",
+        f'workspace = "{"a" * 5_000}"',
+        "[" * 4_000,
+    ],
+)
 def test_a_file_that_declares_nothing_is_an_error(tmp_path: Path, text: str) -> None:
     (tmp_path / ".memoryd").write_text(text, encoding="latin-1")
     with pytest.raises(

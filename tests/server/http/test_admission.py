@@ -130,7 +130,7 @@ def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         (b"G" * 1_000_000, 414),
         (b"\x16\x03\x01 no TLS here\r\n\r\n", 400),
     ],
-)  # fmt: skip
+)
 def test_a_head_has_limits(place: Place, head: bytes, status: int) -> None:
     assert place.ask(head) == status
     assert place.ask(HELLO + b"\r\n") == 200
@@ -240,11 +240,14 @@ def test_requests_may_come_in_pieces_and_one_after_another(place: Place) -> None
 @pytest.mark.parametrize(
     ("url", "host", "status"),
     [
-        (b"http://localhost/health/live", b"localhost", 200), (b"HTTP://127.0.0.1:80/health/live?x", b"evil", 200),
-        (b"http://evil/health/live", b"localhost", 421), (b"http://x@localhost/health/live", b"localhost", 421),
-        (b"http:///health/live", b"localhost", 421), (b"http://localhost", b"localhost", 307),
+        (b"http://localhost/health/live", b"localhost", 200),
+        (b"HTTP://127.0.0.1:80/health/live?x", b"evil", 200),
+        (b"http://evil/health/live", b"localhost", 421),
+        (b"http://x@localhost/health/live", b"localhost", 421),
+        (b"http:///health/live", b"localhost", 421),
+        (b"http://localhost", b"localhost", 307),
     ],
-)  # fmt: skip
+)
 def test_an_absolute_url_is_accepted_and_names_the_host(place: Place, url: bytes, host: bytes, status: int) -> None:
     assert place.ask(b"GET " + url + b" HTTP/1.1\r\nHost: " + host + b"\r\n\r\n") == status
 

@@ -48,9 +48,23 @@ PAYLOADS = (
 )
 
 PATHS = (
-    "", "?deleted=1", "/facets", "/recall?q=xq&format=raw", "/recall?format=context", "/graph", "/graph/list", "/vault",
-    "/sessions", "/timeline", "/history", "/upkeep", "/upkeep/graph", "/audit", "/audit/part", "/state",
-)  # fmt: skip
+    "",
+    "?deleted=1",
+    "/facets",
+    "/recall?q=xq&format=raw",
+    "/recall?format=context",
+    "/graph",
+    "/graph/list",
+    "/vault",
+    "/sessions",
+    "/timeline",
+    "/history",
+    "/upkeep",
+    "/upkeep/graph",
+    "/audit",
+    "/audit/part",
+    "/state",
+)
 
 
 @pytest.fixture(scope="module")

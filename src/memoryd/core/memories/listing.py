@@ -55,22 +55,29 @@ class Facets:
     def parameters(self) -> dict[str, Any]:
         """Return the filter as parameters of the statements of `listing`."""
         return {
-            "kinds": json.dumps(self.kinds or tuple(Kind)), "tags": json.dumps(self.tags), "tag_count": len(self.tags),
-            "client": self.client, "tool": self.tool, "session": self.session, "least": self.least,
+            "kinds": json.dumps(self.kinds or tuple(Kind)),
+            "tags": json.dumps(self.tags),
+            "tag_count": len(self.tags),
+            "client": self.client,
+            "tool": self.tool,
+            "session": self.session,
+            "least": self.least,
             "since": timestamp(moment(self.since)) if self.since else "",
             "until": timestamp(moment(self.until)) if self.until else FOREVER,
-        }  # fmt: skip
+        }
 
     def admit(self, record: Record) -> bool:
         """Return whether a living record matches the filter."""
         parameters = self.parameters()
         return (
-            (not self.kinds or record.kind in self.kinds) and set(self.tags) <= set(record.tags)
-            and self.client in ("", record.client) and self.tool in ("", record.tool)
+            (not self.kinds or record.kind in self.kinds)
+            and set(self.tags) <= set(record.tags)
+            and self.client in ("", record.client)
+            and self.tool in ("", record.tool)
             and self.session in ("", record.session_id)
             and (not self.least or (record.kind is Kind.MEMORY and record.importance >= self.least))
             and parameters["since"] <= record.created_at < parameters["until"]
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,19 +51,25 @@ class Intake:
         found = self.found
         fresh = {"new": {noun: new[noun] for noun in self.numbers}} if new is not None else {}
         return {
-            "path": str(self.path), "format": self.form.name, "found": dict(self.numbers), **fresh,
-            "projects": dict(found.projects.most_common()), "first": dict(found.first),
+            "path": str(self.path),
+            "format": self.form.name,
+            "found": dict(self.numbers),
+            **fresh,
+            "projects": dict(found.projects.most_common()),
+            "first": dict(found.first),
             "left_out": dict(found.left_out),
-            "faults": found.faults.number, "first_faults": found.faults.first,
-            "hints": found.hints.number, "first_hints": found.hints.first,
-        }  # fmt: skip
+            "faults": found.faults.number,
+            "first_faults": found.faults.first,
+            "hints": found.hints.number,
+            "first_hints": found.hints.first,
+        }
 
     def rehearse(self, engine: Engine, report: StepProgress) -> Counter[str]:
         """Return how many records of each noun a merge would add."""
         each = (
             rehearse(engine, self.path.name, part, part.name, partial(report, f"comparing with {part.name}"))
             for part in self.parts
-        )  # fmt: skip
+        )
         return sum(each, Counter[str]())
 
     def load(self, engine: Engine, report: StepProgress) -> list[RestoredWorkspace]:
@@ -110,9 +116,15 @@ def staged(
     undated = max((one.modified for one in source.files), default="") or engine.clock.now()
     with scratch() as database:
         staging = Staging(
-            database, engine.secrets, form.name, engine.workspace_name, engine.clock.now(), undated,
-            by_project=by_project, turns_by_id=form.turns_by_id,
-        )  # fmt: skip
+            database,
+            engine.secrets,
+            form.name,
+            engine.workspace_name,
+            engine.clock.now(),
+            undated,
+            by_project=by_project,
+            turns_by_id=form.turns_by_id,
+        )
         source.meter.clear()
         staging.take(_metered(source, form.read(source, include), report))
         parts = staging.end()

@@ -370,8 +370,9 @@ def _cleared(queries: Queries, back: Sequence[Bundle], now: str) -> dict[str, Se
     file = {bundle.id: _content(bundle.record) for bundle in back}
     last = [
         row | {"until": now, "importance": importance.get(row["id"], 0.5)}
-        for row in rows.of(queries, "records", ids) if _content(row) != file[row["id"]]
-    ]  # fmt: skip
+        for row in rows.of(queries, "records", ids)
+        if _content(row) != file[row["id"]]
+    ]
     kept: dict[str, Sequence[Row]] = {
         "observation_details": queries.all("imports.observed", entities=json.dumps(ids)),
         "relations": queries.all("imports.related", entities=json.dumps(ids)),

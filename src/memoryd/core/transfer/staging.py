@@ -234,11 +234,20 @@ class Staging:
             more = (f"part:{number}/{len(texts)}",) if len(texts) > 1 else ()
             record = self._record(item, record_id, Kind.MEMORY, key, "", text, more)
             room.put(
-                record, "memory_details",
-                {"fingerprint": "" if key else same, "importance": item.importance, "access_count": 0,
-                 "accessed_at": None, "consolidated": int(key is not None), "superseded_by": None, "ending": "",
-                 "reason": "", "gist": ""},
-            )  # fmt: skip
+                record,
+                "memory_details",
+                {
+                    "fingerprint": "" if key else same,
+                    "importance": item.importance,
+                    "access_count": 0,
+                    "accessed_at": None,
+                    "consolidated": int(key is not None),
+                    "superseded_by": None,
+                    "ending": "",
+                    "reason": "",
+                    "gist": "",
+                },
+            )
             self._count(Kind.MEMORY, item, text)
 
     def _key(self, room: _Room, item: SourceMemory) -> str | None:
@@ -399,18 +408,31 @@ class Staging:
         return own or derived_id(kind, name)
 
     def _record(
-        self, item: SourceItem, record_id: str, kind: Kind, name: str | None, type_: str, body: str,
+        self,
+        item: SourceItem,
+        record_id: str,
+        kind: Kind,
+        name: str | None,
+        type_: str,
+        body: str,
         more: Iterable[str] = (),
-    ) -> Row:  # fmt: skip
+    ) -> Row:
         """Return the row of a record, with the tags of its item and `more`."""
         return {
-            "id": record_id, "kind": str(kind), "name": name, "type": type_, "body": body,
-            "tags": json.dumps(self._tags(item, more), ensure_ascii=False), "scope": "",
+            "id": record_id,
+            "kind": str(kind),
+            "name": name,
+            "type": type_,
+            "body": body,
+            "tags": json.dumps(self._tags(item, more), ensure_ascii=False),
+            "scope": "",
             "session_id": usable_session(item.session_id) or None,
             "client": item.client if item.is_record else f"import {self._form}",
             "tool": item.tool if item.is_record else TOOL,
-            "created_at": item.created_at, "updated_at": max(item.created_at, item.updated_at), "deleted_at": None,
-        }  # fmt: skip
+            "created_at": item.created_at,
+            "updated_at": max(item.created_at, item.updated_at),
+            "deleted_at": None,
+        }
 
     def _tags(self, item: SourceItem, more: Iterable[str]) -> list[str]:
         project = () if self._by_project or not item.project else (f"project:{item.project}",)

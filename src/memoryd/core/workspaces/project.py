@@ -264,8 +264,10 @@ def _roots(common: Path, *references: str) -> list[str]:
     """
     alone: dict[str, Any] = {
         **{name: value for name, value in environment.current().items() if not name.startswith("GIT_")},
-        "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0",
-    }  # fmt: skip
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_OPTIONAL_LOCKS": "0",
+    }
     command = ["git", "-C", str(common), "rev-list", "--first-parent", "--max-parents=0", "--ignore-missing"]
     try:
         done = subprocess.run(  # noqa: S603 - fixed arguments

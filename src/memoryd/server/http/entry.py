@@ -93,9 +93,10 @@ def security(settings: Settings) -> TransportSecuritySettings:
     return TransportSecuritySettings(
         enable_dns_rebinding_protection=True,
         allowed_hosts=[form for name in names for form in (name, f"{name}:*")],
-        allowed_origins=[f"{scheme}://{form}" for name in names for form in (name, f"{name}:*")
-                         for scheme in ("http", "https")],
-    )  # fmt: skip
+        allowed_origins=[
+            f"{scheme}://{form}" for name in names for form in (name, f"{name}:*") for scheme in ("http", "https")
+        ],
+    )
 
 
 class Verifier:

@@ -67,9 +67,18 @@ STATUS: Mapping[type[MemorydError], int] = {NotFoundError: 404, InvalidInputErro
 
 
 VIEWS = (
-    memories.VIEWS, correcting.VIEWS, recall.VIEWS, graph.VIEWS, vault.VIEWS, journal.VIEWS, history.VIEWS,
-    upkeep.VIEWS, audit.VIEWS, state.VIEWS, export.VIEWS,
-)  # fmt: skip
+    memories.VIEWS,
+    correcting.VIEWS,
+    recall.VIEWS,
+    graph.VIEWS,
+    vault.VIEWS,
+    journal.VIEWS,
+    history.VIEWS,
+    upkeep.VIEWS,
+    audit.VIEWS,
+    state.VIEWS,
+    export.VIEWS,
+)
 """The views of a workspace."""
 
 
@@ -159,7 +168,7 @@ class Page:
         return StreamingResponse(
             stream(scope, after, lambda: self._ended.is_set() or self.access.grant(session) is None, self._threads),
             media_type="text/event-stream",
-        )  # fmt: skip
+        )
 
     # sessions --------------------------------------------------------------------------------------------------------
 
@@ -180,9 +189,14 @@ class Page:
         # A redirect would still count as the other site's request, and the strict cookie would not be sent.
         answer = HTMLResponse(render("entered.html", next=target))
         answer.set_cookie(
-            cookie_of(request), session, max_age=COOKIE, path=ROOT, secure=request.url.scheme == "https",
-            httponly=True, samesite="strict",
-        )  # fmt: skip
+            cookie_of(request),
+            session,
+            max_age=COOKIE,
+            path=ROOT,
+            secure=request.url.scheme == "https",
+            httponly=True,
+            samesite="strict",
+        )
         return answer
 
     async def _logout(self, request: Request) -> Response:

@@ -51,9 +51,11 @@ def _shown(record: Record) -> CorrectionForm:
 
 def _typed(visit: Visit, record: Record) -> CorrectionForm:
     return CorrectionForm(
-        content=_lines(visit.text("content")), tags=visit.text("tags"),
-        importance=visit.number("importance", record.importance), seen=visit.text("seen"),
-    )  # fmt: skip
+        content=_lines(visit.text("content")),
+        tags=visit.text("tags"),
+        importance=visit.number("importance", record.importance),
+        seen=visit.text("seen"),
+    )
 
 
 def _lines(text: str) -> str:

@@ -55,9 +55,15 @@ def show_list(visit: Visit) -> Response:
     more = visit.address("/graph/list", q=query, at=at, start=following) if following else ""
     span = [int(moment(time).timestamp()) for time in (first or last, last)]
     return visit.page(
-        "nodes.html", "graph", nodes=nodes[:LISTED], q=query, at=at, span=span,
-        place=int(moment(at).timestamp()) if at else span[1], more=more,
-    )  # fmt: skip
+        "nodes.html",
+        "graph",
+        nodes=nodes[:LISTED],
+        q=query,
+        at=at,
+        span=span,
+        place=int(moment(at).timestamp()) if at else span[1],
+        more=more,
+    )
 
 
 def _time(visit: Visit) -> str:
@@ -189,8 +195,9 @@ def _rename(visit: Visit, graph: Graph, name: str) -> Outcome:
 def _merge(visit: Visit, graph: Graph, name: str) -> Outcome:
     done = renaming.merge(graph, name, visit.text("into").strip())
     return f"Merged into {done.name}: it gained {done.observations} observations, {done.relations} relations.", {
-        "ids": [done.gone], "at": "",
-    }  # fmt: skip
+        "ids": [done.gone],
+        "at": "",
+    }
 
 
 def _forget(_visit: Visit, graph: Graph, name: str) -> Outcome:
@@ -200,9 +207,16 @@ def _forget(_visit: Visit, graph: Graph, name: str) -> Outcome:
 
 
 EDITS: Mapping[str, Callable[[Visit, Graph, str], Outcome]] = {
-    "observe": _observe, "replace": _replace, "unobserve": _unobserve, "relate": _relate, "unrelate": _unrelate,
-    "rename": _rename, "merge": _merge, "forget": _forget, "summarize": _summarize,
-}  # fmt: skip
+    "observe": _observe,
+    "replace": _replace,
+    "unobserve": _unobserve,
+    "relate": _relate,
+    "unrelate": _unrelate,
+    "rename": _rename,
+    "merge": _merge,
+    "forget": _forget,
+    "summarize": _summarize,
+}
 DELETING = frozenset({"unobserve", "unrelate", "merge", "forget"})
 
 
@@ -214,6 +228,10 @@ def _text(visit: Visit) -> str:
 
 
 VIEWS = (
-    View("/graph", show), View("/graph.json", data), View("/graph/list", show_list), View("/n", show_node),
-    View("/graph/path", show_path), View("/n", edit, "POST", "correct"),
-)  # fmt: skip
+    View("/graph", show),
+    View("/graph.json", data),
+    View("/graph/list", show_list),
+    View("/n", show_node),
+    View("/graph/path", show_path),
+    View("/n", edit, "POST", "correct"),
+)

@@ -24,15 +24,23 @@ def show(visit: Visit) -> Response:
     """Show what was deleted, changed, merged or replaced, the latest first."""
     asked = {name: visit.text(name).strip() for name in ("what", "kind", "by", "words", "since", "until")}
     wanted = HistoryFilter(
-        what=asked["what"], kind=asked["kind"], by=asked["by"], words=asked["words"], since=asked["since"],
-        until=asked["until"], with_done=True,
-    )  # fmt: skip
+        what=asked["what"],
+        kind=asked["kind"],
+        by=asked["by"],
+        words=asked["words"],
+        since=asked["since"],
+        until=asked["until"],
+        with_done=True,
+    )
     found = history.entries(Graph(visit.scope), PAGE + 1, wanted, listing.mark_of(visit.text("after")))
     values: dict[str, Any] = {
-        "entries": found[:PAGE], "asked": asked, "whats": WHATS, "kinds": KINDS,
+        "entries": found[:PAGE],
+        "asked": asked,
+        "whats": WHATS,
+        "kinds": KINDS,
         "more": visit.address("/history", **asked, after="~".join(found[PAGE - 1].mark)) if len(found) > PAGE else "",
         "clients": visit.kept.get(visit.scope, "facets", lambda: listing.counts(visit.scope))["client"],
-    }  # fmt: skip
+    }
     if visit.part and visit.request.headers.get("hx-target") == "more":
         return visit.fragment("entries.html", **values)
     return visit.page("history.html", "history", **values)
@@ -68,6 +76,7 @@ def purge(visit: Visit) -> Response:
 
 
 VIEWS = (
-    View("/history", show), View("/m/{id}/purge", ask_to_purge, right="forget"),
+    View("/history", show),
+    View("/m/{id}/purge", ask_to_purge, right="forget"),
     View("/m/{id}/purge", purge, "POST", "forget"),
-)  # fmt: skip
+)

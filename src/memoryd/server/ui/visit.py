@@ -19,11 +19,17 @@ from memoryd.server.ui.kept import Kept
 from memoryd.text import storable
 
 VIEWS = (
-    ("memories", "", "Memories"), ("recall", "/recall", "Recall"), ("graph", "/graph", "Graph"),
-    ("vault", "/vault", "Vault"), ("sessions", "/sessions", "Sessions"), ("timeline", "/timeline", "Timeline"),
-    ("history", "/history", "History"), ("upkeep", "/upkeep", "Upkeep"), ("audit", "/audit", "Audit"),
+    ("memories", "", "Memories"),
+    ("recall", "/recall", "Recall"),
+    ("graph", "/graph", "Graph"),
+    ("vault", "/vault", "Vault"),
+    ("sessions", "/sessions", "Sessions"),
+    ("timeline", "/timeline", "Timeline"),
+    ("history", "/history", "History"),
+    ("upkeep", "/upkeep", "Upkeep"),
+    ("audit", "/audit", "Audit"),
     ("state", "/state", "State"),
-)  # fmt: skip
+)
 """The views of a workspace: name, path below the workspace, and title."""
 
 CLIENT = "memoryd ui"

@@ -42,13 +42,23 @@ def _read(call: Call, arguments: ReadGraphArguments) -> Answer[GraphPage]:
 
 TOOLS: Toolset = (
     Tool(
-        name="open_nodes", title="Open nodes", capability="read", needs="project",
+        name="open_nodes",
+        title="Open nodes",
+        capability="read",
+        needs="project",
         description="Nodes by exact name, with observations, summary, tags and every relation from or to them.",
-        arguments=OpenNodesArguments, result=OpenedNodes, handler=_open,
+        arguments=OpenNodesArguments,
+        result=OpenedNodes,
+        handler=_open,
     ),
     Tool(
-        name="read_graph", title="Read the graph", capability="read", needs="project",
+        name="read_graph",
+        title="Read the graph",
+        capability="read",
+        needs="project",
         description="The whole graph, page by page. Can be large: prefer search_nodes.",
-        arguments=ReadGraphArguments, result=GraphPage, handler=_read,
+        arguments=ReadGraphArguments,
+        result=GraphPage,
+        handler=_read,
     ),
-)  # fmt: skip
+)

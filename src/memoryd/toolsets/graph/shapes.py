@@ -34,10 +34,12 @@ RelationType = Annotated[TypeName, Field(validation_alias=AliasChoices("relation
 TokenBudget = Annotated[
     int,
     Field(
-        ge=0, le=MOST, validation_alias=AliasChoices("token_budget", "tokenBudget"),
+        ge=0,
+        le=MOST,
+        validation_alias=AliasChoices("token_budget", "tokenBudget"),
         description="Most tokens of the answer; 0: no limit.",
     ),
-]  # fmt: skip
+]
 
 
 class BudgetArguments(Arguments):
