@@ -41,8 +41,12 @@ Pipe = Callable[..., ProcessWire]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--backend", choices=("sqlite", "postgres", "both"), default="sqlite",
-                     help="The store under test; both: run the tests that depend on the store on each.")  # fmt: skip
+    parser.addoption(
+        "--backend",
+        choices=("sqlite", "postgres", "both"),
+        default="sqlite",
+        help="The store under test; both: run the tests that depend on the store on each.",
+    )
     parser.addoption("--service", choices=("on", "off"), default="off", help="Whether processes share a service.")
 
 
@@ -224,7 +228,7 @@ def _models_once() -> Iterator[None]:
         def loaded(spec: str, settings: Settings) -> T:
             if not (Spec.parse(spec).bundled and weights.present(weights.place(settings))):
                 return load(spec, settings)
-            key = spec, settings.models, settings.model_threads
+            key = spec, settings.models
             return made.get(key) or made.setdefault(key, _cached(load(spec, settings)))
 
         return loaded

@@ -24,13 +24,13 @@ WRITES_NO_TEXT = {
     "maintenance/proposals": "marks",
     "transfer/restore": "rows that transfer/reader has cleaned",
     "transfer/merge": "rows that transfer/reader has cleaned",
-    "transfer/foreign": "lines that `_clean` has cleaned",
-}  # fmt: skip
+}
 """The modules of core that begin a transaction in a function without `cleaned`, and what they write."""
 
 NO_TEXT_IN = {
-    "journal/in_records": {"delete_summaries", "try_out"}, "access/tokens": {"revoke"},
-}  # fmt: skip
+    "journal/in_records": {"delete_summaries", "try_out"},
+    "access/tokens": {"revoke"},
+}
 """Functions in other modules that write no text of a user."""
 
 
@@ -64,9 +64,13 @@ def _writes(function: ast.FunctionDef) -> bool:
 
 
 BEGINNINGS = {
-    ("write", "engine"), ("write", "scope"), ("write", "store"), ("change", "graph"), ("_change", "self"),
+    ("write", "engine"),
+    ("write", "scope"),
+    ("write", "store"),
+    ("change", "graph"),
+    ("_change", "self"),
     ("replacing", "database"),
-}  # fmt: skip
+}
 """The calls that begin a transaction: the method, and the last name of its object."""
 
 

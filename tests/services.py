@@ -8,7 +8,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 Answer = Callable[[str, dict[str, Any]], tuple[int, object]]
-"""From a request's path and body to a status and a body: bytes are sent as they are, text as events, else JSON."""
+"""From a request's path and body to a status and a body: bytes are sent as they are, text as events, else JSON.
+The text of a redirection is the address that it leads to."""
 
 
 class _Server(ThreadingHTTPServer):
@@ -36,6 +37,8 @@ def served(answer: Answer) -> Iterator[str]:
             status, reply = answer(self.path, body)
             kind, content = _content(reply)
             self.send_response(status)
+            if 300 <= status < 400:
+                self.send_header("Location", str(reply))
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()

@@ -7,19 +7,44 @@ import os
 import sys
 from collections.abc import Mapping
 
-CONNECTION = frozenset({
-    "CLAUDE_CODE_SESSION_ID", "CLAUDE_PROJECT_DIR", "MEMORY_CALL_TIMEOUT", "MEMORY_DEFAULT_TOKEN_BUDGET",
-    "MEMORY_MAX_WAIT", "MEMORY_MCP_EMBEDDING_DIM", "MEMORY_MCP_SESSION_ID", "MEMORY_MCP_SESSION_PERSIST",
-    "MEMORY_NAMESPACE", "MEMORY_PROJECT_DIR", "MEMORY_READ_ONLY", "MEMORY_TOOLSETS", "MEMORY_WORKSPACE",
-})  # fmt: skip
+CONNECTION = frozenset(
+    {
+        "CLAUDE_CODE_SESSION_ID",
+        "CLAUDE_PROJECT_DIR",
+        "MEMORY_CALL_TIMEOUT",
+        "MEMORY_DEFAULT_TOKEN_BUDGET",
+        "MEMORY_MCP_EMBEDDING_DIM",
+        "MEMORY_MCP_SESSION_ID",
+        "MEMORY_MCP_SESSION_PERSIST",
+        "MEMORY_NAMESPACE",
+        "MEMORY_PROJECT_DIR",
+        "MEMORY_READ_ONLY",
+        "MEMORY_TOOLSETS",
+        "MEMORY_WORKSPACE",
+    }
+)
 """The variables that describe one client. Clients that differ only in these share a service."""
 
-TRANSPORT = frozenset({
-    "MEMORY_ALLOWED_HOSTS", "MEMORY_HOST", "MEMORY_HTTP_SESSIONS", "MEMORY_LOGIN", "MEMORY_LOGIN_DOCUMENTS",
-    "MEMORY_LOGIN_RULES", "MEMORY_OIDC_CLIENT_ID", "MEMORY_OIDC_CLIENT_SECRET", "MEMORY_OIDC_GROUPS",
-    "MEMORY_OIDC_ISSUER", "MEMORY_PORT", "MEMORY_PUBLIC_URL", "MEMORY_RATE_LIMIT", "MEMORY_SERVICE",
-    "MEMORY_SERVICE_IDLE", "MEMORY_TRANSPORT",
-})  # fmt: skip
+TRANSPORT = frozenset(
+    {
+        "MEMORY_ALLOWED_HOSTS",
+        "MEMORY_HOST",
+        "MEMORY_HTTP_SESSIONS",
+        "MEMORY_LOGIN",
+        "MEMORY_LOGIN_DOCUMENTS",
+        "MEMORY_LOGIN_RULES",
+        "MEMORY_OIDC_CLIENT_ID",
+        "MEMORY_OIDC_CLIENT_SECRET",
+        "MEMORY_OIDC_GROUPS",
+        "MEMORY_OIDC_ISSUER",
+        "MEMORY_PORT",
+        "MEMORY_PUBLIC_URL",
+        "MEMORY_RATE_LIMIT",
+        "MEMORY_SERVICE",
+        "MEMORY_SERVICE_IDLE",
+        "MEMORY_TRANSPORT",
+    }
+)
 """The variables that describe how clients connect; no engine depends on them."""
 
 BESIDE = ("HOME", "XDG_DATA_HOME", "OLLAMA_HOST", "OPENAI_API_KEY", "OPENAI_BASE_URL")

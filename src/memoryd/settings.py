@@ -184,13 +184,6 @@ class Settings(BaseModel):
         validation_alias=_names("MEMORY_CALL_TIMEOUT"),
         description="Seconds after which a call is answered with an error.",
     )
-    max_wait: float = Field(
-        30,
-        gt=0,
-        validation_alias=_names("MEMORY_MAX_WAIT"),
-        description="Seconds that a call may wait for its turn; one that would wait longer is "
-        "[refused](http.md#limits) immediately.",
-    )
     session_id: str | None = Field(
         None,
         max_length=SESSION_LENGTH,
@@ -253,13 +246,6 @@ class Settings(BaseModel):
         None,
         validation_alias=_names("MEMORY_MODEL_DIR"),
         description="The directory of the model files; if unset, one for each user, shared by all data directories.",
-    )
-    model_threads: int = Field(
-        1,
-        ge=1,
-        le=64,
-        validation_alias=_names("MEMORY_MODEL_THREADS"),
-        description="Threads for each local model, 1 to 64.",
     )
     model_runs: int = Field(
         2,
@@ -349,12 +335,6 @@ class Settings(BaseModel):
         validation_alias=_names("MEMORY_LLM_TIMEOUT"),
         description="Seconds that a call waits for the language model in total; maintenance waits four times as long "
         "for each answer.",
-    )
-    llm_calls: int = Field(
-        600,
-        ge=1,
-        validation_alias=_names("MEMORY_LLM_CALLS"),
-        description="Maximum number of requests to the language model in an hour.",
     )
     llm_tokens: int = Field(
         1_000_000,

@@ -103,9 +103,13 @@ def test_transcripts_of_claude_code_are_recognized_and_shown(home: Path, tmp_pat
     common = {"sessionId": "s1", "timestamp": "2026-03-15T10:30:00Z"}
     lines = [
         {"type": "user", "uuid": "u1", "message": {"role": "user", "content": "Which port?"}, **common},
-        {"type": "assistant", "uuid": "u2", "message": {"role": "assistant", "stop_reason": "end_turn",
-         "content": [{"type": "text", "text": "5433."}]}, **common},
-    ]  # fmt: skip
+        {
+            "type": "assistant",
+            "uuid": "u2",
+            "message": {"role": "assistant", "stop_reason": "end_turn", "content": [{"type": "text", "text": "5433."}]},
+            **common,
+        },
+    ]
     path = tmp_path / "projects" / "srv-shop" / "s1.jsonl"
     path.parent.mkdir(parents=True)
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -189,13 +193,6 @@ def test_every_workspace_gets_a_folder(home: Path, tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "all").iterdir()) == ["A B", "a b (2)", "default"]
     run(home, "import", tmp_path / "all", "--yes", "--workspace", "copy")
     assert all(word in run(home, "recall", word, "--workspace", "copy").stdout for word in ("One", "Two", "Three"))
-
-
-def test_a_graph_of_server_memory_has_no_projects(home: Path, tmp_path: Path) -> None:
-    path = tmp_path / "memory.jsonl"
-    path.write_text(json.dumps({"type": "entity", "name": "Ann", "entityType": "person", "observations": []}))
-    assert "Omit --by-project" in run(home, "import", path, "--yes", "--by-project", code=2).stderr
-    assert not (home / "data").exists()
 
 
 def test_without_an_embedder_no_vectors_are_promised(

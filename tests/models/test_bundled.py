@@ -81,10 +81,17 @@ def test_a_text_embeds_the_same_alone_and_after_and_alongside_others(embedder: E
     assert all(np.array_equal(a, b) for a, b in zip([*alone, *alone], beside, strict=True))
 
 
-@pytest.mark.parametrize(("query", "read"), [
-    ("Which port has the staging database?", True), ("Über welchen Port?", True), ("5433?", True),
-    ("ステージングのポートは？", False), ("预发布数据库用哪个端口？", False), ("Какой порт у базы?", False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("query", "read"),
+    [
+        ("Which port has the staging database?", True),
+        ("Über welchen Port?", True),
+        ("5433?", True),
+        ("ステージングのポートは？", False),
+        ("预发布数据库用哪个端口？", False),
+        ("Какой порт у базы?", False),
+    ],
+)
 def test_the_reranker_reads_what_it_was_trained_on(reranker: Reranker, query: str, read: bool) -> None:
     assert reranker.reads(query) == read
 
@@ -134,12 +141,6 @@ def test_a_long_text_leaves_the_query_complete(reranker: Reranker) -> None:
     text = "Anna moved to Lisbon in May. " + "The pump needs a new gasket. " * 300
     right, wrong = (reranker.score(f"Where does {who} live?", [text])[0] for who in ("Anna", "the gasket of Carlos"))
     assert right > wrong
-
-
-def test_two_threads_a_model(model_dir: Path, embedder: Embedder) -> None:
-    two = load_embedder("bundled:e5-small-v2", Settings.read({"MEMORY_MODEL_DIR": str(model_dir)}, model_threads=2))
-    assert two is not None
-    assert two.embed_query("whales") @ embedder.embed_query("whales") > 0.999
 
 
 def test_another_bundled_model_does_not_exist(settings: Settings) -> None:

@@ -11,6 +11,7 @@ import pytest
 from pydantic import BaseModel
 
 from memoryd.errors import ModelError
+from memoryd.models import chat
 from memoryd.models.budget import HourlyBudget
 from memoryd.models.llm import FAILURES, TimedWriter, load_llm
 from memoryd.settings import Settings
@@ -196,10 +197,11 @@ def test_after_some_failures_the_circuit_opens_and_is_logged_once(
     assert len(caplog.records) == 2
 
 
-@pytest.mark.parametrize(("name", "most"), [("MEMORY_LLM_CALLS", "3"), ("MEMORY_LLM_TOKENS", "170")])
-def test_an_hourly_budget_is_kept(endpoint: Model, name: str, most: str) -> None:
+@pytest.mark.parametrize(("calls", "tokens"), [(3, 1_000_000), (600, 170)])
+def test_an_hourly_budget_is_kept(endpoint: Model, monkeypatch: pytest.MonkeyPatch, calls: int, tokens: int) -> None:
+    monkeypatch.setattr(chat, "CALLS", calls)
     endpoint.says(GOOD)
-    found = llm(endpoint, **{name: most})
+    found = llm(endpoint, MEMORY_LLM_TOKENS=str(tokens))
     with suppress(ModelError):
         for _ in range(10):
             found.fill("", "Who?", 50, Shape)

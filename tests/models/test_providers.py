@@ -34,9 +34,16 @@ def test_a_spec_names_a_provider_and_a_model(spec: str, parsed: tuple[str, str])
 
 @pytest.mark.parametrize(
     ("spec", "off", "bundled"),
-    [("none", True, False), (" None ", True, False), ("Bundled", False, True), ("BUNDLED:e5-small-v2", False, True),
-     ("bundled-not", False, False), ("ollama:none", False, False), ("none/bundled", False, False)],
-)  # fmt: skip
+    [
+        ("none", True, False),
+        (" None ", True, False),
+        ("Bundled", False, True),
+        ("BUNDLED:e5-small-v2", False, True),
+        ("bundled-not", False, False),
+        ("ollama:none", False, False),
+        ("none/bundled", False, False),
+    ],
+)
 def test_off_and_bundled_are_understood_in_any_case(spec: str, off: bool, bundled: bool) -> None:
     assert (Spec.parse(spec).off, Spec.parse(spec).bundled) == (off, bundled)
 
@@ -68,9 +75,7 @@ def test_none_is_none() -> None:
     assert load_reranker("NONE", NOTHING) is None
 
 
-@pytest.mark.parametrize(
-    ("provider", "package"), [("fastembed", "fastembed"), ("openai", "openai"), ("bundled", "onnxruntime")]
-)
+@pytest.mark.parametrize(("provider", "package"), [("fastembed", "fastembed"), ("bundled", "onnxruntime")])
 def test_a_missing_package_is_an_error_with_the_command_to_install_it(
     provider: str, package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

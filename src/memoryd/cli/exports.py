@@ -16,7 +16,7 @@ from memoryd.core.journal.journal import Journal
 from memoryd.core.scope import Scope
 from memoryd.core.security import secrets
 from memoryd.core.transfer import export as exports
-from memoryd.core.transfer import folder, foreign, journal_file, jsonl, reader, restore
+from memoryd.core.transfer import folder, intake, journal_file, jsonl, reader, restore
 from memoryd.core.transfer.export import Numbers
 from memoryd.core.transfer.file_names import FileNames
 from memoryd.core.transfer.formats.source import SQLITE
@@ -260,6 +260,6 @@ def masked(found: Iterable[str]) -> None:
 def embed(engine: Engine) -> None:
     """Embed what was imported, or print why that has to wait."""
     with reported() as report:
-        reason = foreign.embed(engine, report)
+        reason = intake.embed(engine, report)
     if reason:
         note(f"Until a running server makes the vectors, the import is found by words only. {reason}")

@@ -16,7 +16,7 @@ from memoryd.core.maintenance.history import HistoryEntry, Restored
 from memoryd.core.maintenance.purging import Purged
 from memoryd.core.scope import Scope
 from memoryd.errors import InvalidInputError
-from memoryd.models.llm import CountingWriter, configured
+from memoryd.models.llm import CALLS, CountingWriter, configured
 from memoryd.settings import Settings
 from memoryd.text import counted
 
@@ -57,8 +57,8 @@ def maintain(
     if counted and counted.prompts:
         note(
             f"Prompts for the language model, which was not asked: at most {counted.prompts:,}, with about "
-            f"{counted.tokens:,} tokens including answers. It is sent at most {settings.llm_calls:,} prompts and "
-            f"{settings.llm_tokens:,} tokens an hour (MEMORY_LLM_CALLS, MEMORY_LLM_TOKENS)."
+            f"{counted.tokens:,} tokens including answers. It is sent at most {CALLS:,} prompts and "
+            f"{settings.llm_tokens:,} tokens an hour (MEMORY_LLM_TOKENS)."
         )
     if done and not dry_run:
         note("`memoryd history` lists these changes, `memoryd restore ID` undoes one.")

@@ -23,13 +23,18 @@ MANY = 1_000  # new records whose vectors take a minute or more
 
 
 def preview(
-    settings: Settings, source: Source, form: ForeignFormat, include: frozenset[str],
-    *, by_project: bool, comparable: bool, as_json: bool,
-) -> None:  # fmt: skip
-    """Show the content of a source and, if `comparable`, how much of it is new; import nothing."""
+    settings: Settings,
+    source: Source,
+    form: ForeignFormat,
+    include: frozenset[str],
+    *,
+    by_project: bool,
+    as_json: bool,
+) -> None:
+    """Show the content of a source and how much of it is new; import nothing."""
     with Engine(settings, fetch=False) as engine, ExitStack() as stack:
         read = _read(stack, engine, source, form, include, by_project=by_project)
-        new = _new(read, engine) if comparable else None
+        new = _new(read, engine)
         if as_json:
             show.as_json(read.as_dict(new))
         else:
@@ -38,9 +43,16 @@ def preview(
 
 
 def take(
-    settings: Settings, source: Source, form: ForeignFormat, include: frozenset[str],
-    *, by_project: bool, agreed: bool, vectors: bool, as_json: bool,
-) -> None:  # fmt: skip
+    settings: Settings,
+    source: Source,
+    form: ForeignFormat,
+    include: frozenset[str],
+    *,
+    by_project: bool,
+    agreed: bool,
+    vectors: bool,
+    as_json: bool,
+) -> None:
     """Import a source, after asking unless `agreed`; fail the command if parts of it cannot be read."""
     if not sys.stdin.isatty():
         demand_agreement(source, form, agreed=agreed)
@@ -56,8 +68,6 @@ def take(
             show.as_json(read.as_dict() | {"workspaces": [outcome.as_dict() for outcome in done]})
         else:
             exports.print_restored(done)
-        if settings.journal_store == "chroma" and read.numbers["turns"]:
-            note(exports.BESIDE)
         if vectors and not Spec.parse(settings.embedder).off:
             if sum(one.new.total() for one in done) > MANY:
                 note("Everything is imported, for search by words. Vectors follow; Ctrl-C leaves them to a server.")
@@ -65,8 +75,9 @@ def take(
     if read.found.faults.number:
         raise fail(
             f"Parts that were not imported: {read.found.faults.number}. The rest is imported; importing it again "
-            "does not change what exists.", FAILED,
-        )  # fmt: skip
+            "does not change what exists.",
+            FAILED,
+        )
 
 
 def demand_agreement(source: Source, form: ForeignFormat, *, agreed: bool) -> None:
@@ -82,12 +93,13 @@ def _read(
     stack: ExitStack, engine: Engine, source: Source, form: ForeignFormat, include: frozenset[str], *, by_project: bool
 ) -> Intake:
     with reported() as report:
-        return stack.enter_context(
-            intake.staged(engine, source, form, include, report, by_project=by_project)
-        )  # fmt: skip
+        return stack.enter_context(intake.staged(engine, source, form, include, report, by_project=by_project))
 
 
-def _new(read: Intake, engine: Engine) -> Counter[str]:
+def _new(read: Intake, engine: Engine) -> Counter[str] | None:
+    """Return how much of a source is new; None if it has turns, and the journal is in ChromaDB."""
+    if engine.settings.journal_store == "chroma" and read.numbers["turns"]:
+        return None
     with reported() as report:
         return read.rehearse(engine, report)
 

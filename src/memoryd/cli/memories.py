@@ -12,9 +12,10 @@ from memoryd import errors
 from memoryd.cli import results, service, show
 from memoryd.cli.frame import PLACE, AsJson, command, demand_writable, err, note
 from memoryd.core.base.batches import batches
+from memoryd.core.base.limits import TEXT
 from memoryd.core.engine import Engine
 from memoryd.core.memories import correction
-from memoryd.core.memories.correction import CONTENT, Correction
+from memoryd.core.memories.correction import Correction
 from memoryd.core.memories.view import ForgottenMemories, InspectedMemories, RecalledMemories
 from memoryd.core.records import short_ids
 from memoryd.core.records.records import origin
@@ -155,11 +156,11 @@ def store(
 
 def _piped() -> str:
     """Return the text on stdin; raise InvalidInputError if there is none, or certainly too much."""
-    data = b"" if sys.stdin.isatty() else sys.stdin.buffer.read(8 * CONTENT)
+    data = b"" if sys.stdin.isatty() else sys.stdin.buffer.read(8 * TEXT)
     if not data.strip():
         raise InvalidInputError(NOTHING)
-    if len(data) == 8 * CONTENT:  # a character has at most four bytes; trailing line ends do not count
-        raise InvalidInputError(f"stdin is too long: a memory holds at most {CONTENT} characters. Split it.")
+    if len(data) == 8 * TEXT:  # a character has at most four bytes; trailing line ends do not count
+        raise InvalidInputError(f"stdin is too long: a memory holds at most {TEXT} characters. Split it.")
     try:
         return data.decode().rstrip("\r\n")
     except UnicodeDecodeError as error:

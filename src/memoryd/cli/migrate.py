@@ -44,8 +44,9 @@ def migrate(
             f"Not copied are tokens and people: {', '.join(outcome.stayed)}. Before you serve the target over HTTP, "
             "create them there with `memoryd token create` or `memoryd login set`: a server without any admits "
             "everyone on its machine.",
-            soft_wrap=True, markup=False,
-        )  # fmt: skip
+            soft_wrap=True,
+            markup=False,
+        )
 
 
 def _check(option: str, place: str, settings: Settings) -> None:
@@ -65,7 +66,8 @@ def _named(places: Mapping[str, str]) -> Iterator[None]:
     try:
         yield
     except MemorydError as error:
-        raise type(error)(str(error).replace("MEMORY_DATABASE_URL", options)) from error
+        error.args = (str(error).replace("MEMORY_DATABASE_URL", options),)
+        raise
 
 
 def _print(outcome: MigrationOutcome) -> None:

@@ -1,29 +1,20 @@
 """`memoryd import`: import memoryd's exports and the files of other memories, agents and notebooks."""
 
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from memoryd.cli import exports, intake, show, transcripts
-from memoryd.cli.frame import FAILED, PLACE, AsJson, command, demand_writable, fail, named, note, out, reported
-from memoryd.core.agents import transcript_source
-from memoryd.core.engine import Engine
-from memoryd.core.graph.transaction import Graph
-from memoryd.core.scope import Scope
-from memoryd.core.transfer import foreign
-from memoryd.core.transfer.foreign import ImportSummary, Remark
-from memoryd.core.transfer.formats import table
+from memoryd.cli import exports, intake
+from memoryd.cli.frame import PLACE, AsJson, command, demand_writable, named
 from memoryd.core.transfer.formats.source import opened
+from memoryd.core.transfer.formats.table import FORMATS
 from memoryd.core.transfer.intake import recognize
 from memoryd.core.transfer.jsonl import is_ours
 from memoryd.errors import InvalidInputError
 from memoryd.settings import Settings
 
-FORMATS = {form.name: form for form in (foreign.FORMAT, transcript_source.FORMAT, *table.FORMATS.values())}
-"""The formats that `--from` may name, in the order in which they are recognized."""
 LISTED = ", ".join(FORMATS)
 
 
@@ -83,10 +74,7 @@ def import_(
         return
     if mode != "merge":
         raise InvalidInputError("Files of other programs are merged: --mode replace is only for memoryd's own exports.")
-    if form is not None and form in OWN_LOADERS and not dry_run:
-        _own(settings, place, form, wish)
-    else:
-        _elsewhere(settings, place, form, wish)
+    _elsewhere(settings, place, form, wish)
 
 
 def _elsewhere(settings: Settings, path: Path, form: str | None, wish: _Options) -> None:
@@ -112,83 +100,15 @@ def _elsewhere(settings: Settings, path: Path, form: str | None, wish: _Options)
                 f"{path.name} {what}. Nothing was imported. If you know its format, name it with --from: {LISTED}."
             )
         if wish.dry_run:
-            elsewhere = known is transcript_source.FORMAT and settings.journal_store == "chroma"
-            intake.preview(
-                settings, source, known, wish.include,
-                by_project=wish.by_project, comparable=not elsewhere, as_json=wish.as_json,
-            )  # fmt: skip
-        elif known.name in OWN_LOADERS:
-            intake.demand_agreement(source, known, agreed=wish.agreed)
-            _own(settings, path, known.name, wish)
+            intake.preview(settings, source, known, wish.include, by_project=wish.by_project, as_json=wish.as_json)
         else:
             intake.take(
-                settings, source, known, wish.include,
-                by_project=wish.by_project, agreed=wish.agreed, vectors=wish.vectors, as_json=wish.as_json,
-            )  # fmt: skip
-
-
-# formats with their own way into the store ---------------------------------------------------------------------------
-
-
-def _own(settings: Settings, path: Path, form: str, wish: _Options) -> None:
-    if wish.by_project or wish.include:
-        raise InvalidInputError(f"{form} is imported as a whole, into one workspace. Omit --by-project and --include.")
-    OWN_LOADERS[form](settings, path, wish)
-
-
-def _transcripts(settings: Settings, path: Path, wish: _Options) -> None:
-    transcripts.take(settings, path, as_json=wish.as_json, vectors=wish.vectors)
-
-
-def _graph(settings: Settings, path: Path, wish: _Options) -> None:
-    with foreign.opened(path, foreign.FORMAT.name) as source, Engine(settings, fetch=False) as engine:
-        graph = Graph(Scope(engine, engine.workspace(make=True)))
-        with reported() as report:
-            summary = foreign.load(graph, source, report)
-        if wish.as_json:
-            show.as_json({"file": str(source.path), "workspace": graph.workspace.name, **summary.as_dict()})
-        else:
-            _print(summary)
-        if wish.vectors:
-            exports.embed(engine)
-    _end(summary)
-
-
-def _print(summary: ImportSummary) -> None:
-    read, new = summary.read, summary.new
-    show.numbers(
-        ("", "read", "new", "existing"),
-        [
-            ("entities", read.entities, new.entities, read.entities - new.entities),
-            ("observations", read.observations, new.observations, read.observations - new.observations),
-            ("relations", read.relations, new.relations, read.relations - new.relations),
-        ],
-    )
-    if summary.placeholders:
-        out.print(f"Entities created because relations name them: {summary.placeholders}.", soft_wrap=True)
-    if summary.empty:
-        out.print(f"Observations omitted because they are empty: {summary.empty}.", soft_wrap=True)
-    exports.masked(summary.masked)
-    _remark(summary.first_hints, summary.hints)
-    _remark(summary.first_faults, summary.faults)
-
-
-def _remark(first: Sequence[Remark], number: int) -> None:
-    for remark in first:
-        note(f"Line {remark.line} {remark.text}.")
-    if number > len(first):
-        note(f"... and {number - len(first)} more like that.")
-
-
-def _end(summary: ImportSummary) -> None:
-    """Fail the command if something was not imported."""
-    again = "and import the file again: what exists is not changed."
-    if summary.changed:
-        raise fail(f"The file changed during the import. Stop the server that uses it, {again}", FAILED)
-    if summary.faults:
-        raise fail(f"Lines that were not imported, or only in part: {summary.faults}. Correct them {again}", FAILED)
-
-
-OWN_LOADERS: Mapping[str, Callable[[Settings, Path, _Options], None]] = {
-    foreign.FORMAT.name: _graph, transcript_source.FORMAT.name: _transcripts,
-}  # fmt: skip
+                settings,
+                source,
+                known,
+                wish.include,
+                by_project=wish.by_project,
+                agreed=wish.agreed,
+                vectors=wish.vectors,
+                as_json=wish.as_json,
+            )

@@ -6,7 +6,7 @@ from contextvars import copy_context
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from memoryd import environment
 from memoryd.core.access.accounts import Accounts
@@ -53,9 +53,14 @@ class Engine:
         self.workspaces = Workspaces(self.store, self.clock, self.secrets, settings.data_dir / EXPORTS)
         self.leases = Leases(self.store, self.clock)
         self.sessions = Sessions(
-            self.store, self.workspaces, self.clock, self.leases,
-            read_only=settings.read_only, persist=settings.session_persist, remote=settings.transport == "http",
-        )  # fmt: skip
+            self.store,
+            self.workspaces,
+            self.clock,
+            self.leases,
+            read_only=settings.read_only,
+            persist=settings.session_persist,
+            remote=settings.transport == "http",
+        )
         self.tokens = Tokens(self.store, self.workspaces, self.clock, self.secrets)
         self.accounts = Accounts(self.store, self.workspaces, self.clock, self.secrets)
         self.oauth_clients = OAuthClients(self.store, self.clock, self.secrets)
@@ -73,11 +78,17 @@ class Engine:
         self.retention = Retention(self.store, self.workspaces, self.clock, self.leases, settings.retention_days)
         self._clients = set[ClientEngine]()
         seldom: list[Chore] = [
-            self.retention.settle, self._tend_sessions, self.embedding.catch_up,
-            self.retention.tend, self.retention.purge, self.logins.tidy,
-        ]  # fmt: skip
+            self.retention.settle,
+            self._tend_sessions,
+            self.embedding.catch_up,
+            self.retention.tend,
+            self.retention.purge,
+            self.logins.tidy,
+        ]
         self.worker = Worker([self.embedding.follow], seldom=seldom)
         self._workers = [self.worker]
+        self._opened = ExitStack()
+        """Closes what was opened on first use beside the store."""
         self._closing, self._closed = Lock(), False
 
     def client(self, settings: Settings, name: str, directory: Path) -> "ClientEngine":
@@ -89,7 +100,10 @@ class Engine:
     @cached_property
     def chroma(self) -> "Chroma | None":
         """The ChromaDB of the journal, or None if the store has it. Raise MemorydError if it cannot be loaded."""
-        return open_chroma(self.settings)
+        chroma = open_chroma(self.settings)
+        if chroma:
+            self._opened.callback(chroma.close)
+        return chroma
 
     def __enter__(self) -> Self:
         return self
@@ -163,7 +177,9 @@ class Engine:
 
     def stored_in(self) -> set[str]:
         """Return the ids of the workspaces in which memories were stored since the last call."""
-        ids, self._stored = self._stored, set()
+        ids = set[str]()
+        while self._stored:
+            ids.add(self._stored.pop())
         return ids
 
     def embed_later(self, workspace: Workspace, ids: Iterable[str] | None) -> None:
@@ -200,8 +216,7 @@ class Engine:
             self.sessions.close()
         finally:
             self.store.close()
-            if chroma := self.__dict__.get("chroma"):  # only if it was used
-                chroma.close()
+            self._opened.close()
 
     def _write_accesses(self) -> None:
         """Write the counts of recalls as far as possible; those of a read-only database are lost."""
@@ -217,18 +232,20 @@ class ClientEngine(Engine):
     """An engine as used by one client of a service: with its own settings and sessions, sharing all else."""
 
     def __init__(self, whole: Engine, settings: Settings, name: str, directory: Path) -> None:
+        vars(self).update(vars(whole))  # it has the same parts, but for what follows
         self._whole = whole
         self.settings = settings
         self._directory = directory
         self._choices = {}
         self.sessions = Sessions(
-            whole.store, whole.workspaces, whole.clock, whole.leases,
-            read_only=settings.read_only, persist=settings.session_persist, name=name,
-        )  # fmt: skip
-
-    def __getattr__(self, name: str) -> Any:
-        """Return an attribute of the shared engine."""
-        return getattr(self._whole, name)
+            whole.store,
+            whole.workspaces,
+            whole.clock,
+            whole.leases,
+            read_only=settings.read_only,
+            persist=settings.session_persist,
+            name=name,
+        )
 
     @cached_property
     def chroma(self) -> "Chroma | None":

@@ -21,7 +21,7 @@ class HourlyBudget:
         """Reserve one call of about `tokens` tokens. Raise ModelError if the budget does not allow it."""
         if not self._spent.test(self._tokens, cost=tokens) or not self._spent.hit(self._calls, "calls"):
             raise ModelError(
-                f"The budget for this hour is spent: {self._calls.amount} calls (MEMORY_LLM_CALLS), "
+                f"The budget for this hour is spent: {self._calls.amount} calls, "
                 f"{self._tokens.amount} tokens (MEMORY_LLM_TOKENS)."
             )
 

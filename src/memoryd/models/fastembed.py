@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from memoryd.errors import ModelError
 from memoryd.models.base import CHARACTERS, TextEmbedder, clean, unit
-from memoryd.models.native import GATE, TURNS
+from memoryd.models.native import GATE, THREADS, TURNS
 from memoryd.models.onnx import GRAPH_ERRORS
 from memoryd.models.weights import place
 from memoryd.settings import Settings
@@ -28,9 +28,11 @@ _XENOVA = "Xenova/"
 _FILES = {"q8": "onnx/model_quantized.onnx", "fp16": "onnx/model_fp16.onnx", "fp32": "onnx/model.onnx"}
 
 _POOLING = {
-    "bge-": PoolingType.CLS, "all-minilm-": PoolingType.MEAN, "gte-": PoolingType.MEAN,
+    "bge-": PoolingType.CLS,
+    "all-minilm-": PoolingType.MEAN,
+    "gte-": PoolingType.MEAN,
     "multilingual-e5-": PoolingType.MEAN,
-}  # fmt: skip
+}
 """The pooling of model families, by the start of their names; from their model cards."""
 
 _DIMS = {"multilingual-e5-small": 384}
@@ -49,7 +51,7 @@ class FastEmbedder(TextEmbedder):
         super().__init__("fastembed", f"{model}@{dtype}" if dtype else model)
         name = _with_dtype(model, dtype) if dtype else _own_name(model)
         try:
-            self._model = TextEmbedding(name, _cache(settings), settings.model_threads)
+            self._model = TextEmbedding(name, _cache(settings), THREADS)
         except _ERRORS as error:
             raise _failed(name, error) from error
         self._learn_dim()
@@ -79,7 +81,7 @@ class FastReranker:
         self.name = f"fastembed:{model}"
         self._english = "ms-marco" in model  # trained on English questions and passages only
         try:
-            self._model = TextCrossEncoder(model, _cache(settings), settings.model_threads)
+            self._model = TextCrossEncoder(model, _cache(settings), THREADS)
         except _ERRORS as error:
             raise _failed(model, error) from error
 

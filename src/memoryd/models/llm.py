@@ -9,14 +9,14 @@ import math
 import re
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from memoryd import extras
 from memoryd.errors import ModelError
+from memoryd.models import providers
 from memoryd.origin import address
 from memoryd.settings import Settings
 from memoryd.text import estimate_tokens
@@ -24,6 +24,7 @@ from memoryd.text import estimate_tokens
 log = logging.getLogger(__name__)
 
 OPENAI = "https://api.openai.com/v1"  # used if there is a key but no address
+CALLS = 600  # requests an hour: ten a minute are more than agents and maintenance make, unless something goes wrong
 FAILURES = 3  # consecutive failures that open the circuit breaker ...
 PAUSE = 60.0  # ... for this many seconds
 FAULTS = 500  # characters of the validation error, and of the answer, that a repair prompt quotes
@@ -224,8 +225,8 @@ def described(settings: Settings) -> str:
 
 
 def load_llm(settings: Settings) -> Llm | None:
-    """Return the model of MEMORY_LLM_*, or None if there is none; raise ModelError if its client is not installed."""
+    """Return the model of MEMORY_LLM_*, or None if there is none."""
     if not configured(settings):
         return None
-    open_llm: Callable[[Settings], Llm] = extras.load("memoryd.models.chat:open_llm", "openai", ModelError)
-    return open_llm(settings)
+    llm: Llm = providers.open_llm(settings)
+    return llm

@@ -11,6 +11,9 @@ from types import TracebackType
 
 from memoryd.errors import ModelError
 
+THREADS = 1
+"""Threads of a run: texts are read side by side, so more of them would only take the cores from each other."""
+
 EXIT_PATIENCE = 10.0
 """Maximum seconds that an ending process waits. A chunk takes about .2 s, longer only on an overloaded machine."""
 

@@ -4,11 +4,9 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from memoryd.certificates import trusted
 from memoryd.errors import InvalidInputError, ModelError
 from memoryd.models.base import HURRY, TextEmbedder
-from memoryd.origin import address
-from memoryd.proxies import uses_proxies
+from memoryd.models.service import ModelService, ServiceAnswer, why
 from memoryd.settings import Settings
 
 DEFAULT = "nomic-embed-text"
@@ -29,10 +27,9 @@ class OllamaEmbedder(TextEmbedder):
     def __init__(self, model: str, settings: Settings, *, timeout: float = TIMEOUT) -> None:
         self._model = model or DEFAULT
         super().__init__("ollama", self._model)
-        self._url = base_url(settings.ollama_host)
-        self._place = address(self._url)
+        self._service = ModelService(base_url(settings.ollama_host), "ollama", connect=_CONNECT)
+        self._place = self._service.place
         self._timeout = timeout
-        self._client = httpx2.Client(verify=trusted(), trust_env=uses_proxies(self._url))
         try:
             self._learn_dim()
         except ModelError:
@@ -41,36 +38,31 @@ class OllamaEmbedder(TextEmbedder):
 
     def close(self) -> None:
         """Close the connections."""
-        self._client.close()
+        self._service.close()
 
     def _vectors(self, texts: list[str], *, hurry: bool) -> object:
         seconds = min(HURRY, self._timeout) if hurry else self._timeout
-        limit = httpx2.Timeout(seconds, connect=min(_CONNECT, seconds))
-        request = {"model": self._model, "input": texts}
         try:
-            answer = self._client.post(f"{self._url}/api/embed", json=request, timeout=limit)
-            body = answer.json()
-        except httpx2.TimeoutException as error:
+            answer = self._service.post("/api/embed", {"model": self._model, "input": texts}, seconds)
+        except (TimeoutError, httpx2.TimeoutException) as error:
             raise ModelError(
                 f"Ollama at {self._place} took too long to answer. Check its load, then try again."
             ) from error
         except httpx2.HTTPError as error:
             raise ModelError(
-                f"Ollama at {self._place} does not answer: {error}. Start it with `ollama serve`, or set OLLAMA_HOST."
+                f"Ollama at {self._place} does not answer: {why(error)}. "
+                "Start it with `ollama serve`, or set OLLAMA_HOST."
             ) from error
-        except ValueError as error:
-            raise ModelError(
-                f"{self._place} did not answer with JSON. Check that OLLAMA_HOST is an Ollama server."
-            ) from error
-        return self._rows(answer.status_code, body if isinstance(body, dict) else {})
+        return self._rows(answer)
 
-    def _rows(self, status: int, body: dict[str, object]) -> object:
-        if status == httpx2.codes.NOT_FOUND and "not found" in str(body.get("error", "")):
+    def _rows(self, answer: ServiceAnswer) -> object:
+        if answer.body is None:
+            raise ModelError(f"{self._place} did not answer with JSON. Check that OLLAMA_HOST is an Ollama server.")
+        if answer.status == httpx2.codes.NOT_FOUND and "not found" in answer.cause:
             raise ModelError(f"Ollama has no model {self._model!r}. Run `ollama pull {self._model}`.")
-        if status != httpx2.codes.OK:
-            cause = str(body.get("error", ""))[:300] or "no reason given"
-            raise ModelError(f"Ollama at {self._place} refused with status {status}: {cause}. Check its log.")
-        return body.get("embeddings")
+        if answer.status != httpx2.codes.OK:
+            raise ModelError(f"Ollama at {self._place} refused with {answer.cause}. Check its log.")
+        return answer.fields.get("embeddings")
 
 
 def base_url(host: str) -> str:

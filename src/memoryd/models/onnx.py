@@ -23,7 +23,7 @@ from tokenizers import Tokenizer
 from memoryd.errors import InvalidInputError, ModelError
 from memoryd.models import weights
 from memoryd.models.base import clean, spans, unit
-from memoryd.models.native import GATE, TURNS
+from memoryd.models.native import GATE, THREADS, TURNS
 from memoryd.settings import Settings
 from memoryd.text import is_latin
 
@@ -108,9 +108,7 @@ class _Graph:
         self._tokenizer.no_truncation()
         self._tokenizer.encode_special_tokens = True  # `[SEP]` in a text is plain text
         try:
-            self._session = InferenceSession(
-                str(files["model.onnx"]), _options(settings.model_threads), providers=["CPUExecutionProvider"]
-            )
+            self._session = InferenceSession(str(files["model.onnx"]), _options(), providers=["CPUExecutionProvider"])
         except GRAPH_ERRORS as error:
             raise ModelError(f"onnxruntime cannot load {files['model.onnx']}: {error}. Update onnxruntime.") from error
 
@@ -133,10 +131,10 @@ class _Graph:
         return result
 
 
-def _options(threads: int) -> SessionOptions:
+def _options() -> SessionOptions:
     """Return options that avoid extra threads, spinning, and a cached memory plan for each input length."""
     options = SessionOptions()
-    options.intra_op_num_threads = threads
+    options.intra_op_num_threads = THREADS
     options.inter_op_num_threads = 1
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.enable_mem_pattern = False

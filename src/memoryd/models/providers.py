@@ -17,9 +17,10 @@ _HUB = "fastembed"
 BY_NAME = {"multilingual": "fastembed:Xenova/multilingual-e5-small@q8"}
 """The specs of short names."""
 
-_EXTRAS = {"fastembed": "fastembed", "openai": "openai"}
+_EXTRAS = {"fastembed": "fastembed"}
 _FETCHERS = {_BUNDLED: "memoryd.models.pull:pull"}
 """The function that fetches the files of a provider's models."""
+_CHAT = "memoryd.models.chat:open_llm"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,11 @@ def load(spec: Spec, known: Mapping[str, str], settings: Settings) -> Any:
         )
     provider = extras.load(known[spec.provider], _EXTRAS.get(spec.provider, ""), ModelError)
     return provider(spec.model, settings)
+
+
+def open_llm(settings: Settings) -> Any:
+    """Return the language model of MEMORY_LLM_*."""
+    return extras.named(_CHAT)(settings)
 
 
 def fetch(spec: Spec, directory: Path, report: Callable[[str, float], None]) -> None:

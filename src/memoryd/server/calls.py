@@ -36,6 +36,7 @@ from memoryd.toolsets.registry import Answer, Call, Needs, Tool
 log = logging.getLogger(__name__)
 
 WAITING = 1_000  # calls that may wait for a thread
+WAIT = 30.0  # seconds for which one may wait; many clients give up a call after a minute
 RETRY, LATEST = 5, 60  # seconds after which a call that was refused may be tried again, at the earliest and latest
 SWITCH = "switch_project"
 
@@ -59,7 +60,7 @@ class Calls:
         self.ending: list[Callable[[], None]] = []
         """Callbacks that end endless streams, called before the server waits for running calls."""
         self._named = "workspace" in settings.model_fields_set
-        self._timeout, self._max_wait = settings.call_timeout, min(settings.max_wait, settings.call_timeout)
+        self._timeout, self._max_wait = settings.call_timeout, min(WAIT, settings.call_timeout)
         most = THREADS // 4 if pools else THREADS  # more would not be faster, but would slow down the calls of others
         pools = pools or ThreadPools()
         self._share, self._lasting = pools.calls.share(most), pools.lasting.share(LASTING)

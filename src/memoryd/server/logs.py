@@ -54,8 +54,7 @@ def set_up(level: str, handler: logging.Handler | None = None) -> None:
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     for verbose in ("mcp", "sse_starlette"):  # at debug they log whole messages
         logging.getLogger(verbose).setLevel("INFO" if level == "debug" else "NOTSET")
-    for indiscreet in ("httpx2", "openai"):  # they log whole URLs, which may contain a password
-        logging.getLogger(indiscreet).setLevel("WARNING")
+    logging.getLogger("httpx2").setLevel("WARNING")  # it logs whole URLs, which may contain a password
     logging.getLogger("psycopg").setLevel("ERROR")  # it warns of consequences of an error that a call already reports
     logging.captureWarnings(True)
     sys.excepthook = _uncaught

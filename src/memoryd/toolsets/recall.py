@@ -4,8 +4,8 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
+from memoryd.core.base.limits import TEXT
 from memoryd.core.memories import view
-from memoryd.core.memories.correction import CONTENT
 from memoryd.core.memories.memories import Criteria, Memories
 from memoryd.core.memories.view import (
     ForgottenMemories,
@@ -21,7 +21,7 @@ from memoryd.toolsets.registry import Answer, Arguments, Call, MemoryId, Query, 
 
 IDS, LIMIT = 100, 1_000
 
-Verbatim = Annotated[str, StringConstraints(min_length=1, max_length=CONTENT, pattern=r"\S")]
+Verbatim = Annotated[str, StringConstraints(min_length=1, max_length=TEXT, pattern=r"\S")]
 AnswerBudget = Annotated[int, Field(ge=1, le=BUDGET)]
 
 
@@ -136,8 +136,10 @@ def _forget(call: Call, arguments: MemoryForgetArguments) -> Answer[ForgottenMem
         query=arguments.query,
         before=arguments.before,
     )
-    gone = view.forgotten(_memories(call), criteria, confirm=arguments.confirm, dry_run=arguments.dry_run)
-    return Answer(gone, short=view.shortened(gone))
+    memories = _memories(call)
+    gone = memories.forget(criteria, confirm=arguments.confirm, dry_run=arguments.dry_run)
+    shown = view.forgotten(memories, criteria, gone, dry_run=arguments.dry_run)
+    return Answer(shown, short=view.shortened(shown))
 
 
 # memory_inspect ------------------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from pydantic import (
 )
 
 from memoryd.core.access.tokens import EVERYTHING, Grant
+from memoryd.core.base.limits import TAG, TAGS
 from memoryd.core.base.progress import CountProgress, ignore_progress
 from memoryd.core.base.results import compact
 from memoryd.core.engine import Engine
@@ -44,8 +45,8 @@ REPEATED = 100  # characters of an argument, or of its name, that an error repea
 # parts of the arguments of several toolsets
 NonEmptyText = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Query = Annotated[NonEmptyText, Field(max_length=2_000)]
-Tag = Annotated[NonEmptyText, Field(max_length=100)]
-Tags = Annotated[list[Tag], Field(max_length=50)]
+Tag = Annotated[NonEmptyText, Field(max_length=TAG)]
+Tags = Annotated[list[Tag], Field(max_length=TAGS)]
 Time = Annotated[NonEmptyText, Field(max_length=100)]
 MemoryId = Annotated[NonEmptyText, Field(max_length=1_000)]  # ids of imported turns may be this long
 

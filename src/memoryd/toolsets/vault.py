@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
+from memoryd.core.base.limits import MEMORY_KEY
 from memoryd.core.memories import vault_view
 from memoryd.core.memories.vault import Vault
 from memoryd.core.memories.vault_view import CommittedMemory, FoundMemories, NamedSession, PrunedMemories
@@ -11,14 +12,13 @@ from memoryd.errors import InvalidParamsError
 from memoryd.settings import SESSION_LENGTH
 from memoryd.toolsets.registry import Answer, Arguments, Call, Tags, Tool, Toolset
 
-KEY = 400  # characters; with four bytes each, in a session with such a name too, they fit an index entry of Postgres
 CONTENT, QUERY, LIMIT = 100_000, 2_000, 1_000
 NUMBERS = 100_000  # of an embedding: above any dimension, so that a wrong dimension gets its own error
 LARGEST = 3.4028234663852886e38  # a float32
 
 OneScope = Literal["session", "vault"]
 AnyScope = Literal["session", "vault", "all"]
-MemoryKey = Annotated[str, StringConstraints(min_length=1, max_length=KEY, pattern=r"\S")]
+MemoryKey = Annotated[str, StringConstraints(min_length=1, max_length=MEMORY_KEY, pattern=r"\S")]
 KeyedText = Annotated[str, StringConstraints(min_length=1, max_length=CONTENT, pattern=r"\S")]
 Float32 = Annotated[float, Field(ge=-LARGEST, le=LARGEST, allow_inf_nan=False)]
 
@@ -55,10 +55,12 @@ class CommitMemoryArguments(Arguments):
 def _commit(call: Call, arguments: CommitMemoryArguments) -> Answer[CommittedMemory]:
     given = arguments.model_fields_set
     key = _vault(call).commit(
-        arguments.scope, arguments.key, arguments.content,
+        arguments.scope,
+        arguments.key,
+        arguments.content,
         tags=arguments.tags if "tags" in given else None,
         vector=_vector(call, "embedding", arguments.embedding) if "embedding" in given else None,
-    )  # fmt: skip
+    )
     return Answer({"committed": True, "key": key, "scope": arguments.scope})
 
 
@@ -80,9 +82,12 @@ class SearchMemoriesArguments(Arguments):
 def _search(call: Call, arguments: SearchMemoriesArguments) -> Answer[FoundMemories]:
     given = "query_embedding" in arguments.model_fields_set
     found, total = _vault(call).search(
-        arguments.query, arguments.scope, arguments.tags,
-        vector=_vector(call, "query_embedding", arguments.query_embedding) if given else None, limit=arguments.limit,
-    )  # fmt: skip
+        arguments.query,
+        arguments.scope,
+        arguments.tags,
+        vector=_vector(call, "query_embedding", arguments.query_embedding) if given else None,
+        limit=arguments.limit,
+    )
     return Answer(vault_view.found(found, total))
 
 
@@ -145,27 +150,45 @@ def _vector(call: Call, name: str, numbers: list[float]) -> list[float]:
 
 TOOLS: Toolset = (
     Tool(
-        name="commit_memory", title="Commit a memory",
+        name="commit_memory",
+        title="Commit a memory",
         description="Store a memory entry in the session (volatile) or vault (persistent) scope. Upserts on key "
         "collision.",
-        arguments=CommitMemoryArguments, result=CommittedMemory, capability="write", handler=_commit, idempotent=True,
-    ),
-    Tool(
-        name="search_memories", title="Search memories",
-        description="Search memories by text query, tags, or both. Returns ranked results. Semantic ranking used if "
-        "embeddings are present and a query_embedding is provided.",
-        arguments=SearchMemoriesArguments, result=FoundMemories, capability="read", handler=_search,
-    ),
-    Tool(
-        name="prune_memory", title="Prune memories",
-        description="Delete memory entries. Can target a specific key, or bulk-delete by age or scope.",
-        arguments=PruneMemoryArguments, result=PrunedMemories, capability="write", handler=_prune, destructive=True,
+        arguments=CommitMemoryArguments,
+        result=CommittedMemory,
+        capability="write",
+        handler=_commit,
         idempotent=True,
     ),
     Tool(
-        name="set_session_id", title="Name this session",
+        name="search_memories",
+        title="Search memories",
+        description="Search memories by text query, tags, or both. Returns ranked results. Semantic ranking used if "
+        "embeddings are present and a query_embedding is provided.",
+        arguments=SearchMemoriesArguments,
+        result=FoundMemories,
+        capability="read",
+        handler=_search,
+    ),
+    Tool(
+        name="prune_memory",
+        title="Prune memories",
+        description="Delete memory entries. Can target a specific key, or bulk-delete by age or scope.",
+        arguments=PruneMemoryArguments,
+        result=PrunedMemories,
+        capability="write",
+        handler=_prune,
+        destructive=True,
+        idempotent=True,
+    ),
+    Tool(
+        name="set_session_id",
+        title="Name this session",
         description="Name the session of this connection, to go on with its volatile memories.",
-        arguments=SetSessionIdArguments, result=NamedSession, capability="read", handler=_set_session_id,
+        arguments=SetSessionIdArguments,
+        result=NamedSession,
+        capability="read",
+        handler=_set_session_id,
         needs="nothing",
     ),
-)  # fmt: skip
+)

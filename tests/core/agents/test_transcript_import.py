@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from memoryd.core.agents import transcript_import
-from memoryd.core.agents.claude_code import Turn
 from memoryd.core.agents.hooks import SHOWN, SessionNotes, parse
 from memoryd.core.agents.transcript_import import ReadPosition, Tally
 from memoryd.core.security.secrets import Secrets
+from memoryd.core.transfer.formats.claude_code import Turn
 from memoryd.errors import InvalidInputError
 from memoryd.model import Interaction, Workspace
 

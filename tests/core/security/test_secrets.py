@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryd.core.admin.audit import findings
-from memoryd.core.agents import transcript_import
 from memoryd.core.agents.hooks import Event, Hooks
 from memoryd.core.base.progress import ignore_progress
 from memoryd.core.base.results import compact
@@ -29,7 +28,7 @@ from memoryd.core.memories.vault import Vault
 from memoryd.core.scope import Scope
 from memoryd.core.security import secrets
 from memoryd.core.security.secrets import Secrets
-from memoryd.core.transfer import export, foreign, journal_file, jsonl, restore
+from memoryd.core.transfer import export, journal_file, jsonl, restore
 from memoryd.errors import InvalidInputError
 from memoryd.model import Interaction, SessionSummary
 from memoryd.settings import Settings
@@ -39,6 +38,7 @@ from memoryd.store.columns import MOVED
 from memoryd.toolsets import chosen
 from memoryd.toolsets.registry import Answer, Call
 from tests.clients import Json, environment
+from tests.core.transfer.formats_kit import bring
 
 SECRET = "AKIA" + "QYLPMN5HHFIQR7XY"
 MASKED = "[masked: AWS access key]"
@@ -191,9 +191,8 @@ def test_no_import_of_a_graph_stores_a_secret(engine: Engine, home: Path, tmp_pa
     entity = {"type": "entity", "name": SECRET, "entityType": TEXT, "observations": [TEXT]}
     relation = {"type": "relation", "from": SECRET, "to": f"Bob {SECRET}", "relationType": TEXT}
     file.write_text("\n".join(map(json.dumps, (entity, relation))))
-    with foreign.opened(file, "server-memory") as source:
-        graph = Graph(Scope(engine, engine.workspace(make=True)))
-        assert foreign.load(graph, source, quiet).masked == (KIND,) * 6
+    _, (done,) = bring(engine, file, "server-memory")
+    assert done.masked == {KIND: 6}
     engine.close()
     assert holds(home) == []
 
@@ -206,8 +205,8 @@ def test_no_hook_and_no_transcript_stores_a_secret(engine: Engine, home: Path, t
     hooks.take_in()
     workspace = engine.workspace(make=True)
     again = opened(tmp_path / "other")
-    kept = Journal(Scope(again, again.workspace(make=True))).kept
-    assert transcript_import.load(kept, path.parent, again.secrets).masked
+    _, (done,) = bring(again, path.parent, "claude-code")
+    assert done.masked
     assert MASKED in everything(engine)
     assert workspace.name == "default"
     engine.close()
@@ -235,10 +234,8 @@ def test_a_refusal_names_the_kind_and_place_but_not_the_secret(home: Path) -> No
 
 
 def test_a_file_with_a_secret_is_refused_with_the_line(home: Path, exported: Path, tmp_path: Path) -> None:
-    journal, graph = tmp_path / "journal.jsonl", tmp_path / "graph.jsonl"
+    journal = tmp_path / "journal.jsonl"
     journal.write_text(json.dumps(TURN) + "\n")
-    fine = {"type": "entity", "name": "Bob", "entityType": "person", "observations": []}
-    graph.write_text("\n".join(map(json.dumps, (fine, fine | {"observations": [TEXT]}))))
     with opened(home, "refuse") as engine:
         workspace = engine.workspace(make=True)
         with jsonl.opened(exported) as source, pytest.raises(InvalidInputError, match=r"Line \d+ of all\.jsonl"):
@@ -246,12 +243,19 @@ def test_a_file_with_a_secret_is_refused_with_the_line(home: Path, exported: Pat
         kept = Journal(Scope(engine, workspace)).kept
         with jsonl.opened(journal) as source, pytest.raises(InvalidInputError, match=r"Line 1 of journal\.jsonl"):
             journal_file.load(kept, source, "merge", ignore_progress, engine.secrets)
-        with (
-            foreign.opened(graph, "server-memory") as named,
-            pytest.raises(InvalidInputError, match=r"Line 2 of graph\.jsonl"),
-        ):
-            foreign.load(Graph(Scope(engine, workspace)), named, quiet)
         assert engine.store.read(workspace, lambda queries: rows.number(queries, "records")) == 0
+
+
+def test_what_holds_a_secret_in_a_file_of_another_program_is_left_out_with_its_line(home: Path, tmp_path: Path) -> None:
+    graph = tmp_path / "graph.jsonl"
+    fine = {"type": "entity", "name": "Bob", "entityType": "person", "observations": []}
+    graph.write_text("\n".join(map(json.dumps, (fine, fine | {"name": "Ann", "observations": [TEXT]}))))
+    with opened(home, "refuse") as engine:
+        read, (done,) = bring(engine, graph, "server-memory")
+        assert done.new["entities"] == 1
+    (fault,) = read.found.faults.first
+    assert fault.startswith("line 2: was not imported: ")
+    assert SECRET not in fault
 
 
 def test_a_hook_that_refuses_secrets_stores_the_other_turns(home: Path, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from memoryd.core.base import limits
 from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Memories
 from memoryd.core.scope import Scope
@@ -33,6 +34,7 @@ EXPECTED: dict[str, tuple[str, dict[str, int], int, str]] = {
     ),
     "chatgpt": ("chatgpt", {"memories": 1, "turns": 3}, 1, "Ann prefers Assam."),
     "claude-ai": ("claude-ai", {"memories": 5, "turns": 3, "summaries": 1}, 2, "Work: Ann prefers short answers."),
+    "claude-code": ("claude-code", {"turns": 2}, 0, "Which port?\n\nLook into the file.\n\n5433."),
     "claude-mem": (
         "claude-mem", {"memories": 2, "summaries": 1}, 1,
         "Port of staging. It moved\nThe old port was taken.\n- Staging listens on 5433",
@@ -71,6 +73,9 @@ EXPECTED: dict[str, tuple[str, dict[str, int], int, str]] = {
     ),
     "opencode": ("opencode", {"turns": 1}, 1, "Which port?\n\nLook.\n\n5433."),
     "opencode-export": ("opencode", {"turns": 1}, 0, "Which port?\n\nLook.\n\n5433."),
+    "server-memory": (
+        "server-memory", {"entities": 2, "observations": 2, "relations": 1}, 1, "Ann climbs on Tuesdays.",
+    ),
     "openmemory": ("mem0", {"memories": 2}, 1, "Ann works at Acme."),
 }  # fmt: skip
 """Of each sample its format, what is found and how much is left out in it, and the text of a record."""
@@ -316,6 +321,12 @@ def test_a_long_text_is_split_at_headings(engine: Engine, tmp_path: Path) -> Non
     assert [record.tags[0] for record in found] == [f"part:{number}/4" for number in range(1, 5)]
     assert all(record.body.startswith("# Part") and len(record.body) <= 10_000 for record in found)
     assert {record.name for record in found} == {None}
+
+
+@pytest.mark.parametrize("length", [limits.MEMORY_KEY, limits.MEMORY_KEY + 1, 2_000])
+def test_an_imported_key_is_one_that_the_tools_take(engine: Engine, tmp_path: Path, length: int) -> None:
+    bring(engine, lines(tmp_path / "a.jsonl", {"content": "Tea.", "key": "k" * length}))
+    assert records(engine)["Tea."].name == "k" * 400
 
 
 def test_secrets_are_masked_before_anything_is_kept(engine: Engine, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The workspace of a directory: by a file, by its git repository, or the default one."""
 
 import os
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -94,7 +95,7 @@ def test_the_work_trees_of_a_bare_repository_are_one_project(here: Engine, tmp_p
     assert (one.name, one) == ("shop", two)
 
 
-def test_packed_history_is_read_by_git_and_without_it_the_path_counts(
+def test_loose_and_packed_history_are_the_same_and_without_git_the_path_counts(
     here: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shop = repository(tmp_path / "shop")
@@ -108,7 +109,7 @@ def test_packed_history_is_read_by_git_and_without_it_the_path_counts(
     monkeypatch.setenv("PATH", str(tmp_path))
     alone = used(here, shop)
     assert alone == first, "its path is known, too"
-    assert alone.found_by.endswith("known by its path as its commits are packed, and git is not installed to read them")
+    assert alone.found_by.endswith("known by its path as git is not installed to read it")
 
 
 def test_the_branch_that_is_checked_out_does_not_matter(here: Engine, tmp_path: Path) -> None:
@@ -129,7 +130,7 @@ def test_a_shallow_clone_and_one_without_commits_are_known_by_their_paths(here: 
     (tmp_path / "new").mkdir()
     git(tmp_path / "new", "init", "-q", "-b", "main")
     new = used(here, tmp_path / "new")
-    assert "known by its path as it has no commit yet" in new.found_by
+    assert "known by its path as git finds no commit in it" in new.found_by
     git(tmp_path / "new", "commit", "-q", "--allow-empty", "-m", "new")
     assert used(here, tmp_path / "new") == new, "with its first commit it stays the same project"
 
@@ -175,9 +176,27 @@ def test_a_damaged_git_file_is_ignored(here: Engine, tmp_path: Path, mark: str) 
 def test_damaged_commits_and_references_do_no_harm(here: Engine, tmp_path: Path) -> None:
     shop = repository(tmp_path / "shop")
     (shop / ".git" / "refs" / "heads" / "main").write_text("ref: refs/heads/main")
-    assert "known by its path as it has no commit yet" in used(here, shop).found_by
+    assert "known by its path as git finds no commit in it" in used(here, shop).found_by
     (shop / ".git" / "refs" / "heads" / "main").write_text("0" * 40)
+    assert "known by its path as git finds no commit in it" in used(here, shop).found_by
+    (shop / ".git" / "HEAD").write_text("nonsense")
+    project._first_commit.cache_clear()
     assert "known by its path as git does not find its first commit" in used(here, shop).found_by
+
+
+def test_git_is_asked_once_for_a_repository(here: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program, asked = shutil.which("git"), tmp_path / "asked"
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "git").write_text(f'#!/bin/sh\necho "$*" >> {asked}\nexec {program} "$@"\n')
+    (tmp_path / "bin" / "git").chmod(0o755)
+    shop, other = repository(tmp_path / "shop"), repository(tmp_path / "other")
+    git(other, "checkout", "-q", "--orphan", "pages")
+    git(other, "commit", "-q", "--allow-empty", "-m", "pages")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    for _ in range(2):
+        assert used(here, shop).name == "shop"
+    assert len(asked.read_text().splitlines()) == 1
+    assert detect(other).keys[0] == f"commit:{git(other, 'rev-parse', 'main')}"
 
 
 # the name of a workspace ---------------------------------------------------------------------------------------------
@@ -260,9 +279,19 @@ def test_a_file_does_not_make_the_default_workspace_its_own(here: Engine, tmp_pa
 
 @pytest.mark.parametrize(
     "text",
-    ["", "shop", "workspace = 1", 'workspace = ""', 'workspace = "a\\nb"', 'name = "a"', 'workspace = "a"\nx = 1',
-     "\xff", f'workspace = "{"a" * 5_000}"', "[" * 4_000],
-)  # fmt: skip
+    [
+        "",
+        "shop",
+        "workspace = 1",
+        'workspace = ""',
+        'workspace = "a\\nb"',
+        'name = "a"',
+        'workspace = "a"\nx = 1',
+        "\xff",
+        f'workspace = "{"a" * 5_000}"',
+        "[" * 4_000,
+    ],
+)
 def test_a_file_that_declares_nothing_is_an_error(tmp_path: Path, text: str) -> None:
     (tmp_path / ".memoryd").write_text(text, encoding="latin-1")
     with pytest.raises(

@@ -14,8 +14,7 @@ import httpx2
 import pytest
 import trustme
 
-from memoryd.server.auth import forms
-from memoryd.server.http import admission, entry, mcp_sessions
+from memoryd.server.http import admission, bodies, entry, mcp_sessions
 from tests.clients import LEGACY, MODERN, PATIENCE, until
 from tests.http import Ears, HttpServer, HttpThread, bearer, granted, serving
 
@@ -131,7 +130,7 @@ def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         (b"G" * 1_000_000, 414),
         (b"\x16\x03\x01 no TLS here\r\n\r\n", 400),
     ],
-)  # fmt: skip
+)
 def test_a_head_has_limits(place: Place, head: bytes, status: int) -> None:
     assert place.ask(head) == status
     assert place.ask(HELLO + b"\r\n") == 200
@@ -206,15 +205,15 @@ def test_a_client_that_leaves_within_a_body_causes_no_error(place: Place, path: 
 
 @pytest.mark.parametrize("path", [b"/mcp", b"/tools/memory_inspect"])
 def test_slow_bodies_take_limited_memory(place: Place, monkeypatch: pytest.MonkeyPatch, path: bytes) -> None:
-    monkeypatch.setattr(forms._UnderWay, "MOST", 150_000)
+    monkeypatch.setattr(bodies._UnderWay, "MOST", 150_000)
     named = b"Authorization: Bearer " + granted(place.server, f"slowly {path!r}").encode() + b"\r\n"
     head = CALL.replace(b"/tools/memory_inspect", path) + b"Accept: application/json, text/event-stream\r\n" + named
     with place.raw() as slow:
         slow.send(head + b"Content-Length: 200000\r\n\r\n" + b" " * 100_000)
-        until(lambda: forms._under_way.size == 100_000, "the first part")
+        until(lambda: bodies._under_way.size == 100_000, "the first part")
         assert place.ask(head + b"Content-Length: 100000\r\n\r\n", b" " * 100_000) == 503
         assert place.ask(CALL + named + b"Content-Length: 2\r\n\r\n{}") == 200
-    until(lambda: forms._under_way.size == 0, "the end of the slow one")
+    until(lambda: bodies._under_way.size == 0, "the end of the slow one")
     assert place.ask(CALL + named + b"Content-Length: 100000\r\n\r\n", b"{}" + b" " * 99_998) == 200
 
 
@@ -241,11 +240,14 @@ def test_requests_may_come_in_pieces_and_one_after_another(place: Place) -> None
 @pytest.mark.parametrize(
     ("url", "host", "status"),
     [
-        (b"http://localhost/health/live", b"localhost", 200), (b"HTTP://127.0.0.1:80/health/live?x", b"evil", 200),
-        (b"http://evil/health/live", b"localhost", 421), (b"http://x@localhost/health/live", b"localhost", 421),
-        (b"http:///health/live", b"localhost", 421), (b"http://localhost", b"localhost", 307),
+        (b"http://localhost/health/live", b"localhost", 200),
+        (b"HTTP://127.0.0.1:80/health/live?x", b"evil", 200),
+        (b"http://evil/health/live", b"localhost", 421),
+        (b"http://x@localhost/health/live", b"localhost", 421),
+        (b"http:///health/live", b"localhost", 421),
+        (b"http://localhost", b"localhost", 307),
     ],
-)  # fmt: skip
+)
 def test_an_absolute_url_is_accepted_and_names_the_host(place: Place, url: bytes, host: bytes, status: int) -> None:
     assert place.ask(b"GET " + url + b" HTTP/1.1\r\nHost: " + host + b"\r\n\r\n") == status
 

@@ -290,10 +290,13 @@ def test_writers_that_all_wait_leave_threads_to_reads(tmp_path: Path) -> None:
 
 @pytest.mark.files
 @pytest.mark.slow
-def test_a_call_that_would_wait_too_long_is_refused_before_it_begins(tmp_path: Path) -> None:
+def test_a_call_that_would_wait_too_long_is_refused_before_it_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serving_calls, "WAIT", 0.5)
     number = 20
     with (
-        serving(tmp_path, "--workspace", "default", MEMORY_MAX_WAIT="0.5") as server,
+        serving(tmp_path, "--workspace", "default") as server,
         ThreadPoolExecutor(number) as pool,
     ):
         assert server.tool("memory_store", content="before").status_code == 200

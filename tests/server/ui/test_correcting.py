@@ -2,8 +2,10 @@
 
 import html
 import re
+from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from memoryd.core.maintenance import history
@@ -132,3 +134,37 @@ def test_an_undo_is_checked_in_its_transaction(here: Site, owner: Visitor, monke
     monkeypatch.setattr(history, "restore", overtaken)
     assert owner.post("/restore", **mine).status_code == 400
     assert now(here, one).body == "Ann moved to Bonn."
+
+
+ONE_RECORD = [
+    "The ids of records and relations, deleted or not, from :first up to :last.",
+    "Records by id, deleted or not.",
+]
+"""The statements that read one record for a list."""
+
+
+@pytest.mark.files
+def test_a_correction_reads_only_what_it_shows(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[str] = []
+    monkeypatch.setattr(apsw, "connection_hooks", [*apsw.connection_hooks, lambda made: traced(made, ran)])
+    with site(home) as here:
+        one, owner = stored(here, "Ann lives in Rome."), here.owner()
+        typed = form(owner, one) | {"content": "Ann lives in Oslo."}
+        ran.clear()
+        owner.get(f"/m/{one}/edit")
+        assert ran == ["One workspace.", *ONE_RECORD]
+        ran.clear()
+        owner.done(f"/m/{one}/correct", **typed)
+    assert [name for name in ran if name in ONE_RECORD] == [*ONE_RECORD, *ONE_RECORD]
+    assert len(ran) == 16  # the rest is the correction itself
+
+
+def traced(connection: apsw.Connection, ran: list[str]) -> None:
+    """Note the descriptions of the named statements that a connection runs."""
+
+    def note(event: dict[str, Any]) -> None:
+        description, line_break, _ = event["sql"].partition("\n")  # apsw takes off the dashes
+        if line_break:
+            ran.append(description)
+
+    connection.trace_v2(apsw.SQLITE_TRACE_STMT, note)

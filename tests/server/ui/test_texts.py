@@ -18,7 +18,7 @@ from memoryd.core.memories.memories import Criteria, Memories
 from memoryd.core.memories.vault import Vault
 from memoryd.core.records.records import written_by
 from memoryd.core.scope import Scope
-from memoryd.server.ui.render import HERE, ago, day, differences, pieces, warnings
+from memoryd.server.html import UI, ago, day, differences, pieces, warnings
 from tests.server.ui.kit import Html, Site, site
 
 PAYLOADS = (
@@ -48,9 +48,23 @@ PAYLOADS = (
 )
 
 PATHS = (
-    "", "?deleted=1", "/facets", "/recall?q=xq&format=raw", "/recall?format=context", "/graph", "/graph/list", "/vault",
-    "/sessions", "/timeline", "/history", "/upkeep", "/upkeep/graph", "/audit", "/audit/part", "/state",
-)  # fmt: skip
+    "",
+    "?deleted=1",
+    "/facets",
+    "/recall?q=xq&format=raw",
+    "/recall?format=context",
+    "/graph",
+    "/graph/list",
+    "/vault",
+    "/sessions",
+    "/timeline",
+    "/history",
+    "/upkeep",
+    "/upkeep/graph",
+    "/audit",
+    "/audit/part",
+    "/state",
+)
 
 
 @pytest.fixture(scope="module")
@@ -142,13 +156,13 @@ def test_errors_repeat_nothing_as_markup(hostile: Site) -> None:
 
 # the source of the page ----------------------------------------------------------------------------------------------
 
-FILES = [*sorted((HERE / "templates").glob("*.html")), *sorted((HERE / "static").glob("*.*"))]
+FILES = [*sorted((UI / "templates").glob("*.html")), *sorted((UI / "static").glob("*.*"))]
 HTMX_HASH = "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717"
 """The hash of htmx 2.0.11, `dist/htmx.min.js` of its npm package."""
 
 
 def test_nothing_turns_escaping_off() -> None:
-    for path in HERE.rglob("*"):
+    for path in UI.rglob("*"):
         if path.suffix in (".html", ".py"):
             assert not re.search(r"\|\s*safe\b|Markup|autoescape\s+false|__html__", path.read_text(encoding="utf-8")), (
                 path
@@ -170,17 +184,17 @@ def test_nothing_is_inline_and_nothing_from_elsewhere() -> None:
 
 
 def test_attributes_are_quoted() -> None:
-    for path in (HERE / "templates").glob("*.html"):
+    for path in (UI / "templates").glob("*.html"):
         assert not re.search(r"[a-z]=\{\{(?=[^\"]*>)", path.read_text(encoding="utf-8")), path
 
 
 def test_htmx_is_the_reviewed_file() -> None:
-    assert hashlib.sha256((HERE / "static/htmx.min.js").read_bytes()).hexdigest() == HTMX_HASH
-    assert "Zero-Clause BSD" in (HERE / "static/htmx.LICENSE").read_text(encoding="utf-8")
+    assert hashlib.sha256((UI / "static/htmx.min.js").read_bytes()).hexdigest() == HTMX_HASH
+    assert "Zero-Clause BSD" in (UI / "static/htmx.LICENSE").read_text(encoding="utf-8")
 
 
 def test_our_javascript_is_short() -> None:
-    files = [HERE / "static" / name for name in ("page.js", "graph.js")]
+    files = [UI / "static" / name for name in ("page.js", "graph.js")]
     assert sum(path.read_text(encoding="utf-8").count("\n") for path in files) < 500
 
 
@@ -224,4 +238,4 @@ def test_times_are_readable() -> None:
 
 def test_the_wheel_has_every_file() -> None:
     assert {path.suffix for path in FILES} == {".html", ".css", ".js", ".svg", ".LICENSE"}
-    assert Path(HERE, "static/page.css").is_file()
+    assert Path(UI, "static/page.css").is_file()

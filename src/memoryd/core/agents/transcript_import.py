@@ -1,4 +1,4 @@
-"""Imports finished turns from transcripts into the journal, each once.
+"""Takes finished turns from transcripts into the journal, each once, while their agents may work.
 
 An agent may stop before the last lines of its transcript are written, and may continue later. So a turn is stored only
 when its end is certain; otherwise the next hook or import reads it again from its beginning.
@@ -12,10 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TypeVar
 
-from memoryd.core.agents.claude_code import LINE, Reader, Turn
 from memoryd.core.base.batches import batches
-from memoryd.core.base.progress import Progress, ignore_progress
 from memoryd.core.security.secrets import SecretRefusedError, Secrets
+from memoryd.core.transfer.formats.claude_code import LINE, Reader, Turn
 from memoryd.errors import InvalidInputError
 from memoryd.model import Interaction
 from memoryd.store.journal import JournalStore
@@ -23,7 +22,6 @@ from memoryd.store.journal import JournalStore
 T = TypeVar("T")
 
 BATCH = 100  # turns stored in one transaction
-QUIET = 600.0  # seconds without a new line after which a transcript is considered finished
 LATE = 2.0  # seconds to wait for the last lines after an agent has stopped
 AGAIN = 0.1  # seconds between two checks for them
 REMARKS = 20  # maximum faults that are reported individually
@@ -40,12 +38,8 @@ class TranscriptFault:
 
 @dataclass(slots=True)
 class Tally:
-    """The counts of an import. `open` counts the turns that seem unfinished."""
+    """The faults of transcripts, and what was masked in their turns."""
 
-    files: int = 0
-    read: int = 0
-    new: int = 0
-    open: int = 0
     faults: int = 0
     first_faults: list[TranscriptFault] = field(default_factory=list)
     masked: list[str] = field(default_factory=list)
@@ -72,15 +66,15 @@ class ReadPosition:
 
 
 def keep(kept: JournalStore, turns: Iterable[Interaction], secrets: Secrets, tally: Tally, path: Path) -> None:
-    """Store the turns with new ids in batches, with secrets masked, and count them in the tally.
+    """Store the turns with new ids in batches, with secrets masked; the tally has what was masked.
 
     Only the id of a turn decides: a resumed session may repeat its lines under another session's id.
     """
     for batch in batches(turns, BATCH):
         known = kept.known([turn.id for turn in batch])
         unknown = list(cleaned((turn for turn in batch if turn.id not in known), secrets, tally, path))
-        tally.read += len(batch)
-        tally.new += kept.put(unknown) if unknown else 0
+        if unknown:
+            kept.put(unknown)
 
 
 def cleaned(turns: Iterable[Interaction], secrets: Secrets, tally: Tally, path: Path) -> Iterator[Interaction]:
@@ -170,32 +164,3 @@ def says(words: str, last: str) -> bool:
     """Return whether `words` end with the text `last`, regardless of line breaks."""
     text = " ".join(last.split())
     return bool(text) and " ".join(words.split()).endswith(text)
-
-
-# all transcripts below a directory -----------------------------------------------------------------------------------
-
-
-def load(kept: JournalStore, place: Path, secrets: Secrets, report: Progress = ignore_progress) -> Tally:
-    """Import the new turns of a transcript, or of all below a directory; return the tally, with unusable lines."""
-    tally = Tally()
-    files = [path for path in sorted(place.rglob("*.jsonl")) if path.is_file()] if place.is_dir() else [place]
-    total, before = max(1, sum(path.stat().st_size for path in files)), 0
-    for path in files:
-        tally.files += 1
-        try:
-            with path.open("rb") as file:
-                keep(kept, _over(path, file, tally), secrets, tally, path)
-                before += file.tell()
-        except (OSError, InvalidInputError) as error:
-            tally.fault(path, 0, str(error))
-        report(min(1.0, before / total))
-    return tally
-
-
-def _over(path: Path, file: IO[bytes], tally: Tally) -> Iterator[Interaction]:
-    quiet = time.time() - path.stat().st_mtime > QUIET
-    for turn in Reader(file, path.stem, lambda line, text: tally.fault(path, line, text)).turns():
-        if turn.ended or quiet:
-            yield turn.interaction()
-        else:
-            tally.open += 1

@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass
 
+from memoryd.core.base.limits import NODE_NAME
 from memoryd.core.graph import entities, observations, relations
 from memoryd.core.graph.relations import Edge
 from memoryd.core.graph.transaction import Change, Graph, demand, named
@@ -10,8 +11,6 @@ from memoryd.core.records import records
 from memoryd.core.security.secrets import cleaned
 from memoryd.errors import InvalidInputError
 from memoryd.model import Entity
-
-NAME = 500  # maximum characters of a new name; an imported one may be longer
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +33,8 @@ def rename(graph: Graph, name: str, new_name: str) -> Entity:
     another node has the name.
     """
     wanted = new_name.strip()
-    if not wanted or len(wanted) > NAME:
-        raise InvalidInputError(f"A name has 1 to {NAME:,} characters.")
+    if not wanted or len(wanted) > NODE_NAME:
+        raise InvalidInputError(f"A name has 1 to {NODE_NAME:,} characters.")
 
     def work(change: Change) -> Entity:
         (node,) = demand(change.queries, name)

@@ -83,10 +83,7 @@ class JournalRows:
 
     def every_turn(self) -> Iterator[Interaction]:
         """Yield all turns, ordered by id."""
-        after = ""
-        while rows := self._page("journal.page", after):
-            yield from map(_turn, rows)
-            after = rows[-1]["id"]
+        return turns(lambda after: self._page("journal.page", after))
 
     # summaries -------------------------------------------------------------------------------------------------------
 
@@ -231,20 +228,31 @@ class JournalRows:
         return found, {row["id"]: row for row in rows}
 
     def _ranked(
-        self, query: str, number: int, work: Callable[[Question], tuple[Found, dict[str, Row]]],
+        self,
+        query: str,
+        number: int,
+        work: Callable[[Question], tuple[Found, dict[str, Row]]],
         made: Callable[[Record, Row], T],
-    ) -> Findings[JournalHit[T]]:  # fmt: skip
+    ) -> Findings[JournalHit[T]]:
         """Return what `work` finds in each workspace that is read, built by `made` from record and row, best first."""
         parts = [(scope.workspace, *scope.ask(query, work)) for scope in self._scope.each]
         rows = {key: row for *_, of in reversed(parts) for key, row in of.items()}
         ranked = self._search.ranked(self._search.union([(place, found) for place, found, _ in parts]), related=True)
         best = [
             JournalHit(made(hit.record, rows[hit.record.id]), hit.score, hit.workspace) for hit in ranked.best[:number]
-        ]  # fmt: skip
+        ]
         return Findings(best, " ".join(filter(None, (ranked.degraded, self._scope.degraded))))
 
     def _page(self, statement: str, after: str) -> list[Row]:
         return self._scope.read(lambda q: q.all(statement, after=after, limit=PAGE))
+
+
+def turns(page: Callable[[str], list[Row]]) -> Iterator[Interaction]:
+    """Yield the turns of all pages; `page` returns the rows that follow an id."""
+    after = ""
+    while rows := page(after):
+        yield from map(_turn, rows)
+        after = rows[-1]["id"]
 
 
 def _ids(queries: Queries, statement: str, **parameters: str) -> tuple[str, ...]:
@@ -258,22 +266,30 @@ def _body(turn: Interaction) -> str:
 def _turn(row: Row) -> Interaction:
     body, thought, response = row["body"], row["thought_at"], row["response_at"]
     return Interaction(
-        id=row["id"], session_id=row["session_id"] or "", created_at=row["created_at"],
-        prompt=body[: thought - len(BETWEEN)], thought=body[thought : response - len(BETWEEN)],
+        id=row["id"],
+        session_id=row["session_id"] or "",
+        created_at=row["created_at"],
+        prompt=body[: thought - len(BETWEEN)],
+        thought=body[thought : response - len(BETWEEN)],
         response=body[response:],
-    )  # fmt: skip
+    )
 
 
 def _turn_of(record: Record, cuts: Row) -> Interaction:
-    return _turn({"id": record.id, "session_id": record.session_id, "created_at": record.created_at,
-                  "body": record.body, **cuts})  # fmt: skip
+    return _turn(
+        {"id": record.id, "session_id": record.session_id, "created_at": record.created_at, "body": record.body, **cuts}
+    )
 
 
 def _add_turn(queries: Queries, turn: Interaction, embedded: records.Embedded | None, now: str) -> None:
     record = Record(
-        id=turn.id, kind=Kind.INTERACTION, type=AGENT_INTERACTION, body=_body(turn), session_id=turn.session_id,
+        id=turn.id,
+        kind=Kind.INTERACTION,
+        type=AGENT_INTERACTION,
+        body=_body(turn),
+        session_id=turn.session_id,
         created_at=turn.created_at,
-    )  # fmt: skip
+    )
     records.add(queries, record, embedded, now)
     thought_at = len(turn.prompt) + len(BETWEEN)
     response_at = thought_at + len(turn.thought) + len(BETWEEN)
@@ -290,15 +306,25 @@ def _summary(row: Row) -> SessionSummary:
 
 def _add_summary(queries: Queries, summary: SessionSummary, embedded: records.Embedded | None, now: str) -> None:
     record = Record(
-        id=summary.id, kind=Kind.SUMMARY, name=summary.title, type=summary.category, body=summary.summary,
-        session_id=summary.session_id, created_at=summary.created_at,
-    )  # fmt: skip
+        id=summary.id,
+        kind=Kind.SUMMARY,
+        name=summary.title,
+        type=summary.category,
+        body=summary.summary,
+        session_id=summary.session_id,
+        created_at=summary.created_at,
+    )
     records.add(queries, record, embedded, now)
     queries.run(
-        "summaries.add", id=summary.id, memory_count=summary.memory_count, quality=summary.quality,
-        productivity=summary.productivity, impact=summary.impact, complexity=summary.complexity,
+        "summaries.add",
+        id=summary.id,
+        memory_count=summary.memory_count,
+        quality=summary.quality,
+        productivity=summary.productivity,
+        impact=summary.impact,
+        complexity=summary.complexity,
         technologies=json.dumps(summary.technologies, ensure_ascii=False),
-    )  # fmt: skip
+    )
 
 
 def _replace_summary(

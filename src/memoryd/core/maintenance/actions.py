@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memoryd.core.memories.correction import TAGS
+from memoryd.core.base.limits import TAGS
 from memoryd.core.records import records
 from memoryd.core.records.deduplication import fingerprint
 from memoryd.model import Ending, Kind, Record
@@ -36,9 +36,12 @@ def carry_out(queries: Queries, act: Act, now: str) -> bool:
     elif act.ending == "compacted":
         records.add(queries, act.by, None, now)
         queries.run(
-            "memories.add", id=act.by.id, fingerprint=fingerprint(act.by.body), importance=act.by.importance,
+            "memories.add",
+            id=act.by.id,
+            fingerprint=fingerprint(act.by.body),
+            importance=act.by.importance,
             consolidated=JUDGED,
-        )  # fmt: skip
+        )
     records.supersede(queries, [memory.id for memory in gone], act.by.id, act.ending, act.reason, now)
     return True
 
@@ -56,9 +59,12 @@ def _absorb(queries: Queries, kept: Record, gone: Sequence[Record], now: str) ->
 def summary(text: str, originals: Sequence[Record]) -> Record:
     """Return a summary of memories, with the tags of all of them and their greatest importance."""
     return Record(
-        id=records.new_id(), kind=Kind.MEMORY, body=text, tags=_tags(originals)[:TAGS],
+        id=records.new_id(),
+        kind=Kind.MEMORY,
+        body=text,
+        tags=_tags(originals)[:TAGS],
         importance=max(memory.importance for memory in originals),
-    )  # fmt: skip
+    )
 
 
 def _tags(memories: Sequence[Record]) -> tuple[str, ...]:

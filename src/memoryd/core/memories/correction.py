@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from memoryd.core.base.limits import TAG, TAGS, TEXT
 from memoryd.core.memories.own import demand_own
 from memoryd.core.records import records, short_ids
 from memoryd.core.records.deduplication import fingerprint
@@ -13,9 +14,6 @@ from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import CLIENT, Kind
 from memoryd.store.base import Queries, Row
 from memoryd.text import unstorable
-
-CONTENT, TAGS, TAG = 10_000, 50, 100
-"""Maximum characters of a memory, tags of a memory, and characters of a tag."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +29,8 @@ class Correction:
     """The time of the last change that the sender has seen; '' to apply the correction to any state."""
 
     def __post_init__(self) -> None:
-        if self.content is not None and not (self.content.strip() and len(self.content) <= CONTENT):
-            raise InvalidInputError(f"A memory has 1 to {CONTENT:,} characters; this text has {len(self.content):,}.")
+        if self.content is not None and not (self.content.strip() and len(self.content) <= TEXT):
+            raise InvalidInputError(f"A memory has 1 to {TEXT:,} characters; this text has {len(self.content):,}.")
         _demand_tags(self.tags or ())
         for text in (self.content or "", *(self.tags or ())):
             if bad := unstorable(text):

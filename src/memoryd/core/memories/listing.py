@@ -55,22 +55,29 @@ class Facets:
     def parameters(self) -> dict[str, Any]:
         """Return the filter as parameters of the statements of `listing`."""
         return {
-            "kinds": json.dumps(self.kinds or tuple(Kind)), "tags": json.dumps(self.tags), "tag_count": len(self.tags),
-            "client": self.client, "tool": self.tool, "session": self.session, "least": self.least,
+            "kinds": json.dumps(self.kinds or tuple(Kind)),
+            "tags": json.dumps(self.tags),
+            "tag_count": len(self.tags),
+            "client": self.client,
+            "tool": self.tool,
+            "session": self.session,
+            "least": self.least,
             "since": timestamp(moment(self.since)) if self.since else "",
             "until": timestamp(moment(self.until)) if self.until else FOREVER,
-        }  # fmt: skip
+        }
 
     def admit(self, record: Record) -> bool:
         """Return whether a living record matches the filter."""
         parameters = self.parameters()
         return (
-            (not self.kinds or record.kind in self.kinds) and set(self.tags) <= set(record.tags)
-            and self.client in ("", record.client) and self.tool in ("", record.tool)
+            (not self.kinds or record.kind in self.kinds)
+            and set(self.tags) <= set(record.tags)
+            and self.client in ("", record.client)
+            and self.tool in ("", record.tool)
             and self.session in ("", record.session_id)
             and (not self.least or (record.kind is Kind.MEMORY and record.importance >= self.least))
             and parameters["since"] <= record.created_at < parameters["until"]
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,14 +294,25 @@ class RecordStory:
     """The other operations on it, latest first."""
 
 
+def one(scope: Scope, given: str) -> ListedRecord:
+    """Return a record, given by its id or the beginning of it. Raise NotFoundError."""
+    return scope.read(lambda q: _one(scope, q, given))
+
+
+def _one(scope: Scope, queries: Queries, given: str) -> ListedRecord:
+    (record_id,) = short_ids.resolve(queries, "id", [given], scope.session, "ids.ever")
+    found = _by_id(queries, [record_id]).get(record_id)
+    if found is None:
+        raise NotFoundError(f"There is no record {given[:100]!r}, or it was purged.")
+    return found
+
+
 def story(scope: Scope, given: str) -> RecordStory:
     """Return the story of a record, given by its id or the beginning of it. Raise NotFoundError."""
 
     def work(queries: Queries) -> RecordStory:
-        (record_id,) = short_ids.resolve(queries, "id", [given], scope.session, "ids.ever")
-        now = _by_id(queries, [record_id]).get(record_id)
-        if now is None:
-            raise NotFoundError(f"There is no record {given[:100]!r}, or it was purged.")
+        now = _one(scope, queries, given)
+        record_id = now.record.id
         kept = queries.all("versions.of_record", id=record_id, limit=COUNTED)
         before = [row["id"] for row in queries.all("listing.replaced", id=record_id, limit=REPLACED)]
         others = _by_id(queries, [*before, *filter(None, [now.successor])])

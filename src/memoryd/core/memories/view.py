@@ -11,7 +11,7 @@ from memoryd.core.records import short_ids
 from memoryd.core.search.briefing import Briefing, Format
 from memoryd.core.search.hits import FoundRecord, found, whole
 from memoryd.excerpts import cut
-from memoryd.model import Hit, Kind, Record
+from memoryd.model import Findings, Hit, Kind, Record
 
 PREVIEW = 25  # tokens of a memory that would be forgotten
 LISTED = 20  # forgotten memories that an answer names; memory_inspect shows as many
@@ -75,18 +75,25 @@ class InspectedMemories(TypedDict):
 def raw(briefing: Briefing) -> RecalledMemories:
     """Return the memories of a briefing with all their fields, for readers of JSON."""
     result: RecalledMemories = {
-        "degraded": briefing.degraded if briefing.noted else "", "format": "raw",
-        "memories": list(map(whole, briefing.hits)), "omitted": briefing.omitted, "tokens_used": 0,
-    }  # fmt: skip
+        "degraded": briefing.degraded if briefing.noted else "",
+        "format": "raw",
+        "memories": list(map(whole, briefing.hits)),
+        "omitted": briefing.omitted,
+        "tokens_used": 0,
+    }
     return counted(without_empty(result, "degraded"))
 
 
 def recalled(briefing: Briefing, form: Format) -> RecalledMemories:
     """Return the text of a briefing and the ids in it; no text if the budget is too small for any."""
     result: RecalledMemories = {
-        "degraded": briefing.degraded, "format": form, "text": briefing.text,
-        "memories": list(map(found, briefing.hits)), "omitted": briefing.omitted, "tokens_used": briefing.tokens_used,
-    }  # fmt: skip
+        "degraded": briefing.degraded,
+        "format": form,
+        "text": briefing.text,
+        "memories": list(map(found, briefing.hits)),
+        "omitted": briefing.omitted,
+        "tokens_used": briefing.tokens_used,
+    }
     return without_empty(result, "degraded", "text")
 
 
@@ -94,20 +101,24 @@ def figures(briefing: Briefing) -> BriefingFigures:
     """Return the figures, for programs, of a briefing whose text is the answer."""
     ids = [hit.record.id for hit in briefing.hits]
     numbers: BriefingFigures = {
-        "tokens_used": briefing.tokens_used, "omitted": briefing.omitted, "ids": ids, "degraded": briefing.degraded,
-    }  # fmt: skip
+        "tokens_used": briefing.tokens_used,
+        "omitted": briefing.omitted,
+        "ids": ids,
+        "degraded": briefing.degraded,
+    }
     return without_empty(numbers, "degraded")
 
 
-def forgotten(memories: Memories, criteria: Criteria, *, confirm: bool, dry_run: bool) -> ForgottenMemories:
-    """Forget the memories that match all criteria, or preview that with `dry_run`; raise as `Memories.forget` does."""
-    gone = memories.forget(criteria, confirm=confirm, dry_run=dry_run)
+def forgotten(memories: Memories, criteria: Criteria, gone: Findings[Record], *, dry_run: bool) -> ForgottenMemories:
+    """Return what was forgotten by these criteria, or would be if it was a `dry_run`."""
     result: ForgottenMemories = {
-        "degraded": gone.degraded, "forgotten": 0 if dry_run else len(gone.best),
-        "ids": [record.id for record in gone.best], "dry_run": dry_run,
+        "degraded": gone.degraded,
+        "forgotten": 0 if dry_run else len(gone.best),
+        "ids": [record.id for record in gone.best],
+        "dry_run": dry_run,
         "preview": [cut(record.body, PREVIEW) for record in gone.best] if dry_run else [],
         "message": _not_forgotten(memories, criteria, gone.best),
-    }  # fmt: skip
+    }
     return without_empty(result, "degraded", "preview", "message")
 
 

@@ -58,4 +58,5 @@ class ExportDirectory:
             text = str(error)
             for directory in (self._exports, self._exports.resolve()):
                 text = text.replace(str(directory), "the directory of exports")
-            raise type(error)(text) from error
+            error.args = (text,)
+            raise

@@ -8,9 +8,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from memoryd.core.base.batches import batches
 from memoryd.core.base.progress import StepProgress
 from memoryd.core.engine import Engine
+from memoryd.core.journal import in_records
+from memoryd.core.journal.journal import Journal
+from memoryd.core.scope import Scope
 from memoryd.core.transfer import restore
+from memoryd.core.transfer.export import NOUNS
 from memoryd.core.transfer.formats.items import Yielded
 from memoryd.core.transfer.formats.source import ForeignFormat, Source
 from memoryd.core.transfer.reader import Part
@@ -18,9 +23,12 @@ from memoryd.core.transfer.rehearsal import rehearse
 from memoryd.core.transfer.restore import RestoredWorkspace
 from memoryd.core.transfer.staging import SourceAccount, Staging
 from memoryd.errors import InvalidInputError
+from memoryd.model import Kind
 from memoryd.store.sqlite.scratch import scratch
 
+BATCH = 100  # turns that ChromaDB gets at once
 TICK = 100  # items between progress reports
+LOAD = 3600.0  # seconds to wait for a model: a provider may have to download it
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,31 +51,44 @@ class Intake:
         found = self.found
         fresh = {"new": {noun: new[noun] for noun in self.numbers}} if new is not None else {}
         return {
-            "path": str(self.path), "format": self.form.name, "found": dict(self.numbers), **fresh,
-            "projects": dict(found.projects.most_common()), "first": dict(found.first),
+            "path": str(self.path),
+            "format": self.form.name,
+            "found": dict(self.numbers),
+            **fresh,
+            "projects": dict(found.projects.most_common()),
+            "first": dict(found.first),
             "left_out": dict(found.left_out),
-            "faults": found.faults.number, "first_faults": found.faults.first,
-            "hints": found.hints.number, "first_hints": found.hints.first,
-        }  # fmt: skip
+            "faults": found.faults.number,
+            "first_faults": found.faults.first,
+            "hints": found.hints.number,
+            "first_hints": found.hints.first,
+        }
 
     def rehearse(self, engine: Engine, report: StepProgress) -> Counter[str]:
         """Return how many records of each noun a merge would add."""
         each = (
             rehearse(engine, self.path.name, part, part.name, partial(report, f"comparing with {part.name}"))
             for part in self.parts
-        )  # fmt: skip
+        )
         return sum(each, Counter[str]())
 
     def load(self, engine: Engine, report: StepProgress) -> list[RestoredWorkspace]:
         """Merge the source; return the results. After an error the finished batches stay: repeat the import."""
-        for part in self.parts:
-            engine.workspaces.usable(part.name)
         if engine.workspace_name in [part.name for part in self.parts]:
             engine.make_project()
-        return [
-            restore.load_part(engine, self.path.name, part, part.name, "merge", report)
-            for part in self.parts
-        ]  # fmt: skip
+        return [self._merged(engine, part, report) for part in self.parts]
+
+    def _merged(self, engine: Engine, part: Part, report: StepProgress) -> RestoredWorkspace:
+        """Merge one workspace; its turns go to the journal, if that is in ChromaDB."""
+        part.turns_elsewhere = engine.chroma is not None
+        done = restore.load_part(engine, self.path.name, part, part.name, "merge", report)
+        if part.turns_elsewhere:
+            kept = Journal(Scope(engine, engine.workspaces.find(part.name))).kept
+            turns = in_records.turns(lambda after: part.queries.all("journal.page", after=after, limit=BATCH))
+            for batch in batches(turns, BATCH):
+                known = kept.known([turn.id for turn in batch])
+                done.new[NOUNS[Kind.INTERACTION]] += kept.put([turn for turn in batch if turn.id not in known])
+        return done
 
 
 def recognize(source: Source, known: Iterable[ForeignFormat]) -> ForeignFormat | None:
@@ -85,16 +106,25 @@ def staged(
     *,
     by_project: bool,
 ) -> Iterator[Intake]:
-    """Read a source, but import nothing yet. Raise InvalidInputError if nothing in it can be imported."""
+    """Read a source, but import nothing yet.
+
+    Raise InvalidInputError if nothing in it can be imported, or if a workspace for it is archived or cannot exist.
+    """
     if unknown := include - form.more.keys():
         there = ", ".join(form.more) or "nothing"
         raise InvalidInputError(f"{form.name} cannot include {min(unknown)!r}. It can include: {there}.")
     undated = max((one.modified for one in source.files), default="") or engine.clock.now()
     with scratch() as database:
         staging = Staging(
-            database, engine.secrets, form.name, engine.workspace_name, engine.clock.now(), undated,
+            database,
+            engine.secrets,
+            form.name,
+            engine.workspace_name,
+            engine.clock.now(),
+            undated,
             by_project=by_project,
-        )  # fmt: skip
+            turns_by_id=form.turns_by_id,
+        )
         source.meter.clear()
         staging.take(_metered(source, form.read(source, include), report))
         parts = staging.end()
@@ -107,6 +137,8 @@ def staged(
             raise InvalidInputError(
                 f"{source.path} contains nothing in the format {form.name} that can be imported. {first}".strip()
             )
+        for part in parts:
+            engine.workspaces.usable(part.name)
         yield Intake(form, source.path, staging.found, parts)
 
 
@@ -115,3 +147,15 @@ def _metered(source: Source, items: Iterator[Yielded], report: StepProgress) -> 
         if number % TICK == 0:
             report("reading", source.done())
         yield item
+
+
+def embed(engine: Engine, report: StepProgress) -> str:
+    """Embed the records that lack vectors; return '', or why the model is not available.
+
+    Like any backfill, this covers every workspace.
+    """
+    engine.helpers.embedder.start()
+    if engine.helpers.embedder.get(LOAD) is None:
+        return engine.helpers.embedder.reason
+    engine.embedding.complete(lambda done: report("making vectors", done))
+    return ""

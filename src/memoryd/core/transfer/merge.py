@@ -21,9 +21,10 @@ from memoryd.core.records.records import act
 from memoryd.core.records.records import event as note_event
 from memoryd.core.transfer import reader
 from memoryd.core.transfer.export import NOUNS, Numbers
+from memoryd.core.transfer.formats.items import UNKNOWN
 from memoryd.core.transfer.reader import Part, listed
 from memoryd.errors import InvalidInputError
-from memoryd.model import CLIENT, GENERAL, Kind, Workspace
+from memoryd.model import CLIENT, GENERAL, Entity, Kind, Workspace
 from memoryd.store import rows
 from memoryd.store.base import Queries, Row
 from memoryd.store.columns import DETAILS
@@ -91,7 +92,8 @@ class Merging:
         """Add what is missing. Raise MemorydError; what was already added stays."""
         self._usable, kept = self._write(self._perspectives)
         self.remarks += kept
-        self._put(self._place, self._bundles(lambda r: r["kind"] != Kind.OBSERVATION and r["deleted_at"] is None))
+        later_or_never = {Kind.OBSERVATION, *((Kind.INTERACTION,) if self._part.turns_elsewhere else ())}
+        self._put(self._place, self._bundles(lambda r: r["kind"] not in later_or_never and r["deleted_at"] is None))
         later: list[tuple[str, int, str]] = []  # observations for _again, by ordinal
         if self._part.numbers[NOUNS[Kind.OBSERVATION]]:
             self._put(self._observe, self._of_known(later))
@@ -208,7 +210,9 @@ class Merging:
         new = self._unknown(queries, batch, put)
         by_kind = {kind: [bundle for bundle in new if bundle.kind is kind] for kind in Kind}
         self._place_memories(queries, by_kind[Kind.MEMORY], put)
-        found = named(queries, [str(bundle.record["name"]) for bundle in by_kind[Kind.ENTITY]])
+        entities = [bundle for bundle in batch if bundle.kind is Kind.ENTITY]
+        found = named(queries, [str(bundle.record["name"]) for bundle in entities])
+        put.remarks += filter(None, (_other_type(b.record, found.get(b.record["name"])) for b in entities))
         for bundle in by_kind[Kind.ENTITY]:
             if there := found.get(bundle.record["name"]):
                 put.moved[bundle.id] = there.id
@@ -221,10 +225,14 @@ class Merging:
 
     def _unknown(self, queries: Queries, batch: Sequence[Bundle], put: Put) -> list[Bundle]:
         """Return the bundles whose ids no living record has."""
-        known = {row["id"]: row for row in queries.all("imports.known", ids=listed(bundle.id for bundle in batch))}
+        ids = listed(bundle.id for bundle in batch)
+        known = {row["id"]: row for row in queries.all("imports.known", ids=ids)}
+        turns = {row["id"] for row in queries.all("journal.some", ids=ids)} if self._part.turns_by_id else set()
         new, there = [], []
         for bundle in batch:
             found = known.get(bundle.id)
+            if bundle.id in turns:
+                continue
             if found is None:
                 new.append(bundle)
             elif found["kind"] != bundle.kind:
@@ -362,8 +370,9 @@ def _cleared(queries: Queries, back: Sequence[Bundle], now: str) -> dict[str, Se
     file = {bundle.id: _content(bundle.record) for bundle in back}
     last = [
         row | {"until": now, "importance": importance.get(row["id"], 0.5)}
-        for row in rows.of(queries, "records", ids) if _content(row) != file[row["id"]]
-    ]  # fmt: skip
+        for row in rows.of(queries, "records", ids)
+        if _content(row) != file[row["id"]]
+    ]
     kept: dict[str, Sequence[Row]] = {
         "observation_details": queries.all("imports.observed", entities=json.dumps(ids)),
         "relations": queries.all("imports.related", entities=json.dumps(ids)),
@@ -413,6 +422,14 @@ def _happen(events: Sequence[Row], queries: Queries) -> int:
             new.append(event)
     rows.put(queries, "events", new)
     return len(new)
+
+
+def _other_type(record: Row, there: Entity | None) -> str:
+    """Return a remark if an entity here keeps another type than that of the file; '' if not."""
+    if there is None or record["deleted_at"] or record["type"] in (there.type, UNKNOWN):
+        return ""
+    kept = f"keeps the type {there.type[:100]!r}, instead of {record['type'][:100]!r}"
+    return f"The entity {record['name'][:100]!r} already exists and {kept}."
 
 
 def _differs(bundle: Bundle, there: Row) -> bool:

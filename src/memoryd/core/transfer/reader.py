@@ -42,6 +42,10 @@ class Part:
     """Its rows, in the scratch database."""
     tells_events: bool = True
     """Whether its events describe its records; otherwise an event is written for each added record."""
+    turns_by_id: bool = False
+    """Whether a turn that exists here, or was removed, is recognized by its id alone."""
+    turns_elsewhere: bool = False
+    """Whether the journal is in another database, which gets the turns."""
     numbers: Numbers = field(default_factory=Numbers)
     masked: Counter[str] = field(default_factory=Counter)
     """The kinds of the masked secrets."""

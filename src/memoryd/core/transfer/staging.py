@@ -11,12 +11,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from memoryd.core.base.limits import MEMORY_KEY, NODE_NAME, NODE_TYPE, TAG, TAGS, TEXT, TURN_TEXT
 from memoryd.core.journal.in_records import BETWEEN
 from memoryd.core.records.deduplication import fingerprint
 from memoryd.core.records.derived_ids import derived_id, usable_session
 from memoryd.core.security.secrets import SecretRefusedError, Secrets
 from memoryd.core.transfer.export import NOUNS
 from memoryd.core.transfer.formats.items import (
+    UNKNOWN,
     Fault,
     Hint,
     LeftOut,
@@ -32,7 +34,6 @@ from memoryd.core.transfer.formats.items import (
 from memoryd.core.transfer.formats.splitting import parts
 from memoryd.core.transfer.reader import Part
 from memoryd.core.transfer.schema import KEY_LENGTH
-from memoryd.core.transfer.server_memory import UNKNOWN
 from memoryd.errors import InvalidInputError
 from memoryd.model import AGENT_INTERACTION, Kind
 from memoryd.settings import AUTO
@@ -41,9 +42,6 @@ from memoryd.store.base import Row
 from memoryd.store.sqlite.scratch import Scratch
 from memoryd.text import storable
 
-LONGEST = 10_000  # characters of a memory, an observation or a summary, as in the tools
-TURN = 1_000_000  # characters of each text of a turn, as in the tools
-NAME, TYPE, TAG, TAGS, KEY = 500, 200, 100, 50, 500  # as in the tools
 BATCH = 500  # rows written at a time
 FIRST = 5  # items of a kind that a preview shows
 REMARKS = 20  # maximum remarks that are kept; further ones are only counted
@@ -91,6 +89,12 @@ class _Node:
     """The times of the observations, by text."""
     texts: set[str] = field(default_factory=set)
 
+    def add_all(self, at: str, texts: Iterable[str]) -> None:
+        """Add the observations of an item, which may repeat itself, that are not those of an item before."""
+        new = [text for text in texts if text not in self.texts]
+        self.texts.update(new)
+        self.observations += [(text, at) for text in new]
+
     def add(self, at: str, *texts: str) -> None:
         """Add the observations that are new."""
         for text in texts:
@@ -110,8 +114,7 @@ class _Room:
         self.same: set[str] = set()
         """The fingerprints of memories without a key."""
         self.nodes: dict[str, _Node] = {}
-        self.relations: dict[tuple[str, str, str], str] = {}
-        """The times of the relations."""
+        self.relations: dict[tuple[str, str, str], SourceRelation] = {}
         self.summaries: dict[str, list[SourceSummary]] = defaultdict(list)
         self._waiting: dict[str, list[Row]] = defaultdict(list)
 
@@ -147,12 +150,13 @@ class Staging:
         undated: str,
         *,
         by_project: bool,
+        turns_by_id: bool = False,
     ) -> None:
-        """`undated` is the time for items without one."""
+        """`undated` is the time for items without one; for `turns_by_id` see ForeignFormat."""
         self.found = SourceAccount()
         self._database, self._secrets = database, secrets
         self._form, self._workspace, self._now, self._undated = form, workspace, now, undated
-        self._by_project = by_project
+        self._by_project, self._turns_by_id = by_project, turns_by_id
         self._rooms: dict[str, _Room] = {}
         self._without_time = 0
 
@@ -220,7 +224,7 @@ class Staging:
         if not item.text.strip():
             self.found.left_out["empty memories"] += 1
             return
-        texts = [item.text] if item.is_record else parts(item.text.strip(), LONGEST)
+        texts = [item.text] if item.is_record else parts(item.text.strip(), TEXT)
         key = self._key(room, item) if len(texts) == 1 else None
         for number, text in enumerate(texts, 1):
             same = fingerprint(text)
@@ -232,15 +236,24 @@ class Staging:
             more = (f"part:{number}/{len(texts)}",) if len(texts) > 1 else ()
             record = self._record(item, record_id, Kind.MEMORY, key, "", text, more)
             room.put(
-                record, "memory_details",
-                {"fingerprint": "" if key else same, "importance": item.importance, "access_count": 0,
-                 "accessed_at": None, "consolidated": int(key is not None), "superseded_by": None, "ending": "",
-                 "reason": "", "gist": ""},
-            )  # fmt: skip
+                record,
+                "memory_details",
+                {
+                    "fingerprint": "" if key else same,
+                    "importance": item.importance,
+                    "access_count": 0,
+                    "accessed_at": None,
+                    "consolidated": int(key is not None),
+                    "superseded_by": None,
+                    "ending": "",
+                    "reason": "",
+                    "gist": "",
+                },
+            )
             self._count(Kind.MEMORY, item, text)
 
     def _key(self, room: _Room, item: SourceMemory) -> str | None:
-        key = item.key if item.is_record else item.key.strip()[:KEY]
+        key = item.key if item.is_record else item.key.strip()[:MEMORY_KEY]
         if not key.strip():
             return None
         if key in room.keys:
@@ -251,14 +264,14 @@ class Staging:
 
     def _turn(self, room: _Room, item: SourceTurn) -> None:
         words = (item.prompt, item.thought, item.response)
-        prompt, thought, response = words if item.is_record else (one.strip()[:TURN] for one in words)
+        prompt, thought, response = words if item.is_record else (one.strip()[:TURN_TEXT] for one in words)
         body = BETWEEN.join((prompt, thought, response))
         record_id = self._id(room, item, Kind.INTERACTION, body)
         if not body.strip() or not record_id:
             self.found.left_out["duplicate turns" if body.strip() else "empty turns"] += 1
             return
-        if max(map(len, words)) > TURN and not item.is_record:
-            self.found.hints.add(f"{item.id[:100]}: texts of a turn are cut after {TURN:,} characters")
+        if max(map(len, words)) > TURN_TEXT and not item.is_record:
+            self.found.hints.add(f"{item.id[:100]}: texts of a turn are cut after {TURN_TEXT:,} characters")
         thought_at = len(prompt) + len(BETWEEN)
         record = self._record(item, record_id, Kind.INTERACTION, None, AGENT_INTERACTION, body)
         room.put(
@@ -272,12 +285,12 @@ class Staging:
         """Add the summary of a session; several summaries become one text, ordered by time."""
         found.sort(key=lambda item: item.created_at)
         texts = list(dict.fromkeys(f"{one.title}\n\n{one.text}" if len(found) > 1 else one.text for one in found))
-        body = parts("\n\n".join(texts), LONGEST)
+        body = parts("\n\n".join(texts), TEXT)
         if len(body) > 1:
-            self.found.hints.add(f"The summary of the session {session[:100]} is cut after {LONGEST:,} characters")
+            self.found.hints.add(f"The summary of the session {session[:100]} is cut after {TEXT:,} characters")
         last = found[-1] if found[-1].is_record else replace(found[-1], session_id=session)
         record_id = self._id_of_named(room, last, Kind.SUMMARY, session)
-        title = _BLANKS.sub(" ", found[0].title).strip()[:NAME] or session
+        title = _BLANKS.sub(" ", found[0].title).strip()[:NODE_NAME] or session
         record = self._record(last, record_id, Kind.SUMMARY, title, last.category[:TAG], body[0])
         detail = {
             "memory_count": 0,
@@ -291,7 +304,7 @@ class Staging:
     # graph -----------------------------------------------------------------------------------------------------------
 
     def _entity(self, room: _Room, item: SourceEntity) -> None:
-        name = item.name if item.is_record else item.name.strip()[:NAME]
+        name = item.name if item.is_whole else item.name.strip()[:NODE_NAME]
         if not name.strip():
             self.found.left_out["entities without a name"] += 1
             return
@@ -300,6 +313,9 @@ class Staging:
             room.nodes[name] = _Node(entity_id, replace(item, name=name), item.created_at)
         node = room.nodes[name]
         known = node.item
+        if len({known.type, item.type} - {"", UNKNOWN}) > 1:
+            kept = f"the type {item.type[:100]!r}, but it keeps {known.type[:100]!r}"
+            self.found.hints.add(f"{item.id[:100]} gives {name[:100]!r} {kept}")
         node.item = replace(
             known,
             type=known.type if known.type not in ("", UNKNOWN) else item.type,
@@ -308,44 +324,45 @@ class Staging:
             created_at=min(known.created_at, item.created_at),
             updated_at=max(known.updated_at, item.updated_at),
         )
-        if item.is_record:
-            node.observations += [(text, item.created_at) for text in item.observations]
+        if item.is_whole:
+            node.add_all(item.created_at, item.observations)
         else:
             for text in filter(None, map(str.strip, item.observations)):
-                node.add(item.created_at, *parts(text, LONGEST))
+                node.add(item.created_at, *parts(text, TEXT))
 
     def _relation(self, room: _Room, item: SourceRelation) -> None:
         ends = (item.source, item.target, item.type)
-        if not item.is_record:
-            ends = (item.source.strip()[:NAME], item.target.strip()[:NAME], item.type.strip()[:TYPE])
+        if not item.is_whole:
+            ends = (item.source.strip()[:NODE_NAME], item.target.strip()[:NODE_NAME], item.type.strip()[:NODE_TYPE])
         if not all(ends):
             self.found.left_out["relations without a name"] += 1
             return
-        room.relations.setdefault(ends, item.created_at)
+        room.relations.setdefault(ends, item)
 
     def _graph(self, room: _Room) -> None:
-        for (source, target, _), at in room.relations.items():
+        for (source, target, _), item in room.relations.items():
             for name in (source, target):
                 if name not in room.nodes:
-                    new = SourceEntity(id=name, name=name, type=UNKNOWN, created_at=at)
-                    room.nodes[name] = _Node(derived_id(Kind.ENTITY, name), new, at)
-                    self.found.hints.add(f"{name[:100]!r} is related, but did not exist: created, of type {UNKNOWN}")
+                    new = SourceEntity(id=name, name=name, type=UNKNOWN, created_at=item.created_at)
+                    room.nodes[name] = _Node(derived_id(Kind.ENTITY, name), new, item.created_at)
+                    why = f"relates {name[:100]!r}, which is not in the source"
+                    self.found.hints.add(f"{item.id[:100]} {why}: created, of type {UNKNOWN}, unless it exists")
         for node in room.nodes.values():
             self._node(room, node)
-        for (source, target, kind), at in room.relations.items():
+        for (source, target, kind), item in room.relations.items():
             relation = {"id": derived_id("relation", source, target, kind), "relation_type": kind}
             ends = {"from_entity": room.nodes[source].id, "to_entity": room.nodes[target].id}
-            room.row("relations", relation | ends | {"created_at": at, "deleted_at": None})
+            room.row("relations", relation | ends | {"created_at": item.created_at, "deleted_at": None})
             room.part.numbers["relations"] += 1
             self._show("relations", f"{source} {kind} {target}")
 
     def _node(self, room: _Room, node: _Node) -> None:
         item, entity_id = node.item, node.id
-        summary = [item.summary] if item.is_record else parts(item.summary, LONGEST)
+        summary = [item.summary] if item.is_whole else parts(item.summary, TEXT)
         node.add(item.created_at, *summary[1:])
         each = len(set(item.ordinals)) == len(item.ordinals) == len(node.observations)
         ordinals = item.ordinals if each else range(len(node.observations))
-        type_ = (item.type if item.is_record else item.type[:TYPE]) or UNKNOWN
+        type_ = (item.type if item.is_whole else item.type[:NODE_TYPE]) or UNKNOWN
         record = self._record(item, entity_id, Kind.ENTITY, item.name, type_, summary[0])
         summarized_at = record["updated_at"] if summary[0] else None
         detail = {"summary_updated_at": summarized_at, "next_ordinal": max(ordinals, default=-1) + 1}
@@ -370,7 +387,8 @@ class Staging:
             name = f"{AUTO}-2" if name == AUTO else name  # like a repository of that name
         if name not in self._rooms:
             about = {"name": name, "description": "", "created_at": self._now, "updated_at": self._now}
-            self._rooms[name] = _Room(Part(about, self._database.queries(str(len(self._rooms))), tells_events=False))
+            queries = self._database.queries(str(len(self._rooms)))
+            self._rooms[name] = _Room(Part(about, queries, tells_events=False, turns_by_id=self._turns_by_id))
         return self._rooms[name]
 
     def _id(self, room: _Room, item: SourceItem, kind: Kind, text: str, part: str = "") -> str:
@@ -392,18 +410,31 @@ class Staging:
         return own or derived_id(kind, name)
 
     def _record(
-        self, item: SourceItem, record_id: str, kind: Kind, name: str | None, type_: str, body: str,
+        self,
+        item: SourceItem,
+        record_id: str,
+        kind: Kind,
+        name: str | None,
+        type_: str,
+        body: str,
         more: Iterable[str] = (),
-    ) -> Row:  # fmt: skip
+    ) -> Row:
         """Return the row of a record, with the tags of its item and `more`."""
         return {
-            "id": record_id, "kind": str(kind), "name": name, "type": type_, "body": body,
-            "tags": json.dumps(self._tags(item, more), ensure_ascii=False), "scope": "",
+            "id": record_id,
+            "kind": str(kind),
+            "name": name,
+            "type": type_,
+            "body": body,
+            "tags": json.dumps(self._tags(item, more), ensure_ascii=False),
+            "scope": "",
             "session_id": usable_session(item.session_id) or None,
             "client": item.client if item.is_record else f"import {self._form}",
             "tool": item.tool if item.is_record else TOOL,
-            "created_at": item.created_at, "updated_at": max(item.created_at, item.updated_at), "deleted_at": None,
-        }  # fmt: skip
+            "created_at": item.created_at,
+            "updated_at": max(item.created_at, item.updated_at),
+            "deleted_at": None,
+        }
 
     def _tags(self, item: SourceItem, more: Iterable[str]) -> list[str]:
         project = () if self._by_project or not item.project else (f"project:{item.project}",)

@@ -1,15 +1,13 @@
 """The project of a directory: what a file `.memoryd` declares, else the git repository around the directory.
 
 The keys of a project lead to its workspace even if its directory moves: the name in the file, or the first commit of
-the repository. Only files are read; `git` is run only if the first commit is packed.
+the repository, which `git` is asked for once.
 """
 
 import os
-import re
 import shlex
 import subprocess
 import tomllib
-import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -24,14 +22,10 @@ from memoryd.settings import DEFAULT_WORKSPACE
 
 DECLARED = ".memoryd"
 """The name of the file in which a project declares its workspace."""
-LONGEST = 4_096  # maximum bytes of such a file, and of the small files of git
+LONGEST = 4_096  # maximum bytes of such a file, and of the files that link a work tree
 GIT_SECONDS = 2.0  # time limit of `git`
-HASH = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 BRANCHES = ("refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master", "HEAD")
 """Where to look for the first commit, the least likely to be changed by a branch with its own history first."""
-LINKS = 5  # maximum references that lead to another one
-READ = 10_000  # commits that are read before `git` is asked
-HEADER = 1 << 16  # bytes at the start of a commit that contain its parents
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,73 +249,38 @@ def _first_commit(common: Path, _stamp: tuple[int, int]) -> str:
     """Return the first commit of a repository, along first parents; raise _NotKnownError."""
     if _is_file(common / "shallow"):
         raise _NotKnownError("its clone is shallow")
-    stored_otherwise = (common / "reftable").is_dir()
-    tip = b"HEAD" if stored_otherwise else next(filter(None, (_resolved(common, name) for name in BRANCHES)), b"")
-    if not tip:
-        raise _NotKnownError("it has no commit yet")
-    return (b"" if stored_otherwise else _by_reading(common, tip)).decode() or _by_git(common, tip.decode())
+    found = _roots(common, *BRANCHES)
+    if len(found) > 1:  # some branch has a history of its own
+        found = next(filter(None, (_roots(common, branch) for branch in BRANCHES)), [])
+    if not found:
+        raise _NotKnownError("git finds no commit in it")
+    return found[0]
 
 
-def _resolved(common: Path, name: str) -> bytes:
-    """Return the commit that a reference leads to, or b""."""
-    for _ in range(LINKS):
-        value = _read(common / name).strip()
-        if not value.startswith(b"ref:"):
-            return value if HASH.fullmatch(value) else _packed(common, name)
-        name = os.fsdecode(value.removeprefix(b"ref:").strip())
-        if not name.startswith("refs/") or ".." in name:
-            break
-    return b""
+def _roots(common: Path, *references: str) -> list[str]:
+    """Return the first commits of references, of which some may be missing; raise _NotKnownError.
 
-
-def _packed(common: Path, name: str) -> bytes:
-    try:
-        with (common / "packed-refs").open("rb") as file:
-            for line in file:
-                commit, _, reference = line.strip().partition(b" ")
-                if reference == os.fsencode(name) and HASH.fullmatch(commit):
-                    return commit
-    except OSError:
-        pass
-    return b""
-
-
-def _by_reading(common: Path, commit: bytes) -> bytes:
-    """Return the first commit if it and all commits up to it are loose objects; else b""."""
-    for _ in range(READ):
-        name = commit.decode()
-        try:
-            with (common / "objects" / name[:2] / name[2:]).open("rb") as file:
-                content = zlib.decompressobj().decompress(file.read(HEADER), HEADER)
-            header = content.partition(b"\0")[2].partition(b"\n\n")[0]
-        except (OSError, zlib.error):
-            break
-        parents = [line[7:] for line in header.split(b"\n") if line.startswith(b"parent ")]
-        if not parents:
-            return commit if header.startswith(b"tree ") else b""
-        if not HASH.fullmatch(parents[0]):
-            break
-        commit = parents[0]
-    return b""
-
-
-def _by_git(common: Path, tip: str) -> str:
-    """Return the first commit that `git` finds; raise _NotKnownError. No program of the repository is run."""
+    No program of the repository is run.
+    """
     alone: dict[str, Any] = {
         **{name: value for name, value in environment.current().items() if not name.startswith("GIT_")},
-        "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0",
-    }  # fmt: skip
-    command = ["git", "-C", str(common), "rev-list", "--first-parent", "--max-parents=0", tip, "--"]
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_OPTIONAL_LOCKS": "0",
+    }
+    command = ["git", "-C", str(common), "rev-list", "--first-parent", "--max-parents=0", "--ignore-missing"]
     try:
         done = subprocess.run(  # noqa: S603 - fixed arguments
-            command, env=alone, stdin=subprocess.DEVNULL, capture_output=True, timeout=GIT_SECONDS, check=False
+            [*command, *references, "--"],
+            env=alone,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=GIT_SECONDS,
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         missing = isinstance(error, FileNotFoundError)
-        raise _NotKnownError(
-            "its commits are packed, and git is not installed to read them" if missing else "git does not answer"
-        ) from None
-    found = done.stdout.split()
-    if done.returncode or not found or not HASH.fullmatch(found[-1]):
+        raise _NotKnownError("git is not installed to read it" if missing else "git does not answer") from None
+    if done.returncode:
         raise _NotKnownError("git does not find its first commit")
-    return found[-1].decode()
+    return done.stdout.decode().split()

@@ -24,10 +24,10 @@ from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, Provi
 from memoryd.model import Workspace
 from memoryd.server.auth.documents import ClientDocuments
 from memoryd.server.auth.endpoints import AWAY, level_of
-from memoryd.server.auth.forms import OAuthProblem, Rate, demand_resource, form_of, once, sender_of
+from memoryd.server.auth.forms import OAuthProblem, Rate, demand_resource, form_of, once
 from memoryd.server.auth.metadata import AUTHORIZE, CALLBACK, resource_of
-from memoryd.server.ui.access import SAFE
-from memoryd.server.ui.render import render
+from memoryd.server.html import SAFE, render
+from memoryd.server.http.bodies import sender_of
 
 if TYPE_CHECKING:
     from memoryd.server.auth.identities import Identities
@@ -57,9 +57,14 @@ class LoginPages:
     """The pages of one engine."""
 
     def __init__(
-        self, engine: Engine, issuer: str, documents: ClientDocuments | None, identities: "Identities | None", *,
+        self,
+        engine: Engine,
+        issuer: str,
+        documents: ClientDocuments | None,
+        identities: "Identities | None",
+        *,
         every_workspace: bool,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._engine = engine
         self._identities = identities
         """The people of a provider, if they log in there."""
@@ -157,17 +162,27 @@ class LoginPages:
         browser = self._browser(request) or secrets.token_urlsafe(32)
         accounts = self._engine.accounts.all()
         page = render(
-            "oauth_login.html", key=key, sign=_sign(browser, key), problem=problem, named=len(accounts) > 1,
-            no_one=not accounts, **_about(found.asked),
-        )  # fmt: skip
+            "oauth_login.html",
+            key=key,
+            sign=_sign(browser, key),
+            problem=problem,
+            named=len(accounts) > 1,
+            no_one=not accounts,
+            **_about(found.asked),
+        )
         return self._remembering(browser, HTMLResponse(page, status))
 
     def _remembering(self, browser: str, answer: Response) -> Response:
         """Give the browser its key for the duration of a login."""
         answer.set_cookie(
-            self._cookie, browser, max_age=int(REQUEST_TIME.total_seconds()), path="/", secure=self._secure,
-            httponly=True, samesite="lax",
-        )  # fmt: skip
+            self._cookie,
+            browser,
+            max_age=int(REQUEST_TIME.total_seconds()),
+            path="/",
+            secure=self._secure,
+            httponly=True,
+            samesite="lax",
+        )
         return answer
 
     async def _login(self, request: Request) -> Response:
@@ -225,10 +240,16 @@ class LoginPages:
         levels = LEVELS[: LEVELS.index(found.person.level) + 1]
         level = found.asked.level if found.asked.level in levels else levels[-1]
         page = render(
-            "oauth_consent.html", key=key, sign=_sign(browser, key), person=found.person.name, levels=levels,
-            level=level, workspaces=workspaces,
-            every=self._every_workspace and not found.person.workspace, **_about(found.asked),
-        )  # fmt: skip
+            "oauth_consent.html",
+            key=key,
+            sign=_sign(browser, key),
+            person=found.person.name,
+            levels=levels,
+            level=level,
+            workspaces=workspaces,
+            every=self._every_workspace and not found.person.workspace,
+            **_about(found.asked),
+        )
         return HTMLResponse(page)
 
     def _workspaces(self, person: Person) -> list[Workspace]:
@@ -287,18 +308,25 @@ def _asked(client: OAuthClient, redirect: str, given: Mapping[str, str], resourc
         raise OAuthProblem("invalid_request", f"state is longer than {STATE:,} characters.")
     demand_resource(given.get("resource"), resource)
     return Asked(
-        client=client.id, client_name=client.name, redirect_uri=redirect, challenge=challenge,
-        state=given.get("state", ""), level=level_of(given.get("scope")),
-    )  # fmt: skip
+        client=client.id,
+        client_name=client.name,
+        redirect_uri=redirect,
+        challenge=challenge,
+        state=given.get("state", ""),
+        level=level_of(given.get("scope")),
+    )
 
 
 def _about(asked: Asked) -> dict[str, object]:
     """Return what a page shows about a client."""
     by_document = urlsplit(asked.client).hostname if asked.client.startswith("https://") else ""
     return {
-        "client": asked.client_name, "publisher": by_document, "host": host_of(asked.redirect_uri),
-        "address": asked.redirect_uri, "local": is_local(asked.redirect_uri),
-    }  # fmt: skip
+        "client": asked.client_name,
+        "publisher": by_document,
+        "host": host_of(asked.redirect_uri),
+        "address": asked.redirect_uri,
+        "local": is_local(asked.redirect_uri),
+    }
 
 
 def _level(text: str) -> Level:

@@ -7,7 +7,7 @@ import time
 import uuid
 from asyncio import CancelledError
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from typing import Any
 
@@ -37,6 +37,7 @@ from memoryd.server.auth.documents import ClientDocuments
 from memoryd.server.calls import Calls
 from memoryd.server.connection import ADMISSION, Admission, Callers
 from memoryd.server.ending import end_soon
+from memoryd.server.html import ROOT
 from memoryd.server.http.admission import Door, HttpConnection
 from memoryd.server.http.entry import (
     MESSAGES,
@@ -54,7 +55,6 @@ from memoryd.server.http.mcp_sessions import McpSessions
 from memoryd.server.http.messages import Messages
 from memoryd.server.http.metrics import HealthChecks, Metrics
 from memoryd.server.http.tools import Plain
-from memoryd.server.ui.access import ROOT
 from memoryd.server.ui.app import Page
 from memoryd.settings import DEFAULT_WORKSPACE
 
@@ -105,11 +105,18 @@ def prepared(
     app = (made or application)(engine)
     door = Door(_tls(certificate, key) if certificate or key else None)
     config = uvicorn.Config(
-        app, host=engine.settings.host, port=engine.settings.port, log_config=None, access_log=False,
-        server_header=False, ws="none", timeout_graceful_shutdown=LAST_CALLS, lifespan="on",
+        app,
+        host=engine.settings.host,
+        port=engine.settings.port,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        ws="none",
+        timeout_graceful_shutdown=LAST_CALLS,
+        lifespan="on",
         http=partial(HttpConnection, door),  # type: ignore[arg-type]  # called like a class
         loop="asyncio" if door.tls else "auto",  # uvloop may read the client's first bytes before it can be paused
-    )  # fmt: skip
+    )
     return _Server(config, door, app.state.ending, announce or _announce)
 
 
@@ -152,8 +159,9 @@ def _look_for_token(engine: Engine) -> None:
         )
     log.warning(
         "There is no token yet: requests by the name %s (MEMORY_ALLOWED_HOSTS) and through a proxy are refused. Create "
-        "one with `memoryd token create NAME`.", ", ".join(elsewhere),
-    )  # fmt: skip
+        "one with `memoryd token create NAME`.",
+        ", ".join(elsewhere),
+    )
 
 
 def _make_default(engine: Engine) -> None:
@@ -210,24 +218,19 @@ def application(engine: Engine, documents: ClientDocuments | None = None) -> Sta
 
 
 def assembled(
-    calls: Calls, server: Server[Any], callers: Callers, *, streams: bool = False,
+    calls: Calls,
+    server: Server[Any],
+    callers: Callers,
+    *,
+    streams: bool = False,
     documents: ClientDocuments | None = None,
-) -> Starlette:  # fmt: skip
+) -> Starlette:
     """Return the application with all routes to an MCP server. `streams`: /mcp answers with streams of events."""
     engine = calls.engine
     settings = engine.settings
     beyond = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # Entrance has checked the names
     lasting = settings.http_sessions
     manager = McpSessions(server, security_settings=beyond, json_response=not streams, stateless=not lasting)
-
-    @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        with engine:
-            if not settings.read_only:
-                scheduler.begin(engine)
-            async with manager.run():
-                yield
-
     health, metrics, plain, page = HealthChecks(engine), Metrics(calls), Plain(calls), Page(engine)
     calls.ending.append(page.end)
     sse = SseServerTransport(MESSAGES, security_settings=beyond)
@@ -256,9 +259,23 @@ def assembled(
         Middleware(Entrance, calls=calls, names=security(settings), rate=rate_of(settings.rate_limit)),
     ]
     handlers = {HTTPException: _refused}
-    app = Starlette(routes=routes, middleware=middleware, lifespan=lifespan, exception_handlers=handlers)
+    app = Starlette(routes=routes, middleware=middleware, lifespan=_life(engine, manager), exception_handlers=handlers)
     app.state.ending = calls.ending
     return app
+
+
+def _life(engine: Engine, manager: McpSessions) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
+    """Return what opens the engine and its background work for as long as the application runs."""
+
+    @asynccontextmanager
+    async def life(_: Starlette) -> AsyncIterator[None]:
+        with engine:
+            if not engine.settings.read_only:
+                scheduler.begin(engine)
+            async with manager.run():
+                yield
+
+    return life
 
 
 async def _front(_request: Request) -> Response:
@@ -291,9 +308,13 @@ class _Stream:
             async with self._transport.connect_sse(scope, receive, send) as (incoming, outgoing):
                 state = self._manager._lifespan_state  # noqa: SLF001 - one lifespan for all transports
                 await serve_loop(
-                    self._server, incoming, outgoing, lifespan_state=state, session_id=stream,
+                    self._server,
+                    incoming,
+                    outgoing,
+                    lifespan_state=state,
+                    session_id=stream,
                     init_options=self._server.create_initialization_options(),
-                )  # fmt: skip
+                )
         finally:
             del self._callers.opened[stream]
 
@@ -327,10 +348,15 @@ class Logged:
         finally:
             admission: Admission = scope.get(ADMISSION, Admission())
             requests.info(
-                "%s %s", scope["method"], scope["path"],
-                extra={"request": {
-                    "status": status, "ms": round(1000 * (time.perf_counter() - began), 1),
-                    "workspace": admission.workspace.name if admission.workspace else None,
-                    "token": admission.grant.principal or None,
-                }},
-            )  # fmt: skip
+                "%s %s",
+                scope["method"],
+                scope["path"],
+                extra={
+                    "request": {
+                        "status": status,
+                        "ms": round(1000 * (time.perf_counter() - began), 1),
+                        "workspace": admission.workspace.name if admission.workspace else None,
+                        "token": admission.grant.principal or None,
+                    }
+                },
+            )

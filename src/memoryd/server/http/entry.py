@@ -28,12 +28,12 @@ from memoryd.errors import InvalidInputError, NotFoundError, ProviderAwayError, 
 from memoryd.loopback import LOCAL_NAME, is_loopback
 from memoryd.model import Workspace
 from memoryd.server.auth.app import DOCUMENTS, OAUTH, is_from_anywhere
-from memoryd.server.auth.forms import sender_of
 from memoryd.server.auth.metadata import challenge
 from memoryd.server.calls import RETRY, Calls
 from memoryd.server.connection import ADMISSION, AT_ONCE, Admission
+from memoryd.server.html import ROOT
+from memoryd.server.http.bodies import sender_of
 from memoryd.server.http.openapi import WORKSPACE
-from memoryd.server.ui.access import ROOT
 from memoryd.settings import Settings
 from memoryd.text import storable
 
@@ -93,9 +93,10 @@ def security(settings: Settings) -> TransportSecuritySettings:
     return TransportSecuritySettings(
         enable_dns_rebinding_protection=True,
         allowed_hosts=[form for name in names for form in (name, f"{name}:*")],
-        allowed_origins=[f"{scheme}://{form}" for name in names for form in (name, f"{name}:*")
-                         for scheme in ("http", "https")],
-    )  # fmt: skip
+        allowed_origins=[
+            f"{scheme}://{form}" for name in names for form in (name, f"{name}:*") for scheme in ("http", "https")
+        ],
+    )
 
 
 class Verifier:

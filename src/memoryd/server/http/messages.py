@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from memoryd.server.auth.forms import body_of
+from memoryd.server.http.bodies import body_of
 from memoryd.server.wire import refusal_of
 
 IN_USE = "Invalid request: another request of this session has this id and is not answered yet. Use a new id."

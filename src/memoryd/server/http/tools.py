@@ -21,10 +21,10 @@ from memoryd.errors import (
     TimedOutError,
     UncertainError,
 )
-from memoryd.server.auth.forms import body_of
 from memoryd.server.auth.step_up import insufficient
 from memoryd.server.calls import RETRY, Calls
 from memoryd.server.connection import ADMISSION, Admission, Caller, client_name, session_name
+from memoryd.server.http.bodies import body_of
 from memoryd.server.http.entry import header_of
 from memoryd.server.http.openapi import SESSION, document
 from memoryd.settings import SESSION_LENGTH
@@ -34,9 +34,14 @@ MASKED, LIKE = "X-Memory-Masked", "X-Memory-Reads-Like"
 """Headers with the kinds of masked secrets, and with what a text that reads like instructions resembles."""
 LARGEST = DEFAULT_MAX_REQUEST_BODY_SIZE  # maximum bytes of a body, as over MCP
 STATUS: tuple[tuple[type[MemorydError], int], ...] = (
-    (InvalidInputError, 400), (NotFoundError, 404), (BusyError, 503), (TimedOutError, 504),
-    (UncertainError, 500), (StoreError, 503), (MemorydError, 500),
-)  # fmt: skip
+    (InvalidInputError, 400),
+    (NotFoundError, 404),
+    (BusyError, 503),
+    (TimedOutError, 504),
+    (UncertainError, 500),
+    (StoreError, 503),
+    (MemorydError, 500),
+)
 """The status of an error: the first class that matches."""
 
 
@@ -59,10 +64,12 @@ class Plain:
         try:
             arguments = await _arguments(request)
             caller = Caller(
-                session_id=_session(request) or admission.grant.principal, grant=admission.grant,
-                workspace=admission.workspace, remote=True,
+                session_id=_session(request) or admission.grant.principal,
+                grant=admission.grant,
+                workspace=admission.workspace,
+                remote=True,
                 client=client_name(request.headers.get("user-agent", "")),
-            )  # fmt: skip
+            )
             answer, _ = await self._calls.run(caller, tool, arguments)
         except MemorydError as error:
             status = next(status for kind, status in STATUS if isinstance(error, kind))

@@ -16,8 +16,6 @@ TICKET_TIME = 60.0  # seconds in which a ticket can be used, once
 IDLE = 12 * 3600.0  # seconds after which an unused session ends
 COOKIE = 30 * 24 * 3600  # seconds for which a browser keeps the key; this process decides when a session ends
 MOST = 1_000  # sessions; beyond that, the least recently used one ends
-SAFE = frozenset({"GET", "HEAD"})
-ROOT = "/ui"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from memoryd.core.memories import listing
-from memoryd.server.ui.render import render
+from memoryd.core.memories.listing import ListedRecord
+from memoryd.server.html import render
 from memoryd.server.ui.visit import Visit
 
 NAMED = 100  # maximum ids sent to the page
@@ -20,9 +20,9 @@ def toast(visit: Visit, text: str, undo: Mapping[str, Any] | None = None) -> str
     return render("toast.html", visit=visit, text=text, undo=undo if visit.writes else None, status=200, oob=True)
 
 
-def undoing(visit: Visit, record_id: str, at: str = "") -> dict[str, Any]:
+def undoing(now: ListedRecord, at: str = "") -> dict[str, Any]:
     """Return an undo for a change of a record; it fails if another change follows."""
-    return {"ids": [record_id], "at": at, "seen": listing.story(visit.scope, record_id).now.mark[0]}
+    return {"ids": [now.record.id], "at": at, "seen": now.mark[0]}
 
 
 def changed(ids: Iterable[str]) -> dict[str, str]:

@@ -22,7 +22,8 @@ from memoryd.core.scope import Scope as CoreScope
 from memoryd.core.workspaces.registry import usable
 from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, StoreError
 from memoryd.model import Workspace
-from memoryd.server.auth.forms import body_of, sender_of
+from memoryd.server.html import ROOT, SAFE, UI, render
+from memoryd.server.http.bodies import body_of, sender_of
 from memoryd.server.ui import (
     audit,
     correcting,
@@ -37,10 +38,9 @@ from memoryd.server.ui import (
     upkeep,
     vault,
 )
-from memoryd.server.ui.access import COOKIE, ROOT, SAFE, PageAccess, cookie_of, is_elsewhere, is_own
+from memoryd.server.ui.access import COOKIE, PageAccess, cookie_of, is_elsewhere, is_own
 from memoryd.server.ui.kept import Kept
 from memoryd.server.ui.news import stream
-from memoryd.server.ui.render import HERE, render
 from memoryd.server.ui.visit import CLIENT, Right, View, Visit
 from memoryd.text import storable
 
@@ -67,9 +67,18 @@ STATUS: Mapping[type[MemorydError], int] = {NotFoundError: 404, InvalidInputErro
 
 
 VIEWS = (
-    memories.VIEWS, correcting.VIEWS, recall.VIEWS, graph.VIEWS, vault.VIEWS, journal.VIEWS, history.VIEWS,
-    upkeep.VIEWS, audit.VIEWS, state.VIEWS, export.VIEWS,
-)  # fmt: skip
+    memories.VIEWS,
+    correcting.VIEWS,
+    recall.VIEWS,
+    graph.VIEWS,
+    vault.VIEWS,
+    journal.VIEWS,
+    history.VIEWS,
+    upkeep.VIEWS,
+    audit.VIEWS,
+    state.VIEWS,
+    export.VIEWS,
+)
 """The views of a workspace."""
 
 
@@ -88,7 +97,7 @@ class Page:
         """Return the routes, all below ROOT."""
         views = [View("/", home.workspaces), *(_below(view) for views in VIEWS for view in views)]
         routes: list[BaseRoute] = [
-            Mount("/static", StaticFiles(directory=HERE / "static")),
+            Mount("/static", StaticFiles(directory=UI / "static")),
             Route("/login", self._login_form, methods=["GET"]),
             Route("/login", self._login, methods=["POST"]),
             Route("/logout", self._logout, methods=["POST"]),
@@ -159,7 +168,7 @@ class Page:
         return StreamingResponse(
             stream(scope, after, lambda: self._ended.is_set() or self.access.grant(session) is None, self._threads),
             media_type="text/event-stream",
-        )  # fmt: skip
+        )
 
     # sessions --------------------------------------------------------------------------------------------------------
 
@@ -180,9 +189,14 @@ class Page:
         # A redirect would still count as the other site's request, and the strict cookie would not be sent.
         answer = HTMLResponse(render("entered.html", next=target))
         answer.set_cookie(
-            cookie_of(request), session, max_age=COOKIE, path=ROOT, secure=request.url.scheme == "https",
-            httponly=True, samesite="strict",
-        )  # fmt: skip
+            cookie_of(request),
+            session,
+            max_age=COOKIE,
+            path=ROOT,
+            secure=request.url.scheme == "https",
+            httponly=True,
+            samesite="strict",
+        )
         return answer
 
     async def _logout(self, request: Request) -> Response:

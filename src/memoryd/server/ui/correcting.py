@@ -12,8 +12,8 @@ from memoryd.core.memories.correction import Correction
 from memoryd.core.memories.listing import ListedRecord
 from memoryd.errors import ChangedMeanwhileError, InvalidInputError
 from memoryd.model import Record
+from memoryd.server.html import render
 from memoryd.server.ui.answers import toast, undoing
-from memoryd.server.ui.render import render
 from memoryd.server.ui.visit import View, Visit
 
 STEP = 0.05  # step of the importance slider
@@ -51,9 +51,11 @@ def _shown(record: Record) -> CorrectionForm:
 
 def _typed(visit: Visit, record: Record) -> CorrectionForm:
     return CorrectionForm(
-        content=_lines(visit.text("content")), tags=visit.text("tags"),
-        importance=visit.number("importance", record.importance), seen=visit.text("seen"),
-    )  # fmt: skip
+        content=_lines(visit.text("content")),
+        tags=visit.text("tags"),
+        importance=visit.number("importance", record.importance),
+        seen=visit.text("seen"),
+    )
 
 
 def _lines(text: str) -> str:
@@ -79,7 +81,7 @@ def _form(visit: Visit, listed: ListedRecord, form: CorrectionForm, status: int 
 
 
 def _listed(visit: Visit) -> ListedRecord:
-    return listing.story(visit.scope, visit.request.path_params["id"]).now
+    return listing.one(visit.scope, visit.request.path_params["id"])
 
 
 def correct(visit: Visit) -> Response:
@@ -97,8 +99,9 @@ def correct(visit: Visit) -> Response:
         return _form(visit, now, replace(typed, seen=now.record.updated_at), 409, meanwhile=True)
     except InvalidInputError as error:
         return _form(visit, _listed(visit), typed, 422, problem=str(error))
-    card = render("card.html", visit=visit, listed=_listed(visit), open=False)
-    undo = undoing(visit, record.id, done.at) if done.at else None
+    now = _listed(visit)
+    card = render("card.html", visit=visit, listed=now, open=False)
+    undo = undoing(now, done.at) if done.at else None
     return HTMLResponse(card + toast(visit, "Corrected." if done.at else "Nothing was changed.", undo))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from memoryd.core.base.clock import moment, timestamp
+from memoryd.core.base.limits import TEXT
 from memoryd.core.graph import as_of, entities, observations, picture, relations, renaming, search, traversal
 from memoryd.core.graph.observations import Deletion
 from memoryd.core.graph.relations import Edge
@@ -22,7 +23,6 @@ from memoryd.store.base import Queries
 
 LISTED = 200  # nodes of a page of the list
 DIGITS = 11  # of seconds since 1970, enough for years of four digits
-TEXT = 10_000  # characters of an observation or a summary
 
 
 def show(visit: Visit) -> Response:
@@ -55,9 +55,15 @@ def show_list(visit: Visit) -> Response:
     more = visit.address("/graph/list", q=query, at=at, start=following) if following else ""
     span = [int(moment(time).timestamp()) for time in (first or last, last)]
     return visit.page(
-        "nodes.html", "graph", nodes=nodes[:LISTED], q=query, at=at, span=span,
-        place=int(moment(at).timestamp()) if at else span[1], more=more,
-    )  # fmt: skip
+        "nodes.html",
+        "graph",
+        nodes=nodes[:LISTED],
+        q=query,
+        at=at,
+        span=span,
+        place=int(moment(at).timestamp()) if at else span[1],
+        more=more,
+    )
 
 
 def _time(visit: Visit) -> str:
@@ -146,7 +152,7 @@ def _away(visit: Visit, **fields: Any) -> dict[str, Any] | None:
 
 def _replace(visit: Visit, graph: Graph, name: str) -> Outcome:
     observations.replace(graph, name, int(visit.number("ordinal", -1)), _text(visit), visit.text("seen"))
-    return "Corrected.", undoing(visit, visit.text("id")) if visit.text("id") else None
+    return "Corrected.", undoing(listing.one(visit.scope, visit.text("id"))) if visit.text("id") else None
 
 
 def _unobserve(visit: Visit, graph: Graph, name: str) -> Outcome:
@@ -182,14 +188,16 @@ def _unrelate(visit: Visit, graph: Graph, _name: str) -> Outcome:
 
 def _rename(visit: Visit, graph: Graph, name: str) -> Outcome:
     node = renaming.rename(graph, name, visit.text("new_name"))
-    return f"{name} is now called {node.name}.", undoing(visit, node.id) if node.name != name else None
+    undo = undoing(listing.one(visit.scope, node.id)) if node.name != name else None
+    return f"{name} is now called {node.name}.", undo
 
 
 def _merge(visit: Visit, graph: Graph, name: str) -> Outcome:
     done = renaming.merge(graph, name, visit.text("into").strip())
     return f"Merged into {done.name}: it gained {done.observations} observations, {done.relations} relations.", {
-        "ids": [done.gone], "at": "",
-    }  # fmt: skip
+        "ids": [done.gone],
+        "at": "",
+    }
 
 
 def _forget(_visit: Visit, graph: Graph, name: str) -> Outcome:
@@ -199,9 +207,16 @@ def _forget(_visit: Visit, graph: Graph, name: str) -> Outcome:
 
 
 EDITS: Mapping[str, Callable[[Visit, Graph, str], Outcome]] = {
-    "observe": _observe, "replace": _replace, "unobserve": _unobserve, "relate": _relate, "unrelate": _unrelate,
-    "rename": _rename, "merge": _merge, "forget": _forget, "summarize": _summarize,
-}  # fmt: skip
+    "observe": _observe,
+    "replace": _replace,
+    "unobserve": _unobserve,
+    "relate": _relate,
+    "unrelate": _unrelate,
+    "rename": _rename,
+    "merge": _merge,
+    "forget": _forget,
+    "summarize": _summarize,
+}
 DELETING = frozenset({"unobserve", "unrelate", "merge", "forget"})
 
 
@@ -213,6 +228,10 @@ def _text(visit: Visit) -> str:
 
 
 VIEWS = (
-    View("/graph", show), View("/graph.json", data), View("/graph/list", show_list), View("/n", show_node),
-    View("/graph/path", show_path), View("/n", edit, "POST", "correct"),
-)  # fmt: skip
+    View("/graph", show),
+    View("/graph.json", data),
+    View("/graph/list", show_list),
+    View("/n", show_node),
+    View("/graph/path", show_path),
+    View("/n", edit, "POST", "correct"),
+)

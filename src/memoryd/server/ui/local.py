@@ -22,9 +22,10 @@ from memoryd.core.engine import Engine
 from memoryd.core.maintenance import scheduler
 from memoryd.daemon import started
 from memoryd.loopback import LOCAL_NAME
+from memoryd.server.html import ROOT
 from memoryd.server.http.app import Logged, serve
 from memoryd.server.http.entry import name_of
-from memoryd.server.ui.access import ROOT, origin_of
+from memoryd.server.ui.access import origin_of
 from memoryd.server.ui.app import Page
 from memoryd.server.ui.visit import address_of
 from memoryd.settings import Settings

@@ -10,7 +10,7 @@ from memoryd.core.graph.transaction import Graph
 from memoryd.core.maintenance import history
 from memoryd.core.maintenance.decay import vitality
 from memoryd.core.memories import correction, listing
-from memoryd.core.memories.listing import Facets
+from memoryd.core.memories.listing import Facets, ListedRecord
 from memoryd.core.memories.memories import Criteria, Memories
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import Kind
@@ -31,19 +31,31 @@ def facets_of(visit: Visit) -> Facets:
     if unknown := [kind for kind in kinds if kind not in set(Kind)]:
         raise InvalidInputError(f"Unknown kind {unknown[0][:50]!r}. Use some of: {', '.join(Kind)}.")
     return Facets(
-        kinds=tuple(map(Kind, kinds)), tags=visit.texts("tag"), client=visit.text("client"), tool=visit.text("tool"),
-        session=visit.text("session"), since=visit.text("since"), until=visit.text("until"),
-        least=visit.number("least", 0.0), deleted=visit.text("deleted") == "1",
-    )  # fmt: skip
+        kinds=tuple(map(Kind, kinds)),
+        tags=visit.texts("tag"),
+        client=visit.text("client"),
+        tool=visit.text("tool"),
+        session=visit.text("session"),
+        since=visit.text("since"),
+        until=visit.text("until"),
+        least=visit.number("least", 0.0),
+        deleted=visit.text("deleted") == "1",
+    )
 
 
 def query_of(facets: Facets, **others: Any) -> dict[str, Any]:
     """Return facets as the fields of a URL."""
     return {
-        "kind": [str(kind) for kind in facets.kinds], "tag": list(facets.tags), "client": facets.client,
-        "tool": facets.tool, "session": facets.session, "since": facets.since, "until": facets.until,
-        "least": facets.least or "", "deleted": "1" if facets.deleted else "",
-    } | others  # fmt: skip
+        "kind": [str(kind) for kind in facets.kinds],
+        "tag": list(facets.tags),
+        "client": facets.client,
+        "tool": facets.tool,
+        "session": facets.session,
+        "since": facets.since,
+        "until": facets.until,
+        "least": facets.least or "",
+        "deleted": "1" if facets.deleted else "",
+    } | others
 
 
 def show_list(visit: Visit) -> Response:
@@ -60,11 +72,17 @@ def show_list(visit: Visit) -> Response:
         page = listing.page(visit.scope, facets, listing.mark_of(visit.text("after")))
         records, after = list(page.records), page.following
     values: dict[str, Any] = {
-        "records": records, "seen": seen, "facets": facets, "q": text, "by_meaning": by_meaning, "degraded": degraded,
+        "records": records,
+        "seen": seen,
+        "facets": facets,
+        "q": text,
+        "by_meaning": by_meaning,
+        "degraded": degraded,
         "more": visit.address(**query_of(facets, after=after)) if after else "",
-        "more_only": target == "more", "query": query_of(facets),
+        "more_only": target == "more",
+        "query": query_of(facets),
         "address": lambda **change: visit.address(**query_of(facets) | change),
-    }  # fmt: skip
+    }
     if visit.part and target in ("results", "more"):
         return visit.fragment("results.html", **values)
     return visit.page("memories.html", "memories", **values)
@@ -75,9 +93,12 @@ def show_facets(visit: Visit) -> Response:
     facets = facets_of(visit)
     counts = visit.kept.get(visit.scope, "facets", lambda: listing.counts(visit.scope))
     return visit.fragment(
-        "facets.html", facets=facets, counts=counts, least=LEAST,
+        "facets.html",
+        facets=facets,
+        counts=counts,
+        least=LEAST,
         address=lambda **change: visit.address(**query_of(facets, q=visit.text("q")) | change),
-    )  # fmt: skip
+    )
 
 
 # one record ----------------------------------------------------------------------------------------------------------
@@ -93,15 +114,17 @@ def show_record(visit: Visit) -> Response:
 
 def show_alike(visit: Visit) -> Response:
     """Show the records nearest to one in meaning."""
-    story = listing.story(visit.scope, visit.request.path_params["id"])
-    found = listing.alike(visit.scope, story.now.record)
+    found = listing.alike(visit.scope, _listed(visit).record)
     return visit.fragment("alike.html", found=found.best, degraded=found.degraded)
 
 
 def show_card(visit: Visit) -> Response:
     """Show a record as in a list."""
-    listed = listing.story(visit.scope, visit.request.path_params["id"]).now
-    return visit.fragment("card.html", listed=listed, open=False)
+    return visit.fragment("card.html", listed=_listed(visit), open=False)
+
+
+def _listed(visit: Visit) -> ListedRecord:
+    return listing.one(visit.scope, visit.request.path_params["id"])
 
 
 def forget(visit: Visit) -> Response:
@@ -111,7 +134,7 @@ def forget(visit: Visit) -> Response:
         raise NotFoundError(
             "Only living memories, turns and summaries can be forgotten here. The graph has its own view."
         )
-    undo = undoing(visit, gone[0].id)
+    undo = undoing(listing.one(visit.scope, gone[0].id))
     return HTMLResponse(toast(visit, "Forgotten.", undo), headers=changed(undo["ids"]))
 
 
@@ -173,8 +196,13 @@ def _chosen(visit: Visit) -> list[str]:
 
 
 VIEWS = (
-    View("", show_list), View("/facets", show_facets), View("/m/{id}", show_record), View("/m/{id}/alike", show_alike),
-    View("/m/{id}/card", show_card), View("/m/{id}/forget", forget, "POST", "forget"),
-    View("/restore", restore, "POST", "correct"), View("/many/preview", preview_many, "POST", "correct"),
+    View("", show_list),
+    View("/facets", show_facets),
+    View("/m/{id}", show_record),
+    View("/m/{id}/alike", show_alike),
+    View("/m/{id}/card", show_card),
+    View("/m/{id}/forget", forget, "POST", "forget"),
+    View("/restore", restore, "POST", "correct"),
+    View("/many/preview", preview_many, "POST", "correct"),
     View("/many", change_many, "POST", "correct"),
-)  # fmt: skip
+)

@@ -5,6 +5,7 @@ from urllib.parse import quote
 
 from starlette.responses import HTMLResponse, Response
 
+from memoryd.core.base.limits import MEMORY_KEY, TEXT
 from memoryd.core.memories.listing import ListedRecord
 from memoryd.core.memories.vault import Vault
 from memoryd.errors import InvalidInputError, NotFoundError
@@ -13,8 +14,6 @@ from memoryd.server.ui.answers import changed, toast, undoing
 from memoryd.server.ui.visit import View, Visit
 
 PAGE = 100
-KEY = 400  # characters of a key
-CONTENT = 10_000
 
 
 def show(visit: Visit) -> Response:
@@ -28,12 +27,12 @@ def show(visit: Visit) -> Response:
 def commit(visit: Visit) -> Response:
     """Store a text under a key, or replace the text there."""
     key, content = visit.text("key").strip(), visit.text("content").replace("\r\n", "\n")
-    if not (key and len(key) <= KEY and content.strip() and len(content) <= CONTENT):
-        raise InvalidInputError(f"A key has 1 to {KEY} characters, and its text 1 to {CONTENT:,}.")
+    if not (key and len(key) <= MEMORY_KEY and content.strip() and len(content) <= TEXT):
+        raise InvalidInputError(f"A key has 1 to {MEMORY_KEY} characters, and its text 1 to {TEXT:,}.")
     vault = Vault(visit.scope)
     before = _known(vault, key)
     now = vault.get(vault.commit("vault", key, content))
-    undo: dict[str, Any] | None = undoing(visit, now.id)
+    undo: dict[str, Any] | None = undoing(ListedRecord(now))
     if before is None:
         undo = {"path": f"/m/{quote(now.id, safe='')}/forget", "fields": {}} if visit.forgets else None
     elif before.body == now.body:

@@ -14,17 +14,22 @@ from memoryd.core.engine import Engine
 from memoryd.core.scope import Scope
 from memoryd.errors import InvalidInputError
 from memoryd.model import Workspace
-from memoryd.server.ui.access import ROOT
+from memoryd.server.html import ROOT, render
 from memoryd.server.ui.kept import Kept
-from memoryd.server.ui.render import render
 from memoryd.text import storable
 
 VIEWS = (
-    ("memories", "", "Memories"), ("recall", "/recall", "Recall"), ("graph", "/graph", "Graph"),
-    ("vault", "/vault", "Vault"), ("sessions", "/sessions", "Sessions"), ("timeline", "/timeline", "Timeline"),
-    ("history", "/history", "History"), ("upkeep", "/upkeep", "Upkeep"), ("audit", "/audit", "Audit"),
+    ("memories", "", "Memories"),
+    ("recall", "/recall", "Recall"),
+    ("graph", "/graph", "Graph"),
+    ("vault", "/vault", "Vault"),
+    ("sessions", "/sessions", "Sessions"),
+    ("timeline", "/timeline", "Timeline"),
+    ("history", "/history", "History"),
+    ("upkeep", "/upkeep", "Upkeep"),
+    ("audit", "/audit", "Audit"),
     ("state", "/state", "State"),
-)  # fmt: skip
+)
 """The views of a workspace: name, path below the workspace, and title."""
 
 CLIENT = "memoryd ui"

@@ -4,9 +4,9 @@ from typing import Annotated
 
 from pydantic import Field
 
+from memoryd.core.base.limits import KNOWN_NAME
 from memoryd.core.graph import view
 from memoryd.core.graph.view import CURSOR, GraphPage, OpenedNodes
-from memoryd.core.transfer.server_memory import LOOKED_UP
 from memoryd.toolsets.graph import shapes
 from memoryd.toolsets.graph.shapes import ITEMS, graph_of
 from memoryd.toolsets.registry import Answer, Arguments, Call, Time, Tool, Toolset
@@ -24,7 +24,7 @@ class ReadGraphArguments(Arguments):
     """Where to continue, and the budget of the page."""
 
     cursor: Annotated[
-        str | None, Field(max_length=LOOKED_UP + CURSOR, description="next_cursor of the page before.")
+        str | None, Field(max_length=KNOWN_NAME + CURSOR, description="next_cursor of the page before.")
     ] = None
     token_budget: shapes.TokenBudget = shapes.BUDGET
 
@@ -42,13 +42,23 @@ def _read(call: Call, arguments: ReadGraphArguments) -> Answer[GraphPage]:
 
 TOOLS: Toolset = (
     Tool(
-        name="open_nodes", title="Open nodes", capability="read", needs="project",
+        name="open_nodes",
+        title="Open nodes",
+        capability="read",
+        needs="project",
         description="Nodes by exact name, with observations, summary, tags and every relation from or to them.",
-        arguments=OpenNodesArguments, result=OpenedNodes, handler=_open,
+        arguments=OpenNodesArguments,
+        result=OpenedNodes,
+        handler=_open,
     ),
     Tool(
-        name="read_graph", title="Read the graph", capability="read", needs="project",
+        name="read_graph",
+        title="Read the graph",
+        capability="read",
+        needs="project",
         description="The whole graph, page by page. Can be large: prefer search_nodes.",
-        arguments=ReadGraphArguments, result=GraphPage, handler=_read,
+        arguments=ReadGraphArguments,
+        result=GraphPage,
+        handler=_read,
     ),
-)  # fmt: skip
+)

@@ -8,22 +8,20 @@ from typing import Annotated
 
 from pydantic import AliasChoices, Field, StringConstraints
 
-from memoryd.core.graph.renaming import NAME
+from memoryd.core.base.limits import KNOWN_NAME, NODE_NAME, NODE_TYPE, TEXT
 from memoryd.core.graph.transaction import Graph
-from memoryd.core.transfer.server_memory import LOOKED_UP
 from memoryd.toolsets.registry import Arguments, Call
 
-TYPE, CONTENT, SUMMARY = 200, 10_000, 10_000
 ITEMS, MATCHES, LIMIT, DAYS, ORDINAL = 1_000, 100, 1_000, 36_500, 10**9
 BUDGET, MOST = 20_000, 1_000_000
 
 # texts are kept verbatim, including blanks, but must contain something else
-NewNodeName = Annotated[str, StringConstraints(min_length=1, max_length=NAME, pattern=r"\S")]
-NodeName = Annotated[str, StringConstraints(min_length=1, max_length=LOOKED_UP, pattern=r"\S")]
-NewTypeName = Annotated[str, StringConstraints(min_length=1, max_length=TYPE, pattern=r"\S")]
+NewNodeName = Annotated[str, StringConstraints(min_length=1, max_length=NODE_NAME, pattern=r"\S")]
+NodeName = Annotated[str, StringConstraints(min_length=1, max_length=KNOWN_NAME, pattern=r"\S")]
+NewTypeName = Annotated[str, StringConstraints(min_length=1, max_length=NODE_TYPE, pattern=r"\S")]
 TypeName = NodeName  # an imported type may be as long as a name
-ObservationText = Annotated[str, StringConstraints(min_length=1, max_length=CONTENT, pattern=r"\S")]
-NodeSummary = Annotated[str, StringConstraints(max_length=SUMMARY)]
+ObservationText = Annotated[str, StringConstraints(min_length=1, max_length=TEXT, pattern=r"\S")]
+NodeSummary = Annotated[str, StringConstraints(max_length=TEXT)]
 Ordinal = Annotated[int, Field(ge=0, le=ORDINAL)]
 
 NewEntityType = Annotated[NewTypeName, Field(validation_alias=AliasChoices("entity_type", "entityType"))]
@@ -36,10 +34,12 @@ RelationType = Annotated[TypeName, Field(validation_alias=AliasChoices("relation
 TokenBudget = Annotated[
     int,
     Field(
-        ge=0, le=MOST, validation_alias=AliasChoices("token_budget", "tokenBudget"),
+        ge=0,
+        le=MOST,
+        validation_alias=AliasChoices("token_budget", "tokenBudget"),
         description="Most tokens of the answer; 0: no limit.",
     ),
-]  # fmt: skip
+]
 
 
 class BudgetArguments(Arguments):

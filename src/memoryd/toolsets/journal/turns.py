@@ -5,6 +5,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
+from memoryd.core.base.limits import TURN_TEXT
 from memoryd.core.journal import view
 from memoryd.core.journal.view import AddedTurn, FoundTurns, SessionTurns
 from memoryd.toolsets.journal.shapes import (
@@ -18,9 +19,7 @@ from memoryd.toolsets.journal.shapes import (
 )
 from memoryd.toolsets.registry import Answer, Call, Query, Tool, Toolset
 
-TEXT = 1_000_000
-
-TurnText = Annotated[str, StringConstraints(min_length=1, max_length=TEXT, pattern=r"\S")]
+TurnText = Annotated[str, StringConstraints(min_length=1, max_length=TURN_TEXT, pattern=r"\S")]
 
 
 class AddMemoryArguments(CamelArguments):
@@ -67,20 +66,33 @@ def _query(call: Call, arguments: QueryRawMemoriesArguments) -> Answer[FoundTurn
 
 TOOLS: Toolset = (
     Tool(
-        name="add_memory", title="Add a memory",
+        name="add_memory",
+        title="Add a memory",
         description="Store a new agent interaction (prompt, thought, response) as a memory.",
-        arguments=AddMemoryArguments, result=AddedTurn, capability="write", handler=_add, error_text=error_text,
+        arguments=AddMemoryArguments,
+        result=AddedTurn,
+        capability="write",
+        handler=_add,
+        error_text=error_text,
     ),
     Tool(
-        name="get_session_memories", title="Memories of a session",
+        name="get_session_memories",
+        title="Memories of a session",
         description="All memories of a session, in chronological order.",
-        arguments=SessionMemoriesArguments, result=SessionTurns, capability="read", handler=_of_session,
+        arguments=SessionMemoriesArguments,
+        result=SessionTurns,
+        capability="read",
+        handler=_of_session,
         error_text=error_text,
     ),
     Tool(
-        name="query_raw_memories", title="Search raw memories",
+        name="query_raw_memories",
+        title="Search raw memories",
         description="Search all raw memories by meaning and by words.",
-        arguments=QueryRawMemoriesArguments, result=FoundTurns, capability="read", handler=_query,
+        arguments=QueryRawMemoriesArguments,
+        result=FoundTurns,
+        capability="read",
+        handler=_query,
         error_text=error_text,
     ),
-)  # fmt: skip
+)

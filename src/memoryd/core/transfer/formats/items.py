@@ -10,6 +10,8 @@ from typing import Any, TypeAlias
 from memoryd.core.base.clock import moment, timestamp
 from memoryd.errors import InvalidInputError
 
+UNKNOWN = "unknown"
+"""The type of an entity without a stated type."""
 MILLISECONDS = 1e11  # numbers above this are milliseconds since 1970, others are seconds
 EARLIEST = datetime(1971, 1, 1, tzinfo=UTC)
 """A time before this is an empty field, or the start of a counter."""
@@ -29,9 +31,16 @@ class SourceItem:
     session_id: str = ""
     is_record: bool = False
     """Whether `id` is the id of a record of memoryd, from an export as Markdown."""
+    is_verbatim: bool = False
+    """Whether its names and texts are those of a graph like ours: they are kept as they are."""
     client: str = ""
     tool: str = ""
     """The client that wrote the record of memoryd; for other items it is the import."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether its names and texts stay as they are, of any length."""
+        return self.is_record or self.is_verbatim
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -277,3 +277,5 @@ class ForeignFormat:
     """The function that yields the items of a source; the set names what of `more` is also imported."""
     more: Mapping[str, str] = field(default_factory=dict)
     """The descriptions of what `--include` may name."""
+    turns_by_id: bool = False
+    """Whether hooks store the same turns under the same ids."""

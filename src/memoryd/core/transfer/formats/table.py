@@ -3,6 +3,7 @@
 from memoryd.core.transfer.formats import (
     chatgpt,
     claude_ai,
+    claude_code,
     claude_mem,
     codex,
     cognee,
@@ -16,14 +17,30 @@ from memoryd.core.transfer.formats import (
     mem0,
     mempalace,
     opencode,
+    server_memory,
 )
 from memoryd.core.transfer.formats.source import ForeignFormat
 
 FORMATS: dict[str, ForeignFormat] = {
     module.FORMAT.name: module.FORMAT
     for module in (
-        claude_ai, chatgpt, claude_mem, codex, mempalace, mcp_memory_service, gemini, opencode, cursor, graphiti,
-        letta, cognee, mem0, markdown, json_lines,
+        server_memory,
+        claude_code,
+        claude_ai,
+        chatgpt,
+        claude_mem,
+        codex,
+        mempalace,
+        mcp_memory_service,
+        gemini,
+        opencode,
+        cursor,
+        graphiti,
+        letta,
+        cognee,
+        mem0,
+        markdown,
+        json_lines,
     )
-}  # fmt: skip
+}
 """The formats by name, in the order in which they are tried: more specific ones come first."""

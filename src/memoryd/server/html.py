@@ -1,4 +1,4 @@
-"""Templates, and the layout of memories' texts: always as text, whatever they contain."""
+"""HTML: the templates, and the layout of memories' texts: always as text, whatever they contain."""
 
 import difflib
 import re
@@ -9,18 +9,26 @@ from typing import Any, Literal
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from memoryd.core.base import limits
 from memoryd.core.base.clock import hours_since
 from memoryd.core.security.prompt_injection import reads_like_instructions
 from memoryd.core.security.secrets import find
 from memoryd.hidden import spelled_out
 
-HERE = Path(__file__).parent
+ROOT = "/ui"
+"""The path of the page, and of the style that every HTML answer has."""
+SAFE = frozenset({"GET", "HEAD"})
+"""The methods that change nothing."""
+UI = Path(__file__).parent / "ui"
 WORDS = 4_000  # maximum words of two texts for a comparison word by word
 
 PLURALS = {
-    "memory": "memories", "entity": "entities", "observation": "observations", "interaction": "turns",
+    "memory": "memories",
+    "entity": "entities",
+    "observation": "observations",
+    "interaction": "turns",
     "summary": "summaries",
-}  # fmt: skip
+}
 """The kinds of records in the plural."""
 
 Mark = Literal["text", "hidden", "link", "same", "new", "gone"]
@@ -97,11 +105,14 @@ def warnings(text: str) -> list[str]:
 
 def _environment() -> Environment:
     made = Environment(
-        loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        loader=FileSystemLoader(UI / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
         lstrip_blocks=True,
-    )  # fmt: skip
+    )
     made.filters |= {"pieces": pieces, "plural": plural, "ago": ago, "day": day, "warnings": warnings}
-    made.globals |= {"differences": differences, "next_day": next_day}
+    made.globals |= {"differences": differences, "next_day": next_day, "limits": limits}
     return made
 
 

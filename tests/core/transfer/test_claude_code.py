@@ -7,9 +7,19 @@ from typing import Any
 
 import pytest
 
-from memoryd.core.agents.claude_code import CONTINUED, Reader, Turn
+from memoryd.core.journal.journal import Journal
+from memoryd.core.maintenance import purging
+from memoryd.core.memories.memories import Criteria, Memories
+from memoryd.core.scope import Scope
+from memoryd.core.transfer import intake
+from memoryd.core.transfer.formats.claude_code import CONTINUED, FORMAT, Reader, Turn
+from memoryd.core.transfer.formats.source import opened
 from memoryd.errors import InvalidInputError
 from memoryd.model import Interaction
+from memoryd.store import rows
+from tests.core import kit
+from tests.core.transfer.formats_kit import bring, sample
+from tests.store import journals
 
 HOOKS = Path(__file__).parents[2] / "hooks"
 FIRST, SECOND = "5f0c1c52-7d3e-4b57-9a55-0c7b6f6f2a01", "9b2e7a10-1c44-4e0f-8d21-3b1d8c9e5b02"
@@ -205,6 +215,58 @@ def test_turns_read_from_the_first_lines_stay_as_more_are_written() -> None:
 
 
 def test_an_endless_line_is_refused_before_it_fills_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memoryd.core.agents.claude_code.LINE", 100)
+    monkeypatch.setattr("memoryd.core.transfer.formats.claude_code.LINE", 100)
     with pytest.raises(InvalidInputError, match="is not a transcript"):
         read(b"x" * 1_000)
+
+
+# import --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_turn_that_was_removed_is_not_imported_again(home: Path, tmp_path: Path) -> None:
+    with kit.engine(home) as engine:
+        path = sample("claude-code", tmp_path)
+        _, (done,) = bring(engine, path)
+        assert done.new["turns"] == 2
+        scope = Scope(engine, engine.workspaces.find("default"))
+        Memories(scope).forget(Criteria(ids=("mem_u1",)))
+        _, (again,) = bring(engine, path)
+        assert again.new["turns"] == 0
+        purging.purge(scope, ["mem_u1"])
+        _, (purged,) = bring(engine, path)
+        assert purged.new["turns"] == 0
+
+
+def test_a_turn_is_known_by_its_id_alone_as_hooks_store_it(home: Path, tmp_path: Path) -> None:
+    with kit.engine(home) as engine:
+        scope = Scope(engine, engine.workspaces.ensure("default"))
+        Journal(scope).kept.put([journals.turn(1, "s0", id="mem_u1")])
+        _, (done,) = bring(engine, sample("claude-code", tmp_path))
+        assert done.new["turns"] == 1
+
+
+def test_a_transcript_that_is_none_does_not_end_the_import(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memoryd.core.transfer.formats.claude_code.LINE", 1_000)
+    path = sample("claude-code", tmp_path)
+    (path / "-srv-shop" / "a.jsonl").write_text("x" * 5_000)
+    with kit.engine(home) as engine:
+        read, (done,) = bring(engine, path)
+    assert done.new["turns"] == 2
+    assert read.found.faults.first == ["-srv-shop/a.jsonl, Line 1 is longer than 0 MB: this is not a transcript"]
+
+
+def test_imported_turns_go_to_the_journal_in_chroma(chroma: str, model_dir: Path, home: Path, tmp_path: Path) -> None:
+    path, ours = sample("claude-code", tmp_path), {"MEMORY_JOURNAL_STORE": "chroma", "MEMORY_CHROMA_URL": chroma}
+    with journals.engine(home, model_dir, **ours) as engine:
+        for new in (2, 0):
+            with (
+                opened(path) as source,
+                intake.staged(engine, source, FORMAT, frozenset(), lambda *_: None, by_project=False) as read,
+            ):
+                (done,) = read.load(engine, lambda *_: None)
+            assert (done.read["turns"], done.new["turns"]) == (2, new)
+        workspace = engine.workspaces.find("default")
+        assert [one.id for one in Journal(Scope(engine, workspace)).kept.every_turn()] == ["mem_u1", "mem_u2"]
+        assert engine.store.read(workspace, lambda queries: rows.number(queries, "records")) == 0

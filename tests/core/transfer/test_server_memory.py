@@ -1,10 +1,11 @@
 """The import of another server's file: what it keeps and reports, and that it can be repeated."""
 
 import json
+import os
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import apsw
 import pytest
@@ -13,10 +14,13 @@ from memoryd.core.engine import Engine
 from memoryd.core.graph import entities, observations, relations
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.scope import Scope
-from memoryd.core.transfer import foreign
-from memoryd.core.transfer.foreign import ImportSummary
+from memoryd.core.transfer import intake, reader
+from memoryd.core.transfer.formats.items import Fault
+from memoryd.core.transfer.formats.source import opened
+from memoryd.core.transfer.formats.table import FORMATS
 from memoryd.errors import InvalidInputError, StoreError
 from tests.core import kit
+from tests.core.transfer.formats_kit import bring
 
 Entities = dict[str, tuple[str, list[str]]]
 """Type and observations of each entity by name."""
@@ -46,12 +50,25 @@ def relation(source: str, target: str, kind: str = "knows") -> str:
     return json.dumps({"type": "relation", "from": source, "to": target, "relationType": kind})
 
 
-def load(graph: Graph, file: Path, *lines: str | bytes) -> ImportSummary:
+class Imported(NamedTuple):
+    """What an import found, and what was new."""
+
+    read: dict[str, int]
+    new: dict[str, int]
+    left_out: dict[str, int]
+    faults: list[str]
+    hints: list[str]
+
+
+def load(graph: Graph, file: Path, *lines: str | bytes) -> Imported:
     """Import a file, with these lines if there are any; the last has no line break, as the server writes it."""
     if lines:
         file.write_bytes(b"\n".join(line.encode() if isinstance(line, str) else line for line in lines))
-    with foreign.opened(file, "server-memory") as source:
-        return foreign.load(graph, source, lambda _what, _done: None)
+    read, (done,) = bring(graph.engine, file, "server-memory")
+    found = read.found
+    new = {noun: done.new[noun] for noun in read.numbers}
+    hints = [*found.hints.first, *done.remarks]
+    return Imported(dict(read.numbers), new, dict(found.left_out), found.faults.first, hints)
 
 
 def there(graph: Graph) -> Entities:
@@ -88,8 +105,7 @@ def test_everything_is_kept_verbatim_and_in_order(graph: Graph, file: Path) -> N
     )
     assert there(graph) == {"Ann": ("person", observed), "x" * 5_000: ("k" * 5_000, [])}
     assert edges(graph) == {("Ann", "a b", "x" * 5_000)}
-    assert (summary.read, summary.new) == (foreign.GraphCounts(entities=2, observations=6, relations=1),) * 2
-    assert summary.faults == summary.hints == summary.placeholders == 0
+    assert summary == ({"entities": 2, "observations": 6, "relations": 1},) * 2 + ({}, [], [])
 
 
 def test_line_separators_windows_line_endings_a_bom_and_blank_lines_are_accepted(graph: Graph, file: Path) -> None:
@@ -99,56 +115,61 @@ def test_line_separators_windows_line_endings_a_bom_and_blank_lines_are_accepted
     )
     assert there(graph) == {"Ann": ("person", ["one\u2028two\x85three"])}
     assert edges(graph) == {("Ann", "knows", "Ann")}
-    assert summary.faults == summary.hints == 0
+    assert summary.faults == summary.hints == []
 
 
 def test_a_relation_may_come_before_its_entities(graph: Graph, file: Path) -> None:
     summary = load(graph, file, relation("Ann", "Bob"), entity("Ann"), entity("Bob"))
     assert edges(graph) == {("Ann", "knows", "Bob")}
     assert {type_ for type_, _ in there(graph).values()} == {"person"}
-    assert summary.placeholders == 0
+    assert summary.hints == []
 
 
 def test_an_entity_that_occurs_twice_is_one(graph: Graph, file: Path) -> None:
     summary = load(graph, file, entity("Ann", "a", "b"), entity("Ann", "b", "c", kind="robot"), relation("Ann", "Ann"))
     assert there(graph) == {"Ann": ("person", ["a", "b", "c"])}
-    assert (summary.read.entities, summary.new.entities, summary.new.observations) == (2, 1, 3)
-    (hint,) = summary.first_hints
-    assert (hint.line, "'robot'" in hint.text, "'person'" in hint.text) == (2, True, True)
+    assert summary.new == {"entities": 1, "observations": 3, "relations": 1}
+    assert summary.hints == ["line 2 gives 'Ann' the type 'robot', but it keeps 'person'"]
 
 
 def test_a_missing_end_of_a_relation_becomes_an_entity(graph: Graph, file: Path) -> None:
     entities.create(graph, [entities.NewEntity(name="Here", type="place")])
-    summary = load(
-        graph, file, entity("Ann"), relation("Ann", "Ghost"), relation("Ghost", "Ghost"), relation("Ann", "Here")
-    )
+    lines = [entity("Ann"), relation("Ann", "Ghost"), relation("Ghost", "Ghost"), relation("Ann", "Here")]
+    summary = load(graph, file, *lines)
     assert there(graph) == {"Ann": ("person", []), "Ghost": ("unknown", []), "Here": ("place", [])}
     assert len(edges(graph)) == 3
-    assert (summary.placeholders, summary.faults) == (1, 0)
-    assert [(hint.line, "'Ghost'" in hint.text) for hint in summary.first_hints] == [(2, True)]
+    assert (summary.new["entities"], summary.faults) == (2, [])
+    assert summary.hints == [
+        f"line {line} relates {name!r}, which is not in the source: created, of type unknown, unless it exists"
+        for line, name in ((2, "Ghost"), (4, "Here"))
+    ]
 
 
 def test_an_empty_observation_is_skipped_and_counted(graph: Graph, file: Path) -> None:
     summary = load(graph, file, entity("Ann", "", "a", ""))
     assert there(graph) == {"Ann": ("person", ["a"])}
-    assert (summary.empty, summary.read.observations, summary.faults) == (2, 1, 0)
+    assert (summary.left_out, summary.read["observations"], summary.faults) == ({"empty observations": 2}, 1, [])
 
 
 def test_what_old_versions_wrote_is_read(graph: Graph, file: Path) -> None:
     bare = '{"type":"entity","name":"Bare"}'
     summary = load(graph, file, bare, entity("Ann", "a", since="2024", mood="good"))
     assert there(graph) == {"Bare": ("unknown", []), "Ann": ("person", ["a"])}
-    assert summary.faults == 0
-    assert [(hint.line, hint.text) for hint in summary.first_hints] == [
-        (1, "has no entityType: it gets the type unknown"),
-        (2, "has fields that are not imported: 'since, mood'"),
-    ]
+    assert (summary.faults, summary.hints) == (
+        [],
+        [
+            "line 1 has no entityType: it gets the type unknown",
+            "line 2 has fields that are not imported: 'since, mood'",
+        ],
+    )
 
 
-def test_workspaces_are_apart(engine: Engine, graph: Graph, file: Path) -> None:
-    load(graph, file, entity("Ann", "a"))
-    other = Graph(Scope(engine, engine.workspaces.ensure("other")))
-    assert load(other, file).new == foreign.GraphCounts(entities=1, observations=1)
+def test_times_are_those_of_the_file(graph: Graph, file: Path) -> None:
+    file.write_text("\n".join([entity("Ann", "a"), relation("Ann", "Ann")]))
+    os.utime(file, (0, 1_771_063_462))
+    assert load(graph, file).hints == []
+    (ann,) = entities.page(graph, "", 10)
+    assert (ann.created_at, ann.updated_at) == ("2026-02-14T10:04:22.000Z",) * 2
 
 
 # what is wrong -------------------------------------------------------------------------------------------------------
@@ -187,11 +208,12 @@ WRONG = [
 def test_a_broken_line_is_reported_by_its_number_and_the_rest_is_kept(
     graph: Graph, file: Path, line: str | bytes, reason: str
 ) -> None:
-    for lines in ([entity("A", "1"), line, entity("B"), relation("A", "B")], [entity("C"), relation("C", "C"), line]):
-        summary = load(graph, file, *lines)
-        (fault,) = summary.first_faults
-        assert (fault.line, summary.faults) == (lines.index(line) + 1, 1)
-        assert fault.text.startswith(reason)
+    for lines in (
+        [entity("A", "1"), b"", line, entity("B"), relation("A", "B")],
+        [entity("C"), relation("C", "C"), line],
+    ):
+        (fault,) = load(graph, file, *lines).faults
+        assert fault.startswith(f"line {lines.index(line) + 1} {reason}")
     assert there(graph) == {"A": ("person", ["1"]), "B": ("person", []), "C": ("person", [])}
     assert edges(graph) == {("A", "knows", "B"), ("C", "knows", "C")}
 
@@ -200,55 +222,58 @@ def test_observations_that_cannot_be_stored_are_reported_and_the_others_kept(gra
     line = '{"type":"entity","name":"Ann","entityType":"x","observations":["a","\\ud800",7,"\\ud83d\\ude00","\\u0000"]}'
     summary = load(graph, file, line)
     assert there(graph) == {"Ann": ("x", ["a", "\U0001f600"])}
-    (fault,) = summary.first_faults
-    assert (fault.line, fault.text) == (1, "has observations that are not text, or cannot be stored: 3 of 5")
+    assert summary.faults == ["line 1 has observations that are not text, or cannot be stored: 3 of 5"]
 
 
 def test_remains_of_a_longer_write_are_reported_and_whole_objects_count(graph: Graph, file: Path) -> None:
     summary = load(graph, file, entity("A") + entity("B") + ' ionType":"knows"}', relation("A", "B"))
     assert there(graph).keys() == {"A", "B"}
-    assert [fault.line for fault in summary.first_faults] == [1]
+    assert [fault.partition(" is")[0] for fault in summary.faults] == ["line 1"]
 
 
 def test_the_first_of_many_faults_and_hints_are_reported_and_all_counted(graph: Graph, file: Path) -> None:
     broken = [entity("A"), *["broken"] * 50, *[entity("A", kind=f"type {number}") for number in range(30)]]
-    summary = load(graph, file, *broken)
-    assert (summary.faults, [fault.line for fault in summary.first_faults]) == (50, list(range(2, 22)))
-    assert (summary.hints, len(summary.first_hints)) == (30, foreign.REMARKS)
+    file.write_text("\n".join(broken))
+    read, _ = bring(graph.engine, file, "server-memory")
+    faults, hints = read.found.faults, read.found.hints
+    assert (faults.number, [fault.split()[1] for fault in faults.first]) == (50, list(map(str, range(2, 22))))
+    assert (hints.number, len(hints.first)) == (30, 20)
 
 
 def test_an_integer_of_any_length_breaks_nothing(graph: Graph, file: Path) -> None:
-    assert load(graph, file, entity("A")[:-1] + ', "size": ' + "9" * 10_000 + "}").faults == 0
+    assert load(graph, file, entity("A")[:-1] + ', "size": ' + "9" * 10_000 + "}").faults == []
 
 
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"", "It is empty"),
-        (b"\n \r\n", "It is empty"),
-        (b"\xef\xbb\xbf", "It is empty"),
-        (b"[\n]\n", "Line 1 is truncated"),
-        (b'{"entities": []}', "Line 1 is not a JSON object with a type"),
-        (b"SQLite format 3\0 and more", "is a database"),
-        (b"\x7fELF\0\0\n", "is not UTF-8 text"),
-        ('{"type":"entity"}'.encode("utf-16"), "is not UTF-8 text"),
+        (b"", "contains nothing in the format server-memory"),
+        (b"\n \r\n", "contains nothing"),
+        (b"\xef\xbb\xbf", "contains nothing"),
+        (b"[\n]\n", "line 1 is truncated"),
+        (b'{"entities": []}', "line 1 is not a JSON object with a type"),
+        (b"SQLite format 3\0 and more", "line 1 is truncated or not JSON"),
+        (b"\x7fELF\0\0\xff\n", "line 1 is not UTF-8 text"),
     ],
 )
-def test_a_file_with_nothing_to_import_is_refused(file: Path, content: bytes, reason: str) -> None:
+def test_a_file_with_nothing_to_import_is_refused(engine: Engine, file: Path, content: bytes, reason: str) -> None:
     file.write_bytes(content)
-    with pytest.raises(InvalidInputError, match=reason), foreign.opened(file, "server-memory"):
-        pytest.fail("it is opened")
+    with pytest.raises(InvalidInputError, match=reason):
+        bring(engine, file, "server-memory")
 
 
-def test_a_path_without_a_file_is_refused_and_so_is_an_unknown_format(tmp_path: Path, file: Path) -> None:
-    file.write_text(entity("A"))
-    for path, form, reason in (
-        (tmp_path, "server-memory", "is not a regular file"),
-        (tmp_path / "none", "server-memory", "There is no file"),
-        (file, "csv", "There are: server-memory"),
-    ):
-        with pytest.raises(InvalidInputError, match=reason), foreign.opened(path, form):
-            pytest.fail("it is opened")
+@pytest.mark.parametrize("name", ["memory.jsonl", "memory.json"])
+def test_the_file_is_found_in_a_folder(graph: Graph, tmp_path: Path, name: str) -> None:
+    (tmp_path / "dist").mkdir()
+    (tmp_path / "dist" / "index.js").write_text("console.log(1)")
+    (tmp_path / "dist" / name).write_text(entity("Ann", "a"))
+    read, _ = bring(graph.engine, tmp_path)
+    assert (read.form.name, read.found.faults.number, list(there(graph))) == ("server-memory", 0, ["Ann"])
+
+
+def test_a_utf_16_file_is_read(graph: Graph, file: Path) -> None:
+    load(graph, file, entity("Ann", "caf\u00e9").encode("utf-16"))
+    assert there(graph) == {"Ann": ("person", ["caf\u00e9"])}
 
 
 # repeated ------------------------------------------------------------------------------------------------------------
@@ -274,7 +299,7 @@ MANY = many(70)
 @pytest.fixture
 def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Check that MANY are several batches of entities, and two of relations."""
-    monkeypatch.setattr(foreign, "BATCH", 50)
+    monkeypatch.setattr(reader, "BATCH", 50)
 
 
 @pytest.mark.usefixtures("_small_batches")
@@ -285,7 +310,7 @@ def test_the_second_time_nothing_changes(
     before = rows(graph)
     monkeypatch.setattr(engine.clock, "now", lambda: "2100-01-01T00:00:00.000Z")
     second = load(graph, file)
-    assert (second.read, second.new, second.placeholders) == (first.read, foreign.GraphCounts(), 0)
+    assert (second.read, sum(second.new.values())) == (first.read, 0)
     assert rows(graph) == before
 
 
@@ -294,7 +319,27 @@ def test_only_what_is_missing_is_added(graph: Graph, file: Path) -> None:
     observations.add(graph, [("A", ["own"])])
     summary = load(graph, file, entity("A", "a", "b"), entity("C"), relation("A", "B"), relation("A", "C"))
     assert there(graph)["A"] == ("person", ["a", "own", "b"])
-    assert summary.new == foreign.GraphCounts(entities=1, observations=1, relations=1)
+    assert summary.new == {"entities": 1, "observations": 1, "relations": 1}
+
+
+def test_what_a_graph_holds_already_is_recognized(graph: Graph, file: Path) -> None:
+    entities.create(graph, [entities.NewEntity(name="A", type="person", observations=("own", "a"))])
+    relations.create(graph, [relations.Edge("A", "A", "knows")])
+    summary = load(graph, file, entity("A", "a", "b"), relation("A", "A"))
+    assert there(graph) == {"A": ("person", ["own", "a", "b"])}
+    assert summary.new == {"entities": 0, "observations": 1, "relations": 0}
+    assert summary.hints == []
+
+
+@pytest.mark.parametrize("by_import", [False, True])
+def test_another_type_than_that_of_the_graph_is_reported(graph: Graph, file: Path, by_import: bool) -> None:
+    if by_import:
+        load(graph, file, entity("A"), entity("B"))
+    else:
+        entities.create(graph, [entities.NewEntity(name=name, type="person") for name in ("A", "B")])
+    summary = load(graph, file, entity("A", kind="robot"), entity("B"), relation("A", "B"))
+    assert {type_ for type_, _ in there(graph).values()} == {"person"}
+    assert summary.hints == ["The entity 'A' already exists and keeps the type 'person', instead of 'robot'."]
 
 
 @pytest.mark.slow
@@ -313,33 +358,22 @@ def test_the_next_import_finishes_a_failed_one(
     file.write_text("\n".join(MANY))
     with monkeypatch.context() as patched:
         patched.setattr(graph.engine, "write", full)
-        try:
+        with suppress(StoreError):
             load(graph, file)
-        except StoreError:
-            kept = there(graph)
-            assert all(len(observed) == 3 for _, observed in kept.values())
     load(graph, file)
-    assert len(there(graph)) == len(edges(graph)) == 70
+    assert [len(observed) for _, observed in there(graph).values()] == [3] * 70
+    assert len(edges(graph)) == 70
 
 
 def test_a_file_that_is_written_to_during_the_import_is_reported(graph: Graph, file: Path) -> None:
     file.write_text(entity("A"))
-    with foreign.opened(file, "server-memory") as source:
+    with opened(file) as source:
         file.write_text(entity("A") + "\n" + entity("B"))
-        assert foreign.load(graph, source, lambda _what, _done: None).changed
-    assert not load(graph, file).changed
-
-
-@pytest.mark.slow
-def test_progress_goes_from_start_to_end_twice(graph: Graph, file: Path) -> None:
-    file.write_text("\n".join(many(700)))
-    progress: dict[str, list[float]] = {}
-    with foreign.opened(file, "server-memory") as source:
-        foreign.load(graph, source, lambda what, done: progress.setdefault(what, []).append(done))
-    assert list(progress) == ["importing entities", "importing relations"]
-    for fractions in progress.values():
-        assert fractions == sorted(fractions)
-        assert 0 < fractions[0] < fractions[-1] <= 1
+        items = list(FORMATS["server-memory"].read(source, frozenset()))
+    assert [item.reason for item in items if isinstance(item, Fault)] == [
+        "memory.jsonl changed while it was read. Stop the server that uses it, and import it again"
+    ]
+    assert load(graph, file).faults == []
 
 
 # vectors -------------------------------------------------------------------------------------------------------------
@@ -353,7 +387,7 @@ def test_vectors_are_made_when_asked_for(tmp_path: Path, file: Path) -> None:
         graph = Graph(Scope(here, here.workspaces.ensure("default")))
         load(graph, file, entity("Ann", "a", "b"))
         assert kit.embedded(here) == {}
-        assert foreign.embed(here, lambda _what, done: progress.append(done)) == ""
+        assert intake.embed(here, lambda _what, done: progress.append(done)) == ""
         assert list(kit.embedded(here).values()) == [3]
     assert (progress[0], progress[-1], progress) == (0, 1, sorted(progress))
 
@@ -361,5 +395,5 @@ def test_vectors_are_made_when_asked_for(tmp_path: Path, file: Path) -> None:
 def test_without_its_files_the_embedder_says_why_there_are_no_vectors(tmp_path: Path) -> None:
     missing = {"MEMORY_EMBEDDER": "bundled", "MEMORY_MODEL_DIR": str(tmp_path / "none")}
     with Engine(kit.engine(tmp_path / "data", **missing).settings, fetch=False) as engine:
-        reason = foreign.embed(engine, lambda _what, _done: None)
+        reason = intake.embed(engine, lambda _what, _done: None)
     assert "memoryd models pull" in reason
