@@ -4,7 +4,6 @@ import unicodedata
 from collections.abc import Sequence
 
 from memoryd.core.scope import Scope
-from memoryd.core.workspaces.registry import ACTIVE
 from memoryd.model import Workspace
 from memoryd.store.base import Queries
 
@@ -38,9 +37,7 @@ def _empty(scope: Scope) -> str:
     names = [_quoted(one.workspace) for one in scope.each]
     empty = f"Workspace {names[0]} is empty" if len(names) == 1 else f"The workspaces {', '.join(names)} are empty"
     read = {one.workspace.id for one in scope.each}
-    others = [
-        one for one in scope.engine.workspaces.all(ACTIVE) if one.id not in read and scope.grant.sees(one.id)
-    ]
+    others = [one for one in scope.engine.workspaces.all("active") if one.id not in read and scope.grant.sees(one.id)]
     numbers = [(scope.engine.store.read(one, lambda q: _number(q, "")), one) for one in others[:OTHERS]]
     filled = sorted((pair for pair in numbers if pair[0]), key=lambda pair: -pair[0])[:NAMED]
     return "; ".join([empty, *(f"{_quoted(one)} has {number:,}" for number, one in filled)]) + "."

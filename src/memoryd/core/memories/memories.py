@@ -17,7 +17,18 @@ from memoryd.core.records import records, short_ids
 from memoryd.core.records.deduplication import fingerprint
 from memoryd.core.records.embedding import Question
 from memoryd.core.scope import Scope
-from memoryd.core.search.briefing import LAYOUTS, NOTED, Briefing, Format, SectionsLayout, annotated, brief, chosen, pack, room
+from memoryd.core.search.briefing import (
+    LAYOUTS,
+    NOTED,
+    Briefing,
+    Format,
+    SectionsLayout,
+    annotated,
+    brief,
+    chosen,
+    pack,
+    room,
+)
 from memoryd.core.search.candidates import Found
 from memoryd.core.search.pipeline import Search
 from memoryd.core.search.small_talk import is_small_talk

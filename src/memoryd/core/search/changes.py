@@ -12,7 +12,7 @@ each other than a stand-up at 09:45 and its move to 10:15. The words tell, and n
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
@@ -183,9 +183,7 @@ def may_replace(older: str, newer: str, near: float, common: Collection[str] = (
     return Evidence({name: points for name, points in _differences(old, new, near, common) if points})
 
 
-def _differences(
-    old: _Statement, new: _Statement, near: float, common: Collection[str]
-) -> Iterator[tuple[str, float]]:
+def _differences(old: _Statement, new: _Statement, near: float, common: Collection[str]) -> Iterator[tuple[str, float]]:
     shared = (old.content & new.content).difference(common)
     before, named = _before(new), _beside_change(new) & old.content - frozenset(common)
     alike, places = _alike(old, new), _places(old, new)

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 from memoryd.core.records.records import full_text
 from memoryd.core.search import changes, ranking
-from memoryd.core.search.changes import Evidence
 from memoryd.core.search.candidates import Found, unrelated
+from memoryd.core.search.changes import Evidence
 from memoryd.core.search.ranking import Profile
 from memoryd.model import Hit, Kind, Record
 from memoryd.text import speaker
@@ -58,9 +58,7 @@ def _states(record: Record) -> bool:
     return record.kind in FACTS and len(body) <= LONGEST and "\n" not in body and not speaker(body)
 
 
-def _likely(
-    older: Hit, facts: Sequence[Hit], common: frozenset[str], found: Found, profile: Profile
-) -> list[Pair]:
+def _likely(older: Hit, facts: Sequence[Hit], common: frozenset[str], found: Found, profile: Profile) -> list[Pair]:
     """Return an older hit with each newer fact that changes it for all that is known before it is read."""
     scored = []
     for newer in _newer(older, facts, found, profile):

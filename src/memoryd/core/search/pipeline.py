@@ -114,7 +114,10 @@ class Search:
         if embedder is None:
             return found
         sets = [VectorSet(GENERAL, embedder.name)]
-        near = [self._scope.index.nearest(queries, sets, ranking.whole(of), allowed, self._profile.alike)[0] for of in vectors]
+        near = [
+            self._scope.index.nearest(queries, sets, ranking.whole(of), allowed, self._profile.alike)[0]
+            for of in vectors
+        ]
         ids = [key for key in dict.fromkeys(key for one in near for key, _ in one) if key not in found.records]
         return replace(
             found,
@@ -177,8 +180,8 @@ class Search:
         if found.past:
             found = self._with_past(found, found.past)
         if found.candidates.closed:
-            hits = _newest_first(found.hits) if found.span and found.span.alone else found.hits
-            return Findings(list(hits)), found
+            dated = _newest_first(found.hits) if found.span and found.span.alone else found.hits
+            return Findings(list(dated)), found
         hits = self._reranking.rerank(found.hits, found)
         return replace(hits, degraded=found.candidates.degraded or hits.degraded), found
 
