@@ -43,12 +43,6 @@ class MemoryStoreArguments(Arguments):
     ] = []
 
 
-STORED = {
-    "stored": "Stored memory {}.", "merged": "Merged with existing memory {} (duplicate detected).",
-    "updated": "Stored memory {} in place of {}.",
-}  # fmt: skip
-
-
 def _store(call: Call, arguments: MemoryStoreArguments) -> Answer[StoredMemory]:
     given = arguments.model_fields_set
     stored = _memories(call).store(
@@ -56,9 +50,9 @@ def _store(call: Call, arguments: MemoryStoreArguments) -> Answer[StoredMemory]:
         arguments.tags if "tags" in given else None,
         arguments.importance if "importance" in given else None,
         arguments.supersedes,
+        suggest=call.grant.allows("memory_recall", "read"),  # who may only store must not read
     )
-    text = STORED[stored.status].format(stored.id, ", ".join(stored.superseded))
-    return Answer({"id": stored.id, "status": stored.status}, text)
+    return Answer(view.stored(stored), view.told(stored))
 
 
 # memory_recall and memory_context ------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Summaries of sessions without a language model, by rules that quote and count.
 
-Title: the first prompt's first sentence. Summary: each prompt's first sentence, and the last response's, up to a
-length. Category: the one of CATEGORIES whose words occur in most prompts, the first one in a tie, else `other`.
+Title: the first prompt's first sentence. Summary: the first sentence of each other prompt, and of the last response, up
+to a length. Category: the one of CATEGORIES whose words occur in most prompts, the first one in a tie, else `other`.
 Technologies: the mentioned ones of TECHNOLOGIES, most frequent first. There are no scores: rules cannot judge.
 """
 
@@ -67,7 +67,9 @@ def _summary(turns: Sequence[Interaction]) -> str:
     ended = cut(_first(turns[-1].response), LINE)
     while prompts and sum(map(len, prompts)) + len(prompts) + len(ended) > SUMMARY:
         prompts.pop(len(prompts) // 2)
-    return " ".join(["Asked:", *map(_closed, prompts), *(["At the end:", _closed(ended)] if ended else [])])
+    further = prompts[1:]  # the first one is the title
+    asked = ["Also asked:", *map(_closed, further)] if further else []
+    return " ".join([*asked, *(["At the end:", _closed(ended)] if ended else [])]) or "Asked, without an answer."
 
 
 def _closed(sentence: str) -> str:

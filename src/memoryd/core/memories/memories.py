@@ -11,8 +11,9 @@ from typing import Any, Literal
 
 from memoryd.core.base.clock import FOREVER, bound, bounds, moment, timestamp
 from memoryd.core.llm import generation
-from memoryd.core.memories import looked
+from memoryd.core.memories import looked, replaceable
 from memoryd.core.memories.own import demand_own
+from memoryd.core.memories.replaceable import Replaceable
 from memoryd.core.records import records, short_ids
 from memoryd.core.records.deduplication import fingerprint
 from memoryd.core.records.embedding import Question
@@ -60,6 +61,8 @@ class Stored:
     id: str
     status: Literal["stored", "merged", "updated"]
     superseded: tuple[str, ...] = ()
+    may_replace: tuple[Replaceable, ...] = ()
+    """Memories that the new one may replace, the likeliest first; nothing was done about them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,11 +102,14 @@ class Memories:
         tags: Sequence[str] | None = None,
         importance: float | None = None,
         supersedes: Sequence[str] = (),
+        *,
+        suggest: bool = False,
     ) -> Stored:
         """Store a text verbatim and durably; return its id. An equal text is merged with the existing memory.
 
-        The memories that it `supersedes` are only found by questions about an earlier time. If `tags` or `importance`
-        is None, it inherits theirs. Raise NotFoundError, with nothing stored, if some of them do not exist.
+        With `suggest` name the memories that a new one may replace. The memories that it `supersedes` are only found by
+        questions about an earlier time. If `tags` or `importance` is None, it inherits theirs. Raise NotFoundError,
+        with nothing stored, if some of them do not exist.
         """
         demand_own(self._scope, "supersedes", supersedes)
         embedded = self._scope.passages([content])[0]
@@ -131,11 +137,12 @@ class Memories:
             records.supersede(queries, living, stored.id, "superseded", "replaced by a newer memory on request", now)
             return Stored(stored.id, "updated", tuple(row["id"] for row in old))
 
+        similar = replaceable.by(self._scope, content, embedded) if suggest and not supersedes else ()
         stored = self._scope.write(work)
         self._engine.stored(self._scope.workspace)
         if embedded is None:
             self._scope.embed_later([stored.id])
-        return stored
+        return replace(stored, may_replace=similar) if stored.status == "stored" else stored
 
     def _replaceable(self, queries: Queries, given: Sequence[str], by: str) -> list[Row]:
         """Return the memories that a new one, or the existing one with the id `by`, replaces; raise NotFoundError."""
@@ -183,6 +190,7 @@ class Memories:
         degraded = _sentences(found.degraded, self._scope.degraded)
         layout = LAYOUTS[form](query, named)
         left = room(budget, degraded, layout)
+        hits = self._search.located(hits, read, left)
         written = self._written(query, hits, left, form) if form in WRITTEN and hits else None
         empty = "" if hits else looked.where(self._scope, tags)
         briefing = annotated(written or brief(hits, left, layout, empty), budget, degraded, layout)
@@ -241,10 +249,8 @@ class Memories:
     def _noted(self, briefing: Briefing) -> Briefing:
         if not self._engine.settings.read_only:
             for scope in self._scope.each:
-                ids = [
-                    hit.record.id for hit in briefing.hits
-                    if hit.bears and hit.record.kind is Kind.MEMORY and (hit.workspace or self._scope.workspace) == scope.workspace
-                ]  # fmt: skip
+                own = [hit for hit in briefing.hits if (hit.workspace or self._scope.workspace) == scope.workspace]
+                ids = [hit.record.id for hit in own if hit.bears and hit.record.kind is Kind.MEMORY]
                 self._engine.accesses.note(scope.workspace, ids, self._engine.clock.now())
         return briefing
 

@@ -6,7 +6,7 @@ from typing import Any, Literal, NotRequired
 from typing_extensions import TypedDict
 
 from memoryd.core.base.results import Searched, counted, without_empty
-from memoryd.core.memories.memories import Criteria, Memories
+from memoryd.core.memories.memories import Criteria, Memories, Stored
 from memoryd.core.records import short_ids
 from memoryd.core.search.briefing import Briefing, Format
 from memoryd.core.search.hits import FoundRecord, found, whole
@@ -17,7 +17,21 @@ PREVIEW = 25  # tokens of a memory that would be forgotten
 LISTED = 20  # forgotten memories that an answer names; memory_inspect shows as many
 NAMED_IDS, NAMED_ID = 10, 100  # ids that a message repeats, and characters of each
 
+STORED = {
+    "stored": "Stored memory {}.",
+    "merged": "Merged with existing memory {} (duplicate detected).",
+    "updated": "Stored memory {} in place of {}.",
+}
+REPLACING = "If it does, store it again with supersedes=[id]."
+
 MemoryView = Literal["stats", "recent", "important", "tags", "export"]
+
+
+class ReplaceableMemory(TypedDict):
+    """A memory that a new one may replace: its short id, and the beginning of its text."""
+
+    id: str
+    text: str
 
 
 class StoredMemory(TypedDict):
@@ -25,6 +39,10 @@ class StoredMemory(TypedDict):
 
     id: str
     status: Literal["stored", "merged", "updated"]
+    may_replace: NotRequired[list[ReplaceableMemory]]
+    """Older memories that it may replace; absent if there are none."""
+    hint: NotRequired[str]
+    """What to do about them."""
 
 
 class RecalledMemories(Searched):
@@ -70,6 +88,25 @@ class InspectedMemories(TypedDict):
     tags: NotRequired[dict[str, int]]
     memories: NotRequired[list[dict[str, Any]]]
     not_found: NotRequired[list[str]]
+
+
+def stored(done: Stored) -> StoredMemory:
+    """Return what was done with a text, and what it may replace."""
+    result: StoredMemory = {
+        "id": done.id,
+        "status": done.status,
+        "may_replace": [{"id": one.id, "text": one.text} for one in done.may_replace],
+        "hint": REPLACING,
+    }
+    return result if done.may_replace else {"id": done.id, "status": done.status}
+
+
+def told(done: Stored) -> str:
+    """Return the same as a text."""
+    lines = [STORED[done.status].format(done.id, ", ".join(done.superseded))]
+    if done.may_replace:
+        lines += ["It may replace:", *(f"- [{one.id}] {one.text}" for one in done.may_replace), REPLACING]
+    return "\n".join(lines)
 
 
 def raw(briefing: Briefing) -> RecalledMemories:

@@ -16,7 +16,8 @@ SHOWN = 8  # minimum characters of an id that are shown: one in 65,000 memories 
 TAKEN = 6  # ... and minimum characters that must be given
 CANDIDATES = 5  # ids that an error message lists if several match
 
-_RANDOM = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_RANDOM = re.compile(r"(summary_)?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+"""A random id, or that of the summary of a session with a random id."""
 
 Among = Literal["ids.living", "ids.ever"]
 
@@ -30,9 +31,14 @@ def shorten(queries: Queries, ids: Sequence[str]) -> dict[str, str]:
 def _shortest(row: Mapping[str, str | None]) -> str:
     """Return the prefix in which an id differs from its neighbours in sort order, and so from all others."""
     own = str(row["id"])
-    if not _RANDOM.fullmatch(own):
+    random = _RANDOM.fullmatch(own)
+    if not random:
         return own
-    return own[: max(SHOWN, *(1 + _alike(own, row[beside] or "") for beside in ("before_id", "after_id")))]
+    return own[
+        : max(
+            SHOWN + len(random[1] or ""), *(1 + _alike(own, row[beside] or "") for beside in ("before_id", "after_id"))
+        )
+    ]
 
 
 def _alike(one: str, other: str) -> int:
@@ -42,8 +48,9 @@ def _alike(one: str, other: str) -> int:
 
 def names(given: str, record_id: str) -> bool:
     """Return whether `given` is the id of a record, or a long enough prefix of it."""
-    begins = len(given) >= TAKEN and record_id.startswith(given)
-    return given == record_id or (begins and _RANDOM.fullmatch(record_id) is not None)
+    random = _RANDOM.fullmatch(record_id)
+    least = TAKEN + len(random[1] or "") if random else len(record_id)
+    return given == record_id or (len(given) >= least and record_id.startswith(given))
 
 
 def unnamed(given: Sequence[str], ids: Collection[str]) -> list[str]:

@@ -3,6 +3,7 @@
 Stored text cannot imitate the structure: it follows a bullet, and its further lines are indented.
 """
 
+import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -14,7 +15,7 @@ from memoryd.core.records.records import full_text, text_of
 from memoryd.core.search.hits import whole
 from memoryd.core.security.prompt_injection import MARK, reads_like_instructions
 from memoryd.excerpts import excerpt
-from memoryd.model import Hit
+from memoryd.model import Hit, Kind
 from memoryd.text import CHARACTERS_PER_TOKEN, content_words, estimate_tokens, size
 
 Format = Literal["summary", "list", "raw", "answer"]
@@ -29,6 +30,7 @@ UNSURE = "Nothing surely bears on this; nearest:"
 RELATED = "Perhaps related:"
 OTHERS = "Also"
 INDENT = "\n  "
+_BLANK_LINES = re.compile(r"\n\s*\n")
 STRUCTURE = "#-*+>|=[ "
 """The characters with which no heading begins, so that no tag looks like a heading of another level."""
 TOO_LITTLE = "{} found; none fits."
@@ -213,11 +215,30 @@ def chosen(hits: Sequence[Hit], *, related: bool) -> list[Hit]:
 
     With `related` as many others follow at most, because what fills an answer must not outweigh it.
     """
-    bearing = [hit for hit in hits if hit.bears]
-    others = [hit for hit in hits if not hit.bears]
+    once = _once(hits)
+    bearing = [hit for hit in once if hit.bears]
+    others = [hit for hit in once if not hit.bears]
     if not bearing:
         return others[:NEAREST]
     return [*bearing, *others[: len(bearing)]] if related else bearing
+
+
+def _once(hits: Sequence[Hit]) -> list[Hit]:
+    """Return the hits without the summaries of sessions of which a turn is among them, in the better place of the two.
+
+    A turn is verbatim, and the summary quotes it.
+    """
+    told = {_session(hit) for hit in hits if hit.record.kind is Kind.INTERACTION}
+    turns = {_session(hit): hit for hit in reversed(hits) if hit.record.kind is Kind.INTERACTION}
+    better = (
+        turns[_session(hit)] if hit.record.kind is Kind.SUMMARY and hit.bears and _session(hit) in told else hit
+        for hit in hits if hit.bears or hit.record.kind is not Kind.SUMMARY or _session(hit) not in told
+    )  # fmt: skip
+    return list({hit.record.id: hit for hit in reversed(list(better))}.values())[::-1]
+
+
+def _session(hit: Hit) -> tuple[str, str]:
+    return hit.workspace.id if hit.workspace else "", hit.record.session_id or ""
 
 
 def brief(hits: Sequence[Hit], budget: int, layout: BriefingLayout, empty: str = NOTHING) -> Briefing:
@@ -322,6 +343,8 @@ def _content(hit: Hit, about: Sequence[str], tokens: int | None, mark: str) -> t
     if tokens is not None:
         part = excerpt(body, max(tokens - estimate_tokens(mark), 1), about, hit.answer)
         body, left_out = part.text, part.left_out_tokens
+    if record.kind is Kind.INTERACTION:  # a turn without a thought would have blank lines in its place
+        body = _BLANK_LINES.sub("\n", body)
     shown = indented(mark + text_of(record.kind, record.name, record.type, body))
     return (f"{shown} {MORE.format(left_out)}" if left_out else shown), left_out
 

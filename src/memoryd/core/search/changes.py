@@ -32,7 +32,8 @@ _CHANGE = re.compile(
     r"""\b(?:no\ longer|any\ ?more|any\ longer|after\ all|not\ [\w%.]+[,;]|instead|rather\ than|in\ place\ of
     |moved|moves|moving|migrat(?:ed|es|ing)|switch(?:ed|es|ing)|chang(?:ed|es)|replac(?:ed|es|ing)|swapped|renamed
     |raised|lowered|increased|decreased|reduced|doubled|halved|extended|shortened|bumped|grown?\ to|grew
-    |(?:went|goes|gone|up|down|rose|risen|fell|fallen|cut|dropped)\ (?:up|down|back|from|to|by)|(?:was|were|has|have|had)\ cut
+    |(?:went|goes|gone|up|down|rose|risen|fell|fallen|cut|dropped)\ (?:up|down|back|from|to|by)
+    |(?:was|were|has|have|had)\ cut
     |stopped|dropped|ended|quit|gave\ up|given\ up|resigned|retired|abandoned|scrapped|discontinued|deprecated
     |(?:has|have|had|he|she|they|who)\ left|left\ (?:us|the|for)|gone|removed|deleted|closed|shut\ down|expired|sold
     |died|cancel(?:l?ed)|called\ off|postponed|adjourned|rescheduled|delayed|pushed\ back|put\ off|brought\ forward
@@ -322,7 +323,7 @@ def contrast(asked: _Statement, one: _Statement, other: _Statement) -> bool:
         return False
     return (
         _opposite(missing, one, other)
-        or _other_number(asked, one, other, missing)
+        or _other_number(asked, other, missing)
         or _other_attribute(asked, one, other, missing)
         or _other_name(asked, one, other, missing)
         or _in_its_place(one, other, missing)
@@ -335,7 +336,7 @@ def _opposite(missing: Collection[str], one: _Statement, other: _Statement) -> b
     return any(here & words and there & words for words in _COUNTERPARTS)
 
 
-def _other_number(asked: _Statement, one: _Statement, other: _Statement, missing: Collection[str]) -> bool:
+def _other_number(asked: _Statement, other: _Statement, missing: Collection[str]) -> bool:
     """Return whether the question has `version 2` where `other` has `version 3`."""
     numbered = {(a, b) for a, b in pairwise(asked.stems) if b in missing and b[:1].isdigit()}
     return any(
@@ -370,9 +371,9 @@ def _in_its_place(one: _Statement, other: _Statement, missing: Collection[str]) 
         return False
     for kind, start, end, start2, end2 in matcher.get_opcodes():
         instead = " ".join(other.tokens[start2:end2])
-        if kind == "replace" and set(one.stems[start:end]) & set(missing):
-            if set(other.stems[start2:end2]) & other.content and not _CHANGE.search(instead):
-                return True
+        asked_for = kind == "replace" and set(one.stems[start:end]) & set(missing)
+        if asked_for and set(other.stems[start2:end2]) & other.content and not _CHANGE.search(instead):
+            return True
     return False
 
 

@@ -49,13 +49,18 @@ def pairs(hits: Sequence[Hit], found: Found, profile: Profile) -> list[Pair]:
         for key, record in found.records.items()
         if _states(record)
     ]
-    common = _common([full_text(fact.record) for fact in facts])
+    common = common_stems([full_text(fact.record) for fact in facts])
     return [pair for older in best for pair in _likely(older, facts, common, found, profile)]
 
 
 def _states(record: Record) -> bool:
-    body = record.body.strip()
-    return record.kind in FACTS and len(body) <= LONGEST and "\n" not in body and not speaker(body)
+    return record.kind in FACTS and is_statement(record.body)
+
+
+def is_statement(text: str) -> bool:
+    """Return whether a text is a single statement, rather than code, a list, or what somebody said at some time."""
+    text = text.strip()
+    return len(text) <= LONGEST and "\n" not in text and not speaker(text)
 
 
 def _likely(older: Hit, facts: Sequence[Hit], common: frozenset[str], found: Found, profile: Profile) -> list[Pair]:
@@ -69,7 +74,8 @@ def _likely(older: Hit, facts: Sequence[Hit], common: frozenset[str], found: Fou
     return [pair for _, pair in sorted(scored, key=lambda one: -one[0])]
 
 
-def _common(texts: Sequence[str]) -> frozenset[str]:
+def common_stems(texts: Sequence[str]) -> frozenset[str]:
+    """Return the stems that many of some texts have, so that two of them share these by chance."""
     numbers = Counter(stem for text in texts for stem in changes.stems(text))
     return frozenset(stem for stem, number in numbers.items() if number > max(COMMON, COMMON_SHARE * len(texts)))
 

@@ -1,6 +1,6 @@
 """Hits as JSON: with the fields that identify a record, or with all fields."""
 
-from typing import NotRequired
+from typing import NotRequired, TypeVar
 
 from typing_extensions import TypedDict
 
@@ -17,6 +17,10 @@ class FoundRecord(TypedDict):
     score: float
     workspace: NotRequired[str]
     """Its workspace, if several are read together."""
+    changed_by: NotRequired[str]
+    """The id of the newer record that changes what it states; absent if none does."""
+    related: NotRequired[bool]
+    """True if it does not bear on the question itself; absent if it does."""
 
 
 class WholeRecord(FoundRecord):
@@ -39,12 +43,24 @@ class WholeRecord(FoundRecord):
     """A description of the content if it seems to give orders."""
 
 
+FieldsT = TypeVar("FieldsT", bound=FoundRecord)
+
+
 def found(hit: Hit) -> FoundRecord:
     """Return the identifying fields of a hit, and its score."""
     record = hit.record
     fields: FoundRecord = {"id": record.id, "kind": record.kind, "key": record.name, "score": round(hit.score, 4)}
+    return _with_relation(fields, hit)
+
+
+def _with_relation(fields: FieldsT, hit: Hit) -> FieldsT:
+    """Add the fields that are absent for most hits; return the result."""
     if hit.workspace:
         fields["workspace"] = hit.workspace.name
+    if hit.changed_by:
+        fields["changed_by"] = hit.changed_by
+    if not hit.bears:
+        fields["related"] = True
     return fields
 
 
@@ -58,8 +74,7 @@ def whole(hit: Hit) -> WholeRecord:
         "created_at": record.created_at, "updated_at": record.updated_at, "accessed_at": record.accessed_at,
         "access_count": record.access_count, "why": {name: round(part, 4) for name, part in hit.why.items()},
     }  # fmt: skip
-    if hit.workspace:
-        fields["workspace"] = hit.workspace.name
+    fields = _with_relation(fields, hit)
     if like := reads_like_instructions(record.body):
         fields["reads_like"] = like
     return fields

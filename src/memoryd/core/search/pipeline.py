@@ -28,7 +28,7 @@ from memoryd.errors import ModelError
 from memoryd.model import GENERAL, Filter, Findings, Hit, Record, VectorSet, Workspace
 from memoryd.query_syntax import WordQuery, literal_query, parse_query
 from memoryd.store.base import Queries, Vector
-from memoryd.text import asks, content_words, speaker
+from memoryd.text import asks, content_words, estimate_tokens, speaker
 
 log = logging.getLogger(__name__)
 
@@ -164,6 +164,12 @@ class Search:
         """
         hits, found = self._reranked(found)
         return Findings(self._distinct([hit for hit in hits.best if related or hit.bears], found), hits.degraded)
+
+    def located(self, hits: Sequence[Hit], found: Found, budget: int) -> list[Hit]:
+        """Return the hits; if not all fit into `budget` tokens, those to be cut have the part that answers."""
+        if sum(estimate_tokens(hit.record.body) for hit in hits) <= budget:
+            return list(hits)
+        return self._reranking.located(hits, found)
 
     def meant(self, found: Found) -> Findings[Hit]:
         """Return only the hits that have a word of the query or are near it in meaning, including near-duplicates."""

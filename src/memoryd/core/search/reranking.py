@@ -5,7 +5,7 @@ from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from memoryd.core.records.records import full_text
-from memoryd.core.search import current, ranking
+from memoryd.core.search import current, passages, ranking
 from memoryd.core.search.candidates import Found, around, lengths, similarities
 from memoryd.core.search.ranking import Profile
 from memoryd.errors import ModelError
@@ -13,6 +13,7 @@ from memoryd.model import Findings, Hit
 from memoryd.models.helpers import UNUSABLE, Helpers
 from memoryd.models.rerankers import Reranker
 from memoryd.store.base import Vector
+from memoryd.text import content_words, in_common
 
 log = logging.getLogger(__name__)
 
@@ -27,18 +28,18 @@ class Reranking:
     def rerank(self, hits: Sequence[Hit], found: Found) -> Findings[Hit]:
         """Return the hits that bear on the question, and those that are only related to it, best first."""
         if not hits or not self._profile.head:
-            return self._unread(hits)
+            return self._unread(hits, found)
         self._helpers.reranker.start()
         reranker = self._helpers.reranker.get(self._helpers.patience)
         if reranker is None:
-            return self._unread(hits, self._helpers.why_not("reranker"))
+            return self._unread(hits, found, self._helpers.why_not("reranker"))
         legible = self._legible(reranker, found)
         if not legible:
-            return self._unread(hits)
+            return self._unread(hits, found)
         readable = {hit.record.id: hit for hit in hits if hit.record.id in legible}
         logits, lifted = self._logits(reranker, readable, found)
         if readable and not logits:
-            return self._unread(hits, UNUSABLE["reranker"])
+            return self._unread(hits, found, UNUSABLE["reranker"])
         scored = self._scored(hits, logits, lifted, found)
         return Findings(self._current(reranker, self._parted(scored, legible, found), found))
 
@@ -49,14 +50,29 @@ class Reranking:
         read = self._profile.read
         return {key for key, record in found.records.items() if reranker.reads(record.body[:read])}
 
-    def _unread(self, hits: Sequence[Hit], why_not: str = "") -> Findings[Hit]:
+    def _unread(self, hits: Sequence[Hit], found: Found, why_not: str = "") -> Findings[Hit]:
         """Return the hits by composite score; `why_not` says why the cross-encoder did not read them, or is ''."""
         profile = self._profile
+        strength = self._strength(hits[: profile.keep], found)
         parted = [
-            replace(hit, bears=rank < profile.keep and hit.why.get("fusion", 1.0) >= profile.half)
+            replace(
+                hit,
+                score=hit.score * strength,
+                bears=rank < profile.keep and hit.why.get("fusion", 1.0) >= profile.half,
+            )
             for rank, hit in enumerate(hits)
         ]
         return Findings(parted, f"Not reranked: {why_not}." if why_not else "")
+
+    def _strength(self, hits: Sequence[Hit], found: Found) -> float:
+        """Return how much the best hits have in common with the question, 0 to 1: their composite scores are relative.
+
+        That is the share of its words that one of them has, or how near one is to it.
+        """
+        terms, near = content_words(found.query), similarities(found.candidates)
+        worded = (in_common(terms, full_text(hit.record)) / max(len(terms), 1) for hit in hits)
+        meant = (near.get(hit.record.id, 0.0) / self._profile.strong for hit in hits)
+        return min(1.0, max([0.0, *worded, *meant]))
 
     def _logits(
         self, reranker: Reranker, hits: Mapping[str, Hit], found: Found
@@ -111,7 +127,7 @@ class Reranking:
                 return words >= profile.worded
             if sure:
                 return words > 0 or near.get(key, 0.0) >= profile.near or key in beside
-            return near.get(key, 0.0) >= profile.nearest
+            return near.get(key, 0.0) >= (profile.nearest if found.candidates.words else profile.without_words)
 
         return [
             replace(hit, bears=hit.record.id in bearing) for hit in hits if hit.record.id in bearing or related(hit)
@@ -135,6 +151,42 @@ class Reranking:
         more = {hit.record.id: hit for hit in unread[: self._profile.changes]}
         logits = self._read(reranker, more, found)
         return current.ordered(hits, pairs, found.query, logits)
+
+    # parts -----------------------------------------------------------------------------------------------------------
+
+    def located(self, hits: Sequence[Hit], found: Found) -> list[Hit]:
+        """Return the hits, the long ones with the part of their text that answers best, for an excerpt.
+
+        The cross-encoder reads the parts of the first hits, within `locating` characters in all; of a text in chunks
+        those of the chunk nearest to the question.
+        """
+        reranker = self._helpers.reranker.get(0) if self._profile.head else None
+        left = self._profile.locating
+        marked = []
+        for hit in hits:
+            start, end = self._nearest(hit, found)
+            parts = passages.parts(hit.record.body, start, end)
+            left -= end - start
+            if reranker and len(parts) > 1 and left >= 0 and reranker.reads(found.query):
+                start, end = self._best_part(reranker, hit.record.body, parts, found.query)
+            marked.append(replace(hit, answer=(start, end)) if end - start < len(hit.record.body) else hit)
+        return marked
+
+    def _nearest(self, hit: Hit, found: Found) -> passages.Span:
+        """Return the part of a text whose chunk is nearest to the question; the whole text if it has one chunk."""
+        chunks = found.vectors.get(hit.record.id)
+        if chunks is None or len(chunks) < 2:
+            return 0, len(hit.record.body)
+        return _chunk(len(hit.record.body), chunks @ found.candidates.vector)
+
+    def _best_part(self, reranker: Reranker, body: str, parts: Sequence[passages.Span], question: str) -> passages.Span:
+        """Return the part that the cross-encoder rates best; the whole text if it fails."""
+        try:
+            logits = reranker.score(question, [body[start:end] for start, end in parts])
+        except ModelError as error:
+            log.warning("no part of a text was rated: %s", error)
+            return 0, len(body)
+        return parts[max(range(len(parts)), key=lambda place: logits[place])]
 
     # reading ---------------------------------------------------------------------------------------------------------
 
@@ -179,7 +231,8 @@ class Reranking:
         read = self._profile.read
         if chunks is None or len(text) <= 2 * read:
             return text[:read]
-        return _nearest_part(text, chunks @ found.candidates.vector)
+        start, end = _chunk(len(text), chunks @ found.candidates.vector)
+        return text[start:end]
 
 
 def _scores(reranker: Reranker, query: str, texts: Mapping[str, str]) -> dict[str, float]:
@@ -189,10 +242,10 @@ def _scores(reranker: Reranker, query: str, texts: Mapping[str, str]) -> dict[st
 def _scored(hit: Hit, lifted: float, logit: float | None, total: float) -> Hit:
     """Return a hit with its final score; `logit` is None if it was not read."""
     why = {**hit.why, "composite": hit.score, "lifted": lifted} | ({} if logit is None else {"reranker": logit})
-    return replace(hit, score=ranking.sigmoid(total), why=why)
+    return replace(hit, score=ranking.probability(total), why=why)
 
 
-def _nearest_part(text: str, cosines: Vector) -> str:
+def _chunk(length: int, cosines: Vector) -> passages.Span:
     """Return the part of a text whose chunk has the best cosine; all chunks have the same length."""
-    size, best = len(text) / len(cosines), int(cosines.argmax())
-    return text[int(best * size) : int((best + 1) * size) + 1]
+    size, best = length / len(cosines), int(cosines.argmax())
+    return int(best * size), min(length, int((best + 1) * size) + 1)
