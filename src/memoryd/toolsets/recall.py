@@ -52,7 +52,7 @@ def _store(call: Call, arguments: MemoryStoreArguments) -> Answer[StoredMemory]:
         arguments.supersedes,
         suggest=call.grant.allows("memory_recall", "read"),  # who may only store must not read
     )
-    return Answer(view.stored(stored), view.told(stored))
+    return Answer(view.stored(stored), view.stored_sentence(stored))
 
 
 # memory_recall and memory_context ------------------------------------------------------------------------------------

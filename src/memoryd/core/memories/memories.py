@@ -51,6 +51,7 @@ BRIEFED = 20  # recent, and important, memories that a briefing considers
 SESSIONS = 3  # summaries of sessions that a briefing considers
 WRITTEN: dict[Format, str] = {"answer": ANSWER_QUESTION, "summary": SUMMARIZE_MEMORIES}
 """The formats that a language model writes, if there is one, and its prompts."""
+FRESH = "No memories found. This appears to be a fresh session."
 NOT_THERE = "Not in memory: nothing that was found answers this."
 
 
@@ -430,4 +431,4 @@ def _briefing(
     order: dict[str, Hit] = {}
     for hit in chain(first, *others, about_task):
         order.setdefault(hit.record.id, hit)
-    return annotated(brief(list(order.values()), left, layout), budget, degraded, layout)
+    return annotated(brief(list(order.values()), left, layout, FRESH), budget, degraded, layout)

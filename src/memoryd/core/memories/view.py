@@ -101,7 +101,7 @@ def stored(done: Stored) -> StoredMemory:
     return result if done.may_replace else {"id": done.id, "status": done.status}
 
 
-def told(done: Stored) -> str:
+def stored_sentence(done: Stored) -> str:
     """Return the same as a text."""
     lines = [STORED[done.status].format(done.id, ", ".join(done.superseded))]
     if done.may_replace:

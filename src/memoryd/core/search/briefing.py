@@ -228,11 +228,11 @@ def _once(hits: Sequence[Hit]) -> list[Hit]:
 
     A turn is verbatim, and the summary quotes it.
     """
-    told = {_session(hit) for hit in hits if hit.record.kind is Kind.INTERACTION}
+    turned = {_session(hit) for hit in hits if hit.record.kind is Kind.INTERACTION}
     turns = {_session(hit): hit for hit in reversed(hits) if hit.record.kind is Kind.INTERACTION}
     better = (
-        turns[_session(hit)] if hit.record.kind is Kind.SUMMARY and hit.bears and _session(hit) in told else hit
-        for hit in hits if hit.bears or hit.record.kind is not Kind.SUMMARY or _session(hit) not in told
+        turns[_session(hit)] if hit.record.kind is Kind.SUMMARY and hit.bears and _session(hit) in turned else hit
+        for hit in hits if hit.bears or hit.record.kind is not Kind.SUMMARY or _session(hit) not in turned
     )  # fmt: skip
     return list({hit.record.id: hit for hit in reversed(list(better))}.values())[::-1]
 

@@ -13,7 +13,7 @@ from memoryd.model import Hit, Kind, Record
 from memoryd.text import speaker
 
 FACTS = (Kind.MEMORY, Kind.OBSERVATION)
-"""The kinds that state what holds. A turn or a session's summary tells what was said at its time."""
+"""The kinds that state what holds. A turn, or a session's summary, holds for its time only."""
 LONGEST = 300
 """Characters of a text, on one line, that is taken for a statement. A longer one speaks of so much that words of change
 prove nothing about the question, and code, tables and lists state nothing."""
@@ -58,7 +58,7 @@ def _states(record: Record) -> bool:
 
 
 def is_statement(text: str) -> bool:
-    """Return whether a text is a single statement, rather than code, a list, or what somebody said at some time."""
+    """Return whether a text is a single statement, rather than code, a list, or a turn of a conversation."""
     text = text.strip()
     return len(text) <= LONGEST and "\n" not in text and not speaker(text)
 

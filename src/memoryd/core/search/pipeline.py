@@ -111,7 +111,7 @@ class Search:
         """Return `found` with the records nearest to its best ones: a change may have no word of the question."""
         embedder, best = found.candidates.embedder, found.hits[: self._profile.asked_around]
         vectors = [found.vectors[_id(hit)] for hit in best if _id(hit) in found.vectors]
-        if embedder is None:
+        if embedder is None or len(found.candidates.vectors) < self._profile.depth:  # then all are candidates anyway
             return found
         sets = [VectorSet(GENERAL, embedder.name)]
         near = [

@@ -101,7 +101,8 @@ class Profile:
     hopeless: float = -11.0
     """The logit of a record that was not read. The cross-encoder's floor is -11.3."""
     worded: float = 0.5
-    """The score by words from which a text that the cross-encoder cannot read is related to the query."""
+    """The score by words from which a text that the cross-encoder cannot read is related to the query; and the share of
+    the query's words that makes a text one of the nearest, if nothing surely bears on the query."""
     near: float = 0.1
     """The rescaled cosine at which a record is related to a query. Few unrelated records reach it (mean -.13)."""
     nearest: float = 0.2
@@ -290,8 +291,8 @@ def promising(read: Sequence[str], logits: Scores, totals: Scores, profile: Prof
 def probability(total: float) -> float:
     """Return about how probable it is that a hit answers, from the sum of its logit and what was added to that.
 
-    Fitted by hand to questions about everyday memories: of hits with a logit of 8 nearly all answer, with 4 four fifths,
-    with 0 two fifths, with -4 a tenth. What was added is 3.3 on average.
+    Fitted by hand to questions about everyday memories: of hits with a logit of 8 nearly all answer, with 4 four
+    fifths, with 0 two fifths, with -4 a tenth. What was added is 3.3 on average.
     """
     return 1 / (1 + math.exp(-0.45 * (total - 4.3)))
 

@@ -58,7 +58,7 @@ class Reranking:
             replace(
                 hit,
                 score=hit.score * strength,
-                bears=rank < profile.keep and hit.why.get("fusion", 1.0) >= profile.half,
+                bears=bool(hit.why.get("time")) or (rank < profile.keep and hit.why.get("fusion", 1.0) >= profile.half),
             )
             for rank, hit in enumerate(hits)
         ]
@@ -118,6 +118,8 @@ class Reranking:
             for hit in hits if "reranker" in hit.why
         }  # fmt: skip
         bearing = ranking.bearing(lifted, profile)
+        if not bearing:
+            return self._nearest_hits(hits, found)
         sure = [key for key in lifted if lifted[key] >= profile.sure]
         beside = self._beside(sure, found, hits)
 
@@ -125,13 +127,26 @@ class Reranking:
             key, words = hit.record.id, hit.why["words"]
             if key not in legible:
                 return words >= profile.worded
-            if sure:
-                return words > 0 or near.get(key, 0.0) >= profile.near or key in beside
-            return near.get(key, 0.0) >= (profile.nearest if found.candidates.words else profile.without_words)
+            return words > 0 or near.get(key, 0.0) >= profile.near or key in beside
 
         return [
             replace(hit, bears=hit.record.id in bearing) for hit in hits if hit.record.id in bearing or related(hit)
         ]
+
+    def _nearest_hits(self, hits: Sequence[Hit], found: Found) -> list[Hit]:
+        """Return the hits that are near a question of which the cross-encoder sees no answer.
+
+        Those with all of its words bear on it all the same: the cross-encoder does not read lists of words.
+        """
+        profile, near = self._profile, similarities(found.candidates)
+        terms = content_words(found.query)
+        least = profile.nearest if found.candidates.words else profile.without_words
+        parted = []
+        for hit in hits:
+            shared = in_common(terms, full_text(hit.record)) / max(len(terms), 1) if hit.why["words"] else 0.0
+            if shared >= profile.worded or near.get(hit.record.id, 0.0) >= least:
+                parted.append(replace(hit, bears=shared == 1))
+        return parted
 
     def _beside(self, keys: Iterable[str], found: Found, hits: Sequence[Hit]) -> set[str]:
         """Return the hits next to one of `keys` in its session that are as closely related as turns usually are."""
@@ -172,14 +187,16 @@ class Reranking:
             marked.append(replace(hit, answer=(start, end)) if end - start < len(hit.record.body) else hit)
         return marked
 
-    def _nearest(self, hit: Hit, found: Found) -> passages.Span:
+    def _nearest(self, hit: Hit, found: Found) -> tuple[int, int]:
         """Return the part of a text whose chunk is nearest to the question; the whole text if it has one chunk."""
         chunks = found.vectors.get(hit.record.id)
         if chunks is None or len(chunks) < 2:
             return 0, len(hit.record.body)
         return _chunk(len(hit.record.body), chunks @ found.candidates.vector)
 
-    def _best_part(self, reranker: Reranker, body: str, parts: Sequence[passages.Span], question: str) -> passages.Span:
+    def _best_part(
+        self, reranker: Reranker, body: str, parts: Sequence[tuple[int, int]], question: str
+    ) -> tuple[int, int]:
         """Return the part that the cross-encoder rates best; the whole text if it fails."""
         try:
             logits = reranker.score(question, [body[start:end] for start, end in parts])
@@ -245,7 +262,7 @@ def _scored(hit: Hit, lifted: float, logit: float | None, total: float) -> Hit:
     return replace(hit, score=ranking.probability(total), why=why)
 
 
-def _chunk(length: int, cosines: Vector) -> passages.Span:
+def _chunk(length: int, cosines: Vector) -> tuple[int, int]:
     """Return the part of a text whose chunk has the best cosine; all chunks have the same length."""
     size, best = length / len(cosines), int(cosines.argmax())
     return int(best * size), min(length, int((best + 1) * size) + 1)
