@@ -52,6 +52,8 @@ MARKS = (
     "\u1062-\u1064\u1067-\u106d\u1071-\u1074\u1082-\u108d\u108f\u109a-\u109d\u17b4-\u17d3\u17dd\u200b-\u200d\u2060"
     "\u302a-\u302f\u3099\u309a\ufe00-\ufe0f\uff9e\uff9f\U000e0100-\U000e01ef"
 )
+# Where the words of an identifier meet: `get|User`, `HTTP|Server`, `OAuth2|Client`; not `URLs`, nor `BS14RH`.
+_JOINT = re.compile("(?<=[a-z])(?=[A-Z])|(?<=[A-Za-z0-9])(?=[A-Z][a-z]{2})")
 _RUN = re.compile(f"[{LETTERS}][{LETTERS}{MARKS}]*")
 _BETWEEN = re.compile(f"[{MARKS}]+")
 
@@ -95,6 +97,11 @@ def segmented(text: str) -> str:
 def _pairs(run: re.Match[str]) -> str:
     letters = _BETWEEN.sub("", unicodedata.normalize("NFKC", run[0]))
     return f" {' '.join(letters[place : place + 2] for place in range(len(letters)))} "
+
+
+def spaced(name: str) -> str:
+    """Return an identifier as words: `works_at` and `worksAt` become `works at` and `works At`."""
+    return _JOINT.sub(" ", name.replace("_", " "))
 
 
 def is_latin(text: str) -> bool:

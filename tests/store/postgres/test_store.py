@@ -21,7 +21,7 @@ from memoryd.store.postgres.store import PostgresStore
 from memoryd.text import LETTERS, MARKS, segmented
 from tests.clients import database, until
 from tests.store.clusters import ask
-from tests.store.kit import LATER, add, change, put, words, workspace
+from tests.store.kit import LATER, add, axis, change, near, put, related, words, workspace
 from tests.store.test_storage import Storage
 
 
@@ -55,6 +55,20 @@ def test_texts_without_blanks_are_indexed_again(postgres: str, tmp_path: Path, m
             ["变了"],
             ["消えた文"],
         )
+        assert store.upkeep.problems(here) == []
+
+
+def test_nodes_are_indexed_and_embedded_again_with_their_relations(
+    postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, here = database(postgres, tmp_path, like=postgres.replace("/postgres?", "/template1?")), workspace()
+    with monkeypatch.context() as patch:
+        patch.setattr(schema, "migrations", lambda dialect: sql.migrations(dialect)[:12])
+        with closing(PostgresStore(url)) as store:
+            related(store, here)
+    with closing(PostgresStore(url)) as store:
+        assert len(words(store, here, "works")) == 2
+        assert len(near(store, here, axis(0))) == 1, "the one without relations"
         assert store.upkeep.problems(here) == []
 
 

@@ -38,6 +38,7 @@ from tests.store.kit import (
     purge,
     put,
     python,
+    related,
     schema,
     together,
     value,
@@ -96,6 +97,19 @@ def test_texts_without_blanks_are_indexed_again(file: Path, here: Workspace, mon
             ["变了"],
             ["消えた文"],
         )
+        assert store.upkeep.problems(here) == []
+
+
+def test_nodes_are_indexed_and_embedded_again_with_their_relations(
+    file: Path, here: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite_file, "migrations", lambda dialect: sql.migrations(dialect)[:14])
+        with closing(made(SingleFile(file))) as store:
+            related(store, here)
+    with closing(SqliteStore(SingleFile(file))) as store:
+        assert len(words(store, here, "works")) == 2
+        assert len(near(store, here, axis(0))) == 1, "the one without relations"
         assert store.upkeep.problems(here) == []
 
 

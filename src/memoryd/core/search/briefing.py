@@ -11,6 +11,7 @@ from typing import Literal
 
 from memoryd.core.base.results import compact
 from memoryd.core.records.records import full_text, text_of
+from memoryd.core.search import related
 from memoryd.core.search.hits import whole
 from memoryd.core.security.prompt_injection import MARK, reads_like_instructions
 from memoryd.model import Hit
@@ -285,7 +286,8 @@ def _content(hit: Hit, about: Sequence[str], tokens: int | None, sentence: int, 
     record, body = hit.record, hit.record.body
     if tokens is not None:
         body = extract(body, about, max(tokens - estimate_tokens(mark), 1), sentence)
-    return indented(mark + text_of(record.kind, record.name, record.type, body))
+    text = text_of(record.kind, record.name, record.type, body)
+    return indented(f"{mark}{text}{related.shown(record)}")
 
 
 def indented(text: str) -> str:

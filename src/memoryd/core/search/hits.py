@@ -4,6 +4,7 @@ from typing import NotRequired
 
 from typing_extensions import TypedDict
 
+from memoryd.core.search import related
 from memoryd.core.security.prompt_injection import reads_like_instructions
 from memoryd.model import Hit, Kind
 
@@ -35,6 +36,8 @@ class WholeRecord(FoundRecord):
     access_count: int
     why: dict[str, float]
     """The parts of the score."""
+    relations: NotRequired[list[str]]
+    """The relations of an entity, as its line names them."""
     reads_like: NotRequired[str]
     """A description of the content if it seems to give orders."""
 
@@ -60,6 +63,8 @@ def whole(hit: Hit) -> WholeRecord:
     }  # fmt: skip
     if hit.workspace:
         fields["workspace"] = hit.workspace.name
+    if record.related:
+        fields["relations"] = related.lines(record)
     if like := reads_like_instructions(record.body):
         fields["reads_like"] = like
     return fields

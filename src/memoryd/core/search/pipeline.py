@@ -17,7 +17,7 @@ from memoryd.core.records.embedding import Question
 from memoryd.core.records.records import fetch, full_text
 from memoryd.core.scope import Scope
 from memoryd.core.search import as_of as past
-from memoryd.core.search import ranking
+from memoryd.core.search import ranking, related
 from memoryd.core.search.as_of import Past
 from memoryd.core.search.candidates import Candidates, Found, around, lengths, similarities, spread, unrelated
 from memoryd.core.search.ranking import Profile
@@ -82,7 +82,7 @@ class Search:
         beside = self._beside(queries, lifting, allowed)
         near = (key for keys in beside.values() for key in keys.values())
         ids = list(dict.fromkeys([*_best(fused, self._profile.depth), *near]))
-        records, vectors = self._fetch(queries, ids, allowed), self._vectors(queries, ids, candidates)
+        records, vectors = self._fetch(question, ids, allowed), self._vectors(queries, ids, candidates)
         found = Found(question.text, candidates, records, vectors, beside)
         hits = self._scored(found, *parts)
         further = [] if apart else [_id(hit) for hit in hits[: self._profile.lifting] if _id(hit) not in lifting]
@@ -97,11 +97,11 @@ class Search:
 
     def _find_then(self, question: Question, allowed: Filter, as_of: str) -> Found:
         """Return the records of a past time: the candidates among the unchanged ones, and all others."""
-        then = past.at(question.queries, as_of, allowed)
+        then = past.at(question, as_of, allowed)
         allowed = replace(allowed, among=then.unchanged)
         candidates = self.candidates(question, allowed)
         ids = _best(self._fused(candidates), 2 * self._profile.depth)
-        records = self._fetch(question.queries, ids, allowed)
+        records = past.related_then(question, as_of, self._fetch(question, ids, allowed))
         return Found(question.text, candidates, records, self._vectors(question.queries, ids, candidates), past=then)
 
     def ranked(self, found: Found, *, fill: bool = False) -> Findings[Hit]:
@@ -192,11 +192,13 @@ class Search:
             log.warning("changed and deleted records are searched by words alone: %s", error)
             return {}
 
-    def _fetch(self, queries: Queries, ids: Sequence[str], allowed: Filter) -> dict[str, Record]:
+    def _fetch(self, question: Question, ids: Sequence[str], allowed: Filter) -> dict[str, Record]:
         """Return the records among `ids` of the allowed kinds: a neighbour may be of another kind."""
-        found = fetch(queries, ids, allowed.session, self._scope.engine.accesses.of(self._scope.workspace))
+        accesses = self._scope.engine.accesses.of(self._scope.workspace)
+        found = fetch(question.queries, ids, allowed.session, accesses)
         return {
-            key: record for key, record in found.items() if not allowed.kinds or record.kind in allowed.kinds
+            key: related.bearing(record, question.text) for key, record in found.items()
+            if not allowed.kinds or record.kind in allowed.kinds
         }  # fmt: skip
 
     def _vectors(self, queries: Queries, ids: Sequence[str], candidates: Candidates) -> dict[str, Vector]:
