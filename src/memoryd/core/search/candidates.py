@@ -45,6 +45,8 @@ class Found:
     """The candidates by composite score; empty for a question about another time."""
     past: Past | None = None
     """The records of the past time that the question is about, if any."""
+    named: Sequence[str] = ()
+    """The ids of the records that the question names."""
     origins: Mapping[str, Workspace] = field(default_factory=dict)
     """The workspace of each record; empty if only one was searched."""
 

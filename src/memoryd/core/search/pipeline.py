@@ -81,9 +81,10 @@ class Search:
         lifting = [] if apart else _best(fused, self._profile.lifting)
         beside = self._beside(queries, lifting, allowed)
         near = (key for keys in beside.values() for key in keys.values())
-        ids = list(dict.fromkeys([*_best(fused, self._profile.depth), *near]))
+        named = short_ids.mentioned(queries, question.text, allowed.session, "ids.living")
+        ids = list(dict.fromkeys([*_best(fused, self._profile.depth), *near, *named]))
         records, vectors = self._fetch(question, ids, allowed), self._vectors(queries, ids, candidates)
-        found = Found(question.text, candidates, records, vectors, beside)
+        found = Found(question.text, candidates, records, vectors, beside, named=_admitted(named, records, allowed))
         hits = self._scored(found, *parts)
         further = [] if apart else [_id(hit) for hit in hits[: self._profile.lifting] if _id(hit) not in lifting]
         return replace(found, hits=hits, beside={**beside, **self._beside(queries, further, allowed)})
@@ -100,17 +101,23 @@ class Search:
         then = past.at(question, as_of, allowed)
         allowed = replace(allowed, among=then.unchanged)
         candidates = self.candidates(question, allowed)
-        ids = _best(self._fused(candidates), 2 * self._profile.depth)
+        named = short_ids.mentioned(question.queries, question.text, allowed.session, "ids.ever")
+        same = set(named).intersection(then.unchanged)
+        ids = list(dict.fromkeys([*_best(self._fused(candidates), 2 * self._profile.depth), *same]))
         records = past.related_then(question, as_of, self._fetch(question, ids, allowed))
-        return Found(question.text, candidates, records, self._vectors(question.queries, ids, candidates), past=then)
+        vectors = self._vectors(question.queries, ids, candidates)
+        admitted = _admitted(named, {**records, **then.others}, replace(allowed, among=None))
+        return Found(question.text, candidates, records, vectors, past=then, named=admitted)
 
     def ranked(self, found: Found, *, fill: bool = False) -> Findings[Hit]:
         """Return the hits, best first, each with the parts of its score, without near-duplicates of better ones.
 
-        With `fill` include hits that the cross-encoder rates far lower, to use up a budget.
+        The records that the question names come first. With `fill` include hits that the cross-encoder rates far
+        lower, to use up a budget.
         """
         hits, found = self._reranked(found)
-        return Findings(self._distinct(hits.filling if fill else hits.close, found), hits.degraded)
+        best = self._distinct(hits.filling if fill else hits.close, found)
+        return Findings(_named_first(best, found), hits.degraded)
 
     def meant(self, found: Found) -> Findings[Hit]:
         """Return only the hits that have a word of the query or are near it in meaning, including near-duplicates."""
@@ -177,8 +184,9 @@ class Search:
         near = self._near(then, words, same) if not same.closed else {}
         candidates = replace(same, words={**same.words, **words}, vectors={**same.vectors, **near})
         fused = self._fused(candidates)
-        records = {key: found.records[key] for key in _best(fused, self._profile.depth) if key in found.records}
-        others = {key: record for key, record in then.others.items() if key in fused}
+        kept = [*found.named, *_best(fused, self._profile.depth)]
+        records = {key: found.records[key] for key in kept if key in found.records}
+        others = {key: record for key, record in then.others.items() if key in fused or key in found.named}
         found = replace(found, candidates=candidates, records=records | others)
         return self._with_hits(found)
 
@@ -283,6 +291,31 @@ class Search:
 
 
 _PLACES = {-1: "before_id", -2: "before_that_id", 1: "after_id", 2: "after_that_id"}
+
+
+def _admitted(named: Sequence[str], records: Mapping[str, Record], allowed: Filter) -> tuple[str, ...]:
+    """Return the records that a question names and that a filter lets through."""
+    among = None if allowed.among is None else set(allowed.among)
+    return tuple(
+        key for key in named
+        if key in records and set(allowed.tags) <= set(records[key].tags) and (among is None or key in among)
+    )  # fmt: skip
+
+
+def _named_first(hits: Sequence[Hit], found: Found) -> list[Hit]:
+    """Return the records that the question names, then the hits.
+
+    Of a question that consists of ids these are only hits that contain one.
+    """
+    if not found.named:
+        return list(hits)
+    known = {_id(hit): hit for hit in hits}
+    first = []
+    for key in found.named:
+        hit = known.get(key) or Hit(record=found.records[key], score=1.0, workspace=found.origins.get(key))
+        first.append(replace(hit, score=1.0, why={**hit.why, "named": 1.0}))
+    alone = not content_words(short_ids.unmentioned(found.query))
+    return first + [hit for hit in hits if _id(hit) not in found.named and (not alone or hit.why.get("words", 0.0) > 0)]
 
 
 def _id(hit: Hit) -> str:
