@@ -18,6 +18,7 @@ from memoryd.text import (
     cut,
     estimate_tokens,
     extract,
+    indexed,
     segmented,
     sentences,
     speaker,
@@ -77,6 +78,11 @@ QUERIES = st.lists(
         ('"東京 大阪府"', '"東京 京 大阪 阪府"'),  # within a phrase a run ends where it ends
         ('"Tokyo 東"', '"tokyo 東"*'),
         ('데이터베이스* NOT "서울"', '"데이 이터 터베 베이 이스" NOT "서울"'),
+        ("getUserProfile today", '"getuserprofile" OR "today" OR "get user profile"'),
+        ("call get_user_profile", '"call" OR "get_user_profile"'),
+        ('"getUserProfile now"', '"getuserprofile now"'),
+        ("getUser*", '"getuser"*'),
+        ("URLs of BS14RH in HTTP", '"urls" OR "bs14rh" OR "http"'),
         ("ﾃﾞｰﾀ か\u3099く", '"デー" OR "ータ" OR "がく"'),  # half-width and decomposed letters
         ("กรุงเทพ", '"กร" OR "รง" OR "งเ" OR "เท" OR "ทพ"'),  # without vowel signs
         ("葛\U000e0100城", '"葛城"'),
@@ -146,13 +152,13 @@ def index() -> apsw.Connection:
 def finds(index: apsw.Connection, text: str, query: str) -> bool:
     parsed = parse_query(query)
     assert parsed, query
-    return indexed(index, text, " AND ".join(f'"{w}"' for w in words(query)), parsed.fts5())
+    return matched(index, text, " AND ".join(f'"{w}"' for w in words(query)), parsed.fts5())
 
 
-def indexed(index: apsw.Connection, text: str, *matches: str) -> bool:
+def matched(index: apsw.Connection, text: str, *matches: str) -> bool:
     """Return whether an index of this one text finds it by all of `matches`."""
     index.execute("DELETE FROM t")
-    index.execute("INSERT INTO t VALUES (?)", (segmented(text),))
+    index.execute("INSERT INTO t VALUES (?)", (indexed(text),))
     return all(list(index.execute("SELECT 1 FROM t WHERE t MATCH ?", (match,))) for match in matches)
 
 
@@ -198,7 +204,7 @@ def test_every_letter_of_a_script_without_spaces_is_found(index: apsw.Connection
         for query in (letter, letter * 2, f'"{letter * 3} after"'):
             parsed = parse_query(query)
             assert parsed
-            assert indexed(index, text, parsed.fts5()), (hex(ord(letter)), query)
+            assert matched(index, text, parsed.fts5()), (hex(ord(letter)), query)
             assert parsed.matches(words(text))
 
 
@@ -378,3 +384,22 @@ def test_the_speaker_is_the_name_before_the_first_colon() -> None:
         "Anna Lee", "Zoë", "", "", "",
     ]  # fmt: skip
     assert [asks(text) for text in ("Why? Because.", "なぜ？", "So.")] == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("call getUserProfile(id) now", "get User Profile"),
+        ("HTTPServerError", "HTTP Server Error"),
+        ("parseJSON, isOK", "parse JSON is OK"),
+        ("OAuth2Client", "O Auth2 Client"),
+        ("test_getUser.selfTest", "get User self Test"),
+        ("iPhone and PostgreSQL", "i Phone Postgre SQL"),
+        ("URLs, IDs and BS14RH of the HTTP server; 9F86D0", ""),
+        ("getUser" + "Profile" * 20, ""),  # no name
+        ("éaB", ""),
+        ("GetÉtat", ""),
+    ],
+)
+def test_the_words_within_an_identifier_follow_the_text(text: str, parts: str) -> None:
+    assert indexed(text) == f"{text} {parts}".rstrip()

@@ -37,7 +37,7 @@ _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+(?=\S)|(?<=[。！？｡])\s*(?=[^\s。！？｡」』）”’])|\n+")
 
 # Scripts without blanks between words, and Korean, whose words carry their particles. Both stores index by this (their
-# migrations `segmented`), so a change requires a new index.
+# migrations `segmented` and `identifiers`), so a change requires a new index.
 LETTERS = (
     "\u1100-\u115e\u1161-\u11ff\u3131-\u3163\u3165-\u318e\ua960-\ua97c\uac00-\ud7a3\ud7b0-\ud7fb"  # Korean
     "\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9d"  # Japanese
@@ -54,6 +54,7 @@ MARKS = (
 )
 # Where the words of an identifier meet: `get|User`, `HTTP|Server`, `OAuth2|Client`; not `URLs`, nor `BS14RH`.
 _JOINT = re.compile("(?<=[a-z])(?=[A-Z])|(?<=[A-Za-z0-9])(?=[A-Z][a-z]{2})")
+_IDENTIFIER = re.compile("(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9]{2,63}(?![A-Za-z0-9])")  # a longer one is hardly a name
 _RUN = re.compile(f"[{LETTERS}][{LETTERS}{MARKS}]*")
 _BETWEEN = re.compile(f"[{MARKS}]+")
 
@@ -94,6 +95,23 @@ def segmented(text: str) -> str:
     return text if text.isascii() else _RUN.sub(_pairs, text)
 
 
+def indexed(text: str) -> str:
+    """Return a text with all words by which the index finds it: segmented, then the words within its identifiers.
+
+    So `getUserProfile` is followed by `get User Profile`, at the end, where phrases of the text stay phrases.
+    """
+    parts = within_names(text)
+    return " ".join([segmented(text), *parts]) if parts else segmented(text)
+
+
+def within_names(text: str) -> list[str]:
+    """Return the words within each identifier of a text that has several, such as `get User Profile`."""
+    if not _JOINT.search(text):
+        return []
+    found = ((name, _JOINT.sub(" ", name)) for name in _IDENTIFIER.findall(text))
+    return [parts for name, parts in found if parts != name]
+
+
 def _pairs(run: re.Match[str]) -> str:
     letters = _BETWEEN.sub("", unicodedata.normalize("NFKC", run[0]))
     return f" {' '.join(letters[place : place + 2] for place in range(len(letters)))} "
@@ -113,8 +131,13 @@ def is_latin(text: str) -> bool:
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text in lower case, as in the index (which keeps ß)."""
+    """Return the words of a text in lower case, as in the index (which keeps ß); identifiers are one word."""
     return _WORD.findall(composed(segmented(text).lower()))
+
+
+def indexed_words(text: str) -> list[str]:
+    """Return the words in lower case by which the index finds a text."""
+    return _WORD.findall(composed(indexed(text).lower()))
 
 
 def is_letter(word: str) -> bool:
@@ -155,7 +178,7 @@ def asks(text: str) -> bool:
 
 def in_common(wanted: Collection[str], text: str) -> int:
     """Return how many of `wanted`, the content words of a question, a text has."""
-    present, terms = set(words(text)), set(wanted)
+    present, terms = set(indexed_words(text)), set(wanted)
     letters = filter(is_letter, terms - present)
     return len(terms & present) + sum(any(word.startswith(letter) for word in present) for letter in letters)
 

@@ -61,3 +61,17 @@ def test_a_migration_keeps_who_deleted_what(file: Path, here: Workspace, monkeyp
         assert act == {"at": LATER, "operation": "delete_memory", "client": "codex", "tool": "forget"}
         (revert,) = store.read(here, lambda q: q.all("acts.of", id="other", kind="memory", limit=9))
         assert revert["operation"] == "revert_memory"
+
+
+def test_identifiers_are_indexed_again(file: Path, here: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite_file, "migrations", lambda dialect: sql.migrations(dialect)[:15])
+        with closing(made(SingleFile(file))) as store:
+            old = put(store, here, "call getUserProfile()")
+            put(store, here, "plain red")
+    with closing(SqliteStore(SingleFile(file))) as store:
+        assert words(store, here, "profile") == ["call getUserProfile()"]
+        assert store.upkeep.problems(here) == []
+        change(store, here, old, "call it")
+        assert (words(store, here, "profile"), words(store, here, "plain")) == ([], ["plain red"])
+        assert store.upkeep.problems(here) == []

@@ -14,7 +14,7 @@ from memoryd.model import Filter, Kind, Record, Tie
 from memoryd.models.embedders import Embedder
 from memoryd.query_syntax import parse_query
 from memoryd.store.base import Vector
-from memoryd.text import content_words, in_common, words
+from memoryd.text import content_words, in_common, indexed_words
 
 READ = 20_000  # changed or deleted records that are read, the latest ones; older ones are not found
 EMBEDDED = 40  # of these, the records that are compared by meaning, which takes a quarter of a second
@@ -65,7 +65,9 @@ def by_words(past: Past, query: str, best: float, *, closed: bool) -> dict[str, 
     """
     if closed:
         parsed = parse_query(query)
-        return {key: best for key, old in past.others.items() if parsed and parsed.matches(words(full_text(old)))}
+        return {
+            key: best for key, old in past.others.items() if parsed and parsed.matches(indexed_words(full_text(old)))
+        }
     wanted = content_words(query)
     shares = {key: in_common(wanted, full_text(old)) / max(len(wanted), 1) for key, old in past.others.items()}
     return {key: best * share for key, share in shares.items() if share}
