@@ -13,6 +13,7 @@ from memoryd.origin import address
 from memoryd.query_syntax import parse_query
 from memoryd.text import (
     LETTERS,
+    SEARCHED,
     asks,
     content_words,
     cut,
@@ -21,6 +22,7 @@ from memoryd.text import (
     indexed,
     segmented,
     sentences,
+    shortened,
     speaker,
     words,
 )  # fmt: skip
@@ -403,3 +405,26 @@ def test_the_speaker_is_the_name_before_the_first_colon() -> None:
 )
 def test_the_words_within_an_identifier_follow_the_text(text: str, parts: str) -> None:
     assert indexed(text) == f"{text} {parts}".rstrip()
+
+
+@pytest.mark.parametrize(
+    "query", ["word " * 1_000, "a" * 5_000, "字" * 3_000, "x " + "y" * 5_000, "  " * 3_000, "a\n" * 1_500]
+)
+def test_of_a_long_query_both_ends_are_searched_the_last_part_first(query: str) -> None:
+    searched, sentence = shortened(query)
+    assert len(searched) <= SEARCHED
+    assert f"{len(query):,} characters" in sentence
+    last = "the last line names the error"
+    assert last in shortened(f"{query}\n{last}")[0][:600]
+
+
+def test_a_query_is_not_cut_within_a_word() -> None:
+    numbers = [f"word{number}" for number in range(1_000)]
+    searched, _ = shortened(" ".join(numbers))
+    assert set(searched.split()) <= set(numbers)
+    assert {"word0", "word100", "word999", "word900"} <= set(searched.split())
+
+
+@pytest.mark.parametrize("query", ["", "short", "x" * 2_000, "word " * 400])
+def test_a_query_that_fits_is_searched_as_it_is(query: str) -> None:
+    assert shortened(query) == (query, "")

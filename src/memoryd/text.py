@@ -10,6 +10,9 @@ CHARACTERS_PER_TOKEN = 4
 # tokenizers take .55 to .73 of a token (o200k) or .81 to 1.05 (cl100k) for such a character, .2 to .27 for a Latin one.
 _EAST_ASIAN = bytes(range(0xE3, 0xEE))
 
+SEARCHED = 2_000  # maximum characters of a query that are searched: about what an embedder reads of it, 512 tokens
+LAST = 500  # ... of which a reranker reads at least these, in 256 tokens: a traceback ends with its error
+
 # English function words. Leaving them out of queries gains 5 points R@5 on conversations.
 STOP_WORDS = frozenset(
     """a about after all also am an and any are as at be because been before being but by can could did do does doing
@@ -213,6 +216,25 @@ def extract(text: str, about: Collection[str], tokens: int, sentence: int = 0) -
     pieces = [("" if i == 0 or i - 1 in kept else "… ") + parts[i] for i in shown]
     found = (label if shown[0] else "") + " ".join(pieces) + ("" if shown[-1] == len(parts) - 1 else " …")
     return found if kept else cut(found, max(tokens, sentence))
+
+
+def shortened(query: str) -> tuple[str, str]:
+    """Return the part of a query that is searched, and a sentence that says so; '' if that is all of it.
+
+    Of a long one these are its last part and its first part. The end comes first, since models read the beginning.
+    """
+    if len(query) <= SEARCHED:
+        return query, ""
+    half = SEARCHED // 2
+    first, last = query[: half - 2], query[-half:]  # the parts are joined by up to two line ends
+    if " " in first.strip() and not query[half - 2].isspace():
+        first = first.rsplit(None, 1)[0]
+    if " " in last.strip() and not (query[-half - 1].isspace() or last[0].isspace()):
+        last = last.split(None, 1)[1]
+    before, end = last[:-LAST], last[-LAST:]
+    joint = max(before.rfind(" "), before.rfind("\n")) + 1  # a word that the joint would cut goes to the end
+    searched = "\n".join(filter(None, (before[joint:] + end, before[:joint].rstrip(), first)))
+    return searched, f"The query has {len(query):,} characters, of which the first and the last {half:,} were searched."
 
 
 def cut(text: str, tokens: int) -> str:

@@ -161,9 +161,9 @@ class Memories:
         read, named = self._search.read(query, allowed, at, named=LAYOUTS[form].shows_ids)
         found = self._search.ranked(read, fill=True)
         degraded = _sentences(found.degraded, self._scope.degraded)
-        layout = LAYOUTS[form](query, named)
+        layout = LAYOUTS[form](read.query, named)
         left = room(budget, degraded, layout)
-        written = self._written(query, found.best, left, form) if form in WRITTEN and found.best else None
+        written = self._written(read.query, found.best, left, form) if form in WRITTEN and found.best else None
         briefing = annotated(written or brief(found.best, left, layout), budget, degraded, layout)
         return self._noted(briefing) if note else briefing
 

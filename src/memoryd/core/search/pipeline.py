@@ -139,11 +139,14 @@ class Search:
 
     def candidates(self, question: Question, allowed: Filter, mode: Mode = "auto", depth: int = 0) -> Candidates:
         """Return the candidates by words, by vectors or both (`mode`), up to `depth` each (0: the profile's)."""
-        depth = depth or self._profile.depth
+        found = self._candidates(question, allowed, mode, depth or self._profile.depth)
+        return replace(found, degraded=" ".join(filter(None, (question.cut, found.degraded))))
+
+    def _candidates(self, question: Question, allowed: Filter, mode: Mode, depth: int) -> Candidates:
         degraded = "" if mode == "text" else question.degraded(allowed)
         if mode == "embedding":
             return self._with_vectors(question, Candidates({}, degraded=degraded), allowed, depth)
-        parsed = (literal_query if self._profile.literal else parse_query)(question.text)
+        parsed = (literal_query if self._profile.literal or question.cut else parse_query)(question.text)
         words = self._words(question, parsed, allowed, depth)
         if not words and parsed and parsed.syntax and not parsed.binding:
             parsed = literal_query(question.text)
