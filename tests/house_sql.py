@@ -22,8 +22,8 @@ SHARED_TABLES = {
 }
 """The columns that a table has in every dialect."""
 
-OWN_COLUMNS = {"sqlite": {"records": {"rid"}, "embeddings": {"seq"}}}
-"""The columns that a shared table has only in one dialect."""
+OWN_COLUMNS = {"sqlite": {"records": {"rid", "related"}, "embeddings": {"seq"}}}
+"""The columns that a shared table has only in one dialect, or that a database derives."""
 
 
 @dataclass(frozen=True)

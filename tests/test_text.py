@@ -11,7 +11,18 @@ from hypothesis import strategies as st
 from memoryd.core.records.deduplication import fingerprint, may_differ
 from memoryd.origin import address
 from memoryd.query_syntax import parse_query
-from memoryd.text import LETTERS, asks, content_words, estimate_tokens, segmented, speaker, words
+from memoryd.text import (
+    LETTERS,
+    SEARCHED,
+    asks,
+    content_words,
+    estimate_tokens,
+    indexed,
+    segmented,
+    shortened,
+    speaker,
+    words,
+)
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=300)
 QUERIES = st.lists(
@@ -66,6 +77,11 @@ QUERIES = st.lists(
         ('"東京 大阪府"', '"東京 京 大阪 阪府"'),  # within a phrase a run ends where it ends
         ('"Tokyo 東"', '"tokyo 東"*'),
         ('데이터베이스* NOT "서울"', '"데이 이터 터베 베이 이스" NOT "서울"'),
+        ("getUserProfile today", '"getuserprofile" OR "today" OR "get user profile"'),
+        ("call get_user_profile", '"call" OR "get_user_profile"'),
+        ('"getUserProfile now"', '"getuserprofile now"'),
+        ("getUser*", '"getuser"*'),
+        ("URLs of BS14RH in HTTP", '"urls" OR "bs14rh" OR "http"'),
         ("ﾃﾞｰﾀ か\u3099く", '"デー" OR "ータ" OR "がく"'),  # half-width and decomposed letters
         ("กรุงเทพ", '"กร" OR "รง" OR "งเ" OR "เท" OR "ทพ"'),  # without vowel signs
         ("葛\U000e0100城", '"葛城"'),
@@ -135,13 +151,13 @@ def index() -> apsw.Connection:
 def finds(index: apsw.Connection, text: str, query: str) -> bool:
     parsed = parse_query(query)
     assert parsed, query
-    return indexed(index, text, " AND ".join(f'"{w}"' for w in words(query)), parsed.fts5())
+    return matched(index, text, " AND ".join(f'"{w}"' for w in words(query)), parsed.fts5())
 
 
-def indexed(index: apsw.Connection, text: str, *matches: str) -> bool:
+def matched(index: apsw.Connection, text: str, *matches: str) -> bool:
     """Return whether an index of this one text finds it by all of `matches`."""
     index.execute("DELETE FROM t")
-    index.execute("INSERT INTO t VALUES (?)", (segmented(text),))
+    index.execute("INSERT INTO t VALUES (?)", (indexed(text),))
     return all(list(index.execute("SELECT 1 FROM t WHERE t MATCH ?", (match,))) for match in matches)
 
 
@@ -187,7 +203,7 @@ def test_every_letter_of_a_script_without_spaces_is_found(index: apsw.Connection
         for query in (letter, letter * 2, f'"{letter * 3} after"'):
             parsed = parse_query(query)
             assert parsed
-            assert indexed(index, text, parsed.fts5()), (hex(ord(letter)), query)
+            assert matched(index, text, parsed.fts5()), (hex(ord(letter)), query)
             assert parsed.matches(words(text))
 
 
@@ -315,3 +331,45 @@ def test_the_speaker_is_the_name_before_the_first_colon() -> None:
         "Anna Lee", "Zoë", "", "", "",
     ]  # fmt: skip
     assert [asks(text) for text in ("Why? Because.", "なぜ？", "So.")] == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("call getUserProfile(id) now", "get User Profile"),
+        ("HTTPServerError", "HTTP Server Error"),
+        ("parseJSON, isOK", "parse JSON is OK"),
+        ("OAuth2Client", "O Auth2 Client"),
+        ("test_getUser.selfTest", "get User self Test"),
+        ("iPhone and PostgreSQL", "i Phone Postgre SQL"),
+        ("URLs, IDs and BS14RH of the HTTP server; 9F86D0", ""),
+        ("getUser" + "Profile" * 20, ""),  # no name
+        ("éaB", ""),
+        ("GetÉtat", ""),
+    ],
+)
+def test_the_words_within_an_identifier_follow_the_text(text: str, parts: str) -> None:
+    assert indexed(text) == f"{text} {parts}".rstrip()
+
+
+@pytest.mark.parametrize(
+    "query", ["word " * 1_000, "a" * 5_000, "字" * 3_000, "x " + "y" * 5_000, "  " * 3_000, "a\n" * 1_500]
+)
+def test_of_a_long_query_both_ends_are_searched_the_last_part_first(query: str) -> None:
+    searched, sentence = shortened(query)
+    assert len(searched) <= SEARCHED
+    assert f"{len(query):,} characters" in sentence
+    last = "the last line names the error"
+    assert last in shortened(f"{query}\n{last}")[0][:600]
+
+
+def test_a_query_is_not_cut_within_a_word() -> None:
+    numbers = [f"word{number}" for number in range(1_000)]
+    searched, _ = shortened(" ".join(numbers))
+    assert set(searched.split()) <= set(numbers)
+    assert {"word0", "word100", "word999", "word900"} <= set(searched.split())
+
+
+@pytest.mark.parametrize("query", ["", "short", "x" * 2_000, "word " * 400])
+def test_a_query_that_fits_is_searched_as_it_is(query: str) -> None:
+    assert shortened(query) == (query, "")

@@ -61,6 +61,15 @@ class Workspace:
     """How it was found for a directory, as a part of a sentence; '' if it was chosen explicitly."""
 
 
+@dataclass(frozen=True, slots=True)
+class Tie:
+    """A relation as a part of the text of one of its entities, which is '' in it."""
+
+    source: str
+    type: str
+    target: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
     """Anything with text in a workspace. Times are ISO 8601 UTC with milliseconds and Z."""
@@ -86,6 +95,8 @@ class Record:
     """Set for memories only, like the next two fields; other kinds keep the default."""
     access_count: int = 0
     accessed_at: str | None = None
+    related: tuple[Tie, ...] = ()
+    """The oldest relations of an entity; empty for other kinds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

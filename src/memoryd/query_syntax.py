@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Literal
 
-from memoryd.text import SIGNS, STOP_WORDS, composed, content_words, ends_run, is_letter, words
+from memoryd.text import SIGNS, STOP_WORDS, composed, content_words, ends_run, is_letter, within_names, words
 
 SHOUTED = 3  # words in capitals; more than that, two of them adjacent, are a sentence rather than operators
 _TOKEN = re.compile(  # a quote after a digit does not open a phrase: it means inches
@@ -115,9 +115,12 @@ def typed_query(text: str) -> WordQuery | None:
 
 
 def literal_query(text: str) -> WordQuery | None:
-    """Return a query for any of the content words of a text, or None if it has no words."""
-    terms = content_words(text)
-    return WordQuery(_joined("OR", [_phrase([term]) for term in terms])) if terms else None
+    """Return a query for any of the content words of a text, or None if it has no words.
+
+    The words within an identifier are a phrase: `getUserProfile` finds `get_user_profile`, too, and not every user.
+    """
+    terms = [[term] for term in content_words(text)] + [words(parts) for parts in within_names(text)]
+    return WordQuery(_joined("OR", list(map(_phrase, terms)))) if terms else None
 
 
 def _phrase(found: Sequence[str], *, prefix: bool = False) -> Phrase:

@@ -10,6 +10,9 @@ CHARACTERS_PER_TOKEN = 4
 # tokenizers take .55 to .73 of a token (o200k) or .81 to 1.05 (cl100k) for such a character, .2 to .27 for a Latin one.
 _EAST_ASIAN = bytes(range(0xE3, 0xEE))
 
+SEARCHED = 2_000  # maximum characters of a query that are searched: about what an embedder reads of it, 512 tokens
+LAST = 500  # ... of which a reranker reads at least these, in 256 tokens: a traceback ends with its error
+
 # English function words. Leaving them out of queries gains 5 points R@5 on conversations.
 STOP_WORDS = frozenset(
     """a about after all also am an and any are as at be because been before being but by can could did do does doing
@@ -36,7 +39,7 @@ _ASCII_BUT_LETTERS = bytes(code for code in range(128) if not chr(code).isalpha(
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 # Scripts without blanks between words, and Korean, whose words carry their particles. Both stores index by this (their
-# migrations `segmented`), so a change requires a new index.
+# migrations `segmented` and `identifiers`), so a change requires a new index.
 LETTERS = (
     "\u1100-\u115e\u1161-\u11ff\u3131-\u3163\u3165-\u318e\ua960-\ua97c\uac00-\ud7a3\ud7b0-\ud7fb"  # Korean
     "\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9d"  # Japanese
@@ -51,6 +54,9 @@ MARKS = (
     "\u1062-\u1064\u1067-\u106d\u1071-\u1074\u1082-\u108d\u108f\u109a-\u109d\u17b4-\u17d3\u17dd\u200b-\u200d\u2060"
     "\u302a-\u302f\u3099\u309a\ufe00-\ufe0f\uff9e\uff9f\U000e0100-\U000e01ef"
 )
+# Where the words of an identifier meet: `get|User`, `HTTP|Server`, `OAuth2|Client`; not `URLs`, nor `BS14RH`.
+_JOINT = re.compile("(?<=[a-z])(?=[A-Z])|(?<=[A-Za-z0-9])(?=[A-Z][a-z]{2})")
+_IDENTIFIER = re.compile("(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9]{2,63}(?![A-Za-z0-9])")  # a longer one is hardly a name
 _RUN = re.compile(f"[{LETTERS}][{LETTERS}{MARKS}]*")
 _BETWEEN = re.compile(f"[{MARKS}]+")
 
@@ -91,9 +97,31 @@ def segmented(text: str) -> str:
     return text if text.isascii() else _RUN.sub(_pairs, text)
 
 
+def indexed(text: str) -> str:
+    """Return a text with all words by which the index finds it: segmented, then the words within its identifiers.
+
+    So `getUserProfile` is followed by `get User Profile`, at the end, where phrases of the text stay phrases.
+    """
+    parts = within_names(text)
+    return " ".join([segmented(text), *parts]) if parts else segmented(text)
+
+
+def within_names(text: str) -> list[str]:
+    """Return the words within each identifier of a text that has several, such as `get User Profile`."""
+    if not _JOINT.search(text):
+        return []
+    found = ((name, _JOINT.sub(" ", name)) for name in _IDENTIFIER.findall(text))
+    return [parts for name, parts in found if parts != name]
+
+
 def _pairs(run: re.Match[str]) -> str:
     letters = _BETWEEN.sub("", unicodedata.normalize("NFKC", run[0]))
     return f" {' '.join(letters[place : place + 2] for place in range(len(letters)))} "
+
+
+def spaced(name: str) -> str:
+    """Return an identifier as words: `works_at` and `worksAt` become `works at` and `works At`."""
+    return _JOINT.sub(" ", name.replace("_", " "))
 
 
 def is_latin(text: str) -> bool:
@@ -105,8 +133,13 @@ def is_latin(text: str) -> bool:
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text in lower case, as in the index (which keeps ß)."""
+    """Return the words of a text in lower case, as in the index (which keeps ß); identifiers are one word."""
     return _WORD.findall(composed(segmented(text).lower()))
+
+
+def indexed_words(text: str) -> list[str]:
+    """Return the words in lower case by which the index finds a text."""
+    return _WORD.findall(composed(indexed(text).lower()))
 
 
 def is_letter(word: str) -> bool:
@@ -147,9 +180,28 @@ def asks(text: str) -> bool:
 
 def in_common(wanted: Collection[str], text: str) -> int:
     """Return how many of `wanted`, the content words of a question, a text has."""
-    present, terms = set(words(text)), set(wanted)
+    present, terms = set(indexed_words(text)), set(wanted)
     letters = filter(is_letter, terms - present)
     return len(terms & present) + sum(any(word.startswith(letter) for word in present) for letter in letters)
+
+
+def shortened(query: str) -> tuple[str, str]:
+    """Return the part of a query that is searched, and a sentence that says so; '' if that is all of it.
+
+    Of a long one these are its last part and its first part. The end comes first, since models read the beginning.
+    """
+    if len(query) <= SEARCHED:
+        return query, ""
+    half = SEARCHED // 2
+    first, last = query[: half - 2], query[-half:]  # the parts are joined by up to two line ends
+    if " " in first.strip() and not query[half - 2].isspace():
+        first = first.rsplit(None, 1)[0]
+    if " " in last.strip() and not (query[-half - 1].isspace() or last[0].isspace()):
+        last = last.split(None, 1)[1]
+    before, end = last[:-LAST], last[-LAST:]
+    joint = max(before.rfind(" "), before.rfind("\n")) + 1  # a word that the joint would cut goes to the end
+    searched = "\n".join(filter(None, (before[joint:] + end, before[:joint].rstrip(), first)))
+    return searched, f"The query has {len(query):,} characters, of which the first and the last {half:,} were searched."
 
 
 _ESCAPED = str.maketrans({mark: f"~{mark}" for mark in "%_~"})

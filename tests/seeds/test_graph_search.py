@@ -168,7 +168,8 @@ def test_a_perspective_finds_what_the_text_alone_does_not_say(understood: Agent)
     understood.nodes("Hogwarts")
     understood.relate("Bob teaches_at Hogwarts")
     understood.settle_graph()
-    found = {one["name"]: one for one in search(understood, "teaches at Hogwarts", mode="embedding")}
+    question = "Who repairs bicycles and teaches at Hogwarts?"
+    found = {one["name"]: one for one in search(understood, question, mode="embedding")}
     assert found["Bob"]["matched_perspective"] == "relational"
 
 

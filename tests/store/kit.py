@@ -67,6 +67,16 @@ def put(store: Store, place: Workspace, body: str, vectors: Any = None, **fields
     return store.write(place, lambda q: add(q, body, vectors, **fields))
 
 
+def related(store: Store, place: Workspace) -> None:
+    """Write three entities; the first is related to the second, and has a vector like the third."""
+
+    def work(queries: Queries) -> None:
+        ann, acme, _ = (add(queries, "", axis(0), kind=Kind.ENTITY, name=name) for name in ("Ann", "Acme", "Bob"))
+        queries.run("relations.add", id=records.new_id(), source=ann, target=acme, type="works_at", now=NOW)
+
+    store.write(place, work)
+
+
 def change(store: Store, place: Workspace, record_id: str, body: str, tags: Sequence[str] = ()) -> None:
     """Change the text of a record."""
     store.write(place, lambda q: records.change(q, record_id, body, tags, None, LATER))

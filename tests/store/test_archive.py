@@ -12,6 +12,7 @@ import pytest
 from memoryd.errors import StoreBusyError, StoreError
 from memoryd.model import Workspace
 from memoryd.store.base import Queries
+from memoryd.store.sqlite.connection import equipped
 from memoryd.store.sqlite.file import move
 from memoryd.store.sqlite.layout import DataDirectory, SingleFile
 from memoryd.store.sqlite.store import SqliteStore
@@ -240,7 +241,7 @@ def fill(store: SqliteStore, place: Workspace) -> None:
     """Add a row to each table that belongs to a workspace."""
     put(store, place, "a living text", axis(0), tags=("t",))
     forget(store, place, put(store, place, "a deleted text", axis(1), tags=("t",)))
-    with closing(apsw.Connection(str(store.layout.path(place)))) as other:
+    with closing(equipped(apsw.Connection(str(store.layout.path(place))))) as other:
         record = other.execute("SELECT id FROM records WHERE workspace_id = ? AND deleted_at IS NULL", (place.id,)).get
         row = {"w": place.id, "id": record, "now": NOW}
         for statement in (

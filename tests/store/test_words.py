@@ -11,6 +11,7 @@ from memoryd.core.records import records
 from memoryd.model import Filter, Kind, Workspace
 from memoryd.query_syntax import WordQuery, parse_query, typed_query
 from memoryd.store.base import Store
+from memoryd.text import spaced
 from tests.store.kit import by_words, change, forget, put, words, workspace
 
 NOTS = "a" + " NOT b" * 300
@@ -44,6 +45,25 @@ class Words(ABC):
         assert scores == sorted(scores, reverse=True)
         assert all(score > 0 for score in scores)
         assert len(words(store, here, "filler", limit=3)) == 3
+
+    @pytest.mark.parametrize("own", ["getUserProfile", "HTTPServerError", "parseJSON", "OAuth2Client", "maxRetryCount"])
+    def test_an_identifier_is_found_by_its_words(self, store: Store, here: Workspace, own: str) -> None:
+        apart = spaced(own)
+        lines = [f"call {own}() first", f"call {apart.replace(' ', '_').lower()} later", "users call servers", own[1:]]
+        for line in lines:
+            put(store, here, line)
+        assert {*lines[:2]} <= set(words(store, here, apart))
+        assert words(store, here, own)[:2] == lines[:2], "itself, then its other spelling"
+        for query in (f'"call {own}"', f"{own[:-2]}*", f'"{own} first"', f"call AND {own}"):
+            assert words(store, here, query) == lines[:1]
+        assert set(words(store, here, f'"{apart}"')) == {*lines[:2]}
+        assert words(store, here, f'"{apart} first"') == []
+
+    @pytest.mark.parametrize(("text", "query"), [("the URLs and IDs", "ids"), ("BS14RH", "bs14rh"), ("see Ab", "ab")])
+    def test_other_capitals_are_part_of_a_word(self, store: Store, here: Workspace, text: str, query: str) -> None:
+        put(store, here, text)
+        assert words(store, here, query) == [text]
+        assert words(store, here, query[1:]) == []
 
     @pytest.mark.parametrize(
         ("text", "query"),

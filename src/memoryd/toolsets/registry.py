@@ -44,7 +44,7 @@ REPEATED = 100  # characters of an argument, or of its name, that an error repea
 
 # parts of the arguments of several toolsets
 NonEmptyText = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-Query = Annotated[NonEmptyText, Field(max_length=2_000)]
+Query = Annotated[NonEmptyText, Field(max_length=100_000)]  # of a long one its beginning and its end are searched
 Tag = Annotated[NonEmptyText, Field(max_length=TAG)]
 Tags = Annotated[list[Tag], Field(max_length=TAGS)]
 Time = Annotated[NonEmptyText, Field(max_length=100)]

@@ -12,7 +12,7 @@ from memoryd.errors import InvalidParamsError
 from memoryd.settings import SESSION_LENGTH
 from memoryd.toolsets.registry import Answer, Arguments, Call, Tags, Tool, Toolset
 
-CONTENT, QUERY, LIMIT = 100_000, 2_000, 1_000
+CONTENT, QUERY, LIMIT = 100_000, 100_000, 1_000
 NUMBERS = 100_000  # of an embedding: above any dimension, so that a wrong dimension gets its own error
 LARGEST = 3.4028234663852886e38  # a float32
 

@@ -91,7 +91,7 @@ def test_a_type_and_the_name_of_an_observations_entity_are_words_too(words: Grap
 
 
 def test_the_context_of_a_node_matches_from_its_perspective(graph: Graph) -> None:
-    best = search(graph, "Who works at Acme?", 5, "embedding")
+    best = search(graph, "Who at Acme writes the invoicing service?", 5, "embedding")
     assert {match.perspective for match in best if match.entity.name == "Ann"} == {"relational"}
 
 

@@ -14,7 +14,7 @@ from memoryd.core.graph import entities, observations, relations
 from memoryd.core.graph.entities import NewEntity
 from memoryd.core.graph.relations import Edge
 from memoryd.core.graph.transaction import Graph
-from memoryd.core.records import embedding, perspectives
+from memoryd.core.records import embedding, perspectives, records
 from memoryd.core.records.perspectives import DEFAULTS, FIELDS, check, render
 from memoryd.core.scope import Scope
 from memoryd.errors import InvalidInputError, StoreError
@@ -130,7 +130,7 @@ def test_each_perspective_has_a_different_context(graph: Graph) -> None:
 
 def test_only_the_oldest_relations_are_named(graph: Graph) -> None:
     ann(graph, "x")
-    others = [f"other {n}" for n in range(perspectives.RELATED + 3)]
+    others = [f"other {n}" for n in range(records.RELATED + 3)]
     entities.create(graph, [NewEntity(name=name, type="t") for name in others])
     for name in others:
         relations.create(graph, [Edge("Ann", name, "knows")])

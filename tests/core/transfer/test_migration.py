@@ -132,7 +132,7 @@ def dump(place: object) -> dict[str, list[tuple[Any, ...]]]:
         files = [ends.enter_context(closing(apsw.Connection(str(path)))) for path in paths]
         for table in MOVED:
             every = [name for (name,) in files[0].execute("SELECT name FROM pragma_table_info(?)", (table,))]
-            columns = ", ".join(name for name in every if name not in ("rid", "seq", "db_path"))
+            columns = ", ".join(name for name in every if name not in ("rid", "seq", "db_path", "related"))
             found[table] = sorted(
                 (row for file in files for row in file.execute(f"SELECT {columns} FROM {table}")), key=repr
             )

@@ -18,10 +18,10 @@ from memoryd.store.postgres import pool, schema
 from memoryd.store.postgres.managed_server import PROGRAMS
 from memoryd.store.postgres.queries import PostgresQueries
 from memoryd.store.postgres.store import PostgresStore
-from memoryd.text import LETTERS, MARKS, segmented
+from memoryd.text import LETTERS, MARKS, indexed, segmented
 from tests.clients import database, until
 from tests.store.clusters import ask
-from tests.store.kit import LATER, add, change, put, words, workspace
+from tests.store.kit import LATER, add, axis, change, near, put, related, words, workspace
 from tests.store.test_storage import Storage
 
 
@@ -58,6 +58,34 @@ def test_texts_without_blanks_are_indexed_again(postgres: str, tmp_path: Path, m
         assert store.upkeep.problems(here) == []
 
 
+def test_nodes_are_indexed_and_embedded_again_with_their_relations(
+    postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, here = database(postgres, tmp_path, like=postgres.replace("/postgres?", "/template1?")), workspace()
+    with monkeypatch.context() as patch:
+        patch.setattr(schema, "migrations", lambda dialect: sql.migrations(dialect)[:12])
+        with closing(PostgresStore(url)) as store:
+            related(store, here)
+    with closing(PostgresStore(url)) as store:
+        assert len(words(store, here, "works")) == 2
+        assert len(near(store, here, axis(0))) == 1, "the one without relations"
+        assert store.upkeep.problems(here) == []
+
+
+def test_identifiers_are_indexed_again(postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    url, here = database(postgres, tmp_path, like=postgres.replace("/postgres?", "/template1?")), workspace()
+    with monkeypatch.context() as patch:
+        patch.setattr(schema, "migrations", lambda dialect: sql.migrations(dialect)[:13])
+        with closing(PostgresStore(url)) as store:
+            old = put(store, here, "call getUserProfile()")
+            put(store, here, "plain red")
+    with closing(PostgresStore(url)) as store:
+        assert words(store, here, "profile") == ["call getUserProfile()"]
+        change(store, here, old, "call it")
+        assert (words(store, here, "profile"), words(store, here, "plain")) == ([], ["plain red"])
+        assert store.upkeep.problems(here) == []
+
+
 @pytest.mark.process
 def test_a_dump_that_postgres_made_is_restored_whole(
     store: PostgresStore, url: str, postgres: str, tmp_path: Path
@@ -80,6 +108,12 @@ def test_a_dump_that_postgres_made_is_restored_whole(
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_texts_are_segmented_as_on_sqlite(segmenting: psycopg.Connection[tuple[str]], text: str) -> None:
     assert segmenting.execute("SELECT segmented(%s)", (text,)).fetchone() == (segmented(text),)
+
+
+@given(st.lists(st.sampled_from([*"aabcABC1_ .é東", "https", "Server", "x" * 30])).map("".join))
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_identifiers_are_split_as_on_sqlite(segmenting: psycopg.Connection[tuple[str]], text: str) -> None:
+    assert segmenting.execute("SELECT indexed(%s)", (text,)).fetchone() == (indexed(text),)
 
 
 @pytest.fixture

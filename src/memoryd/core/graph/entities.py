@@ -134,10 +134,10 @@ def drop(change: Change, nodes: Sequence[Entity], successor: str = "") -> None:
     `successor` is the id of the entity into which they were merged.
     """
     ids = [one.id for one in nodes]
-    relations.cut(change, ids)
     about = [observation.id for each in observations.of(change.queries, ids).values() for observation in each]
     records.delete(change.queries, about, change.now)
     records.delete(change.queries, ids, change.now, successor)
+    relations.cut(change, ids)  # after the nodes: otherwise their texts would follow the loss of each relation
 
 
 @cleaned

@@ -9,7 +9,7 @@ from typing import TypeVar
 from memoryd.core.graph import observations
 from memoryd.core.graph.transaction import Graph, demand, named
 from memoryd.core.records import records
-from memoryd.core.records.embedding import Question
+from memoryd.core.records.embedding import Question, by_words
 from memoryd.core.search import ranking
 from memoryd.core.search.candidates import Candidates, Found, similarities, spread
 from memoryd.core.search.pipeline import Mode, Search
@@ -132,7 +132,7 @@ def within(
 def ask(graph: Graph, query: str, mode: Mode, work: Callable[[Question], T]) -> T:
     """Run `work` on one snapshot; a search by words alone does not wait for a model."""
     if mode == "text":
-        return graph.read(lambda q: work(Question(q, query)))
+        return graph.read(lambda q: work(by_words(q, query)))
     return graph.scope.ask(query, work)
 
 

@@ -18,6 +18,7 @@ from memoryd.errors import InvalidInputError, StoreError
 from memoryd.model import Findings, Interaction, SessionSummary, Workspace
 from memoryd.store.chroma.database import DEFAULT, OTHER_MODEL, ChromaDatabase, ChromaRow, Collection, GoneError
 from memoryd.store.journal import COLLECTIONS, JournalHit, Summaries, Turns
+from memoryd.text import shortened
 
 if TYPE_CHECKING:
     from memoryd.store.chroma.client import Chroma
@@ -211,7 +212,8 @@ class JournalChroma:
         made: Callable[[ChromaRow], N],
     ) -> Findings[JournalHit[N]]:  # fmt: skip
         """Return the nearest items of all workspaces that are read; of duplicates only the first workspace's."""
-        vector, scope = self._vectors.question(query), self._scope
+        searched, cut = shortened(query)
+        vector, scope = self._vectors.question(searched), self._scope
         once: dict[N, JournalHit[N]] = {}
         for place in [one.workspace for one in scope.each]:
             database = self._of(place)
@@ -219,7 +221,8 @@ class JournalChroma:
             for row in self._look(kind, within, list[ChromaRow](), database):
                 item = made(row)
                 once.setdefault(item, JournalHit(item, row.score, place if scope.included else None))
-        return Findings(sorted(once.values(), key=lambda hit: -hit.score)[:number], scope.degraded)
+        best = sorted(once.values(), key=lambda hit: -hit.score)[:number]
+        return Findings(best, " ".join(filter(None, (cut, scope.degraded))))
 
     def _nearest_of(
         self, database: ChromaDatabase, vector: Sequence[float], number: int, where: Mapping[str, Any] | None,

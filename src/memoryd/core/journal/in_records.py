@@ -237,7 +237,9 @@ class JournalRows:
         """Return what `work` finds in each workspace that is read, built by `made` from record and row, best first."""
         parts = [(scope.workspace, *scope.ask(query, work)) for scope in self._scope.each]
         rows = {key: row for *_, of in reversed(parts) for key, row in of.items()}
-        ranked = self._search.ranked(self._search.union([(place, found) for place, found, _ in parts]), related=True)
+        ranked = self._search.ranked(
+            self._search.union([(place, found) for place, found, _ in parts]), with_related=True
+        )
         best = [
             JournalHit(made(hit.record, rows[hit.record.id]), hit.score, hit.workspace) for hit in ranked.best[:number]
         ]

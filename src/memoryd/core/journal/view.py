@@ -8,6 +8,7 @@ from typing_extensions import TypedDict
 from memoryd.core.base.results import Placed, Searched, placed, without_empty
 from memoryd.model import AGENT_INTERACTION, Findings, Interaction, SessionSummary
 from memoryd.store.journal import Database, JournalHit, State, Summaries, Turns
+from memoryd.text import SEARCHED
 
 DatabaseOutcome = Literal["started", "already_running", "stopped", "already_stopped", "embedded", "external"]
 MESSAGES: Mapping[DatabaseOutcome, str] = {
@@ -84,7 +85,12 @@ def found_turns(query: str, found: Findings[JournalHit[Interaction]]) -> FoundTu
     results: list[FoundTurn] = [
         {**_turn(hit.item), "score": round(hit.score, 4), **placed(hit.workspace)} for hit in found.best
     ]
-    result: FoundTurns = {"degraded": found.degraded, "query": query, "count": len(results), "results": results}
+    result: FoundTurns = {
+        "degraded": found.degraded,
+        "query": query[:SEARCHED],
+        "count": len(results),
+        "results": results,
+    }
     return without_empty(result, "degraded")
 
 
@@ -170,7 +176,12 @@ def found_summaries(query: str, found: Findings[JournalHit[SessionSummary]]) -> 
     results: list[FoundSummary] = [
         {**_summary(hit.item), "score": round(hit.score, 4), **placed(hit.workspace)} for hit in found.best
     ]  # fmt: skip
-    result: FoundSummaries = {"degraded": found.degraded, "query": query, "count": len(results), "results": results}
+    result: FoundSummaries = {
+        "degraded": found.degraded,
+        "query": query[:SEARCHED],
+        "count": len(results),
+        "results": results,
+    }
     return without_empty(result, "degraded")
 
 

@@ -11,6 +11,7 @@ from memoryd.core.memories.memories import Memories
 from memoryd.core.scope import Scope
 from memoryd.hidden import spelled_out
 from memoryd.model import Findings, Hit, Kind
+from memoryd.text import shortened
 
 PAGE = 20  # memories on a page: an app is a small frame in a conversation
 
@@ -60,7 +61,7 @@ def _found(scope: Scope, wanted: WantedMemories) -> tuple[Findings[Hit], str]:
         meant = listing.meant(scope, wanted.query, facets)
         return Findings(_hits(meant.best), meant.degraded), ""
     if wanted.query:
-        return Findings(_hits(listing.typed(scope, wanted.query, facets))), ""
+        return Findings(_hits(listing.typed(scope, wanted.query, facets)), shortened(wanted.query)[1]), ""
     page = listing.page(scope, facets, listing.mark_of(wanted.after), PAGE)
     return Findings(_hits(page.records)), page.following
 

@@ -16,6 +16,7 @@ from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import Filter, Findings, Kind, Record
 from memoryd.query_syntax import literal_query, typed_query
 from memoryd.store.base import Queries, Row
+from memoryd.text import shortened
 
 PAGE = 50  # records on a page
 FOUND = 100  # maximum records that a search by words lists
@@ -168,7 +169,8 @@ def typed(scope: Scope, text: str, facets: Facets) -> list[ListedRecord]:
 
     def work(queries: Queries) -> list[ListedRecord]:
         allowed = _allowed(queries, facets)
-        for query in (typed_query(text), literal_query(text)):
+        searched, cut = shortened(text)
+        for query in (None if cut else typed_query(text), literal_query(searched)):
             scored = scope.index.words(queries, query, allowed, FOUND) if query else []
             if found := _by_id(queries, [key for key, _ in scored]):
                 return [one for one in found.values() if facets.admit(one.record)]

@@ -186,13 +186,13 @@ class Memories:
         if is_small_talk(query):
             return brief([], budget, LAYOUTS[form](query), looked.SMALL_TALK)
         read, named = self._search.read(query, allowed, at, named=form != "raw")
-        found = self._search.ranked(read, related=True)
-        hits = chosen(found.best, related=budget > self._engine.settings.token_budget)
+        found = self._search.ranked(read, with_related=True)
+        hits = chosen(found.best, with_related=budget > self._engine.settings.token_budget)
         degraded = _sentences(found.degraded, self._scope.degraded)
-        layout = LAYOUTS[form](query, named)
+        layout = LAYOUTS[form](read.query, named)
         left = room(budget, degraded, layout)
         hits = self._search.located(hits, read, left)
-        written = self._written(query, hits, left, form) if form in WRITTEN and hits else None
+        written = self._written(read.query, hits, left, form) if form in WRITTEN and hits else None
         empty = "" if hits else looked.where(self._scope, tags)
         briefing = annotated(written or brief(hits, left, layout, empty), budget, degraded, layout)
         return self._noted(briefing) if note else briefing

@@ -14,9 +14,9 @@ from memoryd.core.search import ranking
 from memoryd.core.security.secrets import cleaned, matched
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import CLIENT, Filter, Findings, Kind, Record, Shelf, VectorSet, Workspace
-from memoryd.query_syntax import WordQuery, parse_query
+from memoryd.query_syntax import WordQuery, literal_query, parse_query
 from memoryd.store.base import Queries
-from memoryd.text import unstorable
+from memoryd.text import shortened, unstorable
 
 DEPTH = 100  # candidates by words, and as many by vector, unless more are requested
 TERMS = 16  # maximum terms of a query that are counted in each candidate
@@ -140,7 +140,8 @@ class Vault:
         a: relevance = .4 words + .6 cosine if memory and query both have a vector, else the words alone. Without a
         query, the newest with the tags. Raise InvalidInputError if there is no query, vector or tag.
         """
-        parsed = parse_query(query)
+        query, cut = shortened(query)
+        parsed = literal_query(query) if cut else parse_query(query)
         question = _unit(vector) if vector is not None else None
         allowed = Filter(tags=tuple(tags), session=self._scope.session, shelf=shelf)
 
@@ -157,7 +158,8 @@ class Vault:
 
         parts = [(scope.workspace, *scope.read(work)) for scope in self._scope.each]
         matches = parts[0][1] if len(parts) == 1 else _together([(place, found) for place, found, _ in parts])
-        return Findings(matches[:limit], self._scope.degraded), sum(total for *_, total in parts)
+        degraded = " ".join(filter(None, (cut, self._scope.degraded)))
+        return Findings(matches[:limit], degraded), sum(total for *_, total in parts)
 
     def _tagged(self, queries: Queries, query: str, shelf: Shelf, tags: Sequence[str], limit: int) -> dict[str, float]:
         if query.strip():

@@ -31,6 +31,7 @@ from memoryd.model import GENERAL, Filter, Workspace
 from memoryd.models.embedders import Embedder
 from memoryd.models.helpers import UNUSABLE, Helpers
 from memoryd.store.base import AFTER_EVERY_ID, Queries, Row, Store, Vector
+from memoryd.text import shortened
 
 log = logging.getLogger(__name__)
 
@@ -64,6 +65,8 @@ class Question:
     """The embedder whose vectors are searched in the workspace; None: search by words alone."""
     vector: Vector = field(default_factory=lambda: np.empty(0, np.float32))
     """Empty without an embedder or a text."""
+    cut: str = ""
+    """What part of a long query the text is, in one sentence; '' if it is all of it."""
     why_not: str = ""
     """Why there is no embedder, as the end of a sentence; '' if the settings want none."""
     lacking: Callable[[Filter], int] = lambda _: 0
@@ -79,6 +82,12 @@ class Question:
         if lacking := self.lacking(allowed):
             return f"Not embedded yet, so {instead}: {lacking:,} {'record' if lacking == 1 else 'records'}."
         return ""
+
+
+def by_words(queries: Queries, text: str) -> Question:
+    """Return a question that is searched by words alone, at once."""
+    searched, cut = shortened(text)
+    return Question(queries, searched, cut=cut)
 
 
 class _OutdatedError(Exception):
@@ -150,11 +159,12 @@ class Embedding:
 
     def _asked(self, embedder: Embedder | None, text: str | None) -> Callable[[Queries], Question]:
         """Return a function that makes the question, with its vector, from the queries of a snapshot."""
-        question = partial(Question, text=text or "")
+        searched, cut = shortened(text or "")
+        question = partial(Question, text=searched, cut=cut)
         if embedder is None:
             return partial(question, why_not=self._helpers.why_not("embedder"))
         try:
-            vector = embedder.embed_query(text) if text is not None else np.empty(0, np.float32)
+            vector = embedder.embed_query(searched) if text is not None else np.empty(0, np.float32)
         except ModelError as error:
             log.warning("searched by words alone: %s", error)
             self._helpers.failed(embedder, error)

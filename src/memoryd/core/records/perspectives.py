@@ -11,10 +11,11 @@ from collections.abc import Mapping, Sequence
 from string import Formatter
 from typing import Any
 
-from memoryd.core.records.records import text_of
+from memoryd.core.records.records import RELATED, text_of, ties_of, with_related
 from memoryd.errors import InvalidInputError
 from memoryd.model import GENERAL, Kind, Workspace
 from memoryd.store.base import Queries, Row
+from memoryd.text import spaced
 
 DEFAULTS: Mapping[str, str] = {
     GENERAL: "{entity}: {text}",
@@ -28,7 +29,6 @@ DEFAULTS: Mapping[str, str] = {
 FIELDS = ("text", "entity", "type", "summary", "tags", "related", "date", "workspace")
 """The fields that a template may name."""
 
-RELATED = 8  # relations of an entity that a text names: the oldest, so that further ones change no embedded text
 NAME_LENGTH, TEMPLATE_LENGTH = 50, 500
 
 _OPTIONAL = re.compile(r"\[([^\[\]]*)\]")
@@ -119,12 +119,13 @@ def texts(queries: Queries, workspace: Workspace, ids: Sequence[str]) -> dict[st
 
 def related(queries: Queries, entity_ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Return for each entity its oldest relations as text, such as `works at Acme` or `Ann manages`."""
-    return {key: _related(queries, key) for key in dict.fromkeys(entity_ids)}
+    rows = queries.all("perspectives.related", ids=json.dumps(list(entity_ids))) if entity_ids else []
+    return dict.fromkeys(entity_ids, ()) | {row["id"]: _related(row) for row in rows}
 
 
-def _related(queries: Queries, entity_id: str) -> tuple[str, ...]:
-    rows = queries.all("perspectives.related", entity=entity_id, limit=RELATED)
-    return tuple(f"{row['first']} {row['second']}".replace("_", " ") for row in rows)
+def _related(row: Row) -> tuple[str, ...]:
+    ties = ties_of(row["related"])[:RELATED]
+    return tuple(f"{tie.source} {spaced(tie.type)} {tie.target}".strip() for tie in ties)
 
 
 def naming(every: Mapping[str, str], field: str) -> list[str]:
@@ -133,19 +134,27 @@ def naming(every: Mapping[str, str], field: str) -> list[str]:
 
 
 def drop(queries: Queries, entity_ids: Sequence[str], field: str) -> list[str]:
-    """Drop vectors of entities' observations whose templates name a field; return the observations' ids."""
-    names = naming(templates(queries), field)
-    if not names or not entity_ids:
+    """Drop the vectors of entities' observations whose templates name a field; return the records' ids.
+
+    The relations are part of an entity's own text, so if these have changed, its own vectors are dropped too.
+    """
+    if not entity_ids:
         return []
-    ids = json.dumps(list(entity_ids))
+    names, ids = naming(templates(queries), field), json.dumps(list(entity_ids))
+    own = list(entity_ids) if field == "related" else []
+    if own:
+        queries.run("entities.unembed", ids=ids)
+    if not names:
+        return own
     queries.run("perspectives.drop", entities=ids, perspectives=json.dumps(names))
-    return [row["id"] for row in queries.all("perspectives.observations", entities=ids)]
+    return own + [row["id"] for row in queries.all("perspectives.observations", entities=ids)]
 
 
 def _texts(
     row: Row, every: Mapping[str, str], relations: Mapping[str, Sequence[str]], workspace: Workspace
 ) -> dict[str, str]:
-    general = {GENERAL: text_of(row["kind"], row["name"], row["type"], row["body"])}
+    text = text_of(row["kind"], row["name"], row["type"], row["body"])
+    general = {GENERAL: with_related(text, row["name"] or "", ties_of(row["related"]))}
     if row["kind"] != Kind.OBSERVATION:
         return general
     values = {

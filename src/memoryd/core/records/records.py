@@ -12,8 +12,9 @@ import numpy as np
 
 from memoryd.core.records.access_counts import Access
 from memoryd.errors import ChangedMeanwhileError
-from memoryd.model import GENERAL, Ending, Kind, Record
+from memoryd.model import GENERAL, Ending, Kind, Record, Tie
 from memoryd.store.base import Queries, Row, Vector
+from memoryd.text import spaced
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ class Origin:
     tool: str = ""
 
 
+RELATED = 8  # relations of an entity that its embedded text names: the oldest, so that further ones do not change it
 UNKNOWN = Origin()
 _KINDS = {str(kind): kind for kind in Kind}
 _ORIGIN: ContextVar[Origin] = ContextVar("origin", default=UNKNOWN)
@@ -66,8 +68,19 @@ def text_of(kind: str, name: str | None, type_: str, body: str) -> str:
 
 
 def full_text(record: Record) -> str:
-    """Return the text of a record with its name and type, as it is searched and embedded."""
-    return text_of(record.kind, record.name, record.type, record.body)
+    """Return the text of a record with its name, type and first relations, as it is searched and embedded."""
+    return with_related(text_of(record.kind, record.name, record.type, record.body), record.name or "", record.related)
+
+
+def with_related(text: str, name: str, ties: Sequence[Tie]) -> str:
+    """Return the text of an entity followed by its first relations as sentences, such as `Ann works at Acme.`."""
+    sentences = [f"{tie.source or name} {spaced(tie.type)} {tie.target or name}." for tie in ties[:RELATED]]
+    return " ".join([text, *sentences])
+
+
+def ties_of(related: str) -> tuple[Tie, ...]:
+    """Return the relations of an entity, as the store lists them."""
+    return tuple(Tie(*parts) for parts in json.loads(related)) if related != "[]" else ()
 
 
 def add(queries: Queries, record: Record, embedded: Embedded | None, now: str) -> None:
@@ -186,4 +199,4 @@ def fetch(
 def record_of(row: Row) -> Record:
     """Build a Record from a row with all its fields."""
     tags = tuple(json.loads(row["tags"])) if row["tags"] != "[]" else ()
-    return Record(**{**row, "kind": _KINDS[row["kind"]], "tags": tags})
+    return Record(**{**row, "kind": _KINDS[row["kind"]], "tags": tags, "related": ties_of(row.get("related", "[]"))})

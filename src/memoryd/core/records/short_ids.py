@@ -16,6 +16,11 @@ SHOWN = 8  # minimum characters of an id that are shown: one in 65,000 memories 
 TAKEN = 6  # ... and minimum characters that must be given
 CANDIDATES = 5  # ids that an error message lists if several match
 
+MENTIONED = 10  # ids in a text that are looked up: a pasted log may have thousands of numbers that look like one
+_MENTION = re.compile(
+    r"(?<![\w-])(?:[0-9a-f]{8}(?:-[0-9a-f]{1,12}){0,4}(?!\w)|(?:mem|summary)_[^\s\"'`,;()]+[\w])", re.IGNORECASE
+)
+"""What may be an id or its beginning: of a random one at least SHOWN characters, of a turn or a summary any."""
 _RANDOM = re.compile(r"(summary_)?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 """A random id, or that of the summary of a session with a random id."""
 
@@ -56,6 +61,33 @@ def names(given: str, record_id: str) -> bool:
 def unnamed(given: Sequence[str], ids: Collection[str]) -> list[str]:
     """Return the items of `given` that name none of `ids`."""
     return [one for one in given if not any(names(one, record_id) for record_id in ids)]
+
+
+def mentioned(queries: Queries, text: str, session: str, among: Among) -> list[str]:
+    """Return the ids that a text mentions, whole or by their beginning, in order; no others of that form."""
+    given = dict.fromkeys(_mention(found[0]) for found in _MENTION.finditer(text))
+    return list(
+        dict.fromkeys(key for one in list(given)[:MENTIONED] for key in _beginning(queries, one, session, among))
+    )
+
+
+def unmentioned(text: str) -> str:
+    """Return a text without what may be ids."""
+    return _MENTION.sub(" ", text)
+
+
+def _mention(found: str) -> str:
+    """Return an id as it is stored: random ones are in lower case."""
+    return found if "_" in found else found.lower()
+
+
+def _beginning(queries: Queries, given: str, session: str, among: Among) -> list[str]:
+    """Return the id `given`, or the few that begin with it; of more, none is meant."""
+    rows = queries.all(among, first=given, last=given + AFTER_EVERY_ID, session=session, limit=CANDIDATES + 1)
+    ids = [str(row["id"]) for row in rows]
+    if ids[:1] == [given]:
+        return [given]
+    return ids if len(ids) <= CANDIDATES and ("_" in given or all(map(_RANDOM.fullmatch, ids))) else []
 
 
 def resolve(queries: Queries, field: str, given: Sequence[str], session: str, *among: Among) -> list[str]:

@@ -12,6 +12,7 @@ from typing import Literal
 
 from memoryd.core.base.results import compact
 from memoryd.core.records.records import full_text, text_of
+from memoryd.core.search import related
 from memoryd.core.search.hits import whole
 from memoryd.core.security.prompt_injection import MARK, reads_like_instructions
 from memoryd.excerpts import excerpt
@@ -210,17 +211,17 @@ LAYOUTS: dict[Format, type[BriefingLayout]] = {
 """The layout of each format. Without a language model `answer` falls back to a list (d)."""
 
 
-def chosen(hits: Sequence[Hit], *, related: bool) -> list[Hit]:
+def chosen(hits: Sequence[Hit], *, with_related: bool) -> list[Hit]:
     """Return the hits to show: those that bear on the question, or the NEAREST if none does.
 
-    With `related` as many others follow at most, because what fills an answer must not outweigh it.
+    With `with_related` as many others follow at most, because what fills an answer must not outweigh it.
     """
     once = _once(hits)
     bearing = [hit for hit in once if hit.bears]
     others = [hit for hit in once if not hit.bears]
     if not bearing:
         return others[:NEAREST]
-    return [*bearing, *others[: len(bearing)]] if related else bearing
+    return [*bearing, *others[: len(bearing)]] if with_related else bearing
 
 
 def _once(hits: Sequence[Hit]) -> list[Hit]:
@@ -345,7 +346,7 @@ def _content(hit: Hit, about: Sequence[str], tokens: int | None, mark: str) -> t
         body, left_out = part.text, part.left_out_tokens
     if record.kind is Kind.INTERACTION:  # a turn without a thought would have blank lines in its place
         body = _BLANK_LINES.sub("\n", body)
-    shown = indented(mark + text_of(record.kind, record.name, record.type, body))
+    shown = indented(mark + text_of(record.kind, record.name, record.type, body) + related.shown(record))
     return (f"{shown} {MORE.format(left_out)}" if left_out else shown), left_out
 
 

@@ -50,6 +50,10 @@ class Found:
     """The records of the past time that the question is about, if any."""
     span: Span | None = None
     """The span of time that the question names."""
+    named: Sequence[str] = ()
+    """The ids of the records that the question names."""
+    narrowed: bool = False
+    """Whether the caller limits the search to tags or kinds: what has these is worth naming even if nothing bears."""
     origins: Mapping[str, Workspace] = field(default_factory=dict)
     """The workspace of each record; empty if only one was searched."""
 

@@ -4,6 +4,7 @@ from typing import NotRequired, TypeVar
 
 from typing_extensions import TypedDict
 
+from memoryd.core.search import related
 from memoryd.core.security.prompt_injection import reads_like_instructions
 from memoryd.model import Hit, Kind
 
@@ -39,6 +40,8 @@ class WholeRecord(FoundRecord):
     access_count: int
     why: dict[str, float]
     """The parts of the score."""
+    relations: NotRequired[list[str]]
+    """The relations of an entity, as its line names them."""
     reads_like: NotRequired[str]
     """A description of the content if it seems to give orders."""
 
@@ -75,6 +78,8 @@ def whole(hit: Hit) -> WholeRecord:
         "access_count": record.access_count, "why": {name: round(part, 4) for name, part in hit.why.items()},
     }  # fmt: skip
     fields = _with_relation(fields, hit)
+    if record.related:
+        fields["relations"] = related.lines(record)
     if like := reads_like_instructions(record.body):
         fields["reads_like"] = like
     return fields

@@ -17,7 +17,7 @@ from memoryd.core.records.embedding import Question
 from memoryd.core.records.records import fetch, full_text
 from memoryd.core.scope import Scope
 from memoryd.core.search import as_of as past
-from memoryd.core.search import ranking, times
+from memoryd.core.search import ranking, related, times
 from memoryd.core.search.as_of import Past
 from memoryd.core.search.candidates import Candidates, Found, around, lengths, similarities, spread, unrelated
 from memoryd.core.search.ranking import Profile
@@ -73,7 +73,7 @@ class Search:
 
     def hits(self, query: str, allowed: Filter) -> Findings[Hit]:
         """Return the records of this workspace only that bear on a query, best first, then those related to it."""
-        return self.ranked(self._scope.ask(query, lambda question: self.find(question, allowed)), related=True)
+        return self.ranked(self._scope.ask(query, lambda question: self.find(question, allowed)), with_related=True)
 
     def find(
         self, question: Question, allowed: Filter, as_of: str = "", *, joined: bool = False,
@@ -99,15 +99,18 @@ class Search:
         lifting = [] if apart else _best(fused, self._profile.lifting)
         beside = self._beside(queries, lifting, allowed)
         near = (key for keys in beside.values() for key in keys.values())
-        ids = list(dict.fromkeys([*_best(fused, self._profile.depth), *candidates.timely, *near]))
-        records, vectors = self._fetch(queries, ids, allowed), self._vectors(queries, ids, candidates)
-        found = Found(question.text, candidates, records, vectors, beside, span=span)
+        named = short_ids.mentioned(queries, question.text, allowed.session, "ids.living")
+        ids = list(dict.fromkeys([*_best(fused, self._profile.depth), *candidates.timely, *near, *named]))
+        records, vectors = self._fetch(question, ids, allowed), self._vectors(queries, ids, candidates)
+        admitted = _admitted(named, records, allowed)
+        narrowed = bool(allowed.tags or allowed.kinds)
+        found = Found(question.text, candidates, records, vectors, beside, span=span, named=admitted, narrowed=narrowed)
         hits = self._scored(found, *parts)
         further = [] if apart else [_id(hit) for hit in hits[: self._profile.lifting] if _id(hit) not in lifting]
         found = replace(found, hits=hits, beside={**beside, **self._beside(queries, further, allowed)})
-        return found if candidates.closed else self._with_alike(queries, found, allowed)
+        return found if candidates.closed else self._with_alike(question, found, allowed)
 
-    def _with_alike(self, queries: Queries, found: Found, allowed: Filter) -> Found:
+    def _with_alike(self, question: Question, found: Found, allowed: Filter) -> Found:
         """Return `found` with the records nearest to its best ones: a change may have no word of the question."""
         embedder, best = found.candidates.embedder, found.hits[: self._profile.asked_around]
         vectors = [found.vectors[_id(hit)] for hit in best if _id(hit) in found.vectors]
@@ -115,14 +118,14 @@ class Search:
             return found
         sets = [VectorSet(GENERAL, embedder.name)]
         near = [
-            self._scope.index.nearest(queries, sets, ranking.whole(of), allowed, self._profile.alike)[0]
+            self._scope.index.nearest(question.queries, sets, ranking.whole(of), allowed, self._profile.alike)[0]
             for of in vectors
         ]
         ids = [key for key in dict.fromkeys(key for one in near for key, _ in one) if key not in found.records]
         return replace(
             found,
-            records={**found.records, **self._fetch(queries, ids, allowed)},
-            vectors={**found.vectors, **self._vectors(queries, ids, found.candidates)},
+            records={**found.records, **self._fetch(question, ids, allowed)},
+            vectors={**found.vectors, **self._vectors(question.queries, ids, found.candidates)},
         )
 
     def union(self, parts: Sequence[tuple[Workspace, Found]]) -> Found:
@@ -134,12 +137,16 @@ class Search:
 
     def _find_then(self, question: Question, allowed: Filter, as_of: str) -> Found:
         """Return the records of a past time: the candidates among the unchanged ones, and all others."""
-        then = past.at(question.queries, as_of, allowed)
+        then = past.at(question, as_of, allowed)
         allowed = replace(allowed, among=then.unchanged)
         candidates = self.candidates(question, allowed)
-        ids = _best(self._fused(candidates), 2 * self._profile.depth)
-        records = self._fetch(question.queries, ids, allowed)
-        return Found(question.text, candidates, records, self._vectors(question.queries, ids, candidates), past=then)
+        named = short_ids.mentioned(question.queries, question.text, allowed.session, "ids.ever")
+        same = set(named).intersection(then.unchanged)
+        ids = list(dict.fromkeys([*_best(self._fused(candidates), 2 * self._profile.depth), *same]))
+        records = past.related_then(question, as_of, self._fetch(question, ids, allowed))
+        vectors = self._vectors(question.queries, ids, candidates)
+        admitted = _admitted(named, {**records, **then.others}, replace(allowed, among=None))
+        return Found(question.text, candidates, records, vectors, past=then, named=admitted)
 
     def _find_all(self, question: Question, allowed: Filter, span: Span) -> Found:
         """Return the newest records that a filter lets through; all of them are hits.
@@ -154,16 +161,18 @@ class Search:
         ids = [row["id"] for row in rows]
         scores = {key: 1 - place / (2 * len(ids)) for place, key in enumerate(ids)}  # no gate drops half of the best
         candidates = Candidates(scores, closed=True)
-        records = self._fetch(question.queries, ids, allowed)
+        records = self._fetch(question, ids, allowed)
         return self._with_hits(Found(question.text, candidates, records, {}, span=span))
 
-    def ranked(self, found: Found, *, related: bool = False) -> Findings[Hit]:
+    def ranked(self, found: Found, *, with_related: bool = False) -> Findings[Hit]:
         """Return the hits that bear on the question, best first, without near-duplicates of better ones.
 
-        With `related` those follow that are only related to it, or to what bears. Each has the parts of its score.
+        The records that the question names come first. With `with_related` those follow that are only related to it,
+        or to what bears. Each has the parts of its score.
         """
         hits, found = self._reranked(found)
-        return Findings(self._distinct([hit for hit in hits.best if related or hit.bears], found), hits.degraded)
+        best = self._distinct([hit for hit in hits.best if with_related or hit.bears], found)
+        return Findings(_named_first(best, found), hits.degraded)
 
     def located(self, hits: Sequence[Hit], found: Found, budget: int) -> list[Hit]:
         """Return the hits; if not all fit into `budget` tokens, those to be cut have the part that answers."""
@@ -175,10 +184,8 @@ class Search:
         """Return only the hits that have a word of the query or are near it in meaning, including near-duplicates."""
         hits, found = self._reranked(found)
         words, near = found.candidates.words, similarities(found.candidates)
-        meant = [
-            hit for hit in hits.best
-            if hit.bears and (_id(hit) in words or near.get(_id(hit), 0.0) >= self._profile.near)
-        ]  # fmt: skip
+        best = [hit for hit in hits.best if hit.bears] or hits.best
+        meant = [hit for hit in best if _id(hit) in words or near.get(_id(hit), 0.0) >= self._profile.near]
         return Findings(meant, hits.degraded)
 
     def _reranked(self, found: Found) -> tuple[Findings[Hit], Found]:
@@ -195,11 +202,14 @@ class Search:
 
     def candidates(self, question: Question, allowed: Filter, mode: Mode = "auto", depth: int = 0) -> Candidates:
         """Return the candidates by words, by vectors or both (`mode`), up to `depth` each (0: the profile's)."""
-        depth = depth or self._profile.depth
+        found = self._candidates(question, allowed, mode, depth or self._profile.depth)
+        return replace(found, degraded=" ".join(filter(None, (question.cut, found.degraded))))
+
+    def _candidates(self, question: Question, allowed: Filter, mode: Mode, depth: int) -> Candidates:
         degraded = "" if mode == "text" else question.degraded(allowed)
         if mode == "embedding":
             return self._with_vectors(question, Candidates({}, degraded=degraded), allowed, depth)
-        parsed = (literal_query if self._profile.literal else parse_query)(question.text)
+        parsed = (literal_query if self._profile.literal or question.cut else parse_query)(question.text)
         words = self._words(question, parsed, allowed, depth)
         if not words and parsed and parsed.syntax and not parsed.binding:
             parsed = literal_query(question.text)
@@ -248,8 +258,9 @@ class Search:
         near = self._near(then, words, same) if not same.closed else {}
         candidates = replace(same, words={**same.words, **words}, vectors={**same.vectors, **near})
         fused = self._fused(candidates)
-        records = {key: found.records[key] for key in _best(fused, self._profile.depth) if key in found.records}
-        others = {key: record for key, record in then.others.items() if key in fused}
+        kept = [*found.named, *_best(fused, self._profile.depth)]
+        records = {key: found.records[key] for key in kept if key in found.records}
+        others = {key: record for key, record in then.others.items() if key in fused or key in found.named}
         found = replace(found, candidates=candidates, records=records | others)
         return self._with_hits(found)
 
@@ -263,11 +274,12 @@ class Search:
             log.warning("changed and deleted records are searched by words alone: %s", error)
             return {}
 
-    def _fetch(self, queries: Queries, ids: Sequence[str], allowed: Filter) -> dict[str, Record]:
+    def _fetch(self, question: Question, ids: Sequence[str], allowed: Filter) -> dict[str, Record]:
         """Return the records among `ids` of the allowed kinds and times: a neighbour may be of others."""
-        found = fetch(queries, ids, allowed.session, self._scope.engine.accesses.of(self._scope.workspace))
+        accesses = self._scope.engine.accesses.of(self._scope.workspace)
+        found = fetch(question.queries, ids, allowed.session, accesses)
         return {
-            key: record for key, record in found.items()
+            key: related.bearing(record, question.text) for key, record in found.items()
             if (not allowed.kinds or record.kind in allowed.kinds)
             and allowed.after <= record.created_at < (allowed.before or FOREVER)
         }  # fmt: skip
@@ -372,6 +384,31 @@ def _newest_first(hits: Sequence[Hit]) -> list[Hit]:
 
 
 _PLACES = {-1: "before_id", -2: "before_that_id", 1: "after_id", 2: "after_that_id"}
+
+
+def _admitted(named: Sequence[str], records: Mapping[str, Record], allowed: Filter) -> tuple[str, ...]:
+    """Return the records that a question names and that a filter lets through."""
+    among = None if allowed.among is None else set(allowed.among)
+    return tuple(
+        key for key in named
+        if key in records and set(allowed.tags) <= set(records[key].tags) and (among is None or key in among)
+    )  # fmt: skip
+
+
+def _named_first(hits: Sequence[Hit], found: Found) -> list[Hit]:
+    """Return the records that the question names, then the hits.
+
+    Of a question that consists of ids these are only hits that contain one.
+    """
+    if not found.named:
+        return list(hits)
+    known = {_id(hit): hit for hit in hits}
+    first = []
+    for key in found.named:
+        hit = known.get(key) or Hit(record=found.records[key], score=1.0, workspace=found.origins.get(key))
+        first.append(replace(hit, score=1.0, bears=True, why={**hit.why, "named": 1.0}))
+    alone = not content_words(short_ids.unmentioned(found.query))
+    return first + [hit for hit in hits if _id(hit) not in found.named and (not alone or hit.why.get("words", 0.0) > 0)]
 
 
 def _id(hit: Hit) -> str:

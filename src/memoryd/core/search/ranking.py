@@ -106,13 +106,14 @@ class Profile:
     near: float = 0.1
     """The rescaled cosine at which a record is related to a query. Few unrelated records reach it (mean -.13)."""
     nearest: float = 0.2
-    """The rescaled cosine that a record needs to be named as nearest where nothing surely bears on the query."""
+    """The rescaled cosine that one of a hundred records needs to be named as nearest where nothing surely bears on the
+    query; one alone needs `near`, as the best of few draws is lower."""
     asked_around: int = 2
     """For this many of the best records by composite score, ..."""
     alike: int = 20
     """... this many records nearest to each are read, too: a change may have no word of the question."""
-    without_words: float = 0.3
-    """The same if no record has a word of the query: to the embedder, even nonsense is near something."""
+    without_words: float = 0.1
+    """How much more it needs if no record has a word of the query: to the embedder, even nonsense is near something."""
     locating: int = 6_000
     """Characters that the cross-encoder reads to find the part of a long text that answers."""
     compared: int = 3
@@ -303,6 +304,16 @@ def bearing(logits: Scores, profile: Profile) -> set[str]:
     if best < profile.sure:
         return set()
     return {key for key, logit in logits.items() if logit >= max(best - profile.behind, profile.least)}
+
+
+def nearness(number: int, profile: Profile, *, worded: bool) -> float:
+    """Return the rescaled cosine from which one of a number of candidates is named as nearest.
+
+    The best of many unrelated records is nearer than that of few, by about the logarithm of their number. `worded` says
+    whether any record has a word of the query.
+    """
+    share = math.log10(min(max(number, 1), profile.depth)) / math.log10(profile.depth)
+    return profile.near + share * (profile.nearest - profile.near) + (0.0 if worded else profile.without_words)
 
 
 def rescale(cosine: Number, unrelated: float) -> Number:

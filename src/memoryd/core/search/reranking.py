@@ -140,11 +140,11 @@ class Reranking:
         """
         profile, near = self._profile, similarities(found.candidates)
         terms = content_words(found.query)
-        least = profile.nearest if found.candidates.words else profile.without_words
+        least = ranking.nearness(len(near), profile, worded=bool(found.candidates.words))
         parted = []
         for hit in hits:
             shared = in_common(terms, full_text(hit.record)) / max(len(terms), 1) if hit.why["words"] else 0.0
-            if shared >= profile.worded or near.get(hit.record.id, 0.0) >= least:
+            if found.narrowed or shared >= profile.worded or near.get(hit.record.id, 0.0) >= least:
                 parted.append(replace(hit, bears=shared == 1))
         return parted
 

@@ -36,6 +36,7 @@ def union(parts: Sequence[tuple[Workspace, Found]], depth: int) -> Found:
         beside=_joined([found.beside for found in own]),
         past=Past(tuple(key for one in pasts for key in one.unchanged), _joined([one.others for one in pasts]))
         if pasts else None,
+        named=tuple(dict.fromkeys(key for one in own for key in one.named)),
         origins=origins,
     )  # fmt: skip
 

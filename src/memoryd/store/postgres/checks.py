@@ -31,7 +31,7 @@ def _missing(connection: Connection) -> Iterator[str]:
     there = {row["name"]: row["valid"] for row in _rows(connection, "upkeep.parts")}
     if "memoryd" not in there:
         yield "the text search configuration memoryd was dropped. Restore a backup."
-    for part in _MAKING.finditer(_scripts()):
+    for part in {part[2]: part for part in _MAKING.finditer(_scripts())}.values():  # a later script's definition counts
         if part[2] and part[2] not in there and part[3] in _tables():
             yield f"the {part[1].lower()} {part[2]} was dropped. {OWNER} {' '.join(part[0].split())}"
     for table, key, definition in _keys():

@@ -21,5 +21,12 @@ SELECT 1 AS yes FROM events WHERE workspace_id = :workspace AND operation = :ope
 DELETE FROM events WHERE workspace_id = :workspace AND operation = :operation AND subject = :subject
 
 -- name: events.subjects
--- The subjects of the events after a given one.
-SELECT subject FROM events WHERE workspace_id = :workspace AND seq > :after ORDER BY seq LIMIT :limit
+-- The subjects of the events after a given one, and the entities whose texts name them: the ends of a relation, and the
+-- neighbours of a renamed entity.
+WITH news AS (SELECT subject FROM events WHERE workspace_id = :workspace AND seq > :after ORDER BY seq LIMIT :limit)
+SELECT subject FROM news
+UNION SELECT x.from_entity FROM news JOIN relations x ON x.workspace_id = :workspace AND x.id = news.subject
+UNION SELECT x.to_entity FROM news JOIN relations x ON x.workspace_id = :workspace AND x.id = news.subject
+UNION SELECT x.to_entity FROM news JOIN relations x ON x.workspace_id = :workspace AND x.from_entity = news.subject
+UNION SELECT x.from_entity FROM news JOIN relations x ON x.workspace_id = :workspace AND x.to_entity = news.subject
+LIMIT :limit

@@ -132,8 +132,8 @@ WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids)) AN
     AND y.to_entity = relations.to_entity AND y.relation_type = relations.relation_type AND y.deleted_at IS NULL)
 
 -- name: records.restore
--- Restore records.
-UPDATE records SET deleted_at = NULL
+-- Restore records; the text of an entity names its relations once they are restored, too.
+UPDATE records SET deleted_at = NULL, related = '[]'
 WHERE workspace_id = :workspace AND deleted_at IS NOT NULL AND id IN (SELECT value FROM json_each(:ids))
 
 -- name: memories.restore

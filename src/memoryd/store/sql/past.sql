@@ -130,3 +130,22 @@ LEFT JOIN versions w ON w.workspace_id = t.workspace_id AND w.id = t.id AND w.un
 WHERE x.workspace_id = :workspace AND x.created_at <= :at AND (x.deleted_at IS NULL OR x.deleted_at > :at)
   AND (x.from_entity IN (SELECT value FROM json_each(:entities)) OR x.to_entity IN (SELECT value FROM json_each(:entities)))
 ORDER BY x.created_at, x.id
+
+-- name: past.related
+-- The relations of some entities at a time, each from the point of view of one of them, where '' is the entity itself.
+SELECT entity, source, relation_type, target FROM (
+  SELECT x.created_at, x.id, x.from_entity AS entity, '' AS source, x.relation_type, CASE
+      WHEN x.to_entity = x.from_entity THEN ''
+      ELSE coalesce((SELECT v.name FROM versions v WHERE v.workspace_id = t.workspace_id AND v.id = t.id AND v.until > :at
+        ORDER BY v.until LIMIT 1), t.name) END AS target
+  FROM relations x JOIN records t ON t.workspace_id = x.workspace_id AND t.id = x.to_entity
+  WHERE x.workspace_id = :workspace AND x.from_entity IN (SELECT value FROM json_each(:entities))
+    AND x.created_at <= :at AND (x.deleted_at IS NULL OR x.deleted_at > :at)
+  UNION ALL
+  SELECT x.created_at, x.id, x.to_entity, coalesce((
+      SELECT v.name FROM versions v WHERE v.workspace_id = s.workspace_id AND v.id = s.id AND v.until > :at
+      ORDER BY v.until LIMIT 1), s.name), x.relation_type, ''
+  FROM relations x JOIN records s ON s.workspace_id = x.workspace_id AND s.id = x.from_entity
+  WHERE x.workspace_id = :workspace AND x.to_entity IN (SELECT value FROM json_each(:entities))
+    AND x.from_entity <> x.to_entity AND x.created_at <= :at AND (x.deleted_at IS NULL OR x.deleted_at > :at)) then_related
+ORDER BY created_at, id LIMIT :limit

@@ -12,7 +12,7 @@ DELETE FROM perspectives WHERE workspace_id = :workspace
 
 -- name: perspectives.contexts
 -- The fields of some living records for templates; those of the entity are empty for all but observations.
-SELECT r.id, r.kind, r.name, r.type, r.body, r.created_at, o.entity_id, e.type AS entity_type, e.body AS summary,
+SELECT r.id, r.kind, r.name, r.type, r.body, r.related, r.created_at, o.entity_id, e.type AS entity_type, e.body AS summary,
   e.tags AS entity_tags
 FROM records r
 LEFT JOIN observation_details o ON o.workspace_id = r.workspace_id AND o.id = r.id
@@ -20,21 +20,8 @@ LEFT JOIN records e ON e.workspace_id = o.workspace_id AND e.id = o.entity_id
 WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.id IN (SELECT value FROM json_each(:ids))
 
 -- name: perspectives.related
--- The oldest relations of an entity in both directions, as they are read: `works_at`, `Acme`, or `Ann`, `manages`.
--- An index has this order, however many there are.
-SELECT first, second FROM (
-  SELECT * FROM (
-    SELECT x.relation_type AS first, n.name AS second, x.created_at FROM relations x
-    JOIN records n ON n.workspace_id = x.workspace_id AND n.id = x.to_entity
-    WHERE x.workspace_id = :workspace AND x.from_entity = :entity AND x.deleted_at IS NULL
-    ORDER BY x.created_at, n.name, x.relation_type LIMIT :limit) outgoing
-  UNION ALL
-  SELECT * FROM (
-    SELECT n.name AS first, x.relation_type AS second, x.created_at FROM relations x
-    JOIN records n ON n.workspace_id = x.workspace_id AND n.id = x.from_entity
-    WHERE x.workspace_id = :workspace AND x.to_entity = :entity AND x.deleted_at IS NULL
-    ORDER BY x.created_at, n.name, x.relation_type LIMIT :limit) incoming) either
-ORDER BY created_at, first, second LIMIT :limit
+-- The relations of some entities, as the store lists them.
+SELECT id, related FROM records WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids))
 
 -- name: perspectives.drop
 -- Drop the vectors of entities' observations from some perspectives, whose texts have changed.

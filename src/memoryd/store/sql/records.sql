@@ -47,7 +47,8 @@ DELETE FROM records WHERE workspace_id = :workspace AND deleted_at IS NOT NULL A
 -- name: records.fetch
 -- Living records of any kind, by id.
 SELECT r.id, r.kind, r.name, r.type, r.body, r.tags, r.scope, r.session_id, r.client, r.tool, r.created_at,
-  r.updated_at, coalesce(d.importance, .5) AS importance, coalesce(d.access_count, 0) AS access_count, d.accessed_at
+  r.updated_at, coalesce(d.importance, .5) AS importance, coalesce(d.access_count, 0) AS access_count, d.accessed_at,
+  r.related
 FROM records r LEFT JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
 WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND (r.scope = '' OR r.scope = :session)
   AND r.id IN (SELECT value FROM json_each(:ids))

@@ -47,5 +47,6 @@ def scratch() -> Iterator[Scratch]:
             connection.execute(script)
         queries = SqliteQueries(connection, None)
         queries.run("scratch.wordless")
+        queries.run("scratch.unrelated")
         connection.execute("BEGIN")  # a single transaction: a commit would write out what still fits into the cache
         yield Scratch(connection)

@@ -76,7 +76,9 @@ FROM pg_trigger WHERE tgenabled IN ('D', 'R') AND pg_table_is_visible(tgrelid) G
 -- name: upkeep.misled
 -- Functions that look up names outside their own schema, because that was moved or renamed.
 SELECT p.oid::regprocedure::text AS name, p.pronamespace::regnamespace::text AS place FROM pg_proc p
-WHERE p.proname IN ('words_of', 'forget_vectors', 'note_word_change') AND pg_function_is_visible(p.oid)
+WHERE p.proname IN (
+    'words_of', 'indexed', 'forget_vectors', 'note_word_change', 'related_of', 'relate', 'relate_ends', 'relate_neighbours')
+  AND pg_function_is_visible(p.oid)
   AND format('search_path=%s, pg_temp', p.pronamespace::regnamespace) <> ALL (coalesce(p.proconfig, '{}'))
 ORDER BY 1
 

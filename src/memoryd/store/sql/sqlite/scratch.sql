@@ -2,6 +2,10 @@
 -- Stop indexing words and tags.
 DROP TRIGGER records_ai
 
+-- name: scratch.unrelated
+-- Stop naming the relations of entities in their texts.
+DROP TRIGGER relations_ai
+
 -- name: scratch.known
 -- The kinds of some records, and which of them are deleted.
 SELECT id, kind, deleted_at FROM records
