@@ -8,7 +8,8 @@ caption?}, per store's sessions {conv, sessions: [[session, time], ...]} (none: 
 question {conv, qid, query, answer?, category?, language?, abstain?, adversarial?}, and per evidence {conv, qid, doc}.
 Every turn is stored as a memory in its session, then each question is searched in four ways: by words, with vectors,
 with the context of the session, with the cross-encoder. Tables show recall and the reciprocal rank; evidence within 300
-and 2,000 tokens of a summary, and the share of the answer's words in it; hits and CPU per question; the last way also
+and 2,000 tokens of a summary (above 500 with what is only related), the share of these tokens that are evidence
+(precision), and the share of the answer's words in it; hits and CPU per question; the last way also
 by class and language; and the hits of a store for questions of another one, for which it has nothing relevant.
 
 `--sample` asks this many questions of each set, the same in every run. `--one-session` stores all of a conversation in
@@ -36,11 +37,12 @@ from memoryd.core.engine import Engine
 from memoryd.core.records import records
 from memoryd.core.scope import Scope
 from memoryd.core.search import ranking
-from memoryd.core.search.briefing import SummaryLayout, brief
+from memoryd.core.search.briefing import SummaryLayout, brief, chosen, pack
 from memoryd.core.search.pipeline import Search
 from memoryd.model import GENERAL, Filter, Kind, Record, VectorSet, Workspace
 from memoryd.settings import Settings
 from memoryd.store.base import Queries
+from memoryd.text import estimate_tokens
 
 WAYS = {
     "words": None,
@@ -50,6 +52,7 @@ WAYS = {
 }
 Written = dict[str, dict[str, list[float]]]
 """What is written about a set: the figures of each question, by way and key."""
+DEFAULT = 500  # tokens of an answer for which a caller does not ask
 STRANGE = 20  # questions of another store that each store is asked
 
 
@@ -103,10 +106,16 @@ def asked(search: Search, question: str) -> tuple[Answer, float, int]:
     before = time.process_time()
     hits = search.hits(question, Filter()).best
     spent = 1e3 * (time.process_time() - before)
-    briefings = [brief(hits, budget, SummaryLayout(question)) for budget in BUDGETS]
-    within = [[hit.record.id for hit in briefing.hits] for briefing in briefings]
+    layout = SummaryLayout(question)
+    shown = [(chosen(hits, with_related=budget > DEFAULT), budget) for budget in BUDGETS]
+    briefings = [brief(some, budget, layout) for some, budget in shown]
+    lines = [
+        [(line.hit.record.id, estimate_tokens(line.text)) for line in pack(some, budget, layout)]
+        for some, budget in shown
+    ]
     used = briefings[-1].tokens_used if hits else 0
-    return Answer([hit.record.id for hit in hits], within, [briefing.text for briefing in briefings]), spent, used
+    answer = Answer([hit.record.id for hit in hits], lines, [briefing.text for briefing in briefings])
+    return answer, spent, used
 
 
 def ask(base: Settings, places: Sequence[Place], profile: ranking.Profile, title: str) -> Result:

@@ -17,7 +17,9 @@ CUTS = (1, 5, 10)
 BUDGETS = (300, 2_000)
 MEASURES = [
     *(f"R@{cut}" for cut in CUTS), "MRR",
-    *(f"in {budget:,}" for budget in BUDGETS), *(f"words in {budget:,}" for budget in BUDGETS),
+    *(f"in {budget:,}" for budget in BUDGETS),
+    *(f"words in {budget:,}" for budget in BUDGETS),
+    *(f"precision in {budget:,}" for budget in BUDGETS),
 ]  # fmt: skip
 DRAWS = 2_000  # draws of the bootstrap
 
@@ -53,10 +55,11 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The result of one question: the hits in order, those that fit each of BUDGETS, and their text."""
+    """The result of one question: the hits in order, what fits each of BUDGETS, and its text."""
 
     found: Sequence[str]
-    within: Sequence[Sequence[str]]
+    within: Sequence[Sequence[tuple[str, int]]]
+    """The ids of the hits and the tokens of their lines."""
     texts: Sequence[str]
     """The briefings with these hits."""
 
@@ -106,9 +109,9 @@ def classes(row: dict[str, Any]) -> Iterator[str]:
 
 
 def measure(answer: Answer, question: Asked) -> list[float]:
-    """Return recall at each cut, the reciprocal rank of the first evidence, and recall and word share per budget.
+    """Return recall at each cut, the reciprocal rank of the first evidence, and per budget recall, word share, precision.
 
-    The last is the share of the expected answer's words that are in the text, because evidence that is shortened until
+    The word share is the share of the expected answer's words that are in the text, because evidence that is shortened until
     it says nothing still counts as found. It is nan if the evidence has none of these words.
     """
 
@@ -119,9 +122,14 @@ def measure(answer: Answer, question: Asked) -> list[float]:
         expected = question.expected_words
         return len(expected.intersection(words(text))) / len(expected) if expected else math.nan
 
+    def precision(lines: Sequence[tuple[str, int]]) -> float:
+        total = sum(tokens for _, tokens in lines)
+        return sum(tokens for key, tokens in lines if key in question.evidence) / total if total else math.nan
+
     rank = next((1 / rank for rank, key in enumerate(answer.found, 1) if key in question.evidence), 0.0)
     recalls = (recall(answer.found[:cut]) for cut in CUTS)
-    return [*recalls, rank, *map(recall, answer.within), *map(word_share, answer.texts)]
+    within = [recall([key for key, _ in lines]) for lines in answer.within]
+    return [*recalls, rank, *within, *map(word_share, answer.texts), *map(precision, answer.within)]
 
 
 def mean(values: Sequence[float]) -> float:
