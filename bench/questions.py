@@ -109,10 +109,11 @@ def classes(row: dict[str, Any]) -> Iterator[str]:
 
 
 def measure(answer: Answer, question: Asked) -> list[float]:
-    """Return recall at each cut, the reciprocal rank of the first evidence, and per budget recall, word share, precision.
+    """Return recall at each cut, the reciprocal rank of the first evidence, and per budget three shares.
 
-    The word share is the share of the expected answer's words that are in the text, because evidence that is shortened until
-    it says nothing still counts as found. It is nan if the evidence has none of these words.
+    These are recall, the share of the expected answer's words in the text (evidence that is shortened until it says
+    nothing still counts as found; nan if the evidence has none of these words), and precision: of the answer's tokens,
+    those of evidence.
     """
 
     def recall(keys: Sequence[str]) -> float:
