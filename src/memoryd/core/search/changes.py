@@ -82,9 +82,6 @@ read write readonly
 frontend backend client server mobile desktop web ios iphone android windows linux macos mac
 morning afternoon evening night noon lunch breakfast dinner
 weekday weekday weekend weekends weekdays
-monday tuesday wednesday thursday friday saturday sunday
-mondays tuesdays wednesdays thursdays fridays saturdays sundays
-january february march april may june july august september october november december
 spring summer autumn winter
 north south east west northern southern eastern western
 home office work school
@@ -102,6 +99,12 @@ dog cat rabbit
 adult adults child children""".splitlines()
 )
 """Words of which one says that another is not meant."""
+_CALENDAR = (
+    frozenset("monday tuesday wednesday thursday friday saturday sunday".split()),
+    frozenset("mondays tuesdays wednesdays thursdays fridays saturdays sundays".split()),
+    frozenset("january february march april may june july august september october november december".split()),
+)
+"""The same if a question has one; without a question they are values that change."""
 
 _PRONOUN = re.compile(r"\b(?:he|she|they|it|him|her|them|his|hers|their|its)\b", re.IGNORECASE)
 _LEADING = STOP_WORDS | frozenset(
@@ -224,14 +227,15 @@ def _parts(
     shared = _shared(asked, new, common)
     alike = _alike(old, new) >= 0.6
     answers = next((points for least, points in _ANSWERS if logit is not None and logit >= least), 0.0)
-    label = _same_label(old, new)
     yield "change_words", 1.0 if new.changes else 0.5 if new.hints else 0.0
     yield "old_value", named
     yield "same_kind", _same_kind(old, new) if shared or answers or alike else 0.0
-    yield "same_label", 1.0 if label else 0.0
+    yield "same_label", 1.0 if _same_label(old, new) else 0.0
     yield "same_sentence", 1.0 if alike else 0.0
     yield "shares_words", shared
     yield "answers", answers
+    differs = new.changes or named or alike or _same_label(old, new) or _same_kind(old, new)
+    yield "no_difference", 0.0 if differs or answers == ANSWERS else -2.0
     yield "not_about_it", -1.0 if not (shared or answers or alike or named >= 1.5) else 0.0
     yield "other_before", -2.0 if before and not before & (old.content | asked.content) else 0.0
     yield "counterpart", -3.0 if contrast(asked, old, new) or contrast(asked, new, old) else 0.0
@@ -322,7 +326,7 @@ def contrast(asked: _Statement, one: _Statement, other: _Statement) -> bool:
     if not missing:
         return False
     return (
-        _opposite(missing, one, other)
+        _opposite(missing, one, other, (*_COUNTERPARTS, *_CALENDAR))
         or _other_number(asked, other, missing)
         or _other_attribute(asked, one, other, missing)
         or _other_name(asked, one, other, missing)
@@ -330,10 +334,12 @@ def contrast(asked: _Statement, one: _Statement, other: _Statement) -> bool:
     )
 
 
-def _opposite(missing: Collection[str], one: _Statement, other: _Statement) -> bool:
+def _opposite(
+    missing: Collection[str], one: _Statement, other: _Statement, sets: Sequence[frozenset[str]] = _COUNTERPARTS
+) -> bool:
     here = {token.lower() for token, stem in zip(one.tokens, one.stems, strict=True) if stem in missing}
     there = {token.lower() for token in other.tokens} - {token.lower() for token in one.tokens}
-    return any(here & words and there & words for words in _COUNTERPARTS)
+    return any(here & words and there & words for words in sets)
 
 
 def _other_number(asked: _Statement, other: _Statement, missing: Collection[str]) -> bool:
