@@ -40,20 +40,21 @@ class Pair:
 
 def pairs(hits: Sequence[Hit], found: Found, profile: Profile) -> list[Pair]:
     """Return the pairs that may be a fact and its change, of the best hits; for each, what is likeliest first."""
-    best = [hit for hit in hits if hit.bears and _states(hit.record)][: profile.compared]
+    best = [hit for hit in hits if hit.bears and states(hit.record)][: profile.compared]
     if not best:
         return []
     known = {hit.record.id: hit for hit in hits}
     facts = [
         known.get(key) or Hit(record=record, score=0.0, workspace=found.origins.get(key))
         for key, record in found.records.items()
-        if _states(record)
+        if states(record)
     ]
-    common = _common([full_text(fact.record) for fact in facts])
+    common = common_stems([full_text(fact.record) for fact in facts])
     return [pair for older in best for pair in _likely(older, facts, common, found, profile)]
 
 
-def _states(record: Record) -> bool:
+def states(record: Record) -> bool:
+    """Return whether a record is one statement of what holds."""
     body = record.body.strip()
     return record.kind in FACTS and len(body) <= LONGEST and "\n" not in body and not speaker(body)
 
@@ -69,7 +70,8 @@ def _likely(older: Hit, facts: Sequence[Hit], common: frozenset[str], found: Fou
     return [pair for _, pair in sorted(scored, key=lambda one: -one[0])]
 
 
-def _common(texts: Sequence[str]) -> frozenset[str]:
+def common_stems(texts: Sequence[str]) -> frozenset[str]:
+    """Return the stems of words that so many of some texts have that to share them means nothing."""
     numbers = Counter(stem for text in texts for stem in changes.stems(text))
     return frozenset(stem for stem, number in numbers.items() if number > max(COMMON, COMMON_SHARE * len(texts)))
 
