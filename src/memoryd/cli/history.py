@@ -97,11 +97,13 @@ def _print_survey(survey: Survey) -> None:
         newer, older = pair.newer, pair.older
         show.verbatim(f"- {newer.id} of {newer.created_at[:10]} may replace: {_short(newer.body)}")
         show.verbatim(f"  {older.id} of {older.created_at[:10]}: {_short(older.body)}", style="dim")
-        show.verbatim(f"  {'; '.join(pair.why)}", style="dim")
+        show.verbatim(f"  {', '.join(pair.why)}", style="dim")
     if survey.found:
         note(f"{counted(len(survey.found), 'pair')} may contradict. Judge them on the page (`memoryd ui`, Upkeep).")
     if not survey.all:
-        note(f"Compared for contradictions: {survey.compared:,} memories, the last changed ones that have a vector.")
+        note(f"Compared for contradictions: only the {survey.compared:,} memories that were changed last.")
+    if survey.degraded:
+        note(f"Contradictions: {survey.degraded}")
 
 
 @command(*PLACE)

@@ -9,8 +9,10 @@ from memoryd.core.engine import Engine
 from memoryd.core.maintenance import verdicts
 from memoryd.core.maintenance.consolidation import Near, by_age, neighbours
 from memoryd.core.records import deduplication, records
+from memoryd.core.records.embedding import Question
 from memoryd.core.search import changes, current
-from memoryd.model import Record, Workspace
+from memoryd.model import Filter, Kind, Record, Workspace
+from memoryd.models.embedders import Embedder
 from memoryd.store.base import Queries
 
 RECENT = 500  # memories compared with their neighbours, the last changed ones
@@ -46,26 +48,30 @@ class Survey:
     found: tuple[Contradiction, ...] = ()
     compared: int = 0
     all: bool = True
-    """Whether no memory was left out: neither older ones, nor such that have no vector yet."""
+    """Whether no memories were left out because others were changed later."""
+    degraded: str = ""
+    """A sentence that says which memories were not compared for want of vectors; '' if all have one, or none can."""
 
 
 def survey(engine: Engine, workspace: Workspace) -> Survey:
     """Return the pairs of living memories that may contradict; without an embedder none. Change nothing."""
-    rows = engine.store.read(workspace, partial(_recent, limit=RECENT + 1))
-    embedder = engine.embedding.serving(workspace) if rows else None
+    embedder, degraded = engine.embedding.ask(workspace, None, _usable)
     if embedder is None:
-        return Survey(all=not rows)
-    until, near, compared = time.monotonic() + PATIENCE, Near(), 0
-    ids = rows[:RECENT]
-    for start in range(0, len(ids), BATCH):
-        if time.monotonic() > until:
-            break
-        compare = partial(neighbours, index=engine.store.index, embedder=embedder, ids=ids[start : start + BATCH])
+        return Survey(degraded=degraded)
+    rows = engine.store.read(workspace, partial(_recent, limit=RECENT + 1))
+    until, near, ids, compared = time.monotonic() + PATIENCE, Near(), list[str](), 0
+    while len(ids) < min(len(rows), RECENT) and time.monotonic() < until:
+        batch = rows[len(ids) : min(len(ids) + BATCH, RECENT)]
+        compare = partial(neighbours, index=engine.store.index, embedder=embedder, ids=batch)
         found, these = engine.store.read(workspace, compare)
-        near, compared = near | found, compared + len(these)
+        near, ids, compared = near | found, ids + batch, compared + len(these)
     pairs = engine.store.read(workspace, lambda q: list(_contradictions(q, ids, near)))
     newest_first = sorted(pairs, key=lambda pair: (pair.newer.created_at, pair.newer.id), reverse=True)
-    return Survey(tuple(newest_first), compared, compared == len(rows))
+    return Survey(tuple(newest_first), compared, len(ids) == len(rows), degraded)
+
+
+def _usable(question: Question) -> tuple[Embedder | None, str]:
+    return question.embedder, question.degraded(Filter(kinds=(Kind.MEMORY,)), "not compared")
 
 
 def _recent(queries: Queries, limit: int) -> list[str]:

@@ -34,8 +34,8 @@ function count() {
   const bar = $("[data-many]"), n = $$('#results .choose input:checked').length;
   if (!bar) return;
   bar.hidden = n === 0;
-  const text = $("[data-count]", bar);
-  if (text) text.textContent = `${n} chosen`;
+  $("[data-count]", bar)?.replaceChildren(`${n} chosen`);
+  $("[data-two]", bar)?.toggleAttribute("hidden", n !== 2);
 }
 
 // keys ------------------------------------------------------------------------------------------------------------
