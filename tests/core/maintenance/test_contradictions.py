@@ -99,7 +99,7 @@ def test_what_was_forgotten_or_superseded_vanishes(one: Engine) -> None:
     _, moved, needs, _ = store(one, *STAND_UP, *ROOT)
     memories(one).forget(Criteria(ids=(moved,)))
     assert shown(one) == [ROOT]
-    memories(one).store("Nobody deploys by hand.", supersedes=[needs])
+    memories(one).store("Each deploy starts by itself.", supersedes=[needs])
     assert shown(one) == []
 
 

@@ -29,7 +29,7 @@ CLOSE = 0.2  # minimum rescaled cosine of a pair for the language model: `lives 
 
 MemoryPair = tuple[Record, Record]
 """Two memories, the older one first."""
-Near = dict[frozenset[str], float]
+Closeness = dict[frozenset[str], float]
 """The rescaled cosines of pairs of memories, by their ids."""
 MemoriesByKey = defaultdict[str, list[Record]]
 """Memories by the key of their text."""
@@ -103,14 +103,14 @@ def _close(
     return sorted(_pairs(queries, wanted), key=lambda pair: (_age(pair[0]), _age(pair[1]))), compared
 
 
-def neighbours(queries: Queries, index: Index, embedder: Embedder, ids: Sequence[str]) -> tuple[Near, Collection[str]]:
+def neighbours(queries: Queries, index: Index, embedder: Embedder, ids: Sequence[str]) -> tuple[Closeness, Collection[str]]:
     """Return the pairs of close memories of which at least one is in `ids`, and the `ids` that have a vector.
 
     Some of the others have a key, or belong to a session.
     """
     among, memories = VectorSet(GENERAL, embedder.name), Filter(kinds=(Kind.MEMORY,))
     vectors = index.vectors(queries, among, ids)
-    near: Near = {}
+    near: Closeness = {}
     for key, chunks in vectors.items():
         (found,) = index.nearest(queries, [among], ranking.whole(chunks), memories, NEAREST + 1)
         cosines = ((other, ranking.rescale(cosine, embedder.unrelated)) for other, cosine in found if other != key)

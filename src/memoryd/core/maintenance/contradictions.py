@@ -7,7 +7,7 @@ from functools import partial
 
 from memoryd.core.engine import Engine
 from memoryd.core.maintenance import verdicts
-from memoryd.core.maintenance.consolidation import Near, by_age, neighbours
+from memoryd.core.maintenance.consolidation import Closeness, by_age, neighbours
 from memoryd.core.records import deduplication, records
 from memoryd.core.records.embedding import Question
 from memoryd.core.search import changes, current
@@ -59,7 +59,7 @@ def survey(engine: Engine, workspace: Workspace) -> Survey:
     if embedder is None:
         return Survey(degraded=degraded)
     rows = engine.store.read(workspace, partial(_recent, limit=RECENT + 1))
-    until, near, ids, compared = time.monotonic() + PATIENCE, Near(), list[str](), 0
+    until, near, ids, compared = time.monotonic() + PATIENCE, Closeness(), list[str](), 0
     while len(ids) < min(len(rows), RECENT) and time.monotonic() < until:
         batch = rows[len(ids) : min(len(ids) + BATCH, RECENT)]
         compare = partial(neighbours, index=engine.store.index, embedder=embedder, ids=batch)
@@ -78,7 +78,7 @@ def _recent(queries: Queries, limit: int) -> list[str]:
     return [row["id"] for row in queries.all("maintenance.recent", longest=current.LONGEST, limit=limit)]
 
 
-def _contradictions(queries: Queries, ids: list[str], near: Near) -> Iterator[Contradiction]:
+def _contradictions(queries: Queries, ids: list[str], near: Closeness) -> Iterator[Contradiction]:
     """Yield the pairs of statements that may contradict, except those of which both are known to hold."""
     wanted = near.keys() - verdicts.held(queries)
     everything = records.fetch(queries, sorted({*ids, *(key for both in wanted for key in both)}), "")
