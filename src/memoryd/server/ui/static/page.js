@@ -101,11 +101,11 @@ document.addEventListener("htmx:confirm", (event) => {
 // answers ---------------------------------------------------------------------------------------------------------
 
 let fading = 0;
-document.addEventListener("htmx:afterSettle", () => {
+document.addEventListener("htmx:afterSettle", (event) => {
   clearTimeout(fading);
   const toast = $("#toast");
   if (toast?.firstElementChild && !$(".bad", toast)) fading = setTimeout(() => { if (!toast.matches(":hover, :focus-within")) toast.replaceChildren(); }, 20000);
-  if ($("#dialog")?.childElementCount && !dialog("dialog").open && $("#dialog form")) dialog("dialog").showModal();
+  if (/** @type {any} */ (event).detail.target?.id === "dialog" && !dialog("dialog").open && $("#dialog form")) dialog("dialog").showModal();
   const view = $("main[data-view]")?.dataset.view || (location.pathname.replace(base(), "").split("/")[1] || "memories");
   $$(".top nav a").forEach((a) => { a.dataset.view === (view === "m" ? "memories" : view === "n" ? "graph" : view) ? a.setAttribute("aria-current", "page") : a.removeAttribute("aria-current"); });
   there();
