@@ -116,14 +116,14 @@ def test_two_memories_that_may_contradict_are_judged_by_keys_only(browser: Any, 
         tab.page.set_viewport_size(PHONE)
         assert tab.page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
         tab.page.set_viewport_size(SCREEN)
-        for tabs, said in ((5, "Both hold."), (3, "Replaced.")):
+        for tabs, answer in ((5, "Both hold."), (3, "Replaced.")):
             tab.page.wait_for_selector(f"{seen} .card")
             tab.page.wait_for_load_state("networkidle")
             keys.press("j")
             for _ in range(tabs):
                 keys.press("Tab")
             keys.press("Enter")
-            tab.sees(said, "#toast")
+            tab.sees(answer, "#toast")
             until(lambda: tab.page.locator(f"{seen} .card[aria-label]").count() == 0, "the pair is away", 30)
             keys.press("u")
             tab.page.wait_for_selector(f"{seen} .card[aria-label]")

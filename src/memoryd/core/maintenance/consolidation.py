@@ -103,7 +103,9 @@ def _close(
     return sorted(_pairs(queries, wanted), key=lambda pair: (_age(pair[0]), _age(pair[1]))), compared
 
 
-def neighbours(queries: Queries, index: Index, embedder: Embedder, ids: Sequence[str]) -> tuple[Closeness, Collection[str]]:
+def neighbours(
+    queries: Queries, index: Index, embedder: Embedder, ids: Sequence[str]
+) -> tuple[Closeness, Collection[str]]:
     """Return the pairs of close memories of which at least one is in `ids`, and the `ids` that have a vector.
 
     Some of the others have a key, or belong to a session.
