@@ -22,6 +22,7 @@ WRITES_NO_TEXT = {
     "maintenance/history": "restores stored texts",
     "maintenance/purging": "deletes",
     "maintenance/proposals": "marks",
+    "maintenance/verdicts": "ids of memories, and a fixed reason",
     "transfer/restore": "rows that transfer/reader has cleaned",
     "transfer/merge": "rows that transfer/reader has cleaned",
 }

@@ -88,6 +88,30 @@ def test_a_dry_run_counts_what_a_language_model_would_be_asked(run: Run, model_d
     assert f"at most 1, with about {counted['tokens']:,} tokens" in run("maintain", "--dry-run", **unreachable).stderr
 
 
+def test_a_dry_run_lists_pairs_that_may_contradict(run: Run, model_dir: Path) -> None:
+    models = {"MEMORY_EMBEDDER": "bundled", "MEMORY_MODEL_DIR": str(model_dir)}
+    older, newer, *_ = (
+        stored(run, text)
+        for text in (
+            "The stand-up is at 09:45.",
+            "The stand-up moved to 10:15.",
+            *(f"The {door} door is red." for door in ("front", "back")),
+        )
+    )
+    (pair,) = json.loads(run("maintain", "--dry-run", "--json", **models).stdout)["contradictions"]
+    assert (pair["older"]["id"], pair["newer"]["id"], pair["why"][0]) == (older, newer, "speaks of a change")
+    result = run("maintain", "--dry-run", **models)
+    first, second, why = result.stdout.splitlines()
+    day = pair["newer"]["created_at"][:10]
+    assert first == f"- {newer} of {day} may replace: The stand-up moved to 10:15."
+    assert second == f"  {older} of {day}: The stand-up is at 09:45."
+    assert why.startswith("  speaks of a change, ")
+    assert "1 pair may contradict" in result.stderr
+    assert "contradictions" not in json.loads(run("maintain", "--json", **models).stdout)
+    run("forget", older, "--yes")
+    assert run("maintain", "--dry-run", **models).stdout == "There is nothing to do.\n"
+
+
 def test_everything_stored_is_embedded_with_another_model(run: Run) -> None:
     run("store", "the cat sleeps")
     run("store", "el gato duerme", "--workspace", "casa")

@@ -9,9 +9,10 @@ from memoryd.cli import exports, show
 from memoryd.cli.frame import FAILED, PLACE, AsJson, command, demand_writable, err, note, out
 from memoryd.core.engine import Engine
 from memoryd.core.graph.transaction import Graph
-from memoryd.core.maintenance import compaction, purging, scheduler
+from memoryd.core.maintenance import compaction, contradictions, purging, scheduler
 from memoryd.core.maintenance import history as changes
 from memoryd.core.maintenance.actions import Act
+from memoryd.core.maintenance.contradictions import Contradiction, Survey
 from memoryd.core.maintenance.history import HistoryEntry, Restored
 from memoryd.core.maintenance.purging import Purged
 from memoryd.core.scope import Scope
@@ -42,14 +43,18 @@ def maintain(
         counted = CountingWriter() if dry_run else None
         done = list(scheduler.maintain(engine, workspace, lambda: False, dry_run=counted))
         faded = len(compaction.decayed(engine, workspace))
+        survey = contradictions.survey(engine, workspace) if dry_run else None
     if as_json:
         acts = [_act(act) for act in done]
         asks = {"prompts": counted.prompts, "tokens": counted.tokens} if counted else {}
-        show.as_json({"workspace": workspace.name, "dry_run": dry_run, "acts": acts, "decayed": faded, **asks})
+        pairs = {"contradictions": [_pair(one) for one in survey.found]} if survey else {}
+        show.as_json({"workspace": workspace.name, "dry_run": dry_run, "acts": acts, "decayed": faded, **asks, **pairs})
         return
     for act in done:
         _print_act(act, would="would be " if dry_run else "")
-    if not done:
+    if survey:
+        _print_survey(survey)
+    if not (done or (survey and survey.found)):
         out.print("There is nothing to do." if dry_run else "There was nothing to do.")
     if faded:
         needed = "" if configured(settings) else "; compacting them needs a language model (docs/llm.md)"
@@ -75,6 +80,30 @@ def _print_act(act: Act, would: str) -> None:
         show.verbatim(f"- {memory.id} {would}{act.ending}: {_short(memory.body)}")
     show.verbatim(f"  into {act.by.id}: {_short(act.by.body)}", style="" if act.ending == "compacted" else "dim")
     show.verbatim(f"  {act.reason}", style="dim")
+
+
+def _pair(pair: Contradiction) -> dict[str, object]:
+    both = {"newer": pair.newer, "older": pair.older}
+    each = {
+        name: {"id": memory.id, "content": memory.body, "created_at": memory.created_at}
+        for name, memory in both.items()
+    }
+    return {**each, "why": list(pair.why)}
+
+
+def _print_survey(survey: Survey) -> None:
+    """Print which pairs a person should judge, and what was not compared."""
+    for pair in survey.found:
+        newer, older = pair.newer, pair.older
+        show.verbatim(f"- {newer.id} of {newer.created_at[:10]} may replace: {_short(newer.body)}")
+        show.verbatim(f"  {older.id} of {older.created_at[:10]}: {_short(older.body)}", style="dim")
+        show.verbatim(f"  {', '.join(pair.why)}", style="dim")
+    if survey.found:
+        note(f"{counted(len(survey.found), 'pair')} may contradict. Judge them on the page (`memoryd ui`, Upkeep).")
+    if not survey.all:
+        note(f"Compared for contradictions: only the {survey.compared:,} memories that were changed last.")
+    if survey.degraded:
+        note(f"Contradictions: {survey.degraded}")
 
 
 @command(*PLACE)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from memoryd.core.engine import Engine
 from memoryd.core.graph import entities
 from memoryd.core.graph.entities import NewEntity
 from memoryd.core.graph.transaction import Graph
@@ -15,6 +16,7 @@ from memoryd.core.memories import listing
 from memoryd.core.memories.memories import Criteria, Memories
 from memoryd.core.scope import Scope
 from tests.clients import until
+from tests.core.kit import NOMIC, ollama
 from tests.server.ui.demo import LIGHTHOUSE, MANY, NODES, crowd
 from tests.server.ui.tab import PHONE, SCREEN, Served, Tab, cards
 from tests.server.ui.test_texts import PAYLOADS
@@ -98,6 +100,61 @@ def test_a_wrong_memory_is_found_corrected_and_the_correction_undone_by_keys_onl
     keys.press("u")
     tab.sees("key 7.")
     assert listing.typed(tab.served.scope, "door archive", listing.Facets())[0].record.body.endswith("key 7.")
+
+
+def test_two_memories_that_may_contradict_are_judged_by_keys_only(browser: Any, tmp_path: Path) -> None:
+    with ollama() as embedder:
+        served = Served(tmp_path, stand_ups, MEMORY_EMBEDDER=NOMIC, OLLAMA_HOST=embedder.url)
+        tab = Tab(browser, served)
+        keys, seen = tab.page.keyboard, "#contradictions"
+        tab.go("/upkeep", f"{seen} .card")
+        for scheme in ("light", "dark"):
+            tab.page.emulate_media(color_scheme=scheme)
+            assert tab.page.evaluate(CONTRAST) == [], scheme
+        left, right = tab.page.locator(f"{seen} .sides > div").all()
+        assert left.bounding_box()["y"] == right.bounding_box()["y"]
+        tab.page.set_viewport_size(PHONE)
+        assert tab.page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        tab.page.set_viewport_size(SCREEN)
+        for tabs, answer in ((5, "Both hold."), (3, "Replaced.")):
+            tab.page.wait_for_selector(f"{seen} .card")
+            tab.page.wait_for_load_state("networkidle")
+            keys.press("j")
+            for _ in range(tabs):
+                keys.press("Tab")
+            keys.press("Enter")
+            tab.sees(answer, "#toast")
+            until(lambda: tab.page.locator(f"{seen} .card[aria-label]").count() == 0, "the pair is away", 30)
+            keys.press("u")
+            tab.page.wait_for_selector(f"{seen} .card[aria-label]")
+        tab.go("", ".card")
+        keys.press("j")
+        keys.press("x")
+        assert not tab.page.locator("[data-two]").is_visible()
+        keys.press("j")
+        keys.press("x")
+        tab.page.focus("[data-two]")
+        keys.press("Enter")
+        tab.page.wait_for_selector("dialog[open] button.primary")
+        assert tab.page.evaluate("document.activeElement.textContent") == "The newer one replaces the older"
+        keys.press("Enter")
+        until(lambda: len(cards(tab)) == 1, "one memory", 30)
+        tab.sees("10:15", "#results")
+        keys.press("u")
+        until(lambda: len(cards(tab)) == 2, "both memories", 30)
+        assert tab.complaints == []
+        tab.context.close()
+        served.stop()
+
+
+def stand_ups(engine: Engine) -> Scope:
+    """Two memories of which the newer one replaces the older one."""
+    made = Scope(engine, engine.workspaces.ensure("default"))
+    for text in ("The stand-up is at 09:45.", "The stand-up moved to 10:15."):
+        Memories(made).store(text)
+    engine.helpers.embedder.start()
+    assert engine.helpers.embedder.get(30)
+    return made
 
 
 def test_what_an_agent_stores_appears_by_itself(tab: Tab) -> None:

@@ -12,6 +12,7 @@ from memoryd.core.graph.entities import NewEntity
 from memoryd.core.graph.relations import Edge
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.journal.journal import Journal
+from memoryd.core.maintenance import verdicts
 from memoryd.core.memories import correction
 from memoryd.core.memories.correction import Correction
 from memoryd.core.memories.memories import Criteria, Memories
@@ -61,6 +62,7 @@ PATHS = (
     "/history",
     "/upkeep",
     "/upkeep/graph",
+    "/upkeep/contradictions",
     "/audit",
     "/audit/part",
     "/state",
@@ -77,7 +79,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
             with written_by(f"client {bad}", f"tool {bad}"):
                 stored = Memories(session).store(f"one {number} {bad}", [bad[:100]])
                 gone = Memories(session).store(f"two {number} {bad}", [bad[:100]])
-                Memories(session).store(f"three {number} {bad}", supersedes=[gone.id])
+                third = Memories(session).store(f"three {number} {bad}", supersedes=[gone.id])
                 forgotten = Memories(session).store(f"four {number} {bad}")
                 Vault(session).commit("vault", f"key {number} {bad}", f"kept {bad}", [bad[:100]])
                 node = NewEntity(name=f"{number} {bad}", type=f"type {bad}", observations=(f"seen {bad}",), summary=bad)
@@ -86,6 +88,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
                 made.scope, Correction(id=stored.id, content=f"{bad} one {number}", tags=(f"new {bad[:90]}",))
             )
             Memories(made.scope).forget(Criteria(ids=(forgotten.id,)))
+            verdicts.hold(made.engine, made.scope.workspace, stored.id, third.id)
             Journal(made.scope).add(f"asked {bad}", f"thought {bad}", f"answered {bad}", f"s{bad}")
             relations.create(
                 graph, [Edge(f"{number} {bad}", f"{max(0, number - 1)} {PAYLOADS[max(0, number - 1)]}", f"has {bad}")]
@@ -138,6 +141,14 @@ def test_a_form_shows_its_memory_unchanged(hostile: Site) -> None:
         check(html, "edit")
         stored = Memories(hostile.scope).get([card])[0].record
         assert " ".join(stored.body.split()) in html.text
+
+
+def test_two_memories_to_judge_stay_text(hostile: Site) -> None:
+    owner = hostile.owner()
+    for held in verdicts.judged(hostile.engine, hostile.scope.workspace):
+        html = owner.done("/many/replace", id=[held.one.id, held.other.id])
+        check(html, "replace")
+        assert html.text.count("stored 20") == 2
 
 
 def test_the_graph_is_only_data(hostile: Site) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from memoryd.core.engine import Engine
 from memoryd.core.llm import generation
+from memoryd.core.maintenance import verdicts
 from memoryd.core.maintenance.actions import BY_WORDS, JUDGED, Act
 from memoryd.core.records import deduplication, records
 from memoryd.core.search import ranking
@@ -28,6 +29,8 @@ CLOSE = 0.2  # minimum rescaled cosine of a pair for the language model: `lives 
 
 MemoryPair = tuple[Record, Record]
 """Two memories, the older one first."""
+Closeness = dict[frozenset[str], float]
+"""The rescaled cosines of pairs of memories, by their ids."""
 MemoriesByKey = defaultdict[str, list[Record]]
 """Memories by the key of their text."""
 
@@ -76,7 +79,7 @@ def _alike(queries: Queries, ids: Sequence[str], seen: MemoriesByKey) -> tuple[d
     pairs = []
     for memory in memories:
         others = seen[keys[memory.id]]
-        pairs += [_pair(memory, other) for other in others if deduplication.same(memory.body, other.body)]
+        pairs += [by_age(memory, other) for other in others if deduplication.same(memory.body, other.body)]
         others.append(memory)
     return keys, pairs
 
@@ -95,14 +98,26 @@ def close_pairs(engine: Engine, workspace: Workspace, ids: Sequence[str]) -> tup
 def _close(
     queries: Queries, index: Index, embedder: Embedder, ids: Sequence[str]
 ) -> tuple[list[MemoryPair], Collection[str]]:
+    near, compared = neighbours(queries, index, embedder, ids)
+    wanted = near.keys() - verdicts.held(queries)
+    return sorted(_pairs(queries, wanted), key=lambda pair: (_age(pair[0]), _age(pair[1]))), compared
+
+
+def neighbours(
+    queries: Queries, index: Index, embedder: Embedder, ids: Sequence[str]
+) -> tuple[Closeness, Collection[str]]:
+    """Return the pairs of close memories of which at least one is in `ids`, and the `ids` that have a vector.
+
+    Some of the others have a key, or belong to a session.
+    """
     among, memories = VectorSet(GENERAL, embedder.name), Filter(kinds=(Kind.MEMORY,))
     vectors = index.vectors(queries, among, ids)
-    near: set[frozenset[str]] = set()
+    near: Closeness = {}
     for key, chunks in vectors.items():
         (found,) = index.nearest(queries, [among], ranking.whole(chunks), memories, NEAREST + 1)
-        close = (other for other, cosine in found if ranking.rescale(cosine, embedder.unrelated) >= CLOSE)
-        near |= {frozenset((key, other)) for other in close if other != key}
-    return sorted(_pairs(queries, near), key=lambda pair: (_age(pair[0]), _age(pair[1]))), vectors
+        cosines = ((other, ranking.rescale(cosine, embedder.unrelated)) for other, cosine in found if other != key)
+        near |= {frozenset((key, other)): cosine for other, cosine in cosines if cosine >= CLOSE}
+    return near, vectors
 
 
 def _pairs(queries: Queries, near: Iterable[frozenset[str]]) -> Iterator[MemoryPair]:
@@ -111,10 +126,11 @@ def _pairs(queries: Queries, near: Iterable[frozenset[str]]) -> Iterator[MemoryP
     memories = records.fetch(queries, [row["id"] for row in queries.all("maintenance.comparable", ids=wanted)], "")
     for one, other in near:
         if one in memories and other in memories:
-            yield _pair(memories[one], memories[other])
+            yield by_age(memories[one], memories[other])
 
 
-def _pair(one: Record, other: Record) -> MemoryPair:
+def by_age(one: Record, other: Record) -> MemoryPair:
+    """Return two memories, the one that was stored first before the other."""
     older, newer = sorted((one, other), key=_age)
     return older, newer
 

@@ -103,7 +103,7 @@ def change(
     now: str,
     by: Origin | None = None,
 ) -> None:
-    """Set the text and tags of a record; drop its old vectors, and keep its old text as a version.
+    """Set the text and tags of a record; drop its old vectors and verdicts, and keep its old text as a version.
 
     `by` is the author of the text if that is not the current writer: of a version that is restored.
     """
@@ -111,6 +111,7 @@ def change(
     values = {"id": record_id, "body": body, "tags": json.dumps(tags, ensure_ascii=False), "now": now}
     queries.run("versions.keep", **values)
     queries.run("records.change", **values, **origin(by))
+    queries.run("acts.reconsider", id=record_id)
     embed(queries, record_id, GENERAL, embedded)
     event(queries, "update", [record_id], now)
 

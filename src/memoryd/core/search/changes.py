@@ -12,7 +12,7 @@ each other than a stand-up at 09:45 and its move to 10:15. The words tell, and n
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache

@@ -40,20 +40,21 @@ class Pair:
 
 def pairs(hits: Sequence[Hit], found: Found, profile: Profile) -> list[Pair]:
     """Return the pairs that may be a fact and its change, of the best hits; for each, what is likeliest first."""
-    best = [hit for hit in hits if hit.bears and _states(hit.record)][: profile.compared]
+    best = [hit for hit in hits if hit.bears and states(hit.record)][: profile.compared]
     if not best:
         return []
     known = {hit.record.id: hit for hit in hits}
     facts = [
         known.get(key) or Hit(record=record, score=0.0, workspace=found.origins.get(key))
         for key, record in found.records.items()
-        if _states(record)
+        if states(record)
     ]
     common = common_stems([full_text(fact.record) for fact in facts])
     return [pair for older in best for pair in _likely(older, facts, common, found, profile)]
 
 
-def _states(record: Record) -> bool:
+def states(record: Record) -> bool:
+    """Return whether a record is one statement of what holds."""
     return record.kind in FACTS and is_statement(record.body)
 
 

@@ -213,9 +213,12 @@ def _below(view: View) -> View:
 
 
 def _allowed(visit: Visit, right: Right) -> bool:
+    """Return whether the visitor has a right; none without seeing, because previews and errors show texts, too."""
+    if not visit.grant.allows("memory_inspect", "read"):
+        return False
     match right:
         case "see":
-            return visit.grant.allows("memory_inspect", "read")
+            return True
         case "correct":
             return visit.writes
         case "forget":

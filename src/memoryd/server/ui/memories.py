@@ -7,7 +7,8 @@ from starlette.responses import HTMLResponse, Response
 
 from memoryd.core.base.clock import moment
 from memoryd.core.graph.transaction import Graph
-from memoryd.core.maintenance import history
+from memoryd.core.maintenance import history, verdicts
+from memoryd.core.maintenance.consolidation import by_age
 from memoryd.core.maintenance.decay import vitality
 from memoryd.core.memories import correction, listing
 from memoryd.core.memories.listing import Facets, ListedRecord
@@ -160,6 +161,15 @@ def preview_many(visit: Visit) -> Response:
     return visit.fragment("bulk.html", ids=ids, shown=shown, verb=verb, query=query_of(facets_of(visit)))
 
 
+def preview_replacement(visit: Visit) -> Response:
+    """Show which of two selected memories would replace the other."""
+    ids = _chosen(visit)
+    if len(ids) != 2:
+        raise InvalidInputError("Select exactly two memories.")
+    older, newer = by_age(*verdicts.pair(visit.engine, visit.workspace, *ids))
+    return visit.fragment("replace.html", older=older, newer=newer)
+
+
 def change_many(visit: Visit) -> Response:
     """Tag or forget many records; answer with an undo."""
     ids, verb = _chosen(visit), _verb(visit)
@@ -204,5 +214,6 @@ VIEWS = (
     View("/m/{id}/forget", forget, "POST", "forget"),
     View("/restore", restore, "POST", "correct"),
     View("/many/preview", preview_many, "POST", "correct"),
+    View("/many/replace", preview_replacement, "POST", "correct"),
     View("/many", change_many, "POST", "correct"),
 )

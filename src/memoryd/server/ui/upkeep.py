@@ -1,4 +1,4 @@
-"""Upkeep: the proposals of maintenance, accepted or refused one by one, and what the graph lacks."""
+"""Upkeep: the proposals of maintenance, contradictions to judge one by one, and what the graph lacks."""
 
 from collections.abc import Mapping
 from itertools import islice
@@ -8,7 +8,7 @@ from starlette.responses import HTMLResponse, Response
 from memoryd.core.graph import missing_relations, refusals, report, similarity
 from memoryd.core.graph.refusals import NodeProposal
 from memoryd.core.graph.transaction import Graph
-from memoryd.core.maintenance import proposals, scheduler
+from memoryd.core.maintenance import contradictions, proposals, scheduler, verdicts
 from memoryd.errors import InvalidInputError
 from memoryd.server.ui.answers import changed, toast
 from memoryd.server.ui.visit import View, Visit
@@ -52,6 +52,13 @@ def show_graph(visit: Visit) -> Response:
     )
 
 
+def show_contradictions(visit: Visit) -> Response:
+    """Show the pairs of memories that may contradict, and those of which both hold."""
+    survey = contradictions.survey(visit.engine, visit.workspace)
+    held = verdicts.judged(visit.engine, visit.workspace)
+    return visit.fragment("contradictions.html", survey=survey, shown=SHOWN, held=held)
+
+
 def accept(visit: Visit) -> Response:
     """Carry out a proposal of maintenance."""
     judged, key = visit.kept.judged(visit.scope), visit.text("key")
@@ -73,6 +80,31 @@ def unrefuse(visit: Visit) -> Response:
     ids = visit.texts("id")
     proposals.take_back(visit.engine, visit.workspace, ids)
     return HTMLResponse(toast(visit, "Maintenance considers these memories again."), headers=changed(ids))
+
+
+def replace(visit: Visit) -> Response:
+    """Let one memory replace another."""
+    by, gone = visit.text("one"), visit.text("other")
+    verdicts.replace(visit.engine, visit.workspace, by, gone, _seen(visit))
+    return HTMLResponse(toast(visit, "Replaced.", {"ids": [gone], "at": ""}), headers=changed([gone, by]))
+
+
+def hold(visit: Visit) -> Response:
+    """Note that both of two memories hold."""
+    one, other = visit.text("one"), visit.text("other")
+    verdicts.hold(visit.engine, visit.workspace, one, other, _seen(visit))
+    undo = {"path": "/upkeep/reopen", "fields": {"one": one, "other": other}}
+    return HTMLResponse(toast(visit, "Both hold. They are not shown again while their texts stay the same.", undo))
+
+
+def reopen(visit: Visit) -> Response:
+    """Take back that both of two memories hold."""
+    verdicts.look_again(visit.engine, visit.workspace, visit.text("one"), visit.text("other"))
+    return HTMLResponse(toast(visit, "The two memories are compared again."), headers=changed([]))
+
+
+def _seen(visit: Visit) -> tuple[str, str]:
+    return visit.text("one_seen"), visit.text("other_seen")
 
 
 def keep_apart(visit: Visit) -> Response:
@@ -99,6 +131,8 @@ def _pair(visit: Visit) -> tuple[NodeProposal, str, str]:
 
 VIEWS = (
     View("/upkeep", show), View("/upkeep/graph", show_graph), View("/upkeep/ask", ask, "POST", "correct"),
+    View("/upkeep/contradictions", show_contradictions), View("/upkeep/replace", replace, "POST", "correct"),
+    View("/upkeep/hold", hold, "POST", "correct"), View("/upkeep/reopen", reopen, "POST", "correct"),
     View("/upkeep/accept", accept, "POST", "forget"),
     View("/upkeep/refuse", refuse, "POST", "correct"), View("/upkeep/unrefuse", unrefuse, "POST", "correct"),
     View("/upkeep/apart", keep_apart, "POST", "correct"), View("/upkeep/alike", look_again, "POST", "correct"),

@@ -33,7 +33,7 @@ WHERE a.workspace_id = :workspace AND a.operation IN (SELECT value FROM json_eac
 ORDER BY a.at DESC, a.id DESC LIMIT :limit
 
 -- name: acts.refused
--- The pairs of living nodes with a refusal that was not withdrawn, the last first.
+-- The pairs of living nodes or memories with a refusal that was not withdrawn, the last first.
 SELECT a.id AS one_id, a.other AS other_id, s.name AS one, t.name AS other, a.at, a.client, a.tool
 FROM acts a
 JOIN records s ON s.workspace_id = a.workspace_id AND s.id = a.id AND s.deleted_at IS NULL
@@ -42,3 +42,7 @@ WHERE a.workspace_id = :workspace AND a.operation = :operation AND NOT EXISTS (
   SELECT 1 FROM acts b WHERE b.workspace_id = a.workspace_id AND b.id = a.id AND b.other = a.other
     AND b.operation IN (:operation, :taken_back) AND b.at > a.at)
 ORDER BY a.at DESC, a.id
+
+-- name: acts.reconsider
+-- Delete the refusals of contradictions of a record, because its text has changed.
+DELETE FROM acts WHERE workspace_id = :workspace AND operation = 'refuse_contradiction' AND (id = :id OR other = :id)

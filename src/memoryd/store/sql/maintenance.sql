@@ -56,3 +56,10 @@ WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids)) AN
 -- name: maintenance.leave
 -- Exempt memories that a user wants unchanged from maintenance permanently.
 UPDATE memory_details SET consolidated = 2 WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids))
+
+-- name: maintenance.recent
+-- The durable memories without a key that have few characters, the last changed first.
+SELECT r.id FROM records r
+WHERE r.workspace_id = :workspace AND r.kind = 'memory' AND r.name IS NULL AND r.scope = '' AND r.deleted_at IS NULL
+  AND length(r.body) <= :longest
+ORDER BY r.updated_at DESC, r.id DESC LIMIT :limit

@@ -34,8 +34,8 @@ function count() {
   const bar = $("[data-many]"), n = $$('#results .choose input:checked').length;
   if (!bar) return;
   bar.hidden = n === 0;
-  const text = $("[data-count]", bar);
-  if (text) text.textContent = `${n} chosen`;
+  $("[data-count]", bar)?.replaceChildren(`${n} chosen`);
+  $("[data-two]", bar)?.toggleAttribute("hidden", n !== 2);
 }
 
 // keys ------------------------------------------------------------------------------------------------------------
@@ -101,11 +101,11 @@ document.addEventListener("htmx:confirm", (event) => {
 // answers ---------------------------------------------------------------------------------------------------------
 
 let fading = 0;
-document.addEventListener("htmx:afterSettle", () => {
+document.addEventListener("htmx:afterSettle", (event) => {
   clearTimeout(fading);
   const toast = $("#toast");
   if (toast?.firstElementChild && !$(".bad", toast)) fading = setTimeout(() => { if (!toast.matches(":hover, :focus-within")) toast.replaceChildren(); }, 20000);
-  if ($("#dialog")?.childElementCount && !dialog("dialog").open && $("#dialog form")) dialog("dialog").showModal();
+  if (/** @type {any} */ (event).detail.target?.id === "dialog" && !dialog("dialog").open && $("#dialog form")) dialog("dialog").showModal();
   const view = $("main[data-view]")?.dataset.view || (location.pathname.replace(base(), "").split("/")[1] || "memories");
   $$(".top nav a").forEach((a) => { a.dataset.view === (view === "m" ? "memories" : view === "n" ? "graph" : view) ? a.setAttribute("aria-current", "page") : a.removeAttribute("aria-current"); });
   there();

@@ -1,0 +1,92 @@
+"""Pairs of memories that may contradict each other, found by vectors and words, for a person to judge."""
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from memoryd.core.engine import Engine
+from memoryd.core.maintenance import verdicts
+from memoryd.core.maintenance.consolidation import Closeness, by_age, neighbours
+from memoryd.core.records import deduplication, records
+from memoryd.core.records.embedding import Question
+from memoryd.core.search import changes, current
+from memoryd.model import Filter, Kind, Record, Workspace
+from memoryd.models.embedders import Embedder
+from memoryd.store.base import Queries
+
+RECENT = 500  # memories compared with their neighbours, the last changed ones
+BATCH = 50  # memories compared in one snapshot
+PATIENCE = 5.0  # seconds after which no further batch is compared, because a person is waiting
+ENOUGH = 2.5
+"""The sum of the evidence from which on a pair is shown. Of 60 facts with their changes it finds 38, and of 40 pairs
+that both hold 5."""
+WHY: Mapping[str, str] = {
+    "change_words": "speaks of a change",
+    "differs": "states it otherwise",
+    "old_value": "names what changed",
+    "same_sentence": "is nearly the same sentence",
+    "shares_words": "shares words",
+    "near": "is close in meaning",
+}
+"""What speaks for a contradiction: what the newer one does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """Two memories of which the newer one may replace the older one."""
+
+    older: Record
+    newer: Record
+    why: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """The pairs that were found, the newest first, and how many memories were compared."""
+
+    found: tuple[Contradiction, ...] = ()
+    compared: int = 0
+    all: bool = True
+    """Whether no memories were left out because others were changed later."""
+    degraded: str = ""
+    """A sentence that says which memories were not compared for want of vectors; '' if all have one, or none can."""
+
+
+def survey(engine: Engine, workspace: Workspace) -> Survey:
+    """Return the pairs of living memories that may contradict; without an embedder none. Change nothing."""
+    embedder, degraded = engine.embedding.ask(workspace, None, _usable)
+    if embedder is None:
+        return Survey(degraded=degraded)
+    rows = engine.store.read(workspace, partial(_recent, limit=RECENT + 1))
+    until, near, ids, compared = time.monotonic() + PATIENCE, Closeness(), list[str](), 0
+    while len(ids) < min(len(rows), RECENT) and time.monotonic() < until:
+        batch = rows[len(ids) : min(len(ids) + BATCH, RECENT)]
+        compare = partial(neighbours, index=engine.store.index, embedder=embedder, ids=batch)
+        found, these = engine.store.read(workspace, compare)
+        near, ids, compared = near | found, ids + batch, compared + len(these)
+    pairs = engine.store.read(workspace, lambda q: list(_contradictions(q, ids, near)))
+    newest_first = sorted(pairs, key=lambda pair: (pair.newer.created_at, pair.newer.id), reverse=True)
+    return Survey(tuple(newest_first), compared, len(ids) == len(rows), degraded)
+
+
+def _usable(question: Question) -> tuple[Embedder | None, str]:
+    return question.embedder, question.degraded(Filter(kinds=(Kind.MEMORY,)), "not compared")
+
+
+def _recent(queries: Queries, limit: int) -> list[str]:
+    return [row["id"] for row in queries.all("maintenance.recent", longest=current.LONGEST, limit=limit)]
+
+
+def _contradictions(queries: Queries, ids: list[str], near: Closeness) -> Iterator[Contradiction]:
+    """Yield the pairs of statements that may contradict, except those of which both are known to hold."""
+    wanted = near.keys() - verdicts.held(queries)
+    everything = records.fetch(queries, sorted({*ids, *(key for both in wanted for key in both)}), "")
+    plain = {key: one for key, one in everything.items() if one.name is None and current.states(one)}
+    common = current.common_stems([one.body for one in plain.values()])
+    for both in wanted:
+        if both <= plain.keys():
+            older, newer = by_age(*(plain[key] for key in both))
+            found = changes.may_replace(older.body, newer.body, near[both], common)
+            if found.total >= ENOUGH and not deduplication.same(older.body, newer.body):
+                yield Contradiction(older, newer, tuple(WHY[part] for part in found.parts if part in WHY))
