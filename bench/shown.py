@@ -54,12 +54,7 @@ async def main() -> None:
             for label, (tool, arguments) in ASKED.items():
                 data, text = shown(await client.call_tool(tool, arguments | {"token_budget": BUDGET}))
                 rows.append([label, str(data), f"{data / BUDGET:.2f}", str(text), f"{text / BUDGET:.2f}"])
-            tools = (await client.list_tools()).tools[:5]
-            listed = [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in tools]
     show(f"Shown of {BUDGET} tokens", ["answer", "structured", "of budget", "text", "of budget"], rows)
-    sys.stdout.write(
-        f"The list of the five tools: {estimate_tokens(json.dumps(listed, separators=(',', ':')))} tokens\n"
-    )
 
 
 if __name__ == "__main__":
