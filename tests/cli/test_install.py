@@ -15,7 +15,7 @@ import platformdirs.macos
 import pytest
 
 from memoryd import __version__
-from memoryd.cli.clients.catalog import CLIENTS, connecting
+from memoryd.cli.clients.catalog import CLIENTS, entry_with_url
 from tests.cli.test_commands import UNPRIVILEGED, Run, data, error_line, run, script
 from tests.clients import PATIENCE, environment
 from tests.commands import process
@@ -212,7 +212,7 @@ def test_a_server_elsewhere(at_home: Run, home: Path, client: str) -> None:
 
 
 def test_a_workspace_of_a_server_is_named_in_ascii() -> None:
-    made = connecting(CLIENTS["cursor"], "memory", URL, "チーム 1", "")
+    made = entry_with_url(CLIENTS["cursor"], "memory", URL, "チーム 1", "")
     assert made["headers"] == {"X-Memory-Workspace": "%E3%83%81%E3%83%BC%E3%83%A0%201"}
 
 

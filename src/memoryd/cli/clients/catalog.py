@@ -39,7 +39,7 @@ class Client:
     """The key of the URL; empty: the file takes no URLs."""
     headers: str = "headers"
     reference: str = "${%s}"
-    """How a header names an environment variable; empty: the client asks for the token, see `question`."""
+    """How a header names an environment variable; empty: the client asks for the token, see `token_prompt`."""
     bearer: str = ""
     """The key for the name of the bearer token's variable, if the client has such a key."""
     one_list: bool = False
@@ -111,7 +111,7 @@ CLIENTS: Mapping[ClientName, Client] = {
 }  # fmt: skip
 
 
-def started_by(client: Client, command: Sequence[str]) -> ServerEntry:
+def entry_with_command(client: Client, command: Sequence[str]) -> ServerEntry:
     """Return an entry that starts a process."""
     program, *arguments = command
     if client.one_list:
@@ -119,7 +119,7 @@ def started_by(client: Client, command: Sequence[str]) -> ServerEntry:
     return {**client.local, "command": program, **({"args": arguments} if arguments else {})}
 
 
-def connecting(client: Client, name: str, url: str, workspace: str, variable: str) -> ServerEntry:
+def entry_with_url(client: Client, name: str, url: str, workspace: str, variable: str) -> ServerEntry:
     """Return an entry that connects to a workspace of a server; `variable`, which holds the token, may be empty."""
     in_ascii = workspace if workspace.isascii() else quote(workspace)  # some clients send only ASCII
     headers = {WORKSPACE: in_ascii}
@@ -127,24 +127,24 @@ def connecting(client: Client, name: str, url: str, workspace: str, variable: st
     if variable and client.bearer:
         entry[client.bearer] = variable
     elif variable:
-        token = client.reference % variable if client.reference else _answer(name)
+        token = client.reference % variable if client.reference else _prompt_reference(name)
         headers["Authorization"] = f"Bearer {token}"
     return {**entry, client.headers: headers}
 
 
-def question(name: str) -> ServerEntry:
+def token_prompt(name: str) -> ServerEntry:
     """Return the prompt for the token, which VS Code shows once; it keeps the answer in its own store of secrets."""
     return {"type": "promptString", "id": f"memoryd-{name}", "description": f"Token of {name}", "password": True}
 
 
-def asked(entry: Mapping[str, Any], name: str) -> bool:
-    """Return whether an entry needs the answer to `question`."""
-    return _answer(name) in str(entry.get("headers", ""))
+def needs_prompt(entry: Mapping[str, Any], name: str) -> bool:
+    """Return whether an entry needs the answer to `token_prompt`."""
+    return _prompt_reference(name) in str(entry.get("headers", ""))
 
 
-def _answer(name: str) -> str:
+def _prompt_reference(name: str) -> str:
     """Return the reference to the answer in VS Code's headers."""
-    return f"${{input:{question(name)['id']}}}"
+    return f"${{input:{token_prompt(name)['id']}}}"
 
 
 def renewed(old: Mapping[str, Any], new: ServerEntry) -> ServerEntry:

@@ -29,7 +29,7 @@ from memoryd.core.graph.relations import ShownRelation
 from memoryd.core.graph.results import BriefNode, PendingSummary, ShownNode
 from memoryd.core.graph.search import MatchingNode
 from memoryd.core.graph.transaction import Graph, named
-from memoryd.core.records.embedding import Question
+from memoryd.core.records.question import Question
 from memoryd.core.search.pipeline import Mode
 from memoryd.model import Entity, Findings, Observation, Relation, Workspace
 from memoryd.store.base import Queries

@@ -58,12 +58,14 @@ def show_part(visit: Visit) -> Response:
 
 
 def _rows(visit: Visit, findings: Sequence[AuditFinding]) -> list[AuditedRow]:
-    listed = {one.record.id: one for one in listing.some(visit.scope, [finding.id for finding in findings])}
-    return [
-        AuditedRow(each[0], list(dict.fromkeys(one.what for one in each)), any(map(masking.can, each)),
-                   listed.get(each[0].id))
-        for each in (list(of) for _, of in groupby(findings, lambda one: (one.id, one.created_at)))
-    ]  # fmt: skip
+    listed = {shown.record.id: shown for shown in listing.some(visit.scope, [finding.id for finding in findings])}
+    of_rows = [list(group) for _, group in groupby(findings, lambda finding: (finding.id, finding.created_at))]
+    return [_row(of_row, listed.get(of_row[0].id)) for of_row in of_rows]
+
+
+def _row(findings: Sequence[AuditFinding], listed: ListedRecord | None) -> AuditedRow:
+    reasons = list(dict.fromkeys(finding.what for finding in findings))
+    return AuditedRow(findings[0], reasons, any(map(masking.can, findings)), listed)
 
 
 def mask(visit: Visit) -> Response:
