@@ -216,23 +216,7 @@ def options() -> str:
     )
 
 
-# modules -------------------------------------------------------------------------------------------------------------
-
-
-def modules() -> str:
-    """Return every module of the package that has a docstring."""
-    source = ROOT / "src" / "memoryd"
-    described = {path.relative_to(source).as_posix(): _docstring(path) for path in sorted(source.rglob("*.py"))}
-    return table(
-        ("module", "what it holds"),
-        [(f"`{path.replace('/__init__.py', '/')}`", text) for path, text in described.items() if text],
-    )
-
-
-def _docstring(path: Path) -> str:
-    """Return the first paragraph of a module's docstring."""
-    whole = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-    return " ".join(whole.partition("\n\n")[0].split())
+# the schema of the databases -----------------------------------------------------------------------------------------
 
 
 def columns() -> str:
@@ -272,7 +256,7 @@ def links() -> str:
 
 
 TABLES: dict[str, Callable[[], str]] = {
-    "tools": tools, "toolsets": toolsets, "modules": modules, "columns": columns, "values": values,
+    "tools": tools, "toolsets": toolsets, "columns": columns, "values": values,
     "settings": settings, "profile": profile, "files": files, "commands": commands,
     "options": options, "clients": clients, "links": links, "categories": categories, "technologies": technologies,
     **{name: lambda tool=tool: arguments(tool) for name, tool in _tools().items()},  # type: ignore[misc]
