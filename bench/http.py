@@ -117,9 +117,12 @@ def cpu(process: psutil.Process) -> float:
 def local_calls(era: str, tool: str, command: tuple[str, ...], environment: dict[str, str]) -> float:
     """Return the same over stdio, with one client."""
     process = subprocess.Popen(
-        [sys.executable, "-m", *command], env=current() | environment,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        [sys.executable, "-m", *command],
+        env=current() | environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     assert process.stdin
     assert process.stdout
     number = 0
@@ -172,9 +175,11 @@ def calls() -> None:
                 found = []
                 for tool, command in (
                     ("echo", ("bench.echo", "{port}")),
-                    ("get_current_project",
-                     ("memoryd", "serve", "--transport", "http", "--toolsets", "projects", "--port", "{port}")),
-                ):  # fmt: skip
+                    (
+                        "get_current_project",
+                        ("memoryd", "serve", "--transport", "http", "--toolsets", "projects", "--port", "{port}"),
+                    ),
+                ):
                     port = free_port()
                     given = [part.format(port=port) for part in command]
                     with serving(*given, port=port, environment=ours) as process:

@@ -16,16 +16,22 @@ from memoryd.text import content_words, words
 CUTS = (1, 5, 10)
 BUDGETS = (300, 2_000)
 MEASURES = [
-    *(f"R@{cut}" for cut in CUTS), "MRR",
-    *(f"in {budget:,}" for budget in BUDGETS), *(f"words in {budget:,}" for budget in BUDGETS),
-]  # fmt: skip
+    *(f"R@{cut}" for cut in CUTS),
+    "MRR",
+    *(f"in {budget:,}" for budget in BUDGETS),
+    *(f"words in {budget:,}" for budget in BUDGETS),
+]
 DRAWS = 2_000  # draws of the bootstrap
 
 CLASSES = {
-    "single-hop": "single", "single-session-user": "single", "single-session-assistant": "single",
-    "single-session-preference": "single", "multi-session": "multi-hop", "temporal-reasoning": "temporal",
+    "single-hop": "single",
+    "single-session-user": "single",
+    "single-session-assistant": "single",
+    "single-session-preference": "single",
+    "multi-session": "multi-hop",
+    "temporal-reasoning": "temporal",
     "open-domain": "open",
-}  # fmt: skip
+}
 """The class names in the tables for those in the data; a class that is not here keeps its name."""
 
 

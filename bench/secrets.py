@@ -28,11 +28,20 @@ HERE = Path(__file__).parent
 KEPT = 4  # consecutive characters of a secret that must not be readable afterwards, except its prefix
 ALNUM = string.ascii_letters + string.digits
 CLASSES = {
-    "a": ALNUM, "w": ALNUM + "-_", "h": "0123456789abcdef", "u": string.ascii_uppercase + string.digits,
-    "d": string.digits, "l": string.ascii_lowercase + string.digits, "b": ALNUM + "+/",
-    "x": string.ascii_uppercase + "234567", "s": "023456789acdefghjklmnpqrstuvwxyz",
-    "k": ALNUM.translate(str.maketrans("", "", "0OIl")), "c": string.ascii_letters, "q": ALNUM + "!#%*+?^~", "X": "x",
-}  # fmt: skip
+    "a": ALNUM,
+    "w": ALNUM + "-_",
+    "h": "0123456789abcdef",
+    "u": string.ascii_uppercase + string.digits,
+    "d": string.digits,
+    "l": string.ascii_lowercase + string.digits,
+    "b": ALNUM + "+/",
+    "x": string.ascii_uppercase + "234567",
+    "s": "023456789acdefghjklmnpqrstuvwxyz",
+    "k": ALNUM.translate(str.maketrans("", "", "0OIl")),
+    "c": string.ascii_letters,
+    "q": ALNUM + "!#%*+?^~",
+    "X": "x",
+}
 MASKING = Secrets("mask")
 
 
@@ -129,12 +138,44 @@ def _spent(text: str) -> float:
 
 
 EVIL = (
-    "a", "1", " ", "\n", "-", "sk-", "eyJ", "eyJeyJeyJ.", "xoxb-1-", "://a:", "https://", "http://hook/", "aws key ",
-    "password ", "password=", "password: ", "token is ", "secret:::", "curl -u ", "mysql -p ", "Bearer ", "AKIA",
-    "-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\nAAAAAAAAAAAAAAAAAAAA", "PuTTY-User-Key-File-2",
-    "[masked: password]", '"', "secret_key_key_key_", "api key access key ", "authorization: ", "pw:", "key is ",
-    "--password ", "client('a',", "cookie:sid=", "recovery codes aaaa-", "abandon ",
-)  # fmt: skip
+    "a",
+    "1",
+    " ",
+    "\n",
+    "-",
+    "sk-",
+    "eyJ",
+    "eyJeyJeyJ.",
+    "xoxb-1-",
+    "://a:",
+    "https://",
+    "http://hook/",
+    "aws key ",
+    "password ",
+    "password=",
+    "password: ",
+    "token is ",
+    "secret:::",
+    "curl -u ",
+    "mysql -p ",
+    "Bearer ",
+    "AKIA",
+    "-----BEGIN PRIVATE KEY-----",
+    "-----BEGIN PRIVATE KEY-----\nAAAAAAAAAAAAAAAAAAAA",
+    "PuTTY-User-Key-File-2",
+    "[masked: password]",
+    '"',
+    "secret_key_key_key_",
+    "api key access key ",
+    "authorization: ",
+    "pw:",
+    "key is ",
+    "--password ",
+    "client('a',",
+    "cookie:sid=",
+    "recovery codes aaaa-",
+    "abandon ",
+)
 
 
 if __name__ == "__main__":

@@ -256,11 +256,21 @@ def links() -> str:
 
 
 TABLES: dict[str, Callable[[], str]] = {
-    "tools": tools, "toolsets": toolsets, "columns": columns, "values": values,
-    "settings": settings, "profile": profile, "files": files, "commands": commands,
-    "options": options, "clients": clients, "links": links, "categories": categories, "technologies": technologies,
+    "tools": tools,
+    "toolsets": toolsets,
+    "columns": columns,
+    "values": values,
+    "settings": settings,
+    "profile": profile,
+    "files": files,
+    "commands": commands,
+    "options": options,
+    "clients": clients,
+    "links": links,
+    "categories": categories,
+    "technologies": technologies,
     **{name: lambda tool=tool: arguments(tool) for name, tool in _tools().items()},  # type: ignore[misc]
-}  # fmt: skip
+}
 
 
 # pages ---------------------------------------------------------------------------------------------------------------

@@ -43,9 +43,10 @@ class MemoryServer(Server[Any]):
         settings = calls.engine.settings
         self._calls = calls
         self.callers = (
-            Callers("") if remote
+            Callers("")
+            if remote
             else Callers(settings.session_id or calls.engine.sessions.new(), settings.client_sessions)
-        )  # fmt: skip
+        )
         self._has_resources = SEARCH in calls.tools
         self._notices = Notices(calls, self.callers)
         self._joined = False

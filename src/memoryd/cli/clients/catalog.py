@@ -83,32 +83,64 @@ def _unix(name: str, *parts: str) -> Callable[[], Path]:
 
 CLIENTS: Mapping[ClientName, Client] = {
     "claude-code": Client(
-        "Claude Code", _below(".claude"), _below(".claude.json"), local=_STDIO, remote=_HTTP,
-        loading={"alwaysLoad": True}, permissions=_below(".claude", "settings.json"),
+        "Claude Code",
+        _below(".claude"),
+        _below(".claude.json"),
+        local=_STDIO,
+        remote=_HTTP,
+        loading={"alwaysLoad": True},
+        permissions=_below(".claude", "settings.json"),
     ),
     "claude-desktop": Client(
-        "Claude Desktop", _desktop(), _desktop("claude_desktop_config.json"), url="",
+        "Claude Desktop",
+        _desktop(),
+        _desktop("claude_desktop_config.json"),
+        url="",
     ),
     "cursor": Client("Cursor", _below(".cursor"), _below(".cursor", "mcp.json"), reference="${env:%s}"),
     "vscode": Client(
-        "VS Code", _application("Code", "User"), _application("Code", "User", "mcp.json"), table="servers",
-        local=_STDIO, remote=_HTTP, reference="",
+        "VS Code",
+        _application("Code", "User"),
+        _application("Code", "User", "mcp.json"),
+        table="servers",
+        local=_STDIO,
+        remote=_HTTP,
+        reference="",
     ),
     "codex": Client(
-        "Codex", _below(".codex"), _below(".codex", "config.toml"), table="mcp_servers",
-        headers="http_headers", bearer=BEARER, loading={"required": True},
+        "Codex",
+        _below(".codex"),
+        _below(".codex", "config.toml"),
+        table="mcp_servers",
+        headers="http_headers",
+        bearer=BEARER,
+        loading={"required": True},
     ),
     "gemini": Client(
-        "Gemini CLI", _below(".gemini"), _below(".gemini", "settings.json"), url="httpUrl", allowing={"trust": True},
+        "Gemini CLI",
+        _below(".gemini"),
+        _below(".gemini", "settings.json"),
+        url="httpUrl",
+        allowing={"trust": True},
     ),
     "opencode": Client(
-        "opencode", _unix("opencode"), _unix("opencode", "opencode.json"), table="mcp", local={"type": "local"},
-        remote={"type": "remote"}, reference="{env:%s}", one_list=True,
+        "opencode",
+        _unix("opencode"),
+        _unix("opencode", "opencode.json"),
+        table="mcp",
+        local={"type": "local"},
+        remote={"type": "remote"},
+        reference="{env:%s}",
+        one_list=True,
     ),
     "qwen": Client(
-        "Qwen Code", _below(".qwen"), _below(".qwen", "settings.json"), url="httpUrl", allowing={"trust": True},
+        "Qwen Code",
+        _below(".qwen"),
+        _below(".qwen", "settings.json"),
+        url="httpUrl",
+        allowing={"trust": True},
     ),
-}  # fmt: skip
+}
 
 
 def entry_with_command(client: Client, command: Sequence[str]) -> ServerEntry:

@@ -66,9 +66,15 @@ class Embedding:
     """The sets of vectors, one for each workspace and model, and the work that completes them."""
 
     def __init__(
-        self, store: Store, workspaces: Workspaces, helpers: Helpers, leases: Leases, secrets: Secrets, *,
+        self,
+        store: Store,
+        workspaces: Workspaces,
+        helpers: Helpers,
+        leases: Leases,
+        secrets: Secrets,
+        *,
         read_only: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._secrets = secrets
         self._store = store
         self._read_only = read_only
@@ -135,9 +141,13 @@ class Embedding:
         return partial(question, embedder=embedder, vector=vector)
 
     def _run(
-        self, work: Callable[[Question], T], asked: Callable[[Queries], Question], present: Embedder | None,
-        until: float, queries: Queries,
-    ) -> T:  # fmt: skip
+        self,
+        work: Callable[[Question], T],
+        asked: Callable[[Queries], Question],
+        present: Embedder | None,
+        until: float,
+        queries: Queries,
+    ) -> T:
         """Run `work` if the question's embedder is the one whose vectors are searched in this snapshot."""
         question = asked(queries)
         embedder = question.embedder

@@ -15,10 +15,15 @@ from memoryd.server.ui.visit import View, Visit
 
 PART = 500  # rows of a part
 PLACES = {
-    "versions": "an earlier text", "relations": "a relation", "memory_details": "the reason of an ending",
-    "summary_details": "a summary's technologies", "perspectives": "a template of vectors", "events": "an event",
-    "journal": "the journal in ChromaDB", "records": "a record of a session that is still open",
-}  # fmt: skip
+    "versions": "an earlier text",
+    "relations": "a relation",
+    "memory_details": "the reason of an ending",
+    "summary_details": "a summary's technologies",
+    "perspectives": "a template of vectors",
+    "events": "an event",
+    "journal": "the journal in ChromaDB",
+    "records": "a record of a session that is still open",
+}
 """The content of the tables, in words."""
 
 
@@ -51,10 +56,15 @@ def show_part(visit: Visit) -> Response:
     looked += part.looked
     any_yet = visit.text("any") == "1" or bool(part.findings)
     return visit.fragment(
-        "audited.html", found=_rows(visit, part.findings), looked=looked, total=total, any_yet=any_yet,
+        "audited.html",
+        found=_rows(visit, part.findings),
+        looked=looked,
+        total=total,
+        any_yet=any_yet,
         next=visit.address("/audit/part", after=part.after, looked=looked, total=total, any="1" if any_yet else "")
-        if part.after else "",
-    )  # fmt: skip
+        if part.after
+        else "",
+    )
 
 
 def _rows(visit: Visit, findings: Sequence[AuditFinding]) -> list[AuditedRow]:
