@@ -86,8 +86,9 @@ class Server:
             await one("create_entities", {"entities": nodes[begin : begin + 50]})
         beside = [
             {"from": f"node {n}", "to": f"node {(7 * n + k) % len(nodes)}", "relationType": "beside"}
-            for n in range(len(nodes)) for k in range(3)
-        ]  # fmt: skip
+            for n in range(len(nodes))
+            for k in range(3)
+        ]
         for begin in range(0, len(beside), 200):
             await one("create_relations", {"relations": beside[begin : begin + 200]})
         async with asyncio.TaskGroup() as tasks:

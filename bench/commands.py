@@ -23,9 +23,13 @@ COMMANDS = ("--version", "hook session-start", "hook stop", "workspace list", "i
 def spent(tree: Path, home: Path, command: str, stdin: str) -> float:
     """Return the CPU seconds of a command, user and system."""
     environ = {
-        "PATH": os.environ["PATH"], "HOME": str(home), "PYTHONPATH": str(tree / "src"),
-        "MEMORY_DATA_DIR": str(home / tree.name), "MEMORY_EMBEDDER": "none", "MEMORY_RERANKER": "none",
-    }  # fmt: skip
+        "PATH": os.environ["PATH"],
+        "HOME": str(home),
+        "PYTHONPATH": str(tree / "src"),
+        "MEMORY_DATA_DIR": str(home / tree.name),
+        "MEMORY_EMBEDDER": "none",
+        "MEMORY_RERANKER": "none",
+    }
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     called = [sys.executable, "-m", "memoryd", *command.split()]
     subprocess.run(called, input=stdin, env=environ, capture_output=True, text=True, check=False)

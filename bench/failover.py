@@ -26,9 +26,15 @@ from tests.store.clusters import Cluster, of_several, replicated
 from tests.store.kit import put, words, workspace
 
 FAULTS = {
-    "kill": 2.0, "kill-late": 10.0, "shutdown": 2.0, "restart": 2.0, "asynchronous": 2.0, "freeze": 5.0,
-    "standby": 10.0, "vanish": 5.0,
-}  # fmt: skip
+    "kill": 2.0,
+    "kill-late": 10.0,
+    "shutdown": 2.0,
+    "restart": 2.0,
+    "asynchronous": 2.0,
+    "freeze": 5.0,
+    "standby": 10.0,
+    "vanish": 5.0,
+}
 """Seconds until the repair."""
 USUAL = tuple(fault for fault in FAULTS if fault != "vanish")
 ADDRESS = "127.0.0.9"

@@ -48,14 +48,16 @@ def copied(connection: psycopg.Connection, seed: str, number: int) -> None:
     named = {"seed": seed, "workspace": f"copy {number}", "last": LARGE // SEED}
     connection.execute(
         "INSERT INTO projects (id, name, db_path, created_at, updated_at) "
-        "SELECT %(workspace)s, %(workspace)s, db_path, created_at, updated_at FROM projects WHERE id = %(seed)s", named,
-    )  # fmt: skip
+        "SELECT %(workspace)s, %(workspace)s, db_path, created_at, updated_at FROM projects WHERE id = %(seed)s",
+        named,
+    )
     for table, columns in TABLES.items():
         connection.execute(
             f"INSERT INTO {table} (workspace_id, id, {columns}) "
             f"SELECT %(workspace)s, {OTHER_ID}, {columns} FROM {table}, generate_series(1, %(last)s) copy "
-            "WHERE workspace_id = %(seed)s", named,
-        )  # fmt: skip
+            "WHERE workspace_id = %(seed)s",
+            named,
+        )
     connection.commit()
 
 
@@ -93,9 +95,13 @@ def main() -> None:
     ):
         url = server.url()
         settings = Settings.read(
-            {"MEMORY_DATABASE_URL": url, "MEMORY_DATA_DIR": directory, "MEMORY_RERANKER": "none",
-             "MEMORY_MODEL_DIR": str(Settings.read().models)}
-        )  # fmt: skip
+            {
+                "MEMORY_DATABASE_URL": url,
+                "MEMORY_DATA_DIR": directory,
+                "MEMORY_RERANKER": "none",
+                "MEMORY_MODEL_DIR": str(Settings.read().models),
+            }
+        )
         with Engine(settings) as engine:
             engine.helpers.embedder.start()
             engine.helpers.embedder.get(60)

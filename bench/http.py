@@ -1,15 +1,14 @@
-"""Calls over stdio and HTTP compared with an empty tool on the same SDK, and many clients for a minute.
+"""Calls over stdio and HTTP compared with an empty tool on the same SDK: CPU of the server process per call.
 
-    python -m bench.http calls      CPU of the server process per call: both eras, 1 and 16 clients
-    python -m bench.http many       64 clients that store and recall: calls per second, latency, losses, memory
+    python -m bench.http
 
-The clients write raw requests: the SDK's client would cost more than the server.
+Both eras of the protocol; over HTTP with 1 and with 16 clients. The clients write raw requests: the SDK's client would
+cost more than the server.
 """
 
 import asyncio
 import json
 import socket
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -21,14 +20,12 @@ from typing import Any
 import httpx2
 import psutil  # type: ignore[import-untyped]
 
-from bench.speed import fact, question
+from bench.speed import question
 from bench.tables import show
 from memoryd.environment import current
-from memoryd.settings import Settings
 
 LEGACY, MODERN = "2025-11-25", "2026-07-28"
 CALLS = 400
-CLIENTS, SECONDS = 64, 60
 WORKSPACE = {"X-Memory-Workspace": "bench"}
 META = {
     "io.modelcontextprotocol/protocolVersion": MODERN,
@@ -120,9 +117,12 @@ def cpu(process: psutil.Process) -> float:
 def local_calls(era: str, tool: str, command: tuple[str, ...], environment: dict[str, str]) -> float:
     """Return the same over stdio, with one client."""
     process = subprocess.Popen(
-        [sys.executable, "-m", *command], env=current() | environment,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        [sys.executable, "-m", *command],
+        env=current() | environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     assert process.stdin
     assert process.stdout
     number = 0
@@ -163,7 +163,8 @@ def calls() -> None:
     """Measure `get_current_project`, which only resolves its workspace and session."""
     rows = []
     with tempfile.TemporaryDirectory() as directory:
-        ours = {"MEMORY_DATA_DIR": directory, "MEMORY_EMBEDDER": "none", "MEMORY_RERANKER": "none"}
+        alone = {"MEMORY_SERVICE": "off", "MEMORY_EMBEDDER": "none", "MEMORY_RERANKER": "none"}
+        ours = {"MEMORY_DATA_DIR": directory, **alone}
         made(directory)
         for era in (LEGACY, MODERN):
             echo = local_calls(era, "echo", ("bench.echo",), {})
@@ -174,9 +175,11 @@ def calls() -> None:
                 found = []
                 for tool, command in (
                     ("echo", ("bench.echo", "{port}")),
-                    ("get_current_project",
-                     ("memoryd", "serve", "--transport", "http", "--toolsets", "projects", "--port", "{port}")),
-                ):  # fmt: skip
+                    (
+                        "get_current_project",
+                        ("memoryd", "serve", "--transport", "http", "--toolsets", "projects", "--port", "{port}"),
+                    ),
+                ):
                     port = free_port()
                     given = [part.format(port=port) for part in command]
                     with serving(*given, port=port, environment=ours) as process:
@@ -192,63 +195,5 @@ def made(directory: str) -> None:
     subprocess.run(command, check=True, capture_output=True)
 
 
-def many() -> None:
-    """Measure clients that store three facts and then recall one; every acknowledged fact must exist."""
-    with tempfile.TemporaryDirectory() as directory:
-        settings = Settings.read()
-        ours = {"MEMORY_DATA_DIR": directory, "MEMORY_MODEL_DIR": str(settings.models), "MEMORY_RERANKER": "none"}
-        made(directory)
-        port = free_port()
-        command = ("memoryd", "serve", "--transport", "http", "--toolsets", "recall", "--port", str(port))
-        with serving(*command, port=port, environment=ours) as process:
-            rows = asyncio.run(_many(port, process))
-    show(f"{CLIENTS} clients for {SECONDS} s, one server process", ["", ""], rows)
-
-
-async def _many(port: int, process: psutil.Process) -> list[list[str]]:
-    stored: list[str] = []
-    times: dict[str, list[float]] = {"memory_store": [], "memory_recall": []}
-    memory: list[int] = []
-    limits = httpx2.Limits(max_connections=CLIENTS)
-    async with httpx2.AsyncClient(timeout=120, limits=limits) as client:
-        url = f"http://127.0.0.1:{port}/mcp"
-        end = time.monotonic() + SECONDS
-
-        async def timed(one: Remote, tool: str, arguments: Json) -> Json:
-            before = time.perf_counter()
-            result = await one.call(tool, arguments)
-            times[tool].append(time.perf_counter() - before)
-            return result
-
-        async def work(number: int) -> None:
-            one, turn = await Remote(client, url, MODERN if number % 2 else LEGACY).begin(), 0
-            while time.monotonic() < end:
-                turn += 1
-                if turn % 4:
-                    result = await timed(one, "memory_store", {"content": fact(10**6 * number + turn)})
-                    stored.append(result["structuredContent"]["id"])
-                else:
-                    await timed(one, "memory_recall", {"query": question(turn)})
-
-        async def watch() -> None:
-            while time.monotonic() < end:
-                memory.append(process.memory_info().rss)
-                await asyncio.sleep(1)
-
-        await asyncio.gather(watch(), *(work(number) for number in range(CLIENTS)))
-        reader = await Remote(client, url, MODERN).begin()
-        lost = 0
-        for start in range(0, len(stored), 100):
-            found = await reader.call("memory_inspect", {"ids": stored[start : start + 100]})
-            lost += len(found["structuredContent"].get("not_found", []))
-    rows = [["acknowledged stores", f"{len(stored):,}"], ["of these lost", str(lost)],
-            ["calls a second", f"{sum(map(len, times.values())) / SECONDS:,.0f}"]]  # fmt: skip
-    for tool, took in times.items():
-        cuts = statistics.quantiles(took, n=100)
-        rows.append([f"{tool}, p50 and p99, ms", f"{1e3 * cuts[49]:.0f}, {1e3 * cuts[98]:.0f}"])
-    rows.append(["memory after 10 s, and at the end, MB", f"{memory[10] / 1e6:.0f}, {memory[-1] / 1e6:.0f}"])
-    return rows
-
-
 if __name__ == "__main__":
-    {"calls": calls, "many": many}[sys.argv[1]]()
+    calls()

@@ -45,9 +45,13 @@ START = "2026-01-01T00:00:00.000Z"
 def turn(number: int) -> Interaction:
     """Return a turn of about sixty words."""
     return Interaction(
-        id=f"mem_{number:09}", session_id=f"s{number // SESSION}", created_at=START, prompt=fact(3 * number),
-        thought=fact(3 * number + 1), response=f"{fact(3 * number + 2)} {fact(3 * number + 3)}",
-    )  # fmt: skip
+        id=f"mem_{number:09}",
+        session_id=f"s{number // SESSION}",
+        created_at=START,
+        prompt=fact(3 * number),
+        thought=fact(3 * number + 1),
+        response=f"{fact(3 * number + 2)} {fact(3 * number + 3)}",
+    )
 
 
 def fill(engine: Engine, workspace: Workspace, numbers: range, model: str) -> None:
@@ -90,8 +94,11 @@ def calls(settings: Settings, last: int) -> None:
         seconds = time.perf_counter() - began
     head = ["turns", "add", "query", "query, one session", "read a session"]
     show("the journal, ms", head, rows)
-    show("summaries", ["sessions", "seconds", "a second"], [[str(len(made)), f"{seconds:.1f}",
-                                                              f"{len(made) / seconds:.0f}"]])  # fmt: skip
+    show(
+        "summaries",
+        ["sessions", "seconds", "a second"],
+        [[str(len(made)), f"{seconds:.1f}", f"{len(made) / seconds:.0f}"]],
+    )
 
 
 # files ---------------------------------------------------------------------------------------------------------------
@@ -134,9 +141,11 @@ def files(last: int) -> None:
     """Measure an export, a merge into an empty workspace, and the replacement of a full one."""
     rows = []
     parts: dict[str, Callable[[str, int], None]] = {
-        "write": write, "export": export, "import, merge": partial(load, mode="merge", into="other"),
+        "write": write,
+        "export": export,
+        "import, merge": partial(load, mode="merge", into="other"),
         "import, replace": partial(load, mode="replace", into="other"),
-    }  # fmt: skip
+    }
     with tempfile.TemporaryDirectory() as directory:
         for name, work in parts.items():
             with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as alone:

@@ -46,9 +46,15 @@ PLAIN = "plain HTTP"
 ERAS = LEGACY, MODERN, PLAIN
 WRITING = "memory_store", "create_entities", "add_memory"
 HEADS = [
-    "processes", "calls a second", "p50, p99, ms", "cores", "connections", "PSS at start, middle, end, MB",
-    "to be tried again", "failed",
-]  # fmt: skip
+    "processes",
+    "calls a second",
+    "p50, p99, ms",
+    "cores",
+    "connections",
+    "PSS at start, middle, end, MB",
+    "to be tried again",
+    "failed",
+]
 INFO = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "bench", "version": "0"}}
 
 
@@ -197,8 +203,11 @@ def _look(seen: Seen, servers: Sequence[psutil.Process], passed: float, database
     threads, others = sum(server.num_threads() for server in servers), seen.refused.total() + seen.failed.total()
     seen.memory.append(pss)
     seen.connections = max(seen.connections, connections(database))
-    print(f"{passed:5.0f} s  {rss:5.0f} MB RSS  {pss:5.0f} MB PSS  {threads:4} threads {len(seen.all):7,} calls "
-          f"{others:6,} refused or failed", flush=True)  # fmt: skip
+    print(
+        f"{passed:5.0f} s  {rss:5.0f} MB RSS  {pss:5.0f} MB PSS  {threads:4} threads {len(seen.all):7,} calls "
+        f"{others:6,} refused or failed",
+        flush=True,
+    )
 
 
 def cpu(processes: Processes) -> dict[str, float]:

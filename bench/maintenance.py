@@ -39,9 +39,7 @@ def fill(engine: Engine, workspace: Workspace, number: int) -> None:
             vector = vectors[place - twin]
             record = Record(id=str(uuid.uuid4()), kind=Kind.MEMORY, body=text)
             records.add(queries, record, Embedded(name, vector[None, :]), engine.clock.now())
-            queries.run(
-                "memories.add", id=record.id, fingerprint=fingerprint(text), importance=0.5, consolidated=0
-            )  # fmt: skip
+            queries.run("memories.add", id=record.id, fingerprint=fingerprint(text), importance=0.5, consolidated=0)
 
     engine.store.write(workspace, work)
 
@@ -84,7 +82,7 @@ def passes(engine: Engine, workspace: Workspace, number: int) -> None:
         [f"a pass after {INTERVAL} more, ms", f"{1e3 * regular:.0f}"],
         [f"that / storing those {INTERVAL}", f"{regular / stored:.2f}"],
         [f"asked about {INTERVAL}, answers at their longest", f"{counted.prompts} prompts, {counted.tokens:,} tokens"],
-    ]  # fmt: skip
+    ]
     show(f"maintenance, {number:,} memories, no language model", ["", ""], rows)
 
 

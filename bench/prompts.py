@@ -34,17 +34,27 @@ from memoryd.settings import Settings
 BUDGET = 300
 THRESHOLDS = (-6.0, -4.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0)
 DAILY = (
-    "Run the tests and fix what fails.", "Thanks, that looks good. Please commit it.",
-    "Write a function that reverses a linked list.", "Why does this raise a KeyError? I don't understand it.",
-    "Rename the variable x to count in the whole file.", "Add a docstring to every public function.",
-    "Explain how a B-tree works.", "Make the button blue and move it to the left.",
-    "Convert this script from bash to Python.", "Update the dependencies to their latest versions.",
-    "Can you write a regular expression for e-mail addresses?", "Show me the diff of the last three commits.",
-    "The build is broken since yesterday, please have a look.", "Split this class in two; it is too long.",
-    "What does the flag --no-cache do?", "Write unit tests for the parser.",
-    "Translate the error messages into German.", "Profile the start of the program and make it faster.",
-    "Create a README with a short introduction.", "Revert your last change and try another approach.",
-)  # fmt: skip
+    "Run the tests and fix what fails.",
+    "Thanks, that looks good. Please commit it.",
+    "Write a function that reverses a linked list.",
+    "Why does this raise a KeyError? I don't understand it.",
+    "Rename the variable x to count in the whole file.",
+    "Add a docstring to every public function.",
+    "Explain how a B-tree works.",
+    "Make the button blue and move it to the left.",
+    "Convert this script from bash to Python.",
+    "Update the dependencies to their latest versions.",
+    "Can you write a regular expression for e-mail addresses?",
+    "Show me the diff of the last three commits.",
+    "The build is broken since yesterday, please have a look.",
+    "Split this class in two; it is too long.",
+    "What does the flag --no-cache do?",
+    "Write unit tests for the parser.",
+    "Translate the error messages into German.",
+    "Profile the start of the program and make it faster.",
+    "Create a README with a short introduction.",
+    "Revert your last change and try another approach.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +97,13 @@ def run(place: Place) -> tuple[list[Prompted], list[Prompted], list[Prompted]]:
 def show(name: str, own: Sequence[Prompted], strange: Sequence[Prompted], daily: Sequence[Prompted]) -> None:
     table = grid(
         f"{name}: {len(own)} questions, {len(strange)} of another store, {len(daily)} of every day",
-        "logit", "added", "evidence", "tokens", "of another: added", "every day: added",
-    )  # fmt: skip
+        "logit",
+        "added",
+        "evidence",
+        "tokens",
+        "of another: added",
+        "every day: added",
+    )
     for least in THRESHOLDS:
         added, evidence, tokens = np.array([one.goes(least) for one in own], float).mean(0)
         others = [float(np.mean([one.goes(least)[0] for one in group])) if group else 0.0 for group in (strange, daily)]

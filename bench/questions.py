@@ -24,10 +24,14 @@ MEASURES = [
 DRAWS = 2_000  # draws of the bootstrap
 
 CLASSES = {
-    "single-hop": "single", "single-session-user": "single", "single-session-assistant": "single",
-    "single-session-preference": "single", "multi-session": "multi-hop", "temporal-reasoning": "temporal",
+    "single-hop": "single",
+    "single-session-user": "single",
+    "single-session-assistant": "single",
+    "single-session-preference": "single",
+    "multi-session": "multi-hop",
+    "temporal-reasoning": "temporal",
     "open-domain": "open",
-}  # fmt: skip
+}
 """The class names in the tables for those in the data; a class that is not here keeps its name."""
 
 

@@ -2,9 +2,9 @@
 
     python -m bench.secrets [--wrong]
 
-The notes are labelled: secret_notes/*.jsonl has the kind of each. A secret is between « and »; {h40} is replaced with
-40 characters of a class (CLASSES) from a fixed seed, and ¦ splits texts that a scanner would report. `--wrong` prints
-the notes that are misjudged.
+The notes are labelled: secret_notes/*.jsonl and order_notes.jsonl have the kind of each. A secret is between « and »;
+{h40} is replaced with 40 characters of a class (CLASSES) from a fixed seed, and ¦ splits texts that a scanner would
+report. `--wrong` prints the notes that are misjudged.
 """
 
 import argparse
@@ -21,19 +21,27 @@ from pathlib import Path
 
 from mnemonic import Mnemonic
 
-from bench.order_notes import NOTES, ORDERS
 from memoryd.core.security.prompt_injection import reads_like_instructions
 from memoryd.core.security.secrets import Secrets
 
-HERE = Path(__file__).parent / "secret_notes"
+HERE = Path(__file__).parent
 KEPT = 4  # consecutive characters of a secret that must not be readable afterwards, except its prefix
 ALNUM = string.ascii_letters + string.digits
 CLASSES = {
-    "a": ALNUM, "w": ALNUM + "-_", "h": "0123456789abcdef", "u": string.ascii_uppercase + string.digits,
-    "d": string.digits, "l": string.ascii_lowercase + string.digits, "b": ALNUM + "+/",
-    "x": string.ascii_uppercase + "234567", "s": "023456789acdefghjklmnpqrstuvwxyz",
-    "k": ALNUM.translate(str.maketrans("", "", "0OIl")), "c": string.ascii_letters, "q": ALNUM + "!#%*+?^~", "X": "x",
-}  # fmt: skip
+    "a": ALNUM,
+    "w": ALNUM + "-_",
+    "h": "0123456789abcdef",
+    "u": string.ascii_uppercase + string.digits,
+    "d": string.digits,
+    "l": string.ascii_lowercase + string.digits,
+    "b": ALNUM + "+/",
+    "x": string.ascii_uppercase + "234567",
+    "s": "023456789acdefghjklmnpqrstuvwxyz",
+    "k": ALNUM.translate(str.maketrans("", "", "0OIl")),
+    "c": string.ascii_letters,
+    "q": ALNUM + "!#%*+?^~",
+    "X": "x",
+}
 MASKING = Secrets("mask")
 
 
@@ -41,7 +49,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--wrong", action="store_true")
     wrong = parser.parse_args().wrong
-    for path in sorted(HERE.glob("*.jsonl")):
+    for path in sorted(HERE.glob("secret_notes/*.jsonl")):
         _judge(path, wrong=wrong)
     _instructions(wrong=wrong)
     _speed()
@@ -103,9 +111,12 @@ def _shown(secret: str, masked: str) -> bool:
 
 
 def _instructions(*, wrong: bool) -> None:
-    missed = [note for note in ORDERS if not reads_like_instructions(note)]
-    taken = [note for note in NOTES if reads_like_instructions(note)]
-    print(f"orders: {len(ORDERS) - len(missed)} of {len(ORDERS)} noticed, {len(taken)} of {len(NOTES)} honest notes")
+    notes = [json.loads(line) for line in (HERE / "order_notes.jsonl").read_text(encoding="utf-8").splitlines()]
+    orders = [each["note"] for each in notes if each["kind"] == "order"]
+    honest = [each["note"] for each in notes if each["kind"] == "honest"]
+    missed = [note for note in orders if not reads_like_instructions(note)]
+    taken = [note for note in honest if reads_like_instructions(note)]
+    print(f"orders: {len(orders) - len(missed)} of {len(orders)} noticed, {len(taken)} of {len(honest)} honest notes")
     if wrong:
         print(*(f"  missed: {note}" for note in missed), *(f"  taken: {note}" for note in taken), sep="\n")
 
@@ -127,12 +138,44 @@ def _spent(text: str) -> float:
 
 
 EVIL = (
-    "a", "1", " ", "\n", "-", "sk-", "eyJ", "eyJeyJeyJ.", "xoxb-1-", "://a:", "https://", "http://hook/", "aws key ",
-    "password ", "password=", "password: ", "token is ", "secret:::", "curl -u ", "mysql -p ", "Bearer ", "AKIA",
-    "-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\nAAAAAAAAAAAAAAAAAAAA", "PuTTY-User-Key-File-2",
-    "[masked: password]", '"', "secret_key_key_key_", "api key access key ", "authorization: ", "pw:", "key is ",
-    "--password ", "client('a',", "cookie:sid=", "recovery codes aaaa-", "abandon ",
-)  # fmt: skip
+    "a",
+    "1",
+    " ",
+    "\n",
+    "-",
+    "sk-",
+    "eyJ",
+    "eyJeyJeyJ.",
+    "xoxb-1-",
+    "://a:",
+    "https://",
+    "http://hook/",
+    "aws key ",
+    "password ",
+    "password=",
+    "password: ",
+    "token is ",
+    "secret:::",
+    "curl -u ",
+    "mysql -p ",
+    "Bearer ",
+    "AKIA",
+    "-----BEGIN PRIVATE KEY-----",
+    "-----BEGIN PRIVATE KEY-----\nAAAAAAAAAAAAAAAAAAAA",
+    "PuTTY-User-Key-File-2",
+    "[masked: password]",
+    '"',
+    "secret_key_key_key_",
+    "api key access key ",
+    "authorization: ",
+    "pw:",
+    "key is ",
+    "--password ",
+    "client('a',",
+    "cookie:sid=",
+    "recovery codes aaaa-",
+    "abandon ",
+)
 
 
 if __name__ == "__main__":

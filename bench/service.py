@@ -96,10 +96,18 @@ def home(service: str, *, models: bool = False) -> Iterator[dict[str, str]]:
     none = {} if models else {"MEMORY_EMBEDDER": "none", "MEMORY_RERANKER": "none"}
     with tempfile.TemporaryDirectory() as directory:
         shutil.copy(HERE / "tests" / "hooks" / "session.jsonl", directory)
-        yield current() | none | {
-            "HOME": directory, "MEMORY_DATA_DIR": f"{directory}/data", "MEMORY_MODEL_DIR": str(Settings.read().models),
-            "MEMORY_SERVICE": service, "MEMORY_SERVICE_IDLE": "2", "MEMORY_FILE_PATH": f"{directory}/official.jsonl",
-        }  # fmt: skip
+        yield (
+            current()
+            | none
+            | {
+                "HOME": directory,
+                "MEMORY_DATA_DIR": f"{directory}/data",
+                "MEMORY_MODEL_DIR": str(Settings.read().models),
+                "MEMORY_SERVICE": service,
+                "MEMORY_SERVICE_IDLE": "2",
+                "MEMORY_FILE_PATH": f"{directory}/official.jsonl",
+            }
+        )
         if service == "on":
             subprocess.run(
                 [*MEMORYD, "--data-dir", f"{directory}/data", "service", "stop"], capture_output=True, check=False

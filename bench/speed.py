@@ -132,10 +132,21 @@ def calls() -> None:
                 store, _ = median_ms(lambda n: memories.store(fact(10**6 + size + n)), 50)  # noqa: B023
                 recall, _ = median_ms(lambda n: memories.recall(question(n), 500), 50)
                 first = first or (store, recall)
-                rows.append([f"{size:,}", f"{store:.1f}", f"{store / first[0]:.2f}", f"{recall:.1f}",
-                             f"{recall / first[1]:.2f}", f"{recall / embed:.2f}"])  # fmt: skip
-    show(f"calls, median ms (one query embedding: {embed:.1f} ms)",
-         ["memories", "store", "growth", "recall", "growth", "recall / embedding"], rows)  # fmt: skip
+                rows.append(
+                    [
+                        f"{size:,}",
+                        f"{store:.1f}",
+                        f"{store / first[0]:.2f}",
+                        f"{recall:.1f}",
+                        f"{recall / first[1]:.2f}",
+                        f"{recall / embed:.2f}",
+                    ]
+                )
+    show(
+        f"calls, median ms (one query embedding: {embed:.1f} ms)",
+        ["memories", "store", "growth", "recall", "growth", "recall / embedding"],
+        rows,
+    )
 
 
 def words(*sizes: int) -> None:
@@ -151,17 +162,36 @@ def words(*sizes: int) -> None:
                 scope = Scope(engine, engine.workspaces.ensure("default"))
                 scope.write(partial(_named, size, engine.clock.now()))
                 memories, vault = Memories(scope), Vault(scope)
-                times = [median_ms(work, 100)[1] for work in (
-                    lambda n: _found(scope, question(n)), lambda n: _found(scope, question(n)),  # noqa: B023
-                    lambda n: _found(scope, question(n), one_pass=True),  # noqa: B023
-                    lambda _: _found(scope, COMMON), lambda _: _found(scope, COMMON, one_pass=True),  # noqa: B023
-                    lambda n: memories.recall(question(n), 500), lambda n: vault.search(question(n)),  # noqa: B023
-                )]  # fmt: skip
+                times = [
+                    median_ms(work, 100)[1]
+                    for work in (
+                        lambda n: _found(scope, question(n)),  # noqa: B023
+                        lambda n: _found(scope, question(n)),  # noqa: B023
+                        lambda n: _found(scope, question(n), one_pass=True),  # noqa: B023
+                        lambda _: _found(scope, COMMON),  # noqa: B023
+                        lambda _: _found(scope, COMMON, one_pass=True),  # noqa: B023
+                        lambda n: memories.recall(question(n), 500),  # noqa: B023
+                        lambda n: vault.search(question(n)),  # noqa: B023
+                    )
+                ]
                 both = [(_found(scope, question(n)), _found(scope, question(n), one_pass=True)) for n in range(200)]
                 kept = [_kept(one[:10], all_) for one, all_ in both if all_]
         rows.append([f"{size:,}", *(f"{time:.2f}" for time in times), f"{statistics.mean(kept):.3f}"])
-    show("words, median ms of CPU", ["memories", "question", "again", "in one pass", "five common words", "in one pass",
-         "recall", "vault", "of the ten best"], rows)  # fmt: skip
+    show(
+        "words, median ms of CPU",
+        [
+            "memories",
+            "question",
+            "again",
+            "in one pass",
+            "five common words",
+            "in one pass",
+            "recall",
+            "vault",
+            "of the ten best",
+        ],
+        rows,
+    )
 
 
 def _kept(ten: Scored, best: Scored) -> float:
@@ -222,8 +252,12 @@ def served() -> None:
         echo = asyncio.run(_called("bench.echo", "echo", {}))
         recall = asyncio.run(_called("memoryd", "memory_recall", environment))
     least = echo + embed
-    rows = [["an empty tool", f"{echo:.2f}"], ["one query embedding", f"{embed:.2f}"],
-            ["memory_recall", f"{recall:.2f}"], ["its multiple of both", f"{recall / least:.2f}"]]  # fmt: skip
+    rows = [
+        ["an empty tool", f"{echo:.2f}"],
+        ["one query embedding", f"{embed:.2f}"],
+        ["memory_recall", f"{recall:.2f}"],
+        ["its multiple of both", f"{recall / least:.2f}"],
+    ]
     show(f"served, {SIZES[-1]:,} memories, no reranker, median ms", ["", ""], rows)
 
 
@@ -346,8 +380,13 @@ def _rate(durability: str, callers: int, number: int = 1_600) -> float:
 
 def main() -> None:
     benches: dict[str, Callable[..., None]] = {
-        "start": start, "calls": calls, "words": words, "served": served, "vectors": vectors, "writes": writes,
-    }  # fmt: skip
+        "start": start,
+        "calls": calls,
+        "words": words,
+        "served": served,
+        "vectors": vectors,
+        "writes": writes,
+    }
     if len(sys.argv) < 2 or sys.argv[1] not in benches:
         sys.exit(__doc__)
     benches[sys.argv[1]](*map(int, sys.argv[2:]))

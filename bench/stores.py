@@ -226,8 +226,12 @@ def fresh(engine: Engine) -> Workspace:
 
 
 PARTS: dict[str, Callable[[Settings, int], Column]] = {
-    "calls": calls, "graph": graph, "vectors": vectors, "words": words, "writers": writers,
-}  # fmt: skip
+    "calls": calls,
+    "graph": graph,
+    "vectors": vectors,
+    "words": words,
+    "writers": writers,
+}
 
 
 def run(parts: Sequence[str], count: int, url: str) -> None:

@@ -96,11 +96,12 @@ def graphs(number: int) -> dict[str, float]:
     edge = np.linalg.norm(places[ends[:, 0]] - places[ends[:, 1]], axis=1).mean()
     pairs = chance.integers(0, number, ends.shape)
     return {
-        "communities": 1000 * (middle - began), "layout": 1000 * (done - middle),
+        "communities": 1000 * (middle - began),
+        "layout": 1000 * (done - middle),
         "mean length of a relation / of a random pair": float(
             edge / np.linalg.norm(places[pairs[:, 0]] - places[pairs[:, 1]], axis=1).mean()
         ),
-    }  # fmt: skip
+    }
 
 
 def main(memories: int = 100_000, nodes: int = 10_000) -> None:

@@ -21,13 +21,16 @@ from urllib.parse import quote, urlencode
 from typer.main import get_command
 
 from memoryd.cli import app
+from memoryd.core.base.results import compact
 from memoryd.core.journal.summarizer import CATEGORIES, TECHNOLOGIES
 from memoryd.core.search.ranking import RECALL, Profile
 from memoryd.models import weights
+from memoryd.server.app import declaration
 from memoryd.settings import Settings, variables
 from memoryd.store import columns as columns_of
+from memoryd.text import estimate_tokens
 from memoryd.toolsets import TOOLSETS
-from memoryd.toolsets.registry import Tool
+from memoryd.toolsets.registry import Tool, Toolset
 
 ROOT = Path(__file__).resolve().parents[1]
 BLOCK = re.compile(r"(<!-- table: (?P<name>[\w.-]+) -->\n).*?(<!-- /table -->)", re.DOTALL)
@@ -55,6 +58,23 @@ def tools() -> str:
         ("tool", "what it does", "capability"),
         [(f"`{tool.name}`", tool.description, tool.capability) for tool in _tools().values()],
     )
+
+
+def toolsets() -> str:
+    """Return the number of tools of each toolset, and what a client's context holds of them."""
+    sizes = {name: (len(tools), _tokens(tools)) for name, tools in TOOLSETS.items()}
+    linked = [(f"[{name}](docs/{name}.md)", count, tokens) for name, (count, tokens) in sizes.items()]
+    together = ("all", sum(count for count, _ in sizes.values()), sum(tokens for _, tokens in sizes.values()))
+    return table(
+        ("toolset", "tools", "about so many tokens"),
+        [(name, str(count), f"{round(tokens, -2):,}") for name, count, tokens in [*linked, together]],
+    )
+
+
+def _tokens(tools: Toolset) -> int:
+    """Return the estimated tokens of the answer to `tools/list`."""
+    listed = [declaration(tool, app=False).model_dump(by_alias=True, exclude_none=True) for tool in tools]
+    return estimate_tokens(compact(listed))
 
 
 def arguments(tool: Tool[Any, Any]) -> str:
@@ -196,23 +216,7 @@ def options() -> str:
     )
 
 
-# modules -------------------------------------------------------------------------------------------------------------
-
-
-def modules() -> str:
-    """Return every module of the package that has a docstring."""
-    source = ROOT / "src" / "memoryd"
-    described = {path.relative_to(source).as_posix(): _docstring(path) for path in sorted(source.rglob("*.py"))}
-    return table(
-        ("module", "what it holds"),
-        [(f"`{path.replace('/__init__.py', '/')}`", text) for path, text in described.items() if text],
-    )
-
-
-def _docstring(path: Path) -> str:
-    """Return the first paragraph of a module's docstring."""
-    whole = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-    return " ".join(whole.partition("\n\n")[0].split())
+# the schema of the databases -----------------------------------------------------------------------------------------
 
 
 def columns() -> str:
@@ -237,7 +241,7 @@ def values() -> str:
 def clients() -> str:
     """Return what the model of each real client saw when `make clients` last ran."""
     shown = json.loads((ROOT / "tests" / "real_clients" / "shown.json").read_text(encoding="utf-8"))
-    heads = ("client", "version", "its model is shown", "the five tools of `recall`")
+    heads = ("client", "version", "its model is shown", "the tools of `recall`")
     rows = [(name, one["version"], f"`{one['store']}`", one["tools"]) for name, one in shown.items()]
     return table(heads, rows)
 
@@ -252,11 +256,21 @@ def links() -> str:
 
 
 TABLES: dict[str, Callable[[], str]] = {
-    "tools": tools, "modules": modules, "columns": columns, "values": values,
-    "settings": settings, "profile": profile, "files": files, "commands": commands,
-    "options": options, "clients": clients, "links": links, "categories": categories, "technologies": technologies,
+    "tools": tools,
+    "toolsets": toolsets,
+    "columns": columns,
+    "values": values,
+    "settings": settings,
+    "profile": profile,
+    "files": files,
+    "commands": commands,
+    "options": options,
+    "clients": clients,
+    "links": links,
+    "categories": categories,
+    "technologies": technologies,
     **{name: lambda tool=tool: arguments(tool) for name, tool in _tools().items()},  # type: ignore[misc]
-}  # fmt: skip
+}
 
 
 # pages ---------------------------------------------------------------------------------------------------------------

@@ -30,9 +30,14 @@ def run(home: Path, *arguments: object, stdin: str | bytes = "", code: int = 0, 
 def process(home: Path, *arguments: object, stdin: str = "", code: int = 0, **settings: str) -> Ended:
     """Run a command in a separate process."""
     ended = forks.run(
-        [sys.executable, "-m", "memoryd", *map(str, arguments)], env=environment(home) | settings, input=stdin,
-        capture_output=True, text=True, timeout=PATIENCE, check=False,
-    )  # fmt: skip
+        [sys.executable, "-m", "memoryd", *map(str, arguments)],
+        env=environment(home) | settings,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
     return as_expected(ended, code)
 
 

@@ -17,9 +17,12 @@ from pathlib import Path
 from typing import Any, AnyStr
 
 IMPORTED = [
-    "anyio._backends._asyncio", "memoryd.cli.serve", "memoryd.server.stdio", "memoryd.store.postgres.store",
+    "anyio._backends._asyncio",
+    "memoryd.cli.serve",
+    "memoryd.server.stdio",
+    "memoryd.store.postgres.store",
     "memoryd.store.sqlite.store",
-]  # fmt: skip
+]
 """The modules that every server imports; other commands import fewer."""
 
 STREAMS = ("r", "surrogateescape", -1), ("w", "surrogateescape", -1), ("w", "backslashreplace", 1)
@@ -39,10 +42,25 @@ class Fork(subprocess.Popen[AnyStr]):
     if sys.platform != "win32":  # Windows cannot fork: there it stays a plain Popen
 
         def _execute_child(  # replaces fork and exec; gets the ends of the pipes
-            self, args: Sequence[str], _executable: object, _preexec: object, _close: object, _pass: object,
-            cwd: str | Path | None, env: Mapping[str, str] | None, _info: object, _flags: object, _shell: object,
-            theirs_in: int, ours_in: int, ours_out: int, theirs_out: int, ours_err: int, theirs_err: int, *_: object,
-        ) -> None:  # fmt: skip
+            self,
+            args: Sequence[str],
+            _executable: object,
+            _preexec: object,
+            _close: object,
+            _pass: object,
+            cwd: str | Path | None,
+            env: Mapping[str, str] | None,
+            _info: object,
+            _flags: object,
+            _shell: object,
+            theirs_in: int,
+            ours_in: int,
+            ours_out: int,
+            theirs_out: int,
+            ours_err: int,
+            theirs_err: int,
+            *_: object,
+        ) -> None:
             assert args[0] == sys.executable
             sys.audit("subprocess.Popen", args[0], args, cwd, env)
             streams = [
@@ -115,9 +133,14 @@ def _run(command: list[str], environ: Mapping[str, str], cwd: str, pipes: Sequen
 
 
 def run(
-    command: Sequence[str], *, input: AnyStr | None = None, capture_output: bool = False, timeout: float | None = None,  # noqa: A002
-    check: bool = False, **options: Any,
-) -> subprocess.CompletedProcess[AnyStr]:  # fmt: skip
+    command: Sequence[str],
+    *,
+    input: AnyStr | None = None,  # noqa: A002
+    capture_output: bool = False,
+    timeout: float | None = None,
+    check: bool = False,
+    **options: Any,
+) -> subprocess.CompletedProcess[AnyStr]:
     """Do what `subprocess.run` does, with a `Fork`."""
     if input is not None:
         options["stdin"] = subprocess.PIPE

@@ -71,9 +71,13 @@ class HttpThread(HttpServer):
     """A server in a thread of this process, on a free port, with arguments and environment as for a process."""
 
     def __init__(
-        self, environ: Mapping[str, str], *arguments: str, certificate: str | None = None, key: str | None = None,
+        self,
+        environ: Mapping[str, str],
+        *arguments: str,
+        certificate: str | None = None,
+        key: str | None = None,
         made: Callable[[Engine], Starlette] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__("", environ)
         options = given("--transport", "http", "--port", "0", *arguments)
         engine = Engine(Settings.read(self.environ, **overrides(**options)))
@@ -107,8 +111,11 @@ class HttpProcess(HttpServer):
         with log.open("a", encoding="utf-8") as errors:
             self.process = Fork[str](
                 [sys.executable, "-m", "memoryd", "serve", "--transport", "http", "--port", "0", *arguments],
-                stdout=PIPE, stderr=errors, text=True, env=self.environ,
-            )  # fmt: skip
+                stdout=PIPE,
+                stderr=errors,
+                text=True,
+                env=self.environ,
+            )
         assert self.process.stdout
         line = self.process.stdout.readline()
         assert line.startswith("memoryd serves "), self.log()
@@ -130,9 +137,13 @@ class HttpProcess(HttpServer):
 
 @contextmanager
 def serving(
-    home: Path, *arguments: str, certificate: str | None = None, key: str | None = None,
-    made: Callable[[Engine], Starlette] | None = None, **settings: str,
-) -> Iterator[HttpThread]:  # fmt: skip
+    home: Path,
+    *arguments: str,
+    certificate: str | None = None,
+    key: str | None = None,
+    made: Callable[[Engine], Starlette] | None = None,
+    **settings: str,
+) -> Iterator[HttpThread]:
     """Yield a server in this process and stop it at the end, for tests that are not about processes.
 
     Its log is in `caplog` and must contain no traceback: see tests/conftest.py.

@@ -30,9 +30,14 @@ def install(command: Sequence[str | Path], result: Path) -> None:
     program, *arguments = command
     try:
         ended = subprocess.run(
-            [BIN / program, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE,
-            check=False, env=around(),
-        )  # fmt: skip
+            [BIN / program, *arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+            env=around(),
+        )
     except FileNotFoundError:
         raise NotInstalledError(f"{BIN} has no {program}. Install it with: pip install 'memoryd[dev]'") from None
     except subprocess.TimeoutExpired:

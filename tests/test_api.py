@@ -135,9 +135,13 @@ if child:
 def test_a_fork_damages_nothing(home: Path) -> None:
     """SQLite can corrupt a file that was open before a fork and is opened again in the child."""
     done = subprocess.run(
-        [sys.executable, "-c", FORKED], env=environment(home), capture_output=True, text=True, timeout=PATIENCE,
+        [sys.executable, "-c", FORKED],
+        env=environment(home),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
         check=False,
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stderr
     used, opened, found = done.stdout.splitlines()
     assert "This Memory is in use by process" in used
@@ -154,7 +158,5 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 def test_the_package_imports_almost_nothing_until_the_class_is_used(home: Path) -> None:
     script = "import sys, memoryd; print(sum(name.startswith('memoryd') for name in sys.modules))"
     command = [sys.executable, "-c", script]
-    shown = subprocess.run(
-        command, env=environment(home), capture_output=True, text=True, timeout=PATIENCE, check=True
-    )  # fmt: skip
+    shown = subprocess.run(command, env=environment(home), capture_output=True, text=True, timeout=PATIENCE, check=True)
     assert int(shown.stdout) <= 4

@@ -47,8 +47,10 @@ def headers_of(made: Mapping[str, Any], variables: Mapping[str, str]) -> dict[st
     headers = dict(made.get("headers", made.get("http_headers", {})))
     if "bearer_token_env_var" in made:
         headers["Authorization"] = f"Bearer ${{{made['bearer_token_env_var']}}}"
-    return {name: re.sub(r"\$\{(?:env:)?(\w+)\}|\{env:(\w+)\}", lambda found: variables[found[1] or found[2]], value)
-            for name, value in headers.items()}  # fmt: skip
+    return {
+        name: re.sub(r"\$\{(?:env:)?(\w+)\}|\{env:(\w+)\}", lambda found: variables[found[1] or found[2]], value)
+        for name, value in headers.items()
+    }
 
 
 def check(server: HttpServer, url: str, headers: Mapping[str, str]) -> None:

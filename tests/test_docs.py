@@ -77,7 +77,32 @@ def test_the_tables_are_up_to_date(page: Path) -> None:
 
 def test_every_table_is_shown() -> None:
     shown = {found["name"] for page in TRUE_HERE for found in tables().BLOCK.finditer(page.read_text(encoding="utf-8"))}
-    assert shown == set(tables().TABLES)
+    hidden = [f"add `<!-- table: {name} -->` to a page of docs/" for name in sorted(set(tables().TABLES) - shown)]
+    assert not hidden, "; ".join(hidden)
+    unknown = [f"docs/tables.py makes no table {name}" for name in sorted(shown - set(tables().TABLES))]
+    assert not unknown, "; ".join(unknown)
+
+
+COUNT = re.compile(
+    r"\b(?:\d+|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty) (?:more )?tools\b",
+    re.IGNORECASE,
+)
+"""A number of tools in a text, which goes stale when a tool is added."""
+
+
+@every_page
+def test_tools_are_counted_by_the_tables_alone(page: Path) -> None:
+    assert COUNT.findall(tables().BLOCK.sub("", prose(page))) == [], "leave it to `<!-- table: toolsets -->`"
+
+
+@pytest.mark.parametrize("text", ["All 53 tools take", "Twelve tools, such as", "The five tools of `recall`"])
+def test_a_typed_number_of_tools_is_noticed(text: str) -> None:
+    assert COUNT.search(text)
+
+
+@pytest.mark.parametrize("text", ["Its tools take", "the tools of all 5 toolsets", "two toolsets"])
+def test_other_numbers_beside_tools_are_not(text: str) -> None:
+    assert not COUNT.search(text)
 
 
 def test_the_architecture_names_every_table_of_the_schema() -> None:

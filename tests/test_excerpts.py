@@ -155,10 +155,23 @@ ONLY_TABLE = "\n".join(["name | port", "-----|-----"] + [f"svc{n} | {9000 + n}" 
 FENCED_YAML = f"The compose file:\n\n~~~yaml\n{YAML}\n~~~\nIt runs on alder. Nothing else does."
 
 KINDS = {
-    "python": PYTHON, "nested list": NESTED, "yaml": YAML, "fenced yaml": FENCED_YAML, "table": TABLE,
-    "checklist": CHECKLIST, "traceback": TRACEBACK, "minutes": MINUTES, "letter": LETTER, "chat": CHAT, "json": JSON,
-    "diff": DIFF, "japanese": JAPANESE, "windows": WINDOWS, "unbroken": UNBROKEN, "only a table": ONLY_TABLE,
-}  # fmt: skip
+    "python": PYTHON,
+    "nested list": NESTED,
+    "yaml": YAML,
+    "fenced yaml": FENCED_YAML,
+    "table": TABLE,
+    "checklist": CHECKLIST,
+    "traceback": TRACEBACK,
+    "minutes": MINUTES,
+    "letter": LETTER,
+    "chat": CHAT,
+    "json": JSON,
+    "diff": DIFF,
+    "japanese": JAPANESE,
+    "windows": WINDOWS,
+    "unbroken": UNBROKEN,
+    "only a table": ONLY_TABLE,
+}
 
 
 def about(question: str, text: str, tokens: int) -> str:
@@ -190,7 +203,7 @@ def about(question: str, text: str, tokens: int) -> str:
         ("unbroken", "needle", "1needley"),
         ("only a table", "port of svc13", "name | port\n-----|-----\n…\nsvc1"),
     ],
-)  # fmt: skip
+)
 def test_what_answers_stays_as_it_is_in_the_text(kind: str, question: str, answer: str) -> None:
     tokens = 31
     assert estimate_tokens(KINDS[kind]) > tokens

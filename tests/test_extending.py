@@ -1,7 +1,7 @@
 """The recipes of docs/extending.md work: followed literally in a copy of the repository, they break no rule.
 
-A `python`, `markdown` or `sql` block after a line "`path`:" is a new file. A `diff` block names its file and the lines
-around a change, which must occur exactly once.
+A block after a line "`path`:" is a new file. A `diff` block names its file and the lines around a change, which must
+occur exactly once. New tests are run, and the tests that the page tells the reader to run.
 """
 
 import os
@@ -16,6 +16,7 @@ import pytest
 from tests.house import CHECKS
 from tests.house_tree import tracked
 
+PYTEST = ("-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider")
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
 NEW_FILE = re.compile(
@@ -64,7 +65,13 @@ def run(root: Path, *arguments: str) -> str:
 @pytest.mark.process
 def test_the_recipes_work_are_documented_and_break_no_rule(tmp_path: Path) -> None:
     extended(tmp_path)
-    added = [name for name in re.findall(r"tests/\w+/test_\w+\.py", PAGE) if not (ROOT / name).exists()]
-    assert added
-    run(tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", *added, "tests/test_docs.py")
+    new = [found["path"] for found in NEW_FILE.finditer(PAGE) if found["path"].endswith(".py")]
+    run(tmp_path, "-m", "ruff", "check", "--no-cache", *new)
+    run(tmp_path, "-m", "ruff", "format", "--no-cache", "--check", *new)
+    added = [path for path in new if path.startswith("tests/")]
+    run(tmp_path, *PYTEST, *added, "tests/test_docs.py")
+    named = re.findall(r"^python -m pytest (.+)$", PAGE, re.MULTILINE)
+    assert named
+    for command in named:
+        run(tmp_path, *PYTEST, *command.split())
     assert {rule: broken for rule, check in CHECKS.items() if (broken := check(tmp_path))} == {}

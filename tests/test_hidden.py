@@ -8,10 +8,21 @@ from memoryd.core.security.prompt_injection import reads_like_instructions
 from memoryd.hidden import seen, shown
 
 HIDDEN = [
-    "\u00ad", "\u034f", "\u061c", "\u180e", "\u200b", "\u200e", "\u202a", "\u202e", "\u2060", "\u2066\u2069",
-    "\ufe0f", "\ufeff", "\U000e0001",
+    "\u00ad",
+    "\u034f",
+    "\u061c",
+    "\u180e",
+    "\u200b",
+    "\u200e",
+    "\u202a",
+    "\u202e",
+    "\u2060",
+    "\u2066\u2069",
+    "\ufe0f",
+    "\ufeff",
+    "\U000e0001",
     "\U000e0100",
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("hidden", HIDDEN)
@@ -36,11 +47,15 @@ def test_invisible_characters_are_made_visible(hidden: str) -> None:
     "text",
     [
         "a family \U0001f468\u200d\U0001f469\u200d\U0001f467, a heart ❤\ufe0f, a key 1\ufe0f\u20e3",
-        "می\u200cخواهم", "क्\u200dष",
-        "שלום\u200f!", "\u200eالعربية",
+        "می\u200cخواهم",
+        "क्\u200dष",
+        "שלום\u200f!",
+        "\u200eالعربية",
         "the flag of Wales \U0001f3f4\U000e0067\U000e0062\U000e0077\U000e006c\U000e0073\U000e007f",
-        "葛\U000e0100城", "日本語 ok", "plain",
+        "葛\U000e0100城",
+        "日本語 ok",
+        "plain",
     ],
-)  # fmt: skip
+)
 def test_legitimate_invisible_characters_stay(text: str) -> None:
     assert shown(text) == text

@@ -63,8 +63,16 @@ def test_the_registry_entry_meets_the_rules_of_the_registry() -> None:
     assert 1 <= len(server["description"]) <= 100
     assert 1 <= len(server["title"]) <= 100
     assert server.keys() <= {
-        "$schema", "name", "title", "description", "repository", "version", "packages", "websiteUrl", "icons",
-    }  # fmt: skip
+        "$schema",
+        "name",
+        "title",
+        "description",
+        "repository",
+        "version",
+        "packages",
+        "websiteUrl",
+        "icons",
+    }
     (icon,) = server["icons"]
     assert (ROOT / icon["src"].partition("/main/")[2]).is_file()
     assert icon["mimeType"] == "image/png"
@@ -83,10 +91,19 @@ def test_the_registry_entry_meets_the_rules_of_the_registry() -> None:
             assert variable.keys() <= {"name", "description", "default", "format", "isSecret"}
 
 
-PACKAGE = frozenset({
-    "registryType", "identifier", "version", "fileSha256", "runtimeHint", "runtimeArguments", "packageArguments",
-    "transport", "environmentVariables",
-})  # fmt: skip
+PACKAGE = frozenset(
+    {
+        "registryType",
+        "identifier",
+        "version",
+        "fileSha256",
+        "runtimeHint",
+        "runtimeArguments",
+        "packageArguments",
+        "transport",
+        "environmentVariables",
+    }
+)
 
 
 def test_the_image_matches_the_registry_entry() -> None:
@@ -186,9 +203,20 @@ def test_the_plugin_of_cursor_has_only_fields_of_its_schema() -> None:
     manifest = json.loads((PLUGIN / ".cursor-plugin" / "plugin.json").read_text(encoding="utf-8"))
     assert listed["name"] == manifest["name"]
     assert manifest.keys() <= {
-        "name", "displayName", "version", "description", "author", "license", "repository", "logo", "keywords",
-        "category", "skills", "mcpServers", "hooks",
-    }  # fmt: skip
+        "name",
+        "displayName",
+        "version",
+        "description",
+        "author",
+        "license",
+        "repository",
+        "logo",
+        "keywords",
+        "category",
+        "skills",
+        "mcpServers",
+        "hooks",
+    }
     assert (PLUGIN / manifest["logo"]).is_file()
 
 
@@ -203,10 +231,12 @@ def test_the_extension_of_gemini_agrees_with_the_docs() -> None:
 @pytest.mark.parametrize(
     ("file", "client"),
     [
-        ("memoryd/hooks/hooks.json", "claude-code"), ("memoryd/hooks/codex-hooks.json", "codex"),
-        ("memoryd/hooks/cursor-hooks.json", "cursor"), ("gemini/hooks/hooks.json", "gemini"),
+        ("memoryd/hooks/hooks.json", "claude-code"),
+        ("memoryd/hooks/codex-hooks.json", "codex"),
+        ("memoryd/hooks/cursor-hooks.json", "cursor"),
+        ("gemini/hooks/hooks.json", "gemini"),
     ],
-)  # fmt: skip
+)
 def test_the_hooks_of_the_plugin_match_those_that_install_writes(file: str, client: ClientName) -> None:
     held = read(f"plugins/{file}")
     assert held.get("version") == HOOK_FILES[client].version

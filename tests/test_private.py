@@ -42,8 +42,9 @@ def loose(home: Path) -> dict[str, str]:
     """Return the paths that others may access, with their modes."""
     return {
         path.relative_to(home.parent).as_posix(): oct(mode(path))
-        for path in (home, *home.rglob("*")) if mode(path) & 0o077
-    }  # fmt: skip
+        for path in (home, *home.rglob("*"))
+        if mode(path) & 0o077
+    }
 
 
 def test_everything_written_is_private_to_the_user(tmp_path: Path) -> None:

@@ -96,10 +96,14 @@ def test_queries(query: str, emitted: str) -> None:
 @pytest.mark.parametrize(
     ("query", "emitted"),
     [
-        ("a* " * 600, '"a"*'), (" OR ".join(["a*", "b"] * 200), '"a"* OR "b"'), ('"x y" ' * 300, '"x y"'),
-        ("(a* b*) " * 200, '"a"* AND "b"*'), ("a*" + " NOT b" * 200, '"a"* NOT "b"'), ("a* A* b a*", '"a"* AND "b"'),
+        ("a* " * 600, '"a"*'),
+        (" OR ".join(["a*", "b"] * 200), '"a"* OR "b"'),
+        ('"x y" ' * 300, '"x y"'),
+        ("(a* b*) " * 200, '"a"* AND "b"*'),
+        ("a*" + " NOT b" * 200, '"a"* NOT "b"'),
+        ("a* A* b a*", '"a"* AND "b"'),
     ],
-)  # fmt: skip
+)
 def test_a_repeated_part_of_a_query_is_searched_once(query: str, emitted: str) -> None:
     parsed = parse_query(query)
     assert parsed
@@ -129,12 +133,19 @@ def test_every_query_has_balanced_quotes_and_brackets(query: str) -> None:
 @pytest.mark.parametrize(
     ("query", "syntax", "binding"),
     [
-        ("red car", False, False), ('27" monitor', False, False), ('27" and 32" monitors', False, False),
-        ("HOW DO I RUN LINT AND TESTS", False, False), ('WHAT DID "Al Bo" AND EVE DECIDE', True, False),
-        ('the "red car"', True, False), ('"red car"', True, True), ("car*", True, True), ("red AND car", True, True),
-        ("where is the red AND car", True, True), ("(red car)", False, False),
+        ("red car", False, False),
+        ('27" monitor', False, False),
+        ('27" and 32" monitors', False, False),
+        ("HOW DO I RUN LINT AND TESTS", False, False),
+        ('WHAT DID "Al Bo" AND EVE DECIDE', True, False),
+        ('the "red car"', True, False),
+        ('"red car"', True, True),
+        ("car*", True, True),
+        ("red AND car", True, True),
+        ("where is the red AND car", True, True),
+        ("(red car)", False, False),
     ],
-)  # fmt: skip
+)
 def test_syntax_and_binding(query: str, syntax: bool, binding: bool) -> None:
     parsed = parse_query(query)
     assert parsed
@@ -214,13 +225,19 @@ def test_words_are_folded_as_in_the_index() -> None:
 
 
 APART = [
-    ("The CSV delimiter is ;", "The CSV delimiter is ,"), ("An empty list is []", "An empty list is {}"),
-    ("Quote it with ' only", 'Quote it with " only'), ("It ends with !", "It ends with ?"),
-    ("It ends with .", "It ends with"), ("Use drive a for backups", "Use drive for backups"),
-    ("El jefe presenta a Juan", "El jefe presenta Juan"), ("The a drive is full", "The drive is full"),
-    ("Use (the) key", "Use key"), ("Drives: a, the", "Drives: a"), ("Use `a` here", "Use here"),
+    ("The CSV delimiter is ;", "The CSV delimiter is ,"),
+    ("An empty list is []", "An empty list is {}"),
+    ("Quote it with ' only", 'Quote it with " only'),
+    ("It ends with !", "It ends with ?"),
+    ("It ends with .", "It ends with"),
+    ("Use drive a for backups", "Use drive for backups"),
+    ("El jefe presenta a Juan", "El jefe presenta Juan"),
+    ("The a drive is full", "The drive is full"),
+    ("Use (the) key", "Use key"),
+    ("Drives: a, the", "Drives: a"),
+    ("Use `a` here", "Use here"),
     ("Mount drive a", "Mount drive b"),
-]  # fmt: skip
+]
 SAME_FACTS = [("Use (the) key", "Use key"), ("Drives: a, the", "Drives: a")]  # other fingerprints, but the same facts
 
 
@@ -244,11 +261,19 @@ def test_texts_that_differ_only_in_form_have_the_same_fingerprint(one: str, othe
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        ("port 80", "port 81"), ("it works", "it works not"), ("Ann called Bob", "Bob called Ann"),
-        ("plan A", "plan B"), ("version 1.2", "version 12"), ("C", "C++"), ("5 %", "-5 %"), ("👍", "👎"),
-        ("yes", "no"), ("x > y", "x < y"), *APART,
+        ("port 80", "port 81"),
+        ("it works", "it works not"),
+        ("Ann called Bob", "Bob called Ann"),
+        ("plan A", "plan B"),
+        ("version 1.2", "version 12"),
+        ("C", "C++"),
+        ("5 %", "-5 %"),
+        ("👍", "👎"),
+        ("yes", "no"),
+        ("x > y", "x < y"),
+        *APART,
     ],
-)  # fmt: skip
+)
 def test_different_facts_have_different_fingerprints(one: str, other: str) -> None:
     assert fingerprint(one) != fingerprint(other)
 
@@ -328,8 +353,12 @@ def test_a_url_is_shown_as_its_host_and_port(url: str, shown: str) -> None:
 
 def test_the_speaker_is_the_name_before_the_first_colon() -> None:
     assert [speaker(text) for text in ("Anna Lee: yes", "Zoë: ja", "10 at: x", "no name", "one two three four: x")] == [
-        "Anna Lee", "Zoë", "", "", "",
-    ]  # fmt: skip
+        "Anna Lee",
+        "Zoë",
+        "",
+        "",
+        "",
+    ]
     assert [asks(text) for text in ("Why? Because.", "なぜ？", "So.")] == [True, True, False]
 
 

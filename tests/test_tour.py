@@ -15,8 +15,12 @@ TOUR = SOURCE.parent / "examples" / "tour.py"
 
 def test_the_tour_finds_its_facts_and_loses_none(tmp_path: Path, model_dir: Path) -> None:
     ended = subprocess.run(
-        [sys.executable, str(TOUR)], env=environment(tmp_path, model_dir), capture_output=True, text=True, timeout=300,
+        [sys.executable, str(TOUR)],
+        env=environment(tmp_path, model_dir),
+        capture_output=True,
+        text=True,
+        timeout=300,
         check=False,
-    )  # fmt: skip
+    )
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert "51 of 51 facts survived a kill -9" in ended.stdout

@@ -144,8 +144,12 @@ class ProcessWire(Wire):
         super().__init__()
         self.process = self.START(
             [sys.executable, "-m", "memoryd", *arguments],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(environ), **how,
-        )  # fmt: skip
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=dict(environ),
+            **how,
+        )
         self._errors: list[bytes] = []
         self._threads = [threading.Thread(target=run, daemon=True) for run in (self._read, self._read_errors)]
         for thread in self._threads:

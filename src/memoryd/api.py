@@ -65,9 +65,13 @@ class Memory:
     # memories --------------------------------------------------------------------------------------------------------
 
     def store(
-        self, content: str, *, tags: Sequence[str] | None = None, importance: float | None = None,
+        self,
+        content: str,
+        *,
+        tags: Sequence[str] | None = None,
+        importance: float | None = None,
         supersedes: Sequence[str] = (),
-    ) -> StoredMemory:  # fmt: skip
+    ) -> StoredMemory:
         """Store one fact; return its id, and whether it is new, merged with an equal one, or replaces others.
 
         Without `tags` or `importance` it inherits those of the facts that it replaces, or gets no tags and .5.
@@ -84,18 +88,32 @@ class Memory:
         return self.store(content, tags=tags, supersedes=[id])
 
     def recall(
-        self, query: str, *, token_budget: int = RECALLED, tags: Sequence[str] = (), kinds: Sequence[str] = (),
-        after: str | None = None, before: str | None = None, as_of: str | None = None,
-    ) -> list[WholeRecord]:  # fmt: skip
+        self,
+        query: str,
+        *,
+        token_budget: int = RECALLED,
+        tags: Sequence[str] = (),
+        kinds: Sequence[str] = (),
+        after: str | None = None,
+        before: str | None = None,
+        as_of: str | None = None,
+    ) -> list[WholeRecord]:
         """Return the records that bear on a question, best first, with all fields, within about `token_budget` tokens.
 
         `tags`: only records with all of them. `kinds`: memory, entity, observation, interaction, summary. `after`,
         `before`: only records stored then; `as_of`: what was believed at that time (ISO 8601).
         """
         found = self._run(
-            "memory_recall", query=query, token_budget=token_budget, tags=tags, kinds=kinds, after=after, before=before,
-            as_of=as_of, format="raw",
-        )  # fmt: skip
+            "memory_recall",
+            query=query,
+            token_budget=token_budget,
+            tags=tags,
+            kinds=kinds,
+            after=after,
+            before=before,
+            as_of=as_of,
+            format="raw",
+        )
         return found["memories"]  # type: ignore[no-any-return]
 
     def context(self, task: str | None = None, *, token_budget: int = 800) -> str:
@@ -108,9 +126,15 @@ class Memory:
         return self._run("memory_inspect", view=view, ids=ids, limit=limit)  # type: ignore[no-any-return]
 
     def forget(
-        self, ids: Sequence[str] | None = None, *, tags: Sequence[str] = (), query: str | None = None,
-        before: str | None = None, confirm: bool = False, dry_run: bool = False,
-    ) -> ForgottenMemories:  # fmt: skip
+        self,
+        ids: Sequence[str] | None = None,
+        *,
+        tags: Sequence[str] = (),
+        query: str | None = None,
+        before: str | None = None,
+        confirm: bool = False,
+        dry_run: bool = False,
+    ) -> ForgottenMemories:
         """Forget the memories that match all criteria; they can be restored for a while.
 
         Criteria other than ids need `confirm`.
@@ -206,8 +230,9 @@ class Memory:
         workspace = self._engine.workspace(make=tool.capability != "read")
         given = {
             field: list(value) if isinstance(value, Iterable) and not isinstance(value, str) else value
-            for field, value in arguments.items() if value is not None
-        }  # fmt: skip
+            for field, value in arguments.items()
+            if value is not None
+        }
         return tool.run(Call(self._engine, workspace, self._session), given)
 
     @property

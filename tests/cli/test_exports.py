@@ -65,10 +65,14 @@ def test_export_from_one_home_and_import_into_another(filled: Path, tmp_path: Pa
     assert numbers(imported.stdout) == [("memories", "1", "1", "0"), ("events", "1", "1", "0")] * 2
     run(tmp_path / "there", "export", tmp_path / "again", "--all")
     assert (tmp_path / "again").read_bytes() == file.read_bytes()
-    assert numbers(run(tmp_path / "there", "import", file).stdout) == [
-        ("memories", "1", "0", "1"),
-        ("events", "1", "0", "1"),
-    ] * 2  # fmt: skip
+    assert (
+        numbers(run(tmp_path / "there", "import", file).stdout)
+        == [
+            ("memories", "1", "0", "1"),
+            ("events", "1", "0", "1"),
+        ]
+        * 2
+    )
     assert "sails" in found(tmp_path / "there", "ship")
     assert "yeast" in found(tmp_path / "there", "bread", "other")
 

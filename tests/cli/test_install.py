@@ -15,7 +15,7 @@ import platformdirs.macos
 import pytest
 
 from memoryd import __version__
-from memoryd.cli.clients.catalog import CLIENTS, connecting
+from memoryd.cli.clients.catalog import CLIENTS, entry_with_url
 from tests.cli.test_commands import UNPRIVILEGED, Run, data, error_line, run, script
 from tests.clients import PATIENCE, environment
 from tests.commands import process
@@ -140,8 +140,12 @@ def test_what_is_configured_starts(home: Path) -> None:
     process(home, "install", "claude-code", "--workspace", "atlas")
     shown = subprocess.run(
         [*command_of(entry(file, "claude-code")), "--version"],
-        env=environment(home), capture_output=True, text=True, timeout=PATIENCE, check=True,
-    )  # fmt: skip
+        env=environment(home),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=True,
+    )
     assert shown.stdout == f"memoryd {__version__}\n"
 
 
@@ -201,9 +205,10 @@ def test_a_server_elsewhere(at_home: Run, home: Path, client: str) -> None:
         }[client]
     )
     assert ("inputs" in held(file)) == (client == "vscode")
-    assert "already installed" in at_home(
-        "install", client, "--http", URL, "--workspace", "atlas", "--token-variable", "MY_TOKEN"
-    ).stdout  # fmt: skip
+    assert (
+        "already installed"
+        in at_home("install", client, "--http", URL, "--workspace", "atlas", "--token-variable", "MY_TOKEN").stdout
+    )
     at_home("install", client)
     assert entry(file, client).keys() <= {"type", "command", "args"}
     at_home("uninstall", client)
@@ -212,7 +217,7 @@ def test_a_server_elsewhere(at_home: Run, home: Path, client: str) -> None:
 
 
 def test_a_workspace_of_a_server_is_named_in_ascii() -> None:
-    made = connecting(CLIENTS["cursor"], "memory", URL, "チーム 1", "")
+    made = entry_with_url(CLIENTS["cursor"], "memory", URL, "チーム 1", "")
     assert made["headers"] == {"X-Memory-Workspace": "%E3%83%81%E3%83%BC%E3%83%A0%201"}
 
 
@@ -360,7 +365,7 @@ def test_line_ends_and_byte_order_mark_stay(at_home: Run, home: Path, client: st
         ('{\n\t"mcpServers": {}\n}', '{\n\t"mcpServers": {\n\t\t"memory": ENTRY\n\t}\n}'),
         ('{\n "mcpServers": {\n  "x": 1\n }, "b":2}', '{\n "mcpServers": {\n  "x": 1,\n  "memory": ENTRY\n }, "b":2}'),
     ],
-)  # fmt: skip
+)
 def test_the_layout_of_json_stays(at_home: Run, home: Path, text: str, installed: str) -> None:
     file = prepared(home, "cursor", text)
     at_home("install", "cursor")
@@ -377,7 +382,7 @@ def test_the_layout_of_json_stays(at_home: Run, home: Path, text: str, installed
         '[mcp_servers.memory]\ncommand = "memoryd"\n# what follows\n[other]\na = 1\n[mcp_servers.memory.env]\nA = "b"',
         "[other]\na = [\n[1],\n]\n\n\n# the end",
     ],
-)  # fmt: skip
+)
 def test_every_form_of_toml(at_home: Run, home: Path, text: str) -> None:
     file = prepared(home, "codex", text)
     before = held(file)

@@ -87,9 +87,14 @@ def test_extras_are_offered_at_a_terminal_and_otherwise_omitted(home: Path) -> N
     try:
         os.write(ours, b"y\nn\n")
         ended = forks.run(
-            [sys.executable, "-m", "memoryd", "install", "claude-code"], stdin=theirs, env=environment(home),
-            capture_output=True, text=True, timeout=PATIENCE, check=True,
-        )  # fmt: skip
+            [sys.executable, "-m", "memoryd", "install", "claude-code"],
+            stdin=theirs,
+            env=environment(home),
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=True,
+        )
     finally:
         os.close(ours)
         os.close(theirs)
@@ -111,9 +116,11 @@ def test_no_empty_table_stays(at_home: Run, home: Path, client: str, before: str
 # hooks ---------------------------------------------------------------------------------------------------------------
 
 HOOKS = {
-    "claude-code": ".claude/settings.json", "codex": ".codex/hooks.json", "gemini": ".gemini/settings.json",
+    "claude-code": ".claude/settings.json",
+    "codex": ".codex/hooks.json",
+    "gemini": ".gemini/settings.json",
     "cursor": ".cursor/hooks.json",
-}  # fmt: skip
+}
 
 
 def commands(file: Path) -> dict[str, list[str]]:

@@ -28,9 +28,14 @@ main()
 def loaded(home: Path, *arguments: str, stdin: str = "") -> set[str]:
     """Return the modules that a command has loaded when it ends."""
     ended = subprocess.run(
-        [sys.executable, "-c", CODE, *arguments], input=stdin, env=environment(home), capture_output=True, text=True,
-        timeout=PATIENCE, check=False,
-    )  # fmt: skip
+        [sys.executable, "-c", CODE, *arguments],
+        input=stdin,
+        env=environment(home),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
     return set(json.loads(ended.stderr.splitlines()[-1]))
 
 

@@ -71,10 +71,23 @@ def test_a_memory_whose_receipt_cannot_be_printed_is_not_reported_as_lost(
 @pytest.mark.parametrize(
     "command",
     [
-        "store", "recall", "forget", "inspect", "restore", "purge --yes", "edit", "workspace use", "workspace create",
-        "workspace include", "token create", "login set", "login remove", "token revoke", "migrate --to x --from",
+        "store",
+        "recall",
+        "forget",
+        "inspect",
+        "restore",
+        "purge --yes",
+        "edit",
+        "workspace use",
+        "workspace create",
+        "workspace include",
+        "token create",
+        "login set",
+        "login remove",
+        "token revoke",
+        "migrate --to x --from",
     ],
-)  # fmt: skip
+)
 def test_bytes_that_are_not_text_are_refused(command: str, tmp_path: Path) -> None:
     ended = run(tmp_path, *command.split(), os.fsdecode(b"gr\xfcn"), MEMORY_DATA_DIR=str(tmp_path / "data"), code=2)
     assert "'gr\\udcfcn' has bytes that are not UTF-8" in ended.stderr

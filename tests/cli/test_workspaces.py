@@ -46,8 +46,9 @@ def test_the_list_is_a_table(run: Run) -> None:
     head, *lines = run("workspace", "list").stdout.splitlines()
     assert head.split() == ["name", "status", "created_at", "updated_at", "description"]
     assert [line.split()[:2] + line.split()[4:] for line in lines] == [
-        ["one", "active", "about", "one"], ["two", "archived", "about", "two"],
-    ]  # fmt: skip
+        ["one", "active", "about", "one"],
+        ["two", "archived", "about", "two"],
+    ]
 
 
 def test_deleting_asks(run: Run) -> None:

@@ -28,8 +28,11 @@ def add_person(environ: Mapping[str, str]) -> None:
 def passes(base: str, node: Sequence[str], environ: Mapping[str, str], directory: Path) -> bool:
     """Return whether every check passes. `node` is the command that runs the suite."""
     port = free_port()
-    body = {"client_name": "suite", "redirect_uris": [f"http://127.0.0.1:{port}/callback"],
-            "token_endpoint_auth_method": "none"}  # fmt: skip
+    body = {
+        "client_name": "suite",
+        "redirect_uris": [f"http://127.0.0.1:{port}/callback"],
+        "token_endpoint_auth_method": "none",
+    }
     client = httpx2.post(f"{base}/oauth/register", json=body).json()["client_id"]
     command = [*node, "authorization", "--url", base, "--client-id", client, "--port", str(port)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "stdin": subprocess.DEVNULL}

@@ -219,9 +219,19 @@ def _inspected(home: Path, name: str, options: list[str], target: list[str]) -> 
     good = True
     for method, more in (("tools/list", ["--strict"]), ("tools/call", call)):
         ended = _node(
-            INSPECTOR, "--cli", *options, "--method", method, *more, "--format", "json", *target,
-            patience=ASK, cwd=home, env=_environment() | {"HOME": str(home)},
-        )  # fmt: skip
+            INSPECTOR,
+            "--cli",
+            *options,
+            "--method",
+            method,
+            *more,
+            "--format",
+            "json",
+            *target,
+            patience=ASK,
+            cwd=home,
+            env=_environment() | {"HOME": str(home)},
+        )
         if ended.returncode:
             print(ended.stdout)
             good = False

@@ -83,10 +83,13 @@ class ConformanceServer(Server[Any]):
         return super().create_initialization_options(changing, *arguments, **more)
 
     async def _list_tools(self, ctx: Any, _params: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[
-            types.Tool(name=name, description=tool.description, input_schema=dict(tool.schema))
-            for name, tool in self._tools.items() if tool.offered(ctx)
-        ])  # fmt: skip
+        return types.ListToolsResult(
+            tools=[
+                types.Tool(name=name, description=tool.description, input_schema=dict(tool.schema))
+                for name, tool in self._tools.items()
+                if tool.offered(ctx)
+            ]
+        )
 
     async def _call_tool(
         self, ctx: Any, params: types.CallToolRequestParams
@@ -108,10 +111,12 @@ _BINARY = "test://static-binary"
 
 async def _list_resources(_ctx: Any, _params: Any) -> types.ListResourcesResult:
     listed = [(uri, "A text.", _PLAIN) for uri in _TEXTS] + [(_BINARY, "A picture.", "image/png")]
-    return types.ListResourcesResult(resources=[
-        types.Resource(uri=uri, name=uri.removeprefix("test://"), description=description, mime_type=kind)
-        for uri, description, kind in listed
-    ])  # fmt: skip
+    return types.ListResourcesResult(
+        resources=[
+            types.Resource(uri=uri, name=uri.removeprefix("test://"), description=description, mime_type=kind)
+            for uri, description, kind in listed
+        ]
+    )
 
 
 async def _list_templates(_ctx: Any, _params: Any) -> types.ListResourceTemplatesResult:
@@ -162,13 +167,16 @@ _CONTEXT = Dialogue(
 
 
 async def _list_prompts(_ctx: Any, _params: Any) -> types.ListPromptsResult:
-    return types.ListPromptsResult(prompts=[
-        types.Prompt(
-            name=name, description=description,
-            arguments=[types.PromptArgument(name=argument, required=True) for argument in arguments],
-        )
-        for name, (description, arguments) in _PROMPTS.items()
-    ])  # fmt: skip
+    return types.ListPromptsResult(
+        prompts=[
+            types.Prompt(
+                name=name,
+                description=description,
+                arguments=[types.PromptArgument(name=argument, required=True) for argument in arguments],
+            )
+            for name, (description, arguments) in _PROMPTS.items()
+        ]
+    )
 
 
 async def _get_prompt(

@@ -116,10 +116,8 @@ _ANSWERS = {
         _always(types.TextContent(text="This tool intentionally returns an error for testing"), is_error=True),
     ),
     "json_schema_2020_12_tool": Fixture("Tool with JSON Schema 2020-12 features", _echoed, _RICH_SCHEMA),
-    "test_mirrored_argument": Fixture(
-        "An argument that a header repeats.", _echoed, _MIRRORED_SCHEMA, modern=True
-    ),
-}  # fmt: skip
+    "test_mirrored_argument": Fixture("An argument that a header repeats.", _echoed, _MIRRORED_SCHEMA, modern=True),
+}
 
 
 # reports while a tool runs -------------------------------------------------------------------------------------------
@@ -257,7 +255,8 @@ _DIALOGUES = {
         "Asks for three things at a time.",
         Dialogue(
             ({"user_name": _NAME, "greeting": sampling("Generate a greeting"), "client_roots": _ROOTS},),
-            "{greeting}, {user_name}: {client_roots}", stateful=True,
+            "{greeting}, {user_name}: {client_roots}",
+            stateful=True,
         ),
     ),
     f"{_INPUT}_multi_round": _asks(
@@ -267,7 +266,8 @@ _DIALOGUES = {
                 {"step1": form("Step 1: What is your name?", {"name": {"type": "string"}})},
                 {"step2": form("Step 2: What is your favorite color?", {"color": {"type": "string"}})},
             ),
-            "{step1} likes {step2}.", stateful=True,
+            "{step1} likes {step2}.",
+            stateful=True,
         ),
     ),
     f"{_INPUT}_capabilities": _asks(
@@ -280,7 +280,7 @@ _DIALOGUES = {
     "test_streaming_elicitation": _asks(
         "Asks on an answer that may be a stream.", Dialogue(({"user_name": _NAME},), "Hello, {user_name}!")
     ),
-}  # fmt: skip
+}
 
 
 # changes -------------------------------------------------------------------------------------------------------------

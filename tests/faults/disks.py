@@ -64,9 +64,14 @@ class _File(apsw.VFSFile):
 def small(place: Path) -> Iterator[Path]:
     """Mount and yield a disk of 1.5 MB; skip the test if that is not possible."""
     place.mkdir()
-    mounted = sys.platform == "linux" and os.getuid() == 0 and shutil.which("mount") and not subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=1536k", "tmpfs", str(place)], capture_output=True, check=False
-    ).returncode  # fmt: skip
+    mounted = (
+        sys.platform == "linux"
+        and os.getuid() == 0
+        and shutil.which("mount")
+        and not subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=1536k", "tmpfs", str(place)], capture_output=True, check=False
+        ).returncode
+    )
     if not mounted:
         pytest.skip("needs the right to mount a small disk")
     yield place

@@ -78,12 +78,34 @@ def die(home: Path, place: str, verb: str, point: str, when: str) -> None:
     assert process.returncode == -signal.SIGKILL, errors
 
 
-ARCHIVE = [("archive", "before"), ("beside", "before"), ("beside", "after"), ("move", "before"), ("rename", "before"),
-           ("rename", "after"), ("archive", "after")]  # fmt: skip
-RESTORE = [("restore", "before"), ("move", "before"), ("rename", "before"), ("rename", "after"),
-           ("beside", "before"), ("beside", "after"), ("restore", "after")]  # fmt: skip
-DELETE = [("archive", "before"), ("beside", "before"), ("rename", "after"), ("erase", "before"), ("unlink", "before"),
-          ("unlink", "after"), ("beside", "after"), ("erase", "after")]  # fmt: skip
+ARCHIVE = [
+    ("archive", "before"),
+    ("beside", "before"),
+    ("beside", "after"),
+    ("move", "before"),
+    ("rename", "before"),
+    ("rename", "after"),
+    ("archive", "after"),
+]
+RESTORE = [
+    ("restore", "before"),
+    ("move", "before"),
+    ("rename", "before"),
+    ("rename", "after"),
+    ("beside", "before"),
+    ("beside", "after"),
+    ("restore", "after"),
+]
+DELETE = [
+    ("archive", "before"),
+    ("beside", "before"),
+    ("rename", "after"),
+    ("erase", "before"),
+    ("unlink", "before"),
+    ("unlink", "after"),
+    ("beside", "after"),
+    ("erase", "after"),
+]
 MOVES = ("move", "rename", "unlink")
 
 

@@ -109,9 +109,13 @@ def test_two_processes_that_summarize_leave_one_summary_per_session(home: Path, 
 
 def turn(number: int, session: str = "new") -> Interaction:
     return Interaction(
-        id=f"mem_{number:06}", session_id=session, created_at="2026-01-01T00:00:00.000Z", prompt=f"turn {number}",
-        thought="t", response="r",
-    )  # fmt: skip
+        id=f"mem_{number:06}",
+        session_id=session,
+        created_at="2026-01-01T00:00:00.000Z",
+        prompt=f"turn {number}",
+        thought="t",
+        response="r",
+    )
 
 
 @pytest.fixture
@@ -145,9 +149,14 @@ def importing(home: Path, file: Path, mode: ImportMode, part: float) -> None:
     """Let a server import a file, and kill it once it reports this progress."""
     wire = ProcessWire(environment(home), "--toolsets", "journal")
     wire.handshake()
-    wire.post("tools/call", {
-        "name": "import_database", "arguments": {"file": str(file), "mode": mode}, "_meta": {"progressToken": 1},
-    })  # fmt: skip
+    wire.post(
+        "tools/call",
+        {
+            "name": "import_database",
+            "arguments": {"file": str(file), "mode": mode},
+            "_meta": {"progressToken": 1},
+        },
+    )
     while wire.without_id()["params"]["progress"] < part:
         pass
     killed(wire)

@@ -161,8 +161,13 @@ def script(code: str, environ: dict[str, str], *arguments: object, **options: An
     """Start a process that prints `ready` and then waits for a line."""
     process = Fork[str](
         [sys.executable, "-c", code, *map(str, arguments)],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environ, **options,
-    )  # fmt: skip
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environ,
+        **options,
+    )
     assert process.stdout
     assert process.stdout.readline() == "ready\n", process.communicate()[1]
     return process

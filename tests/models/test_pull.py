@@ -13,6 +13,6 @@ from memoryd.models.pull import _complaint
         ("/usr/bin/python3: No module named pip\n", "/usr/bin/python3: No module named pip"),
         ("", ""),
     ],
-)  # fmt: skip
+)
 def test_a_failure_is_reported_with_its_cause(output: str, cause: str) -> None:
     assert _complaint(output) == cause

@@ -133,8 +133,12 @@ class Codex(Agent):
 
     def command(self, place: Place, url: str, prompt: str) -> list[str]:
         return [
-            self.binary("codex"), "exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust", prompt,
-        ]  # fmt: skip
+            self.binary("codex"),
+            "exec",
+            "--skip-git-repo-check",
+            "--dangerously-bypass-hook-trust",
+            prompt,
+        ]
 
 
 class Gemini(Agent):

@@ -109,9 +109,15 @@ class Anthropic:
             block = {"type": "tool_use", "id": f"toolu_{number}", "name": reply.tool, "input": dict(reply.arguments)}
         reason = "tool_use" if isinstance(reply, Call) else "end_turn"
         message = {
-            "id": f"msg_{number}", "type": "message", "role": "assistant", "model": body.get("model", ""),
-            "content": [block], "stop_reason": reason, "stop_sequence": None, "usage": USAGE,
-        }  # fmt: skip
+            "id": f"msg_{number}",
+            "type": "message",
+            "role": "assistant",
+            "model": body.get("model", ""),
+            "content": [block],
+            "stop_reason": reason,
+            "stop_sequence": None,
+            "usage": USAGE,
+        }
         return _events(self._streamed(message)) if body.get("stream") else message
 
     def _streamed(self, message: Json) -> Iterator[Json]:
@@ -154,31 +160,49 @@ class Responses:
 
     def written(self, path: str, body: Json, reply: Reply, number: int) -> Json | str:
         item: Json = {
-            "type": "message", "id": f"msg_{number}", "role": "assistant", "status": "completed",
+            "type": "message",
+            "id": f"msg_{number}",
+            "role": "assistant",
+            "status": "completed",
             "content": [{"type": "output_text", "text": reply, "annotations": []}],
-        }  # fmt: skip
+        }
         if isinstance(reply, Call):
             item = {
-                "type": "function_call", "id": f"fc_{number}", "call_id": f"call_{number}", "status": "completed",
-                "name": reply.tool, "arguments": compact(reply.arguments),
+                "type": "function_call",
+                "id": f"fc_{number}",
+                "call_id": f"call_{number}",
+                "status": "completed",
+                "name": reply.tool,
+                "arguments": compact(reply.arguments),
                 **({"namespace": reply.namespace} if reply.namespace else {}),
-            }  # fmt: skip
+            }
         response = {
-            "id": f"resp_{number}", "object": "response", "created_at": 0, "status": "completed",
-            "model": body.get("model", ""), "output": [item], "parallel_tool_calls": False, "tool_choice": "auto",
-            "tools": [], "usage": USAGE | {
-                "total_tokens": sum(USAGE.values()), "input_tokens_details": {"cached_tokens": 0},
+            "id": f"resp_{number}",
+            "object": "response",
+            "created_at": 0,
+            "status": "completed",
+            "model": body.get("model", ""),
+            "output": [item],
+            "parallel_tool_calls": False,
+            "tool_choice": "auto",
+            "tools": [],
+            "usage": USAGE
+            | {
+                "total_tokens": sum(USAGE.values()),
+                "input_tokens_details": {"cached_tokens": 0},
                 "output_tokens_details": {"reasoning_tokens": 0},
             },
-        }  # fmt: skip
+        }
         if not body.get("stream"):
             return response
-        return _events([
-            {"type": "response.created", "response": response | {"output": [], "status": "in_progress"}},
-            {"type": "response.output_item.added", "output_index": 0, "item": item},
-            {"type": "response.output_item.done", "output_index": 0, "item": item},
-            {"type": "response.completed", "response": response},
-        ])  # fmt: skip
+        return _events(
+            [
+                {"type": "response.created", "response": response | {"output": [], "status": "in_progress"}},
+                {"type": "response.output_item.added", "output_index": 0, "item": item},
+                {"type": "response.output_item.done", "output_index": 0, "item": item},
+                {"type": "response.completed", "response": response},
+            ]
+        )
 
 
 class Chat:
@@ -237,8 +261,9 @@ class Gemini:
         answer = {
             "candidates": [{"index": 0, "content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}],
             "usageMetadata": {"promptTokenCount": 10, "candidatesTokenCount": 5, "totalTokenCount": 15},
-            "modelVersion": "scripted", "responseId": f"response_{number}",
-        }  # fmt: skip
+            "modelVersion": "scripted",
+            "responseId": f"response_{number}",
+        }
         return f"data: {compact(answer)}\n\n" if method == "streamGenerateContent" else answer
 
 

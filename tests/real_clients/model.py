@@ -36,12 +36,7 @@ class Model:
 
     def offers(self) -> dict[str, Offer]:
         """Return the memory tools that it was offered, by memoryd's names."""
-        return {
-            name: offer
-            for request in self.requests
-            for offer in request.offers
-            if (name := _own(offer.name))
-        }  # fmt: skip
+        return {name: offer for request in self.requests for offer in request.offers if (name := _own(offer.name))}
 
     def results(self) -> tuple[Result, ...]:
         """Return the answers of memory tools that it was shown, in the longest conversation."""

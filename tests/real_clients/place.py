@@ -105,9 +105,15 @@ class Place:
         """Run a command in the project within the time limit; append its output to a log."""
         try:
             ended = subprocess.run(
-                command, cwd=self.project, env=self.environment, input=input, capture_output=True, text=True,
-                timeout=PATIENCE, check=False,
-            )  # fmt: skip
+                command,
+                cwd=self.project,
+                env=self.environment,
+                input=input,
+                capture_output=True,
+                text=True,
+                timeout=PATIENCE,
+                check=False,
+            )
         except subprocess.TimeoutExpired as error:
             out, errors = (str(part or b"", "utf-8", "replace") for part in (error.stdout, error.stderr))
             ended = subprocess.CompletedProcess(command, -1, out, f"{errors}\nIt took over {PATIENCE} s.")

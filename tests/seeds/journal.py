@@ -40,11 +40,19 @@ def add(journal: Agent, prompt: str, response: str = "Done.", session: str = "s"
 def add_many(journal: Agent, prompts: Iterable[str], session: str = "s") -> None:
     """Add many turns with one call, by importing a file."""
     lines = [
-        {"id": f"mem_{number:06}", "metadata": {
-            "prompt": prompt, "thought": "Let me see.", "response": "Done.", "sessionId": session,
-            "timestamp": 1_700_000_000_000 + number, "type": "agent-interaction",
-        }} for number, prompt in enumerate(prompts)
-    ]  # fmt: skip
+        {
+            "id": f"mem_{number:06}",
+            "metadata": {
+                "prompt": prompt,
+                "thought": "Let me see.",
+                "response": "Done.",
+                "sessionId": session,
+                "timestamp": 1_700_000_000_000 + number,
+                "type": "agent-interaction",
+            },
+        }
+        for number, prompt in enumerate(prompts)
+    ]
     file = put(journal, "many.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
     assert journal.ok("import_database", file=file)["newMemories"] == len(lines)
 

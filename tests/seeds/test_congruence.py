@@ -149,10 +149,22 @@ def project(call: Walk) -> None:
     call("list_projects", status="all")
 
 
+REPORTS = (
+    "get_orphans",
+    "get_relation_gaps",
+    "find_similar_nodes",
+    "get_consolidation_report",
+    "get_pending_consolidation",
+    "get_stats",
+)
+
+
 def connect(call: Walk) -> None:
     """Call the tools of seed c: a graph."""
-    people = [{"name": name, "entity_type": "person", "observations": [f"{name} likes tea.", f"{name} is here."]}
-              for name in ("Ann", "Bob", "Eve")]  # fmt: skip
+    people = [
+        {"name": name, "entity_type": "person", "observations": [f"{name} likes tea.", f"{name} is here."]}
+        for name in ("Ann", "Bob", "Eve")
+    ]
     call("create_entities", entities=[*people, {"name": "Oslo", "entity_type": "city", "tags": ["north"]}])
     call("create_entities", entities=people[:1])
     call("create_entities", entities=[{"name": "", "entity_type": "x"}])
@@ -161,11 +173,14 @@ def connect(call: Walk) -> None:
     call("replace_observation", entity_name="Ann", ordinal=1, new_content="Ann likes coffee.")
     call("replace_observation", entity_name="Ann", ordinal=99, new_content="x")
     call("delete_observations", deletions=[{"entity_name": "Bob", "ordinals": [1]}])
-    call("create_relations", relations=[
-        {"from_entity": "Ann", "to_entity": "Bob", "relation_type": "knows"},
-        {"from_entity": "Bob", "to_entity": "Eve", "relation_type": "knows"},
-        {"from_entity": "Ann", "to_entity": "Oslo", "relation_type": "lives_in"},
-    ])  # fmt: skip
+    call(
+        "create_relations",
+        relations=[
+            {"from_entity": "Ann", "to_entity": "Bob", "relation_type": "knows"},
+            {"from_entity": "Bob", "to_entity": "Eve", "relation_type": "knows"},
+            {"from_entity": "Ann", "to_entity": "Oslo", "relation_type": "lives_in"},
+        ],
+    )
     call("create_relations", relations=[{"from_entity": "Ann", "to_entity": "Unknown", "relation_type": "knows"}])
     call("update_relation_type", from_entity="Ann", to_entity="Bob", old_type="knows", new_type="trusts")
     call("get_relations_between", entity_a="Ann", entity_b="Bob")
@@ -184,19 +199,20 @@ def connect(call: Walk) -> None:
     for mode in ("hybrid", "keyword", "semantic", "none such"):
         call("search_nodes", query="Who likes coffee?", mode=mode)
         call("query_observations", entity_name="Ann", query="coffee", mode=mode)
-    for report in ("get_orphans", "get_relation_gaps", "find_similar_nodes", "get_consolidation_report",
-                   "get_pending_consolidation", "get_stats"):  # fmt: skip
+    for report in REPORTS:
         call(report)
     call("delete_relations", relations=[{"from_entity": "Ann", "to_entity": "Bob", "relation_type": "trusts"}])
     call("delete_entities", entity_names=["Eve", "Unknown"])
 
 
 SESSIONS = {
-    "bread": (("How do I bake bread?", "They want bread.", "Mix flour, water and yeast."),
-              ("How long does it take to rise?", "The dough.", "One hour in a warm place.")),
+    "bread": (
+        ("How do I bake bread?", "They want bread.", "Mix flour, water and yeast."),
+        ("How long does it take to rise?", "The dough.", "One hour in a warm place."),
+    ),
     "car": (("The car does not start.", "It may be the battery.", "Charge the battery or replace it."),),
     "code": (("Fix the bug: the tests of the parser fail.", "An off-by-one error.", "Fixed in `parser.py`: 1 line."),),
-}  # fmt: skip
+}
 
 
 def converse(call: Walk) -> None:

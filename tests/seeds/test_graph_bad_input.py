@@ -6,10 +6,31 @@ from tests.clients import Agent, Json
 from tests.conftest import Pipe
 
 ODD = (
-    "it's", 'say "hi"', "100%", "a_b", "a\nb", "tab\tand\r\nlines", " padded ", "'; DROP TABLE records; --",
-    "${x} {y} {{z}}", "back\\slash", "/a/b/../c", "NULL", "0", "x" * 500, "名前", "العربية \u202e",
-    "👨‍👩‍👧‍👦", "e\u0301", "a\u2028b", "\ufffe\U0010ffff", "*", '"*', "AND", "\x01\x7f",
-)  # fmt: skip
+    "it's",
+    'say "hi"',
+    "100%",
+    "a_b",
+    "a\nb",
+    "tab\tand\r\nlines",
+    " padded ",
+    "'; DROP TABLE records; --",
+    "${x} {y} {{z}}",
+    "back\\slash",
+    "/a/b/../c",
+    "NULL",
+    "0",
+    "x" * 500,
+    "名前",
+    "العربية \u202e",
+    "👨‍👩‍👧‍👦",
+    "e\u0301",
+    "a\u2028b",
+    "\ufffe\U0010ffff",
+    "*",
+    '"*',
+    "AND",
+    "\x01\x7f",
+)
 
 
 @pytest.fixture
@@ -110,8 +131,11 @@ WRONG: list[tuple[str, Json, str]] = [
     ("set_tags", {"name": "Ann", "tags": "t"}, "tags: "),
     ("add_observations", {"observations": []}, "observations: "),
     ("add_observations", {"observations": [{"entity_name": "Ann"}]}, "observations.0.contents: "),
-    ("add_observations", {"observations": [{"entity_name": "Ann", "contents": ["x", " "]}]},
-     "observations.0.contents.1: "),
+    (
+        "add_observations",
+        {"observations": [{"entity_name": "Ann", "contents": ["x", " "]}]},
+        "observations.0.contents.1: ",
+    ),
     ("replace_observation", {"entity_name": "Ann", "ordinal": -1, "new_content": "x"}, "ordinal: "),
     ("replace_observation", {"entity_name": "Ann", "ordinal": 10**30, "new_content": "x"}, "ordinal: "),
     ("replace_observation", {"entity_name": "Ann", "ordinal": "first", "new_content": "x"}, "ordinal: "),
@@ -124,8 +148,11 @@ WRONG: list[tuple[str, Json, str]] = [
     ("create_relations", {"relations": []}, "relations: "),
     ("create_relations", {"relations": [{"from": "Ann", "to": "Bob"}]}, "relations.0.relation_type: "),
     ("create_relations", {"relations": [{"from": "Ann", "relation_type": "x"}]}, "relations.0.to_entity: "),
-    ("create_relations", {"relations": [{"from": "Ann", "to": "Bob", "relation_type": "x" * 201}]},
-     "relations.0.relation_type: "),
+    (
+        "create_relations",
+        {"relations": [{"from": "Ann", "to": "Bob", "relation_type": "x" * 201}]},
+        "relations.0.relation_type: ",
+    ),
     ("delete_relations", {"relations": []}, "relations: "),
     ("update_relation_type", {"from": "Ann", "to": "Bob", "old_type": "knows", "new_type": ""}, "new_type: "),
     ("get_relations_between", {"entity_a": "Ann"}, "entity_b: "),
@@ -142,7 +169,7 @@ WRONG: list[tuple[str, Json, str]] = [
     ("search_nodes", {"query": "x", "limit": 0}, "limit: "),
     ("search_nodes", {"query": "x", "limit": 101}, "limit: "),
     ("search_nodes", {"query": "x", "mode": "magic"}, "mode: "),
-]  # fmt: skip
+]
 
 
 @pytest.mark.storeless

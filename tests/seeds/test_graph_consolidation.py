@@ -28,8 +28,12 @@ def test_summary_statistics(graph: Agent) -> None:
     # c: "{ node_count, observation_count, relation_count, embedding_coverage: fraction of observations with embeddings,
     # workspace }"
     assert graph.ok("get_stats") == {
-        "node_count": 0, "observation_count": 0, "relation_count": 0, "embedding_coverage": 1.0, "workspace": "default",
-    }  # fmt: skip
+        "node_count": 0,
+        "observation_count": 0,
+        "relation_count": 0,
+        "embedding_coverage": 1.0,
+        "workspace": "default",
+    }
     graph.node("Ann", "one", "two")
     graph.nodes("Bob", "Eve").relate("Ann knows Bob", "Bob knows Eve")
     graph.ok("delete_observations", deletions=[{"entity_name": "Ann", "ordinals": [0]}])
@@ -158,8 +162,10 @@ def test_a_report_counts_events(graph: Agent) -> None:
     graph.ok("delete_entities", entity_names=["Bob"])
     after = graph.ok("get_consolidation_report")["event_summary"]
     assert {verb: after[verb] - before[verb] for verb in ("creates", "updates", "deletes")} == {
-        "creates": 5, "updates": 4, "deletes": 3,
-    }  # fmt: skip
+        "creates": 5,
+        "updates": 4,
+        "deletes": 3,
+    }
     month = moment(graph.opened("Ann")[0]["updated_at"]) - moment(after["since"])
     assert month.days in (29, 30)
 

@@ -28,10 +28,13 @@ def report(graph: Agent) -> tuple[Json, Json]:
 
 def test_the_model_drafts_summaries_and_names_clusters(graph: Agent, llm: Model) -> None:
     place = [one["name"] for one in graph.ok("get_consolidation_report")["stale_summaries"]].index("Ann")
-    llm.says({
-        "summaries": [{"number": place, "text": "Ann is the lead."}, {"number": 99, "text": "unused"}],
-        "rationales": [], "labels": [{"number": 0, "text": "friends"}],
-    })  # fmt: skip
+    llm.says(
+        {
+            "summaries": [{"number": place, "text": "Ann is the lead."}, {"number": 99, "text": "unused"}],
+            "rationales": [],
+            "labels": [{"number": 0, "text": "friends"}],
+        }
+    )
     stale, labels = report(graph)
     assert (stale["Ann"], labels["Bob Cem"]) == ("Ann is the lead.", "friends")
 

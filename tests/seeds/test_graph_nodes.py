@@ -40,8 +40,9 @@ def test_create_one_or_more_nodes(graph: Agent) -> None:
         ],
     )["result"]
     assert [(one["name"], one["entity_type"], one["already_existed"]) for one in made] == [
-        ("Ann", "person", False), ("Go", "technology", False),
-    ]  # fmt: skip
+        ("Ann", "person", False),
+        ("Go", "technology", False),
+    ]
     assert all(uuid.UUID(one["id"]).version == 4 for one in made)
     assert all(moment(one["created_at"]) for one in made)
     ann, go = graph.opened("Ann", "Go")
@@ -161,8 +162,9 @@ def test_open_nodes_shows_everything(graph: Agent) -> None:
     assert (ann["entity_type"], ann["summary"], ann["tags"]) == ("person", "S", ["b", "a"])
     assert moment(ann["created_at"]) <= moment(ann["updated_at"])
     assert {(one["from"], one["relation_type"], one["to"]) for one in page["relations"]} == {
-        ("Ann", "knows", "Bob"), ("Eve", "likes", "Ann"),
-    }  # fmt: skip
+        ("Ann", "knows", "Bob"),
+        ("Eve", "likes", "Ann"),
+    }
     assert page["omitted"] == {"entities": 0, "observations": 0, "relations": 0}
 
 
@@ -206,8 +208,9 @@ def test_read_the_entire_graph(graph: Agent) -> None:
     graph.ok("delete_entities", entity_names=["Gone"])
     page = graph.ok("read_graph")
     assert [(one["name"], [fact["content"] for fact in one["observations"]]) for one in page["entities"]] == [
-        ("Ann", ["one"]), ("Bob", ["two", "three"]),
-    ]  # fmt: skip
+        ("Ann", ["one"]),
+        ("Bob", ["two", "three"]),
+    ]
     assert graph.edges() == ["Ann knows Bob", "Bob knows Bob"]
 
 
@@ -257,8 +260,12 @@ def test_nodes_of_a_type(graph: Agent) -> None:
     page = graph.ok("get_nodes_by_type", entity_type="person")
     assert [one["name"] for one in page["result"]] == ["Ann", "Bob"]
     assert page["result"][0] | {"updated_at": ""} == {
-        "name": "Ann", "entity_type": "person", "summary": "S", "tags": ["t"], "updated_at": "",
-    }  # fmt: skip
+        "name": "Ann",
+        "entity_type": "person",
+        "summary": "S",
+        "tags": ["t"],
+        "updated_at": "",
+    }
     assert page["omitted"] == 0
     assert graph.ok("get_nodes_by_type", entity_type="Person")["result"] == []
     short = graph.ok("get_nodes_by_type", entity_type="person", token_budget=50)

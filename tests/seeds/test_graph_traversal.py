@@ -28,11 +28,13 @@ def chain(graph: Agent) -> Agent:
 AROUND: tuple[tuple[int, list[str], list[str]], ...] = (
     (1, ["a", "b"], ["a to b", "a self a"]),
     (2, ["a", "b", "c"], ["a to b", "c to b", "a self a", "c also b"]),
-    (3, ["a", "b", "c", "d", "x"],
-     ["a to b", "c to b", "c to d", "c to x", "x back c", "a self a", "c also b"]),
-    (6, ["a", "b", "c", "d", "x", "e"],
-     ["a to b", "c to b", "c to d", "d to e", "c to x", "x back c", "a self a", "c also b"]),
-)  # fmt: skip
+    (3, ["a", "b", "c", "d", "x"], ["a to b", "c to b", "c to d", "c to x", "x back c", "a self a", "c also b"]),
+    (
+        6,
+        ["a", "b", "c", "d", "x", "e"],
+        ["a to b", "c to b", "c to d", "d to e", "c to x", "x back c", "a self a", "c also b"],
+    ),
+)
 
 
 def test_a_neighborhood_by_depth(chain: Agent) -> None:
@@ -48,9 +50,15 @@ def test_a_neighborhood_describes_its_nodes(chain: Agent) -> None:
     # c: "nodes: list of { name, entity_type, summary, tags }" "depth: int = 1"
     result = chain.ok("get_neighborhood", name="b")
     assert names(result["nodes"]) == ["b", "a", "c"]
-    assert result["nodes"][1].items() >= {
-        "name": "a", "entity_type": "letter", "summary": "first", "tags": ["vowel"],
-    }.items()  # fmt: skip
+    assert (
+        result["nodes"][1].items()
+        >= {
+            "name": "a",
+            "entity_type": "letter",
+            "summary": "first",
+            "tags": ["vowel"],
+        }.items()
+    )
     assert names(chain.ok("get_neighborhood", name="alone", depth=6)["nodes"]) == ["alone"]
 
 
@@ -115,9 +123,10 @@ def test_deleted_nodes_and_relations_lead_nowhere(chain: Agent) -> None:
 
 def test_an_unknown_node_is_named(chain: Agent) -> None:
     for tool, arguments in (
-        ("get_neighborhood", {"name": "Unknown"}), ("get_path", {"from_entity": "a", "to_entity": "Unknown"}),
+        ("get_neighborhood", {"name": "Unknown"}),
+        ("get_path", {"from_entity": "a", "to_entity": "Unknown"}),
         ("get_path", {"from": "Unknown", "to": "Unknown"}),
-    ):  # fmt: skip
+    ):
         assert "'Unknown' not found" in chain.refused(tool, **arguments)
 
 
@@ -151,8 +160,14 @@ def test_nodes_that_mention_others_without_a_relation(graph: Agent) -> None:
     graph.node("Bob", "Writes Go.", "Thinks that Go is fine; Eve does not.")
     graph.nodes("Rome", "Go", "Eve", "100%", "a_b", "C++")
     graph.node("Notes", "It is 100% done.", "aXb is not it, C is not either, C++ is.")
-    expected = {("Ann", "Bob", 2), ("Ann", "Rome", 1), ("Bob", "Go", 2), ("Bob", "Eve", 1), ("Notes", "100%", 1),
-                ("Notes", "C++", 1)}  # fmt: skip
+    expected = {
+        ("Ann", "Bob", 2),
+        ("Ann", "Rome", 1),
+        ("Bob", "Go", 2),
+        ("Bob", "Eve", 1),
+        ("Notes", "100%", 1),
+        ("Notes", "C++", 1),
+    }
     assert gaps(graph) == expected, "whole words, in either case; Go is not in good"
     graph.relate("Rome hosts Ann", "Bob writes Go")
     assert gaps(graph) == expected - {("Ann", "Rome", 1), ("Bob", "Go", 2)}, "a relation in either direction closes it"

@@ -13,9 +13,11 @@ from tests.clients import Agent, agent, environment
 
 PLACES = ("shop", "personal", "secret")
 SEARCHES = {
-    "search_memories": "results", "search_nodes": "result",
-    "query_raw_memories": "results", "query_summaries": "results",
-}  # fmt: skip
+    "search_memories": "results",
+    "search_nodes": "result",
+    "query_raw_memories": "results",
+    "query_summaries": "results",
+}
 
 
 @contextmanager
@@ -39,9 +41,13 @@ def furnish(agent: Agent, name: str) -> None:
     agent.ok("commit_memory", scope="vault", key="ferry", content=f"The ferry of {name} leaves at seven.")
     facts = [f"steers the ferry of {name}", f"lives in {name}"]
     port = f"Port of {name}"
-    agent.ok("create_entities", entities=[
-        {"name": "Ann", "entity_type": "captain", "observations": facts}, {"name": port, "entity_type": "place"},
-    ])  # fmt: skip
+    agent.ok(
+        "create_entities",
+        entities=[
+            {"name": "Ann", "entity_type": "captain", "observations": facts},
+            {"name": port, "entity_type": "place"},
+        ],
+    )
     agent.ok("create_relations", relations=[{"from": "Ann", "to": port, "relation_type": "sails_from"}])
     turn = {"prompt": f"When does the ferry of {name} leave?", "thought": "I look.", "response": "At seven."}
     agent.ok("add_memory", **turn, sessionId=f"of {name}")

@@ -25,22 +25,33 @@ from tests.seeds.journal import (
 NEO_TURN = {
     "id": "mem_2025-10-08T12:00:00.000Z",
     "metadata": {
-        "prompt": "What is a worker?", "thought": "He means the App worker.", "response": "A thread of its own.",
-        "sessionId": "session_1696800000000", "timestamp": "2025-10-08T12:00:00.000Z", "type": "agent-interaction",
+        "prompt": "What is a worker?",
+        "thought": "He means the App worker.",
+        "response": "A thread of its own.",
+        "sessionId": "session_1696800000000",
+        "timestamp": "2025-10-08T12:00:00.000Z",
+        "type": "agent-interaction",
     },
     "document": "User Prompt: What is a worker?\nAgent Thought: He means the App worker.\nAgent Response: A thread.",
     "embedding": [0.1, -0.2, 0.3],
-}  # fmt: skip
+}
 NEO_SUMMARY = {
     "id": "summary_session_1696800000000",
     "metadata": {
-        "sessionId": "session_1696800000000", "timestamp": "2025-10-08T13:00:00.000Z", "memoryCount": 15,
-        "title": "Workers", "category": "feature", "quality": 85, "productivity": 90.0, "impact": 75, "complexity": 60,
+        "sessionId": "session_1696800000000",
+        "timestamp": "2025-10-08T13:00:00.000Z",
+        "memoryCount": 15,
+        "title": "Workers",
+        "category": "feature",
+        "quality": 85,
+        "productivity": 90.0,
+        "impact": 75,
+        "complexity": 60,
         "technologies": "neo.mjs,nodejs, chromadb",
     },
     "document": "We talked about workers.",
     "embedding": [0.1],
-}  # fmt: skip
+}
 
 
 def texts(*objects: Json) -> str:
@@ -236,7 +247,7 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "more after its end": (ended(EMPTY) + GOOD, "Line 3 .* follows the end"),
     "a newer version": (ended(EMPTY.replace('"version":1', '"version":2')), "newer version"),
     "another kind": (ended(EMPTY.replace('"journal"', '"workspaces"')), "memoryd import"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("mode", ["merge", "replace"])

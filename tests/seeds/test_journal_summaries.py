@@ -41,10 +41,16 @@ def test_a_summary_has_the_fields_of_the_data_model(journal: Agent) -> None:
     add(journal, "Implement the MCP server configuration in Python. It reads TOML.", "Done with pytest.", "session_1")
     summary = summarize(journal, "session_1")
     assert summary == {
-        "id": "summary_session_1", "sessionId": "session_1", "timestamp": summary["timestamp"],
-        "title": "Implement the MCP server configuration in Python", "summary": summary["summary"],
-        "category": "feature", "memoryCount": 1, **dict.fromkeys(SCORES), "technologies": ["mcp", "pytest", "python"],
-    }  # fmt: skip
+        "id": "summary_session_1",
+        "sessionId": "session_1",
+        "timestamp": summary["timestamp"],
+        "title": "Implement the MCP server configuration in Python",
+        "summary": summary["summary"],
+        "category": "feature",
+        "memoryCount": 1,
+        **dict.fromkeys(SCORES),
+        "technologies": ["mcp", "pytest", "python"],
+    }
     assert summaries(journal) == [summary]
 
 
@@ -69,10 +75,16 @@ def test_a_long_session_is_summarized_within_bounds(journal: Agent) -> None:
 
 
 CATEGORIES = {
-    "bugfix": "Fix the login.", "refactoring": "Rename the module.", "testing": "Raise the coverage.",
-    "documentation": "Improve the tutorial.", "performance": "The page is slow.", "deployment": "Deploy it on Friday.",
-    "analysis": "Compare both libraries.", "feature": "Implement a dark theme.", "other": "Hello there.",
-}  # fmt: skip
+    "bugfix": "Fix the login.",
+    "refactoring": "Rename the module.",
+    "testing": "Raise the coverage.",
+    "documentation": "Improve the tutorial.",
+    "performance": "The page is slow.",
+    "deployment": "Deploy it on Friday.",
+    "analysis": "Compare both libraries.",
+    "feature": "Implement a dark theme.",
+    "other": "Hello there.",
+}
 
 
 def test_the_category_comes_from_words(journal: Agent) -> None:

@@ -14,25 +14,39 @@ SEED: dict[str, Json] = {
     "stop_database": {},
     "add_memory": {"prompt": STRING, "thought": STRING, "response": STRING, "sessionId": STRING},
     "get_session_memories": {
-        "sessionId": STRING, "limit": INTEGER | {"default": 100}, "offset": INTEGER | {"default": 0},
+        "sessionId": STRING,
+        "limit": INTEGER | {"default": 100},
+        "offset": INTEGER | {"default": 0},
     },
     "query_raw_memories": {"query": STRING, "nResults": INTEGER | {"default": 10}, "sessionId": STRING},
     "get_all_summaries": {
-        "limit": INTEGER | {"default": 50}, "offset": INTEGER | {"default": 0}, "category": STRING,
+        "limit": INTEGER | {"default": 50},
+        "offset": INTEGER | {"default": 0},
+        "category": STRING,
     },
     "query_summaries": {"query": STRING, "nResults": INTEGER | {"default": 10}, "category": STRING},
     "delete_all_summaries": {},
     "summarize_sessions": {"sessionId": STRING},
     "export_database": {"include": {"type": "array"}},
     "import_database": {"file": STRING, "mode": STRING | {"default": "merge", "enum": ["merge", "replace"]}},
-}  # fmt: skip
+}
 """The parameters of each tool."""
 REQUIRED = {
-    "add_memory": ["prompt", "thought", "response"], "get_session_memories": ["sessionId"],
-    "query_raw_memories": ["query"], "query_summaries": ["query"], "import_database": ["file"],
-}  # fmt: skip
-CHANGING = {"add_memory", "summarize_sessions", "delete_all_summaries", "export_database", "import_database",
-            "start_database", "stop_database"}  # fmt: skip
+    "add_memory": ["prompt", "thought", "response"],
+    "get_session_memories": ["sessionId"],
+    "query_raw_memories": ["query"],
+    "query_summaries": ["query"],
+    "import_database": ["file"],
+}
+CHANGING = {
+    "add_memory",
+    "summarize_sessions",
+    "delete_all_summaries",
+    "export_database",
+    "import_database",
+    "start_database",
+    "stop_database",
+}
 
 
 def schemas(journal: Agent) -> dict[str, Json]:

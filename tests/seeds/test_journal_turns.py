@@ -12,9 +12,16 @@ from tests.seeds.journal import add, add_many, found, memories, prompts
 
 HUGE = "".join(f"Paragraph {number} of a long text about weather. " for number in range(2_200))
 TEXTS = [
-    "plain", " blanks around \n", "line\r\nbreaks\n\n\nin it", "Grüße, 世界, \U0001f680, e\u0301", '{"a": [1, null]}',
-    "-- name: x; DROP TABLE records", "\x01\x7f", "a\n\nb\n\nc", HUGE,
-]  # fmt: skip
+    "plain",
+    " blanks around \n",
+    "line\r\nbreaks\n\n\nin it",
+    "Grüße, 世界, \U0001f680, e\u0301",
+    '{"a": [1, null]}',
+    "-- name: x; DROP TABLE records",
+    "\x01\x7f",
+    "a\n\nb\n\nc",
+    HUGE,
+]
 
 
 def test_a_turn_comes_back_verbatim(journal: Agent) -> None:
@@ -28,9 +35,14 @@ def test_a_turn_has_the_fields_of_the_data_model(journal: Agent) -> None:
     result = journal.ok("add_memory", prompt="p", thought="t", response="r", sessionId="session_1696800000000")
     (turn,) = memories(journal, "session_1696800000000")
     assert turn == {
-        "id": f"mem_{turn['timestamp']}", "sessionId": "session_1696800000000", "timestamp": result["timestamp"],
-        "prompt": "p", "thought": "t", "response": "r", "type": "agent-interaction",
-    }  # fmt: skip
+        "id": f"mem_{turn['timestamp']}",
+        "sessionId": "session_1696800000000",
+        "timestamp": result["timestamp"],
+        "prompt": "p",
+        "thought": "t",
+        "response": "r",
+        "type": "agent-interaction",
+    }
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", turn["timestamp"])
     assert (result["id"], result["sessionId"]) == (turn["id"], turn["sessionId"])
 

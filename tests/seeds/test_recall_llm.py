@@ -116,8 +116,14 @@ def test_without_results_no_model_is_used(memory: Agent, llm: Model) -> None:
     assert llm.asked == []
 
 
-FAILING = {"401": (401, None), "429": (429, None), "500": (500, None), "prose": (200, "I think so."),
-           "half": (200, '{"statements": [{"te'), "no JSON": (200, b"<html>")}  # fmt: skip
+FAILING = {
+    "401": (401, None),
+    "429": (429, None),
+    "500": (500, None),
+    "prose": (200, "I think so."),
+    "half": (200, '{"statements": [{"te'),
+    "no JSON": (200, b"<html>"),
+}
 
 
 @pytest.mark.slow
@@ -170,9 +176,15 @@ def test_if_the_model_hangs_each_call_is_answered_without_it(
 # e -------------------------------------------------------------------------------------------------------------------
 
 NOTE = {
-    "title": "Login mended", "summary": "The cookie lacked SameSite.", "category": "bugfix", "quality": 85,
-    "productivity": 90, "impact": 75, "complexity": 60, "technologies": ["safari", "http"],
-}  # fmt: skip
+    "title": "Login mended",
+    "summary": "The cookie lacked SameSite.",
+    "category": "bugfix",
+    "quality": 85,
+    "productivity": 90,
+    "impact": 75,
+    "complexity": 60,
+    "technologies": ["safari", "http"],
+}
 
 
 def summarized(server: Agent, session: str) -> Json:

@@ -145,8 +145,13 @@ def test_as_of_finds_a_replaced_observation(now: Agent) -> None:
 
 
 def test_as_of_opens_deleted_nodes(now: Agent) -> None:
-    now.ok("create_entities", entities=[{"name": "Ann", "entity_type": "person", "observations": ["works at Acme"]},
-                                        {"name": "Acme", "entity_type": "firm"}])  # fmt: skip
+    now.ok(
+        "create_entities",
+        entities=[
+            {"name": "Ann", "entity_type": "person", "observations": ["works at Acme"]},
+            {"name": "Acme", "entity_type": "firm"},
+        ],
+    )
     now.ok("create_relations", relations=[{"from_entity": "Ann", "to_entity": "Acme", "relation_type": "works_at"}])
     before = time()
     now.ok("delete_entities", entity_names=["Ann"])

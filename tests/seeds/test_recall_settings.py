@@ -141,11 +141,18 @@ def test_accesses_are_kept(home: Path, start: Start) -> None:
 
 def test_every_setting_of_the_seed_is_accepted(start: Start) -> None:
     agent = start(
-        MEMORY_NAMESPACE="default", MEMORY_EMBEDDING_DTYPE="q8", MEMORY_RERANKER_ENABLED="true",
-        MEMORY_LLM_API_KEY="", MEMORY_LLM_BASE_URL="", MEMORY_LLM_MODEL="claude-haiku-4-5-20251001",
-        MEMORY_DEFAULT_TOKEN_BUDGET="500", MEMORY_MAINTENANCE_INTERVAL="50", MEMORY_DECAY_THRESHOLD="0.05",
-        MEMORY_COMPACTION_MIN_GROUP="10", MEMORY_CONSOLIDATION_BATCH_SIZE="50",
-    )  # fmt: skip
+        MEMORY_NAMESPACE="default",
+        MEMORY_EMBEDDING_DTYPE="q8",
+        MEMORY_RERANKER_ENABLED="true",
+        MEMORY_LLM_API_KEY="",
+        MEMORY_LLM_BASE_URL="",
+        MEMORY_LLM_MODEL="claude-haiku-4-5-20251001",
+        MEMORY_DEFAULT_TOKEN_BUDGET="500",
+        MEMORY_MAINTENANCE_INTERVAL="50",
+        MEMORY_DECAY_THRESHOLD="0.05",
+        MEMORY_COMPACTION_MIN_GROUP="10",
+        MEMORY_CONSOLIDATION_BATCH_SIZE="50",
+    )
     agent.store(FACTS[0])
     assert agent.found("staging") == [FACTS[0]]
 

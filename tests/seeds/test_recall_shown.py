@@ -33,8 +33,10 @@ FORGED = (
 def shown(result: types.CallToolResult) -> list[str]:
     """Return what a model sees in a client that prefers structured content, and in one that shows only text."""
     body = result.structured_content
-    return [text_of(result) if body is None else json.dumps(body, ensure_ascii=False, separators=(",", ":")),
-            text_of(result)]  # fmt: skip
+    return [
+        text_of(result) if body is None else json.dumps(body, ensure_ascii=False, separators=(",", ":")),
+        text_of(result),
+    ]
 
 
 @pytest.fixture
@@ -68,10 +70,13 @@ def test_no_client_shows_more_than_the_budget(words: Agent) -> None:
 @pytest.mark.slow
 def test_a_note_on_the_graph_counts_in_the_budget(graph: Agent) -> None:
     asked: tuple[tuple[str, Json], ...] = (
-        ("search_nodes", {"query": "harbour"}), ("open_nodes", {"names": [f"harbour {n}" for n in range(8)]}),
-        ("read_graph", {}), ("get_orphans", {}), ("get_nodes_by_type", {"entity_type": "thing"}),
+        ("search_nodes", {"query": "harbour"}),
+        ("open_nodes", {"names": [f"harbour {n}" for n in range(8)]}),
+        ("read_graph", {}),
+        ("get_orphans", {}),
+        ("get_nodes_by_type", {"entity_type": "thing"}),
         ("get_neighborhood", {"name": "harbour 3"}),
-    )  # fmt: skip
+    )
     for budget, (tool, arguments) in product((60, 100, 200, 400, 1_000), asked):
         result = graph.call(tool, arguments | {"token_budget": budget})
         first = 150 if tool == "read_graph" else 0  # a page shows at least a part of one node

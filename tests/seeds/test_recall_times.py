@@ -189,9 +189,11 @@ def test_a_time_that_is_asked_for_does_not_push_the_answer_down(memory: Agent, h
     hands.back(0)
     memory.settle()
     for question, days in (
-        ("When is the meeting on Monday?", 60), ("Which flight do I have on 3 October?", 80),
-        ("Whose birthday is on 19 November?", 90), ("What is planned for July?", 100),
-    ):  # fmt: skip
+        ("When is the meeting on Monday?", 60),
+        ("Which flight do I have on 3 October?", 80),
+        ("Whose birthday is on 19 November?", 90),
+        ("What is planned for July?", 100),
+    ):
         assert memory.found(question)[0] == facts[days], question
 
 

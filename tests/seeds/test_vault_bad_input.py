@@ -122,11 +122,12 @@ WRONG_DIMENSIONS: tuple[list[float], ...] = ([], [1], [1, 0], [1, 0, 0, 0], [0.1
 def test_a_wrong_dimension_is_invalid_params(small: Agent) -> None:
     before = everything(small)
     calls: tuple[tuple[str, Json, str], ...] = (
-        ("commit_memory", ENOUGH, "embedding"), ("commit_memory", ENOUGH | {"key": "a"}, "embedding"),
+        ("commit_memory", ENOUGH, "embedding"),
+        ("commit_memory", ENOUGH | {"key": "a"}, "embedding"),
         ("commit_memory", ENOUGH | {"scope": "session"}, "embedding"),
         ("search_memories", {"query": "apple"}, "query_embedding"),
         ("search_memories", {"query": "", "tags": ["t"]}, "query_embedding"),
-    )  # fmt: skip
+    )
     for numbers, (tool, arguments, name) in product(WRONG_DIMENSIONS, calls):
         error = called_wrongly(small, tool, **arguments, **{name: numbers})
         assert error.code == -32602
@@ -233,10 +234,23 @@ def test_a_search_for_nothing_says_what_to_provide(small: Agent) -> None:
 # times ---------------------------------------------------------------------------------------------------------------
 
 NO_TIMES = [
-    "yesterday", "-1", "2026-13-01", "2026-02-30T00:00:00Z", "2026-01-01T25:00:00Z", "2026-01-01T00:00:00+25:00",
-    "10000-01-01", "0000-01-01", "2026-01-01T00:00:00 Europe/Berlin", "'; DELETE FROM records; --", " ", "\u0660",
-    "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "now()", "1767225600",
-]  # fmt: skip
+    "yesterday",
+    "-1",
+    "2026-13-01",
+    "2026-02-30T00:00:00Z",
+    "2026-01-01T25:00:00Z",
+    "2026-01-01T00:00:00+25:00",
+    "10000-01-01",
+    "0000-01-01",
+    "2026-01-01T00:00:00 Europe/Berlin",
+    "'; DELETE FROM records; --",
+    " ",
+    "\u0660",
+    "0001-01-01T00:00:00+14:00",
+    "9999-12-31T23:59:59-14:00",
+    "now()",
+    "1767225600",
+]
 
 
 def test_an_invalid_time_prunes_nothing(small: Agent) -> None:
@@ -247,8 +261,16 @@ def test_an_invalid_time_prunes_nothing(small: Agent) -> None:
     assert everything(small) == before
 
 
-TIMES = ["2026-01-01", "20260101T000000Z", "2026-01-01T00", "2026-01-01T00:00:00.123456789Z", " 2026-01-01 00:00 ",
-         "0001-01-01", "2026-01-01T00:00:00+14:00", "2026-W01-1"]  # fmt: skip
+TIMES = [
+    "2026-01-01",
+    "20260101T000000Z",
+    "2026-01-01T00",
+    "2026-01-01T00:00:00.123456789Z",
+    " 2026-01-01 00:00 ",
+    "0001-01-01",
+    "2026-01-01T00:00:00+14:00",
+    "2026-W01-1",
+]
 
 
 def test_times_in_other_formats_are_accepted(vault: Agent) -> None:
@@ -290,14 +312,36 @@ UNREADABLE = [
     ("memory://vault?offset=1&key=a", "takes offset and limit, not 'key'."),
 ]
 NOT_FOUND = [
-    "memory://vault/none", "memory://vault/A", "memory://vault/a/", "memory://vault//a", "memory://vault/..",
-    "memory://vault/../vault/a", "memory://vault/%2e%2e%2fvault%2fa", "memory://vault/../../etc/passwd",
-    "memory://vault/%2561", "memory://vault/" + "x" * 20_000,
-    "memory://vault/", "memory://vaults", "memory://session", "memory://session/", "memory://", "memory:vault", "vault",
-    "", "file:///etc/passwd", "https://example.com/vault", "MEMORY://VAULT", "memory://vault#a", "memory://vault/a#b",
-    "memory://session/other", "memory://session/../vault/a", "memory://session/*",
-    "memory://vault/%27%3B%20DROP%20TABLE%20records%3B--", " memory://vault", "memory://user@vault/a",
-]  # fmt: skip
+    "memory://vault/none",
+    "memory://vault/A",
+    "memory://vault/a/",
+    "memory://vault//a",
+    "memory://vault/..",
+    "memory://vault/../vault/a",
+    "memory://vault/%2e%2e%2fvault%2fa",
+    "memory://vault/../../etc/passwd",
+    "memory://vault/%2561",
+    "memory://vault/" + "x" * 20_000,
+    "memory://vault/",
+    "memory://vaults",
+    "memory://session",
+    "memory://session/",
+    "memory://",
+    "memory:vault",
+    "vault",
+    "",
+    "file:///etc/passwd",
+    "https://example.com/vault",
+    "MEMORY://VAULT",
+    "memory://vault#a",
+    "memory://vault/a#b",
+    "memory://session/other",
+    "memory://session/../vault/a",
+    "memory://session/*",
+    "memory://vault/%27%3B%20DROP%20TABLE%20records%3B--",
+    " memory://vault",
+    "memory://user@vault/a",
+]
 
 
 def unread(vault: Agent, uri: str) -> ErrorData:

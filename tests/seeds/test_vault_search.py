@@ -18,8 +18,10 @@ FACT = "The staging database listens on port 5433."
 
 @pytest.mark.slow
 def test_syntax(vault: Agent) -> None:
-    keep_all(vault, [{"key": str(n), "content": pastry, "scope": ("vault", "session")[n % 2]}
-                     for n, pastry in enumerate(PASTRIES)])  # fmt: skip
+    keep_all(
+        vault,
+        [{"key": str(n), "content": pastry, "scope": ("vault", "session")[n % 2]} for n, pastry in enumerate(PASTRIES)],
+    )
     for query, expected in SYNTAX:
         result = vault.ok("search_memories", query=query)
         assert {one["content"] for one in result["results"]} == expected, query
@@ -114,8 +116,13 @@ def test_not_every_match_is_exact(vault: Agent) -> None:
 
 
 def test_relevance_stays_within_its_bounds(vault: Agent) -> None:
-    keep_all(vault, [{"key": f"k{n}", "content": "apple " * (n + 1) + f"pie{n % 3}", "embedding": [n - 5, n % 3, 1]}
-                     for n in range(12)])  # fmt: skip
+    keep_all(
+        vault,
+        [
+            {"key": f"k{n}", "content": "apple " * (n + 1) + f"pie{n % 3}", "embedding": [n - 5, n % 3, 1]}
+            for n in range(12)
+        ],
+    )
     for query in ("apple", "apple pie1", "apple pie1 pie2 cherry", "pie*", "apple NOT pie0", "", "cherry"):
         for vector in ([1, 0, 0], [-1, 0, 0], [-1, -1, -1], [1e-30, 0, 1e30], [5, 2, 1]):
             answer = list(found(vault, query, query_embedding=vector, limit=100).values())
@@ -213,8 +220,10 @@ def test_all_tags_must_match(vault: Agent, scope: str) -> None:
 @pytest.fixture
 def crowded(vault: Agent) -> Agent:
     """Return a vault in which one memory with a rare tag has 299 competitors that match better."""
-    keep_all(vault, [{"key": f"k{n}", "content": "apple", "tags": ["common"], "embedding": [1, 0, 0]}
-                     for n in range(MANY - 1)])  # fmt: skip
+    keep_all(
+        vault,
+        [{"key": f"k{n}", "content": "apple", "tags": ["common"], "embedding": [1, 0, 0]} for n in range(MANY - 1)],
+    )
     keep(vault, "rare", "In a long text there is also an apple.", tags=["common", "rare"], embedding=[3, 4, 0])
     return vault
 

@@ -319,8 +319,11 @@ def test_memory_recall_finds_the_vault_and_the_own_session(a: Agent, start: Star
     a.store("A text without a key.")
     found = {memory["key"]: memory["content"] for memory in a.raw("text")}
     assert found == {
-        "v0": "A durable text 0.", "v1": "A durable text 1.", "s0": "A volatile text 0.", None: "A text without a key.",
-    }  # fmt: skip
+        "v0": "A durable text 0.",
+        "v1": "A durable text 1.",
+        "s0": "A volatile text 0.",
+        None: "A text without a key.",
+    }
     assert {memory["key"] for memory in other.raw("text")} == {"v0", "v1", "s1", None}
     shown = [a.text("memory_context"), *(a.text("memory_inspect", view=view) for view in ("recent", "tags", "export"))]
     assert all("volatile text 1" not in text and "t1" not in text for text in shown)

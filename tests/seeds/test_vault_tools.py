@@ -42,8 +42,10 @@ SEED: dict[str, Json] = {
             "properties": {
                 "query": STRING | {"description": "Full-text search query (FTS5 syntax supported)."},
                 "scope": {
-                    "type": "string", "enum": ["session", "vault", "all"],
-                    "description": "Which scope(s) to search.", "default": "all",
+                    "type": "string",
+                    "enum": ["session", "vault", "all"],
+                    "description": "Which scope(s) to search.",
+                    "default": "all",
                 },
                 "tags": STRINGS | {"description": "Filter: only return memories with ALL specified tags."},
                 "query_embedding": NUMBERS
@@ -93,7 +95,7 @@ SEED: dict[str, Json] = {
             "required": ["pruned_count"],
         },
     },
-}  # fmt: skip
+}
 """What the seed says about each tool, including defaults that it only mentions in a description."""
 
 
@@ -382,8 +384,12 @@ def test_a_session_is_private(vault: Agent) -> None:
     keep(vault, "a", "apple", "session", tags=["t"], embedding=[1, 0, 0])
     theirs = {"scope": "session", "key": "a", "content": "avocado", "tags": ["t"], "embedding": [1, 0, 0]}
     assert not vault.call("commit_memory", theirs, OTHER).is_error
-    for arguments in ({"query": "apple OR avocado"}, {"query": "", "tags": ["t"]}, {"query": "",
-                      "query_embedding": [1, 0, 0]}, {"query": "apple avocado", "scope": "session"}):  # fmt: skip
+    for arguments in (
+        {"query": "apple OR avocado"},
+        {"query": "", "tags": ["t"]},
+        {"query": "", "query_embedding": [1, 0, 0]},
+        {"query": "apple avocado", "scope": "session"},
+    ):
         for meta, own in ((None, "apple"), (OTHER, "avocado")):
             result = vault.call("search_memories", arguments, meta).structured_content
             assert result is not None

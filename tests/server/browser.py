@@ -104,9 +104,10 @@ def _fetch(place: Path) -> Path:
 @contextmanager
 def _unpacked(path: Path) -> Iterator[IO[bytes]]:
     """Return the bytes of a Brotli-compressed file, through Node, since Python has no Brotli."""
-    with path.open("rb") as packed, subprocess.Popen(
-        [BIN / "node", "-e", UNPACK], stdin=packed, stdout=subprocess.PIPE
-    ) as node:  # fmt: skip
+    with (
+        path.open("rb") as packed,
+        subprocess.Popen([BIN / "node", "-e", UNPACK], stdin=packed, stdout=subprocess.PIPE) as node,
+    ):
         assert node.stdout is not None
         yield node.stdout
     if node.returncode:

@@ -16,8 +16,12 @@ def logged(script: str, level: str = "warning") -> list[dict[str, Any]]:
     """Return what a process with our log writes to stderr; it must write nothing to stdout."""
     ended = forks.run(
         [sys.executable, "-c", f"from memoryd.server import logs\nlogs.set_up({level!r})\n{script}"],
-        env={"PYTHONPATH": str(SOURCE)}, capture_output=True, text=True, timeout=PATIENCE, check=False,
-    )  # fmt: skip
+        env={"PYTHONPATH": str(SOURCE)},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
     assert ended.stdout == ""
     return [json.loads(line) for line in ended.stderr.splitlines()]
 

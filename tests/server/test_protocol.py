@@ -95,8 +95,12 @@ def test_an_unknown_modern_version_is_refused_with_the_known_ones(modern: Wire) 
 def test_tools_are_declared_completely(legacy: Wire) -> None:
     tools = legacy.result("tools/list")["tools"]
     assert [tool["name"] for tool in tools] == [
-        "memory_store", "memory_recall", "memory_context", "memory_forget", "memory_inspect"
-    ]  # fmt: skip
+        "memory_store",
+        "memory_recall",
+        "memory_context",
+        "memory_forget",
+        "memory_inspect",
+    ]
     for tool in tools:
         assert tool["title"]
         assert len(tool["description"]) > 40
@@ -108,8 +112,10 @@ def test_tools_are_declared_completely(legacy: Wire) -> None:
         assert tool["annotations"]["openWorldHint"] is False
     hints = {tool["name"]: tool["annotations"] for tool in tools}
     assert [name for name, hint in hints.items() if hint["readOnlyHint"]] == [
-        "memory_recall", "memory_context", "memory_inspect"
-    ]  # fmt: skip
+        "memory_recall",
+        "memory_context",
+        "memory_inspect",
+    ]
     assert [name for name, hint in hints.items() if hint["destructiveHint"]] == ["memory_forget"]
     assert all(hint["idempotentHint"] for hint in hints.values())
 
@@ -117,9 +123,12 @@ def test_tools_are_declared_completely(legacy: Wire) -> None:
 def test_required_arguments_are_the_seeds(legacy: Wire) -> None:
     tools = {tool["name"]: tool["inputSchema"] for tool in legacy.result("tools/list")["tools"]}
     assert {name: schema.get("required", []) for name, schema in tools.items()} == {
-        "memory_store": ["content"], "memory_recall": ["query"],
-        "memory_context": [], "memory_forget": [], "memory_inspect": [],
-    }  # fmt: skip
+        "memory_store": ["content"],
+        "memory_recall": ["query"],
+        "memory_context": [],
+        "memory_forget": [],
+        "memory_inspect": [],
+    }
     assert {name: list(schema["properties"]) for name, schema in tools.items()} == {
         "memory_store": ["content", "tags", "importance", "supersedes"],
         "memory_recall": ["query", "token_budget", "tags", "after", "before", "as_of", "kinds", "format"],
@@ -279,9 +288,15 @@ def test_arguments_may_be_omitted(legacy: Wire) -> None:
 
 @pytest.mark.parametrize(
     "params",
-    [{}, {"name": 5}, {"name": None}, {"arguments": {}}, {"name": "memory_inspect", "arguments": [1]},
-     {"name": "memory_inspect", "arguments": "x"}],
-)  # fmt: skip
+    [
+        {},
+        {"name": 5},
+        {"name": None},
+        {"arguments": {}},
+        {"name": "memory_inspect", "arguments": [1]},
+        {"name": "memory_inspect", "arguments": "x"},
+    ],
+)
 def test_malformed_calls_are_invalid_parameters(legacy: Wire, params: Json) -> None:
     assert legacy.request("tools/call", params)["error"]["code"] == -32602
 
@@ -309,9 +324,11 @@ def test_the_session_of_a_handshake(wire: Open, home: Path) -> None:
     server.call("memory_store", {"memoryd/session": ""}, content="by client again")
     server.call("memory_store", {"memoryd/session": 5}, content="by client still")
     assert sessions(home) == {
-        "by client": "sess_abc123", "by handle": "handle",
-        "by client again": "sess_abc123", "by client still": "sess_abc123",
-    }  # fmt: skip
+        "by client": "sess_abc123",
+        "by handle": "handle",
+        "by client again": "sess_abc123",
+        "by client still": "sess_abc123",
+    }
 
 
 def test_the_session_of_a_modern_request(wire: Open, home: Path) -> None:
@@ -321,9 +338,7 @@ def test_the_session_of_a_modern_request(wire: Open, home: Path) -> None:
     server.call("memory_store", envelope(**client), content="by client")
     server.call("memory_store", envelope(**client, **{"memoryd/session": "handle"}), content="by handle")
     server.call("memory_store", envelope(), content="by environment")
-    assert sessions(home) == {
-        "by client": "sess_2026", "by handle": "handle", "by environment": "from the environment"
-    }  # fmt: skip
+    assert sessions(home) == {"by client": "sess_2026", "by handle": "handle", "by environment": "from the environment"}
 
 
 def test_without_a_session_name_the_process_is_a_session(wire: Open, home: Path) -> None:
@@ -356,8 +371,10 @@ def test_read_only(wire: Open, home: Path, how: str) -> None:
     reader = wire(MEMORY_READ_ONLY="true") if how == "variable" else wire("--read-only")
     reader.handshake()
     assert [tool["name"] for tool in reader.result("tools/list")["tools"]] == [
-        "memory_recall", "memory_context", "memory_inspect"
-    ]  # fmt: skip
+        "memory_recall",
+        "memory_context",
+        "memory_inspect",
+    ]
     for tool, arguments in (("memory_store", {"content": "x"}), ("memory_forget", {"ids": [kept]})):
         error = reader.request("tools/call", {"name": tool, "arguments": arguments})["error"]
         assert error["code"] == -32602

@@ -27,9 +27,14 @@ def turn(number: int, session: str = "s", text: tuple[str, str, str] = BREAD, **
 def summary(number: int, session: str, **fields: Any) -> SessionSummary:
     """Return a summary at the minute `number`."""
     given: dict[str, Any] = {
-        "id": f"summary_{session}", "title": "Bread", "summary": "How bread is baked.", "category": "other",
-        "memory_count": 1, "technologies": ("flour", "yeast"), "created_at": f"2026-01-02T03:{number:02}:00.000Z",
-    } | fields  # fmt: skip
+        "id": f"summary_{session}",
+        "title": "Bread",
+        "summary": "How bread is baked.",
+        "category": "other",
+        "memory_count": 1,
+        "technologies": ("flour", "yeast"),
+        "created_at": f"2026-01-02T03:{number:02}:00.000Z",
+    } | fields
     return SessionSummary(session_id=session, **given)
 
 

@@ -181,10 +181,14 @@ def schema(file: Path) -> list[tuple[object, ...]]:
 def python(code: str, *arguments: object) -> Fork[str]:
     """Start another process."""
     return Fork[str](
-        [sys.executable, "-c", code, *map(str, arguments)], text=True, cwd="/",
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        [sys.executable, "-c", code, *map(str, arguments)],
+        text=True,
+        cwd="/",
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": f"{SOURCE}:{SOURCE.parent}", "PYTHONDONTWRITEBYTECODE": "1"},
-    )  # fmt: skip
+    )
 
 
 def output(process: subprocess.Popen[str], sent: str = "") -> str:

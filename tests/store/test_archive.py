@@ -204,8 +204,11 @@ def test_a_refused_write_does_not_affect_those_that_share_its_commit(
             put(several, left, "too late")
         raised.append(str(caught.value))
 
-    threads = [threading.Thread(target=several.write, args=(right, slow)), threading.Thread(target=late),
-               threading.Thread(target=put, args=(several, right, "quick text"))]  # fmt: skip
+    threads = [
+        threading.Thread(target=several.write, args=(right, slow)),
+        threading.Thread(target=late),
+        threading.Thread(target=put, args=(several, right, "quick text")),
+    ]
     threads[0].start()
     entered.wait(30)
     for thread in threads[1:]:

@@ -29,9 +29,10 @@ def test_the_tables_of_sqlite() -> None:
         for script in migrations("sqlite"):
             file.execute(script)
         tables = {
-            name for (name,) in file.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
+            name
+            for (name,) in file.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
             if not str(name).startswith(("sqlite_", "records_fts"))
-        }  # fmt: skip
+        }
         assert tables - DERIVED == set(TABLES)
         for name, table in TABLES.items():
             query = "SELECT name, NOT ([notnull] OR pk) FROM pragma_table_info(?)"

@@ -191,9 +191,26 @@ def test_programming_errors_are_not_translated(store: SqliteStore, here: Workspa
     with pytest.raises(apsw.BindingsError):
         sql(store, "SELECT ?")
     with pytest.raises(apsw.SQLError):
-        store.read(here, lambda q: q.all("search.words", match="AND", tags="[]", tag_count=0, limit=1, session="",
-                                         entity="", shelf="", among="", after="", before="", title=1, type=1, body=1,
-                                         tag=1))  # fmt: skip
+        store.read(
+            here,
+            lambda q: q.all(
+                "search.words",
+                match="AND",
+                tags="[]",
+                tag_count=0,
+                limit=1,
+                session="",
+                entity="",
+                shelf="",
+                among="",
+                after="",
+                before="",
+                title=1,
+                type=1,
+                body=1,
+                tag=1,
+            ),
+        )
     put(store, here, "and the writer lives")
 
 

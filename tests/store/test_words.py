@@ -105,11 +105,33 @@ class Words(ABC):
 
     @pytest.mark.parametrize(
         "query",
-        ['"', "a AND", "NEAR(a b)", "title: x", "{a}", "-b", "a* b^2", "' OR 1=1 --", "(((", "AND OR NOT", "x" * 2000,
-         "a" + " OR b" * 400, "a" + " AND b" * 400, NOTS, '"un"balanced"', "body : y", "\u202etxt", "a\tb\n",
-         "%s %d {0}", "\\", "w00 kmemory", "(a OR " * 45 + "b*" + ")" * 45, "(a " * 45 + "b*" + ")" * 45,
-         "(a OR b AND c NOT " * 20 + "b" + ")" * 20],
-    )  # fmt: skip
+        [
+            '"',
+            "a AND",
+            "NEAR(a b)",
+            "title: x",
+            "{a}",
+            "-b",
+            "a* b^2",
+            "' OR 1=1 --",
+            "(((",
+            "AND OR NOT",
+            "x" * 2000,
+            "a" + " OR b" * 400,
+            "a" + " AND b" * 400,
+            NOTS,
+            '"un"balanced"',
+            "body : y",
+            "\u202etxt",
+            "a\tb\n",
+            "%s %d {0}",
+            "\\",
+            "w00 kmemory",
+            "(a OR " * 45 + "b*" + ")" * 45,
+            "(a " * 45 + "b*" + ")" * 45,
+            "(a OR b AND c NOT " * 20 + "b" + ")" * 20,
+        ],
+    )
     def test_no_query_fails(self, store: Store, here: Workspace, query: str) -> None:
         put(store, here, "a b x y un txt")
         query_ = parse_query(query)
@@ -126,12 +148,20 @@ class Words(ABC):
     @pytest.mark.parametrize(
         ("text", "query"),
         [
-            ("café crème", "cafe"), ("ЖЁЛТЫЙ дом", "жёлтый"), ("naïve façade", "NAÏVE"), ("שלום עולם", "שלום"),
-            ("مرحبا بالعالم", "مرحبا"), ("東京 タワー", "東京"), ("서울 날씨", "날씨"), ("tiếng Việt", "tieng"),
-            ("tiê\u0301ng Viê\u0323t", "tiếng"), ("rocket 🚀 launch", "rocket"), ("snake_case name", "snake_case"),
+            ("café crème", "cafe"),
+            ("ЖЁЛТЫЙ дом", "жёлтый"),
+            ("naïve façade", "NAÏVE"),
+            ("שלום עולם", "שלום"),
+            ("مرحبا بالعالم", "مرحبا"),
+            ("東京 タワー", "東京"),
+            ("서울 날씨", "날씨"),
+            ("tiếng Việt", "tieng"),
+            ("tiê\u0301ng Viê\u0323t", "tiếng"),
+            ("rocket 🚀 launch", "rocket"),
+            ("snake_case name", "snake_case"),
             ("C3PO r2d2", "c3po"),
         ],
-    )  # fmt: skip
+    )
     def test_words_of_many_scripts(self, store: Store, here: Workspace, text: str, query: str) -> None:
         put(store, here, text)
         put(store, here, "plain other")
@@ -140,24 +170,51 @@ class Words(ABC):
     @pytest.mark.parametrize(
         ("query", "found"),
         [
-            ("数据库", "数据库端口是5433。"), ("端口", "数据库端口是5433。"),
-            ("5433", "数据库端口是5433。"), ("是", "数据库端口是5433。"), ("数据*", "数据库端口是5433。"),
-            ('"库端口"', "数据库端口是5433。"), ("色は何ですか", "私の好きな色は青色です"),
-            ("青", "私の好きな色は青色です"), ("私の好", "私の好きな色は青色です"),
-            ("日本語", "日本語とEnglishの文"), ('"とEnglish"', "日本語とEnglishの文"),
-            ("english", "日本語とEnglishの文"), ("日本語 AND English", "日本語とEnglishの文"),
-            ("文 NOT 端口", "日本語とEnglishの文"), ("서울", "우리는 서울에서 만났다"),
-            ("서울에서 만나", "우리는 서울에서 만났다"), ("에서", "우리는 서울에서 만났다"),
-            ("ที่", "ประชุมที่กรุงเทพ"), ("กรุงเทพ", "ประชุมที่กรุงเทพ"), ('"ที่กรุงเทพ"', "ประชุมที่กรุงเทพ"),
-            ("ﾃﾞｰﾀ", "データを消す"), ("テ\u3099ータ", "データを消す"), ("ວຽງຈັນ", "ຂ້ອຍຢູ່ວຽງຈັນ"), ("ភ្នំពេញ", "ខ្ញុំនៅភ្នំពេញ"),
-            ("ရန်ကုန်", "ကျွန်တော်ရန်ကုန်မှာနေတယ်"), ("京都府", None), ('"据端"', None), ("黄色", None), ('"口 是"', None),
+            ("数据库", "数据库端口是5433。"),
+            ("端口", "数据库端口是5433。"),
+            ("5433", "数据库端口是5433。"),
+            ("是", "数据库端口是5433。"),
+            ("数据*", "数据库端口是5433。"),
+            ('"库端口"', "数据库端口是5433。"),
+            ("色は何ですか", "私の好きな色は青色です"),
+            ("青", "私の好きな色は青色です"),
+            ("私の好", "私の好きな色は青色です"),
+            ("日本語", "日本語とEnglishの文"),
+            ('"とEnglish"', "日本語とEnglishの文"),
+            ("english", "日本語とEnglishの文"),
+            ("日本語 AND English", "日本語とEnglishの文"),
+            ("文 NOT 端口", "日本語とEnglishの文"),
+            ("서울", "우리는 서울에서 만났다"),
+            ("서울에서 만나", "우리는 서울에서 만났다"),
+            ("에서", "우리는 서울에서 만났다"),
+            ("ที่", "ประชุมที่กรุงเทพ"),
+            ("กรุงเทพ", "ประชุมที่กรุงเทพ"),
+            ('"ที่กรุงเทพ"', "ประชุมที่กรุงเทพ"),
+            ("ﾃﾞｰﾀ", "データを消す"),
+            ("テ\u3099ータ", "データを消す"),
+            ("ວຽງຈັນ", "ຂ້ອຍຢູ່ວຽງຈັນ"),
+            ("ភ្នំពេញ", "ខ្ញុំនៅភ្នំពេញ"),
+            ("ရန်ကုန်", "ကျွန်တော်ရန်ကုန်မှာနေတယ်"),
+            ("京都府", None),
+            ('"据端"', None),
+            ("黄色", None),
+            ('"口 是"', None),
         ],
-    )  # fmt: skip
+    )
     def test_words_of_texts_without_blanks(self, store: Store, here: Workspace, query: str, found: str | None) -> None:
         for text in (
-            "数据库端口是5433。", "私の好きな色は青色です", "日本語とEnglishの文", "우리는 서울에서 만났다",
-            "ประชุมที่กรุงเทพ", "データを消す", "ຂ້ອຍຢູ່ວຽງຈັນ", "ខ្ញុំនៅភ្នំពេញ", "ကျွန်တော်ရန်ကုန်မှာနေတယ်", "plain other", "東京",
-        ):  # fmt: skip
+            "数据库端口是5433。",
+            "私の好きな色は青色です",
+            "日本語とEnglishの文",
+            "우리는 서울에서 만났다",
+            "ประชุมที่กรุงเทพ",
+            "データを消す",
+            "ຂ້ອຍຢູ່ວຽງຈັນ",
+            "ខ្ញុំនៅភ្នំពេញ",
+            "ကျွန်တော်ရန်ကုန်မှာနေတယ်",
+            "plain other",
+            "東京",
+        ):
             put(store, here, text)
         assert words(store, here, query)[:1] == ([found] if found else [])
 
@@ -174,10 +231,19 @@ class Words(ABC):
 
     @pytest.mark.parametrize(
         "text",
-        ["👩‍👩‍👧‍👦 family 🏳️‍🌈", "مرحبا \u202bRTL\u202c", "漢字かな交じり文", "a\u0301 vs á", "  spaces  ",
-         "line\nline\r\n\ttab ",
-         "quote ' \" ; -- /* */", "\U0010ffff", "%00 \\0 {}", "'); DROP TABLE records; --"],
-    )  # fmt: skip
+        [
+            "👩‍👩‍👧‍👦 family 🏳️‍🌈",
+            "مرحبا \u202bRTL\u202c",
+            "漢字かな交じり文",
+            "a\u0301 vs á",
+            "  spaces  ",
+            "line\nline\r\n\ttab ",
+            "quote ' \" ; -- /* */",
+            "\U0010ffff",
+            "%00 \\0 {}",
+            "'); DROP TABLE records; --",
+        ],
+    )
     def test_texts_are_kept_verbatim(self, store: Store, here: Workspace, text: str) -> None:
         record_id = put(store, here, text, tags=(text,), name=text)
         memory = store.read(here, lambda q: records.fetch(q, [record_id], ""))[record_id]

@@ -26,27 +26,44 @@ from memoryd.cli.frame import (
 
 PANELS = {
     "Memories": {
-        "store": "memories:store", "recall": "memories:recall", "context": "memories:context",
-        "inspect": "memories:inspect", "edit": "memories:edit", "forget": "memories:forget",
-        "history": "history:history", "restore": "history:restore", "purge": "history:purge",
-        "workspace": "workspaces:workspaces", "ui": "ui:ui",
+        "store": "memories:store",
+        "recall": "memories:recall",
+        "context": "memories:context",
+        "inspect": "memories:inspect",
+        "edit": "memories:edit",
+        "forget": "memories:forget",
+        "history": "history:history",
+        "restore": "history:restore",
+        "purge": "history:purge",
+        "workspace": "workspaces:workspaces",
+        "ui": "ui:ui",
     },
     "Clients": {
-        "install": "clients.install:install", "uninstall": "clients.install:uninstall", "hook": "hook:app",
+        "install": "clients.install:install",
+        "uninstall": "clients.install:uninstall",
+        "hook": "hook:app",
         "service": "service:services",
     },
     "Copies": {
-        "export": "exports:export", "import": "transfer:import_", "backup": "upkeep:backup",
+        "export": "exports:export",
+        "import": "transfer:import_",
+        "backup": "upkeep:backup",
         "migrate": "migrate:migrate",
     },
     "Upkeep": {
-        "doctor": "upkeep:doctor", "audit": "audit:audit", "maintain": "history:maintain", "models": "models:models",
+        "doctor": "upkeep:doctor",
+        "audit": "audit:audit",
+        "maintain": "history:maintain",
+        "models": "models:models",
     },
     "HTTP": {
-        "serve": "serve:serve", "token": "tokens:tokens", "login": "logins:logins", "access": "access:access",
+        "serve": "serve:serve",
+        "token": "tokens:tokens",
+        "login": "logins:logins",
+        "access": "access:access",
         "openapi": "openapi:openapi",
     },
-}  # fmt: skip
+}
 """The commands, grouped as in the help: the module of each, and its function or Typer application there."""
 
 COMMANDS = {name: (target, panel) for panel, targets in PANELS.items() for name, target in targets.items()}
@@ -114,9 +131,15 @@ def root(
     Without a command it serves MCP on stdin and stdout.
     """
     ctx.obj = overrides(
-        data_dir=data_dir, db_path=db_path, workspace=workspace, toolsets=toolsets, read_only=read_only,
-        transport=transport, host=host, port=port,
-    )  # fmt: skip
+        data_dir=data_dir,
+        db_path=db_path,
+        workspace=workspace,
+        toolsets=toolsets,
+        read_only=read_only,
+        transport=transport,
+        host=host,
+        port=port,
+    )
     if ctx.invoked_subcommand is None:
         serve = _made("serve")
         with serve.make_context("serve", [], parent=ctx) as own:

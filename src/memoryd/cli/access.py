@@ -70,8 +70,12 @@ def log(
 
 def _shown(login: Login, names: dict[str, str]) -> dict[str, str]:
     return {
-        "id": login.id, "person": login.person, "client": login.client_name, "allows": login.grant.level,
-        "workspace": names.get(login.grant.workspace, login.grant.workspace), "created_at": login.created_at,
+        "id": login.id,
+        "person": login.person,
+        "client": login.client_name,
+        "allows": login.grant.level,
+        "workspace": names.get(login.grant.workspace, login.grant.workspace),
+        "created_at": login.created_at,
         "used_at": login.used_at,
         "expires_at": "unused for 90 days" if login.expires_at == FOREVER else login.expires_at,
-    }  # fmt: skip
+    }

@@ -57,10 +57,15 @@ Port = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 OPTIONS: Mapping[str, tuple[Any, Any]] = {
-    "data_dir": (DataDir, None), "db_path": (Db, None), "workspace": (WorkspaceName, None),
-    "toolsets": (Toolsets, None), "read_only": (ReadOnly, False), "transport": (Transport, None),
-    "host": (Host, None), "port": (Port, None),
-}  # fmt: skip
+    "data_dir": (DataDir, None),
+    "db_path": (Db, None),
+    "workspace": (WorkspaceName, None),
+    "toolsets": (Toolsets, None),
+    "read_only": (ReadOnly, False),
+    "transport": (Transport, None),
+    "host": (Host, None),
+    "port": (Port, None),
+}
 """The options that override a field of Settings, by field name: the declaration and the default of each."""
 
 FILES = ("data_dir", "db_path")

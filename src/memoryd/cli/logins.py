@@ -61,10 +61,13 @@ def list_(settings: Settings, *, as_json: AsJson = False) -> None:
         names = show.workspace_names(engine.workspaces.all())
         found = [
             {
-                "name": one.name, "most": one.level, "created_at": one.created_at,
+                "name": one.name,
+                "most": one.level,
+                "created_at": one.created_at,
                 "workspace": names.get(one.workspace, one.workspace),
-            } for one in engine.accounts.all()
-        ]  # fmt: skip
+            }
+            for one in engine.accounts.all()
+        ]
     if as_json:
         show.as_json({"people": found})
     elif found:

@@ -193,9 +193,16 @@ def recall(
     with opened(settings) as tools:
         tools.use_meaning()
         answer = tools.run(
-            "memory_recall", query=" ".join(query), token_budget=budget, tags=tag, kinds=kind, after=after,
-            before=before, as_of=as_of, format=form,
-        )  # fmt: skip
+            "memory_recall",
+            query=" ".join(query),
+            token_budget=budget,
+            tags=tag,
+            kinds=kind,
+            after=after,
+            before=before,
+            as_of=as_of,
+            format=form,
+        )
         if as_json or form:
             _print_answer(answer, as_json=as_json)
             return

@@ -14,9 +14,10 @@ from memoryd.server import logs
 from memoryd.settings import AUTO, Settings
 
 TRANSPORTS = {
-    "stdio": "memoryd.server.stdio:serve", "http": "memoryd.server.http.app:serve",
+    "stdio": "memoryd.server.stdio:serve",
+    "http": "memoryd.server.http.app:serve",
     "socket": "memoryd.server.service:serve",
-}  # fmt: skip
+}
 """The function that serves each transport; only the one in use is imported."""
 
 AT_A_TERMINAL = (

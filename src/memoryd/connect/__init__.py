@@ -19,9 +19,12 @@ from memoryd.connect.launch import NoServiceError
 from memoryd.connect.relay import Relay, SignalledError
 
 OPTIONS = {
-    "--data-dir": "MEMORY_DATA_DIR", "--db": "MEMORY_DB_PATH", "--workspace": "MEMORY_NAMESPACE",
-    "--toolsets": "MEMORY_TOOLSETS", "--transport": "MEMORY_TRANSPORT",
-}  # fmt: skip
+    "--data-dir": "MEMORY_DATA_DIR",
+    "--db": "MEMORY_DB_PATH",
+    "--workspace": "MEMORY_NAMESPACE",
+    "--toolsets": "MEMORY_TOOLSETS",
+    "--transport": "MEMORY_TRANSPORT",
+}
 FLAGS = {"--read-only": "MEMORY_READ_ONLY"}
 """Options, and the environment variables that they set."""
 YES = {"on", "true", "1", "yes", "t", "y"}
@@ -58,13 +61,15 @@ def _connect(environ: Mapping[str, str]) -> None:
     except NoServiceError as error:
         launch.say(f"{error} This client gets its own server.")
         return
-    _relay(Relay(
-        service,
-        lambda: launch.reach(address(environ) or place, environ, {**hello, "again": True}),
-        lambda: launch.private(sys.argv[1:], environ),
-        lambda: _is_alive(place),
-        Conversation(read_only=environ.get("MEMORY_READ_ONLY", "").lower() in YES),
-    ))  # fmt: skip
+    _relay(
+        Relay(
+            service,
+            lambda: launch.reach(address(environ) or place, environ, {**hello, "again": True}),
+            lambda: launch.private(sys.argv[1:], environ),
+            lambda: _is_alive(place),
+            Conversation(read_only=environ.get("MEMORY_READ_ONLY", "").lower() in YES),
+        )
+    )
 
 
 def _random_name() -> str:

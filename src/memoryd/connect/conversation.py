@@ -100,9 +100,10 @@ class Conversation:
         A request that was already repeated is answered too, since it may be what kills the services.
         """
         lost = [
-            number for number, request in self._open.items()
+            number
+            for number, request in self._open.items()
             if request["method"] == CALL or not repeating or number in self._repeated
-        ]  # fmt: skip
+        ]
         for number in lost:
             self._close(number)
         error = {"code": INTERNAL_ERROR, "message": UNKNOWN}

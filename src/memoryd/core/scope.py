@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from memoryd.core.access.tokens import EVERYTHING, Grant
 from memoryd.core.engine import Engine
-from memoryd.core.records.embedding import Question
+from memoryd.core.records.question import Question
 from memoryd.core.records.records import Embedded
 from memoryd.core.security.secrets import Secrets
 from memoryd.core.workspaces.registry import ACTIVE

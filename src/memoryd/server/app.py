@@ -43,9 +43,10 @@ class MemoryServer(Server[Any]):
         settings = calls.engine.settings
         self._calls = calls
         self.callers = (
-            Callers("") if remote
+            Callers("")
+            if remote
             else Callers(settings.session_id or calls.engine.sessions.new(), settings.client_sessions)
-        )  # fmt: skip
+        )
         self._has_resources = SEARCH in calls.tools
         self._notices = Notices(calls, self.callers)
         self._joined = False
@@ -181,7 +182,7 @@ class MemoryServer(Server[Any]):
 
     async def _list_tools(self, ctx: Any, _params: Any) -> types.ListToolsResult:
         app = self._shows_app(ctx)
-        return types.ListToolsResult(tools=[_declared(tool, app) for tool in self._offered(ctx).values()])
+        return types.ListToolsResult(tools=[declaration(tool, app) for tool in self._offered(ctx).values()])
 
     async def _call_tool(self, ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         caller = self.callers.caller(ctx)
@@ -216,7 +217,7 @@ def _again(error: MemorydError) -> dict[str, Any]:
 
 
 @cache
-def _declared(tool: Tool[Any, Any], app: bool) -> types.Tool:
+def declaration(tool: Tool[Any, Any], app: bool) -> types.Tool:
     """Return the declaration of a tool; with `app`, including its metadata for the app."""
     return types.Tool(
         name=tool.name,

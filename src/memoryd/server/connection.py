@@ -91,9 +91,13 @@ class Callers:
         opened = self.opened.get(stream, admission)
         session_id = self._named(ctx) or stream or admission.grant.principal
         return Caller(
-            session_id=session_id, grant=admission.grant, workspace=admission.workspace or opened.workspace,
-            opened=admission.workspace is None, remote=True, client=client,
-        )  # fmt: skip
+            session_id=session_id,
+            grant=admission.grant,
+            workspace=admission.workspace or opened.workspace,
+            opened=admission.workspace is None,
+            remote=True,
+            client=client,
+        )
 
     def _named(self, ctx: Any) -> str | None:
         meta = _meta(ctx)

@@ -49,8 +49,11 @@ class ToolRequests:
         writing = self._tools[name].capability != "read"
         answer = await self._calls.hop(partial(self._run, name, arguments), writing=writing)
         return {
-            "result": answer.result, "text": answer.text, "masked": answer.masked, "figures": answer.figures,
-        }  # fmt: skip
+            "result": answer.result,
+            "text": answer.text,
+            "masked": answer.masked,
+            "figures": answer.figures,
+        }
 
     def _run(self, name: str, arguments: Mapping[str, Any]) -> Answer[Any]:
         call = Call(self._engine, self._workspace, self._engine.settings.session_id or "")

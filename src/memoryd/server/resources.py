@@ -101,15 +101,13 @@ class Completions:
 
 
 def _resource(one: resources.Listed) -> types.Resource:
-    return types.Resource(
-        uri=one.uri, name=one.name, title=one.title, description=one.description, mime_type=JSON
-    )  # fmt: skip
+    return types.Resource(uri=one.uri, name=one.name, title=one.title, description=one.description, mime_type=JSON)
 
 
 def _template(one: resources.Listed) -> types.ResourceTemplate:
     return types.ResourceTemplate(
         uri_template=one.uri, name=one.name, title=one.title, description=one.description, mime_type=JSON
-    )  # fmt: skip
+    )
 
 
 def _prompt(one: prompts.Prompt) -> types.Prompt:

@@ -237,9 +237,13 @@ class Service:
     def _state(self) -> dict[str, Any]:
         """Return the state of the service, for people."""
         return {
-            "memoryd": __version__, "pid": os.getpid(), "place": self._engine.store.place,
-            "clients": len(self._clients), "seconds": round(time.monotonic() - self._began), "kilobytes": _resident(),
-        }  # fmt: skip
+            "memoryd": __version__,
+            "pid": os.getpid(),
+            "place": self._engine.store.place,
+            "clients": len(self._clients),
+            "seconds": round(time.monotonic() - self._began),
+            "kilobytes": _resident(),
+        }
 
 
 async def _converse(calls: Calls, hello: Mapping[str, Any], lines: "_Lines", state: Mapping[str, Any]) -> None:

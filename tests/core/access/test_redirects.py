@@ -10,20 +10,51 @@ from memoryd.core.access.redirects import acceptable, host_of, matching
 from memoryd.loopback import is_loopback
 
 GOOD = (
-    "https://claude.ai/api/mcp/auth_callback", "https://chatgpt.com/connector/oauth/a1B2_c3",
-    "http://127.0.0.1:33418/", "http://127.0.0.1:33418", "http://localhost:3118/callback", "http://[::1]:9/cb?x=1",
-    "cursor://anysphere.cursor-mcp/oauth/callback", "com.example.app:/oauth", "vscode://vscode.github/did-authenticate",
-)  # fmt: skip
+    "https://claude.ai/api/mcp/auth_callback",
+    "https://chatgpt.com/connector/oauth/a1B2_c3",
+    "http://127.0.0.1:33418/",
+    "http://127.0.0.1:33418",
+    "http://localhost:3118/callback",
+    "http://[::1]:9/cb?x=1",
+    "cursor://anysphere.cursor-mcp/oauth/callback",
+    "com.example.app:/oauth",
+    "vscode://vscode.github/did-authenticate",
+)
 BAD = (
-    "", "x", "/callback", "//evil.example/cb", "http://evil.example/cb", "http://localhost.evil.example/cb",
-    "http://127.0.0.1.evil.example/cb", "http://127.0.0.1@evil.example/", "https://a@evil.example/", "https:///cb",
-    "https://x.example/cb#part", "javascript:alert(1)", "javascript://x.example/%0aalert(1)", "JavaScript:alert(1)",
-    "data:text/html,x", "file:///etc/passwd", "vbscript:x", "blob:https://x.example/1", "about:blank",
-    "ms-msdt:/id", "search-ms://x", "ftp://x.example/", "ws://localhost/", "myapp:callback", "https://x.example/a b",
-    "https://x.example\\@evil.example/", "https://x.example/\r\nSet-Cookie: a=b", "https://x.example/\x00",
-    "https://x.example/é", "https://x.example:port/", "https://x.example/%zz", "https://x.example/<script>",
+    "",
+    "x",
+    "/callback",
+    "//evil.example/cb",
+    "http://evil.example/cb",
+    "http://localhost.evil.example/cb",
+    "http://127.0.0.1.evil.example/cb",
+    "http://127.0.0.1@evil.example/",
+    "https://a@evil.example/",
+    "https:///cb",
+    "https://x.example/cb#part",
+    "javascript:alert(1)",
+    "javascript://x.example/%0aalert(1)",
+    "JavaScript:alert(1)",
+    "data:text/html,x",
+    "file:///etc/passwd",
+    "vbscript:x",
+    "blob:https://x.example/1",
+    "about:blank",
+    "ms-msdt:/id",
+    "search-ms://x",
+    "ftp://x.example/",
+    "ws://localhost/",
+    "myapp:callback",
+    "https://x.example/a b",
+    "https://x.example\\@evil.example/",
+    "https://x.example/\r\nSet-Cookie: a=b",
+    "https://x.example/\x00",
+    "https://x.example/é",
+    "https://x.example:port/",
+    "https://x.example/%zz",
+    "https://x.example/<script>",
     f"https://x.example/{'a' * 2_000}",
-)  # fmt: skip
+)
 LOCAL = st.sampled_from(("127.0.0.1", "localhost", "[::1]", "127.8.8.8"))
 PATHS = st.sampled_from(("", "/", "/callback", "/callback/", "/Callback", "/oauth/callback", "/a%2Fb", "/..;x=1"))
 no_deadline = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

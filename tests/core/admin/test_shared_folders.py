@@ -29,14 +29,22 @@ torn
 @pytest.mark.parametrize(
     ("folder", "mark", "by"),
     [
-        ("Dropbox", "", "Dropbox"), ("Dropbox (Acme)", "", "Dropbox"), ("x", ".dropbox.cache/", "Dropbox"),
-        ("OneDrive - Acme GmbH", "", "OneDrive"), ("Library/CloudStorage/OneDrive-Acme", "", "OneDrive"),
-        ("Library/CloudStorage/Box-Box", "", "Box-Box"), ("Library/CloudStorage/GoogleDrive-ann@a.b", "", "Google"),
-        ("Library/Mobile Documents/com~apple~CloudDocs", "", "iCloud Drive"), ("iCloudDrive", "", "iCloud Drive"),
-        ("x", ".stfolder/", "Syncthing"), ("x", ".stfolder", "Syncthing"), ("Nextcloud", "", "Nextcloud"),
-        ("x", ".sync_0a1b2c.db", "Nextcloud or ownCloud"), ("x", ".owncloudsync.log", "ownCloud"),
+        ("Dropbox", "", "Dropbox"),
+        ("Dropbox (Acme)", "", "Dropbox"),
+        ("x", ".dropbox.cache/", "Dropbox"),
+        ("OneDrive - Acme GmbH", "", "OneDrive"),
+        ("Library/CloudStorage/OneDrive-Acme", "", "OneDrive"),
+        ("Library/CloudStorage/Box-Box", "", "Box-Box"),
+        ("Library/CloudStorage/GoogleDrive-ann@a.b", "", "Google"),
+        ("Library/Mobile Documents/com~apple~CloudDocs", "", "iCloud Drive"),
+        ("iCloudDrive", "", "iCloud Drive"),
+        ("x", ".stfolder/", "Syncthing"),
+        ("x", ".stfolder", "Syncthing"),
+        ("Nextcloud", "", "Nextcloud"),
+        ("x", ".sync_0a1b2c.db", "Nextcloud or ownCloud"),
+        ("x", ".owncloudsync.log", "ownCloud"),
     ],
-)  # fmt: skip
+)
 def test_synced_folders_are_known_by_their_name_or_their_marks(tmp_path: Path, folder: str, mark: str, by: str) -> None:
     root = tmp_path / folder
     (root / "a" / "b").mkdir(parents=True)
@@ -55,11 +63,17 @@ def test_synced_folders_are_known_by_their_name_or_their_marks(tmp_path: Path, f
 @pytest.mark.parametrize(
     ("file", "by"),
     [
-        ("/net/home/ann/memory.db", "nfs4"), ("/mnt/my share/memory.db", "cifs"), ("/mnt/c/memory.db", "9p"),
-        ("/far/memory.db", "fuse.sshfs"), ("/near/memory.db", ""), ("/net/local/memory.db", ""),
-        ("/over/memory.db", ""), ("/network/memory.db", ""), ("/memory.db", ""),
+        ("/net/home/ann/memory.db", "nfs4"),
+        ("/mnt/my share/memory.db", "cifs"),
+        ("/mnt/c/memory.db", "9p"),
+        ("/far/memory.db", "fuse.sshfs"),
+        ("/near/memory.db", ""),
+        ("/net/local/memory.db", ""),
+        ("/over/memory.db", ""),
+        ("/network/memory.db", ""),
+        ("/memory.db", ""),
     ],
-)  # fmt: skip
+)
 def test_network_file_systems_are_known_by_what_is_mounted(tmp_path: Path, file: str, by: str) -> None:
     mounts = tmp_path / "mountinfo"
     mounts.write_text(MOUNTS, encoding="utf-8")

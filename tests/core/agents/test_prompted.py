@@ -68,9 +68,19 @@ def test_undelivered_memories_are_shown_again(here: Engine) -> None:
 
 @pytest.mark.parametrize(
     "prompt",
-    ["", "yes", "Thanks, go on!", "Run the tests again, please.", "Explain quicksort to me.", '"AND (NEAR*',
-     "Write a poem about the sea.", "x" * 10_000, "\ud83d half a pair of surrogates", "Fix the typo in the README."],
-)  # fmt: skip
+    [
+        "",
+        "yes",
+        "Thanks, go on!",
+        "Run the tests again, please.",
+        "Explain quicksort to me.",
+        '"AND (NEAR*',
+        "Write a poem about the sea.",
+        "x" * 10_000,
+        "\ud83d half a pair of surrogates",
+        "Fix the typo in the README.",
+    ],
+)
 def test_prompts_without_relevant_memories_get_nothing(here: Engine, prompt: str) -> None:
     assert recalled(here, prompt) == ""
 

@@ -49,9 +49,14 @@ def hook(home: Path, transcript: Path, event: str = "stop", first: str = "", cod
     lines = f"import os, sys, memoryd.cli\n{first}\nsys.argv = ['memoryd', 'hook', {event!r}]\nmemoryd.cli.main()"
     handed = json.dumps({"session_id": SESSION, "transcript_path": str(transcript), "source": "startup"})
     ended = run(
-        [sys.executable, "-c", lines], input=handed, env=environment(home) | settings, capture_output=True, text=True,
-        timeout=PATIENCE * 2, check=False,
-    )  # fmt: skip
+        [sys.executable, "-c", lines],
+        input=handed,
+        env=environment(home) | settings,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE * 2,
+        check=False,
+    )
     assert ended.returncode == code, ended
     assert ended.stderr.count("\n") <= 1
     return ended
@@ -155,11 +160,13 @@ def test_a_silent_or_unreachable_postgres_does_not_stop_an_agent(home: Path, tra
     [
         ("os.fsync = lambda _: os._exit(9)", (0, 1)),
         ("os.replace = os.rename = lambda *_: os._exit(9)", (0, 1)),
-        ("unlink = os.unlink\nos.unlink = lambda path: os._exit(9) if str(path).endswith('.json') else unlink(path)",
-         (1, 0)),
+        (
+            "unlink = os.unlink\nos.unlink = lambda path: os._exit(9) if str(path).endswith('.json') else unlink(path)",
+            (1, 0),
+        ),
     ],
     ids=["while it is written", "before it has its name", "after the commit"],
-)  # fmt: skip
+)
 def test_a_killed_hook_loses_and_duplicates_nothing(
     home: Path, transcript: Path, first: str, left: tuple[int, int]
 ) -> None:

@@ -128,8 +128,9 @@ def test_a_node_without_a_summary_is_pending_even_without_observations(graph: Gr
     make(graph, {"a": [], "b": ["1"]})
     observations.delete(graph, [Deletion(entity="b", ordinals=(0,))])
     assert [(node.name, node.observation_count, node.last_observation_at) for node in pending(graph)] == [
-        ("a", 0, None), ("b", 0, None),
-    ]  # fmt: skip
+        ("a", 0, None),
+        ("b", 0, None),
+    ]
     report = consolidate.report(graph)
     assert [(one.node.name, one.draft_summary) for one in report.stale_summaries] == [("a", None), ("b", None)]
     entities.set_summary(graph, "a", "s")
@@ -323,8 +324,11 @@ def test_a_report_lists_similar_nodes_with_a_rationale(embedded: Graph) -> None:
     assert (cluster["cluster_id"], cluster["node_names"], cluster["node_count"]) == (0, ["x", "y"], 2)
     assert cluster["centroid_label"] == "porcelain, pot"
     assert report.omitted == {
-        "stale_summaries": 0, "relation_candidates": 0, "orphaned_nodes": 0, "cluster_summary": 0,
-    }  # fmt: skip
+        "stale_summaries": 0,
+        "relation_candidates": 0,
+        "orphaned_nodes": 0,
+        "cluster_summary": 0,
+    }
 
 
 def test_a_label_and_a_rationale_exist_without_a_word_in_common(graph: Graph) -> None:
@@ -340,8 +344,11 @@ def test_each_list_is_limited_and_says_how_much_it_left_out(embedded: Graph) -> 
     assert [node.name for node in report.orphaned_nodes] == ["m0"]
     assert [cluster["node_count"] for cluster in report.cluster_summary] == [5]
     assert report.omitted == {
-        "stale_summaries": 8, "relation_candidates": 15, "orphaned_nodes": 8, "cluster_summary": 1,
-    }  # fmt: skip
+        "stale_summaries": 8,
+        "relation_candidates": 15,
+        "orphaned_nodes": 8,
+        "cluster_summary": 1,
+    }
 
 
 def test_events_of_the_last_thirty_days_are_counted_for_the_graph_only(graph: Graph) -> None:

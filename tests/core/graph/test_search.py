@@ -157,8 +157,9 @@ def test_included_workspaces_with_vectors_are_searched_by_meaning(tmp_path: Path
         found, mode = node_search.search(both, "green tea", 5, "embedding")
         assert mode == "text"
         assert {(one.entity.name, one.workspace and one.workspace.name) for one in found.best} == {
-            ("Ann", "shop"), ("Bob", "bare"),
-        }  # fmt: skip
+            ("Ann", "shop"),
+            ("Bob", "bare"),
+        }
     with with_ollama(tmp_path, server) as here:
         both = Graph(together(here, here.workspaces.find("shop")))
         for mode in ("auto", "embedding"):

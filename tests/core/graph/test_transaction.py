@@ -146,8 +146,11 @@ def test_each_change_writes_its_events(graph: Graph) -> None:
     observations.replace(graph, "Ann", 0, "z")
     entities.set_tags(graph, "Ann", ["t"])
     assert events(graph) - start == {
-        "create_relation": 2, "update_relation": 1, "update_observation": 1, "update_entity": 1
-    }  # fmt: skip
+        "create_relation": 2,
+        "update_relation": 1,
+        "update_observation": 1,
+        "update_entity": 1,
+    }
     middle = events(graph)
     entities.delete(graph, ["Ann"])
     assert events(graph) - middle == {"delete_entity": 1, "delete_observation": 3, "delete_relation": 2}

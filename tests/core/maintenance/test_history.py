@@ -42,8 +42,10 @@ def one(tmp_path: Path) -> Iterator[Engine]:
 def graph(one: Engine) -> Graph:
     """Ann, who works at Acme and likes tea."""
     made = Graph(Scope(one, one.workspaces.ensure("default")))
-    news = [NewEntity(name="Ann", type="person", observations=("works there", "likes tea")),
-            NewEntity(name="Acme", type="firm")]  # fmt: skip
+    news = [
+        NewEntity(name="Ann", type="person", observations=("works there", "likes tea")),
+        NewEntity(name="Acme", type="firm"),
+    ]
     entities.create(made, news)
     relations.create(made, [Edge("Ann", "Acme", "works_at")])
     return made
@@ -257,8 +259,9 @@ def test_the_history_names_who_restored_and_who_purged(one: Engine, graph: Graph
     (undone,) = entries(graph, 9)
     assert (undone.what, undone.client, undone.tool) == ("changed", "memoryd ui", "ui.restore")
     assert [version.undone and version.undone.tool for version in listing.story(graph.scope, stored).versions] == [
-        "ui.restore", None,
-    ]  # fmt: skip
+        "ui.restore",
+        None,
+    ]
     with written_by("claude", "delete_relations"):
         relations.delete(graph, [Edge("Ann", "Acme", "works_at")])
     (cut,) = entries(graph, 9, HistoryFilter(by="CLAUDE"))
@@ -269,8 +272,9 @@ def test_the_history_names_who_restored_and_who_purged(one: Engine, graph: Graph
     assert entries(graph, 9, HistoryFilter(what="deleted")) == []
     done = entries(graph, 9, HistoryFilter(what="restored"))
     assert {(each.id, each.kind, each.tool) for each in done} == {
-        (stored, "memory", "memoryd restore"), (edge.id, "relation", "memoryd restore"),
-    }  # fmt: skip
+        (stored, "memory", "memoryd restore"),
+        (edge.id, "relation", "memoryd restore"),
+    }
     assert {each.text for each in done} == {"The office is in Berlin.", "Ann works_at Acme"}
     assert entries(graph, 1, HistoryFilter(what="restored"), done[0].mark) == done[1:]
     with written_by("memoryd ui", "ui.purge"):

@@ -181,9 +181,12 @@ def test_a_model_that_contradicts_itself_or_fails_changes_nothing(writing: Engin
     store(writing, BERLIN, LISBON)
     both = [{"number": 1, "verdict": verdict, "reason": ""} for verdict in ("duplicate", "contradiction")]
     answers = {
-        "twice": (200, json.dumps({"verdicts": both})), "neither": (200, json.dumps({"verdicts": []})),
-        "prose": (200, "I would say the second one."), "nothing": (200, ""), "refusal": (401, {"error": "no"}),
-    }  # fmt: skip
+        "twice": (200, json.dumps({"verdicts": both})),
+        "neither": (200, json.dumps({"verdicts": []})),
+        "prose": (200, "I would say the second one."),
+        "nothing": (200, ""),
+        "refusal": (401, {"error": "no"}),
+    }
     llm.reply = lambda _: answers[reply]
     assert done(writing) == []
     assert living(writing) == [BERLIN, LISBON]
@@ -337,9 +340,14 @@ NOW = datetime(2026, 11, 20, tzinfo=UTC)
 def remembered(days: float, importance: float = 0.5, recalls: int = 0) -> Record:
     then = timestamp(NOW - timedelta(days=days))
     return Record(
-        id="1", kind=Kind.MEMORY, body="", updated_at=then, importance=importance, access_count=recalls,
+        id="1",
+        kind=Kind.MEMORY,
+        body="",
+        updated_at=then,
+        importance=importance,
+        access_count=recalls,
         accessed_at=timestamp(NOW) if recalls else None,
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize(("days", "importance", "expected"), [(0, 0.5, 1), (90, 0.5, 0.5), (180, 1, 0.5), (9, 0, 0.5)])

@@ -140,9 +140,17 @@ def test_the_text_of_another_memory_is_refused(here: Engine, scope: Scope) -> No
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"content": " "}, {"content": "x" * 10_001}, {"tags": ("",)}, {"tags": ("x" * 101,)}, {"importance": 1.1},
-     {"tags": tuple(map(str, range(51)))}, {"content": "a\0b"}, {"importance": float("nan")}],
-)  # fmt: skip
+    [
+        {"content": " "},
+        {"content": "x" * 10_001},
+        {"tags": ("",)},
+        {"tags": ("x" * 101,)},
+        {"importance": 1.1},
+        {"tags": tuple(map(str, range(51)))},
+        {"content": "a\0b"},
+        {"importance": float("nan")},
+    ],
+)
 def test_invalid_values_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(InvalidInputError):
         Correction(id="x", **wrong)  # type: ignore[arg-type]

@@ -77,8 +77,9 @@ def test_a_briefing_covers_all_workspaces(here: Engine) -> None:
     text = shop.context(None, 800).text
     important, recent = text.split("\n\n")
     assert [line.partition("] ")[2] for line in important.splitlines()[1:]] == [
-        f"{TEA} (in personal, {here.clock.now()[:10]})", f"Deploys wait for Monday. (in shop, {here.clock.now()[:10]})",
-    ]  # fmt: skip
+        f"{TEA} (in personal, {here.clock.now()[:10]})",
+        f"Deploys wait for Monday. (in shop, {here.clock.now()[:10]})",
+    ]
     assert PORT in recent
     assert TEA in shop.context("tea", 800).text.partition("\n\n")[0]
 
@@ -195,9 +196,10 @@ def test_changing_a_memory_of_an_included_workspace_is_an_error_that_names_it(he
 def test_invalid_inclusions_are_refused(here: Engine) -> None:
     prepared(here)
     for name, others, error in (
-        ("shop", ["shop"], "always includes itself"), ("shop", ["nowhere"], '"nowhere" not found'),
+        ("shop", ["shop"], "always includes itself"),
+        ("shop", ["nowhere"], '"nowhere" not found'),
         ("nowhere", ["shop"], '"nowhere" not found'),
-    ):  # fmt: skip
+    ):
         with pytest.raises((InvalidInputError, NotFoundError), match=error):
             here.workspaces.include(name, others)
     with pytest.raises(InvalidInputError, match='does not include "secret"'):

@@ -13,7 +13,7 @@ from memoryd.core.base.background import Worker
 from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Criteria
 from memoryd.core.records import embedding, records
-from memoryd.core.records.embedding import Question
+from memoryd.core.records.question import Question
 from memoryd.errors import StoreError
 from memoryd.model import GENERAL, Filter, VectorSet, Workspace
 from memoryd.models import helpers

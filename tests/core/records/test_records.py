@@ -63,7 +63,7 @@ def test_two_processes_that_first_use_a_workspace_create_one(tmp_path: Path) -> 
     processes = [
         Fork[str]([sys.executable, "-c", ENSURE], stdin=PIPE, stdout=PIPE, text=True, env=environment(tmp_path))
         for _ in range(2)
-    ]  # fmt: skip
+    ]
     for process in processes:
         assert process.stdout
         assert process.stdout.readline() == "ready\n"
@@ -161,8 +161,17 @@ def test_a_record_is_written_as_given_and_leaves_events(here: Engine, tmp_path: 
     here.write(place, lambda q: records.change(q, "i", "b2", ("z",), None, "t2"))
     found = here.store.read(place, lambda q: records.fetch(q, ["i", "none"], ""))
     assert list(found) == ["i"]
-    expected = Record(id="i", kind=Kind.ENTITY, body="b2", name="n", type="t", tags=("z",), session_id="s",
-                      created_at="t1", updated_at="t2")  # fmt: skip
+    expected = Record(
+        id="i",
+        kind=Kind.ENTITY,
+        body="b2",
+        name="n",
+        type="t",
+        tags=("z",),
+        session_id="s",
+        created_at="t1",
+        updated_at="t2",
+    )
     assert found["i"] == expected
     assert here.write(place, lambda q: records.delete(q, ["i"], "t3")) == 1
     assert here.store.read(place, lambda q: records.fetch(q, ["i"], "")) == {}

@@ -200,8 +200,9 @@ def test_a_web_token_is_masked_however_long_its_header(key_id: str) -> None:
     parts = [{"alg": "RS256", "kid": key_id}, {"sub": "ann", "exp": 1_726_561_800}]
     encoded = [base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in parts]
     assert mask(f"The console shows {'.'.join(encoded)}.{'Zx8k' * 10} again") == (
-        "The console shows [masked: JSON web token] again", ["JSON web token"],
-    )  # fmt: skip
+        "The console shows [masked: JSON web token] again",
+        ["JSON web token"],
+    )
 
 
 @pytest.mark.parametrize("note", lines(HONEST))

@@ -193,11 +193,18 @@ def test_a_link_out_of_the_folder_is_not_followed(engine: Engine, tmp_path: Path
 @pytest.mark.parametrize(
     ("given", "name"),
     [
-        ("a/b\\c:d*?", "a b c d"), ("..", "_"), ("", "_"), ("CON", "_CON"), ("nul.txt", "_nul.txt"),
-        (".hidden. ", "hidden"), ("サイト" * 100, ("サイト" * 100)[:60]), ("e\u0301", "é"), ("[[x|y]]#z^", "x y z"),
+        ("a/b\\c:d*?", "a b c d"),
+        ("..", "_"),
+        ("", "_"),
+        ("CON", "_CON"),
+        ("nul.txt", "_nul.txt"),
+        (".hidden. ", "hidden"),
+        ("サイト" * 100, ("サイト" * 100)[:60]),
+        ("e\u0301", "é"),
+        ("[[x|y]]#z^", "x y z"),
         ("a\x00b\nc", "a b c"),
     ],
-)  # fmt: skip
+)
 def test_every_system_accepts_the_file_names(given: str, name: str) -> None:
     assert readable(given) == name
 

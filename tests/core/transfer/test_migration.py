@@ -298,10 +298,14 @@ def test_differences_are_reported(source: Path, url: str, tmp_path: Path) -> Non
     outcome = migration.migrate(str(source), url, SETTINGS, quiet)
     reported = {(each.workspace, each.table): (each.source, each.target) for each in outcome.differences}
     assert set(reported) == {
-        ("default", "embeddings"), ("web-site", "embeddings"), ("web-site", "records"), ("web-site", "events"),
-        ("web-site", "memory_details"), ("empty", "name, description, status, includes or times"),
+        ("default", "embeddings"),
+        ("web-site", "embeddings"),
+        ("web-site", "records"),
+        ("web-site", "events"),
+        ("web-site", "memory_details"),
+        ("empty", "name, description, status, includes or times"),
         ("all workspaces", "sessions"),
-    }  # fmt: skip
+    }
     ours, theirs = reported["web-site", "records"]
     assert theirs == ours + 1
     with pytest.raises(StoreError, match="embeddings of default: 4 on both sides, but not the same"):

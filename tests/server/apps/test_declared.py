@@ -16,9 +16,14 @@ from tests.server.apps.kit import ADVERTISED, HELPERS, PAGE, SHOWS, Talk
 
 ERAS = (LEGACY, MODERN)
 OTHERS: tuple[Json | None, ...] = (
-    None, {}, {EXTENSION_ID: {}}, {EXTENSION_ID: {"mimeTypes": []}}, {EXTENSION_ID: {"mimeTypes": ["text/html"]}},
-    {EXTENSION_ID: {"mimeTypes": APP_MIME_TYPE}}, {"org.example/ui": {"mimeTypes": [APP_MIME_TYPE]}},
-)  # fmt: skip
+    None,
+    {},
+    {EXTENSION_ID: {}},
+    {EXTENSION_ID: {"mimeTypes": []}},
+    {EXTENSION_ID: {"mimeTypes": ["text/html"]}},
+    {EXTENSION_ID: {"mimeTypes": APP_MIME_TYPE}},
+    {"org.example/ui": {"mimeTypes": [APP_MIME_TYPE]}},
+)
 """The capabilities of clients that show no apps, or not of this kind."""
 ASKED = ("resources/list", "resources/templates/list")
 
@@ -140,8 +145,10 @@ def test_invisible_characters_are_spelled_out(app: Talk) -> None:
     app.call("memory_store", content=bad, tags=[mixed, family])
     app.call("memory_store", content="a bell\x07")
     assert app.call("memory_browse")["spelled"] == {
-        bad: "in<U+202E>voice", mixed: "t<U+200B>ag", "a bell\x07": "a bell<U+0007>"
-    }  # fmt: skip
+        bad: "in<U+202E>voice",
+        mixed: "t<U+200B>ag",
+        "a bell\x07": "a bell<U+0007>",
+    }
 
 
 def test_instructions_are_flagged(app: Talk) -> None:
@@ -197,10 +204,14 @@ def test_a_secret_is_masked_in_a_correction_and_that_is_reported(app: Talk) -> N
 def test_invalid_changes_change_nothing(app: Talk) -> None:
     id_ = app.call("memory_store", content="Kept.")["id"]
     for tool, arguments in (
-        ("memory_correct", {"id": id_, "content": " "}), ("memory_correct", {"id": "none", "content": "x"}),
-        ("memory_correct", {"id": id_, "importance": 2}), ("memory_restore", {"ids": []}),
-        ("memory_restore", {"ids": ["none"]}), ("memory_browse", {"after": 7}), ("memory_browse", {"tags": [""]}),
-    ):  # fmt: skip
+        ("memory_correct", {"id": id_, "content": " "}),
+        ("memory_correct", {"id": "none", "content": "x"}),
+        ("memory_correct", {"id": id_, "importance": 2}),
+        ("memory_restore", {"ids": []}),
+        ("memory_restore", {"ids": ["none"]}),
+        ("memory_browse", {"after": 7}),
+        ("memory_browse", {"tags": [""]}),
+    ):
         assert app.result("tools/call", name=tool, arguments=arguments)["isError"], arguments
     assert [one["content"] for one in app.call("memory_browse")["memories"]] == ["Kept."]
 

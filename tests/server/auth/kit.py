@@ -167,10 +167,14 @@ class Plain:
     def asks(self, **changed: str | None) -> str:
         """Return the URL that it opens in the browser; None omits a parameter."""
         given: dict[str, str | None] = {
-            "response_type": "code", "client_id": self.registered["client_id"],
-            "redirect_uri": self.registered["redirect_uris"][0], "code_challenge": CHALLENGE,
-            "code_challenge_method": "S256", "state": "s", "scope": "read write",
-        }  # fmt: skip
+            "response_type": "code",
+            "client_id": self.registered["client_id"],
+            "redirect_uri": self.registered["redirect_uris"][0],
+            "code_challenge": CHALLENGE,
+            "code_challenge_method": "S256",
+            "state": "s",
+            "scope": "read write",
+        }
         named = {name: value for name, value in (given | changed).items() if value is not None}
         return str(httpx2.URL(f"{self.server.url}/oauth/authorize", params=named))
 

@@ -91,16 +91,22 @@ class FakeProvider:
     def _document(self, path: str, form: dict[str, str], request: BaseHTTPRequestHandler) -> dict[str, Any]:
         match path:
             case "/.well-known/openid-configuration":
-                names = {"authorization_endpoint": "authorize", "token_endpoint": "token", "jwks_uri": "keys",
-                         "userinfo_endpoint": "claims"}  # fmt: skip
+                names = {
+                    "authorization_endpoint": "authorize",
+                    "token_endpoint": "token",
+                    "jwks_uri": "keys",
+                    "userinfo_endpoint": "claims",
+                }
                 methods = {"token_endpoint_auth_methods_supported": self.methods} if self.methods else {}
                 return methods | {"issuer": self.issuer} | {name: f"{self.issuer}/{end}" for name, end in names.items()}
             case "/keys":
                 algorithms: Any = {"RS256": jwt.algorithms.RSAAlgorithm, "ES256": jwt.algorithms.ECAlgorithm}
-                return {"keys": [
-                    json.loads(algorithms[algorithm].to_jwk(key.public_key())) | {"kid": kid, "use": "sig"}
-                    for kid, (algorithm, key) in self.keys.items()
-                ]}  # fmt: skip
+                return {
+                    "keys": [
+                        json.loads(algorithms[algorithm].to_jwk(key.public_key())) | {"kid": kid, "use": "sig"}
+                        for kid, (algorithm, key) in self.keys.items()
+                    ]
+                }
             case "/token":
                 asked = self._asked.pop(form["code"], {})
                 proof = base64.urlsafe_b64encode(hashlib.sha256(form["code_verifier"].encode()).digest()).rstrip(b"=")

@@ -51,8 +51,12 @@ def test_every_request_needs_credentials(server: HttpServer) -> None:
 
 def test_a_header_does_not_change_the_address(server: HttpServer) -> None:
     poisoned = {"X-Forwarded-Host": "evil.example", "X-Forwarded-Proto": "https", "Forwarded": "host=evil.example"}
-    for path in ("/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-protected-resource",
-                 "/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"):  # fmt: skip
+    for path in (
+        "/.well-known/oauth-protected-resource/mcp",
+        "/.well-known/oauth-protected-resource",
+        "/.well-known/oauth-authorization-server",
+        "/.well-known/openid-configuration",
+    ):
         answer = server.request("GET", path, headers=poisoned)
         assert (answer.status_code, "evil" in answer.text) == (200, False)
     assert "evil" not in server.request("POST", "/mcp", headers=poisoned, json={}).headers["WWW-Authenticate"]
@@ -64,9 +68,10 @@ def test_a_header_does_not_change_the_address(server: HttpServer) -> None:
 )
 def test_web_clients_may_call_from_any_page(server: HttpServer, path: str) -> None:
     asked = {
-        "Origin": "https://inspector.example", "Access-Control-Request-Method": "POST",
+        "Origin": "https://inspector.example",
+        "Access-Control-Request-Method": "POST",
         "Access-Control-Request-Headers": "authorization,content-type,mcp-protocol-version",
-    }  # fmt: skip
+    }
     preflight = server.request("OPTIONS", path, headers=asked)
     assert (preflight.status_code, preflight.headers["Access-Control-Allow-Origin"]) == (200, "*")
     assert "authorization" in preflight.headers["Access-Control-Allow-Headers"].lower()
@@ -118,13 +123,19 @@ def test_an_invalid_request_is_answered_with_the_issuer(
 @pytest.mark.parametrize(
     "changed",
     [
-        {"redirect_uri": "https://evil.example/cb"}, {"redirect_uri": f"{BACK}/../x"}, {"redirect_uri": f"{BACK}?a=b"},
-        {"redirect_uri": "http://127.0.0.1@evil.example/callback"}, {"client_id": "unknown"}, {"client_id": None},
-        {"redirect_uri": "javascript:alert(1)"}, {"client_id": "https://127.0.0.1/client.json"},
-        {"client_id": "https://localhost/"}, {"client_id": "https://[::1]/c"},
+        {"redirect_uri": "https://evil.example/cb"},
+        {"redirect_uri": f"{BACK}/../x"},
+        {"redirect_uri": f"{BACK}?a=b"},
+        {"redirect_uri": "http://127.0.0.1@evil.example/callback"},
+        {"client_id": "unknown"},
+        {"client_id": None},
+        {"redirect_uri": "javascript:alert(1)"},
+        {"client_id": "https://127.0.0.1/client.json"},
+        {"client_id": "https://localhost/"},
+        {"client_id": "https://[::1]/c"},
         {"client_id": "https://169.254.169.254/latest/meta-data"},
     ],
-)  # fmt: skip
+)
 def test_nothing_is_sent_to_an_address_of_another_client(
     server: HttpServer, client: Plain, changed: dict[str, str | None]
 ) -> None:

@@ -27,48 +27,85 @@ from tests.server.auth.kit import BACK, Browser, Plain, Storage, let_in, paramet
 
 CLIENTS: dict[str, tuple[dict[str, Any], str]] = {
     "Claude.ai": (
-        {"client_name": "Claude", "redirect_uris": ["https://claude.ai/api/mcp/auth_callback"],
-         "token_endpoint_auth_method": "none", "scope": "claudeai"},
+        {
+            "client_name": "Claude",
+            "redirect_uris": ["https://claude.ai/api/mcp/auth_callback"],
+            "token_endpoint_auth_method": "none",
+            "scope": "claudeai",
+        },
         "https://claude.ai/api/mcp/auth_callback",
     ),
     "ChatGPT": (
-        {"client_name": "ChatGPT", "redirect_uris": ["https://chatgpt.com/connector/oauth/a1B2"],
-         "token_endpoint_auth_method": "client_secret_basic", "response_types": ["code"]},
+        {
+            "client_name": "ChatGPT",
+            "redirect_uris": ["https://chatgpt.com/connector/oauth/a1B2"],
+            "token_endpoint_auth_method": "client_secret_basic",
+            "response_types": ["code"],
+        },
         "https://chatgpt.com/connector/oauth/a1B2",
     ),
     "Claude Code": (
-        {"client_name": "Claude Code (memory)", "redirect_uris": ["http://localhost:3118/callback"],
-         "token_endpoint_auth_method": "none", "grant_types": ["authorization_code", "refresh_token"]},
+        {
+            "client_name": "Claude Code (memory)",
+            "redirect_uris": ["http://localhost:3118/callback"],
+            "token_endpoint_auth_method": "none",
+            "grant_types": ["authorization_code", "refresh_token"],
+        },
         "http://localhost:53411/callback",
     ),
     "VS Code": (
-        {"client_name": "Visual Studio Code", "token_endpoint_auth_method": "none",
-         "redirect_uris": ["https://vscode.dev/redirect", "http://127.0.0.1/", "http://127.0.0.1:33418/"],
-         "grant_types": ["authorization_code", "refresh_token", "urn:ietf:params:oauth:grant-type:device_code"]},
+        {
+            "client_name": "Visual Studio Code",
+            "token_endpoint_auth_method": "none",
+            "redirect_uris": ["https://vscode.dev/redirect", "http://127.0.0.1/", "http://127.0.0.1:33418/"],
+            "grant_types": ["authorization_code", "refresh_token", "urn:ietf:params:oauth:grant-type:device_code"],
+        },
         "http://127.0.0.1:33418",
     ),
     "Cursor": (
-        {"client_name": "Cursor", "application_type": "web", "token_endpoint_auth_method": "none",
-         "redirect_uris": ["cursor://anysphere.cursor-mcp/oauth/callback",
-                           "https://www.cursor.com/agents/mcp/oauth/callback", "http://localhost:8787/callback"]},
+        {
+            "client_name": "Cursor",
+            "application_type": "web",
+            "token_endpoint_auth_method": "none",
+            "redirect_uris": [
+                "cursor://anysphere.cursor-mcp/oauth/callback",
+                "https://www.cursor.com/agents/mcp/oauth/callback",
+                "http://localhost:8787/callback",
+            ],
+        },
         "cursor://anysphere.cursor-mcp/oauth/callback",
     ),
     "Codex CLI": (
-        {"client_name": "Codex", "redirect_uris": ["http://127.0.0.1:54545/callback"],
-         "scope": "openid profile email offline_access", "token_endpoint_auth_method": "none"},
+        {
+            "client_name": "Codex",
+            "redirect_uris": ["http://127.0.0.1:54545/callback"],
+            "scope": "openid profile email offline_access",
+            "token_endpoint_auth_method": "none",
+        },
         "http://127.0.0.1:60000/callback",
     ),
     "Gemini CLI": (
-        {"client_name": "Gemini CLI MCP Client", "redirect_uris": ["http://localhost:7777/oauth/callback"],
-         "code_challenge_method": ["S256"], "scope": "", "token_endpoint_auth_method": "none"},
+        {
+            "client_name": "Gemini CLI MCP Client",
+            "redirect_uris": ["http://localhost:7777/oauth/callback"],
+            "code_challenge_method": ["S256"],
+            "scope": "",
+            "token_endpoint_auth_method": "none",
+        },
         "http://localhost:7777/oauth/callback",
     ),
     "signs with a key": (
-        {"client_name": "k", "redirect_uris": ["https://k.example/cb"], "token_endpoint_auth_method": "private_key_jwt",
-         "client_uri": "", "logo_uri": None, "jwks": {"keys": []}},
+        {
+            "client_name": "k",
+            "redirect_uris": ["https://k.example/cb"],
+            "token_endpoint_auth_method": "private_key_jwt",
+            "client_uri": "",
+            "logo_uri": None,
+            "jwks": {"keys": []},
+        },
         "https://k.example/cb",
     ),
-}  # fmt: skip
+}
 """By client name, the registration, and a redirect URI that it then uses."""
 
 
@@ -260,12 +297,23 @@ def test_slow_name_servers_do_not_occupy_the_threads_of_others(monkeypatch: pyte
 @pytest.mark.parametrize(
     "url",
     [
-        "http://x.example/c", "https://x.example", "https://x.example/", "https://x.example/a/../c",
-        "https://u@x.example/c", "https://x.example/c#f", "https://x.example:port/c", f"https://x.example/{'c' * 600}",
-        "https://\u0445.example/c", "https:///c", "https://a..b/c", "https://.example/c",
-        "https://x.example/\x7f", "https://x.exam\tple/c", f"https://{'c' * 64}.example/c",
+        "http://x.example/c",
+        "https://x.example",
+        "https://x.example/",
+        "https://x.example/a/../c",
+        "https://u@x.example/c",
+        "https://x.example/c#f",
+        "https://x.example:port/c",
+        f"https://x.example/{'c' * 600}",
+        "https://\u0445.example/c",
+        "https:///c",
+        "https://a..b/c",
+        "https://.example/c",
+        "https://x.example/\x7f",
+        "https://x.exam\tple/c",
+        f"https://{'c' * 64}.example/c",
     ],
-)  # fmt: skip
+)
 def test_urls_that_cannot_be_documents(url: str) -> None:
     with pytest.raises(InvalidInputError, match="is not a valid URL"):
         anyio.run(ClientDocuments(anywhere).get, url)
@@ -274,12 +322,26 @@ def test_urls_that_cannot_be_documents(url: str) -> None:
 @pytest.mark.parametrize(
     ("address", "public"),
     [
-        ("93.184.216.34", True), ("2606:2800:220:1::1", True), ("127.0.0.1", False), ("10.1.2.3", False),
-        ("169.254.169.254", False), ("100.64.0.1", False), ("0.0.0.0", False), ("224.0.0.1", False), ("::1", False),
-        ("::", False), ("fe80::1", False), ("fd00::1", False), ("::ffff:127.0.0.1", False), ("::ffff:8.8.8.8", True),
-        ("2002:7f00:1::", False), ("64:ff9b::7f00:1", False), ("2001:0:4136:e378:8000:63bf:3fff:fdd2", False),
-        ("255.255.255.255", False), ("192.0.2.1", False),
+        ("93.184.216.34", True),
+        ("2606:2800:220:1::1", True),
+        ("127.0.0.1", False),
+        ("10.1.2.3", False),
+        ("169.254.169.254", False),
+        ("100.64.0.1", False),
+        ("0.0.0.0", False),
+        ("224.0.0.1", False),
+        ("::1", False),
+        ("::", False),
+        ("fe80::1", False),
+        ("fd00::1", False),
+        ("::ffff:127.0.0.1", False),
+        ("::ffff:8.8.8.8", True),
+        ("2002:7f00:1::", False),
+        ("64:ff9b::7f00:1", False),
+        ("2001:0:4136:e378:8000:63bf:3fff:fdd2", False),
+        ("255.255.255.255", False),
+        ("192.0.2.1", False),
     ],
-)  # fmt: skip
+)
 def test_which_addresses_are_public(address: str, public: bool) -> None:
     assert is_public(ipaddress.ip_address(address)) == public

@@ -127,12 +127,18 @@ def test_a_password_is_the_same_however_it_is_typed(tmp_path: Path) -> None:
         ("https://memory.example.org:8443", "https://memory.example.org:8443"),
         ("http://localhost:8765", "http://localhost:8765"),
         ("http://[::1]:80/", "http://[::1]"),
-        ("http://memory.example.org", None), ("memory.example.org", None), ("https://", None),
-        ("ftp://localhost", None), ("https://memory.example.org/path", None), ("https://memory.example.org?x", None),
-        ("https://u@x.example", None), ("https://x.example#f", None), ("https://x.example:port", None),
+        ("http://memory.example.org", None),
+        ("memory.example.org", None),
+        ("https://", None),
+        ("ftp://localhost", None),
+        ("https://memory.example.org/path", None),
+        ("https://memory.example.org?x", None),
+        ("https://u@x.example", None),
+        ("https://x.example#f", None),
+        ("https://x.example:port", None),
         ("https://a b", None),
     ],
-)  # fmt: skip
+)
 def test_valid_and_invalid_public_addresses(url: str, origin: str | None) -> None:
     if origin is None:
         with pytest.raises(InvalidInputError, match="MEMORY_PUBLIC_URL"):
@@ -147,8 +153,9 @@ def test_behind_a_proxy_with_a_certificate(tmp_path: Path) -> None:
         named = {"Host": "memory.example.org"}
         about = server.request("GET", "/.well-known/oauth-authorization-server", headers=named).json()
         assert (about["issuer"], about["token_endpoint"]) == (
-            "https://memory.example.org", "https://memory.example.org/oauth/token",
-        )  # fmt: skip
+            "https://memory.example.org",
+            "https://memory.example.org/oauth/token",
+        )
         refused = server.request("POST", "/mcp", headers=named, json={}).headers["WWW-Authenticate"]
         assert '"https://memory.example.org/.well-known/oauth-protected-resource/mcp"' in refused
         client = Plain(server)

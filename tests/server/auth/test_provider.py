@@ -48,9 +48,12 @@ def server(tmp_path_factory: pytest.TempPathFactory, running: FakeProvider) -> I
 
 def logging_in_at(fake: FakeProvider) -> Any:
     return {
-        "MEMORY_LOGIN": "oidc", "MEMORY_OIDC_ISSUER": fake.issuer, "MEMORY_OIDC_CLIENT_ID": CLIENT,
-        "MEMORY_OIDC_CLIENT_SECRET": SECRET, "MEMORY_LOGIN_RULES": RULES,
-    }  # fmt: skip
+        "MEMORY_LOGIN": "oidc",
+        "MEMORY_OIDC_ISSUER": fake.issuer,
+        "MEMORY_OIDC_CLIENT_ID": CLIENT,
+        "MEMORY_OIDC_CLIENT_SECRET": SECRET,
+        "MEMORY_LOGIN_RULES": RULES,
+    }
 
 
 def relying_on(fake: FakeProvider) -> Any:
@@ -142,10 +145,16 @@ def test_a_provider_that_takes_secrets_only_in_a_header(
 @pytest.mark.parametrize(
     "changed",
     [
-        {"nonce": "another"}, {"nonce": None}, {"aud": "another"}, {"iss": "https://evil.example"}, {"azp": "another"},
-        {"exp": 1}, {"exp": None}, {"sub": None},
+        {"nonce": "another"},
+        {"nonce": None},
+        {"aud": "another"},
+        {"iss": "https://evil.example"},
+        {"azp": "another"},
+        {"exp": 1},
+        {"exp": None},
+        {"sub": None},
     ],
-)  # fmt: skip
+)
 def test_a_wrong_answer_of_the_provider(server: HttpServer, fake: FakeProvider, changed: dict[str, Any]) -> None:
     client, browser = Plain(server), Browser(server)
     away = browser.opens(client.asks())
@@ -188,10 +197,18 @@ def test_tokens_of_the_provider(relying: HttpServer, fake: FakeProvider) -> None
     assert status(relying, fake.token([resource, "else"])) == 200  # type: ignore[arg-type]
     assert status(relying, granted(relying, "a token of ours")) == 200
     wrong: list[dict[str, Any]] = [
-        {"aud": "https://memory.example.org/mcp"}, {"aud": None}, {"iss": "https://evil.example"},
-        {"exp": time.time() - 60}, {"exp": None}, {"sub": None}, {"email": "eve@evil.example"},
-        {"email_verified": None}, {"nbf": time.time() + 600}, {"exp": 1e20}, {"exp": math.inf},
-    ]  # fmt: skip
+        {"aud": "https://memory.example.org/mcp"},
+        {"aud": None},
+        {"iss": "https://evil.example"},
+        {"exp": time.time() - 60},
+        {"exp": None},
+        {"sub": None},
+        {"email": "eve@evil.example"},
+        {"email_verified": None},
+        {"nbf": time.time() + 600},
+        {"exp": 1e20},
+        {"exp": math.inf},
+    ]
     assert [status(relying, fake.token(resource, **changed)) for changed in wrong] == [401] * len(wrong)
 
 
@@ -209,8 +226,10 @@ def test_tokens_with_invalid_signatures(relying: HttpServer, fake: FakeProvider)
         fake.signed(claims, typ="logout+jwt"),
         other.signed(claims),
         fake.signed(claims)[:-4],
-        "a.b.c", "..", "e30.e30.",
-    ):  # fmt: skip
+        "a.b.c",
+        "..",
+        "e30.e30.",
+    ):
         assert status(relying, token) == 401, token
     assert status(relying, fake.signed(claims, typ="at+jwt")) == 200
 
@@ -297,10 +316,16 @@ def test_invalid_rules(rules: str) -> None:
     [
         ({"MEMORY_LOGIN": "oidc"}, "MEMORY_PUBLIC_URL"),
         ({"MEMORY_LOGIN": "jwt", "MEMORY_PUBLIC_URL": "http://127.0.0.1:1"}, "MEMORY_OIDC_ISSUER"),
-        ({"MEMORY_LOGIN": "jwt", "MEMORY_PUBLIC_URL": "http://127.0.0.1:1", "MEMORY_OIDC_ISSUER": "https://x.example"},
-         "MEMORY_LOGIN_RULES"),
+        (
+            {
+                "MEMORY_LOGIN": "jwt",
+                "MEMORY_PUBLIC_URL": "http://127.0.0.1:1",
+                "MEMORY_OIDC_ISSUER": "https://x.example",
+            },
+            "MEMORY_LOGIN_RULES",
+        ),
     ],
-)  # fmt: skip
+)
 def test_settings_that_are_missing(tmp_path: Path, settings: Any, lacks: str) -> None:
     with pytest.raises(InvalidInputError, match=lacks):
         HttpThread(environment(tmp_path, **settings))

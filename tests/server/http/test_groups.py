@@ -38,12 +38,16 @@ def groups(tmp_path_factory: pytest.TempPathFactory, postgres: str) -> Iterator[
         home, archive = (
             ends.enter_context(
                 published(
-                    place / name, "--toolsets", "recall,vault", port=str(free_port()),
-                    MEMORY_PUBLIC_URL=f"http://{host}:{port}", MEMORY_DATABASE_URL=database(postgres, place / name),
+                    place / name,
+                    "--toolsets",
+                    "recall,vault",
+                    port=str(free_port()),
+                    MEMORY_PUBLIC_URL=f"http://{host}:{port}",
+                    MEMORY_DATABASE_URL=database(postgres, place / name),
                 )
             )
             for name, host in (("home", "127.0.0.1"), ("archive", "localhost"))
-        )  # fmt: skip
+        )
         with beside(archive) as engine:
             engine.workspaces.ensure("ledger")
         ends.enter_context(grouped(home.port, archive.port, MAPS, port, place))

@@ -50,10 +50,11 @@ def test_a_workspaces_exports_cannot_be_imported_into_another(server: HttpServer
 def test_a_caller_with_a_token_learns_no_directory(server: HttpServer, tokens: dict[str, str]) -> None:
     home = server.environ["MEMORY_DATA_DIR"]
     answers = [
-        str(result_of(server, tokens["one"], "export_database")), str(result_of(server, tokens["one"], "healthcheck")),
+        str(result_of(server, tokens["one"], "export_database")),
+        str(result_of(server, tokens["one"], "healthcheck")),
         refused(server, tokens["one"], "import_database", file="/etc/hostname"),
         refused(server, tokens["one"], "import_database", file="missing.jsonl"),
-    ]  # fmt: skip
+    ]
     assert not [text for text in answers if home in text]
 
 

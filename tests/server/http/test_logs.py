@@ -66,8 +66,10 @@ def test_a_request_is_one_line_without_its_content(server: HttpProcess) -> None:
     assert SECRET not in written
     lines = [line for line in requests(written) if line["message"] not in ("GET /sse", "GET /mcp")]  # of open streams
     assert [line["message"] for line in lines[:5]] == [
-        "POST /tools/memory_store", *["POST /tools/memory_recall"] * 3, "GET /health",
-    ]  # fmt: skip
+        "POST /tools/memory_store",
+        *["POST /tools/memory_recall"] * 3,
+        "GET /health",
+    ]
     assert [line["status"] for line in lines[:5]] == [200, 200, 400, 400, 200]
     for line in lines[:4]:
         assert (line["workspace"], line["token"]) == ("one", token.split("_")[1])

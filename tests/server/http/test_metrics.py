@@ -77,8 +77,10 @@ def test_calls_are_counted_by_tool_and_outcome_over_any_transport(server: HttpSe
             agent.refused("memory_store", content="")
     found = figures(server)
     assert calls(found) == {
-        ("memory_store", "ok"): 4, ("memory_store", "invalid"): 5, ("open_nodes", "failed"): 1,
-    }  # fmt: skip
+        ("memory_store", "ok"): 4,
+        ("memory_store", "invalid"): 5,
+        ("open_nodes", "failed"): 1,
+    }
     assert found["memoryd_call_seconds_count", (("tool", "memory_store"),)] == 9
     assert 0 < found["memoryd_call_seconds_sum", (("tool", "memory_store"),)] < 60
     assert found["memoryd_call_seconds_bucket", (("le", "+Inf"), ("tool", "memory_store"))] == 9

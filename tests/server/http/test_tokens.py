@@ -39,9 +39,15 @@ from tests.store.clusters import cluster
 
 MODES = ("auto", "legacy", "sse")
 CLOSED = (
-    ("POST", "/mcp"), ("GET", "/mcp"), ("DELETE", "/mcp"), ("GET", "/sse"), ("POST", "/sse/messages/"),
-    ("POST", "/tools/memory_inspect"), ("POST", "/tools/no_such_tool"), ("GET", "/metrics"),
-)  # fmt: skip
+    ("POST", "/mcp"),
+    ("GET", "/mcp"),
+    ("DELETE", "/mcp"),
+    ("GET", "/sse"),
+    ("POST", "/sse/messages/"),
+    ("POST", "/tools/memory_inspect"),
+    ("POST", "/tools/no_such_tool"),
+    ("GET", "/metrics"),
+)
 # The open paths reveal no stored data: probes carry no token, and the tools' schemas are in the docs.
 OPEN = ("/health", "/health/live", "/openapi.json")
 ALLOWED = ("memory_recall", "memory_store")
@@ -196,11 +202,28 @@ def test_invalid_tokens(server: HttpServer, tokens: Tokens) -> None:
     token, other = tokens["admin"], tokens["read"]
     prefix, token_id, secret = token.split("_", 2)
     wrong = [
-        "x", "_", "__", "memoryd", "memoryd_", "memoryd__", f"memoryd_{token_id}", f"memoryd_{token_id}_",
-        token[:-1], f"{token}x", f"{token}  x", token.upper(), f"Memoryd_{token_id}_{secret}", f"{token_id}_{secret}",
-        secret, f"memoryd__{secret}", f"memoryd_{other.split('_')[1]}_{secret}", f"memoryd_%_{secret}",
-        f"memoryd_' OR 1=1 --_{secret}", f"{prefix}_{token_id}_{'x' * 20_000}", f'"{token}"',
-    ]  # fmt: skip
+        "x",
+        "_",
+        "__",
+        "memoryd",
+        "memoryd_",
+        "memoryd__",
+        f"memoryd_{token_id}",
+        f"memoryd_{token_id}_",
+        token[:-1],
+        f"{token}x",
+        f"{token}  x",
+        token.upper(),
+        f"Memoryd_{token_id}_{secret}",
+        f"{token_id}_{secret}",
+        secret,
+        f"memoryd__{secret}",
+        f"memoryd_{other.split('_')[1]}_{secret}",
+        f"memoryd_%_{secret}",
+        f"memoryd_' OR 1=1 --_{secret}",
+        f"{prefix}_{token_id}_{'x' * 20_000}",
+        f'"{token}"',
+    ]
     for text in [*(each.encode() for each in wrong), "memoryd_é_ü☃".encode(), b"memoryd_\xff\xfe_\x80"]:
         headers = [(b"Authorization", b"Bearer " + text), (b"X-Memory-Workspace", b"team")]
         answer = server.request("POST", "/tools/memory_inspect", headers=headers, json={})
@@ -300,8 +323,9 @@ def test_a_token_of_one_workspace_opens_no_other(server: HttpServer, tokens: Tok
         for name in ("other", "none such"):
             answer = server.request(method, path, headers=bearer(tokens["bound"], X_Memory_Workspace=name), json={})
             assert (answer.status_code, answer.json()["error"]) == (
-                403, f"This token is bound to a workspace other than {name}.",
-            )  # fmt: skip
+                403,
+                f"This token is bound to a workspace other than {name}.",
+            )
     with closing(Ears(server, "sse", bearer(tokens["bound"]))) as ears:
         call = {"jsonrpc": "2.0", "id": 9, "method": "tools/list"}
         assert ears.post(call, X_Memory_Workspace="other").status_code == 403
@@ -456,8 +480,12 @@ def test_while_tokens_cannot_be_checked(tmp_path: Path) -> None:
             headers = bearer(granted(server, "one"))
             assert inspect(server, headers) == 200
             for text in ("memoryd_é\x80_x", f"memoryd_{'x' * 5_000}_x", "memoryd_\\_'"):
-                assert server.request("GET", "/metrics", headers=[(b"Authorization", b"Bearer " + text.encode())]
-                                      ).status_code == 401  # fmt: skip
+                assert (
+                    server.request(
+                        "GET", "/metrics", headers=[(b"Authorization", b"Bearer " + text.encode())]
+                    ).status_code
+                    == 401
+                )
             postgres.stop()
             with ThreadPoolExecutor() as pool:  # each waits a moment for it to come back
                 given: list[dict[str, str]] = [headers, bearer("memoryd_none_x"), {}]

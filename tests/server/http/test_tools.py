@@ -250,9 +250,13 @@ def test_answers_match_the_document(server: HttpServer) -> None:
         assert isinstance(found, Ok)
 
         @hypothesis.settings(
-            max_examples=examples, deadline=None, derandomize=True, database=None, phases=[hypothesis.Phase.generate],
+            max_examples=examples,
+            deadline=None,
+            derandomize=True,
+            database=None,
+            phases=[hypothesis.Phase.generate],
             suppress_health_check=list(hypothesis.HealthCheck),
-        )  # fmt: skip
+        )
         @hypothesis.given(case=found.ok().as_strategy(generation_mode=mode))
         def answers(case: schemathesis.Case[Any]) -> None:
             answer = case.call_and_validate(base_url=server.url, headers={WORKSPACE: "fuzzed"}, checks=checks)

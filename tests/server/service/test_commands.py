@@ -47,9 +47,14 @@ main()
 def ended(home: Path, *arguments: str, stdin: str = "", code: int = 0, **settings: str) -> tuple[str, str]:
     """Return a command's stdout and stderr; stderr also lists the databases that the command itself opened."""
     process = subprocess.run(
-        [sys.executable, "-c", SCRIPT, *arguments], input=stdin, env=environment(home) | ON | settings,
-        capture_output=True, text=True, timeout=PATIENCE, check=False,
-    )  # fmt: skip
+        [sys.executable, "-c", SCRIPT, *arguments],
+        input=stdin,
+        env=environment(home) | ON | settings,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
     assert process.returncode == code, process
     return process.stdout, process.stderr
 
@@ -89,8 +94,10 @@ def test_a_briefing_has_only_what_the_session_was_not_shown_yet(home: Path) -> N
 def test_an_error_of_a_hook_is_one_line(home: Path) -> None:
     given = {
         "longer than 16 MB": ("stop", handed("s", prompt="x" * hook.INPUT)),
-        "not JSON": ("stop", "not JSON"), "no transcript": ("stop", handed("s")), "no session": ("session-start", "{}"),
-    }  # fmt: skip
+        "not JSON": ("stop", "not JSON"),
+        "no transcript": ("stop", handed("s")),
+        "no session": ("session-start", "{}"),
+    }
     for wrong, (event, stdin) in given.items():
         out, errors = ended(home, "hook", event, stdin=stdin, code=1)
         assert (out, len(errors.splitlines())) == ("", 1)

@@ -24,7 +24,7 @@ from tests.clients import (
     environment,
     rows_of,
     until,
-)  # fmt: skip
+)
 from tests.forks import Fork
 from tests.server.service.kit import ON, Connector, begun, connected, connector, gone, kill, pid, place, services, state
 from tests.wires import ProcessWire, envelope
@@ -33,8 +33,10 @@ pytestmark = pytest.mark.process
 
 
 HELLO: dict[str, object] = {
-    "protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"},
-}  # fmt: skip
+    "protocolVersion": LEGACY,
+    "capabilities": {},
+    "clientInfo": {"name": "t", "version": "1"},
+}
 
 
 def texts(home: Path) -> list[str]:
@@ -182,8 +184,9 @@ def test_a_socket_of_another_user_is_not_used(home: Path) -> None:
     where.unlink(missing_ok=True)  # an earlier run with this home left its own
     stranger = subprocess.Popen(
         [sys.executable, "-c", STRANGER, str(where.parent), where.name, "serves"],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-    )  # fmt: skip
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
     assert stranger.stdout
     stranger.stdout.readline()
     with connected(home) as wire:
@@ -281,8 +284,9 @@ def test_an_upgrade_has_its_own_service(home: Path, newer: Path) -> None:
         assert "older one" in json.dumps(two.call("memory_recall", query="older"))
         posted = [
             (wire, wire.post("tools/call", {"name": "memory_store", "arguments": {"content": f"{name} {number}"}}))
-            for number in range(50) for name, wire in (("older", one), ("newer", two))
-        ]  # fmt: skip
+            for number in range(50)
+            for name, wire in (("older", one), ("newer", two))
+        ]
         for wire, number in posted:
             assert not wire.answer(number)["result"]["isError"]
         for wire in (one, two):

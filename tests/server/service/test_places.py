@@ -86,9 +86,15 @@ def test_the_error_for_a_user_without_a_home_names_the_setting(tmp_path: Path, s
     del environ["MEMORY_DATA_DIR"]
     tmp_path.chmod(0o777)
     ended = forks.run(
-        [sys.executable, "-c", script], input="", env=environ | {"MEMORY_SERVICE": service}, cwd=tmp_path,
-        capture_output=True, text=True, timeout=PATIENCE, check=False,
-    )  # fmt: skip
+        [sys.executable, "-c", script],
+        input="",
+        env=environ | {"MEMORY_SERVICE": service},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
     assert (ended.returncode, ended.stdout) == (2, "")
     assert "no home directory" in ended.stderr
     assert "Traceback" not in ended.stderr

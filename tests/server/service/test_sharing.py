@@ -185,9 +185,12 @@ def test_a_client_whose_pipes_are_sockets_may_leave_without_its_answers(home: Pa
     with ours, theirs:
         ours.settimeout(PATIENCE)
         process = Fork[bytes](
-            [sys.executable, "-m", "memoryd"], stdin=theirs.fileno(), stdout=theirs.fileno(), stderr=subprocess.PIPE,
+            [sys.executable, "-m", "memoryd"],
+            stdin=theirs.fileno(),
+            stdout=theirs.fileno(),
+            stderr=subprocess.PIPE,
             env=environment(home) | ON | {"MEMORY_SERVICE": service},
-        )  # fmt: skip
+        )
         theirs.close()
         for number in range(40):
             ours.sendall(b'{"jsonrpc":"2.0","id":%d,"method":"ping"}\n' % number)

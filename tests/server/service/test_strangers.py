@@ -43,12 +43,17 @@ def admitted(home: Path, want: str = "client") -> Lines:
 
 
 RUBBISH = {
-    "bytes": os.urandom(1 << 16).replace(b"\n", b"") + b"\n", "nothing": b"", "blank": b"\n\n\n",
-    "half a line": b'{"want": "cli', "a list": b"[1, 2]\n", "depth": b"[" * 100_000 + b"\n",
+    "bytes": os.urandom(1 << 16).replace(b"\n", b"") + b"\n",
+    "nothing": b"",
+    "blank": b"\n\n\n",
+    "half a line": b'{"want": "cli',
+    "a list": b"[1, 2]\n",
+    "depth": b"[" * 100_000 + b"\n",
     "no environment": b'{"want": "client"}\n',
     "another kind": b'{"want": {"client": 1}, "environ": {"MEMORY_TOOLSETS": 5}}\n',
-    "wrong settings": b'{"want": "client", "environ": {"MEMORY_TOOLSETS": 5}}\n', "NUL": b"\0\n",
-}  # fmt: skip
+    "wrong settings": b'{"want": "client", "environ": {"MEMORY_TOOLSETS": 5}}\n',
+    "NUL": b"\0\n",
+}
 
 
 @pytest.mark.parametrize("name", RUBBISH)
@@ -204,7 +209,7 @@ def test_nothing_is_written_to_the_connection_if_stderr_is_closed(home: Path) ->
     hello = '{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
     shown = subprocess.run(
         command, input=hello, env=environment(home) | ON, capture_output=True, text=True, timeout=PATIENCE, check=True
-    )  # fmt: skip
+    )
     assert json.loads(shown.stdout)["id"] == 1
 
 
@@ -214,7 +219,12 @@ def test_a_deleted_current_directory_is_no_problem(home: Path) -> None:
     script += f"os.execv({sys.executable!r}, [{sys.executable!r}, '-P', '-m', 'memoryd'])"
     hello = '{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
     shown = subprocess.run(
-        [sys.executable, "-c", script], input=hello, env=environment(home) | ON, capture_output=True, text=True,
-        timeout=PATIENCE, check=True,
-    )  # fmt: skip
+        [sys.executable, "-c", script],
+        input=hello,
+        env=environment(home) | ON,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=True,
+    )
     assert json.loads(shown.stdout)["id"] == 1, shown

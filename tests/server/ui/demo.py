@@ -31,27 +31,39 @@ FACTS = (
     ("{person} prefers small pull requests, with the reason in the first line.", ("preference", "people")),
     ("The pool of {service} has 40 connections; beyond that, requests wait.", ("infra", "{service}")),
     ("Retries in {service} back off to 30 s at most, since the incident of queue 7.", ("incident", "{service}")),
-)  # fmt: skip
+)
 
 MANY, NODES = 100_000, 200
 LIGHTHOUSE = "The lighthouse keeper is called Ines."
 """The text of one of MANY memories. Of the others, each 800th has the tag `audited`, each fourth is by cursor."""
 NUMBERED = "WITH RECURSIVE numbered (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbered WHERE n < ? - 1) "
 CROWD = (
-    (MANY, "INSERT INTO records (workspace_id, id, kind, body, tags, client, tool, created_at, updated_at)",
-     f"""SELECT ?, printf('memory-%06d', n), 'memory', CASE n WHEN 54321 THEN '{LIGHTHOUSE}' ELSE 'fact ' || n END,
+    (
+        MANY,
+        "INSERT INTO records (workspace_id, id, kind, body, tags, client, tool, created_at, updated_at)",
+        f"""SELECT ?, printf('memory-%06d', n), 'memory', CASE n WHEN 54321 THEN '{LIGHTHOUSE}' ELSE 'fact ' || n END,
        CASE WHEN n % 800 = 0 THEN '["audited"]' ELSE '[]' END, CASE WHEN n % 4 = 0 THEN 'cursor' ELSE 'codex' END,
        'memory_store', t, t FROM (SELECT n, printf('2026-01-%02dT%02d:%02d:%02d.000Z', 1 + n / 86400, n / 3600 % 24,
-       n / 60 % 60, n % 60) AS t FROM numbered)"""),
-    (MANY, "INSERT INTO memory_details (workspace_id, id, consolidated)",
-     "SELECT ?, printf('memory-%06d', n), 1 FROM numbered"),
-    (NODES, "INSERT INTO records (workspace_id, id, kind, name, type, body, created_at, updated_at)",
-     """SELECT ?, 'node-' || n, 'entity', 'node ' || n, 'type ' || n % 5, '', t, t
-       FROM numbered, (SELECT '2026-01-01T00:00:00.000Z' AS t)"""),
+       n / 60 % 60, n % 60) AS t FROM numbered)""",
+    ),
+    (
+        MANY,
+        "INSERT INTO memory_details (workspace_id, id, consolidated)",
+        "SELECT ?, printf('memory-%06d', n), 1 FROM numbered",
+    ),
+    (
+        NODES,
+        "INSERT INTO records (workspace_id, id, kind, name, type, body, created_at, updated_at)",
+        """SELECT ?, 'node-' || n, 'entity', 'node ' || n, 'type ' || n % 5, '', t, t
+       FROM numbered, (SELECT '2026-01-01T00:00:00.000Z' AS t)""",
+    ),
     (NODES, "INSERT INTO entity_details (workspace_id, id)", "SELECT ?, 'node-' || n FROM numbered"),
-    (NODES - 1, "INSERT INTO relations (workspace_id, id, from_entity, to_entity, relation_type, created_at)",
-     "SELECT ?, n, 'node-' || n, 'node-' || (n + 1), 'leads to', '2026-01-01T00:00:00.000Z' FROM numbered"),
-)  # fmt: skip
+    (
+        NODES - 1,
+        "INSERT INTO relations (workspace_id, id, from_entity, to_entity, relation_type, created_at)",
+        "SELECT ?, n, 'node-' || n, 'node-' || (n + 1), 'leads to', '2026-01-01T00:00:00.000Z' FROM numbered",
+    ),
+)
 
 
 class DemoClock(Clock):
@@ -128,13 +140,22 @@ def _memories(scope: Scope, chance: random.Random) -> None:
 
 def _journal(scope: Scope) -> None:
     turns = (
-        ("Why does checkout time out at noon?", "The pool may be exhausted.",
-         "It is: 40 connections, and the export holds 30 of them from 12:00."),
-        ("Move the export to the replica.", "Which one? Frankfurt is the one that reports reads.",
-         "Done. The export reads from Frankfurt now; the pool never exceeds 12."),
-        ("Note that for the others.", "One fact each.",
-         "Stored two memories: where the export reads, and the size of the pool."),
-    )  # fmt: skip
+        (
+            "Why does checkout time out at noon?",
+            "The pool may be exhausted.",
+            "It is: 40 connections, and the export holds 30 of them from 12:00.",
+        ),
+        (
+            "Move the export to the replica.",
+            "Which one? Frankfurt is the one that reports reads.",
+            "Done. The export reads from Frankfurt now; the pool never exceeds 12.",
+        ),
+        (
+            "Note that for the others.",
+            "One fact each.",
+            "Stored two memories: where the export reads, and the size of the pool.",
+        ),
+    )
     journal = Journal(scope)
     for session in ("session-1", "session-2", "session-3"):
         for prompt, thought, response in turns:

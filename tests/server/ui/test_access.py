@@ -254,10 +254,15 @@ def test_files_have_them_too_and_may_be_cached(owner: Visitor) -> None:
 
 ACCEPTED = [OWN, {"Origin": HOST}]
 REFUSED = [
-    {}, {"Sec-Fetch-Site": "same-site"}, {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "none"},
-    {"Origin": "http://memoryd.localhost:9999"}, {"Origin": "null"}, {"Origin": "https://evil.example"},
+    {},
+    {"Sec-Fetch-Site": "same-site"},
+    {"Sec-Fetch-Site": "cross-site"},
+    {"Sec-Fetch-Site": "none"},
+    {"Origin": "http://memoryd.localhost:9999"},
+    {"Origin": "null"},
+    {"Origin": "https://evil.example"},
     {"Sec-Fetch-Site": "same-site", "Origin": HOST},
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("headers", ACCEPTED)

@@ -25,9 +25,17 @@ pytestmark = [pytest.mark.process, pytest.mark.slow]
 
 
 VIEWS = {
-    "": "memories", "/recall?q=ledger": "recall", "/graph": "graph", "/vault": "vault", "/sessions": "sessions",
-    "/timeline": "timeline", "/history": "history", "/upkeep": "upkeep", "/audit": "audit", "/state": "state",
-}  # fmt: skip
+    "": "memories",
+    "/recall?q=ledger": "recall",
+    "/graph": "graph",
+    "/vault": "vault",
+    "/sessions": "sessions",
+    "/timeline": "timeline",
+    "/history": "history",
+    "/upkeep": "upkeep",
+    "/audit": "audit",
+    "/state": "state",
+}
 CONTRAST = """() => {
   const channel = (v) => { v /= 255; return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; };
   const parse = (c) => (c.match(/[\\d.]+/g) || []).map(Number);

@@ -17,8 +17,14 @@ from tests.server.ui.kit import OWN, Html, Site, Visitor, site, undo_of
 @pytest.fixture
 def graph(here: Site) -> Graph:
     made = Graph(here.scope)
-    entities.create(made, [NewEntity(name="Ann", type="person", observations=("likes tea", "knows Bob well")),
-                           NewEntity(name="Bob", type="person"), NewEntity(name="Acme", type="firm")])  # fmt: skip
+    entities.create(
+        made,
+        [
+            NewEntity(name="Ann", type="person", observations=("likes tea", "knows Bob well")),
+            NewEntity(name="Bob", type="person"),
+            NewEntity(name="Acme", type="firm"),
+        ],
+    )
     relations.create(made, [Edge("Ann", "Acme", "works at")])
     return made
 
@@ -95,8 +101,10 @@ def test_the_list_of_nodes_goes_back_in_time(here: Site, owner: Visitor, graph: 
     owner.done("/n", verb="rename", name="Bob", new_name="Bert")
     then = owner.seen(f"/graph/list?at={before}")
     assert [own["href"].partition("name=")[2].partition("&")[0] for own in then.all("a", class_="row")] == [
-        "Acme", "Ann", "Bob",
-    ]  # fmt: skip
+        "Acme",
+        "Ann",
+        "Bob",
+    ]
     assert "firm" in Html(owner.request("GET", then.all("a", class_="row")[0]["href"], headers=OWN).text).text
     assert len(owner.seen(f"/graph/list?at={before}&q=FIRM").all("a", class_="row")) == 1
     assert "There were no nodes yet" in owner.seen("/graph/list?at=946684800").text
@@ -157,8 +165,9 @@ def test_similar_nodes_are_merged_or_stay_separate(home: Path) -> None:
             owner = here.owner()
             here.engine.embedding.catch_up(never)
             assert sorted(sorted(each.values()) for each in alike(owner)) == [
-                ["Bob", "Bobby"], ["Bobby", "Rob"],
-            ]  # fmt: skip
+                ["Bob", "Bobby"],
+                ["Bobby", "Rob"],
+            ]
             assert "1 pair that stays separate" in owner.seen("/upkeep/graph").text
             assert "by memoryd ui · ui.apart" in owner.seen("/upkeep/graph").text
             merged = owner.done("/n", verb="merge", name="Bobby", into="Bob")

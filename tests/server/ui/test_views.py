@@ -36,14 +36,20 @@ from tests.llm import model
 from tests.server.ui.kit import HTMX, OWN, Html, Site, Visitor, site, undo_of
 
 EMPTY = {
-    "": "Nothing is remembered yet.", "?kind=entity": "Nothing matches these filters.",
-    "?deleted=1": "Nothing is deleted.", "?q=zebra": "Nothing contains all of these words.",
-    "/vault": "The vault is empty.", "/recall": "Ask what an agent would ask.",
-    "/sessions": "No sessions yet.", "/timeline": "Nothing happened in these 30 days.",
-    "/history": "There is nothing to undo.", "/graph/list": "The graph is empty.",
-    "/audit/part": "Nothing stands out.", "/sessions/none": "Nothing is left of this session.",
+    "": "Nothing is remembered yet.",
+    "?kind=entity": "Nothing matches these filters.",
+    "?deleted=1": "Nothing is deleted.",
+    "?q=zebra": "Nothing contains all of these words.",
+    "/vault": "The vault is empty.",
+    "/recall": "Ask what an agent would ask.",
+    "/sessions": "No sessions yet.",
+    "/timeline": "Nothing happened in these 30 days.",
+    "/history": "There is nothing to undo.",
+    "/graph/list": "The graph is empty.",
+    "/audit/part": "Nothing stands out.",
+    "/sessions/none": "Nothing is left of this session.",
     "/upkeep": "Memories with the same words are merged here",
-}  # fmt: skip
+}
 
 
 @pytest.fixture
@@ -338,9 +344,10 @@ def test_a_language_model_is_asked_only_on_request(home: Path) -> None:
             llm.fails(500)
             assert "500" in owner.post("/upkeep/ask").text
             summary = {"statements": [{"text": "They drank green tea.", "sources": [1, 2]}]}
-            llm.reply = lambda body: (200, json.dumps(
-                summary if "Memories:" in body["messages"][-1]["content"] else {"verdicts": []}
-            ))  # fmt: skip
+            llm.reply = lambda body: (
+                200,
+                json.dumps(summary if "Memories:" in body["messages"][-1]["content"] else {"verdicts": []}),
+            )
             (key,) = asked(owner.done("/upkeep/ask"))
             assert len(owner.seen().cards) == 3
             paid = len(llm.asked)

@@ -75,15 +75,28 @@ def test_the_default_workspace_is_where_other_programs_look(made: Engine, chroma
         for one in found
     }
     prompt, thought, response = BREAD
-    assert rows[TURNS]["metadatas"] == [{
-        "sessionId": "s", "timestamp": "2026-01-02T03:01:00.000Z", "prompt": prompt, "thought": thought,
-        "response": response, "type": "agent-interaction",
-    }]  # fmt: skip
+    assert rows[TURNS]["metadatas"] == [
+        {
+            "sessionId": "s",
+            "timestamp": "2026-01-02T03:01:00.000Z",
+            "prompt": prompt,
+            "thought": thought,
+            "response": response,
+            "type": "agent-interaction",
+        }
+    ]
     assert rows[TURNS]["documents"] == [f"User Prompt: {prompt}\nAgent Thought: {thought}\nAgent Response: {response}"]
-    assert rows[SESSIONS]["metadatas"] == [{
-        "sessionId": "s", "timestamp": "2026-01-02T03:02:00.000Z", "title": "Bread", "category": "other",
-        "memoryCount": 1, "quality": 50, "technologies": "flour,yeast",
-    }]  # fmt: skip
+    assert rows[SESSIONS]["metadatas"] == [
+        {
+            "sessionId": "s",
+            "timestamp": "2026-01-02T03:02:00.000Z",
+            "title": "Bread",
+            "category": "other",
+            "memoryCount": 1,
+            "quality": 50,
+            "technologies": "flour,yeast",
+        }
+    ]
     assert rows[SESSIONS]["documents"] == ["How bread is baked."]
 
 
@@ -230,9 +243,13 @@ with engine(Path(sys.argv[1]), Path(sys.argv[2]), MEMORY_JOURNAL_STORE="chroma",
 
 @pytest.mark.process
 def test_a_process_killed_before_everything_is_read_has_changed_nothing(
-    kept: JournalChroma, raw: ChromaDatabase, chroma: str, model_dir: Path, tmp_path: Path,
+    kept: JournalChroma,
+    raw: ChromaDatabase,
+    chroma: str,
+    model_dir: Path,
+    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     kept.put([turn(1, OLD)])
     kept.put_summaries([summary(1, OLD)])
     process = python(KILLED, tmp_path, model_dir, chroma, raw._name)

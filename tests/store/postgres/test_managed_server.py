@@ -94,12 +94,27 @@ def test_environment_variables_for_other_servers_are_ignored(
 ) -> None:
     (tmp_path / "services").write_text("[other]\nhost=192.0.2.1\nhostaddr=192.0.2.1\noptions=-c nonsense=1\n")
     elsewhere = {
-        "HOST": "192.0.2.1", "HOSTADDR": "192.0.2.1", "PORT": "6000", "USER": "somebody", "DATABASE": "other",
-        "PASSWORD": "secret", "OPTIONS": "-c nonsense=1", "REQUIREAUTH": "scram-sha-256", "CHANNELBINDING": "require",
-        "REQUIREPEER": "somebody", "SSLMODE": "verify-full", "SSLROOTCERT": "system", "SSLNEGOTIATION": "direct",
-        "GSSENCMODE": "disable", "TARGETSESSIONATTRS": "standby", "CONNECT_TIMEOUT": "5", "CLIENTENCODING": "LATIN1",
-        "SERVICEFILE": str(tmp_path / "services"), "SERVICE": "other", "APPNAME": "other",
-    }  # fmt: skip
+        "HOST": "192.0.2.1",
+        "HOSTADDR": "192.0.2.1",
+        "PORT": "6000",
+        "USER": "somebody",
+        "DATABASE": "other",
+        "PASSWORD": "secret",
+        "OPTIONS": "-c nonsense=1",
+        "REQUIREAUTH": "scram-sha-256",
+        "CHANNELBINDING": "require",
+        "REQUIREPEER": "somebody",
+        "SSLMODE": "verify-full",
+        "SSLROOTCERT": "system",
+        "SSLNEGOTIATION": "direct",
+        "GSSENCMODE": "disable",
+        "TARGETSESSIONATTRS": "standby",
+        "CONNECT_TIMEOUT": "5",
+        "CLIENTENCODING": "LATIN1",
+        "SERVICEFILE": str(tmp_path / "services"),
+        "SERVICE": "other",
+        "APPNAME": "other",
+    }
     for name, value in elsewhere.items():
         monkeypatch.setenv(f"PG{name}", value)
     settings = Settings.read({"MEMORY_DATABASE_URL": "postgresql:managed", "MEMORY_DATA_DIR": str(made)})

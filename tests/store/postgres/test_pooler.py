@@ -93,7 +93,7 @@ def test_a_pooler_gets_its_connection_back_after_each_transaction(direct: str, p
 def test_a_machine_that_vanishes_is_noticed_by_the_socket(pooled: str) -> None:
     with (
         closing(PostgresStore(pooled)) as store,
-        store.apart() as connection,
+        store.separate_connection() as connection,
         socket.socket(fileno=connection.fileno()) as open_socket,
     ):
         try:

@@ -235,9 +235,14 @@ def test_an_encoding_that_cannot_store_every_text_is_refused(site: Site) -> None
 def test_settings_of_a_role_for_other_programs_change_nothing(site: Site) -> None:
     site.extended()
     site.set(
-        client_encoding="LATIN1", standard_conforming_strings="off", default_transaction_isolation="serializable",
-        bytea_output="escape", datestyle="'SQL, DMY'", intervalstyle="sql_standard", quote_all_identifiers="on",
-    )  # fmt: skip
+        client_encoding="LATIN1",
+        standard_conforming_strings="off",
+        default_transaction_isolation="serializable",
+        bytea_output="escape",
+        datestyle="'SQL, DMY'",
+        intervalstyle="sql_standard",
+        quote_all_identifiers="on",
+    )
     here = workspace()
     with closing(PostgresStore(site.url)) as one, closing(PostgresStore(site.url)) as other:
         stores = (one, other)

@@ -39,7 +39,7 @@ class Client:
     """The key of the URL; empty: the file takes no URLs."""
     headers: str = "headers"
     reference: str = "${%s}"
-    """How a header names an environment variable; empty: the client asks for the token, see `question`."""
+    """How a header names an environment variable; empty: the client asks for the token, see `token_prompt`."""
     bearer: str = ""
     """The key for the name of the bearer token's variable, if the client has such a key."""
     one_list: bool = False
@@ -83,35 +83,67 @@ def _unix(name: str, *parts: str) -> Callable[[], Path]:
 
 CLIENTS: Mapping[ClientName, Client] = {
     "claude-code": Client(
-        "Claude Code", _below(".claude"), _below(".claude.json"), local=_STDIO, remote=_HTTP,
-        loading={"alwaysLoad": True}, permissions=_below(".claude", "settings.json"),
+        "Claude Code",
+        _below(".claude"),
+        _below(".claude.json"),
+        local=_STDIO,
+        remote=_HTTP,
+        loading={"alwaysLoad": True},
+        permissions=_below(".claude", "settings.json"),
     ),
     "claude-desktop": Client(
-        "Claude Desktop", _desktop(), _desktop("claude_desktop_config.json"), url="",
+        "Claude Desktop",
+        _desktop(),
+        _desktop("claude_desktop_config.json"),
+        url="",
     ),
     "cursor": Client("Cursor", _below(".cursor"), _below(".cursor", "mcp.json"), reference="${env:%s}"),
     "vscode": Client(
-        "VS Code", _application("Code", "User"), _application("Code", "User", "mcp.json"), table="servers",
-        local=_STDIO, remote=_HTTP, reference="",
+        "VS Code",
+        _application("Code", "User"),
+        _application("Code", "User", "mcp.json"),
+        table="servers",
+        local=_STDIO,
+        remote=_HTTP,
+        reference="",
     ),
     "codex": Client(
-        "Codex", _below(".codex"), _below(".codex", "config.toml"), table="mcp_servers",
-        headers="http_headers", bearer=BEARER, loading={"required": True},
+        "Codex",
+        _below(".codex"),
+        _below(".codex", "config.toml"),
+        table="mcp_servers",
+        headers="http_headers",
+        bearer=BEARER,
+        loading={"required": True},
     ),
     "gemini": Client(
-        "Gemini CLI", _below(".gemini"), _below(".gemini", "settings.json"), url="httpUrl", allowing={"trust": True},
+        "Gemini CLI",
+        _below(".gemini"),
+        _below(".gemini", "settings.json"),
+        url="httpUrl",
+        allowing={"trust": True},
     ),
     "opencode": Client(
-        "opencode", _unix("opencode"), _unix("opencode", "opencode.json"), table="mcp", local={"type": "local"},
-        remote={"type": "remote"}, reference="{env:%s}", one_list=True,
+        "opencode",
+        _unix("opencode"),
+        _unix("opencode", "opencode.json"),
+        table="mcp",
+        local={"type": "local"},
+        remote={"type": "remote"},
+        reference="{env:%s}",
+        one_list=True,
     ),
     "qwen": Client(
-        "Qwen Code", _below(".qwen"), _below(".qwen", "settings.json"), url="httpUrl", allowing={"trust": True},
+        "Qwen Code",
+        _below(".qwen"),
+        _below(".qwen", "settings.json"),
+        url="httpUrl",
+        allowing={"trust": True},
     ),
-}  # fmt: skip
+}
 
 
-def started_by(client: Client, command: Sequence[str]) -> ServerEntry:
+def entry_with_command(client: Client, command: Sequence[str]) -> ServerEntry:
     """Return an entry that starts a process."""
     program, *arguments = command
     if client.one_list:
@@ -119,7 +151,7 @@ def started_by(client: Client, command: Sequence[str]) -> ServerEntry:
     return {**client.local, "command": program, **({"args": arguments} if arguments else {})}
 
 
-def connecting(client: Client, name: str, url: str, workspace: str, variable: str) -> ServerEntry:
+def entry_with_url(client: Client, name: str, url: str, workspace: str, variable: str) -> ServerEntry:
     """Return an entry that connects to a workspace of a server; `variable`, which holds the token, may be empty."""
     in_ascii = workspace if workspace.isascii() else quote(workspace)  # some clients send only ASCII
     headers = {WORKSPACE: in_ascii}
@@ -127,24 +159,24 @@ def connecting(client: Client, name: str, url: str, workspace: str, variable: st
     if variable and client.bearer:
         entry[client.bearer] = variable
     elif variable:
-        token = client.reference % variable if client.reference else _answer(name)
+        token = client.reference % variable if client.reference else _prompt_reference(name)
         headers["Authorization"] = f"Bearer {token}"
     return {**entry, client.headers: headers}
 
 
-def question(name: str) -> ServerEntry:
+def token_prompt(name: str) -> ServerEntry:
     """Return the prompt for the token, which VS Code shows once; it keeps the answer in its own store of secrets."""
     return {"type": "promptString", "id": f"memoryd-{name}", "description": f"Token of {name}", "password": True}
 
 
-def asked(entry: Mapping[str, Any], name: str) -> bool:
-    """Return whether an entry needs the answer to `question`."""
-    return _answer(name) in str(entry.get("headers", ""))
+def needs_prompt(entry: Mapping[str, Any], name: str) -> bool:
+    """Return whether an entry needs the answer to `token_prompt`."""
+    return _prompt_reference(name) in str(entry.get("headers", ""))
 
 
-def _answer(name: str) -> str:
+def _prompt_reference(name: str) -> str:
     """Return the reference to the answer in VS Code's headers."""
-    return f"${{input:{question(name)['id']}}}"
+    return f"${{input:{token_prompt(name)['id']}}}"
 
 
 def renewed(old: Mapping[str, Any], new: ServerEntry) -> ServerEntry:

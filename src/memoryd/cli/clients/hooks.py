@@ -44,8 +44,11 @@ HOOK_FILES: Mapping[ClientName, HookFile] = {
     "claude-code": HookFile(
         (".claude", "settings.json"),
         {
-            "SessionStart": "session-start", "UserPromptSubmit": "prompt-submit", "Stop": "stop",
-            "PreCompact": "pre-compact", "SessionEnd": "session-end",
+            "SessionStart": "session-start",
+            "UserPromptSubmit": "prompt-submit",
+            "Stop": "stop",
+            "PreCompact": "pre-compact",
+            "SessionEnd": "session-end",
         },
     ),
     "codex": HookFile(
@@ -55,16 +58,20 @@ HOOK_FILES: Mapping[ClientName, HookFile] = {
     "gemini": HookFile(
         (".gemini", "settings.json"),
         {
-            "SessionStart": "session-start", "BeforeAgent": "prompt-submit", "AfterAgent": "stop",
+            "SessionStart": "session-start",
+            "BeforeAgent": "prompt-submit",
+            "AfterAgent": "stop",
             "SessionEnd": "session-end",
         },
         timeout=SECONDS * 1000,
     ),
     "cursor": HookFile(
-        (".cursor", "hooks.json"), {"sessionStart": "session-start", "stop": "stop", "sessionEnd": "session-end"},
-        timeout=None, version=1,
+        (".cursor", "hooks.json"),
+        {"sessionStart": "session-start", "stop": "stop", "sessionEnd": "session-end"},
+        timeout=None,
+        version=1,
     ),
-}  # fmt: skip
+}
 
 
 def put(client: ClientName, command: Sequence[str], arguments: Sequence[str], *, dry_run: bool) -> FileChange | None:

@@ -18,12 +18,12 @@ from memoryd.cli.clients.catalog import (
     Client,
     ClientName,
     ServerEntry,
-    asked,
-    connecting,
+    entry_with_command,
+    entry_with_url,
     is_of_memoryd,
-    question,
+    needs_prompt,
     renewed,
-    started_by,
+    token_prompt,
 )
 from memoryd.cli.clients.edit_json import RefusedError
 from memoryd.cli.clients.safe_replace import FileChange, change
@@ -180,8 +180,8 @@ class _Place:
         if old != entry:
             text = edit_json.put(text, self._keys, entry, toml=self._toml)
         inputs = edit_json.value_at(held, ["inputs"]) or []
-        if asked(entry, self._name) and self._input(inputs) is None:
-            text = edit_json.put(text, ["inputs", len(inputs)], question(self._name), toml=self._toml)
+        if needs_prompt(entry, self._name) and self._input(inputs) is None:
+            text = edit_json.put(text, ["inputs", len(inputs)], token_prompt(self._name), toml=self._toml)
         return text
 
     def drop(self, text: str, *, force: bool) -> str:
@@ -203,7 +203,7 @@ class _Place:
     def _input(self, inputs: Any) -> int | None:
         """Return the index of the entry's question, or None."""
         ids = [one.get("id") for one in inputs if isinstance(one, dict)] if isinstance(inputs, list) else []
-        wanted = question(self._name)["id"]
+        wanted = token_prompt(self._name)["id"]
         return ids.index(wanted) if wanted in ids and len(ids) == len(inputs) else None
 
     def snippet(self, entry: ServerEntry) -> str:
@@ -217,10 +217,10 @@ def _entry(
     """Return the URL, '' if the client is to start memoryd, and the entry."""
     if http is not None:
         url = _url(http)
-        return url, _connecting(client, name, url, settings, variable)
+        return url, _entry_with_url(client, name, url, settings, variable)
     if variable:
         raise InvalidInputError("--token-variable is for --http: a client that starts memoryd needs no token.")
-    return "", started_by(client, [*starting.command(settings), *starting.arguments(settings)])
+    return "", entry_with_command(client, [*starting.command(settings), *starting.arguments(settings)])
 
 
 def _check(what: str, given: str, pattern: str) -> None:
@@ -256,7 +256,7 @@ def _wanted(given: bool | None, offered: object, option: str, question: str, *, 
 # over HTTP -----------------------------------------------------------------------------------------------------------
 
 
-def _connecting(client: Client, name: str, url: str, settings: Settings, variable: str | None) -> ServerEntry:
+def _entry_with_url(client: Client, name: str, url: str, settings: Settings, variable: str | None) -> ServerEntry:
     if not client.url:
         raise InvalidInputError(
             f"The file of {client.title} takes commands and no URLs. Omit --http: then it starts its own memoryd, "
@@ -271,7 +271,7 @@ def _connecting(client: Client, name: str, url: str, settings: Settings, variabl
         )
     if not settings.workspace.isascii():
         raise InvalidInputError("A workspace name that is not ASCII cannot be sent in a header. Name another one.")
-    return connecting(client, name, url, settings.workspace, variable or ("" if _is_here(url) else TOKEN_VARIABLE))
+    return entry_with_url(client, name, url, settings.workspace, variable or ("" if _is_here(url) else TOKEN_VARIABLE))
 
 
 def _url(given: str) -> str:
@@ -310,7 +310,7 @@ def _print_changes(changes: Sequence[FileChange | None], what: str, *, dry_run: 
 def _advise(settings: Settings, entry: ServerEntry, name: str, url: str) -> None:
     """Print what else the user has to do; `url` is empty if the client starts memoryd."""
     given = settings.model_fields_set
-    if asked(entry, name):
+    if needs_prompt(entry, name):
         note("The client asks for the token when it first connects, and keeps it in its own store of secrets.")
     elif variable := re.search(rf"Bearer \$?\{{(?:env:)?({VARIABLE})\}}|{BEARER}': '({VARIABLE})'", str(entry)):
         note(f"The client takes the token from its variable {variable[1] or variable[2]}.")

@@ -40,9 +40,11 @@ def _requirement(settings: Settings) -> str:
 def arguments(settings: Settings, *fields: str) -> list[str]:
     """Return the settings in force as arguments, because a client does not see this shell's variables."""
     options = {
-        "data_dir": ("--data-dir", str(settings.data_dir)), "db_path": ("--db", str(settings.db_path)),
-        "workspace": ("--workspace", settings.workspace), "toolsets": ("--toolsets", ",".join(settings.toolsets)),
+        "data_dir": ("--data-dir", str(settings.data_dir)),
+        "db_path": ("--db", str(settings.db_path)),
+        "workspace": ("--workspace", settings.workspace),
+        "toolsets": ("--toolsets", ",".join(settings.toolsets)),
         "read_only": ("--read-only",) if settings.read_only else (),
-    }  # fmt: skip
+    }
     given = settings.model_fields_set.intersection(fields or options)
     return [word for field, words in options.items() if field in given for word in words]

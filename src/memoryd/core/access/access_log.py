@@ -13,10 +13,20 @@ REFUSED = 10_000  # refused logins that are kept: strangers may cause more than 
 SHOWN = 200  # characters that are kept of a name or a detail: strangers choose them
 
 AccessAct = Literal[
-    "account set", "account removed", "client registered", "login refused", "logged in", "consent given",
-    "consent denied", "code refused", "code replayed", "refresh token reused", "login revoked", "token created",
+    "account set",
+    "account removed",
+    "client registered",
+    "login refused",
+    "logged in",
+    "consent given",
+    "consent denied",
+    "code refused",
+    "code replayed",
+    "refresh token reused",
+    "login revoked",
+    "token created",
     "token revoked",
-]  # fmt: skip
+]
 
 
 @dataclass(frozen=True, slots=True)

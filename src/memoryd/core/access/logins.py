@@ -103,10 +103,15 @@ class Logins:
         """
         key = secrets.token_urlsafe(32)
         row = {
-            "id": hashed(key), "client": asked.client, "client_name": asked.client_name,
-            "redirect_uri": asked.redirect_uri, "state": asked.state, "challenge": asked.challenge,
-            "asked": asked.level, "until": self._clock.ago(-REQUEST_TIME),
-        }  # fmt: skip
+            "id": hashed(key),
+            "client": asked.client,
+            "client_name": asked.client_name,
+            "redirect_uri": asked.redirect_uri,
+            "state": asked.state,
+            "challenge": asked.challenge,
+            "asked": asked.level,
+            "until": self._clock.ago(-REQUEST_TIME),
+        }
 
         def add(queries: Queries) -> None:
             queries.run("authorizations.add", **row)
@@ -131,9 +136,14 @@ class Logins:
     def identify(self, key: str, browser: str, person: Person) -> None:
         """Note the person and browser deciding on a request; raise NotFoundError if it is over or someone else's."""
         row = {
-            "id": hashed(key), "browser": hashed(browser), "subject": person.subject, "person": person.name,
-            "level": person.level, "project": person.workspace, "until": person.until,
-        }  # fmt: skip
+            "id": hashed(key),
+            "browser": hashed(browser),
+            "subject": person.subject,
+            "person": person.name,
+            "level": person.level,
+            "project": person.workspace,
+            "until": person.until,
+        }
 
         def write(queries: Queries) -> bool:
             done = queries.run("authorizations.identify", **row, now=self._clock.now())
@@ -177,9 +187,17 @@ class Logins:
             if not queries.run("authorizations.grant", **granted, now=now):
                 return asked
             queries.run(
-                "logins.add", id=login, subject=person.subject, person=person.name, client=asked.client,
-                client_name=asked.client_name, level=level, project=workspace, now=now, until=person.until,
-            )  # fmt: skip
+                "logins.add",
+                id=login,
+                subject=person.subject,
+                person=person.name,
+                client=asked.client,
+                client_name=asked.client_name,
+                level=level,
+                project=workspace,
+                now=now,
+                until=person.until,
+            )
             queries.run("clients.use", id=asked.client, now=now)
             access_log.note(queries, self._clock, "consent given", person.name, asked.client_name, f"{level} {login}")
             return asked
@@ -264,9 +282,11 @@ class Logins:
             queries.run("login_tokens.add", hash=hashed(token), login=login, kind=kind, until=until[kind])
         queries.run("logins.use", id=login, now=self._clock.now())
         return Issued(
-            access=ACCESS + access, refresh=REFRESH + refresh, expires_in=int(ACCESS_TIME.total_seconds()),
+            access=ACCESS + access,
+            refresh=REFRESH + refresh,
+            expires_in=int(ACCESS_TIME.total_seconds()),
             level=row["level"],
-        )  # fmt: skip
+        )
 
     def check(self, presented: str) -> Login | None:
         """Return the login of an access token, or None if the token is unknown, revoked or expired."""
@@ -348,23 +368,36 @@ def _over() -> NotFoundError:
 
 def _authorization(row: Row) -> Authorization:
     asked = Asked(
-        client=row["client"], client_name=row["client_name"], redirect_uri=row["redirect_uri"],
-        challenge=row["challenge"], state=row["state"], level=row["asked"],
-    )  # fmt: skip
+        client=row["client"],
+        client_name=row["client_name"],
+        redirect_uri=row["redirect_uri"],
+        challenge=row["challenge"],
+        state=row["state"],
+        level=row["asked"],
+    )
     person = Person(
         subject=row["subject"], name=row["person"], level=row["level"], workspace=row["workspace"], until=row["until"]
     )
     return Authorization(
         id=row["id"], asked=asked, browser=row["browser"], person=person if row["subject"] else None, login=row["login"]
-    )  # fmt: skip
+    )
 
 
 def _login(row: Row) -> Login:
     grant = Grant(
-        principal=row["subject"], credential=row["id"], level=row["level"], workspace=row["workspace"],
+        principal=row["subject"],
+        credential=row["id"],
+        level=row["level"],
+        workspace=row["workspace"],
         expires_at=row["expires_at"],
-    )  # fmt: skip
+    )
     return Login(
-        id=row["id"], person=row["person"], client=row["client"], client_name=row["client_name"], grant=grant,
-        created_at=row["created_at"], used_at=row["used_at"], expires_at=row["expires_at"],
-    )  # fmt: skip
+        id=row["id"],
+        person=row["person"],
+        client=row["client"],
+        client_name=row["client_name"],
+        grant=grant,
+        created_at=row["created_at"],
+        used_at=row["used_at"],
+        expires_at=row["expires_at"],
+    )

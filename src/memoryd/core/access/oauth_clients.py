@@ -54,10 +54,17 @@ class OAuthClients:
         if not self._store.placement.exists():
             return None
         row = self._store.read(None, lambda q: q.one("clients.by_id", id=client_id))
-        return OAuthClient(
-            id=row["id"], name=row["name"], redirect_uris=tuple(json.loads(row["redirect_uris"])),
-            method=row["method"], secret_hash=row["secret"],
-        ) if row else None  # fmt: skip
+        return (
+            OAuthClient(
+                id=row["id"],
+                name=row["name"],
+                redirect_uris=tuple(json.loads(row["redirect_uris"])),
+                method=row["method"],
+                secret_hash=row["secret"],
+            )
+            if row
+            else None
+        )
 
     def register(self, name: str, redirect_uris: Sequence[str], method: str) -> tuple[OAuthClient, str]:
         """Register a client; return it and its secret, which cannot be shown again ('' for the method `none`).
@@ -66,13 +73,19 @@ class OAuthClients:
         """
         secret = "" if method == "none" else secrets.token_urlsafe(32)
         made = OAuthClient(
-            id=str(uuid.uuid4()), name=called(self.secrets.masked(name)), redirect_uris=tuple(redirect_uris),
-            method=method, secret_hash=hashed(secret) if secret else "",
-        )  # fmt: skip
+            id=str(uuid.uuid4()),
+            name=called(self.secrets.masked(name)),
+            redirect_uris=tuple(redirect_uris),
+            method=method,
+            secret_hash=hashed(secret) if secret else "",
+        )
         row = {
-            "id": made.id, "name": made.name, "secret": made.secret_hash, "method": method,
+            "id": made.id,
+            "name": made.name,
+            "secret": made.secret_hash,
+            "method": method,
             "redirect_uris": json.dumps(made.redirect_uris),
-        }  # fmt: skip
+        }
 
         def add(queries: Queries) -> None:
             queries.run("clients.add", **row, now=self._clock.now())

@@ -37,9 +37,17 @@ class Sessions:
     """
 
     def __init__(
-        self, store: Store, workspaces: Workspaces, clock: Clock, leases: Leases, *, read_only: bool, persist: bool,
-        name: str = "", remote: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        store: Store,
+        workspaces: Workspaces,
+        clock: Clock,
+        leases: Leases,
+        *,
+        read_only: bool,
+        persist: bool,
+        name: str = "",
+        remote: bool = False,
+    ) -> None:
         self._store = store
         self._workspaces = workspaces
         self._clock = clock

@@ -93,10 +93,15 @@ class Tokens:
         bound = self._workspaces.active(workspace).id if workspace else ""
         token_id, secret = secrets.token_hex(6), secrets.token_urlsafe(SECRET_BYTES)
         row = {
-            "id": token_id, "name": name, "hash": hashed(secret), "level": level, "project": bound,
-            "tools": json.dumps(sorted(set(tools))), "now": self._clock.now(),
+            "id": token_id,
+            "name": name,
+            "hash": hashed(secret),
+            "level": level,
+            "project": bound,
+            "tools": json.dumps(sorted(set(tools))),
+            "now": self._clock.now(),
             "until": self._clock.ago(-timedelta(days=days)) if days else FOREVER,
-        }  # fmt: skip
+        }
 
         def add(queries: Queries) -> None:
             if not queries.run("tokens.add", **row):
@@ -149,9 +154,13 @@ def is_name(text: str) -> bool:
 def _token(row: Row) -> Token:
     tools = frozenset(json.loads(row["tools"]))
     grant = Grant(
-        principal=row["id"], credential=row["id"], level=row["level"], tools=tools, workspace=row["workspace"],
+        principal=row["id"],
+        credential=row["id"],
+        level=row["level"],
+        tools=tools,
+        workspace=row["workspace"],
         expires_at=row["expires_at"],
-    )  # fmt: skip
+    )
     return Token(
         id=row["id"], name=row["name"], grant=grant, created_at=row["created_at"], expires_at=row["expires_at"]
     )

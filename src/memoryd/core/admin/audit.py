@@ -159,9 +159,16 @@ def _of(workspace: Workspace, table: str, row: Mapping[str, Any], columns: Seque
     for column in columns:
         for found, what in _concerns(row.get(column) or ""):
             yield AuditFinding(
-                workspace.name, table, str(row.get("id", row.get("name", row.get("seq", "")))),
-                str(row.get("kind", table)), _time(row), column, found, what, row.get("deleted_at") is not None,
-            )  # fmt: skip
+                workspace.name,
+                table,
+                str(row.get("id", row.get("name", row.get("seq", "")))),
+                str(row.get("kind", table)),
+                _time(row),
+                column,
+                found,
+                what,
+                row.get("deleted_at") is not None,
+            )
 
 
 def _time(row: Mapping[str, Any]) -> str:

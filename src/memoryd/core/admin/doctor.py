@@ -179,8 +179,9 @@ class Doctor:
         states = {weight.path: weights.check(directory, weight) for weight in weights.WEIGHTS}
         return [
             Finding(str(directory / path), f"the model file is {state}", "Run `memoryd models pull`.")
-            for path, state in states.items() if state != "verified"
-        ]  # fmt: skip
+            for path, state in states.items()
+            if state != "verified"
+        ]
 
     def _place(self) -> Iterator[Finding]:
         """Check that no other machine uses the database, that it is writable, and that the disk has space."""
@@ -205,9 +206,10 @@ class Doctor:
         files = self._store.layout if isinstance(self._store, SqliteStore) else None
         for path in files.exposed()[-LISTED:] if files and not self._empty else ():
             yield Finding(
-                str(path), "other users of this machine can read it, and memoryd cannot change that",
+                str(path),
+                "other users of this machine can read it, and memoryd cannot change that",
                 "Let its owner restrict it (`chmod go-rwx`), or move it to a file system with permissions.",
-            )  # fmt: skip
+            )
 
     # database files --------------------------------------------------------------------------------------------------
 
@@ -232,9 +234,10 @@ class Doctor:
             )
         for file in self._store.placement.strays(every):
             yield Finding(
-                str(file), "no registered workspace uses it; a process that dies while creating one leaves it behind",
+                str(file),
+                "no registered workspace uses it; a process that dies while creating one leaves it behind",
                 f"If no workspace is missing, delete it; otherwise restore {self._store.place} from a copy or backup.",
-            )  # fmt: skip
+            )
 
     def _journal(self) -> Iterator[Finding]:
         """Check that an external ChromaDB answers; do not start or stop a managed one."""
@@ -258,7 +261,7 @@ class Doctor:
                 place.name,
                 f"{counted(lost, 'record belongs', 'records belong')} to a workspace that is not in the registry",
                 f"Restore {self._store.place} from a copy or a backup.",
-            )  # fmt: skip
+            )
 
     # vectors ---------------------------------------------------------------------------------------------------------
 
@@ -276,15 +279,17 @@ class Doctor:
             return
         if missing := self._engine.embedding.unembedded(workspace):
             yield Finding(
-                subject, f"{counted(missing, 'record has', 'records have')} no vector of {embedder.name} yet",
+                subject,
+                f"{counted(missing, 'record has', 'records have')} no vector of {embedder.name} yet",
                 "A running server makes them in the background; `memoryd doctor --repair` makes them now.",
-            )  # fmt: skip
+            )
         for model, number in self._engine.embedding.sets(workspace).items():
             if model != embedder.name:
                 yield Finding(
-                    subject, f"{counted(number, 'record still has', 'records still have')} vectors of {model}",
+                    subject,
+                    f"{counted(number, 'record still has', 'records still have')} vectors of {model}",
                     "Another client may use them. If none does, `memoryd doctor --repair` drops them.",
-                )  # fmt: skip
+                )
 
     def _damaged(self, workspace: Workspace, *, drop: bool = False) -> int:
         """Return the number of vectors that a search cannot use; delete them with `drop`."""

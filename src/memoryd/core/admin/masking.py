@@ -84,9 +84,13 @@ def _version(scope: Scope, row_id: str, until: str) -> Corrected:
             raise NotFoundError(f"No version of {row_id[:100]!r} that was replaced at {until[:50]!r} exists any more.")
         body, tags = _masked(row["body"]), [_masked(tag) for tag in json.loads(row["tags"])]
         queries.run(
-            "versions.mask", id=row_id, until=until, body=body, tags=json.dumps(tags, ensure_ascii=False),
+            "versions.mask",
+            id=row_id,
+            until=until,
+            body=body,
+            tags=json.dumps(tags, ensure_ascii=False),
             name=None if row["name"] is None else _masked(row["name"]),
-        )  # fmt: skip
+        )
 
     scope.write(work)
     return Corrected((row_id,), "")
@@ -105,9 +109,7 @@ def _relation(scope: Scope, row_id: str) -> Corrected:
         there = change.queries.all("relations.find", sources=json.dumps(ends[:1]), targets=json.dumps(ends[1:]))
         if kind not in {one["relation_type"] for one in there}:
             made = records.new_id()
-            change.queries.run(
-                "relations.add", id=made, source=ends[0], target=ends[1], type=kind, now=change.now
-            )  # fmt: skip
+            change.queries.run("relations.add", id=made, source=ends[0], target=ends[1], type=kind, now=change.now)
             change.note("create_relation", made)
 
     Graph(scope).change(work)

@@ -25,32 +25,67 @@ REMEDY = (
 )
 
 NAMES: Mapping[str, str] = {
-    "Dropbox": "Dropbox", "OneDrive": "OneDrive", "Google Drive": "Google Drive", "GoogleDrive": "Google Drive",
-    "My Drive": "Google Drive", "iCloudDrive": "iCloud Drive", "Mobile Documents": "iCloud Drive",
-    "Nextcloud": "Nextcloud", "ownCloud": "ownCloud",
-}  # fmt: skip
+    "Dropbox": "Dropbox",
+    "OneDrive": "OneDrive",
+    "Google Drive": "Google Drive",
+    "GoogleDrive": "Google Drive",
+    "My Drive": "Google Drive",
+    "iCloudDrive": "iCloud Drive",
+    "Mobile Documents": "iCloud Drive",
+    "Nextcloud": "Nextcloud",
+    "ownCloud": "ownCloud",
+}
 """The programs by the names of their folders, which an account may follow."""
 APPENDED = re.compile(r"( - .*| \(.*\)|-.*)$")
 """An account after the name of a folder: `OneDrive - Acme`, `Dropbox (Acme)`, `GoogleDrive-ann@example.org`."""
 CLOUD = "CloudStorage"
 """The folder in macOS's `Library` in which each sync program has its own folder."""
 MARKS: Mapping[str, str] = {
-    ".stfolder": "Syncthing", ".dropbox.cache": "Dropbox",
-    ".849C9593-D756-4E56-8D6E-42412F2A707B": "OneDrive", ".tmp.drivedownload": "Google Drive",
-    ".nextcloudsync.log": "Nextcloud", ".owncloudsync.log": "ownCloud",
-}  # fmt: skip
+    ".stfolder": "Syncthing",
+    ".dropbox.cache": "Dropbox",
+    ".849C9593-D756-4E56-8D6E-42412F2A707B": "OneDrive",
+    ".tmp.drivedownload": "Google Drive",
+    ".nextcloudsync.log": "Nextcloud",
+    ".owncloudsync.log": "ownCloud",
+}
 """The programs by what they leave in the folder that they sync."""
 DATABASES = re.compile(r"\._?sync_.*\.db$")
 """The files in which Nextcloud and ownCloud keep the state of a synced folder, in that folder."""
 
 MOUNTS = Path("/proc/self/mountinfo")
-REMOTE = frozenset({
-    "nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "lustre", "davfs", "vboxsf",
-    *(f"fuse.{name}" for name in (
-        "sshfs", "rclone", "s3fs", "gcsfuse", "glusterfs", "ceph-fuse", "curlftpfs", "davfs2", "onedriver",
-        "google-drive-ocamlfuse", "vmhgfs-fuse", "juicefs", "goofys",
-    )),
-})  # fmt: skip
+REMOTE = frozenset(
+    {
+        "nfs",
+        "nfs4",
+        "cifs",
+        "smb3",
+        "smbfs",
+        "9p",
+        "afs",
+        "ceph",
+        "lustre",
+        "davfs",
+        "vboxsf",
+        *(
+            f"fuse.{name}"
+            for name in (
+                "sshfs",
+                "rclone",
+                "s3fs",
+                "gcsfuse",
+                "glusterfs",
+                "ceph-fuse",
+                "curlftpfs",
+                "davfs2",
+                "onedriver",
+                "google-drive-ocamlfuse",
+                "vmhgfs-fuse",
+                "juicefs",
+                "goofys",
+            )
+        ),
+    }
+)
 """The file systems of Linux that other machines share."""
 
 

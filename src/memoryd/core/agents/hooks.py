@@ -81,10 +81,13 @@ def parse(data: bytes) -> Event:
     last = next(filter(None, (_text(value, name).strip() for name in LAST)), "")
     directory = _text(value, "cwd")
     return Event(
-        storable(session), _text(value, "transcript_path"), _text(value, "source"), storable(last) or None,
+        storable(session),
+        _text(value, "transcript_path"),
+        _text(value, "source"),
+        storable(last) or None,
         Path(directory) if os.path.isabs(directory) and "\0" not in directory else None,  # noqa: PTH117
         storable(_text(value, "prompt")),
-    )  # fmt: skip
+    )
 
 
 def _text(value: Mapping[str, Any], name: str) -> str:
@@ -248,9 +251,14 @@ class Hooks:
             check_name(choice.name)
         memory = f"{' '.join(choice.keys) or choice.name} at {self._engine.store.place}"
         found = transcripts.finished(
-            path, self._event.session, self._notes.position(memory, path), client=client, ended=ended,
-            last=self._event.last, tally=tally,
-        )  # fmt: skip
+            path,
+            self._event.session,
+            self._notes.position(memory, path),
+            client=client,
+            ended=ended,
+            last=self._event.last,
+            tally=tally,
+        )
         clean = tuple(transcript_import.cleaned(found.turns, self._engine.secrets, tally, path))
         if clean:
             sessions = {turn.session_id for turn in clean} if ended else ()

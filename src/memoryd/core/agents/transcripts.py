@@ -21,9 +21,11 @@ from memoryd.text import storable
 
 SessionReader: TypeAlias = Callable[[SourceFile], Iterator[Yielded]]
 READERS: tuple[tuple[ForeignFormat, SessionReader], ...] = (
-    (codex.FORMAT, codex.session), (gemini.FORMAT, gemini.session), (cursor.FORMAT, cursor.session),
+    (codex.FORMAT, codex.session),
+    (gemini.FORMAT, gemini.session),
+    (cursor.FORMAT, cursor.session),
     (opencode.FORMAT, opencode.session),
-)  # fmt: skip
+)
 """For each agent except Claude Code its format, and the reader of one session in it."""
 
 
@@ -89,7 +91,10 @@ def _read(path: Path, form: str, read: SessionReader) -> tuple[list[Interaction]
 
 def _interaction(form: str, turn: SourceTurn) -> Interaction:
     return Interaction(
-        id=derived_id(Kind.INTERACTION, form, turn.id, ""), session_id=storable(usable_session(turn.session_id)),
-        created_at=turn.created_at, prompt=storable(turn.prompt), thought=storable(turn.thought),
+        id=derived_id(Kind.INTERACTION, form, turn.id, ""),
+        session_id=storable(usable_session(turn.session_id)),
+        created_at=turn.created_at,
+        prompt=storable(turn.prompt),
+        thought=storable(turn.thought),
         response=storable(turn.response),
-    )  # fmt: skip
+    )

@@ -92,15 +92,27 @@ def _texts(queries: Queries, news: Sequence[NewEntity]) -> list[str]:
 
 def _add(change: Change, new: NewEntity, vectors: Mapping[str, Embedded]) -> Entity:
     record = Record(
-        id=records.new_id(), kind=Kind.ENTITY, name=new.name, type=new.type, body=new.summary or "",
-        tags=new.tags or (), session_id=change.session_id, created_at=change.now, updated_at=change.now,
-    )  # fmt: skip
+        id=records.new_id(),
+        kind=Kind.ENTITY,
+        name=new.name,
+        type=new.type,
+        body=new.summary or "",
+        tags=new.tags or (),
+        session_id=change.session_id,
+        created_at=change.now,
+        updated_at=change.now,
+    )
     change.write(record, vectors)
     change.queries.run("entities.add", id=record.id, summary_updated_at=change.now if new.summary else None)
     return Entity(
-        id=record.id, name=new.name, type=new.type, summary=new.summary or None, tags=record.tags,
-        created_at=change.now, updated_at=change.now,
-    )  # fmt: skip
+        id=record.id,
+        name=new.name,
+        type=new.type,
+        summary=new.summary or None,
+        tags=record.tags,
+        created_at=change.now,
+        updated_at=change.now,
+    )
 
 
 def _revise(change: Change, existing: Entity, new: NewEntity) -> Entity:

@@ -111,9 +111,12 @@ def counts(queries: Queries, entity_ids: Sequence[str]) -> dict[str, int]:
 def observation(row: Row) -> Observation:
     """Build an Observation from a row of id, ordinal, body and times."""
     return Observation(
-        id=row["id"], ordinal=row["ordinal"], content=row["body"], created_at=row["created_at"],
+        id=row["id"],
+        ordinal=row["ordinal"],
+        content=row["body"],
+        created_at=row["created_at"],
         updated_at=row["updated_at"],
-    )  # fmt: skip
+    )
 
 
 def shown(of: Observation) -> ShownObservation:
@@ -143,10 +146,8 @@ def append(
         change.write(record, vectors)
         change.queries.run("observations.add", entity=entity.id, ordinal=ordinal, id=record.id)
         made.append(
-            Observation(
-                id=record.id, ordinal=ordinal, content=content, created_at=change.now, updated_at=change.now
-            )
-        )  # fmt: skip
+            Observation(id=record.id, ordinal=ordinal, content=content, created_at=change.now, updated_at=change.now)
+        )
     return made
 
 

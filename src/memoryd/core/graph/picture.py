@@ -55,14 +55,21 @@ def picture(graph: Graph) -> GraphPicture:
     places = np.round(layout(len(nodes), ends, groups), 1)
     types, relations = _names(row["type"] for row in nodes), _names(row["relation_type"] for row in edges)
     return GraphPicture(
-        names=[row["name"] for row in nodes], types=list(types), type=[types[row["type"]] for row in nodes],
-        community=groups.tolist(), x=places[:, 0].tolist(), y=places[:, 1].tolist(),
-        born=[_seconds(row["created_at"]) for row in nodes], died=[_seconds(row["deleted_at"]) for row in nodes],
-        edges=ends.ravel().tolist(), relations=list(relations),
+        names=[row["name"] for row in nodes],
+        types=list(types),
+        type=[types[row["type"]] for row in nodes],
+        community=groups.tolist(),
+        x=places[:, 0].tolist(),
+        y=places[:, 1].tolist(),
+        born=[_seconds(row["created_at"]) for row in nodes],
+        died=[_seconds(row["deleted_at"]) for row in nodes],
+        edges=ends.ravel().tolist(),
+        relations=list(relations),
         relation=[relations[row["relation_type"]] for row in edges],
         edge_born=[_seconds(row["created_at"]) for row in edges],
-        edge_died=[_seconds(row["deleted_at"]) for row in edges], complete=complete,
-    )  # fmt: skip
+        edge_died=[_seconds(row["deleted_at"]) for row in edges],
+        complete=complete,
+    )
 
 
 def _everything(queries: Queries) -> tuple[list[Row], list[Row]]:

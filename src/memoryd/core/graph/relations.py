@@ -138,8 +138,11 @@ def rename(graph: Graph, edge: Edge, new_type: str) -> RetypedRelation:
 
     graph.change(work)
     return {
-        "from_entity": edge.source, "to_entity": edge.target, "old_type": edge.type, "new_type": new_type,
-    }  # fmt: skip
+        "from_entity": edge.source,
+        "to_entity": edge.target,
+        "old_type": edge.type,
+        "new_type": new_type,
+    }
 
 
 def between(graph: Graph, one: str, other: str) -> list[Relation]:
@@ -176,9 +179,12 @@ def onward(queries: Queries, entity_id: str, made: str = "", relation_id: str = 
 def relation(row: Row) -> Relation:
     """Build a Relation from a row of id, source, target, relation_type and created_at."""
     return Relation(
-        id=row["id"], source=row["source"], target=row["target"], type=row["relation_type"],
+        id=row["id"],
+        source=row["source"],
+        target=row["target"],
+        type=row["relation_type"],
         created_at=row["created_at"],
-    )  # fmt: skip
+    )
 
 
 def shown(of: Relation) -> ShownRelation:
@@ -218,8 +224,12 @@ def _put(change: Change, found: dict[str, Entity], edge: Edge) -> Relation:
     made = _relation(edge, new_id(), change.now)
     change.queries.run(
         "relations.add",
-        id=made.id, source=found[edge.source].id, target=found[edge.target].id, type=edge.type, now=change.now,
-    )  # fmt: skip
+        id=made.id,
+        source=found[edge.source].id,
+        target=found[edge.target].id,
+        type=edge.type,
+        now=change.now,
+    )
     return made
 
 

@@ -163,10 +163,12 @@ def report(graph: Graph, limit: int = 20) -> GraphReport:
         cluster_summary=named,
         event_summary=_events(graph),
         omitted={
-            "stale_summaries": stale - len(waiting), "relation_candidates": candidates - len(pairs),
-            "orphaned_nodes": max(0, len(lone) - limit), "cluster_summary": max(0, len(groups) - limit),
+            "stale_summaries": stale - len(waiting),
+            "relation_candidates": candidates - len(pairs),
+            "orphaned_nodes": max(0, len(lone) - limit),
+            "cluster_summary": max(0, len(groups) - limit),
         },
-    )  # fmt: skip
+    )
 
 
 def _surveyed(graph: Graph, means: Means, limit: int) -> tuple[list[SimilarPair], int, list[list[str]]]:
@@ -215,9 +217,11 @@ class _Writer:
         common = keywords.typical([about[node.id] for node in named], self._rare)
         (usual, _), *_ = Counter(node.type for node in named).most_common(1)
         return NodeCluster(
-            cluster_id=number, node_names=[node.name for node in named], node_count=len(nodes),
+            cluster_id=number,
+            node_names=[node.name for node in named],
+            node_count=len(nodes),
             centroid_label=", ".join(common) or usual,
-        )  # fmt: skip
+        )
 
     def written(
         self, stale: Sequence[StaleNode], candidates: Sequence[RelationCandidate], found: Sequence[NodeCluster]

@@ -83,17 +83,26 @@ class TaggedNode(TypedDict):
 def node(of: Entity) -> ShownNode:
     """Return a node without its observations, which are added later."""
     return {
-        "id": of.id, "name": of.name, "entity_type": of.type, "summary": of.summary, "tags": list(of.tags),
-        "observations": [], "created_at": of.created_at, "updated_at": of.updated_at,
-    }  # fmt: skip
+        "id": of.id,
+        "name": of.name,
+        "entity_type": of.type,
+        "summary": of.summary,
+        "tags": list(of.tags),
+        "observations": [],
+        "created_at": of.created_at,
+        "updated_at": of.updated_at,
+    }
 
 
 def brief(of: Entity) -> BriefNode:
     """Return a node as an item of a list."""
     return {
-        "name": of.name, "entity_type": of.type, "summary": of.summary, "tags": list(of.tags),
+        "name": of.name,
+        "entity_type": of.type,
+        "summary": of.summary,
+        "tags": list(of.tags),
         "updated_at": of.updated_at,
-    }  # fmt: skip
+    }
 
 
 def briefs(nodes: Iterable[Entity]) -> BriefNodes:
@@ -103,11 +112,18 @@ def briefs(nodes: Iterable[Entity]) -> BriefNodes:
 
 def created_nodes(made: Iterable[CreatedEntity]) -> CreatedNodes:
     """Return what `entities.create` made."""
-    return {"result": [
-        {"id": one.entity.id, "name": one.entity.name, "entity_type": one.entity.type,
-         "created_at": one.entity.created_at, "already_existed": one.already_existed}
-        for one in made
-    ]}  # fmt: skip
+    return {
+        "result": [
+            {
+                "id": one.entity.id,
+                "name": one.entity.name,
+                "entity_type": one.entity.type,
+                "created_at": one.entity.created_at,
+                "already_existed": one.already_existed,
+            }
+            for one in made
+        ]
+    }
 
 
 def summarized(of: Entity) -> SummarizedNode:
@@ -143,8 +159,10 @@ def found_observations(found: Findings[MatchingObservation], mode: Mode) -> Foun
         {"ordinal": one.ordinal, "content": one.content, "score": round(one.score, 4)} for one in found.best
     ]
     result: FoundObservations = {
-        "degraded": found.degraded, "result": seen, "mode": "text" if mode == "text" else "embedding",
-    }  # fmt: skip
+        "degraded": found.degraded,
+        "result": seen,
+        "mode": "text" if mode == "text" else "embedding",
+    }
     return without_empty(result, "degraded")
 
 
@@ -248,38 +266,55 @@ def consolidation(found: GraphReport) -> ConsolidationReport:
     return {
         "stale_summaries": list(map(_stale, found.stale_summaries)),
         "relation_candidates": [
-            {"node_a": one.pair.one.name, "node_b": one.pair.other.name, "similarity_score": one.pair.similarity,
-             "rationale": one.rationale}
+            {
+                "node_a": one.pair.one.name,
+                "node_b": one.pair.other.name,
+                "similarity_score": one.pair.similarity,
+                "rationale": one.rationale,
+            }
             for one in found.relation_candidates
         ],
         "orphaned_nodes": [
             {"name": one.name, "entity_type": one.type, "updated_at": one.updated_at} for one in found.orphaned_nodes
         ],
-        "cluster_summary": list(found.cluster_summary), "event_summary": found.event_summary, "omitted": found.omitted,
-    }  # fmt: skip
+        "cluster_summary": list(found.cluster_summary),
+        "event_summary": found.event_summary,
+        "omitted": found.omitted,
+    }
 
 
 def _stale(one: StaleNode) -> StaleSummary:
     return {
-        "name": one.node.name, "entity_type": one.node.entity_type, "last_modified": one.node.updated_at,
-        "observation_count": one.node.observation_count, "draft_summary": one.draft_summary,
-    }  # fmt: skip
+        "name": one.node.name,
+        "entity_type": one.node.entity_type,
+        "last_modified": one.node.updated_at,
+        "observation_count": one.node.observation_count,
+        "draft_summary": one.draft_summary,
+    }
 
 
 def pending(one: PendingNode) -> PendingSummary:
     """Return a node that waits for a summary."""
     return {
-        "name": one.name, "entity_type": one.entity_type, "observation_count": one.observation_count,
-        "last_observation_at": one.last_observation_at, "summary_updated_at": one.summary_updated_at,
-    }  # fmt: skip
+        "name": one.name,
+        "entity_type": one.entity_type,
+        "observation_count": one.observation_count,
+        "last_observation_at": one.last_observation_at,
+        "summary_updated_at": one.summary_updated_at,
+    }
 
 
 def similar(found: Findings[SimilarPair]) -> SimilarNodes:
     """Return pairs of similar nodes."""
     pairs: list[NodePair] = [
-        {"node_a": pair.one.name, "node_b": pair.other.name, "similarity": pair.similarity,
-         "node_a_type": pair.one.type, "node_b_type": pair.other.type}
+        {
+            "node_a": pair.one.name,
+            "node_b": pair.other.name,
+            "similarity": pair.similarity,
+            "node_a_type": pair.one.type,
+            "node_b_type": pair.other.type,
+        }
         for pair in found.best
-    ]  # fmt: skip
+    ]
     result: SimilarNodes = {"degraded": found.degraded, "result": pairs}
     return without_empty(result, "degraded")

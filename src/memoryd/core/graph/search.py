@@ -9,7 +9,7 @@ from typing import TypeVar
 from memoryd.core.graph import observations
 from memoryd.core.graph.transaction import Graph, demand, named
 from memoryd.core.records import records
-from memoryd.core.records.embedding import Question, by_words
+from memoryd.core.records.question import Question, by_words
 from memoryd.core.search import ranking
 from memoryd.core.search.candidates import Candidates, Found, similarities, spread
 from memoryd.core.search.pipeline import Mode, Search

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memoryd.core.graph.transaction import Graph, entity
-from memoryd.core.records.embedding import Question
+from memoryd.core.records.question import Question
 from memoryd.core.search import ranking
 from memoryd.model import GENERAL, Entity, Filter, Findings, Kind, VectorSet
 from memoryd.store.base import Queries, Vector

@@ -122,6 +122,11 @@ def _listed(names: Sequence[str]) -> str:
 def entity(row: Row) -> Entity:
     """Build an Entity from a row of id, name, type, body, tags and times."""
     return Entity(
-        id=row["id"], name=row["name"], type=row["type"], summary=row["body"] or None,
-        tags=tuple(json.loads(row["tags"])), created_at=row["created_at"], updated_at=row["updated_at"],
-    )  # fmt: skip
+        id=row["id"],
+        name=row["name"],
+        type=row["type"],
+        summary=row["body"] or None,
+        tags=tuple(json.loads(row["tags"])),
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+    )

@@ -29,7 +29,7 @@ from memoryd.core.graph.relations import ShownRelation
 from memoryd.core.graph.results import BriefNode, PendingSummary, ShownNode
 from memoryd.core.graph.search import MatchingNode
 from memoryd.core.graph.transaction import Graph, named
-from memoryd.core.records.embedding import Question
+from memoryd.core.records.question import Question
 from memoryd.core.search.pipeline import Mode
 from memoryd.model import Entity, Findings, Observation, Relation, Workspace
 from memoryd.store.base import Queries
@@ -148,9 +148,12 @@ def _opened(queries: Queries, names: Sequence[str], budget: Budget) -> OpenedNod
     _fill(queries, nodes, [ends], budget)
     entities = list(nodes.values())
     shown: OpenedNodes = {
-        "entities": entities, "relations": ends.shown, "not_found": missing,
-        "omitted": _omitted(entities, len(found), [ends]), "tokens_used": 0,
-    }  # fmt: skip
+        "entities": entities,
+        "relations": ends.shown,
+        "not_found": missing,
+        "omitted": _omitted(entities, len(found), [ends]),
+        "tokens_used": 0,
+    }
     return counted(shown)
 
 
@@ -175,8 +178,12 @@ def opened_then(graph: Graph, names: Sequence[str], tokens: int, time: str) -> O
         "relations": len(then.relations) - len(edges),
     }
     shown: OpenedNodes = {
-        "entities": entities, "relations": edges, "not_found": missing, "omitted": omitted, "tokens_used": 0,
-    }  # fmt: skip
+        "entities": entities,
+        "relations": edges,
+        "not_found": missing,
+        "omitted": omitted,
+        "tokens_used": 0,
+    }
     return counted(shown)
 
 
@@ -304,9 +311,12 @@ def _matched(found: Findings[MatchingNode], mode: Mode, tokens: int, readers: _R
         nodes |= dict(zip(here, filled, strict=True))
         ends += more
     shown: MatchedNodes = {
-        "degraded": degraded, "result": list(nodes.values()), "mode": mode,
-        "omitted": _omitted(list(nodes.values()), len(found.best), ends), "tokens_used": 0,
-    }  # fmt: skip
+        "degraded": degraded,
+        "result": list(nodes.values()),
+        "mode": mode,
+        "omitted": _omitted(list(nodes.values()), len(found.best), ends),
+        "tokens_used": 0,
+    }
     return counted(without_empty(shown, "degraded"))
 
 
@@ -323,15 +333,24 @@ def _filled(heads: Sequence[MatchedNode], budget: Budget, share: float, queries:
 def _forms(match: MatchingNode) -> tuple[MatchedNode, MatchedNode]:
     """Return the two forms of a match, both still without observations: complete, and with the name only."""
     whole: MatchedNode = {
-        **results.node(match.entity), "matched_observation": match.observation,
-        "matched_perspective": match.perspective, "score": round(match.score, 4), "name_only": False,
-        "observations_omitted": match.observed, "relations": [], **placed(match.workspace),
-    }  # fmt: skip
+        **results.node(match.entity),
+        "matched_observation": match.observation,
+        "matched_perspective": match.perspective,
+        "score": round(match.score, 4),
+        "name_only": False,
+        "observations_omitted": match.observed,
+        "relations": [],
+        **placed(match.workspace),
+    }
     named = copy(whole)
     named |= {
-        "summary": None, "tags": [], "matched_observation": None, "matched_perspective": None, "name_only": True,
+        "summary": None,
+        "tags": [],
+        "matched_observation": None,
+        "matched_perspective": None,
+        "name_only": True,
         "relations": [],
-    }  # fmt: skip
+    }
     return whole, named
 
 
@@ -363,8 +382,9 @@ def neighborhood(graph: Graph, name: str, depth: int, tokens: int) -> ShownNeigh
     edges = budget.fill(relations.shown(one) for one in found.relations if {one.source, one.target} <= names)
     nodes += budget.fill(every[len(nodes) :])
     omitted: OmittedSurroundings = {
-        "nodes": len(every) - len(nodes), "relations": len(found.relations) - len(edges),
-    }  # fmt: skip
+        "nodes": len(every) - len(nodes),
+        "relations": len(found.relations) - len(edges),
+    }
     shown: ShownNeighborhood = {"nodes": nodes, "relations": edges, "omitted": omitted, "tokens_used": 0}
     return counted(shown)
 

@@ -208,9 +208,13 @@ class JournalChroma:
             raise StoreError(f"{collection.name} was embedded by {made_by}. {OTHER_MODEL}")
 
     def _nearest(
-        self, kind: CollectionName, query: str, number: int, where: Mapping[str, Any] | None,
+        self,
+        kind: CollectionName,
+        query: str,
+        number: int,
+        where: Mapping[str, Any] | None,
         made: Callable[[ChromaRow], N],
-    ) -> Findings[JournalHit[N]]:  # fmt: skip
+    ) -> Findings[JournalHit[N]]:
         """Return the nearest items of all workspaces that are read; of duplicates only the first workspace's."""
         searched, cut = shortened(query)
         vector, scope = self._vectors.question(searched), self._scope
@@ -225,9 +229,13 @@ class JournalChroma:
         return Findings(best, " ".join(filter(None, (cut, scope.degraded))))
 
     def _nearest_of(
-        self, database: ChromaDatabase, vector: Sequence[float], number: int, where: Mapping[str, Any] | None,
+        self,
+        database: ChromaDatabase,
+        vector: Sequence[float],
+        number: int,
+        where: Mapping[str, Any] | None,
         collection: Collection,
-    ) -> list[ChromaRow]:  # fmt: skip
+    ) -> list[ChromaRow]:
         self._check_model(collection)
         return database.nearest(collection, vector, number, where)
 

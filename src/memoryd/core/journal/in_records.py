@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TypeVar
 
 from memoryd.core.records import records
-from memoryd.core.records.embedding import Question
+from memoryd.core.records.question import Question
 from memoryd.core.scope import Scope
 from memoryd.core.search import ranking
 from memoryd.core.search.candidates import Found

@@ -44,9 +44,16 @@ class Journal:
     def add(self, prompt: str, thought: str, response: str, session_id: str) -> Interaction:
         """Store a turn verbatim and durably; return it."""
         now = self._engine.clock.now()
-        return self.kept.add(Interaction(
-            id=f"mem_{now}", session_id=session_id, created_at=now, prompt=prompt, thought=thought, response=response
-        ))  # fmt: skip
+        return self.kept.add(
+            Interaction(
+                id=f"mem_{now}",
+                session_id=session_id,
+                created_at=now,
+                prompt=prompt,
+                thought=thought,
+                response=response,
+            )
+        )
 
     def summarize(self, session_id: str) -> SessionSummary:
         """Summarize a session, replacing any earlier summary; return it. Raise NotFoundError without turns."""

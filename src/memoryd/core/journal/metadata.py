@@ -22,18 +22,29 @@ _DOCUMENT = re.compile(r"\AUser Prompt: (.*?)\nAgent Thought: (.*?)\nAgent Respo
 def of_turn(kept: Interaction) -> dict[str, Any]:
     """Return the metadata of a turn."""
     return {
-        "sessionId": kept.session_id, "timestamp": kept.created_at, "prompt": kept.prompt, "thought": kept.thought,
-        "response": kept.response, "type": AGENT_INTERACTION,
-    }  # fmt: skip
+        "sessionId": kept.session_id,
+        "timestamp": kept.created_at,
+        "prompt": kept.prompt,
+        "thought": kept.thought,
+        "response": kept.response,
+        "type": AGENT_INTERACTION,
+    }
 
 
 def of_summary(kept: SessionSummary) -> dict[str, Any]:
     """Return the metadata of a summary; its text is the document."""
     return {
-        "sessionId": kept.session_id, "timestamp": kept.created_at, "title": kept.title, "category": kept.category,
-        "memoryCount": kept.memory_count, "quality": kept.quality, "productivity": kept.productivity,
-        "impact": kept.impact, "complexity": kept.complexity, "technologies": list(kept.technologies),
-    }  # fmt: skip
+        "sessionId": kept.session_id,
+        "timestamp": kept.created_at,
+        "title": kept.title,
+        "category": kept.category,
+        "memoryCount": kept.memory_count,
+        "quality": kept.quality,
+        "productivity": kept.productivity,
+        "impact": kept.impact,
+        "complexity": kept.complexity,
+        "technologies": list(kept.technologies),
+    }
 
 
 def document(kept: Interaction) -> str:
@@ -49,9 +60,13 @@ def turn(value: Mapping[str, Any], metadata: Mapping[str, Any]) -> Interaction:
         texts = [text if isinstance(text, str) else part for text, part in zip(texts, document.groups(), strict=True)]
     prompt, thought, response = (_text(text, name) for text, name in zip(texts, TEXTS, strict=True))
     return Interaction(
-        id=_name(value, "id"), session_id=_name(metadata, "sessionId", SESSION_LENGTH), prompt=prompt,
-        created_at=_time(metadata), thought=thought, response=response,
-    )  # fmt: skip
+        id=_name(value, "id"),
+        session_id=_name(metadata, "sessionId", SESSION_LENGTH),
+        prompt=prompt,
+        created_at=_time(metadata),
+        thought=thought,
+        response=response,
+    )
 
 
 def summary(value: Mapping[str, Any], metadata: Mapping[str, Any]) -> SessionSummary:
@@ -60,12 +75,16 @@ def summary(value: Mapping[str, Any], metadata: Mapping[str, Any]) -> SessionSum
     if isinstance(technologies, str):  # ChromaDB's metadata holds no lists
         technologies = technologies.split(",")
     return SessionSummary(
-        id=_name(value, "id"), session_id=_name(metadata, "sessionId", SESSION_LENGTH), created_at=_time(metadata),
-        title=_text(metadata.get("title"), "title"), summary=_text(value.get("document"), "document"),
+        id=_name(value, "id"),
+        session_id=_name(metadata, "sessionId", SESSION_LENGTH),
+        created_at=_time(metadata),
+        title=_text(metadata.get("title"), "title"),
+        summary=_text(value.get("document"), "document"),
         category=_text(metadata.get("category", "other"), "category"),
-        memory_count=_number(metadata, "memoryCount") or 0, **{name: _number(metadata, name) for name in SCORES},
+        memory_count=_number(metadata, "memoryCount") or 0,
+        **{name: _number(metadata, name) for name in SCORES},
         technologies=tuple(str(name).strip() for name in technologies if str(name).strip()),
-    )  # fmt: skip
+    )
 
 
 def _text(value: object, name: str) -> str:

@@ -12,11 +12,13 @@ from memoryd.text import SEARCHED
 
 DatabaseOutcome = Literal["started", "already_running", "stopped", "already_stopped", "embedded", "external"]
 MESSAGES: Mapping[DatabaseOutcome, str] = {
-    "started": "It was started.", "already_running": "It is already running.",
-    "stopped": "It was stopped; start_database starts it again.", "already_stopped": "It is not running.",
+    "started": "It was started.",
+    "already_running": "It is already running.",
+    "stopped": "It was stopped; start_database starts it again.",
+    "already_stopped": "It is not running.",
     "embedded": "It is a file in this process: there is nothing to start or stop.",
     "external": "It is not memoryd's own server: memoryd does not start or stop it.",
-}  # fmt: skip
+}
 
 
 # turns ---------------------------------------------------------------------------------------------------------------
@@ -69,9 +71,11 @@ class FoundTurns(Searched):
 def added(turn: Interaction) -> AddedTurn:
     """Return the id and session of a stored turn."""
     return {
-        "id": turn.id, "sessionId": turn.session_id, "timestamp": turn.created_at,
+        "id": turn.id,
+        "sessionId": turn.session_id,
+        "timestamp": turn.created_at,
         "message": "Memory successfully added.",
-    }  # fmt: skip
+    }
 
 
 def turns_of(session_id: str, turns: Turns) -> SessionTurns:
@@ -96,9 +100,14 @@ def found_turns(query: str, found: Findings[JournalHit[Interaction]]) -> FoundTu
 
 def _turn(turn: Interaction) -> ShownTurn:
     return {
-        "id": turn.id, "sessionId": turn.session_id, "timestamp": turn.created_at, "prompt": turn.prompt,
-        "thought": turn.thought, "response": turn.response, "type": AGENT_INTERACTION,
-    }  # fmt: skip
+        "id": turn.id,
+        "sessionId": turn.session_id,
+        "timestamp": turn.created_at,
+        "prompt": turn.prompt,
+        "thought": turn.thought,
+        "response": turn.response,
+        "type": AGENT_INTERACTION,
+    }
 
 
 # summaries -----------------------------------------------------------------------------------------------------------
@@ -175,7 +184,7 @@ def found_summaries(query: str, found: Findings[JournalHit[SessionSummary]]) -> 
     """Return the summaries that match a query."""
     results: list[FoundSummary] = [
         {**_summary(hit.item), "score": round(hit.score, 4), **placed(hit.workspace)} for hit in found.best
-    ]  # fmt: skip
+    ]
     result: FoundSummaries = {
         "degraded": found.degraded,
         "query": query[:SEARCHED],
@@ -192,11 +201,19 @@ def deleted(number: int) -> DeletedSummaries:
 
 def _summary(summary: SessionSummary) -> ShownSummary:
     return {
-        "id": summary.id, "sessionId": summary.session_id, "timestamp": summary.created_at, "title": summary.title,
-        "summary": summary.summary, "category": summary.category, "memoryCount": summary.memory_count,
-        "quality": summary.quality, "productivity": summary.productivity, "impact": summary.impact,
-        "complexity": summary.complexity, "technologies": list(summary.technologies),
-    }  # fmt: skip
+        "id": summary.id,
+        "sessionId": summary.session_id,
+        "timestamp": summary.created_at,
+        "title": summary.title,
+        "summary": summary.summary,
+        "category": summary.category,
+        "memoryCount": summary.memory_count,
+        "quality": summary.quality,
+        "productivity": summary.productivity,
+        "impact": summary.impact,
+        "complexity": summary.complexity,
+        "technologies": list(summary.technologies),
+    }
 
 
 # the database --------------------------------------------------------------------------------------------------------
@@ -259,8 +276,10 @@ class ImportedJournal(TypedDict):
 def database_of(database: Database, *, discreet: bool) -> JournalDatabase:
     """Return the state of a database; with `discreet`, without its place."""
     return {
-        "product": database.product, "place": None if discreet else database.place, "state": database.state(),
-    }  # fmt: skip
+        "product": database.product,
+        "place": None if discreet else database.place,
+        "state": database.state(),
+    }
 
 
 def healthy(database: JournalDatabase, numbers: Mapping[str, int]) -> JournalHealth:

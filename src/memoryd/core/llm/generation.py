@@ -103,8 +103,15 @@ def write(llm: Writer, system: str, query: str, hits: Sequence[Hit], budget: int
     """
     sent = hits[:SENT]
     lines = [_line(number, hit.record) for number, hit in enumerate(sent, 1)]
-    prompt = "\n".join(["Memories:", *lines, "", f"Question: {json.dumps(query, ensure_ascii=False)}",
-                        f"Write {budget} tokens at most."])  # fmt: skip
+    prompt = "\n".join(
+        [
+            "Memories:",
+            *lines,
+            "",
+            f"Question: {json.dumps(query, ensure_ascii=False)}",
+            f"Write {budget} tokens at most.",
+        ]
+    )
     answer = llm.fill(system, prompt, budget + SPARE, Statements)
     text = _fitting(answer, sent, budget)
     if answer.statements and not text.text:

@@ -9,7 +9,7 @@ from memoryd.core.engine import Engine
 from memoryd.core.maintenance import verdicts
 from memoryd.core.maintenance.consolidation import Closeness, by_age, neighbours
 from memoryd.core.records import deduplication, records
-from memoryd.core.records.embedding import Question
+from memoryd.core.records.question import Question
 from memoryd.core.search import changes, current
 from memoryd.model import Filter, Kind, Record, Workspace
 from memoryd.models.embedders import Embedder

@@ -90,10 +90,13 @@ class HistoryFilter:
         kinds = [self.kind] if self.kind else [*Kind, "relation"]
         return {
             "operations": json.dumps([f"{verb}_{kind}" for verb in verbs for kind in kinds]),
-            "what": self.what, "kind": self.kind, "by": containing(self.by), "words": containing(self.words),
+            "what": self.what,
+            "kind": self.kind,
+            "by": containing(self.by),
+            "words": containing(self.words),
             "since": timestamp(moment(self.since)) if self.since else "",
             "until": timestamp(moment(self.until)) if self.until else FOREVER,
-        }  # fmt: skip
+        }
 
 
 DONE = {"restore": "restored", "purge": "purged"}
@@ -132,9 +135,17 @@ def _entry(row: Row) -> HistoryEntry:
     if row["kind"] == Kind.ENTITY and now is not None:
         now = records.text_of(row["kind"], row["now_name"], row["now_type"], now)
     return HistoryEntry(
-        at=row["at"], what=row["what"], id=row["id"], kind=row["kind"], text=text, successor=row["successor"], now=now,
-        reason=row["reason"], client=row["client"], tool=row["tool"],
-    )  # fmt: skip
+        at=row["at"],
+        what=row["what"],
+        id=row["id"],
+        kind=row["kind"],
+        text=text,
+        successor=row["successor"],
+        now=now,
+        reason=row["reason"],
+        client=row["client"],
+        tool=row["tool"],
+    )
 
 
 def _text(row: Row) -> str:

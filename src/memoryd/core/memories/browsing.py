@@ -46,9 +46,12 @@ def browse(scope: Scope, wanted: WantedMemories) -> BrowsedMemories:
     found, after = _found(scope, wanted)
     memories = view.fields(found.best)
     result: BrowsedMemories = {
-        "degraded": found.degraded, "workspace": scope.workspace.name, "memories": memories,
-        "spelled": _spelled([scope.workspace.name], *map(_texts, memories)), "after": after,
-    }  # fmt: skip
+        "degraded": found.degraded,
+        "workspace": scope.workspace.name,
+        "memories": memories,
+        "spelled": _spelled([scope.workspace.name], *map(_texts, memories)),
+        "after": after,
+    }
     return without_empty(result, "degraded", "after")
 
 

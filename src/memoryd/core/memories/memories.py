@@ -16,7 +16,7 @@ from memoryd.core.memories.own import demand_own
 from memoryd.core.memories.replaceable import Replaceable
 from memoryd.core.records import records, short_ids
 from memoryd.core.records.deduplication import fingerprint
-from memoryd.core.records.embedding import Question
+from memoryd.core.records.question import Question
 from memoryd.core.scope import Scope
 from memoryd.core.search.briefing import (
     LAYOUTS,

@@ -67,9 +67,14 @@ class Vault:
             known = queries.one("vault.named", scope=owner, key=key)
             if known is None:
                 record = Record(
-                    id=records.new_id(), kind=Kind.MEMORY, name=key, body=content, tags=tuple(tags or ()),
-                    scope=owner, session_id=self._scope.session or None,
-                )  # fmt: skip
+                    id=records.new_id(),
+                    kind=Kind.MEMORY,
+                    name=key,
+                    body=content,
+                    tags=tuple(tags or ()),
+                    scope=owner,
+                    session_id=self._scope.session or None,
+                )
                 records.add(queries, record, embedded, now)
                 queries.run("memories.add", id=record.id, fingerprint="", importance=0.5, consolidated=1)
                 records.embed(queries, record.id, CLIENT, own)

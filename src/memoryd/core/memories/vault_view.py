@@ -60,16 +60,21 @@ class NamedSession(TypedDict):
 def found(matches: Findings[Match], total: int) -> FoundMemories:
     """Return the matches of a search among `total` memories, in their order."""
     result: SearchedMemories = {
-        "degraded": matches.degraded, "results": list(map(_found, matches.best)), "total_searched": total,
-    }  # fmt: skip
+        "degraded": matches.degraded,
+        "results": list(map(_found, matches.best)),
+        "total_searched": total,
+    }
     return without_empty(result, "degraded")
 
 
 def _found(match: Match) -> FoundMemory:
     record = match.record
     fields: PlacedMemory = {
-        "key": record.name or "", "content": record.body, "tags": list(record.tags),
-        "scope": "session" if record.scope else "vault", "relevance": round(min(1.0, match.relevance), DIGITS),
+        "key": record.name or "",
+        "content": record.body,
+        "tags": list(record.tags),
+        "scope": "session" if record.scope else "vault",
+        "relevance": round(min(1.0, match.relevance), DIGITS),
         **placed(match.workspace),
-    }  # fmt: skip
+    }
     return fields

@@ -59,9 +59,12 @@ class Backlog:
         if not known.ids:
             return Lacking()
         rows = queries.all(
-            "embeddings.lacking", ids=json.dumps(sorted(known.ids)), perspective=GENERAL, model=model,
+            "embeddings.lacking",
+            ids=json.dumps(sorted(known.ids)),
+            perspective=GENERAL,
+            model=model,
             **_parameters(allowed),
-        )  # fmt: skip
+        )
         self._known[place] = replace(known, ids={row["id"] for row in rows})
         seen = tuple(row["id"] for row in rows if row["seen"])
         return Lacking(len(seen), seen)
@@ -90,9 +93,14 @@ def _counted(queries: Queries, model: str, latest: int) -> _Known:
     if number <= 0:
         return _Known(latest, frozenset())
     rows = queries.all(
-        "embeddings.missing", model=model, perspectives=json.dumps([GENERAL]), many=1, after="", last=AFTER_EVERY_ID,
+        "embeddings.missing",
+        model=model,
+        perspectives=json.dumps([GENERAL]),
+        many=1,
+        after="",
+        last=AFTER_EVERY_ID,
         limit=number,
-    )  # fmt: skip
+    )
     return _Known(latest, {row["id"] for row in rows})
 
 
@@ -100,8 +108,12 @@ def _parameters(allowed: Filter) -> dict[str, object]:
     """Return a filter as parameters of `embeddings.lacking`."""
     tags = list(dict.fromkeys(allowed.tags))
     return {
-        "kinds": json.dumps(allowed.kinds), "session": allowed.session, "entity": allowed.entity,
-        "tags": json.dumps(tags), "tag_count": len(tags),
-        "among": json.dumps(allowed.among) if allowed.among is not None else "", "after": allowed.after,
+        "kinds": json.dumps(allowed.kinds),
+        "session": allowed.session,
+        "entity": allowed.entity,
+        "tags": json.dumps(tags),
+        "tag_count": len(tags),
+        "among": json.dumps(allowed.among) if allowed.among is not None else "",
+        "after": allowed.after,
         "before": allowed.before,
-    }  # fmt: skip
+    }

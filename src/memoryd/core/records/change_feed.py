@@ -126,6 +126,7 @@ class Watcher:
 def _changed(events: Sequence[Row]) -> Changed:
     keys = dict.fromkeys((event["scope"], event["key"]) for event in events if event["key"] is not None)
     return Changed(
-        listed=any(event["operation"] != "update_memory" for event in events), keys=tuple(keys),
+        listed=any(event["operation"] != "update_memory" for event in events),
+        keys=tuple(keys),
         unknown=any(event["key"] is None for event in events),
-    )  # fmt: skip
+    )

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
@@ -22,6 +22,7 @@ from memoryd.core.base.batches import batches
 from memoryd.core.base.leases import TERM, Leases
 from memoryd.core.records import perspectives
 from memoryd.core.records.backlog import Backlog, Lacking
+from memoryd.core.records.question import Question
 from memoryd.core.records.records import Embedded, embed
 from memoryd.core.security.secrets import Secrets
 from memoryd.core.workspaces.registry import Workspaces, going_on
@@ -30,7 +31,7 @@ from memoryd.errors import MemorydError, ModelError
 from memoryd.model import GENERAL, Filter, Workspace
 from memoryd.models.embedders import Embedder
 from memoryd.models.helpers import UNUSABLE, Helpers
-from memoryd.store.base import AFTER_EVERY_ID, Queries, Row, Store, Vector
+from memoryd.store.base import AFTER_EVERY_ID, Queries, Row, Store
 from memoryd.text import shortened
 
 log = logging.getLogger(__name__)
@@ -48,46 +49,9 @@ AWAITED_RECORDS = 64  # ... if there are at most so many (about .6 s); of more i
 AWAITED_TEXT = 20_000  # characters of a record that is awaited: about .4 s; a longer one is left to the backfill
 AGAIN = 20.0  # seconds until a later search may try again to embed what could not be embedded for a search
 
-BY_WORDS = "searched by words alone"
-
 T = TypeVar("T")
 Texts = Mapping[str, str]
 """The texts of one record to embed, by perspective."""
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A question inside an open snapshot, with its vector, which was made before the snapshot opened."""
-
-    queries: Queries
-    text: str = ""
-    embedder: Embedder | None = None
-    """The embedder whose vectors are searched in the workspace; None: search by words alone."""
-    vector: Vector = field(default_factory=lambda: np.empty(0, np.float32))
-    """Empty without an embedder or a text."""
-    cut: str = ""
-    """What part of a long query the text is, in one sentence; '' if it is all of it."""
-    why_not: str = ""
-    """Why there is no embedder, as the end of a sentence; '' if the settings want none."""
-    lacking: Callable[[Filter], int] = lambda _: 0
-    """Counts the records that a filter lets through and that have no vector yet."""
-
-    def degraded(self, allowed: Filter, instead: str = BY_WORDS) -> str:
-        """Return a sentence that says what was done `instead` of comparing all by meaning, or '' if all were compared.
-
-        Call this first: if the missing vectors can soon be made, the work starts again on a later snapshot.
-        """
-        if self.why_not:
-            return f"{instead.capitalize()}: {self.why_not}."
-        if lacking := self.lacking(allowed):
-            return f"Not embedded yet, so {instead}: {lacking:,} {'record' if lacking == 1 else 'records'}."
-        return ""
-
-
-def by_words(queries: Queries, text: str) -> Question:
-    """Return a question that is searched by words alone, at once."""
-    searched, cut = shortened(text)
-    return Question(queries, searched, cut=cut)
 
 
 class _OutdatedError(Exception):
@@ -103,9 +67,15 @@ class Embedding:
     """The sets of vectors, one for each workspace and model, and the work that completes them."""
 
     def __init__(
-        self, store: Store, workspaces: Workspaces, helpers: Helpers, leases: Leases, secrets: Secrets, *,
+        self,
+        store: Store,
+        workspaces: Workspaces,
+        helpers: Helpers,
+        leases: Leases,
+        secrets: Secrets,
+        *,
         read_only: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._secrets = secrets
         self._store = store
         self._read_only = read_only
@@ -145,6 +115,7 @@ class Embedding:
         Wait for the model if it is loading. If `work` asks what is lacking, and that can soon be made, `work` is
         interrupted and run again on a later snapshot; these waits take at most AWAITED seconds in all.
         """
+        # the vector before the snapshot: a model takes long, and a snapshot must not stay open meanwhile
         present = self._present()
         asked = self._asked(self._expected(workspace, present) if present else None, text)
         until = time.monotonic() + AWAITED
@@ -152,10 +123,10 @@ class Embedding:
             try:
                 return self._store.read(workspace, partial(self._run, work, asked, present, until))
             except _OutdatedError as outdated:
-                if not outdated.lacking:
+                if not outdated.lacking:  # expected wrongly: the snapshot shows which embedder's vectors are searched
                     asked = self._asked(outdated.embedder, text)
                 elif not self._hurried(workspace, outdated, until):
-                    until = -math.inf
+                    until = -math.inf  # the next snapshot waits for nothing more, so the loop ends
 
     def _asked(self, embedder: Embedder | None, text: str | None) -> Callable[[Queries], Question]:
         """Return a function that makes the question, with its vector, from the queries of a snapshot."""
@@ -172,9 +143,13 @@ class Embedding:
         return partial(question, embedder=embedder, vector=vector)
 
     def _run(
-        self, work: Callable[[Question], T], asked: Callable[[Queries], Question], present: Embedder | None,
-        until: float, queries: Queries,
-    ) -> T:  # fmt: skip
+        self,
+        work: Callable[[Question], T],
+        asked: Callable[[Queries], Question],
+        present: Embedder | None,
+        until: float,
+        queries: Queries,
+    ) -> T:
         """Run `work` if the question's embedder is the one whose vectors are searched in this snapshot."""
         question = asked(queries)
         embedder = question.embedder
@@ -203,6 +178,7 @@ class Embedding:
 
     def _served(self, queries: Queries, present: Embedder) -> Embedder:
         """Return the present embedder, or the one that has more vectors here until the present one has as many."""
+        # counting the sets is slow: do it once, then every RECHECK seconds while another model's set is searched
         key = queries.workspace_id
         name = self._serving.get(key)
         if key not in self._checked or (name != present.name and self._due(key)):
@@ -231,10 +207,11 @@ class Embedding:
 
     def _lacking_for(self, queries: Queries, embedder: Embedder, until: float, allowed: Filter) -> int:
         """Return how many records lack a vector; raise _OutdatedError if it is worth waiting for them."""
+        # only what the filter lets through: this search needs no other vectors
         lacking = self._backlog.lacking(queries, embedder.name, allowed)
         if time.monotonic() < until and (wanted := self._hopeful(lacking)):
             raise _OutdatedError(embedder, wanted)
-        if lacking.number and embedder is self._helpers.embedder.get():
+        if lacking.number and embedder is self._helpers.embedder.get():  # the backfill completes no older model's set
             self._remember(queries.workspace_id, lacking.ids or None)
         return lacking.number
 
@@ -271,6 +248,7 @@ class Embedding:
         in_a_row = 0
         try:
             lacking = self._lacking_texts(workspace, embedder.name, ids)
+            # shortest first: as many records as possible before the deadline
             for record_id, texts in sorted(lacking.items(), key=lambda item: _length(item[1])):
                 if time.monotonic() > deadline or _length(texts) > AWAITED_TEXT or in_a_row == FAILURES:
                     break
@@ -278,12 +256,13 @@ class Embedding:
                 in_a_row = 0 if vectors else in_a_row + 1
                 if vectors:
                     made.append((record_id, texts, vectors))
+            # one write at the end: a commit a record would use up the time
             if made:
                 self._store.write(workspace, partial(_write, workspace, made))
             done = {record_id for record_id, _, _ in made}
         except MemorydError as error:
             log.warning("not embedded for a search: %s", error)
-        finally:
+        finally:  # after a failed write too, or each search would try again
             now = time.monotonic()
             recent = {key: at for key, at in self._failed.items() if now < at + AGAIN}
             self._failed = recent | {key: now for key in ids if key not in done}
@@ -311,7 +290,7 @@ class Embedding:
 
         Wait up to `wait` seconds for what another process is working on, then leave it to that process.
         """
-        every = self._workspaces.all("active")
+        every = self._workspaces.all("active")  # before the lock: it reads the database
         with self._lock:
             self._lacking |= {workspace.id: None for workspace in every}
         self.follow(stopping, wait)
@@ -329,6 +308,7 @@ class Embedding:
 
     def _fill(self, workspace: Workspace, embedder: Embedder, stopping: Callable[[], bool], wait: float) -> None:
         """Embed what one workspace lacks; if the model refused too many texts, check all its records next time."""
+        # taken out before the work: what is stored meanwhile is noted again
         with self._lock:
             ids = self._lacking.pop(workspace.id, None)
         shared = self._shared(workspace, embedder.name, wait) if ids is None else batches(sorted(ids), BATCH)
@@ -345,14 +325,14 @@ class Embedding:
             with going_on(workspace):
                 total += self.unembedded(workspace)
 
-        def asked_whether_to_stop() -> bool:
+        def report_and_go_on() -> bool:
             """Report the progress before each record; never stop."""
             nonlocal done
             report(min(done / max(total, 1), 1.0))
             done += 1
             return False
 
-        self.catch_up(asked_whether_to_stop, wait=TERM)
+        self.catch_up(report_and_go_on, wait=TERM)
 
     def unembedded(self, workspace: Workspace) -> int:
         """Return how many records lack vectors of the present model; 0 without one."""
@@ -360,11 +340,11 @@ class Embedding:
         if embedder is None:
             return 0
 
-        def work(queries: Queries) -> Row | None:
+        def count(queries: Queries) -> Row | None:
             wanted = perspectives.to_be_counted(queries)
             return queries.one("doctor.unembedded", **wanted, model=embedder.name)
 
-        row = self._store.read(workspace, work)
+        row = self._store.read(workspace, count)
         return row["number"] if row else 0
 
     def _embed_all(
@@ -374,6 +354,7 @@ class Embedding:
         in_a_row = 0
         for ids in batches:
             made: list[tuple[str, Texts, dict[str, Embedded]]] = []
+            # read, embed and write apart: no transaction stays open while the model works
             for record_id, texts in self._lacking_texts(workspace, embedder.name, ids).items():
                 if stopping() or in_a_row == FAILURES:
                     break
@@ -385,7 +366,7 @@ class Embedding:
                 self._store.write(workspace, partial(_write, workspace, made))
             if stopping() or in_a_row == FAILURES:
                 return False
-        self._checked.pop(workspace.id, None)
+        self._checked.pop(workspace.id, None)  # complete: the next search counts the sets again
         return True
 
     def _shared(self, workspace: Workspace, model: str, wait: float) -> Generator[Sequence[str]]:
@@ -393,13 +374,16 @@ class Embedding:
 
         This is how processes share a backlog, on any store, without locks on rows while they embed.
         """
+        # in random order, so that processes which start together take different slices
         for number in random.sample(range(len(SLICES)), len(SLICES)):
+            # look before leasing: most slices lack nothing, and a lease is a write
             if next(self._slice(workspace, model, number), None):
                 lease = f"embed {workspace.id} {number}"
                 with self._leases.alone(lease, wait) as mine:
                     if not mine:
                         with self._lock:  # the holder may die
                             self._lacking[workspace.id] = None
+                    # read again under the lease: its last holder has embedded some; renew it before each batch
                     batches = self._slice(workspace, model, number) if mine else ()
                     yield from (ids for ids in batches if self._leases.take(lease))
 
@@ -411,27 +395,27 @@ class Embedding:
             after = batch[-1]
 
     def _missing(self, workspace: Workspace, model: str, after: str, last: str = AFTER_EVERY_ID) -> list[str]:
-        def work(queries: Queries) -> list[str]:
+        def next_batch(queries: Queries) -> list[str]:
             wanted = perspectives.to_be_counted(queries)
             rows = queries.all("embeddings.missing", **wanted, model=model, after=after, last=last, limit=BATCH)
             return [row["id"] for row in rows]
 
-        return self._store.read(workspace, work)
+        return self._store.read(workspace, next_batch)
 
     def _lacking_texts(self, workspace: Workspace, model: str, ids: Sequence[str]) -> dict[str, Texts]:
         """Return the texts of some records that have no vector yet."""
 
-        def work(queries: Queries) -> dict[str, Texts]:
+        def lacking_texts(queries: Queries) -> dict[str, Texts]:
             rows = queries.all("embeddings.present", ids=json.dumps(ids), model=model)
             present = {(row["id"], row["perspective"]) for row in rows}
             texts = perspectives.texts(queries, workspace, ids)
             lacking = {
-                key: {name: text for name, text in of.items() if (key, name) not in present}
-                for key, of in texts.items()
+                record_id: {name: text for name, text in by_perspective.items() if (record_id, name) not in present}
+                for record_id, by_perspective in texts.items()
             }
-            return {key: of for key, of in lacking.items() if of}
+            return {record_id: by_perspective for record_id, by_perspective in lacking.items() if by_perspective}
 
-        return self._store.read(workspace, work)
+        return self._store.read(workspace, lacking_texts)
 
     def _try(
         self, embedder: Embedder, record_id: str, texts: Texts, *, hurry: bool = False
@@ -472,6 +456,7 @@ class Embedding:
             wanted = perspectives.edited(queries, changed, removed, reset=reset)
             return wanted, perspectives.withdraw(queries, wanted)
 
+        # withdrawn first, then dropped, then added: no old vector is ever searched under a new template
         wanted, kept = self._store.write(workspace, withdraw)
         self._drop(workspace, lambda made: made["perspective"] not in kept)
         return self._store.write(workspace, partial(perspectives.add, wanted=wanted))
@@ -499,6 +484,7 @@ def _drop(made: Row, queries: Queries) -> int:
 
 def _write(workspace: Workspace, made: Sequence[tuple[str, Texts, Mapping[str, Embedded]]], queries: Queries) -> None:
     """Write the vectors whose texts are still current."""
+    # compared inside the transaction: a record may have changed while the model worked
     now = perspectives.texts(queries, workspace, [record_id for record_id, _, _ in made])
     for record_id, texts, vectors in made:
         for name, embedded in vectors.items():

@@ -86,10 +86,18 @@ def ties_of(related: str) -> tuple[Tie, ...]:
 def add(queries: Queries, record: Record, embedded: Embedded | None, now: str) -> None:
     """Write a new record, with its vectors if it has any yet; `now` is its time of creation unless it has one."""
     queries.run(
-        "records.add", id=record.id, kind=str(record.kind), name=record.name, type=record.type, body=record.body,
-        tags=json.dumps(record.tags, ensure_ascii=False), scope=record.scope, session_id=record.session_id,
-        now=record.created_at or now, **origin(),
-    )  # fmt: skip
+        "records.add",
+        id=record.id,
+        kind=str(record.kind),
+        name=record.name,
+        type=record.type,
+        body=record.body,
+        tags=json.dumps(record.tags, ensure_ascii=False),
+        scope=record.scope,
+        session_id=record.session_id,
+        now=record.created_at or now,
+        **origin(),
+    )
     embed(queries, record.id, GENERAL, embedded)
     event(queries, "create", [record.id], now)
 
@@ -163,11 +171,17 @@ def embed(queries: Queries, record_id: str, perspective: str, embedded: Embedded
         queries.many(
             "embeddings.add",
             [
-                {"id": record_id, "chunk": chunk, "perspective": perspective, "model": embedded.model,
-                 "dim": len(vector), "vector": vector.astype(np.float16)}
+                {
+                    "id": record_id,
+                    "chunk": chunk,
+                    "perspective": perspective,
+                    "model": embedded.model,
+                    "dim": len(vector),
+                    "vector": vector.astype(np.float16),
+                }
                 for chunk, vector in enumerate(embedded.vectors)
             ],
-        )  # fmt: skip
+        )
 
 
 def act(queries: Queries, verb: str, ids: Sequence[str], now: str, other: str = "") -> None:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from memoryd.core.records.embedding import Question
+from memoryd.core.records.question import Question
 from memoryd.core.records.records import full_text, record_of
 from memoryd.core.search import related
 from memoryd.model import Filter, Kind, Record, Tie

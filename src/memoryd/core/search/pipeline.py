@@ -13,7 +13,7 @@ import numpy as np
 from memoryd.core.base.clock import FOREVER, hours_since, moment
 from memoryd.core.records import perspectives, short_ids
 from memoryd.core.records.deduplication import may_differ
-from memoryd.core.records.embedding import Question
+from memoryd.core.records.question import Question
 from memoryd.core.records.records import fetch, full_text
 from memoryd.core.scope import Scope
 from memoryd.core.search import as_of as past

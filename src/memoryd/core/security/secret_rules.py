@@ -10,9 +10,12 @@ from memoryd.core.security.secret_search import Rule
 def rules() -> tuple[Rule, ...]:
     """Return all rules, the most specific kinds first."""
     return (
-        *secret_tokens.rules(), *secret_forms.FORMS, *secret_labels.rules(), *secret_forms.commands(),
+        *secret_tokens.rules(),
+        *secret_forms.FORMS,
+        *secret_labels.rules(),
+        *secret_forms.commands(),
         secret_tokens.OF_ANY_VENDOR,
-    )  # fmt: skip
+    )
 
 
 KEY_PHRASE = "key phrase"

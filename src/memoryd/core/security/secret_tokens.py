@@ -21,8 +21,11 @@ BY_PREFIX: tuple[tuple[str, str, str], ...] = (
     ("OpenAI key", "sk-", rf"sk-(?:(?:proj|svcacct|admin|None|or-v1)-{_W}{{20,}}+|{_A}{{32,200}}+{_NO_W})"),
     ("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_", rf"gh[oprsu]_{_A}{{36,}}+"),
     ("GitHub token", "github_pat_", r"github_pat_\w{40,}+"),
-    ("GitLab token", "gl",
-     rf"gl(?:pat|rt|dt|ptt|cbt|soat|ft|imt|agent|oas|ffct)-(?:t\d_)?{_W}{{20,}}+(?:\.{_A}{{2,}}+){{0,2}}"),
+    (
+        "GitLab token",
+        "gl",
+        rf"gl(?:pat|rt|dt|ptt|cbt|soat|ft|imt|agent|oas|ffct)-(?:t\d_)?{_W}{{20,}}+(?:\.{_A}{{2,}}+){{0,2}}",
+    ),
     ("GitLab token", "gr1348941", rf"GR1348941{_W}{{20,}}+"),
     ("Google API key", "aiza", rf"AIza{_W}{{35}}{_NO_W}"),
     ("Google OAuth secret", "gocspx-", rf"GOCSPX-{_W}{{28}}"),
@@ -31,8 +34,11 @@ BY_PREFIX: tuple[tuple[str, str, str], ...] = (
     ("npm token", "npm_", rf"npm_{_A}{{36}}{_NO_W}"),
     ("PyPI token", "pypi-", rf"pypi-AgE{_W}{{50,}}+"),
     ("SendGrid key", "sg.", rf"SG\.{_W}{{22}}\.{_W}{{43}}"),
-    ("Slack webhook", "hooks.slack.",
-     rf"https://hooks\.slack\.com/(?:services|workflows|triggers)/{_W}{{8,40}}+/{_W}{{8,40}}+/{_W}{{16,}}+"),
+    (
+        "Slack webhook",
+        "hooks.slack.",
+        rf"https://hooks\.slack\.com/(?:services|workflows|triggers)/{_W}{{8,40}}+/{_W}{{8,40}}+/{_W}{{16,}}+",
+    ),
     ("Slack token", "xox", rf"xox[a-z](?:\.xox[a-z])?-{_W}{{20,}}+"),
     ("Slack token", "xapp-", rf"xapp-\d-{_W}{{20,}}+"),
     ("Square secret", "sq0", rf"sq0[a-z]{{3}}-{_W}{{22,}}+"),
@@ -70,8 +76,11 @@ BY_PREFIX: tuple[tuple[str, str, str], ...] = (
     ("access token", "tskey-", rf"tskey-[a-z]{{2,12}}-{_W}{{20,}}+"),  # Tailscale
     ("access token", ".atlasv1.", rf"(?<!{_A}){_A}{{14}}\.atlasv1\.{_W}{{60,}}+"),  # Terraform
     ("access token", "atatt3 atbb", rf"AT(?:ATT3|BB){_W}{{28,}}+(?:=[0-9A-F]{{8}})?"),  # Atlassian
-    ("access token", "pplx tvly xai gsk r8_ rnd nvapi",
-     rf"(?:pplx|tvly|xai|gsk|r8|rnd|nvapi)[-_]{_W}{{28,}}+"),  # Perplexity, Tavily, xAI, Groq, Replicate, NVIDIA
+    (
+        "access token",
+        "pplx tvly xai gsk r8_ rnd nvapi",
+        rf"(?:pplx|tvly|xai|gsk|r8|rnd|nvapi)[-_]{_W}{{28,}}+",
+    ),  # Perplexity, Tavily, xAI, Groq, Replicate, NVIDIA
     ("access token", "ltai", rf"LTAI{_A}{{12,20}}{_NO_W}"),  # Alibaba
     ("access token", "aqvn", rf"AQVN{_W}{{35,}}+"),  # Yandex
     ("access token", "cfpat-", rf"CFPAT-{_W}{{43}}"),  # Contentful
@@ -85,8 +94,11 @@ BY_PREFIX: tuple[tuple[str, str, str], ...] = (
     ("access token", "fw_ csk- llx-", rf"(?:fw_|csk-|llx-){_A}{{24,200}}+{_NO_W}"),  # Fireworks, Cerebras, LlamaIndex
     ("access token", "-lf-", rf"sk-lf-{_UUID}"),  # Langfuse
     ("access token", "pcsk_", rf"pcsk_{_A}{{5,6}}_{_A}{{50,}}+"),  # Pinecone
-    ("access token", "fc- sgp_ rdme_ clojars_ shippo_",
-     rf"(?:fc-|sgp_(?:{_H}{{16}}_|local_)?|rdme_|CLOJARS_|shippo_(?:live|test)_){_H}{{32,200}}+{_NO_W}"),
+    (
+        "access token",
+        "fc- sgp_ rdme_ clojars_ shippo_",
+        rf"(?:fc-|sgp_(?:{_H}{{16}}_|local_)?|rdme_|CLOJARS_|shippo_(?:live|test)_){_H}{{32,200}}+{_NO_W}",
+    ),
     ("access token", "bsa", rf"BSA(?=\w{{0,28}}\d){_W}{{28}}{_NO_W}"),  # Brave
     ("access token", "re_", rf"re_(?=\w{{0,8}}\d){_A}{{8}}_{_A}{{24}}{_NO_W}"),  # Resend
     ("access token", "xkeysib- xsmtpsib-", rf"x(?:key|smtp)sib-{_H}{{64}}-{_A}{{16}}"),  # Brevo
@@ -97,8 +109,11 @@ BY_PREFIX: tuple[tuple[str, str, str], ...] = (
     ("access token", "sk.eyj", rf"sk\.eyJ{_W}{{20,400}}+\.{_W}{{20,}}+"),  # Mapbox
     ("access token", "atta", rf"ATTA{_H}{{64}}{_A}{{8}}"),  # Trello
     # HubSpot, Heroku, Plaid, Infisical
-    ("access token", "pat- hrku- access- st.",
-     rf"(?:pat-[a-z]{{2,3}}\d|HRKU|access-[a-z]{{7,11}}|st)[-.]{_UUID}(?:\.{_H}{{32}}){{0,2}}"),
+    (
+        "access token",
+        "pat- hrku- access- st.",
+        rf"(?:pat-[a-z]{{2,3}}\d|HRKU|access-[a-z]{{7,11}}|st)[-.]{_UUID}(?:\.{_H}{{32}}){{0,2}}",
+    ),
     ("access token", "hrku-aa", rf"HRKU-AA{_W}{{58}}"),
     ("access token", "flwseck", rf"FLWSECK(?:_TEST)?-{_H}{{32}}-X"),  # Flutterwave
     ("access token", "oy2", rf"oy2[a-z0-9]{{43}}{_NO_W}"),  # NuGet
@@ -129,8 +144,11 @@ BY_PREFIX: tuple[tuple[str, str, str], ...] = (
     ("license key", "-", r"(?=[A-Z-]{0,28}\d)[A-Z0-9]{5}(?:-[A-Z0-9]{5}){4}(?![A-Za-z0-9-])"),
     ("access token", ":fx", rf"{_UUID}:fx{_NO_W}"),  # DeepL
     ("recovery code", "recovery bitlocker", r"(?<![\d-])\d{6}(?:-\d{6}){7}(?![\d-])"),  # BitLocker
-    ("password hash", "$",  # crypt(5)
-     r"(?<=\w:)\$(?:[1567y]|2[abxy]|apr1|argon2\w{1,2}|scrypt|sha1|pbkdf2[\w-]{0,12})\$[\w./$=,+-]{20,}+"),
+    (
+        "password hash",
+        "$",  # crypt(5)
+        r"(?<=\w:)\$(?:[1567y]|2[abxy]|apr1|argon2\w{1,2}|scrypt|sha1|pbkdf2[\w-]{0,12})\$[\w./$=,+-]{20,}+",
+    ),
     ("secret key", "age-secret-key-1", r"AGE-SECRET-KEY-1[A-Z0-9]{58}"),
     ("secret key", "nsec1", r"nsec1[02-9ac-hj-np-z]{58}"),
     ("secret key", "prv", r"[xyztuv]prv[1-9A-HJ-NP-Za-km-z]{90,112}+"),  # BIP 32
@@ -138,7 +156,7 @@ BY_PREFIX: tuple[tuple[str, str, str], ...] = (
     # private keys without the lines around them: PKCS 8 of Ed25519, OpenSSH
     ("private key", "mc4caqawbqydk2vwbcie", r"MC4CAQAwBQYDK2VwBCIEI[A-Za-z0-9+/]{20,}+={0,2}"),
     ("private key", "b3blbnnzac1rzxktdj", r"b3BlbnNzaC1rZXktdjEA[A-Za-z0-9+/]{20,}+={0,2}"),
-)  # fmt: skip
+)
 """The kind; lower-case strings of which a text must contain one; the pattern of the secret."""
 
 _NO_SECRETS = (
@@ -182,6 +200,8 @@ def rules() -> Iterator[Rule]:
 
 
 OF_ANY_VENDOR = Rule(
-    "access token", ("_", "-"),
-    r"(?<![A-Za-z0-9_/+.-])[A-Za-z](?=[A-Za-z0-9]{0,30}[_-])[A-Za-z0-9_-]{20,400}+(?![A-Za-z0-9/+=])", _is_of_vendor,
-)  # fmt: skip
+    "access token",
+    ("_", "-"),
+    r"(?<![A-Za-z0-9_/+.-])[A-Za-z](?=[A-Za-z0-9]{0,30}[_-])[A-Za-z0-9_-]{20,400}+(?![A-Za-z0-9/+=])",
+    _is_of_vendor,
+)

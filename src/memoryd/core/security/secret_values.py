@@ -128,10 +128,14 @@ def _is_code(value: str) -> bool:
 def is_bare(value: str) -> bool:
     """Return whether a value without quotes is literal: letters with digits or signs, not code, a path or a word."""
     return (
-        len(value) >= 5 and classes(value) > 1 and not _is_path(value) and not _is_code(value)
-        and (not _WORD.fullmatch(value) or bool(_PHRASE.fullmatch(value))) and not _DIGEST.match(value)
+        len(value) >= 5
+        and classes(value) > 1
+        and not _is_path(value)
+        and not _is_code(value)
+        and (not _WORD.fullmatch(value) or bool(_PHRASE.fullmatch(value)))
+        and not _DIGEST.match(value)
         and is_given(value)
-    )  # fmt: skip
+    )
 
 
 def is_password(value: str) -> bool:
@@ -168,9 +172,13 @@ def is_key_in_sentence(value: str) -> bool:
 
 def is_flagged(value: str) -> bool:
     """Return whether the value of a flag that takes a password is one."""
-    return len(value) >= 4 and is_given(value) and not value.startswith("-") and not _PATH.match(value) and (
-        is_of_app(value) or (classes(value) > 1 and not re.fullmatch(r"[a-z]+(?:[_-][a-z]+)+", value))
-    )  # fmt: skip
+    return (
+        len(value) >= 4
+        and is_given(value)
+        and not value.startswith("-")
+        and not _PATH.match(value)
+        and (is_of_app(value) or (classes(value) > 1 and not re.fullmatch(r"[a-z]+(?:[_-][a-z]+)+", value)))
+    )
 
 
 def is_argument(value: str) -> bool:

@@ -70,8 +70,10 @@ class Secrets:
         if isinstance(value, str):
             return self._text(value, place, found)
         if isinstance(value, dict):
-            return {name: self._clean(part, f"{place}.{name}" if place else str(name), found)
-                    for name, part in value.items()}  # fmt: skip
+            return {
+                name: self._clean(part, f"{place}.{name}" if place else str(name), found)
+                for name, part in value.items()
+            }
         if isinstance(value, list | tuple):
             parts = (self._clean(part, f"{place}[{number}]", found) for number, part in enumerate(value))
             return type(value)(parts)

@@ -23,10 +23,16 @@ from memoryd.store.base import Queries, Row
 from memoryd.store.columns import DETAILS, EXPORTED
 
 NOUNS = {
-    "memory": "memories", "entity": "entities", "observation": "observations", "interaction": "turns",
-    "summary": "summaries", "relations": "relations", "perspectives": "perspectives", "embeddings": "vectors",
+    "memory": "memories",
+    "entity": "entities",
+    "observation": "observations",
+    "interaction": "turns",
+    "summary": "summaries",
+    "relations": "relations",
+    "perspectives": "perspectives",
+    "embeddings": "vectors",
     "events": "events",
-}  # fmt: skip
+}
 """The plural nouns of the kinds of records and of the tables of other rows."""
 
 Numbers = Counter[str]

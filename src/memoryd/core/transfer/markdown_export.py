@@ -204,10 +204,15 @@ def _file(
     tags = json.loads(row["tags"])
     plain = list(dict.fromkeys(map(_tag, tags)))
     kept = {
-        "id": row["id"] or None, "kind": kind or type_, "workspace": workspace.name, **own,
-        "tags": tags if tags != plain else None, "client": row["client"] or None, "tool": row["tool"] or None,
+        "id": row["id"] or None,
+        "kind": kind or type_,
+        "workspace": workspace.name,
+        **own,
+        "tags": tags if tags != plain else None,
+        "client": row["client"] or None,
+        "tool": row["tool"] or None,
         "note": "reads like instructions to an agent" if reads_like_instructions(content) else None,
-    }  # fmt: skip
+    }
     times = f"created: {row['created_at']}\nmodified: {row['updated_at']}\n"
     first = _yaml({"title": title, "type": type_, "tags": plain, "permalink": _permalink(path)})
     front = first + times + _yaml({"memoryd": {name: value for name, value in kept.items() if value is not None}})

@@ -90,17 +90,23 @@ class Merging:
 
     def run(self) -> None:
         """Add what is missing. Raise MemorydError; what was already added stays."""
+        # perspectives first: they decide which of the file's vectors are valid here
         self._usable, kept = self._write(self._perspectives)
         self.remarks += kept
+        # entities before observations: only then is it known which of them have another id here, or existed before
         later_or_never = {Kind.OBSERVATION, *((Kind.INTERACTION,) if self._part.turns_elsewhere else ())}
         self._put(self._place, self._bundles(lambda r: r["kind"] not in later_or_never and r["deleted_at"] is None))
-        later: list[tuple[str, int, str]] = []  # observations for _again, by ordinal
+        later: list[tuple[str, int, str]] = []  # (entity, ordinal, id) of the observations for _again
         if self._part.numbers[NOUNS[Kind.OBSERVATION]]:
+            # given ordinals before new ones, in their order; `later` is complete once the whole file is read
             self._put(self._observe, self._of_known(later))
             self._put(self._observe_moved, self._again(sorted(later)))
+        # deleted records after living ones: what replaced them may have another id here
         self._put(self._place, self._bundles(lambda r: r["deleted_at"] is not None))
+        # relations after all entities, under the ids that these have here
         for relations in batches(self._rows("relations"), reader.BATCH):
             self.new[NOUNS["relations"]] += self._write(partial(self._relate, relations))
+        # events last: if the merge is interrupted, none is about a record that is not here
         for events in _by_time(self._rows("events")):
             self.new[NOUNS["events"]] += self._write(partial(_happen, events))
 
@@ -155,14 +161,14 @@ class Merging:
     def _put(self, place: Callable[[Queries, Sequence[Bundle], Put], None], bundles: Iterable[Bundle]) -> None:
         """Add bundles in batches."""
 
-        def work(batch: Sequence[Bundle], queries: Queries) -> Put:
-            put = Put()
+        def put_batch(batch: Sequence[Bundle], queries: Queries) -> Put:
+            put = Put()  # inside, because each try of a transaction needs an empty one
             place(queries, batch, put)
             self._add(queries, put)
             return put
 
         for batch in batches(bundles, reader.BATCH, lambda bundle: reader.weight(bundle.record)):
-            put = self._write(partial(work, batch))
+            put = self._write(partial(put_batch, batch))
             self._moved |= put.moved
             self._old |= put.old
             self.remarks += put.remarks
@@ -171,16 +177,20 @@ class Merging:
 
     def _add(self, queries: Queries, put: Put) -> None:
         added, now = [bundle.id for bundle in put.added], self._engine.clock.now()
+        # deleted rows first give their ids away
         back = [bundle for bundle in put.added if bundle.id in put.gone]
         kept = _cleared(queries, back, now) if back else {}
+        # records before everything that refers to them
         rows.put(queries, "records", [bundle.record for bundle in put.added])
         for table, kind in DETAILS.items():
             rows.put(queries, table, [bundle.detail for bundle in put.added if bundle.kind is kind])
+        # then what is kept of erased rows, and the next ordinals, which are beyond those that come back
         for table, found in kept.items():
             rows.put(queries, table, found)
         places = kept.get("observation_details", ())
         queries.many("imports.reserve", [{"id": row["entity_id"], "next": row["ordinal"] + 1} for row in places])
         rows.put(queries, "embeddings", [vector for bundle in put.added for vector in self._vectors(bundle)])
+        # a record that came back is always an event here, a new one only if the file has no events
         act(queries, "restore", [bundle.id for bundle in back], now)
         if not self._part.tells_events:
             note_event(queries, "create", [key for key in added if key not in put.gone], now)
@@ -195,7 +205,7 @@ class Merging:
     def _perspectives(self, queries: Queries) -> tuple[frozenset[str], list[str]]:
         """Return the perspectives of the file that equal those of the workspace, and remarks."""
         theirs = self._part.queries.all("perspectives.all")
-        if theirs and queries.one("imports.empty"):
+        if theirs and queries.one("imports.empty"):  # so that all vectors of the file stay valid
             rows.put(queries, "perspectives", theirs)
             self.new[NOUNS["perspectives"]] = len(theirs)
         wanted, ours = perspectives.templates(self._part.queries), perspectives.templates(queries)
@@ -207,11 +217,13 @@ class Merging:
 
     def _place(self, queries: Queries, batch: Sequence[Bundle], put: Put) -> None:
         """Add new records of all kinds except observations, without duplicates."""
+        # ids before names and texts: what has the same id is the same record, however it was renamed or edited
         new = self._unknown(queries, batch, put)
         by_kind = {kind: [bundle for bundle in new if bundle.kind is kind] for kind in Kind}
         self._place_memories(queries, by_kind[Kind.MEMORY], put)
         entities = [bundle for bundle in batch if bundle.kind is Kind.ENTITY]
         found = named(queries, [str(bundle.record["name"]) for bundle in entities])
+        # of all entities, known ones too: a repeated import has the same remarks
         put.remarks += filter(None, (_other_type(b.record, found.get(b.record["name"])) for b in entities))
         for bundle in by_kind[Kind.ENTITY]:
             if there := found.get(bundle.record["name"]):
@@ -231,7 +243,7 @@ class Merging:
         new, there = [], []
         for bundle in batch:
             found = known.get(bundle.id)
-            if bundle.id in turns:
+            if bundle.id in turns:  # a hook stored it
                 continue
             if found is None:
                 new.append(bundle)
@@ -240,7 +252,7 @@ class Merging:
                     f"The record {bundle.id!r} is a {found['kind']} in the workspace, but a {bundle.kind} in "
                     f"{self._file}. Import it into another workspace."
                 )
-            elif found["deleted_at"] and not found["original"] and not bundle.is_deleted:
+            elif found["deleted_at"] and not found["original"] and not bundle.is_deleted:  # forgotten, not replaced
                 put.gone.add(bundle.id)
                 new.append(bundle)
             elif bundle.kind is Kind.INTERACTION and _differs(bundle, found):
@@ -249,6 +261,7 @@ class Merging:
                 there.append(bundle)
         entities = [bundle for bundle in there if bundle.kind is Kind.ENTITY]
         put.old.update(hash(bundle.id) for bundle in entities)
+        # numbers that the file has given away, even to deleted observations, are not given again
         queries.many("imports.reserve", [{"id": b.id, "next": b.detail["next_ordinal"]} for b in entities])
         return new
 
@@ -259,10 +272,10 @@ class Merging:
         same = {row["fingerprint"]: row["id"] for row in queries.all("imports.same", fingerprints=prints)}
         for bundle in bundles:
             key, after = bundle.record["name"], bundle.detail["superseded_by"]
-            if bundle.is_deleted:
+            if bundle.is_deleted:  # kept for what replaced it; its key and text are free
                 detail = bundle.detail | {"superseded_by": self._moved.get(after, after)}
                 put.added.append(replace(bundle, detail=detail))
-            elif key in held:
+            elif key in held:  # keys before texts: a key exists once, a text under any number of keys
                 put.moved[bundle.id] = held[key]["id"]
                 if (held[key]["body"], held[key]["tags"]) != (bundle.record["body"], bundle.record["tags"]):
                     put.remarks.append(f"The key {key[:100]!r} already exists and stays unchanged.")
@@ -282,6 +295,7 @@ class Merging:
         taken = {(row["entity_id"], row["ordinal"]): row["id"] for row in given}
         free = [b for b in new if taken.get((b.detail["entity_id"], b.detail["ordinal"]), b.id) == b.id]
         grown = [bundle for bundle in free if hash(bundle.detail["entity_id"]) in self._old]
+        # those with free ordinals first: a new ordinal must not take one of theirs
         put.added += free
         kept = {bundle.id for bundle in free}
         others = self._numbered(queries, [bundle for bundle in new if bundle.id not in kept])
@@ -329,8 +343,10 @@ class Merging:
         sources, targets = (listed(row[end] for row in ours) for end in ("from_entity", "to_entity"))
         there = {_edge(row) for row in queries.all("relations.find", sources=sources, targets=targets)}
         new = [row for row in ours if row["id"] not in living and _edge(row) not in there]
+        # a deleted relation gives its id away
         queries.run("imports.cut", ids=listed(row["id"] for row in new))
         old = self._ends_that_were_there(batch, new)
+        # compare the texts before and after: a relation beyond those that a text names makes no vector stale
         before = perspectives.related(queries, list(old))
         rows.put(queries, "relations", new)
         after = perspectives.related(queries, list(old))
@@ -417,7 +433,7 @@ def _happen(events: Sequence[Row], queries: Queries) -> int:
     new = []
     for event in events:
         key = (event["at"], event["operation"], event["subject"])
-        there[key] -= 1
+        there[key] -= 1  # events have no ids: equal ones are counted
         if there[key] < 0:
             new.append(event)
     rows.put(queries, "events", new)

@@ -74,9 +74,10 @@ class MigrationOutcome:
     def as_dict(self) -> dict[str, Any]:
         """Return the result for JSON."""
         return {
-            "workspaces": list(map(asdict, self.moved)), "differences": list(map(asdict, self.differences)),
+            "workspaces": list(map(asdict, self.moved)),
+            "differences": list(map(asdict, self.differences)),
             "stayed": list(self.stayed),
-        }  # fmt: skip
+        }
 
     def demand_same(self) -> None:
         """Raise StoreError unless the target has the contents of the source."""
@@ -197,9 +198,10 @@ class Migration:
 
     def _check_names(self, every: Sequence[Workspace]) -> None:
         taken = [
-            workspace.name for workspace in every
+            workspace.name
+            for workspace in every
             if (known := self._to.get(workspace.name)) and known.id != workspace.id
-        ]  # fmt: skip
+        ]
         if taken:
             raise InvalidInputError(
                 f"The target has other workspaces with the same name: {', '.join(taken)}. Nothing was written. "
@@ -317,7 +319,10 @@ def _size(queries: Queries) -> int:
 def _described(workspace: Workspace) -> dict[str, str]:
     """Return the fields of a workspace that must match in source and target."""
     return {
-        "name": workspace.name, "description": workspace.description, "status": workspace.status,
-        "includes": json.dumps(workspace.includes), "created_at": workspace.created_at,
+        "name": workspace.name,
+        "description": workspace.description,
+        "status": workspace.status,
+        "includes": json.dumps(workspace.includes),
+        "created_at": workspace.created_at,
         "updated_at": workspace.updated_at,
-    }  # fmt: skip
+    }

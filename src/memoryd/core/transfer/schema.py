@@ -162,7 +162,15 @@ _FREE = {
     for table, of in EXPORTED.items()
 }
 _CHECKS: Mapping[Holds, Callable[[Any], Any]] = {
-    Holds.KEY: _key, Holds.TEXT: _text, Holds.KIND: _kind, Holds.TEXTS: _texts, Holds.EMPTY: _nothing,
-    Holds.TIME: time, Holds.NUMBER: _number, Holds.SHARE: _share, Holds.DIM: _dim, Holds.VECTOR: _text,
-}  # fmt: skip
+    Holds.KEY: _key,
+    Holds.TEXT: _text,
+    Holds.KIND: _kind,
+    Holds.TEXTS: _texts,
+    Holds.EMPTY: _nothing,
+    Holds.TIME: time,
+    Holds.NUMBER: _number,
+    Holds.SHARE: _share,
+    Holds.DIM: _dim,
+    Holds.VECTOR: _text,
+}
 """The function that checks and converts a value of a file, by the contents of its column."""

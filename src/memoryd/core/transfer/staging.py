@@ -170,6 +170,7 @@ class Staging:
 
     def end(self) -> list[Part]:
         """Write what requires all items; return the workspaces that are not empty."""
+        # only now: a session may have several summaries, an entity several items, and relations precede entities
         for room in self._rooms.values():
             for session, found in room.summaries.items():
                 self._summary(room, session, found)
@@ -195,6 +196,7 @@ class Staging:
     # items -----------------------------------------------------------------------------------------------------------
 
     def _take(self, item: SourceItem) -> None:
+        # secrets first: everything after this derives ids, keys and remarks from the text
         room = self._room(item.project)
         try:
             cleaned, session = self._secrets.clean(_stored(item)), self._secrets.clean(item.session_id)
@@ -224,6 +226,7 @@ class Staging:
         if not item.text.strip():
             self.found.left_out["empty memories"] += 1
             return
+        # split before the key is given: a key names one memory, so a text in parts has none
         texts = [item.text] if item.is_record else parts(item.text.strip(), TEXT)
         key = self._key(room, item) if len(texts) == 1 else None
         for number, text in enumerate(texts, 1):
@@ -265,6 +268,7 @@ class Staging:
     def _turn(self, room: _Room, item: SourceTurn) -> None:
         words = (item.prompt, item.thought, item.response)
         prompt, thought, response = words if item.is_record else (one.strip()[:TURN_TEXT] for one in words)
+        # cut first: the id depends on the text that is kept
         body = BETWEEN.join((prompt, thought, response))
         record_id = self._id(room, item, Kind.INTERACTION, body)
         if not body.strip() or not record_id:
@@ -308,7 +312,7 @@ class Staging:
         if not name.strip():
             self.found.left_out["entities without a name"] += 1
             return
-        if name not in room.nodes:
+        if name not in room.nodes:  # the id is that of the first item with the name
             entity_id = self._id_of_named(room, item, Kind.ENTITY, name)
             room.nodes[name] = _Node(entity_id, replace(item, name=name), item.created_at)
         node = room.nodes[name]
@@ -340,6 +344,7 @@ class Staging:
         room.relations.setdefault(ends, item)
 
     def _graph(self, room: _Room) -> None:
+        # nodes of relations before all nodes are written, and these before the relations that need their ids
         for (source, target, _), item in room.relations.items():
             for name in (source, target):
                 if name not in room.nodes:
@@ -359,9 +364,10 @@ class Staging:
     def _node(self, room: _Room, node: _Node) -> None:
         item, entity_id = node.item, node.id
         summary = [item.summary] if item.is_whole else parts(item.summary, TEXT)
+        # what is too long for a summary comes after the observations, whose ordinals stay
         node.add(item.created_at, *summary[1:])
-        each = len(set(item.ordinals)) == len(item.ordinals) == len(node.observations)
-        ordinals = item.ordinals if each else range(len(node.observations))
+        has_ordinals = len(set(item.ordinals)) == len(item.ordinals) == len(node.observations)
+        ordinals = item.ordinals if has_ordinals else range(len(node.observations))
         type_ = (item.type if item.is_whole else item.type[:NODE_TYPE]) or UNKNOWN
         record = self._record(item, entity_id, Kind.ENTITY, item.name, type_, summary[0])
         summarized_at = record["updated_at"] if summary[0] else None
@@ -393,9 +399,10 @@ class Staging:
 
     def _id(self, room: _Room, item: SourceItem, kind: Kind, text: str, part: str = "") -> str:
         """Return the id of a text; '' if the text is a duplicate. If another text has the id, add the text's hash."""
+        # its own id, then one of its place in the source, then one of its text too
         place = (kind, self._form, item.id, part)
-        is_kept = item.is_record and not part and item.id.strip() and len(item.id) <= KEY_LENGTH
-        first = item.id if is_kept else derived_id(*place)
+        keeps_own = item.is_record and not part and item.id.strip() and len(item.id) <= KEY_LENGTH
+        first = item.id if keeps_own else derived_id(*place)
         for tried in (first, derived_id(*place, text)):
             if tried not in room.texts:
                 room.texts[tried] = hash(text)

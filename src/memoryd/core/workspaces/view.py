@@ -43,9 +43,13 @@ class CurrentProject(TypedDict):
 def project(workspace: Workspace) -> Project:
     """Return a workspace as a project (b)."""
     return {
-        "id": workspace.id, "name": workspace.name, "description": workspace.description, "status": workspace.status,
-        "created_at": workspace.created_at, "updated_at": workspace.updated_at,
-    }  # fmt: skip
+        "id": workspace.id,
+        "name": workspace.name,
+        "description": workspace.description,
+        "status": workspace.status,
+        "created_at": workspace.created_at,
+        "updated_at": workspace.updated_at,
+    }
 
 
 def listed(workspaces: Iterable[Workspace]) -> ProjectList:

@@ -16,9 +16,12 @@ LIST = "memory_browse"
 """The tool without which the app has nothing to show."""
 
 RESOURCE = types.Resource(
-    uri=URI, name="memories", title="Memories", description="Browse, correct and forget memories.",
+    uri=URI,
+    name="memories",
+    title="Memories",
+    description="Browse, correct and forget memories.",
     mime_type=APP_MIME_TYPE,
-)  # fmt: skip
+)
 _META: dict[str, Any] = {
     "ui": {
         "csp": {"connectDomains": [], "resourceDomains": [], "frameDomains": [], "baseUriDomains": []},

@@ -83,9 +83,13 @@ class CrossOrigin:
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
         self._shared = CORSMiddleware(
-            app, allow_origins=("*",), allow_methods=("GET", "POST", "DELETE"), allow_headers=("*",),
-            expose_headers=EXPOSED, max_age=DAY,
-        )  # fmt: skip
+            app,
+            allow_origins=("*",),
+            allow_methods=("GET", "POST", "DELETE"),
+            allow_headers=("*",),
+            expose_headers=EXPOSED,
+            max_age=DAY,
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """See ASGI."""

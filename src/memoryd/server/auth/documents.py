@@ -87,10 +87,11 @@ class ClientDocuments:
             verify=self._tls or trusted(), follow_redirects=False, trust_env=False, timeout=SECONDS
         ) as http:
             request = http.build_request(
-                "GET", named.copy_with(host=address),
+                "GET",
+                named.copy_with(host=address),
                 headers={"Host": named.netloc.decode(), "Accept": "application/json"},
                 extensions={"sni_hostname": host},
-            )  # fmt: skip
+            )
             answer = await http.send(request, stream=True)
             try:
                 if answer.status_code != 200:

@@ -60,9 +60,12 @@ class Endpoints:
             except InvalidInputError as error:
                 raise OAuthProblem("invalid_grant", str(error)) from None
             body = {
-                "access_token": issued.access, "token_type": "Bearer", "expires_in": issued.expires_in,
-                "refresh_token": issued.refresh, "scope": scope_of(issued.level),
-            }  # fmt: skip
+                "access_token": issued.access,
+                "token_type": "Bearer",
+                "expires_in": issued.expires_in,
+                "refresh_token": issued.refresh,
+                "scope": scope_of(issued.level),
+            }
             return JSONResponse(body, headers=UNSTORED)
 
         return work
@@ -113,11 +116,15 @@ class Endpoints:
             method = method if method in METHODS else "none"
             client, secret = self._engine.oauth_clients.register(name_in(given), redirects, method)
             body: dict[str, Any] = {
-                "client_id": client.id, "client_id_issued_at": int(time.time()), "client_name": client.name,
-                "redirect_uris": client.redirect_uris, "token_endpoint_auth_method": client.method,
-                "grant_types": ["authorization_code", "refresh_token"], "response_types": ["code"],
+                "client_id": client.id,
+                "client_id_issued_at": int(time.time()),
+                "client_name": client.name,
+                "redirect_uris": client.redirect_uris,
+                "token_endpoint_auth_method": client.method,
+                "grant_types": ["authorization_code", "refresh_token"],
+                "response_types": ["code"],
                 "scope": scope_of(LEVELS[-1]),
-            }  # fmt: skip
+            }
             if secret:
                 body |= {"client_secret": secret, "client_secret_expires_at": 0}
             return JSONResponse(body, 201, UNSTORED)
@@ -135,9 +142,9 @@ def redirects_in(given: Mapping[str, Any]) -> list[str]:
     found = [uri for uri in every[:REDIRECTS] if isinstance(uri, str) and acceptable(uri)]
     if not found:
         raise OAuthProblem(
-            "invalid_redirect_uri", "None of redirect_uris is an https URL, one of this machine, or an application's "
-            "own scheme.",
-        )  # fmt: skip
+            "invalid_redirect_uri",
+            "None of redirect_uris is an https URL, one of this machine, or an application's own scheme.",
+        )
     return list(dict.fromkeys(found))
 
 

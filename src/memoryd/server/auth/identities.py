@@ -40,19 +40,27 @@ class Identities:
     def begin(self, key: str, browser: str) -> str:
         """Return the provider's URL for a login, for a request and a browser. Raise ProviderAwayError."""
         asked = {
-            "response_type": "code", "client_id": self._client, "redirect_uri": f"{self._public}{CALLBACK}",
-            "scope": SCOPE, "state": key, "nonce": _derived(browser, key, "nonce"), "code_challenge_method": "S256",
+            "response_type": "code",
+            "client_id": self._client,
+            "redirect_uri": f"{self._public}{CALLBACK}",
+            "scope": SCOPE,
+            "state": key,
+            "nonce": _derived(browser, key, "nonce"),
+            "code_challenge_method": "S256",
             "code_challenge": pkce_challenge(_derived(browser, key, "verifier")),
-        }  # fmt: skip
+        }
         address = self.provider.endpoint("authorization_endpoint")
         return f"{address}{'&' if '?' in address else '?'}{urlencode(asked)}"
 
     def finish(self, key: str, browser: str, code: str) -> Person:
         """Return the person who has logged in. Raise InvalidInputError; NotFoundError if no rule matches them."""
         form = {
-            "grant_type": "authorization_code", "code": code, "redirect_uri": f"{self._public}{CALLBACK}",
-            "client_id": self._client, "code_verifier": _derived(browser, key, "verifier"),
-        }  # fmt: skip
+            "grant_type": "authorization_code",
+            "code": code,
+            "redirect_uri": f"{self._public}{CALLBACK}",
+            "client_id": self._client,
+            "code_verifier": _derived(browser, key, "verifier"),
+        }
         proof: dict[str, Any] = {"data": form}
         if self._secret and self.provider.takes_secrets_in_forms():
             form["client_secret"] = self._secret
@@ -66,9 +74,12 @@ class Identities:
             raise InvalidInputError("The provider's answer is for another application.")
         person = self._person(self._with_more(claims, answer))
         return Person(
-            subject=person.subject, name=person.name, level=person.level, workspace=person.workspace,
+            subject=person.subject,
+            name=person.name,
+            level=person.level,
+            workspace=person.workspace,
             until=self._engine.clock.ago(-STAYS),
-        )  # fmt: skip
+        )
 
     def _with_more(self, claims: Claims, answer: Claims) -> Claims:
         """Return claims, with those that the token lacks added from the provider's userinfo endpoint.
@@ -114,9 +125,11 @@ class Identities:
             raise NotFoundError(f"No rule admits {mail or subject}. Add one to MEMORY_LOGIN_RULES.")
         workspace = self._engine.workspaces.active(rule.workspace).id if rule.workspace else ""
         return Person(
-            subject=subject_from(self.provider.issuer, subject), name=storable(mail or subject)[:NAME_LENGTH],
-            level=rule.level, workspace=workspace,
-        )  # fmt: skip
+            subject=subject_from(self.provider.issuer, subject),
+            name=storable(mail or subject)[:NAME_LENGTH],
+            level=rule.level,
+            workspace=workspace,
+        )
 
 
 def _needed(settings: Settings, field: str) -> str:

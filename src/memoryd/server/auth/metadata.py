@@ -28,9 +28,12 @@ def resource_document(issuer: str, authorization_server: str) -> dict[str, Any]:
     """Return the metadata of the protected resource (RFC 9728)."""
     own = {"scopes_supported": LEVELS} if authorization_server == issuer else {}
     return {
-        "resource": resource_of(issuer), "authorization_servers": [authorization_server],
-        "bearer_methods_supported": ["header"], "resource_name": "memoryd", **own,
-    }  # fmt: skip
+        "resource": resource_of(issuer),
+        "authorization_servers": [authorization_server],
+        "bearer_methods_supported": ["header"],
+        "resource_name": "memoryd",
+        **own,
+    }
 
 
 def server_document(issuer: str, *, documents: bool) -> dict[str, Any]:

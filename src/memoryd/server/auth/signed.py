@@ -99,9 +99,14 @@ class Provider:
                 raise InvalidInputError("The token has another algorithm or type.")
             issuers = [self.issuer, f"{self.issuer}/"]
             claims: Claims = jwt.decode(
-                token, self._key(head.get("kid")), algorithms=ALGORITHMS, audience=audience, issuer=issuers,
-                leeway=LEEWAY, options={"require": ["exp", "iss", "aud", "sub"]},
-            )  # fmt: skip
+                token,
+                self._key(head.get("kid")),
+                algorithms=ALGORITHMS,
+                audience=audience,
+                issuer=issuers,
+                leeway=LEEWAY,
+                options={"require": ["exp", "iss", "aud", "sub"]},
+            )
         except (jwt.PyJWTError, ValueError, OverflowError, RecursionError) as error:
             raise InvalidInputError(f"The token is not valid: {type(error).__name__}.") from None
         return claims

@@ -106,8 +106,10 @@ class Door:
         more = "" if self._most >= MOST else ", as few files may be open (`ulimit -n`)"
         log.warning(
             "there are too many connections: the oldest without a request, or new ones, are closed. At most %d may "
-            "be open%s, half of them without a request from one address", self._most, more,
-        )  # fmt: skip
+            "be open%s, half of them without a request from one address",
+            self._most,
+            more,
+        )
 
     def _sweep(self) -> None:
         loop = asyncio.get_running_loop()

@@ -9,11 +9,15 @@ from memoryd.toolsets.registry import Tool
 WORKSPACE, SESSION = "X-Memory-Workspace", "X-Memory-Session"
 
 ERRORS = {
-    "400": "An argument is invalid, or a header is missing.", "401": "A token is required.",
-    "403": "The token does not allow this.", "404": "Nothing of that name exists.",
-    "409": "The workspace is archived.", "429": "Too many calls.",
-    "503": "The server or its database is busy or unreachable.", "504": "The call took too long.",
-}  # fmt: skip
+    "400": "An argument is invalid, or a header is missing.",
+    "401": "A token is required.",
+    "403": "The token does not allow this.",
+    "404": "Nothing of that name exists.",
+    "409": "The workspace is archived.",
+    "429": "Too many calls.",
+    "503": "The server or its database is busy or unreachable.",
+    "504": "The call took too long.",
+}
 
 
 _ERROR = {"$ref": "#/components/schemas/Error"}
@@ -24,7 +28,9 @@ def document(tools: Mapping[str, Tool[Any, Any]]) -> dict[str, Any]:
     return {
         "openapi": "3.1.0",
         "info": {
-            "title": "memoryd", "version": __version__, "description": "The memory of LLM agents over plain HTTP.",
+            "title": "memoryd",
+            "version": __version__,
+            "description": "The memory of LLM agents over plain HTTP.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "paths": {f"/tools/{name}": {"post": _operation(tool)} for name, tool in tools.items()},
@@ -36,12 +42,14 @@ def document(tools: Mapping[str, Tool[Any, Any]]) -> dict[str, Any]:
             },
             "schemas": {
                 "Error": {
-                    "type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"],
+                    "type": "object",
+                    "properties": {"error": {"type": "string"}},
+                    "required": ["error"],
                 },
             },
         },
         "security": [{}, {"token": []}],
-    }  # fmt: skip
+    }
 
 
 def _inlined(schema: Any, shapes: Mapping[str, Any]) -> Any:

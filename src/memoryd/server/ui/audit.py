@@ -15,10 +15,15 @@ from memoryd.server.ui.visit import View, Visit
 
 PART = 500  # rows of a part
 PLACES = {
-    "versions": "an earlier text", "relations": "a relation", "memory_details": "the reason of an ending",
-    "summary_details": "a summary's technologies", "perspectives": "a template of vectors", "events": "an event",
-    "journal": "the journal in ChromaDB", "records": "a record of a session that is still open",
-}  # fmt: skip
+    "versions": "an earlier text",
+    "relations": "a relation",
+    "memory_details": "the reason of an ending",
+    "summary_details": "a summary's technologies",
+    "perspectives": "a template of vectors",
+    "events": "an event",
+    "journal": "the journal in ChromaDB",
+    "records": "a record of a session that is still open",
+}
 """The content of the tables, in words."""
 
 
@@ -51,19 +56,26 @@ def show_part(visit: Visit) -> Response:
     looked += part.looked
     any_yet = visit.text("any") == "1" or bool(part.findings)
     return visit.fragment(
-        "audited.html", found=_rows(visit, part.findings), looked=looked, total=total, any_yet=any_yet,
+        "audited.html",
+        found=_rows(visit, part.findings),
+        looked=looked,
+        total=total,
+        any_yet=any_yet,
         next=visit.address("/audit/part", after=part.after, looked=looked, total=total, any="1" if any_yet else "")
-        if part.after else "",
-    )  # fmt: skip
+        if part.after
+        else "",
+    )
 
 
 def _rows(visit: Visit, findings: Sequence[AuditFinding]) -> list[AuditedRow]:
-    listed = {one.record.id: one for one in listing.some(visit.scope, [finding.id for finding in findings])}
-    return [
-        AuditedRow(each[0], list(dict.fromkeys(one.what for one in each)), any(map(masking.can, each)),
-                   listed.get(each[0].id))
-        for each in (list(of) for _, of in groupby(findings, lambda one: (one.id, one.created_at)))
-    ]  # fmt: skip
+    listed = {shown.record.id: shown for shown in listing.some(visit.scope, [finding.id for finding in findings])}
+    of_rows = [list(group) for _, group in groupby(findings, lambda finding: (finding.id, finding.created_at))]
+    return [_row(of_row, listed.get(of_row[0].id)) for of_row in of_rows]
+
+
+def _row(findings: Sequence[AuditFinding], listed: ListedRecord | None) -> AuditedRow:
+    reasons = list(dict.fromkeys(finding.what for finding in findings))
+    return AuditedRow(findings[0], reasons, any(map(masking.can, findings)), listed)
 
 
 def mask(visit: Visit) -> Response:

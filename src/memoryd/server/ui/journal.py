@@ -40,10 +40,15 @@ def session(visit: Visit) -> Response:
     ]
     before = [one for one in others if not beginnings or one.record.created_at < beginnings[0]]
     return visit.page(
-        "session.html", "sessions", name=name, turns=list(zip(turns.page, beside, strict=True)), total=turns.total,
-        before=before if offset == 0 else [], summary=summary,
+        "session.html",
+        "sessions",
+        name=name,
+        turns=list(zip(turns.page, beside, strict=True)),
+        total=turns.total,
+        before=before if offset == 0 else [],
+        summary=summary,
         more=visit.address(f"/sessions/{quote(name)}", offset=offset + TURNS) if offset + TURNS < turns.total else "",
-    )  # fmt: skip
+    )
 
 
 def timeline(visit: Visit) -> Response:
@@ -55,5 +60,7 @@ def timeline(visit: Visit) -> Response:
 
 
 VIEWS = (
-    View("/sessions", sessions), View("/sessions/{session:path}", session), View("/timeline", timeline),
-)  # fmt: skip
+    View("/sessions", sessions),
+    View("/sessions/{session:path}", session),
+    View("/timeline", timeline),
+)

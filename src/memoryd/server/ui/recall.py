@@ -33,9 +33,16 @@ def show(visit: Visit) -> Response:
             else memories.recall(question, budget, form=form, **times, note=False)  # type: ignore[arg-type]
         )
     return visit.page(
-        "recall.html", "recall", q=question, form=form, forms=FORMS, times=times, budget=budget, stages=STAGES,
+        "recall.html",
+        "recall",
+        q=question,
+        form=form,
+        forms=FORMS,
+        times=times,
+        budget=budget,
+        stages=STAGES,
         briefing=values.get("briefing"),
-    )  # fmt: skip
+    )
 
 
 VIEWS = (View("/recall", show),)

@@ -24,18 +24,26 @@ def show(visit: Visit) -> Response:
     days = visit.kept.get(visit.scope, f"days {GROWTH}", lambda: chronicle.days(visit.scope, GROWTH))[::-1]
     numbers = [date.fromisoformat(one.day).toordinal() for one in days]
     totals = accumulate(one.stored - one.forgotten for one in days)
-    points = [((number - numbers[0]) / max(numbers[-1] - numbers[0], 1), total)
-              for number, total in zip(numbers, totals, strict=True)]  # fmt: skip
+    points = [
+        ((number - numbers[0]) / max(numbers[-1] - numbers[0], 1), total)
+        for number, total in zip(numbers, totals, strict=True)
+    ]
     files = visit.engine.store.upkeep.files([visit.workspace]) if not visit.grant.workspace else []
     return visit.page(
-        "state.html", "state", stats=stats, counts=counts, days=days, points=points,
+        "state.html",
+        "state",
+        stats=stats,
+        counts=counts,
+        days=days,
+        points=points,
         origins=[(facet, name, number) for facet in ("client", "tool") for name, number in counts[facet].items()],
         models=visit.engine.helpers.states(),
-        files=[(Path(one.name).name, one.size) for one in files], settings=visit.engine.settings,
+        files=[(Path(one.name).name, one.size) for one in files],
+        settings=visit.engine.settings,
         tokens=visit.engine.tokens.all() if visit.administers else None,
         logins=visit.engine.logins.all() if visit.administers else None,
         workspaces={one.id: one.name for one in visit.engine.workspaces.all()} if visit.administers else None,
-    )  # fmt: skip
+    )
 
 
 def diagnose(visit: Visit) -> Response:
@@ -69,8 +77,9 @@ def revoke_login(visit: Visit) -> Response:
 
 
 VIEWS = (
-    View("/state", show), View("/state/doctor", diagnose, right="administer"),
+    View("/state", show),
+    View("/state/doctor", diagnose, right="administer"),
     View("/state/tokens", create_token, "POST", "admit"),
     View("/state/tokens/revoke", revoke_token, "POST", "admit"),
     View("/state/logins/revoke", revoke_login, "POST", "admit"),
-)  # fmt: skip
+)

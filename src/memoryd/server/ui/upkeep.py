@@ -23,9 +23,13 @@ def show(visit: Visit) -> Response:
     acts = proposals.proposals(visit.engine, visit.workspace)
     model = visit.engine.settings.llm_model if scheduler.judges(visit.engine) else ""
     return visit.page(
-        "upkeep.html", "upkeep", acts=[(proposals.key_of(act), act) for act in acts], model=model, heard=False,
+        "upkeep.html",
+        "upkeep",
+        acts=[(proposals.key_of(act), act) for act in acts],
+        model=model,
+        heard=False,
         judged=list(visit.kept.judged(visit.scope).items()),
-    )  # fmt: skip
+    )
 
 
 def ask(visit: Visit) -> Response:
@@ -130,10 +134,16 @@ def _pair(visit: Visit) -> tuple[NodeProposal, str, str]:
 
 
 VIEWS = (
-    View("/upkeep", show), View("/upkeep/graph", show_graph), View("/upkeep/ask", ask, "POST", "correct"),
-    View("/upkeep/contradictions", show_contradictions), View("/upkeep/replace", replace, "POST", "correct"),
-    View("/upkeep/hold", hold, "POST", "correct"), View("/upkeep/reopen", reopen, "POST", "correct"),
+    View("/upkeep", show),
+    View("/upkeep/graph", show_graph),
+    View("/upkeep/ask", ask, "POST", "correct"),
+    View("/upkeep/contradictions", show_contradictions),
+    View("/upkeep/replace", replace, "POST", "correct"),
+    View("/upkeep/hold", hold, "POST", "correct"),
+    View("/upkeep/reopen", reopen, "POST", "correct"),
     View("/upkeep/accept", accept, "POST", "forget"),
-    View("/upkeep/refuse", refuse, "POST", "correct"), View("/upkeep/unrefuse", unrefuse, "POST", "correct"),
-    View("/upkeep/apart", keep_apart, "POST", "correct"), View("/upkeep/alike", look_again, "POST", "correct"),
-)  # fmt: skip
+    View("/upkeep/refuse", refuse, "POST", "correct"),
+    View("/upkeep/unrefuse", unrefuse, "POST", "correct"),
+    View("/upkeep/apart", keep_apart, "POST", "correct"),
+    View("/upkeep/alike", look_again, "POST", "correct"),
+)

@@ -9,9 +9,18 @@ from memoryd.store.base.upkeep import StoredFile, Upkeep
 from memoryd.store.journal import Database
 
 __all__ = [
-    "AFTER_EVERY_ID", "Index", "Placement", "Queries", "Row", "Rows", "Scored", "Store", "StoredFile", "Upkeep",
+    "AFTER_EVERY_ID",
+    "Index",
+    "Placement",
+    "Queries",
+    "Row",
+    "Rows",
+    "Scored",
+    "Store",
+    "StoredFile",
+    "Upkeep",
     "Vector",
-]  # fmt: skip
+]
 
 
 class Store(Rows, Database, Protocol):

@@ -182,11 +182,17 @@ class ChromaDatabase:
         self._write(collection, "upsert", [row])
 
     def _write(self, collection: Collection, verb: str, rows: Sequence[ChromaRow]) -> None:
-        self._ask("POST", f"{self._path}/collections/{collection.id}/{verb}", {
-            "ids": [row.id for row in rows], "embeddings": [list(row.vector) for row in rows],
-            "metadatas": [dict(row.metadata) for row in rows], "documents": [row.document for row in rows],
-            "uris": [row.uri for row in rows],
-        })  # fmt: skip
+        self._ask(
+            "POST",
+            f"{self._path}/collections/{collection.id}/{verb}",
+            {
+                "ids": [row.id for row in rows],
+                "embeddings": [list(row.vector) for row in rows],
+                "metadatas": [dict(row.metadata) for row in rows],
+                "documents": [row.document for row in rows],
+                "uris": [row.uri for row in rows],
+            },
+        )
 
     def ids(self, collection: Collection, where: Where | None = None) -> list[str]:
         """Return the ids of all rows, or of those whose metadata match `where`, in no particular order."""

@@ -110,10 +110,15 @@ class ChromaServer(SharedServer):
             place = self._data.resolve()
             subprocess.run(  # noqa: S603 - fixed arguments
                 [sys.executable, "-P", "-c", RUN, "run", "--path", place, "--host", "127.0.0.1", "--port", "0"],
-                check=False, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=place,
-                env=ours | {"ANONYMIZED_TELEMETRY": "False"}, umask=0o077,
+                check=False,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=place,
+                env=ours | {"ANONYMIZED_TELEMETRY": "False"},
+                umask=0o077,
                 pass_fds=[held.fileno()],  # held while it lives
-            )  # fmt: skip
+            )
 
     def _last_words(self) -> str:
         lines = self._log.read_text(errors="replace").splitlines() if self._log.exists() else []

@@ -21,9 +21,12 @@ _TABLE = re.compile(r"^CREATE TABLE (\w+) \((.*?)\)(?: PARTITION[^;]*)?;$", re.M
 def changed(connection: Connection, *, read_only: bool) -> list[str]:
     """Return what is missing, disabled or forbidden, but needed to read and, unless `read_only`, to write."""
     return [
-        *_missing(connection), *_disabled(connection), *_misled(connection), *_misordered(connection),
+        *_missing(connection),
+        *_disabled(connection),
+        *_misled(connection),
+        *_misordered(connection),
         *_barred(connection, ["SELECT"] if read_only else ["SELECT", "INSERT", "UPDATE", "DELETE"]),
-    ]  # fmt: skip
+    ]
 
 
 def _missing(connection: Connection) -> Iterator[str]:

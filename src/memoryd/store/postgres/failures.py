@@ -115,46 +115,68 @@ _MEANINGS: tuple[tuple[_Known, type[StoreError], str, str], ...] = (  # the firs
     (SilentError, StoreBusyError, "The database at {place} does not answer", "try again, and check whether it hangs"),
     (errors.LockNotAvailable, StoreBusyError, "Another process kept {place} locked too long", "try again"),
     (
-        errors.QueryCanceled, StoreBusyError, "The database at {place} took too long",
+        errors.QueryCanceled,
+        StoreBusyError,
+        "The database at {place} took too long",
         "try again, and ask for less if this persists",
     ),
     (
-        errors.ReadOnlySqlTransaction, StoreError, "The database at {place} is read-only",
+        errors.ReadOnlySqlTransaction,
+        StoreError,
+        "The database at {place} is read-only",
         "set MEMORY_DATABASE_URL to a server that accepts writes",
     ),
     (errors.DiskFull, StoreError, "The disk of {place} is full", "free space on the server"),
     (
-        (errors.ConfigurationLimitExceeded, errors.OutOfMemory, errors.ProgramLimitExceeded), StoreError,
-        "The server of {place} has reached a limit", "raise it for this role, or ask for less",
+        (errors.ConfigurationLimitExceeded, errors.OutOfMemory, errors.ProgramLimitExceeded),
+        StoreError,
+        "The server of {place} has reached a limit",
+        "raise it for this role, or ask for less",
     ),
     (
-        errors.RaiseException, StoreError, "A trigger that is not memoryd's forbids this at {place}",
+        errors.RaiseException,
+        StoreError,
+        "A trigger that is not memoryd's forbids this at {place}",
         "ask the administrator of the database",
     ),
     (
-        errors.InsufficientPrivilege, StoreError, "The role of MEMORY_DATABASE_URL may not do this at {place}",
+        errors.InsufficientPrivilege,
+        StoreError,
+        "The role of MEMORY_DATABASE_URL may not do this at {place}",
         "let the tables' owner grant it, or name another role",
     ),
     (
-        (errors.IdleInTransactionSessionTimeout, errors.TransactionTimeout), TransientError,
-        "The database at {place} ended this transaction", "try again, and raise the limit of the role if this persists",
+        (errors.IdleInTransactionSessionTimeout, errors.TransactionTimeout),
+        TransientError,
+        "The database at {place} ended this transaction",
+        "try again, and raise the limit of the role if this persists",
     ),
     (
         (
-            errors.UndefinedTable, errors.UndefinedFunction, errors.UndefinedObject, errors.InternalError,
-            errors.IoError, errors.UndefinedFile,
-        ), StoreError,
-        "The database at {place} cannot be used", "run `memoryd doctor`, or restore a backup",
+            errors.UndefinedTable,
+            errors.UndefinedFunction,
+            errors.UndefinedObject,
+            errors.InternalError,
+            errors.IoError,
+            errors.UndefinedFile,
+        ),
+        StoreError,
+        "The database at {place} cannot be used",
+        "run `memoryd doctor`, or restore a backup",
     ),
     (
-        (errors.IntegrityError, errors.DataError), StoreError, "A row would violate a constraint of {place}",
+        (errors.IntegrityError, errors.DataError),
+        StoreError,
+        "A row would violate a constraint of {place}",
         "change what was to be stored",
     ),
     (
-        psycopg.OperationalError, TransientError, "The connection to {place} was lost",
+        psycopg.OperationalError,
+        TransientError,
+        "The connection to {place} was lost",
         "try again, and check that the server is up",
     ),
-)  # fmt: skip
+)
 
 
 def _cause(error: psycopg.Error) -> str:

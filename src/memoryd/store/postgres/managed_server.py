@@ -145,9 +145,17 @@ class ManagedServer(SharedServer):
             owner = _account()
             os.chown(new, owner, -1)
         made = self._run(
-            "initdb", "--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", f"--lc-ctype={CTYPE}",
-            "--locale-provider=builtin", "--builtin-locale=C.UTF-8", owner=owner, data=new,
-        )  # fmt: skip
+            "initdb",
+            "--username=postgres",
+            "--auth=trust",
+            "--encoding=UTF8",
+            "--locale=C",
+            f"--lc-ctype={CTYPE}",
+            "--locale-provider=builtin",
+            "--builtin-locale=C.UTF-8",
+            owner=owner,
+            data=new,
+        )
         if made.returncode:
             shutil.rmtree(new, ignore_errors=True)
             lines = made.stdout.strip().splitlines()
@@ -184,10 +192,18 @@ class ManagedServer(SharedServer):
         place = data or self._data.resolve()
         try:
             return subprocess.run(  # noqa: S603 - fixed arguments
-                [PROGRAMS / program, *arguments], check=False, timeout=START + 5, text=True, errors="replace",
-                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE if data else subprocess.DEVNULL,
-                stderr=subprocess.STDOUT, cwd=place, env={**ours, "PGDATA": str(place)}, **_as_owner(owner, place),
-            )  # fmt: skip
+                [PROGRAMS / program, *arguments],
+                check=False,
+                timeout=START + 5,
+                text=True,
+                errors="replace",
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE if data else subprocess.DEVNULL,
+                stderr=subprocess.STDOUT,
+                cwd=place,
+                env={**ours, "PGDATA": str(place)},
+                **_as_owner(owner, place),
+            )
         except subprocess.TimeoutExpired as error:
             raise StoreBusyError(
                 f"Postgres took more than {START:.0f} s to start in {self.place}. Nothing was stored by this call; "

@@ -87,23 +87,23 @@ class PostgresRows:
                 self._ready = True
 
     def _bring_up_to_date(self) -> None:
-        with self.apart() as connection:
+        with self.separate_connection() as connection:
             connection.autocommit, connection.isolation_level = True, LATEST
             bring_up_to_date(connection, self.place, read_only=self.read_only)
 
     def rehearse(self) -> None:
         """Create the schema and roll that back; raise StoreError if it cannot be created."""
-        with self.apart() as connection, connection.transaction(force_rollback=True):
+        with self.separate_connection() as connection, connection.transaction(force_rollback=True):
             bring_up_to_date(connection, self.place, read_only=self.read_only)
 
     @contextmanager
-    def apart(self, *, patient: bool = False) -> Iterator[Connection]:
+    def separate_connection(self, *, unlimited: bool = False) -> Iterator[Connection]:
         """Open a separate connection, which needs no schema: the database may lack the type of vectors.
 
-        With `patient`, each statement is a transaction, without a time limit.
+        With `unlimited`, each statement is a transaction, without a time limit.
         """
         with explained(self.place), closing(self._pool.connect()) as connection:
-            if patient:
+            if unlimited:
                 connection.autocommit, connection.limit = True, None
                 if not connection.pooled:
                     connection.execute("SET statement_timeout = 0")
@@ -113,7 +113,7 @@ class PostgresRows:
         """Return whether the database has a schema; create neither a schema nor a server."""
         if self._ready or not self.server.exists():
             return self._ready
-        with self.apart() as connection:
+        with self.separate_connection() as connection:
             return version_of(connection) > 0
 
     @property

@@ -224,6 +224,8 @@ def build(queries: Defining, index: HnswIndex) -> None:
         return
     queries.define("vectors.unindex", {"index": index.name})
     queries.define(
-        "vectors.index", {"index": index.name, "partition": index.partition},
-        dim=index.dim, perspective=index.perspective,
-    )  # fmt: skip
+        "vectors.index",
+        {"index": index.name, "partition": index.partition},
+        dim=index.dim,
+        perspective=index.perspective,
+    )

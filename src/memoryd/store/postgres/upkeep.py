@@ -27,7 +27,7 @@ class PostgresUpkeep:
         """Return the versions of the server, pgvector and the schema, the role and its rights, and the address."""
         if not self._rows.server.exists():
             return f"Postgres, {self._rows.place}"
-        with self._rows.apart() as connection:
+        with self._rows.separate_connection() as connection:
             server, version = asked(connection, "upkeep.server"), version_of(connection)
             timeline = f", timeline {connection.lineage.timeline}" if connection.lineage else ""
         role = f"role {server['role']}{'' if server['may_create'] else ', which may not create tables'}"
@@ -38,7 +38,7 @@ class PostgresUpkeep:
 
     def files(self, workspaces: Iterable[Workspace | None]) -> list[StoredFile]:
         """Return the database, which is shared by all workspaces."""
-        with self._rows.apart() as connection:
+        with self._rows.separate_connection() as connection:
             return [StoredFile(self._rows.place, asked(connection, "upkeep.server")["size"], None)]
 
     def problems(self, workspace: Workspace | None) -> list[str]:
@@ -63,7 +63,8 @@ class PostgresUpkeep:
 
     def reindex(self, workspace: Workspace | None) -> None:
         """Rebuild invalid indexes."""
-        with self._rows.apart(patient=True) as connection:  # an index of a partitioned table needs several transactions
+        # an index of a partitioned table needs several transactions
+        with self._rows.separate_connection(unlimited=True) as connection:
             for row in connection.execute(statements()["upkeep.invalid"]).fetchall():
                 index = sql.Identifier(row["place"], row["name"])
                 connection.execute(sql.SQL("REINDEX INDEX {}").format(index))
@@ -79,7 +80,7 @@ class PostgresUpkeep:
 
     def scrub(self, workspace: Workspace) -> list[Path]:
         """Vacuum what was deleted; return no files: they are the server's, as are its log and backups."""
-        with self._rows.apart(patient=True) as connection:
+        with self._rows.separate_connection(unlimited=True) as connection:
             connection.execute(statements()["upkeep.vacuum"])
         return []
 
@@ -90,7 +91,8 @@ class PostgresUpkeep:
         """
         if self._rows.read_only or self._rows.pooled or not self._index.near.wanted:
             return
-        with self._rows.apart(patient=True) as connection:  # CONCURRENTLY is not allowed in a transaction
+        # CONCURRENTLY is not allowed in a transaction
+        with self._rows.separate_connection(unlimited=True) as connection:
             queries = PostgresQueries(connection, None)
             while self._index.near.wanted and (queries.one("vectors.lone") or {})["lone"]:
                 build(queries, self._index.near.wanted.pop())

@@ -155,9 +155,10 @@ def _caught_up(queries: Queries, known: Known, terms: Sequence[Phrase], given: R
     found = known.postings.known(queries.workspace_id, asked, come["changes"])
     behind = {match: posting for match, posting in found.items() if posting.added < come["changes"]}
     parted = {
-        match: posting for match, posting in behind.items()
+        match: posting
+        for match, posting in behind.items()
         if posting.added >= come["oldest_change"] and not posting.outdated(0)
-    }  # fmt: skip
+    }
     whole = [match for match in behind if match not in parted]
     if whole:
         rows = queries.all("words.parts", terms=_listed(asked, whole), **given)
@@ -208,9 +209,12 @@ def rarity(having: int, number: int) -> float:
 def visible(allowed: Filter) -> dict[str, str]:
     """Return a filter as parameters."""
     return {
-        "session": allowed.session, "entity": allowed.entity, "shelf": allowed.shelf,
+        "session": allowed.session,
+        "entity": allowed.entity,
+        "shelf": allowed.shelf,
         "among": json.dumps(allowed.among) if allowed.among is not None else "",
         "kinds": json.dumps([str(kind) for kind in allowed.kinds]),
         "tags": json.dumps(list(dict.fromkeys(allowed.tags)), ensure_ascii=False),
-        "after": allowed.after, "before": allowed.before,
-    }  # fmt: skip
+        "after": allowed.after,
+        "before": allowed.before,
+    }

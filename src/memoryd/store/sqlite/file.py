@@ -282,8 +282,9 @@ class SqliteFile:
         there = {table: self._writer.execute(counting("main", table)).get for table in copied}
         return [
             f"{table} has {there[table]} rows instead of {number}"
-            for table, number in copied.items() if there[table] != number
-        ]  # fmt: skip
+            for table, number in copied.items()
+            if there[table] != number
+        ]
 
     # the end ---------------------------------------------------------------------------------------------------------
 

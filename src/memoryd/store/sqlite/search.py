@@ -45,7 +45,7 @@ class SqliteIndex:
                     return list(zip(ids, scores[rids].tolist(), strict=True))
         rows = queries.all(
             "search.words", match=f"{within} : ({query.fts5()})", **_visible(allowed), limit=limit, **WEIGHTS
-        )  # fmt: skip
+        )
         return [(row["id"], row["score"]) for row in rows]
 
     def _known(self, queries: Queries) -> WordIndex:
@@ -136,8 +136,13 @@ def _times(allowed: Filter) -> dict[str, str]:
 
 def _visible(allowed: Filter) -> dict[str, Any]:
     tags = list(dict.fromkeys(allowed.tags))
-    return _owners(allowed) | _times(allowed) | {
-        "entity": allowed.entity,
-        "tags": json.dumps(tags), "tag_count": len(tags),
-        "among": json.dumps(allowed.among) if allowed.among is not None else "",
-    }  # fmt: skip
+    return (
+        _owners(allowed)
+        | _times(allowed)
+        | {
+            "entity": allowed.entity,
+            "tags": json.dumps(tags),
+            "tag_count": len(tags),
+            "among": json.dumps(allowed.among) if allowed.among is not None else "",
+        }
+    )

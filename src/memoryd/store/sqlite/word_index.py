@@ -53,9 +53,10 @@ class WordIndex:
         come = marks(queries)
         known = self._postings.known(queries.workspace_id, matches, come["changes"])
         behind = {
-            match: posting for match, posting in known.items()
+            match: posting
+            for match, posting in known.items()
             if posting.added < come["records"] or posting.changed < come["changes"]
-        }  # fmt: skip
+        }
         if not behind:
             return list(known.values())
         parted = {match: posting for match, posting in behind.items() if not posting.outdated(come["records"])}

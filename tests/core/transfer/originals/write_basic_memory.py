@@ -23,12 +23,20 @@ Two ways, see [[Tasting Notes]].
 - [[Water]]
 """
 NOTES: tuple[dict[str, Any], ...] = (
-    {"title": "Coffee Brewing", "directory": "kitchen", "content": COFFEE,
-     "entity_metadata": {"tags": ["coffee", "home"], "status": "draft"}},
-    {"title": "Grinder", "directory": "kitchen", "note_type": "device",
-     "content": "- [fact] Ten years old\n- used_by [[kitchen/coffee-brewing]]\n"},
+    {
+        "title": "Coffee Brewing",
+        "directory": "kitchen",
+        "content": COFFEE,
+        "entity_metadata": {"tags": ["coffee", "home"], "status": "draft"},
+    },
+    {
+        "title": "Grinder",
+        "directory": "kitchen",
+        "note_type": "device",
+        "content": "- [fact] Ten years old\n- used_by [[kitchen/coffee-brewing]]\n",
+    },
     {"title": "抹茶", "directory": "kitchen", "content": "- [味] 少し苦い #茶\n"},
-)  # fmt: skip
+)
 
 
 async def write(folder: Path) -> None:

@@ -12,13 +12,17 @@ from typing import Any
 
 BEGUN = 1771063462.1
 MEMORIES: tuple[dict[str, Any], ...] = (
-    {"content": "Staging listens on port 5433.", "tags": ["infra", "port"], "memory_type": "observation",
-     "metadata": {"quality_score": 0.8, "conversation_id": "c9"}},
+    {
+        "content": "Staging listens on port 5433.",
+        "tags": ["infra", "port"],
+        "memory_type": "observation",
+        "metadata": {"quality_score": 0.8, "conversation_id": "c9"},
+    },
     {"content": "Bob fährt mit dem Rad zur Arbeit.", "tags": [], "memory_type": "note"},
     {"content": "Remove this one.", "tags": ["old"], "memory_type": "note"},
     {"content": "Staging listens on port 5432.", "tags": ["infra"], "memory_type": "observation"},
     {"content": "The tulips need frost.", "tags": ["garden"], "memory_type": "learning"},
-)  # fmt: skip
+)
 
 
 async def write(folder: Path) -> None:

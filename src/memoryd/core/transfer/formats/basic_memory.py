@@ -90,9 +90,14 @@ def items(note: Note, names: NameIndex, project: str = "") -> Iterator[Yielded]:
     at: dict[str, Any] = {"created_at": note.created_at, "updated_at": note.updated_at, "project": project}
     long = len(prose) > SUMMARY
     yield SourceEntity(
-        id=name, name=name, type=text(note.properties.get("type")) or "note", summary="" if long else prose,
-        observations=tuple(content.observations), tags=texts(note.properties.get("tags")), **at,
-    )  # fmt: skip
+        id=name,
+        name=name,
+        type=text(note.properties.get("type")) or "note",
+        summary="" if long else prose,
+        observations=tuple(content.observations),
+        tags=texts(note.properties.get("tags")),
+        **at,
+    )
     if long:
         yield SourceMemory(id=permalink or note.file.name, text=prose, key=permalink, tags=note.tags, **at)
     for kind, link in content.relations:

@@ -70,9 +70,12 @@ def _memories(value: Mapping[str, Any], names: Mapping[str, str], at: str) -> It
             if words:
                 headed = f"{heading}: {words}" if heading else words
                 yield SourceMemory(
-                    id=digest(project, headed), text=headed, tags=("claude-ai",), created_at=at,
+                    id=digest(project, headed),
+                    text=headed,
+                    tags=("claude-ai",),
+                    created_at=at,
                     project=names.get(project) or project,
-                )  # fmt: skip
+                )
 
 
 def _project(value: Mapping[str, Any]) -> Iterator[Yielded]:

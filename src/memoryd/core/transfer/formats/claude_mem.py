@@ -23,8 +23,13 @@ from memoryd.store.sqlite.foreign import ForeignDatabase, foreign_database
 FILE = "claude-mem.db"
 FILES = 10  # files of an observation that become tags
 PROMPTS = "prompts"
-_SECTIONS = {"investigated": "Investigated", "learned": "Learned", "completed": "Completed", "next_steps": "Next steps",
-             "notes": "Notes"}  # fmt: skip
+_SECTIONS = {
+    "investigated": "Investigated",
+    "learned": "Learned",
+    "completed": "Completed",
+    "next_steps": "Next steps",
+    "notes": "Notes",
+}
 
 
 def _fits(database: ForeignDatabase) -> bool:
@@ -75,18 +80,21 @@ def _observation(row: Row, sessions: dict[str, Row]) -> SourceMemory:
     content = "\n".join(filter(None, (head, text(row.get("narrative")), facts))) or text(row.get("text"))
     files = dict.fromkeys((*_list(row, "files_modified"), *_list(row, "files_read")))
     return SourceMemory(
-        id=f"observation:{row.get('id')}", text=content,
+        id=f"observation:{row.get('id')}",
+        text=content,
         tags=(*tagged("type", row.get("type")), *_list(row, "concepts"), *tagged("file", *list(files)[:FILES])),
         **_common(row, sessions),
-    )  # fmt: skip
+    )
 
 
 def _summary(row: Row, sessions: dict[str, Row]) -> SourceSummary:
     sections = (f"{title}: {words}" for name, title in _SECTIONS.items() if (words := text(row.get(name))))
     return SourceSummary(
-        id=f"summary:{row.get('id')}", title=text(row.get("request")), text="\n\n".join(sections),
+        id=f"summary:{row.get('id')}",
+        title=text(row.get("request")),
+        text="\n\n".join(sections),
         **_common(row, sessions),
-    )  # fmt: skip
+    )
 
 
 def _prompt(row: Row, sessions: dict[str, Row]) -> SourceTurn:

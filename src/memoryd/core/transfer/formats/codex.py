@@ -13,8 +13,11 @@ FILES = ("rollout-*.jsonl",)
 INJECTED = ("<environment_context>", "<user_instructions>", "<permissions instructions>", "# AGENTS.md instructions")
 """The beginnings of texts that the program adds to a conversation."""
 _SEEN = {
-    "user_message": "user", "UserMessage": "user", "agent_message": "assistant", "AgentMessage": "assistant",
-}  # fmt: skip
+    "user_message": "user",
+    "UserMessage": "user",
+    "agent_message": "assistant",
+    "AgentMessage": "assistant",
+}
 """The role of what the user saw, by kind of event: for each role first that of older versions, then of newer ones."""
 _READ = ("message", "reasoning")
 """The kinds of model input that are read; most of a file is tool results."""

@@ -56,9 +56,15 @@ def _turn(opened: _Open, session: str, project: str, tags: tuple[str, ...]) -> S
         BETWEEN.join(filter(None, texts)) for texts in (opened.prompts, opened.thoughts, opened.answers)
     )
     return SourceTurn(
-        id=opened.id, session_id=session, created_at=opened.at, project=project, tags=tags, prompt=prompt,
-        thought=thought, response=response,
-    )  # fmt: skip
+        id=opened.id,
+        session_id=session,
+        created_at=opened.at,
+        project=project,
+        tags=tags,
+        prompt=prompt,
+        thought=thought,
+        response=response,
+    )
 
 
 def attached(name: str, content: str) -> str:

@@ -50,10 +50,12 @@ def _read(source: Source, more: frozenset[str]) -> Iterator[Yielded]:
 def _episode(one: Mapping[str, Any]) -> SourceMemory:
     content = text(one.get("content"))
     return SourceMemory(
-        id=text(one.get("uuid")) or digest(content), text=content, project=text(one.get("group_id")),
+        id=text(one.get("uuid")) or digest(content),
+        text=content,
+        project=text(one.get("group_id")),
         tags=("episode", *tagged("source", one.get("source_description"))),
         created_at=when(one.get("valid_at")) or when(one.get("created_at")),
-    )  # fmt: skip
+    )
 
 
 def _node(one: Mapping[str, Any]) -> SourceEntity:
@@ -61,17 +63,23 @@ def _node(one: Mapping[str, Any]) -> SourceEntity:
     labels = [label for label in texts(one.get("labels")) if label != "Entity"]
     known = (f"{key}: {value}" for key, value in mapping(one.get("attributes")).items() if isinstance(value, str | int))
     return SourceEntity(
-        id=name, name=name, type=labels[0] if labels else "entity", summary=text(one.get("summary")),
-        observations=tuple(known), project=text(one.get("group_id")), created_at=when(one.get("created_at")),
-    )  # fmt: skip
+        id=name,
+        name=name,
+        type=labels[0] if labels else "entity",
+        summary=text(one.get("summary")),
+        observations=tuple(known),
+        project=text(one.get("group_id")),
+        created_at=when(one.get("created_at")),
+    )
 
 
 def _fact(one: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[Yielded]:
     """Yield a relation, and its sentence as an observation of its source."""
     source, target = (names.get(text(one.get(f"{end}_node_uuid")), "") for end in ("source", "target"))
     common: dict[str, Any] = {
-        "project": text(one.get("group_id")), "created_at": when(one.get("valid_at")) or when(one.get("created_at")),
-    }  # fmt: skip
+        "project": text(one.get("group_id")),
+        "created_at": when(one.get("valid_at")) or when(one.get("created_at")),
+    }
     if not source or not target:
         yield LeftOut("facts about entities that the file does not contain")
         return

@@ -49,9 +49,12 @@ def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
 
 def _item(value: Mapping[str, Any]) -> Yielded:
     common: dict[str, Any] = {
-        "created_at": when(value.get("created_at")), "updated_at": when(value.get("updated_at")),
-        "tags": texts(value.get("tags")), "project": text(value.get("project")), "session_id": _id(value, "session"),
-    }  # fmt: skip
+        "created_at": when(value.get("created_at")),
+        "updated_at": when(value.get("updated_at")),
+        "tags": texts(value.get("tags")),
+        "project": text(value.get("project")),
+        "session_id": _id(value, "session"),
+    }
     if content := next((found for name in CONTENT if (found := text(value.get(name)))), ""):
         more: dict[str, Any] = {"key": text(value.get("key")), "importance": share(value.get("importance"))}
         return SourceMemory(id=_id(value, "id") or digest(content), text=content, **more, **common)

@@ -42,9 +42,13 @@ def _block(one: Mapping[str, Any], agent: str, at: str) -> SourceMemory:
     label, content = text(one.get("label")), text(one.get("value"))
     key = f"{agent}/{label}" if agent else label
     return SourceMemory(
-        id=text(one.get("id")) or digest(key, content), text=content, key=key, tags=("type:block",), project=agent,
+        id=text(one.get("id")) or digest(key, content),
+        text=content,
+        key=key,
+        tags=("type:block",),
+        project=agent,
         created_at=when(one.get("created_at")) or at,
-    )  # fmt: skip
+    )
 
 
 def _message(one: Mapping[str, Any], place: str) -> SourceMessage:

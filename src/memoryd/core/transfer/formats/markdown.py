@@ -143,9 +143,13 @@ def _top_sections(body: str) -> list[str]:
 
 def _memory(one: Note, content: str, tags: tuple[str, ...], **more: Any) -> SourceMemory:
     return SourceMemory(
-        id=digest(one.file.name, content), text=content, tags=tags, created_at=one.created_at,
-        updated_at=one.updated_at, **more,
-    )  # fmt: skip
+        id=digest(one.file.name, content),
+        text=content,
+        tags=tags,
+        created_at=one.created_at,
+        updated_at=one.updated_at,
+        **more,
+    )
 
 
 # instructions --------------------------------------------------------------------------------------------------------
@@ -186,9 +190,14 @@ def _claude(source: Source, one: Note) -> SourceMemory:
     content = one.body if described in one.body else f"{described}\n\n{one.body}".strip()
     key = f"{project}/{one.file.stem}" if project else one.file.stem
     return SourceMemory(
-        id=key, text=content, key=key, tags=(*tagged("type", _claude_type(one)), *one.tags), project=project,
-        created_at=one.created_at, updated_at=one.updated_at,
-    )  # fmt: skip
+        id=key,
+        text=content,
+        key=key,
+        tags=(*tagged("type", _claude_type(one)), *one.tags),
+        project=project,
+        created_at=one.created_at,
+        updated_at=one.updated_at,
+    )
 
 
 def _project(source: Source, file: SourceFile) -> str:
@@ -221,9 +230,11 @@ def _mem0(one: Note) -> Iterator[Yielded]:
         given = dict(re.findall(r"^(\w+):[ \t]*(.*)$", properties, re.MULTILINE))
         categories = tuple(filter(None, map(str.strip, given.get("categories", "").strip("[]").split(","))))
         yield SourceMemory(
-            id=given.get("id", "") or digest(content), text=content.strip(), created_at=when(given.get("created_at")),
+            id=given.get("id", "") or digest(content),
+            text=content.strip(),
+            created_at=when(given.get("created_at")),
             tags=(*tagged("type", given.get("type")), *categories),
-        )  # fmt: skip
+        )
 
 
 def _listed(file: SourceFile) -> Iterator[Yielded]:

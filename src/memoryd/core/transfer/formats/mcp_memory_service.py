@@ -70,12 +70,15 @@ def _memory(value: Mapping[str, Any], more: frozenset[str], named: tuple[str, ..
     tags = (tag for tag in texts(value.get("tags")) if tag != _NO_TAG)
     store = text(value.get("store"))
     return SourceMemory(
-        id=text(value.get("content_hash")) or digest(content), text=content,
+        id=text(value.get("content_hash")) or digest(content),
+        text=content,
         tags=(*tagged("type", value.get("memory_type")), *tags, *named),
-        project=store if store != _NO_STORE else "", importance=share(metadata.get("quality_score")),
-        created_at=when(value.get("created_at")), updated_at=when(value.get("updated_at")),
+        project=store if store != _NO_STORE else "",
+        importance=share(metadata.get("quality_score")),
+        created_at=when(value.get("created_at")),
+        updated_at=when(value.get("updated_at")),
         session_id=text(metadata.get("conversation_id")) or text(metadata.get("episode_id")),
-    )  # fmt: skip
+    )
 
 
 def _object(value: Any) -> dict[str, Any]:

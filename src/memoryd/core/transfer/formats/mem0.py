@@ -91,14 +91,19 @@ def _memory(value: Mapping[str, Any], names: Mapping[str, str], more: frozenset[
     named = tuple(filter(None, (names.get(one, "") for one in texts(value.get("category_ids")))))
     scopes = (tag for prefix, name in _SCOPES.items() for tag in tagged(prefix, value.get(name)))
     return SourceMemory(
-        id=text(value.get("id")) or digest(content), text=content,
+        id=text(value.get("id")) or digest(content),
+        text=content,
         tags=(
-            *tagged("type", metadata.get("type")), *texts(value.get("categories")), *named, *scopes,
+            *tagged("type", metadata.get("type")),
+            *texts(value.get("categories")),
+            *named,
+            *scopes,
             *((state,) if state in _ASIDE else ()),
         ),
-        created_at=when(value.get("created_at")), updated_at=when(value.get("updated_at")),
+        created_at=when(value.get("created_at")),
+        updated_at=when(value.get("updated_at")),
         session_id=text(value.get("run_id")),
-    )  # fmt: skip
+    )
 
 
 def _rebuilt(events: Iterator[Row]) -> Iterator[Yielded]:

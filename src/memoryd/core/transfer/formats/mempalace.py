@@ -127,10 +127,14 @@ def _memory(drawer: Mapping[str, Any], content: str, place: str, *more: str) -> 
     at = when(drawer.get("filed_at"), local=True) or when(drawer.get("stored_at"))
     tags = (tag for name in _PLACES for tag in tagged(name, drawer.get(name)))
     return SourceMemory(
-        id=place or digest(content), text=content, tags=(*tags, *more), project=text(drawer.get("wing")),
-        created_at=when(drawer.get("content_date"), local=True) or at, updated_at=at,
+        id=place or digest(content),
+        text=content,
+        tags=(*tags, *more),
+        project=text(drawer.get("wing")),
+        created_at=when(drawer.get("content_date"), local=True) or at,
+        updated_at=at,
         session_id=text(drawer.get("source_session")),
-    )  # fmt: skip
+    )
 
 
 def _glued(chunks: list[str]) -> str:
@@ -165,6 +169,9 @@ def _graph(database: ForeignDatabase, more: frozenset[str]) -> Iterator[Yielded]
 
 
 FORMAT = ForeignFormat(
-    "mempalace", "a palace of MemPalace", _recognizes, _read,
+    "mempalace",
+    "a palace of MemPalace",
+    _recognizes,
+    _read,
     {MINED: "chunks of mined files, joined again", HISTORY: "relations that have ended"},
-)  # fmt: skip
+)

@@ -90,9 +90,12 @@ def _message(info: Mapping[str, Any], parts: list[dict[str, Any]], time: Mapping
     thought = (text(one.get("text")) for one in parts if one.get("type") == "reasoning")
     at = when(time.get("created"))
     return SourceMessage(
-        "user" if role == "user" else "assistant", BETWEEN.join(filter(None, words)), text(info.get("id")), at,
+        "user" if role == "user" else "assistant",
+        BETWEEN.join(filter(None, words)),
+        text(info.get("id")),
+        at,
         BETWEEN.join(filter(None, thought)),
-    )  # fmt: skip
+    )
 
 
 FORMAT = ForeignFormat("opencode", "sessions of opencode", _recognizes, _read)

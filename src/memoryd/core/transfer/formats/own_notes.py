@@ -47,17 +47,24 @@ def items(note: Note, titles: Mapping[str, str]) -> Iterator[Yielded]:
     """Yield the items of a note; `titles` are the names of the entities by the paths of their notes."""
     own = mapping(note.properties.get("memoryd"))
     common: dict[str, Any] = {
-        "created_at": when(note.properties.get("created")), "updated_at": when(note.properties.get("modified")),
-        "tags": texts(own.get("tags")) or texts(note.properties.get("tags")), "is_record": bool(text(own.get("id"))),
-        "client": text(own.get("client")), "tool": text(own.get("tool")), "session_id": text(own.get("session")),
-    }  # fmt: skip
+        "created_at": when(note.properties.get("created")),
+        "updated_at": when(note.properties.get("modified")),
+        "tags": texts(own.get("tags")) or texts(note.properties.get("tags")),
+        "is_record": bool(text(own.get("id"))),
+        "client": text(own.get("client")),
+        "tool": text(own.get("tool")),
+        "session_id": text(own.get("session")),
+    }
     place = text(own.get("id"))
     match text(own.get("kind")):
         case "memory":
             yield SourceMemory(
-                id=place, text=note.raw.removesuffix("\n"), key=str(own.get("key") or ""),
-                importance=_number(own.get("importance")), **common,
-            )  # fmt: skip
+                id=place,
+                text=note.raw.removesuffix("\n"),
+                key=str(own.get("key") or ""),
+                importance=_number(own.get("importance")),
+                **common,
+            )
         case "entity":
             yield from _entity(note, place, titles, common)
         case "session":
@@ -81,11 +88,14 @@ def _entity(note: Note, place: str, titles: Mapping[str, str], common: Mapping[s
     observations, _, relations = listed.rpartition("\n## Relations\n")
     ordinals = texts(mapping(note.properties.get("memoryd")).get("ordinals"))
     yield SourceEntity(
-        id=place, name=name, type=str(note.properties.get("type") or ""),
+        id=place,
+        name=name,
+        type=str(note.properties.get("type") or ""),
         summary=above.partition("\n\n")[2].removesuffix("\n"),
         observations=tuple(map(_observation, re.findall(r"^- (.*(?:\n  .*)*)$", observations, re.MULTILINE))),
-        ordinals=tuple(int(one) for one in ordinals if _NUMBER.fullmatch(one)), **common,
-    )  # fmt: skip
+        ordinals=tuple(int(one) for one in ordinals if _NUMBER.fullmatch(one)),
+        **common,
+    )
     folder = PurePosixPath(note.file.name).parent.parent  # the folder of the export, below the imported folder
     for quoted, plain, path in _LINK.findall(relations):
         target = titles.get((folder / path).as_posix()) or PurePosixPath(path).name
@@ -105,9 +115,14 @@ def _session(note: Note, place: str, own: Mapping[str, Any], common: Mapping[str
     if place:
         scores = {name: int(text(own[name])) for name in _SCORES if _NUMBER.fullmatch(text(own.get(name)))}
         yield SourceSummary(
-            id=place, title=title, text=above.partition("\n\n")[2].removesuffix("\n"),
-            category=text(own.get("category")), scores=scores, technologies=texts(own.get("technologies")), **common,
-        )  # fmt: skip
+            id=place,
+            title=title,
+            text=above.partition("\n\n")[2].removesuffix("\n"),
+            category=text(own.get("category")),
+            scores=scores,
+            technologies=texts(own.get("technologies")),
+            **common,
+        )
     yield from _turns(turns, session)
 
 
@@ -126,9 +141,14 @@ def _turns(listed: str, session: str) -> Iterator[Yielded]:
                     "\n".join(words.get(name, ())) for name in ("Prompt", "Thought", "Response")
                 )
                 yield SourceTurn(
-                    id=_turn_id(head[1]), is_record=True, session_id=session, created_at=when(head[2]),
-                    prompt=prompt, thought=thought, response=response,
-                )  # fmt: skip
+                    id=_turn_id(head[1]),
+                    is_record=True,
+                    session_id=session,
+                    created_at=when(head[2]),
+                    prompt=prompt,
+                    thought=thought,
+                    response=response,
+                )
             head, words = begun, {}
 
 
