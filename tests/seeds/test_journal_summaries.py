@@ -57,10 +57,16 @@ def test_a_summary_has_the_fields_of_the_data_model(journal: Agent) -> None:
 def test_a_summary_quotes_the_prompts_and_the_last_response(journal: Agent) -> None:
     add(journal, "Why is the build slow? It was fast on Monday.", "The cache is cold.", "s")
     add(journal, "Warm it every night.", "A job at two does that. It takes a minute.", "s")
-    text = summarize(journal)["summary"]
-    assert "Why is the build slow?" in text
-    assert "Warm it every night." in text
-    assert "A job at two does that." in text
+    summary = summarize(journal)
+    assert summary["title"] == "Why is the build slow?"
+    assert summary["summary"] == "Also asked: Warm it every night. At the end: A job at two does that."
+
+
+def test_a_summary_of_one_prompt_does_not_repeat_its_title(journal: Agent) -> None:
+    add(journal, "Why is the build slow? It was fast on Monday.", "The cache is cold.", "answered")
+    add(journal, "Why is the build slow?", "", "not answered")
+    found = {one["sessionId"]: one["summary"] for one in journal.ok("summarize_sessions")["sessions"]}
+    assert found == {"answered": "At the end: The cache is cold.", "not answered": "Asked, without an answer."}
 
 
 @pytest.mark.slow
@@ -69,7 +75,8 @@ def test_a_long_session_is_summarized_within_bounds(journal: Agent) -> None:
     add_many(journal, (f"Question {number} {longer}" * 3 for number in range(120)))
     summary = summarize(journal)
     assert summary["memoryCount"] == 120
-    assert "Question 0 " in summary["summary"]
+    assert "Question 0 " in summary["title"]
+    assert "Question 1 " in summary["summary"]
     assert "Question 119 " in summary["summary"]
     assert len(summary["summary"]) < 2_500
 
@@ -235,5 +242,7 @@ def test_memory_recall_finds_turns_and_summaries_too(remembering: Agent) -> None
     add(remembering, "Book a table for four on Friday.", "Reserved at the Italian place.", "dinner")
     remembering.ok("summarize_sessions")
     remembering.settle()
-    kinds = {one["kind"] for one in remembering.raw("table at the Italian place")}
-    assert kinds == {"interaction", "summary"}
+    asked = "table at the Italian place"
+    for kind in ("interaction", "summary"):
+        assert [one["kind"] for one in remembering.raw(asked, kinds=[kind])] == [kind]
+    assert [one["kind"] for one in remembering.raw(asked)] == ["interaction"], "a summary only quotes its turns"

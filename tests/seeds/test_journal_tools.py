@@ -120,7 +120,7 @@ BAD: list[tuple[str, Json, str]] = [
     ("get_session_memories", {"sessionId": "s", "limit": 1.5}, "limit"),
     ("query_raw_memories", {"query": ""}, "query"),
     ("query_raw_memories", {"query": "  "}, "query"),
-    ("query_raw_memories", {"query": "x" * 2_001}, "query"),
+    ("query_raw_memories", {"query": "x" * 100_001}, "query"),
     ("query_raw_memories", {"query": "a", "nResults": 0}, "nResults"),
     ("query_raw_memories", {"query": "a", "n_results": 1}, "takes query, nResults, sessionId"),
     ("get_all_summaries", {"limit": -5}, "limit"),

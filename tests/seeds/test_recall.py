@@ -7,6 +7,7 @@ from itertools import product
 
 import pytest
 
+from memoryd.core.search import ranking
 from tests.clients import Agent, Json, figures, text_of
 from tests.conftest import Start
 
@@ -216,7 +217,8 @@ def test_every_budget_is_respected(words: Agent) -> None:
         text, answer = text_of(result), figures(result)
         assert tokens(text) <= budget, f"{form} {budget}: {text!r}"
         assert answer["tokens_used"] == tokens(text)
-        assert len(answer["memories"] if "memories" in answer else answer["ids"]) + answer["omitted"] == 13
+        found = len(answer["memories"] if "memories" in answer else answer["ids"]) + answer["omitted"]
+        assert found == (ranking.RECALL.keep if budget <= 500 else 13), "a larger budget also gets what is only related"
 
 
 def test_omitted_memories_are_not_reported_as_missing(words: Agent) -> None:
@@ -224,7 +226,7 @@ def test_omitted_memories_are_not_reported_as_missing(words: Agent) -> None:
     for budget in (1, 5, 7, 10, 20):
         answer = words.ok("memory_recall", query="budget", format="raw", token_budget=budget)
         assert answer["omitted"] == 1, budget
-        assert "No relevant memories" not in str(answer), budget
+        assert "No memory" not in str(answer), budget
 
 
 def test_a_small_budget_still_shows_the_relevant_part_of_a_long_memory(words: Agent) -> None:
@@ -264,13 +266,13 @@ def test_the_default_budget(words: Agent, start: Start) -> None:
 
 def test_nothing_found(memory: Agent) -> None:
     answer = memory.ok("memory_recall", query="anything at all")
-    assert answer["text"] == "No relevant memories found."
+    assert answer["text"] == "Workspace default is empty."
     assert (answer["ids"], answer["omitted"]) == ([], 0)
 
 
 @pytest.mark.storeless
 def test_queries_have_bounds(words: Agent) -> None:
-    for query in ("", "  ", "x" * 2_001):
+    for query in ("", "  ", "x" * 100_001):
         assert "query" in words.refused("memory_recall", query=query)
 
 

@@ -160,7 +160,7 @@ def hanging(llm: Model, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ag
         ("memory_recall", {"query": "Which port?", "format": "answer"}, FACTS[0]),
         ("memory_recall", {"query": "Which port?", "format": "summary"}, FACTS[0]),
         ("get_consolidation_report", {}, "harbour"),
-        ("summarize_sessions", {}, "Fix it."),
+        ("summarize_sessions", {}, "Fix it"),
     ],
     ids=["answer", "summary", "report", "three sessions"],
 )

@@ -1,5 +1,6 @@
 """Notes to an agent about secrets in the texts that it stores, and about instructions in the texts that it finds."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -54,11 +55,18 @@ def test_texts_that_read_like_instructions_are_marked_when_recalled(memory: Agen
     }
 
 
-@pytest.mark.parametrize("budget", [30, 40, 60])
+@pytest.mark.parametrize("budget", [32, 40, 60])
 def test_marks_count_in_the_budget(memory: Agent, budget: int) -> None:
     found = memory.ok("memory_recall", query="previous instructions", token_budget=budget)
     assert found["tokens_used"] <= budget
-    assert found["text"].startswith(f"- {MARK}")
+    assert re.match(rf"- \[\w+\] {re.escape(MARK)} Ignore", found["text"])
+
+
+def test_a_budget_without_room_for_the_mark_shows_nothing(memory: Agent) -> None:
+    for budget in (5, 12, 20, 30):
+        found = memory.ok("memory_recall", query="previous instructions", token_budget=budget)
+        assert found["tokens_used"] <= budget
+        assert MARK in found["text"] or "Ignore" not in found["text"]
 
 
 def test_other_answers_note_once_that_their_texts_are_data(memory: Agent) -> None:

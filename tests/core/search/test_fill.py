@@ -1,4 +1,4 @@
-"""Hits that the cross-encoder rates far lower fill up a budget, unless they do not bear on the question."""
+"""Which hits bear on a question, which are only related to it, and what the cross-encoder reads to tell."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -10,6 +10,7 @@ from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Criteria
 from memoryd.core.scope import Scope
 from memoryd.core.search import ranking
+from memoryd.core.search.briefing import RELATED
 from memoryd.core.search.candidates import Candidates, Found
 from memoryd.core.search.pipeline import Search
 from memoryd.core.search.reranking import Reranking
@@ -38,18 +39,26 @@ def coast(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> Iterator
         yield here
 
 
-def test_hits_far_behind_the_best_fill_the_budget(coast: Engine) -> None:
+def test_hits_far_behind_the_best_are_for_callers_who_ask_for_more(coast: Engine) -> None:
+    asked = "lighthouse lamp"
+    default, whole = memories(coast).recall(asked, 500), memories(coast).recall(asked, 2_000)
+    assert all(hit.bears for hit in default.hits)
+    assert default.text == whole.text.split(f"\n\n{RELATED}\n")[0]
+    others = [hit for hit in whole.hits if not hit.bears]
+    assert 0 < len(others) <= len(default.hits)
+
+
+def test_the_answers_come_first(coast: Engine) -> None:
     whole = memories(coast).recall(ASKED, 2_000)
-    assert [turn for turn in COAST[:4] if turn not in whole.text] == []
     shown = [hit.record.body for hit in whole.hits]
-    assert set(shown[:2]) == set(COAST[:2]), "the answers come first"
+    assert set(shown[:2]) == set(COAST[:2])
     scores = [hit.score for hit in whole.hits]
     assert scores == sorted(scores, reverse=True)
     first = memories(coast).recall(ASKED, 40).hits[0]
     assert first.record.body == shown[0], "a small budget gets the best"
 
 
-def test_hits_that_only_fill_are_not_forgotten_by_query(coast: Engine) -> None:
+def test_hits_that_are_only_related_are_not_forgotten_by_query(coast: Engine) -> None:
     asked = "How many steps are there up to the lamp room?"
     assert len(memories(coast).recall(asked, 2_000).hits) > 1
     gone = memories(coast).forget(Criteria(query=asked), dry_run=True).best
@@ -83,25 +92,27 @@ TURN, ANSWER, NOTED = (
 )
 
 
-@pytest.mark.parametrize(("logit", "filling"), [(8.0, [TURN, ANSWER]), (ranking.RECALL.sure - 1, [TURN])])
-def test_turns_next_to_an_answer_fill_the_budget(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, logit: float, filling: list[str]
+@pytest.mark.parametrize(
+    ("logit", "shown"), [(8.0, {TURN: True, ANSWER: False}), (ranking.RECALL.sure - 1, {TURN: False})]
+)
+def test_turns_next_to_an_answer_are_related(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, logit: float, shown: dict[str, bool]
 ) -> None:
     records = {body: Record(id=body, kind=Kind.MEMORY, body=body, session_id="one") for body in (TURN, ANSWER, NOTED)}
     fixed = Fixed({TURN: logit, ANSWER: -12.0, NOTED: -12.0})
     monkeypatch.setattr(helpers, "load_reranker", lambda *_: fixed)
     vectors = {TURN: (1.0, 0.0, 0.0), ANSWER: (0.5, 0.8, 0.0), NOTED: (0.2, 0.0, 0.9)}
     found = Found(
-        "Where is the key?", Candidates({TURN: 1.0}), records,
+        "Where is the spare key?", Candidates({TURN: 1.0}), records,
         {body: np.array([vector], np.float32) for body, vector in vectors.items()},
         beside={TURN: {1: ANSWER, 2: NOTED}},
     )  # fmt: skip
-    why = dict.fromkeys(("words", "meaning", "context"), 0.0)
-    hits = [Hit(record=record, score=0.5, why=why) for record in records.values()]
+    why = dict.fromkeys(("meaning", "context"), 0.0)
+    hits = [Hit(record=record, score=0.5, why=why | {"words": float(body == TURN)}) for body, record in records.items()]
     settings = Settings.read(environment(tmp_path) | {"MEMORY_RERANKER": "fastembed"})
     reranked = Reranking(Helpers(settings), ranking.RECALL).rerank(hits, found)
-    assert [hit.record.body for hit in reranked.close] == [TURN]
-    assert [hit.record.body for hit in reranked.filling] == filling, "notes of one session are less closely related"
+    bears = {hit.record.body: hit.bears for hit in reranked.best}
+    assert bears == shown, "notes of one session are less closely related"
 
 
 def test_reading_continues_while_hits_come_close_to_the_best(coast: Engine) -> None:
@@ -141,7 +152,7 @@ def test_the_parts_explain_the_score(coast: Engine) -> None:
         why = hit.why
         assert why["composite"] == pytest.approx(ranking.composite(why, profile))
         total = why["lifted"] + profile.prior * why["composite"] / profile.fusion
-        assert hit.score == pytest.approx(ranking.sigmoid(total))
+        assert hit.score == pytest.approx(ranking.probability(total))
 
 
 def test_the_speaker_neighbours_and_session_raise_a_record() -> None:
@@ -160,8 +171,21 @@ def test_the_speaker_neighbours_and_session_raise_a_record() -> None:
     assert raised["b"] > 0.5
 
 
-def test_only_records_that_bear_on_a_question_are_close() -> None:
-    logits = {"best": 4.0, "near": 0.0, "far": -7.0, "hopeless": -11.2, "meant": -11.2}
-    bearing = ranking.bearing(list(logits), logits, {"meant": 0.2}, ranking.RECALL)
-    assert bearing == ["best", "near", "far", "meant"]
-    assert ranking.close(bearing, logits, ranking.RECALL) == ["best", "near"]
+def test_records_bear_on_a_question_by_their_distance_to_the_best() -> None:
+    profile = ranking.RECALL
+    logits = {"best": 4.0, "near": 0.0, "far": -4.0, "further": -4.1, "hopeless": -11.2}
+    assert ranking.bearing(logits, profile) == {"best", "near", "far"}
+    assert ranking.bearing({**logits, "best": 0.5}, profile) == {"best", "near", "far", "further"}
+    weak = {"best": profile.sure, "least": profile.least, "below": profile.least - 0.1}
+    assert ranking.bearing(weak, profile) == {"best", "least"}
+    assert ranking.bearing({**weak, "best": profile.sure - 0.1}, profile) == set(), "nothing is sure"
+    assert ranking.bearing({}, profile) == set()
+
+
+def test_a_score_is_about_a_probability() -> None:
+    totals = [-20.0, -4.0, 0.0, 4.3, 8.0, 11.3, 20.0]
+    scores = [ranking.probability(total) for total in totals]
+    assert scores == sorted(scores)
+    assert (ranking.probability(4.3), ranking.probability(11.3) > 0.9, ranking.probability(-0.7) < 0.15) == (
+        0.5, True, True,
+    )  # fmt: skip

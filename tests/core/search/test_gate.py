@@ -24,7 +24,9 @@ def test_only_records_that_pass_the_gate_are_fetched(engine: Engine) -> None:
             scope.ask(f"harbour {word}", lambda asked: search.find(asked, Filter(), joined=joined))  # noqa: B023
             for joined in (False, True)
         )
-        ids, ids_of_joined = ([hit.record.id for hit in search.ranked(found).best] for found in (own, joined))
+        ids, ids_of_joined = (
+            [hit.record.id for hit in search.ranked(found, with_related=True).best] for found in (own, joined)
+        )
         assert ids == ids_of_joined
         assert set(own.records) == set(ids)
         assert len(joined.records) == 60, "several workspaces are gated together"

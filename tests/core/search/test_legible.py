@@ -8,6 +8,7 @@ import pytest
 from memoryd.core.engine import Engine
 from memoryd.core.scope import Scope
 from memoryd.core.search import ranking
+from memoryd.core.search.briefing import chosen
 from memoryd.core.search.pipeline import Search
 from memoryd.model import Filter
 from tests.core.kit import memories, with_models
@@ -41,7 +42,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> Iterator
 
 def found(engine: Engine, question: str, workspace: str = "default") -> list[str]:
     search = Search(Scope(engine, engine.workspaces.ensure(workspace)))
-    return [hit.record.body for hit in search.hits(question, Filter()).best]
+    return [hit.record.body for hit in chosen(search.hits(question, Filter()).best, with_related=False)]
 
 
 @pytest.mark.parametrize("question", STRANGE)

@@ -99,7 +99,7 @@ def test_searches_of_vault_and_journal_use_one_snapshot(here: Engine, monkeypatc
 
 
 CALLS = {
-    "memory_recall": ({"query": "tall door"}, 9),
+    "memory_recall": ({"query": "tall door"}, 10),  # with `ids.beside`: every line has a short id
     "memory_context": ({"task": "tall door"}, 16),
     "search_nodes": ({"query": "bees"}, 12),
     "query_observations": ({"entity_name": "Ann", "query": "bees"}, 9),

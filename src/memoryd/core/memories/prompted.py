@@ -49,7 +49,16 @@ def bearing_on(scope: Scope, prompt: str, budget: int, session: str = "", but: C
 def bearing(
     search: Search, found: Found, session: str = "", but: Collection[str] = (), least: float = BEARS
 ) -> list[Hit]:
-    """Return the hits that bear on a query, best first: those with a logit of at least `least`."""
-    new = [hit for hit in found.hits if hit.record.id not in but and (not session or hit.record.session_id != session)]
-    safe = [hit for hit in new if not reads_like_instructions(full_text(hit.record))]
-    return [hit for hit in search.ranked(replace(found, hits=safe)).best if hit.why.get("reranker", -math.inf) >= least]
+    """Return the hits that bear on a query, best first: those with a logit of at least `least`.
+
+    What the agent has seen or written may still show that a hit is outdated; what reads like instructions may not.
+    """
+
+    def is_new(hit: Hit) -> bool:
+        return hit.record.id not in but and (not session or hit.record.session_id != session)
+
+    safe = {key: one for key, one in found.records.items() if not reads_like_instructions(full_text(one))}
+    hits = [hit for hit in found.hits if hit.record.id in safe and is_new(hit)]
+    named = tuple(key for key in found.named if key in safe)
+    best = search.ranked(replace(found, hits=hits, records=safe, named=named)).best
+    return [hit for hit in best if is_new(hit) and hit.why.get("reranker", -math.inf) >= least]

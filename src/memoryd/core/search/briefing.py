@@ -15,7 +15,7 @@ from memoryd.core.records.records import full_text, text_of
 from memoryd.core.search import related
 from memoryd.core.search.hits import whole
 from memoryd.core.security.prompt_injection import MARK, reads_like_instructions
-from memoryd.excerpts import excerpt
+from memoryd.excerpts import GAP, excerpt
 from memoryd.model import Hit, Kind
 from memoryd.text import CHARACTERS_PER_TOKEN, content_words, estimate_tokens, size
 
@@ -227,15 +227,16 @@ def chosen(hits: Sequence[Hit], *, with_related: bool) -> list[Hit]:
 def _once(hits: Sequence[Hit]) -> list[Hit]:
     """Return the hits without the summaries of sessions of which a turn is among them, in the better place of the two.
 
-    A turn is verbatim, and the summary quotes it.
+    A turn is verbatim, and the summary quotes it. Only a turn that bears on the question replaces a summary that does.
     """
-    turned = {_session(hit) for hit in hits if hit.record.kind is Kind.INTERACTION}
-    turns = {_session(hit): hit for hit in reversed(hits) if hit.record.kind is Kind.INTERACTION}
+    turns = {
+        (_session(hit), bears): hit
+        for hit in reversed(hits) if hit.record.kind is Kind.INTERACTION for bears in {False, hit.bears}
+    }  # fmt: skip
     better = (
-        turns[_session(hit)] if hit.record.kind is Kind.SUMMARY and hit.bears and _session(hit) in turned else hit
-        for hit in hits if hit.bears or hit.record.kind is not Kind.SUMMARY or _session(hit) not in turned
+        turns.get((_session(hit), hit.bears), hit) if hit.record.kind is Kind.SUMMARY else hit for hit in hits
     )  # fmt: skip
-    return list({hit.record.id: hit for hit in reversed(list(better))}.values())[::-1]
+    return list({hit.record.id: hit for hit in better}.values())
 
 
 def _session(hit: Hit) -> tuple[str, str]:
@@ -347,7 +348,10 @@ def _content(hit: Hit, about: Sequence[str], tokens: int | None, mark: str) -> t
     if record.kind is Kind.INTERACTION:  # a turn without a thought would have blank lines in its place
         body = _BLANK_LINES.sub("\n", body)
     shown = indented(mark + text_of(record.kind, record.name, record.type, body) + related.shown(record))
-    return (f"{shown} {MORE.format(left_out)}" if left_out else shown), left_out
+    if not left_out:
+        return shown, 0
+    shown = shown.removesuffix(GAP)  # MORE begins with a mark of its own
+    return f"{shown}{'' if shown[-1:].isspace() else ' '}{MORE.format(left_out)}", left_out
 
 
 def indented(text: str) -> str:

@@ -7,6 +7,8 @@ each other than a stand-up at 09:45 and its move to 10:15. The words tell, and n
   (`switched from Vim`),
 - it has another value of the same kind (a time, an amount), or is the same sentence but for the value,
 - it is about what is asked: it has the question's words, or the cross-encoder rates it as an answer;
+- against it, nothing in it is a sign of a change, as in two allergies of one person: then both answer, and both hold;
+- against it, it says that it adds something (`also`, `another`);
 - against it, the question has a word that only one of the two has, and the other has a counterpart there: `back door`
   and `front door`, `version 2` and `version 3`, Anna and Anja. Then both hold.
 """
@@ -50,11 +52,14 @@ _HINT = re.compile(
 )
 """Words that often come with a change, and often without one."""
 
+_ADDS = re.compile(r"\b(?:also|too|as well|another|additional(?:ly)?|besides|moreover|in addition)\b", re.IGNORECASE)
+"""Words of a text that adds something to what holds already."""
+
 _TOKEN = re.compile(r"#?\w+(?:[.:/'’-]\w+)*%?")
 _KINDS: Mapping[str, re.Pattern[str]] = {
     name: re.compile(pattern, re.IGNORECASE)
     for name, pattern in {
-        "time": r"\b\d{1,2}[:.]\d{2}\b(?!\.)|\b\d{1,2} ?(?:am|pm|o'clock)\b",
+        "time": r"\b\d{1,2}[:.]\d{2}\b(?!\.\d)|\b\d{1,2} ?(?:am|pm|o'clock)\b",
         "date": r"\b\d{4}-\d\d-\d\d\b|\b\d{1,2}(?:st|nd|rd|th)\b"
         r"|\b(?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]* \d|\b\d{1,2}\.? ?(?:of )?"
         r"(?:january|february|march|april|may|june|july|august|september|october|november|december)\b|\b20\d\d\b",
@@ -231,6 +236,7 @@ def _parts(
     yield "old_value", named
     yield "same_kind", _same_kind(old, new) if shared or answers or alike else 0.0
     yield "same_label", 1.0 if _same_label(old, new) else 0.0
+    yield "adds", -3.0 if _ADDS.search(new.text) and not new.changes else 0.0
     yield "same_sentence", 1.0 if alike else 0.0
     yield "shares_words", shared
     yield "answers", answers
@@ -239,6 +245,7 @@ def _parts(
     yield "not_about_it", -1.0 if not (shared or answers or alike or named >= 1.5) else 0.0
     yield "other_before", -2.0 if before and not before & (old.content | asked.content) else 0.0
     yield "counterpart", -3.0 if contrast(asked, old, new) or contrast(asked, new, old) else 0.0
+    yield "opposite", -1.0 if _opposed(asked, old, new) or _opposed(asked, new, old) else 0.0
     if not new.changes:
         yield "condition", -1.0 if _conditional(asked, old, new) else 0.0
         yield "other_subject", -1.0 if not new.hints and _other_subject(asked, old, new) else 0.0
@@ -322,16 +329,22 @@ def _shared(asked: _Statement, new: _Statement, common: Collection[str]) -> floa
 
 def contrast(asked: _Statement, one: _Statement, other: _Statement) -> bool:
     """Return whether a word of the question that only `one` has, has a counterpart in `other`."""
-    missing = {stem for stem in asked.content & one.content if stem not in other.content}
-    if not missing:
-        return False
-    return (
+    missing = _missing(asked, one, other)
+    return bool(missing) and (
         _opposite(missing, one, other, (*_COUNTERPARTS, *_CALENDAR))
         or _other_number(asked, other, missing)
         or _other_attribute(asked, one, other, missing)
         or _other_name(asked, one, other, missing)
         or _in_its_place(one, other, missing)
     )
+
+
+def _missing(asked: _Statement, one: _Statement, other: _Statement) -> frozenset[str]:
+    return (asked.content & one.content) - other.content
+
+
+def _opposed(asked: _Statement, one: _Statement, other: _Statement) -> bool:
+    return _opposite(_missing(asked, one, other), one, other, (*_COUNTERPARTS, *_CALENDAR))
 
 
 def _opposite(

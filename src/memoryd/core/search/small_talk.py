@@ -21,11 +21,17 @@ _STRETCHED = re.compile(r"(.)\1{2,}")
 _WORD = re.compile(r"[^\W_]+(?:['\u0300-\u036f\u0900-\u0963-][^\W_]*)*")
 
 
+_GREETING = re.compile(r"\b(?:how are (?:you|things)(?: doing)?(?: today)?|how(?:'s| is) it going|what(?:'s| is) up)\b")
+"""Questions that ask for nothing; any other one with `what` or `how` may ask what is remembered."""
+
+
 @dataclass(frozen=True, slots=True)
 class _List:
     """The words of small_talk.txt."""
 
     words: frozenset[str]
+    empty: frozenset[str]
+    praise: frozenset[str]
     with_others: frozenset[str]
     phrases: re.Pattern[str]
 
@@ -33,9 +39,11 @@ class _List:
 @cache
 def _list() -> _List:
     text = Path(__file__).with_suffix(".txt").read_text("utf-8")
-    words, others, phrases = (part.partition("\n")[2].split() for part in text.split("# ")[1:])
+    words, empty, praise, with_others, phrases = (
+        frozenset(part.partition("\n")[2].split()) for part in text.split("# ")[1:]
+    )
     longest_first = sorted(map(re.escape, phrases), key=len, reverse=True)
-    return _List(frozenset(words), frozenset(others), re.compile("|".join([*longest_first, _GLYPHS])))
+    return _List(words, empty, praise, with_others, re.compile("|".join([*longest_first, _GLYPHS])))
 
 
 def is_small_talk(text: str) -> bool:
@@ -45,9 +53,14 @@ def is_small_talk(text: str) -> bool:
     known = _list()
     composed = unicodedata.normalize("NFC", text)  # NFKC would take letters apart of which Korean abbreviations consist
     plain = unicodedata.normalize("NFKC", known.phrases.sub(" ", composed)).lower().replace("\u2019", "'")
-    found = _WORD.findall(plain)
-    words = [word for word in found if word not in known.with_others]
-    return all(_says_nothing(word, known.words) for word in words) and (bool(words) or not found)
+    words = set(_WORD.findall(_GREETING.sub(" ", plain)))
+    others, praise = words & known.with_others, words & known.praise
+    rest = words - others - praise
+    if not all(_says_nothing(word, known.words | known.empty) for word in rest):
+        return False
+    if others:
+        return bool(praise or rest - known.empty)
+    return len(words) > 1 or not praise
 
 
 def _says_nothing(word: str, known: frozenset[str]) -> bool:

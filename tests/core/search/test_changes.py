@@ -1,0 +1,241 @@
+"""Which words tell a change from two facts that both hold: for a question, and for what a new text may replace."""
+
+from itertools import permutations
+
+import pytest
+
+from memoryd.core.search import changes
+from memoryd.core.search.current import COMMON, common_stems, is_statement
+
+READ = 4.5
+"""The cross-encoder's logit of a text that answers."""
+
+CHANGED = {
+    "value": (
+        "How long may a tenant keep the bike in the cellar?",
+        "A tenant may keep a bike in the cellar for 14 days.",
+        "A tenant may keep a bike in the cellar for 30 days.",
+    ),
+    "time": (
+        "When does the ferry leave for the island?",
+        "The ferry leaves for the island at 08:40.",
+        "The timetable changed: the ferry to the island leaves at 09:05.",
+    ),
+    "person": (
+        "Who is responsible for the greenhouse?",
+        "Torben is responsible for the greenhouse.",
+        "Signe took over the greenhouse from Torben.",
+    ),
+    "place": (
+        "Where are the spare fuses?",
+        "The spare fuses are in the drawer below the oven.",
+        "The spare fuses have moved to the box beside the meter.",
+    ),
+    "negation": (
+        "Does Runa drink coffee?",
+        "Runa drinks coffee with oat milk.",
+        "Runa no longer drinks coffee, only mint tea.",
+    ),
+    "named old value": (
+        "Which map library does the tracker use?",
+        "The tracker draws its maps with Leaflet.",
+        "We switched the tracker's maps from Leaflet to MapLibre.",
+    ),
+    "end": (
+        "Is the pool in the Weststrasse open?",
+        "The pool in the Weststrasse is open from 7:00 on.",
+        "The pool in the Weststrasse has closed for good.",
+    ),
+    "amount": (
+        "What does a season ticket of the museum cost?",
+        "A season ticket of the museum costs 48 euros.",
+        "Since spring a season ticket of the museum costs 55 euros.",
+    ),
+    "label": (
+        "Which port does the mail relay use?",
+        "The mail relay listens on port 2525.",
+        "The mail relay now listens on port 2587.",
+    ),
+    "correction": (
+        "How many seats has the small hall?",
+        "The small hall has 120 seats.",
+        "Correction: the small hall has 96 seats.",
+    ),
+    "weekday": (
+        "On which day is the choir?",
+        "The choir meets on Mondays.",
+        "The choir was rescheduled to Thursdays.",
+    ),
+    "pronoun": (
+        "Where does Odile work?",
+        "Odile works at the observatory.",
+        "Odile left the observatory in May; she teaches in Graz now.",
+    ),
+}  # fmt: skip
+"""Questions, with a fact and what changed it."""
+
+BOTH = {
+    "front and back": (
+        "What is the code of the back gate?",
+        "The code of the back gate is 7719.",
+        "The code of the front gate is 3302.",
+    ),
+    "two people": (
+        "Which size of boots has Jorun?",
+        "Jorun has boots of size 39.",
+        "Eskil has boots of size 44.",
+    ),
+    "two environments": (
+        "Which port has the queue in staging?",
+        "The queue in staging listens on port 5672.",
+        "The queue in production listens on port 5671.",
+    ),
+    "two months": (
+        "What did we pay for heating in January?",
+        "Heating cost 212 euros in January.",
+        "Heating cost 187 euros in February.",
+    ),
+    "two versions": (
+        "Which Java does version 3 of the importer need?",
+        "Version 3 of the importer needs Java 11.",
+        "Version 4 of the importer needs Java 17.",
+    ),
+    "two rooms": (
+        "Which bulb fits the kitchen lamp?",
+        "The kitchen lamp takes a bulb of 9 watts.",
+        "The hallway lamp takes a bulb of 5 watts.",
+    ),
+    "two animals": (
+        "When is the vaccination of the cat due?",
+        "The cat's vaccination is due on 3 March.",
+        "The dog's vaccination is due on 19 April.",
+    ),
+    "more of the same": (
+        "What does Benedikt like to eat?",
+        "Benedikt likes to eat lentil soup.",
+        "Benedikt also likes plum cake.",
+    ),
+    "cause": (
+        "Why did the export fail?",
+        "The export failed because the disk was full.",
+        "The export writes one file a day.",
+    ),
+    "two siblings": (
+        "When is my sister's birthday?",
+        "My sister's birthday is on 4 June.",
+        "My brother's birthday is on 21 October.",
+    ),
+    "internal and external": (
+        "What is the address of the internal wiki?",
+        "The internal wiki is at wiki.lan.",
+        "The external wiki is at docs.example.org.",
+    ),
+    "another subject": (
+        "Which paint did we use for the fence?",
+        "We painted the fence with larch oil.",
+        "We painted the shed with red ochre.",
+    ),
+}  # fmt: skip
+"""Questions, with a fact that answers, and a later one that changes nothing about it."""
+
+
+@pytest.mark.parametrize(("question", "older", "newer"), CHANGED.values(), ids=CHANGED)
+def test_a_change_that_answers_is_one(question: str, older: str, newer: str) -> None:
+    assert changes.evidence(question, older, newer, READ).total >= changes.ENOUGH
+
+
+@pytest.mark.parametrize(("question", "older", "newer"), BOTH.values(), ids=BOTH)
+@pytest.mark.parametrize("logit", [None, -11.0, -2.0])
+def test_two_facts_that_both_hold_are_no_change(question: str, older: str, newer: str, logit: float | None) -> None:
+    assert changes.evidence(question, older, newer, logit).total < changes.ENOUGH
+
+
+ADDED = [
+    ("Which languages does Oskar speak?", "Oskar speaks Danish.", "Oskar speaks Polish, too."),
+    ("What is Lene allergic to?", "Lene is allergic to hazelnuts.", "Lene is allergic to cat hair."),
+    ("Who is in the garden committee?", "Frieda is in the garden committee.", "Matthis is in the garden committee."),
+    ("Where do we have servers?", "We have a server in Falkenstein.", "We have another server in Ashburn."),
+    ("What does the linter complain about?", "The linter complains about unused imports.",
+     "The linter complains about long lines."),
+    ("When can I see the doctor?", "The doctor is there at 8:30 on Mondays.", "The doctor is also there at 14:00."),
+]  # fmt: skip
+"""Questions with several answers, and two of them."""
+
+
+@pytest.mark.parametrize(("question", "older", "newer"), ADDED)
+def test_a_second_answer_without_a_sign_of_a_change_is_none(question: str, older: str, newer: str) -> None:
+    assert changes.evidence(question, older, newer, READ).total < changes.ENOUGH
+
+
+@pytest.mark.parametrize("end", ["", ".", " already.", ", sharp"])
+def test_a_time_counts_wherever_it_stands(end: str) -> None:
+    asked, older, newer = (
+        "When is tea?",
+        f"Tea is served in the hall at 16:10{end}",
+        f"Tea is in the hall at 16:45{end}",
+    )
+    assert changes.evidence(asked, older, newer).parts["same_kind"] == 0.75
+    one, other = (f"Tea {version} is in the hall{end}" for version in ("1.16.10", "1.16.45"))
+    assert changes.evidence(asked, one, other).parts["same_kind"] == 0.75, "versions are a kind of their own"
+
+
+@pytest.mark.parametrize("pairs", list(permutations(list(CHANGED.values())[:4], 2)))
+def test_a_change_of_something_else_is_none(pairs: tuple[tuple[str, str, str], tuple[str, str, str]]) -> None:
+    (question, older, _), (_, _, other) = pairs
+    assert changes.evidence(question, older, other, -11.0).total < changes.ENOUGH
+
+
+def test_each_part_of_the_evidence_has_a_name() -> None:
+    question, older, newer = CHANGED["named old value"]
+    parts = changes.evidence(question, older, newer, READ).parts
+    assert {"change_words", "old_value", "answers"} <= set(parts)
+    assert changes.evidence(*BOTH["front and back"], READ).parts["counterpart"] < 0
+
+
+def test_words_that_many_facts_have_are_no_evidence() -> None:
+    texts = [f"The tracker has feature {name}." for name in "abcdefghij"]
+    common = common_stems([*texts, "Leaflet"])
+    assert {"tracker", "featur"} <= common
+    assert "leaflet" not in common
+    assert common_stems(texts[:COMMON]) == frozenset()
+    question, older, newer = CHANGED["value"]
+    with_all = changes.evidence(question, older, newer).parts["shares_words"]
+    assert changes.evidence(question, older, newer, common={"tenant"}).parts["shares_words"] < with_all
+
+
+@pytest.mark.parametrize(
+    ("text", "states"),
+    [
+        ("The choir meets on Mondays.", True),
+        ("  The choir meets on Mondays.\n", True),
+        ("The choir meets:\n- on Mondays\n- in the hall", False),
+        ("Anna: The choir meets on Mondays.", False),
+        ("The choir meets on Mondays. " * 20, False),
+    ],
+)
+def test_one_sentence_on_a_line_is_a_statement(text: str, states: bool) -> None:
+    assert is_statement(text) is states
+
+
+# what a new text may replace -----------------------------------------------------------------------------------------
+
+SUGGESTED = 2.5
+NEAR = 0.45
+"""A rescaled cosine as two sentences about one thing have it."""
+
+
+def test_a_new_text_may_replace_what_it_changes() -> None:
+    named = [name for name, (_, old, new) in CHANGED.items() if changes.may_replace(old, new, NEAR).total >= SUGGESTED]
+    assert len(named) >= 8, named  # a suggestion need not find all: without a question there is less evidence
+
+
+def test_a_new_text_hardly_ever_replaces_what_still_holds() -> None:
+    named = [name for name, (_, old, new) in BOTH.items() if changes.may_replace(old, new, NEAR).total >= SUGGESTED]
+    assert len(named) <= 1, named
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_texts_that_are_far_apart_replace_each_other_less(name: str) -> None:
+    _, older, newer = CHANGED[name]
+    near, far = (changes.may_replace(older, newer, cosine).total for cosine in (0.6, 0.1))
+    assert far < near

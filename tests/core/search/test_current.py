@@ -1,0 +1,132 @@
+"""The newer of two facts comes first and the older one is marked, if both state the same thing differently."""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from memoryd.core.engine import Engine
+from memoryd.core.journal.journal import Journal
+from memoryd.core.scope import Scope
+from tests.core.kit import memories, with_models
+
+CHANGED = [
+    (
+        "Where are the spare fuses?",
+        "The spare fuses are in the drawer below the oven.",
+        "The spare fuses have moved to the box beside the meter.",
+    ),
+    (
+        "Which map library does the tracker use?",
+        "The tracker draws its maps with Leaflet.",
+        "We switched the tracker's maps from Leaflet to MapLibre.",
+    ),
+    (
+        "What does a season ticket of the museum cost?",
+        "A season ticket of the museum costs 48 euros.",
+        "Since spring a season ticket of the museum costs 55 euros.",
+    ),
+    ("Does Runa drink coffee?", "Runa drinks coffee with oat milk.", "Runa no longer drinks coffee, only mint tea."),
+]  # fmt: skip
+BOTH = [
+    (
+        "What is the code of the back gate?",
+        "The code of the back gate is 7719.",
+        "The code of the front gate is 3302.",
+    ),
+    (
+        "What did we pay for heating in January?",
+        "Heating cost 212 euros in January.",
+        "Heating cost 187 euros in February.",
+    ),
+    ("What is Lene allergic to?", "Lene is allergic to hazelnuts.", "Lene is allergic to cat hair."),
+    ("Which languages does Oskar speak?", "Oskar speaks Danish.", "Oskar speaks Polish, too."),
+]  # fmt: skip
+BESIDE = ["The lease of the studio ends in June.", "Wilma collects maps of islands.", "The hedge is cut twice a year."]
+TIME = r"\d{4}-\d\d-\d\d \d\d:\d\dZ"
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> Iterator[Engine]:
+    with with_models(tmp_path_factory.mktemp("current"), model_dir) as here:
+        yield here
+
+
+def recalled(engine: Engine, request: pytest.FixtureRequest, question: str, texts: Sequence[str]) -> list[str]:
+    """Return the lines of the answer about texts that were stored one after another, in a workspace of their own."""
+    here = memories(engine, name=f"w{abs(hash(request.node.nodeid))}")
+    for text in texts:
+        here.store(text)
+    return here.recall(question, 500).text.splitlines()
+
+
+@pytest.mark.parametrize(("question", "older", "newer"), CHANGED)
+def test_a_change_comes_first(
+    engine: Engine, request: pytest.FixtureRequest, question: str, older: str, newer: str
+) -> None:
+    first, second, *_ = recalled(engine, request, question, [older, *BESIDE, newer])
+    assert re.search(rf"{re.escape(newer)} \({TIME}\)$", first), "both are of one day, so the time tells"
+    assert re.search(rf"{re.escape(older)} \(older, {TIME}\)$", second)
+
+
+@pytest.mark.parametrize(("question", "one", "other"), BOTH)
+@pytest.mark.parametrize("turned", [False, True])
+def test_facts_that_both_hold_are_not_marked(
+    engine: Engine, request: pytest.FixtureRequest, question: str, one: str, other: str, turned: bool
+) -> None:
+    texts = [other, one] if turned else [one, other]
+    answer = recalled(engine, request, question, [*texts, *BESIDE])
+    assert one in "\n".join(answer)
+    assert "(older" not in "\n".join(answer)
+    assert not re.search(TIME, "\n".join(answer)), "where nothing changed, the day is enough"
+
+
+@pytest.mark.parametrize(("question", "one", "other"), BOTH[:2])
+@pytest.mark.parametrize("turned", [False, True])
+def test_the_question_orders_what_both_holds(
+    engine: Engine, request: pytest.FixtureRequest, question: str, one: str, other: str, turned: bool
+) -> None:
+    first, *_ = recalled(engine, request, question, [other, one] if turned else [one, other])
+    assert one in first
+
+
+def test_of_three_versions_the_last_comes_first(engine: Engine, request: pytest.FixtureRequest) -> None:
+    versions = [
+        "The newsletter is sent on Mondays.",
+        "The newsletter moved from Mondays to Wednesdays.",
+        "The newsletter moved from Wednesdays to Fridays.",
+    ]
+    lines = recalled(engine, request, "On which day is the newsletter sent?", [*versions, *BESIDE])
+    shown = [next(text for text in versions if text in line) for line in lines[:3]]
+    assert shown == versions[::-1]
+    assert ["(older, " in line for line in lines[:3]] == [False, True, True]
+
+
+def test_turns_of_a_conversation_are_left_alone(engine: Engine, request: pytest.FixtureRequest) -> None:
+    spoken = ["Rafael: The rehearsal is at 18:30.", "Rafael: No, the rehearsal was moved to 19:15."]
+    lines = recalled(engine, request, "When is the rehearsal?", spoken)
+    assert sorted(line.partition("] ")[2].rpartition(" (")[0] for line in lines) == sorted(spoken)
+    assert not [line for line in lines if "older" in line]
+    said = recalled(engine, request, "When is the rehearsal?", [text.partition(": ")[2] for text in spoken])
+    assert [line for line in said if "older" in line], "without speakers these are facts"
+
+
+def test_turns_of_the_journal_are_left_alone(engine: Engine) -> None:
+    scope = Scope(engine, engine.workspaces.ensure("turns"))
+    for when in ("at 18:30.", "moved to 19:15."):
+        Journal(scope).add("When is the rehearsal?", "", f"The rehearsal is {when}", "one")
+    assert "older" not in memories(engine, name="turns").recall("When is the rehearsal?", 500).text
+
+
+def test_a_change_is_marked_in_every_format(engine: Engine) -> None:
+    question, older, newer = CHANGED[0]
+    here = memories(engine, name="formats")
+    old, new = (here.store(text).id for text in (older, newer))
+    for form in ("summary", "list", "answer"):
+        assert (
+            "(older, " in here.recall(question, 500, form=form).text
+            or ", older, " in here.recall(question, 500, form=form).text
+        )
+    raw = here.recall(question, 2_000, form="raw").hits
+    assert [(hit.record.id, hit.changed_by) for hit in raw[:2]] == [(new, ""), (old, new)]

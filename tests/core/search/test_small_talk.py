@@ -1,0 +1,63 @@
+"""Greetings, thanks and approvals ask for nothing; what only looks like them does."""
+
+import pytest
+
+from memoryd.core.search.small_talk import LONGEST, is_small_talk
+
+SMALL_TALK = {
+    "en": ["Good morning!", "ok thanks", "Sounds good, go ahead", "thanksss", "lol", "👍", "this is fine", "well done",
+           "How are you today?", "What’s up?", "No, stop", "good evening everyone", "hahaha", "..."],
+    "de": ["Guten Morgen", "Vielen Dank!", "passt so", "alles klar, mach weiter", "Gute Nacht"],
+    "fr": ["Bonjour", "merci beaucoup", "d’accord, on continue", "bonne nuit", "vas-y"],
+    "es": ["¡Buenos días!", "muchas gracias", "vale, sigue", "todo bien", "jajaja"],
+    "it": ["Buongiorno", "grazie mille", "va bene, continua"],
+    "pt": ["Bom dia", "muito obrigada", "tá bom"],
+    "nl": ["Goedemorgen", "dank je wel", "ga maar door"],
+    "pl": ["Dzień dobry", "dziękuję bardzo"],
+    "ru": ["Доброе утро", "спасибо большое", "хорошо, продолжай", "хахаха"],
+    "tr": ["Günaydın", "teşekkürler"],
+    "sv": ["God dag", "tack så mycket"],
+    "ja": ["ありがとうございます。", "おはよう", "はい、お願いします"],
+    "zh": ["谢谢！", "好的，继续", "早上好"],
+    "ko": ["감사합니다", "네, 좋아요", "ㅋㅋㅋ"],
+    "ar": ["شكرا جزيلا"],
+    "hi": ["धन्यवाद"],
+    "th": ["ขอบคุณครับ", "555"],
+}  # fmt: skip
+ASKING = [
+    # words that are small talk only beside others
+    "door", "DAG", "vi", "SIM", "toll", "Rob", "c", "bom", "todo", "fine", "later", "STP", "top",
+    # ... and not beside a word that says nothing
+    "the door", "my SIM", "the toll", "la tante", "and the top?", "Do not forget the door",
+    # ... nor beside one that says something else
+    "morning routine", "thanks list?", "test day", "good night story", "OK Diner", "hello world", "supermarket",
+    "👍 release", "Danke-Liste", "merci de me redonner le code", "hej, tvättid?", "谢谢，地址？", "감사 카드",
+    # short questions
+    "What is next?", "What do I know?", "What do you know?", "What is my job?", "How much is it?", "what works?",
+    "Do I have work this evening?", "What do I have this morning?", "How do I stop this?", "who?",
+    # neither words nor small talk
+    "42", "5", "55", "R", "k8s", "xyzzy",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("language", "text"), [(key, text) for key, texts in SMALL_TALK.items() for text in texts])
+def test_small_talk_asks_for_nothing(language: str, text: str) -> None:
+    assert is_small_talk(text), language
+    assert is_small_talk(f"  {text.upper()} "), language
+
+
+@pytest.mark.parametrize("text", ASKING)
+def test_what_only_looks_like_small_talk_asks_for_something(text: str) -> None:
+    assert not is_small_talk(text)
+
+
+def test_a_word_that_is_no_small_talk_makes_any_message_ask() -> None:
+    for texts in SMALL_TALK.values():
+        for text in texts:
+            assert not is_small_talk(f"{text} Zwickau"), text
+
+
+def test_a_long_message_asks_for_something() -> None:
+    words = LONGEST // len("thanks ")
+    assert is_small_talk("thanks " * words)
+    assert not is_small_talk("thanks " * (words + 1))
