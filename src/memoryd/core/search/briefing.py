@@ -246,7 +246,7 @@ def _session(hit: Hit) -> tuple[str, str]:
 def brief(hits: Sequence[Hit], budget: int, layout: BriefingLayout, empty: str = NOTHING) -> Briefing:
     """Return a briefing of the best hits that fit into a budget; without hits `empty`, if that fits."""
     lines = pack(hits, budget, layout)
-    text = layout.text(lines) if lines else ""
+    text = layout.text(lines) if lines or isinstance(layout, RawLayout) else ""
     if not isinstance(layout, RawLayout) and MARK not in text and reads_like_instructions(text):  # only together
         lines = pack(hits, budget - estimate_tokens(MARK) - 1, layout)
         text = f"{MARK}\n{layout.text(lines)}"

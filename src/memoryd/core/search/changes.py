@@ -235,19 +235,20 @@ def _parts(
     yield "change_words", 1.0 if new.changes else 0.5 if new.hints else 0.0
     yield "old_value", named
     yield "same_kind", _same_kind(old, new) if shared or answers or alike else 0.0
-    yield "same_label", 1.0 if _same_label(old, new) else 0.0
+    yield "same_label", 1.0 if _same_label(old, new) and (shared or answers >= 1.5) else 0.0
     yield "adds", -3.0 if _ADDS.search(new.text) and not new.changes else 0.0
     yield "same_sentence", 1.0 if alike else 0.0
     yield "shares_words", shared
     yield "answers", answers
-    differs = new.changes or named or alike or _same_label(old, new) or _same_kind(old, new)
-    yield "no_difference", 0.0 if differs or answers == ANSWERS else -2.0
+    one_value = bool(_ONE_VALUE.match(old.text))
+    signs = new.changes or named or _same_label(old, new) or _same_kind(old, new) or (alike and one_value)
+    yield "no_sign", 0.0 if signs or (answers == ANSWERS and (new.hints or one_value)) else -2.0
     yield "not_about_it", -1.0 if not (shared or answers or alike or named >= 1.5) else 0.0
     yield "other_before", -2.0 if before and not before & (old.content | asked.content) else 0.0
     yield "counterpart", -3.0 if contrast(asked, old, new) or contrast(asked, new, old) else 0.0
     yield "opposite", -1.0 if _opposed(asked, old, new) or _opposed(asked, new, old) else 0.0
     if not new.changes:
-        yield "condition", -1.0 if _conditional(asked, old, new) else 0.0
+        yield "condition", -1.75 if _conditional(asked, old, new) else 0.0
         yield "other_subject", -1.0 if not new.hints and _other_subject(asked, old, new) else 0.0
 
 
@@ -296,7 +297,8 @@ def _beside_change(new: _Statement) -> set[str]:
         if token in _NEGATIONS or token.endswith(("n't", "n’t")):
             denied = place
         beside = any(match.start() - end < _BESIDE and start - match.end() < _BESIDE for start, end in spans)
-        if (beside or place - denied <= _REACH) and new.stems[place] in new.content:
+        taken_from = bool(spans) and place > 0 and new.tokens[place - 1].lower() == "from"
+        if (beside or taken_from or place - denied <= _REACH) and new.stems[place] in new.content:
             near.add(new.stems[place])
     return near
 
@@ -413,10 +415,14 @@ def _other_subject(asked: _Statement, old: _Statement, new: _Statement) -> bool:
 
 _REACH = 3  # words from a negation to what it denies
 _BESIDE = 30  # characters from a word of change to what changed
-_NEGATIONS = frozenset({"no", "not", "never", "without", "cannot", "nobody", "nothing"})
+_NEGATIONS = frozenset({"no", "not", "never", "without", "cannot", "nothing"})
 _BEFORE = re.compile(
     r"\bfrom ([^,.;]{1,40}?) (?:to|into|over)\b|\binstead of ([^,.;]{1,40})|\brather than ([^,.;]{1,40})", re.IGNORECASE
 )
+_ONE_VALUE = re.compile(
+    r"(?:the|our|my|your|his|her|their|its|[\w-]+['’]s|to)\b[^.;]{0,60}?(?:\bis\b|\bare\b|\bhave\b|=|:)", re.IGNORECASE
+)
+"""A text of the form `the code word is`, of which there is one; there may be several of `Lene is allergic to`."""
 _CONDITION = re.compile(
     r"(?:In|For|During|At|On|With|If|When|While|Up to|Under|Unless|Except|Outside|Only)\b([^,.]{1,30})"
 )

@@ -114,7 +114,8 @@ class Profile:
     alike: int = 20
     """... this many records nearest to each are read, too: a change may have no word of the question."""
     without_words: float = 0.1
-    """How much more it needs if no record has a word of the query: to the embedder, even nonsense is near something."""
+    """How much more it needs if no record has a word of the query, which has no English function word either: to the
+    embedder, even nonsense is near something."""
     locating: int = 6_000
     """Characters that the cross-encoder reads to find the part of a long text that answers."""
     compared: int = 3
@@ -307,14 +308,14 @@ def bearing(logits: Scores, profile: Profile) -> set[str]:
     return {key for key, logit in logits.items() if logit >= max(best - profile.behind, profile.least)}
 
 
-def nearness(number: int, profile: Profile, *, worded: bool) -> float:
+def nearness(number: int, profile: Profile, *, speaks: bool) -> float:
     """Return the rescaled cosine from which one of a number of candidates is named as nearest.
 
-    The best of many unrelated records is nearer than that of few, by about the logarithm of their number. `worded` says
-    whether any record has a word of the query.
+    The best of many unrelated records is nearer than that of few, by about the logarithm of their number. `speaks` says
+    whether the query has a word that a record or the language has: else it may be nonsense.
     """
     share = math.log10(min(max(number, 1), profile.depth)) / math.log10(profile.depth)
-    return profile.near + share * (profile.nearest - profile.near) + (0.0 if worded else profile.without_words)
+    return profile.near + share * (profile.nearest - profile.near) + (0.0 if speaks else profile.without_words)
 
 
 def rescale(cosine: Number, unrelated: float) -> Number:

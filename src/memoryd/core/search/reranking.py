@@ -13,7 +13,7 @@ from memoryd.model import Findings, Hit
 from memoryd.models.helpers import UNUSABLE, Helpers
 from memoryd.models.rerankers import Reranker
 from memoryd.store.base import Vector
-from memoryd.text import content_words, in_common
+from memoryd.text import STOP_WORDS, content_words, in_common, words
 
 log = logging.getLogger(__name__)
 
@@ -124,10 +124,10 @@ class Reranking:
         beside = self._beside(sure, found, hits)
 
         def related(hit: Hit) -> bool:
-            key, words = hit.record.id, hit.why["words"]
+            key, worded = hit.record.id, hit.why["words"]
             if key not in legible:
-                return words >= profile.worded
-            return words > 0 or near.get(key, 0.0) >= profile.near or key in beside
+                return worded >= profile.worded
+            return worded > 0 or near.get(key, 0.0) >= profile.near or key in beside
 
         return [
             replace(hit, bears=hit.record.id in bearing) for hit in hits if hit.record.id in bearing or related(hit)
@@ -140,7 +140,8 @@ class Reranking:
         """
         profile, near = self._profile, similarities(found.candidates)
         terms = content_words(found.query)
-        least = ranking.nearness(len(near), profile, worded=bool(found.candidates.words))
+        speaks = bool(found.candidates.words) or not STOP_WORDS.isdisjoint(words(found.query))
+        least = ranking.nearness(len(near), profile, speaks=speaks)
         parted = []
         for hit in hits:
             shared = in_common(terms, full_text(hit.record)) / max(len(terms), 1) if hit.why["words"] else 0.0
