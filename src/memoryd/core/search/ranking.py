@@ -106,14 +106,14 @@ class Profile:
     the query's words that makes a text one of the nearest, if nothing surely bears on the query."""
     near: float = 0.1
     """The rescaled cosine at which a record is related to a query. Few unrelated records reach it (mean -.13)."""
-    nearest: float = 0.2
+    nearest: float = 0.15
     """The rescaled cosine that one of a hundred records needs to be named as nearest where nothing surely bears on the
-    query; one alone needs `near`, as the best of few draws is lower."""
+    query; one alone needs none, as the best of few draws is lower."""
     asked_around: int = 2
     """For this many of the best records by composite score, ..."""
     alike: int = 20
     """... this many records nearest to each are read, too: a change may have no word of the question."""
-    without_words: float = 0.1
+    without_words: float = 0.15
     """How much more it needs if no record has a word of the query, which has no English function word either: to the
     embedder, even nonsense is near something."""
     locating: int = 6_000
@@ -315,7 +315,7 @@ def nearness(number: int, profile: Profile, *, speaks: bool) -> float:
     whether the query has a word that a record or the language has: else it may be nonsense.
     """
     share = math.log10(min(max(number, 1), profile.depth)) / math.log10(profile.depth)
-    return profile.near + share * (profile.nearest - profile.near) + (0.0 if speaks else profile.without_words)
+    return share * profile.nearest + (0.0 if speaks else profile.without_words)
 
 
 def rescale(cosine: Number, unrelated: float) -> Number:

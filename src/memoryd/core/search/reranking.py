@@ -145,7 +145,8 @@ class Reranking:
         parted = []
         for hit in hits:
             shared = in_common(terms, full_text(hit.record)) / max(len(terms), 1) if hit.why["words"] else 0.0
-            if found.narrowed or shared >= profile.worded or near.get(hit.record.id, 0.0) >= least:
+            stands_out = near.get(hit.record.id, 0.0) >= least or hit.why["lifted"] >= profile.least
+            if found.narrowed or shared >= profile.worded or stands_out:
                 parted.append(replace(hit, bears=shared == 1))
         return parted
 
