@@ -172,14 +172,15 @@ class Reranking:
     def located(self, hits: Sequence[Hit], found: Found) -> list[Hit]:
         """Return the hits, the long ones with the part of their text that answers best, for an excerpt.
 
-        The cross-encoder reads the parts of the first hits, within `locating` characters in all; of a text in chunks
-        those of the chunk nearest to the question.
+        The cross-encoder reads the parts of the first hits, within `locating` characters in all; of a text longer than
+        two thirds of that those of the chunk nearest to the question, which may be another one than that of the answer.
         """
         reranker = self._helpers.reranker.get(0) if self._profile.head else None
         left = self._profile.locating
         marked = []
         for hit in hits:
-            start, end = self._nearest(hit, found)
+            short = len(hit.record.body) <= min(left, 2 * self._profile.locating // 3)
+            start, end = (0, len(hit.record.body)) if short else self._nearest(hit, found)
             parts = passages.parts(hit.record.body, start, end)
             left -= end - start
             if reranker and len(parts) > 1 and left >= 0 and reranker.reads(found.query):
