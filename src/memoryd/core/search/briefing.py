@@ -246,14 +246,22 @@ def _session(hit: Hit) -> tuple[str, str]:
 def brief(hits: Sequence[Hit], budget: int, layout: BriefingLayout, empty: str = NOTHING) -> Briefing:
     """Return a briefing of the best hits that fit into a budget; without hits `empty`, if that fits."""
     lines = pack(hits, budget, layout)
-    text = layout.text(lines) if lines or isinstance(layout, RawLayout) else ""
-    if not isinstance(layout, RawLayout) and MARK not in text and reads_like_instructions(text):  # only together
+    raw = isinstance(layout, RawLayout)
+    text = layout.text(lines) if lines or raw else ""
+    if not raw and MARK not in text and _like_instructions(lines, layout, text):  # only together
         lines = pack(hits, budget - estimate_tokens(MARK) - 1, layout)
         text = f"{MARK}\n{layout.text(lines)}"
     text = text or (TOO_LITTLE.format(len(hits)) if hits else empty)
     if estimate_tokens(text) > budget:
         text = ""
     return Briefing(text, tuple(line.hit for line in lines), estimate_tokens(text), len(hits) - len(lines))
+
+
+def _like_instructions(lines: Sequence[Line], layout: BriefingLayout, text: str) -> bool:
+    """Return whether some lines together read like instructions, with or without the ids and dates between them."""
+    around = (layout.around(line.hit) for line in lines)
+    contents = (line.text[len(a) : len(line.text) - len(b)] for line, (a, b) in zip(lines, around, strict=True))
+    return bool(reads_like_instructions(text) or reads_like_instructions("\n".join(contents)))
 
 
 def room(budget: int, degraded: str, layout: BriefingLayout) -> int:

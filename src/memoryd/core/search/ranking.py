@@ -315,7 +315,7 @@ def nearness(number: int, profile: Profile, *, speaks: bool) -> float:
     whether the query has a word that a record or the language has: else it may be nonsense.
     """
     share = math.log10(min(max(number, 1), profile.depth)) / math.log10(profile.depth)
-    return share * profile.nearest + (0.0 if speaks else profile.without_words)
+    return share * (profile.nearest + (0.0 if speaks else profile.without_words))
 
 
 def rescale(cosine: Number, unrelated: float) -> Number:

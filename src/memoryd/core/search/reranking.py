@@ -119,7 +119,7 @@ class Reranking:
         }  # fmt: skip
         bearing = ranking.bearing(lifted, profile)
         if not bearing:
-            return self._nearest_hits(hits, found)
+            return self._nearest_hits(hits, legible, found)
         sure = [key for key in lifted if lifted[key] >= profile.sure]
         beside = self._beside(sure, found, hits)
 
@@ -133,7 +133,7 @@ class Reranking:
             replace(hit, bears=hit.record.id in bearing) for hit in hits if hit.record.id in bearing or related(hit)
         ]
 
-    def _nearest_hits(self, hits: Sequence[Hit], found: Found) -> list[Hit]:
+    def _nearest_hits(self, hits: Sequence[Hit], legible: Container[str], found: Found) -> list[Hit]:
         """Return the hits that are near a question of which the cross-encoder sees no answer.
 
         Those with all of its words bear on it all the same: the cross-encoder does not read lists of words.
@@ -145,7 +145,8 @@ class Reranking:
         parted = []
         for hit in hits:
             shared = in_common(terms, full_text(hit.record)) / max(len(terms), 1) if hit.why["words"] else 0.0
-            stands_out = near.get(hit.record.id, 0.0) >= least or hit.why["lifted"] >= profile.least
+            key = hit.record.id
+            stands_out = key in legible and (near.get(key, 0.0) >= least or hit.why["lifted"] >= profile.least)
             if found.narrowed or shared >= profile.worded or stands_out:
                 parted.append(replace(hit, bears=shared == 1))
         return parted
@@ -174,14 +175,15 @@ class Reranking:
     def located(self, hits: Sequence[Hit], found: Found) -> list[Hit]:
         """Return the hits, the long ones with the part of their text that answers best, for an excerpt.
 
-        The cross-encoder reads the parts of the first hits, within `locating` characters in all; of a text in chunks
-        those of the chunk nearest to the question.
+        The cross-encoder reads the parts of the first hits, within `locating` characters in all; of a text longer than
+        two thirds of that those of the chunk nearest to the question, which may be another one than that of the answer.
         """
         reranker = self._helpers.reranker.get(0) if self._profile.head else None
         left = self._profile.locating
         marked = []
         for hit in hits:
-            start, end = self._nearest(hit, found)
+            short = len(hit.record.body) <= min(left, 2 * self._profile.locating // 3)
+            start, end = (0, len(hit.record.body)) if short else self._nearest(hit, found)
             parts = passages.parts(hit.record.body, start, end)
             left -= end - start
             if reranker and len(parts) > 1 and left >= 0 and reranker.reads(found.query):
