@@ -78,7 +78,10 @@ def pytest_sessionfinish() -> None:
     gc.freeze()
 
 
-NEEDS = {"pipe": "process", "spawn": "process", "model_dir": "models", "postgres": "servers", "chroma": "servers"}
+NEEDS = {
+    "pipe": "process", "spawn": "process", "model_dir": "models", "postgres": "servers", "chroma": "servers",
+    "browser": "browser",
+}  # fmt: skip
 """The marker that a fixture gives to its tests."""
 
 
@@ -89,7 +92,7 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the tests that need models or other servers, and deselect those that this run's backend does not support."""
+    """Mark the tests by what they need, and deselect those that this run's backend does not support."""
     for item in items:
         for fixture, marker in NEEDS.items():
             if fixture in getattr(item, "fixturenames", ()):
@@ -105,16 +108,10 @@ def _on_postgres(item: pytest.Item) -> bool:
     return called.get("backend", item.config.getoption("backend")) == "postgres"
 
 
-ON_ONE = tuple(f"tests/seeds/test_{name}.py" for name in ("vault_prompts", "vault_notices", "recall_llm", "graph_llm"))
-"""Tests that one store is enough for: prompts and language models store nothing, and
-tests/core/records/test_change_feed.py covers changes on both stores."""
-
-
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """With `--backend both`, run the tests that depend on the store on each."""
-    file, test = metafunc.definition.nodeid, metafunc.definition
-    differs = file.startswith("tests/seeds/") or test.get_closest_marker("stores")
-    if metafunc.config.getoption("backend") == "both" and differs and not file.startswith(ON_ONE):
+    test = metafunc.definition
+    if metafunc.config.getoption("backend") == "both" and test.get_closest_marker("stores"):
         alone = test.get_closest_marker("files") or test.get_closest_marker("storeless")
         stores = ["sqlite"] if alone else ["sqlite", "postgres"]
         metafunc.parametrize("backend", stores, indirect=True, scope="session")
