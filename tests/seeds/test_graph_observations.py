@@ -140,7 +140,6 @@ def test_an_unknown_node_is_named_and_nothing_deleted(graph: Agent) -> None:
     assert graph.facts("Ann") == {0: "one"}
 
 
-@pytest.mark.storeless
 def test_a_deletion_must_name_observations(graph: Agent) -> None:
     graph.node("Ann", "one")
     nothing: tuple[Json, ...] = ({}, {"ordinals": []}, {"observations": []}, {"ordinals": [], "observations": []})

@@ -175,6 +175,7 @@ def test_nothing_is_found_in_an_empty_journal(journal: Agent) -> None:
     assert journal.ok("query_raw_memories", query="anything") == {"query": "anything", "count": 0, "results": []}
 
 
+@pytest.mark.stores
 def test_turns_are_found_by_meaning(remembering: Agent) -> None:
     for prompt, response in TURNS.items():
         add(remembering, prompt, response)
