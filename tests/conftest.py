@@ -94,9 +94,8 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark the tests by what they need, and deselect those that this run's backend does not support."""
     for item in items:
-        for fixture, marker in NEEDS.items():
-            if fixture in getattr(item, "fixturenames", ()):
-                item.add_marker(marker)
+        for fixture in NEEDS.keys() & {*getattr(item, "fixturenames", ()), *_servers(item)}:
+            item.add_marker(NEEDS[fixture])
     left_out = [item for item in items if item.get_closest_marker("files") and _on_postgres(item)]
     config.hook.pytest_deselected(items=left_out)
     items[:] = [item for item in items if item not in left_out]
@@ -104,8 +103,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _on_postgres(item: pytest.Item) -> bool:
     """Return whether a test uses Postgres."""
-    called = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
-    return called.get("backend", item.config.getoption("backend")) == "postgres"
+    return bool(_parameters(item).get("backend", item.config.getoption("backend")) == "postgres")
+
+
+def _servers(item: pytest.Item) -> list[object]:
+    """Return the servers among the parameters of a test, which starts them by name."""
+    return [one for one in _parameters(item).values() if isinstance(one, str) and NEEDS.get(one) == "servers"]
+
+
+def _parameters(item: pytest.Item) -> dict[str, object]:
+    return item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -1,4 +1,4 @@
-"""The same calls of every tool, resource and prompt get the same answers in both eras, on Postgres, and from ChromaDB."""
+"""The same calls of every tool, resource and prompt get the same answers in both eras and from every store."""
 
 import json
 import re

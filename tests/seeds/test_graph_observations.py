@@ -2,8 +2,6 @@
 
 import uuid
 
-import pytest
-
 from memoryd.core.base.clock import moment
 from tests.clients import Agent, Json
 

@@ -1,7 +1,5 @@
 """Seed e: the twelve tools, their parameters, and the form of their errors."""
 
-import pytest
-
 from memoryd.server.http.openapi import document
 from memoryd.toolsets import chosen
 from tests.clients import Agent, Json
