@@ -146,6 +146,7 @@ WRONG: list[tuple[str, Json, str]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", dict.fromkeys(tool for tool, _, _ in WRONG))
 def test_an_invalid_call_names_the_argument_and_changes_nothing(small: Agent, tool: str) -> None:
     before = state(small)
