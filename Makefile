@@ -1,6 +1,6 @@
-# `make run` shows it at work, `make quick` tests in a minute or two what needs neither processes nor models, `make test` all of it,
-# `make ui-test` looks at the page in a browser, `make check` holds it to the rules, `make conformance` to the protocol,
-# `make clients` tries real ones.
+# `make run` shows it at work, `make quick` tests in a minute what needs neither processes nor models, `make test` all but the
+# browser, `make ui-test` the page in one, `make all` everything, `make check` holds it to the rules, `make conformance` to the
+# protocol, `make clients` tries real ones.
 # Each sets up what it needs.
 
 PYTHON ?= python3
@@ -10,17 +10,23 @@ BIN := $(VENV)/bin
 # To rewrite the assertions of all tests takes longer than to import them.
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
+NEW_ENOUGH = $(PYTHON) -c 'import sys; sys.exit("memoryd needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 
-.PHONY: run quick test check lint types docs models conformance clients ui-test clean
+.PHONY: run quick test all check lint types docs models conformance clients ui-test clean
 
 run: models
 	$(BIN)/python examples/tour.py
 
-quick: $(VENV)/ready
+quick: $(VENV)/quick
 	$(PYTEST) -m "not process and not slow and not models and not servers"
 
 test: models
-	$(PYTEST) --backend both
+	$(PYTEST) --backend both --durations 5 -m "not browser"
+
+# What a change must pass: besides, every seed on Postgres, and the browser.
+all: models
+	$(PYTEST) --backend both --durations 5
+	$(PYTEST) --backend postgres --durations 5 tests/seeds
 
 models: $(VENV)/ready
 	$(BIN)/memoryd models pull
@@ -45,12 +51,19 @@ clients: models
 
 # The page and the app in a real browser; it makes the pictures of docs/ui.md.
 ui-test: $(VENV)/ready
-	MEMORYD_PICTURES=docs/pictures $(BIN)/python -m pytest -q tests/server/ui/test_browser.py tests/server/apps/test_in_browser.py
+	MEMORYD_PICTURES=docs/pictures $(BIN)/python -m pytest -q -m browser tests/server
 
 $(VENV)/ready: pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit("memoryd needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
+	$(NEW_ENOUGH)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@ $(VENV)/quick  # which is a part of it
+
+# A quarter of the other's size: no programs of servers, no Node, no driver of a browser.
+$(VENV)/quick: pyproject.toml
+	$(NEW_ENOUGH)
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[quick]'
 	touch $@
 
 clean:

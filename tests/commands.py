@@ -45,3 +45,21 @@ def as_expected(ended: Ended, code: int) -> Ended:
     assert ended.returncode == code, ended
     assert "Traceback" not in ended.stderr
     return ended
+
+
+REHEARSED = """
+import os, typer.main
+from typer.testing import CliRunner
+from memoryd.cli import app
+dict(typer.main.get_command(app).commands)
+def rehearse(*commands):
+    places = "MEMORY_DATA_DIR", "MEMORY_MODEL_DIR"
+    before = {name: os.environ.pop(name, None) for name in places}
+    os.environ.update(dict.fromkeys(places, "/dev/null/x"))
+    for command in commands:
+        assert CliRunner().invoke(app, command).exit_code
+    for name in places:
+        del os.environ[name]
+    os.environ.update({name: value for name, value in before.items() if value})
+"""
+"""Imports what commands need, while that is allowed: another user may not be able to read Python, or this code."""

@@ -78,7 +78,10 @@ def pytest_sessionfinish() -> None:
     gc.freeze()
 
 
-NEEDS = {"pipe": "process", "spawn": "process", "model_dir": "models", "postgres": "servers", "chroma": "servers"}
+NEEDS = {
+    "pipe": "process", "spawn": "process", "model_dir": "models", "postgres": "servers", "chroma": "servers",
+    "browser": "browser",
+}  # fmt: skip
 """The marker that a fixture gives to its tests."""
 
 
@@ -89,11 +92,10 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the tests that need models or other servers, and deselect those that this run's backend does not support."""
+    """Mark the tests by what they need, and deselect those that this run's backend does not support."""
     for item in items:
-        for fixture, marker in NEEDS.items():
-            if fixture in getattr(item, "fixturenames", ()):
-                item.add_marker(marker)
+        for fixture in NEEDS.keys() & {*getattr(item, "fixturenames", ()), *_servers(item)}:
+            item.add_marker(NEEDS[fixture])
     left_out = [item for item in items if item.get_closest_marker("files") and _on_postgres(item)]
     config.hook.pytest_deselected(items=left_out)
     items[:] = [item for item in items if item not in left_out]
@@ -101,20 +103,22 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _on_postgres(item: pytest.Item) -> bool:
     """Return whether a test uses Postgres."""
-    called = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
-    return called.get("backend", item.config.getoption("backend")) == "postgres"
+    return bool(_parameters(item).get("backend", item.config.getoption("backend")) == "postgres")
 
 
-ON_ONE = tuple(f"tests/seeds/test_{name}.py" for name in ("vault_prompts", "vault_notices", "recall_llm", "graph_llm"))
-"""Tests that one store is enough for: prompts and language models store nothing, and
-tests/core/records/test_change_feed.py covers changes on both stores."""
+def _servers(item: pytest.Item) -> list[object]:
+    """Return the servers among the parameters of a test, which starts them by name."""
+    return [one for one in _parameters(item).values() if isinstance(one, str) and NEEDS.get(one) == "servers"]
+
+
+def _parameters(item: pytest.Item) -> dict[str, object]:
+    return item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """With `--backend both`, run the tests that depend on the store on each."""
-    file, test = metafunc.definition.nodeid, metafunc.definition
-    differs = file.startswith("tests/seeds/") or test.get_closest_marker("stores")
-    if metafunc.config.getoption("backend") == "both" and differs and not file.startswith(ON_ONE):
+    test = metafunc.definition
+    if metafunc.config.getoption("backend") == "both" and test.get_closest_marker("stores"):
         alone = test.get_closest_marker("files") or test.get_closest_marker("storeless")
         stores = ["sqlite"] if alone else ["sqlite", "postgres"]
         metafunc.parametrize("backend", stores, indirect=True, scope="session")

@@ -310,11 +310,13 @@ def check(found: Excerpt, text: str, tokens: int) -> None:
         assert found.left_out_tokens == estimate_tokens(text) - estimate_tokens(found.text)
 
 
+@pytest.mark.slow
 @given(TEXTS | MIXED, st.integers(-1, 120), st.lists(st.text(max_size=5), max_size=4) | WORDS, SPANS)
 def test_an_excerpt_fits(text: str, tokens: int, words: list[str], best: tuple[int, int] | None) -> None:
     check(excerpt(text, tokens, words, best), text, max(tokens, 0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @given(st.integers(1, 140), WORDS, SPANS)
 def test_every_kind_stays_whole(kind: str, tokens: int, words: list[str], best: tuple[int, int] | None) -> None:

@@ -244,6 +244,7 @@ def test_a_valid_tree_breaks_no_rule(root: Path) -> None:
     assert _broken(root) == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rule", "path", "text"), ADDED)
 def test_an_addition_breaks_one_rule(root: Path, rule: str, path: str, text: str) -> None:
     _write(root / path, SOUND.get(path, "") + text)

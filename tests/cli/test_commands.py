@@ -25,6 +25,7 @@ from memoryd.settings import Settings
 from memoryd.toolsets import TOOLSETS
 from tests import forks
 from tests.clients import NO_MODELS, PATIENCE, environment
+from tests.commands import REHEARSED
 from tests.wires import ProcessWire
 
 Run = Callable[..., Result]
@@ -309,11 +310,10 @@ def test_a_data_directory_that_is_a_file(run: Run, tmp_path: Path) -> None:
 
 
 WITHOUT_RIGHTS = f"""
-import json, os, sys, typer.main
-from typer.testing import CliRunner
-from memoryd.cli import PANELS, app
-dict(typer.main.get_command(app).commands)  # imports the commands while that is allowed
+import json, os, sys
+{REHEARSED}
 commands = json.loads(sys.argv[1])
+rehearse(*commands)
 if os.getuid() == 0:
     os.setuid({UNPRIVILEGED})
 ended = [CliRunner().invoke(app, command) for command in commands]

@@ -18,7 +18,7 @@ from memoryd import __version__
 from memoryd.cli.clients.catalog import CLIENTS, entry_with_url
 from tests.cli.test_commands import UNPRIVILEGED, Run, data, error_line, run, script
 from tests.clients import PATIENCE, environment
-from tests.commands import process
+from tests.commands import REHEARSED, process
 from tests.commands import run as run_at
 
 __all__ = ["data", "run"]  # fixtures
@@ -301,7 +301,10 @@ def test_a_write_protected_file_is_left_alone(at_home: Run, home: Path) -> None:
 def test_a_directory_that_is_not_writable(home: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o555)
-        drop_rights = f"if os.getuid() == 0: os.setuid({UNPRIVILEGED})"
+        drop_rights = (
+            f"{REHEARSED}\nrehearse(['install', 'cursor', '--file', '/dev/null/mcp.json'])\n"
+            f"if os.getuid() == 0: os.setuid({UNPRIVILEGED})"
+        )
         ended = script(drop_rights, "install", "cursor", "--file", f"{folder}/mcp.json", home=home)
     assert ended.returncode == 1
     assert "was not changed: it cannot be written" in ended.stderr

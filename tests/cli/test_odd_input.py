@@ -130,6 +130,7 @@ def test_a_credential_for_an_empty_workspace_is_not_one_for_all(run: Run, comman
     assert run(command.split(maxsplit=1)[0], "list").stdout.startswith("No ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command", ["token create ci", "token revoke mine", "login set anna", "login remove me", "access revoke me"]
 )

@@ -50,7 +50,7 @@ def never() -> bool:
 @contextmanager
 def no_threads() -> Iterator[None]:
     """Refuse new threads, as a system at its limit does."""
-    with patch.object(threading, "_start_new_thread", side_effect=RuntimeError(REFUSED)):
+    with patch.object(threading.Thread, "start", side_effect=RuntimeError(REFUSED)):
         yield
 
 

@@ -15,12 +15,12 @@ from memoryd.core.admin.doctor import Doctor
 from memoryd.errors import StoreAwayError, StoreError
 from memoryd.origin import address
 from memoryd.store.chroma.client import Chroma
-from memoryd.store.chroma.server import ChromaServer
 from memoryd.store.journal import STOPPED
 from tests.clients import Agent, environment, process_agent, until
 from tests.store.journals import BREAD, engine, journal, turn
 from tests.wires import ProcessWire
 
+ChromaServer = pytest.importorskip("memoryd.store.chroma.server", exc_type=ImportError).ChromaServer
 pytestmark = [pytest.mark.process, pytest.mark.slow]
 
 TURN = dict(zip(("prompt", "thought", "response"), BREAD, strict=True))

@@ -48,6 +48,7 @@ def state(graph: Agent) -> Json:
 
 
 @pytest.mark.slow
+@pytest.mark.stores
 def test_odd_names_work_everywhere(graph: Agent) -> None:
     graph.node("other", *(f"Next to {name} here." for name in ODD))
     for name in ODD:
@@ -172,7 +173,7 @@ WRONG: list[tuple[str, Json, str]] = [
 ]
 
 
-@pytest.mark.storeless
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", dict.fromkeys(tool for tool, _, _ in WRONG))
 def test_an_invalid_call_names_the_argument_and_changes_nothing(small: Agent, tool: str) -> None:
     before = state(small)
@@ -183,7 +184,6 @@ def test_an_invalid_call_names_the_argument_and_changes_nothing(small: Agent, to
     assert state(small) == before
 
 
-@pytest.mark.storeless
 def test_only_the_first_of_many_errors_are_reported(small: Agent) -> None:
     message = small.refused("create_entities", entities=[{"name": "x"}] * 1_000)
     assert message.endswith("entities.9.entity_type: Field required; and 990 more")
@@ -257,7 +257,6 @@ NUL: list[tuple[str, Json, str]] = [
 ]
 
 
-@pytest.mark.storeless
 def test_nul_is_refused_with_its_place(small: Agent) -> None:
     for tool, arguments, place in NUL:
         message = small.refused(tool, **arguments)

@@ -42,6 +42,7 @@ def test_summary_statistics(graph: Agent) -> None:
     assert graph.ok("get_stats")["embedding_coverage"] == 0, "there is no model"
 
 
+@pytest.mark.stores
 def test_embeddings_finally_cover_everything(team: Agent) -> None:
     assert team.ok("get_stats")["embedding_coverage"] == 1
 
@@ -91,6 +92,7 @@ def similar(graph: Agent, **arguments: float) -> list[set[str]]:
     return [{one["node_a"], one["node_b"]} for one in found]
 
 
+@pytest.mark.stores
 def test_similar_pairs_without_a_relation(team: Agent) -> None:
     # c: "Find pairs of nodes that are semantically similar based on their full observation content, but have no
     # existing relation between them." "{ node_a, node_b, similarity, node_a_type, node_b_type }"
@@ -114,7 +116,6 @@ def test_without_embeddings_nothing_is_similar(graph: Agent) -> None:
     assert similar(graph) == []
 
 
-@pytest.mark.storeless
 def test_similar_nodes_out_of_range(graph: Agent) -> None:
     for name, number in (("limit", 0), ("limit", 1_001), ("min_score", 1.01), ("min_score", -1.01)):
         assert f"{name}: " in graph.refused("find_similar_nodes", **{name: number})

@@ -110,7 +110,6 @@ def test_many_nodes_in_one_call(graph: Agent) -> None:
     assert gone["deleted_count"] == 250
 
 
-@pytest.mark.storeless
 def test_one_call_may_name_a_thousand_nodes(graph: Agent) -> None:
     names = [f"node {number}" for number in range(1_000)]
     assert graph.ok("delete_entities", entity_names=names)["not_found"] == names
@@ -243,7 +242,6 @@ def test_read_a_large_graph(graph: Agent) -> None:
     assert sorted(ends) == sorted(one["to"] for one in whole["relations"])
 
 
-@pytest.mark.storeless
 def test_an_invalid_cursor_is_refused(graph: Agent) -> None:
     for cursor in ("", "x", "1|", "|||Ann", "-1|||Ann", "1:Ann", "1||Ann", "١|||Ann", "1" * 400):
         assert "is not a cursor" in graph.refused("read_graph", cursor=cursor), cursor

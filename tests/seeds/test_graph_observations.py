@@ -2,8 +2,6 @@
 
 import uuid
 
-import pytest
-
 from memoryd.core.base.clock import moment
 from tests.clients import Agent, Json
 
@@ -140,7 +138,6 @@ def test_an_unknown_node_is_named_and_nothing_deleted(graph: Agent) -> None:
     assert graph.facts("Ann") == {0: "one"}
 
 
-@pytest.mark.storeless
 def test_a_deletion_must_name_observations(graph: Agent) -> None:
     graph.node("Ann", "one")
     nothing: tuple[Json, ...] = ({}, {"ordinals": []}, {"observations": []}, {"ordinals": [], "observations": []})

@@ -62,7 +62,6 @@ def test_a_neighborhood_describes_its_nodes(chain: Agent) -> None:
     assert names(chain.ok("get_neighborhood", name="alone", depth=6)["nodes"]) == ["alone"]
 
 
-@pytest.mark.storeless
 def test_a_depth_out_of_range_is_refused_with_the_limit(graph: Agent) -> None:
     for depth in (0, -1, 7, 10**9):
         message = graph.refused("get_neighborhood", name="a", depth=depth)

@@ -71,6 +71,7 @@ def found(agent: Agent, tool: str, query: str = "ferry", **arguments: object) ->
     return hits
 
 
+@pytest.mark.stores
 @pytest.mark.parametrize("tool", SEARCHES)
 def test_each_hit_names_its_workspace_and_the_best_is_first(shop: Agent, tool: str) -> None:
     for query, first in (("ferry personal", "personal"), ("ferry shop", "shop")):

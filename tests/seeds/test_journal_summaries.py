@@ -239,6 +239,7 @@ def test_summaries_are_found_by_meaning(remembering: Agent) -> None:
     assert found(remembering, "restaurant reservation for the weekend")[0] == "dinner"
 
 
+@pytest.mark.stores
 def test_memory_recall_finds_turns_and_summaries_too(remembering: Agent) -> None:
     add(remembering, "Book a table for four on Friday.", "Reserved at the Italian place.", "dinner")
     remembering.ok("summarize_sessions")

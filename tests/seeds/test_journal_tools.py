@@ -1,7 +1,5 @@
 """Seed e: the twelve tools, their parameters, and the form of their errors."""
 
-import pytest
-
 from memoryd.server.http.openapi import document
 from memoryd.toolsets import chosen
 from tests.clients import Agent, Json
@@ -59,12 +57,10 @@ def without_null(part: Json) -> Json:
     return part | choices[0]
 
 
-@pytest.mark.storeless
 def test_the_twelve_tools_exist(journal: Agent) -> None:
     assert set(schemas(journal)) == set(SEED)
 
 
-@pytest.mark.storeless
 def test_the_parameters_are_those_of_the_seed(journal: Agent) -> None:
     for name, schema in schemas(journal).items():
         own = {parameter: without_null(part) for parameter, part in schema["properties"].items()}
@@ -74,19 +70,16 @@ def test_the_parameters_are_those_of_the_seed(journal: Agent) -> None:
         assert schema.get("required", []) == REQUIRED.get(name, []), name
 
 
-@pytest.mark.storeless
 def test_a_tool_without_parameters_refuses_arguments(journal: Agent) -> None:
     for name in (name for name in SEED if not SEED[name]):
         assert "surely" in journal.refused(name, surely="not"), name
 
 
-@pytest.mark.storeless
 def test_changing_tools_are_annotated(journal: Agent) -> None:
     annotated = {tool.name for tool in journal.tools() if tool.annotations and not tool.annotations.read_only_hint}
     assert annotated == CHANGING
 
 
-@pytest.mark.storeless
 def test_destructive_tools_are_annotated(journal: Agent) -> None:
     annotated = {tool.name for tool in journal.tools() if tool.annotations and tool.annotations.destructive_hint}
     assert annotated == {"delete_all_summaries", "import_database", "stop_database"}

@@ -102,7 +102,6 @@ WRONG: list[tuple[str, Json, str]] = [
 ]
 
 
-@pytest.mark.storeless
 @pytest.mark.parametrize("tool", dict.fromkeys(tool for tool, _, _ in WRONG))
 def test_an_invalid_call_names_the_argument_and_loses_nothing(small: Agent, tool: str) -> None:
     before = everything(small)
@@ -153,7 +152,6 @@ def test_an_embedding_without_a_length_is_refused(small: Agent) -> None:
     assert found(small, "", query_embedding=[1, 0, 0]) == {"a": 1}
 
 
-@pytest.mark.storeless
 def test_nan_and_infinity_are_refused(wire: Open) -> None:
     server = wire("--toolsets", "vault", MEMORY_MCP_EMBEDDING_DIM="3")
     server.handshake()
@@ -180,6 +178,7 @@ ODD_KEYS = (*(name for name in ODD if len(name) < 400), ".", "..", "a/../b", "?x
 
 
 @pytest.mark.slow
+@pytest.mark.stores
 def test_odd_keys_work_everywhere(vault: Agent) -> None:
     keep(vault, "other", "another memory")
     for key in ODD_KEYS:
@@ -349,7 +348,6 @@ def unread(vault: Agent, uri: str) -> ErrorData:
     return error_of(vault, lambda client: client.read_resource(uri))
 
 
-@pytest.mark.storeless
 def test_a_uri_that_cannot_be_read_is_invalid_params(small: Agent) -> None:
     for uri, part in UNREADABLE:
         error = unread(small, uri)
@@ -376,7 +374,6 @@ def listed(vault: Agent, cursor: str | None = None) -> ListResourcesResult:
     return vault.ask(lambda client: client.list_resources(cursor=cursor))
 
 
-@pytest.mark.storeless
 def test_an_invalid_cursor_is_invalid_params(small: Agent) -> None:
     for cursor in ("%zz", "%", "%ff", "a%c3", "%00", "a%00"):
         with pytest.raises(MCPError) as caught:

@@ -6,7 +6,8 @@ import pytest
 
 from tests.clients import Agent, Json
 from tests.conftest import Start
-from tests.seeds.test_recall_search import PASTRIES, SYNTAX, WITH_A_WORD, WITHOUT_A_WORD
+from tests.odd_queries import WITH_A_WORD
+from tests.seeds.test_recall_search import PASTRIES, SYNTAX
 from tests.seeds.vault import EVER, found, keep, keep_all, pruned, searched
 
 MANY = 300
@@ -40,16 +41,6 @@ def test_malformed_syntax_is_searched_literally(vault: Agent) -> None:
     keep(vault, "b", "nothing of this")
     missed = [query[:60] for query in WITH_A_WORD if not found(vault, query[:2_000]).get("a")]
     assert missed == []
-
-
-@pytest.mark.slow
-def test_a_query_never_fails(vault: Agent) -> None:
-    keep(vault, "a", FACT, embedding=[1, 0, 0])
-    keep(vault, "b", FACT, "session")
-    for query in (*WITHOUT_A_WORD, *WITH_A_WORD):
-        for more in ({}, {"tags": ["t"]}, {"query_embedding": [1, 0, 0]}):
-            vault.ok("search_memories", query=query[:2_000], **more)
-    assert len(found(vault, "staging")) == 2
 
 
 def test_a_query_without_words_finds_nothing(vault: Agent) -> None:

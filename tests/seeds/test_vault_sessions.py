@@ -279,7 +279,6 @@ def test_set_session_id_continues_an_earlier_session(pipe: Pipe, home: Path) -> 
     assert left(home) == []
 
 
-@pytest.mark.storeless
 def test_an_invalid_session_id_is_refused(vault: Agent) -> None:
     for wrong in ("", " ", "x" * 201, "a\0b", 7):
         assert "session_id" in vault.refused("set_session_id", session_id=wrong), wrong

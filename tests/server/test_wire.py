@@ -41,6 +41,7 @@ def server(home: Path) -> Iterator[MemoryServer]:
         yield MemoryServer(Calls(engine))
 
 
+@pytest.mark.slow
 def test_a_client_that_reads_no_answers_is_not_read_further(server: MemoryServer) -> None:
     unread, answered = 0, list[object]()
 
@@ -59,6 +60,7 @@ def test_a_client_that_reads_no_answers_is_not_read_further(server: MemoryServer
     assert sorted(answered, key=str) == sorted(range(ASKED), key=str), "all are answered once the client reads"
 
 
+@pytest.mark.slow
 def test_requests_cancelled_by_their_ids_as_text_no_longer_count(server: MemoryServer) -> None:
     answered: list[object] = []
 

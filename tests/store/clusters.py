@@ -8,6 +8,7 @@ import tempfile
 import urllib.parse
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from importlib import import_module  # the quick tests have no managed server
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -15,8 +16,6 @@ from unittest.mock import patch
 import psutil  # type: ignore[import-untyped]
 import psycopg
 
-from memoryd.store.postgres import managed_server
-from memoryd.store.postgres.managed_server import ManagedServer
 from tests import places
 from tests.clients import until
 
@@ -27,14 +26,15 @@ class Cluster:
     """A test server, reached by its socket or by TCP at an address of this machine."""
 
     def __init__(self, directory: Path, address: str = "") -> None:
-        self.server = ManagedServer(directory)
+        managed = import_module("memoryd.store.postgres.managed_server")
+        self.server = managed.ManagedServer(directory)
         self.data = directory / "postgres"
-        with patch.dict(managed_server.OPTIONS, listen_addresses=address):
+        with patch.dict(managed.OPTIONS, listen_addresses=address):
             self.start()
         self.host = address or str(self.server._socket_directory())
 
     def start(self) -> None:
-        self.url = self.server.url()
+        self.url: str = self.server.url()
 
     def pid(self) -> int:
         running = self.server._running()

@@ -93,7 +93,7 @@ TURN, ANSWER, NOTED = (
 
 
 @pytest.mark.parametrize(
-    ("logit", "shown"), [(8.0, {TURN: True, ANSWER: False}), (ranking.RECALL.sure - 1, {TURN: False})]
+    ("logit", "shown"), [(8.0, {TURN: True, ANSWER: False}), (ranking.RECALL.least - 1, {TURN: False})]
 )
 def test_turns_next_to_an_answer_are_related(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, logit: float, shown: dict[str, bool]

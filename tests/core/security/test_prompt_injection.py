@@ -55,6 +55,7 @@ def test_the_first_text_of_a_value_that_gives_orders_counts() -> None:
     assert suspicious(["tea", None]) == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("parts", "pattern"), [(parts, pattern) for _, parts, pattern in patterns()])
 def test_no_pattern_matches_a_text_without_one_of_its_parts(parts: frozenset[str], pattern: re.Pattern[str]) -> None:
     classes = re.sub(r"\\[Sw]|\[\^\\n\]", "[a-z]", pattern.pattern)  # generates faster, as a text without anchors does

@@ -108,6 +108,7 @@ def test_a_copy_of_a_note_is_a_separate_entity(engine: Engine, other: Engine, tm
     assert not +again.new
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "instead"),
     [

@@ -252,6 +252,7 @@ def unknown(agent: Agent, tool: str, **arguments: object) -> None:
         agent.call(tool, arguments)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["auto", "legacy", "sse"])
 def test_over_http_a_token_decides_what_the_app_may_do(home: Path, mode: str) -> None:
     with serving(home, "--workspace", "default") as server:

@@ -22,6 +22,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpThread]:
         yield server
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "code", "number"),
     [

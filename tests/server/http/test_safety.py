@@ -172,6 +172,7 @@ def test_a_body_that_is_too_large(server: HttpServer, path: str, status: int) ->
         assert raw(server, head.encode() + rest).startswith(f"HTTP/1.1 {status} ".encode())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["gzip", "x-gzip", "deflate", "identity, br", "ZSTD"])
 @pytest.mark.parametrize("path", ["/mcp", "/sse/messages/", "/tools/memory_store", "/ui/login"])
 def test_a_compressed_body_is_not_read(server: HttpServer, path: str, encoding: str) -> None:

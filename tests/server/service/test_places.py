@@ -12,6 +12,7 @@ from memoryd import environment as environment_of
 from memoryd.settings import Settings
 from tests import forks
 from tests.clients import PATIENCE, environment
+from tests.commands import REHEARSED
 from tests.faults.disks import small
 from tests.server.service.kit import ON, begun, connected, gone, state
 
@@ -79,8 +80,8 @@ def test_without_a_home_the_settings_name_the_data_directory(
 def test_the_error_for_a_user_without_a_home_names_the_setting(tmp_path: Path, service: str) -> None:
     """Containers have such arbitrary users. Only such a user has no home: root becomes one after the imports."""
     script = (
-        "import os; import memoryd.cli, memoryd.server.stdio, memoryd.server.service; os.setuid(54321); "
-        "from memoryd.__main__ import main; main()"
+        f"{REHEARSED}\nimport memoryd.server.stdio, memoryd.server.service\nfrom memoryd.__main__ import main\n"
+        "rehearse(['recall', 'x'])\nos.setuid(54321)\nmain()"
     )
     environ = {name: value for name, value in (environment(tmp_path / "home") | ON).items() if name != "HOME"}
     del environ["MEMORY_DATA_DIR"]

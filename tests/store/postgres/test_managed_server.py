@@ -14,13 +14,13 @@ import pytest
 from memoryd.errors import StoreError
 from memoryd.settings import Settings
 from memoryd.store import open_store
-from memoryd.store.postgres.managed_server import ManagedServer
 from memoryd.store.postgres.store import PostgresStore
 from tests.clients import environment, until
 from tests.store.clusters import ask
 from tests.store.kit import bodies, put, python, words, workspace
 from tests.wires import ProcessWire
 
+ManagedServer = pytest.importorskip("memoryd.store.postgres.managed_server", exc_type=ImportError).ManagedServer
 pytestmark = pytest.mark.process
 
 USE = """

@@ -4,6 +4,7 @@ import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import closing
+from importlib import import_module  # the quick tests have no managed server
 from pathlib import Path
 
 import psycopg
@@ -15,7 +16,6 @@ from memoryd.errors import UncertainError
 from memoryd.store import sql
 from memoryd.store.base import Queries, Store
 from memoryd.store.postgres import pool, schema
-from memoryd.store.postgres.managed_server import PROGRAMS
 from memoryd.store.postgres.queries import PostgresQueries
 from memoryd.store.postgres.store import PostgresStore
 from memoryd.text import LETTERS, MARKS, indexed, segmented
@@ -95,8 +95,9 @@ def test_a_dump_that_postgres_made_is_restored_whole(
     put(store, here, "数据库端口是5433")
     restored = database(postgres, tmp_path / "restored", like=postgres.replace("/postgres?", "/template1?"))
     dump = tmp_path / "memory.dump"
-    subprocess.run([PROGRAMS / "pg_dump", "-Fc", "-f", dump, "-d", url], check=True)
-    subprocess.run([PROGRAMS / "pg_restore", "--exit-on-error", "-d", restored, dump], check=True)
+    programs = import_module("memoryd.store.postgres.managed_server").PROGRAMS
+    subprocess.run([programs / "pg_dump", "-Fc", "-f", dump, "-d", url], check=True)
+    subprocess.run([programs / "pg_restore", "--exit-on-error", "-d", restored, dump], check=True)
     with closing(PostgresStore(restored)) as again:
         assert words(again, here, "red") == ["red plain"]
         put(again, here, "red again")
