@@ -12,6 +12,7 @@ from memoryd.core.base.batches import batches
 from memoryd.core.base.progress import StepProgress
 from memoryd.core.engine import Engine
 from memoryd.core.journal import in_records
+from memoryd.core.journal.home import own_home
 from memoryd.core.journal.journal import Journal
 from memoryd.core.scope import Scope
 from memoryd.core.transfer import restore
@@ -26,7 +27,7 @@ from memoryd.errors import InvalidInputError
 from memoryd.model import Kind
 from memoryd.store.sqlite.scratch import scratch
 
-BATCH = 100  # turns that ChromaDB gets at once
+BATCH = 100  # turns that a journal gets at once
 TICK = 100  # items between progress reports
 LOAD = 3600.0  # seconds to wait for a model: a provider may have to download it
 
@@ -79,8 +80,8 @@ class Intake:
         return [self._merged(engine, part, report) for part in self.parts]
 
     def _merged(self, engine: Engine, part: Part, report: StepProgress) -> RestoredWorkspace:
-        """Merge one workspace; its turns go to the journal, if that is in ChromaDB."""
-        part.turns_elsewhere = engine.chroma is not None
+        """Merge one workspace; its turns go to the journal, if that has a database of its own."""
+        part.turns_elsewhere = own_home(engine) is not None
         done = restore.load_part(engine, self.path.name, part, part.name, "merge", report)
         if part.turns_elsewhere:
             kept = Journal(Scope(engine, engine.workspaces.find(part.name))).kept

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from memoryd.core.base.batches import batches
 from memoryd.core.journal import metadata as journal_metadata
-from memoryd.core.journal.chroma_vectors import JournalVectors
 from memoryd.core.journal.metadata import CollectionName
 from memoryd.core.scope import Scope
 from memoryd.core.security.secrets import cleaned
 from memoryd.errors import InvalidInputError, StoreError
+from memoryd.features.chroma.database import DEFAULT, OTHER_MODEL, ChromaDatabase, ChromaRow, Collection, GoneError
+from memoryd.features.chroma.vectors import JournalVectors
 from memoryd.model import Findings, Interaction, SessionSummary, Workspace
-from memoryd.store.chroma.database import DEFAULT, OTHER_MODEL, ChromaDatabase, ChromaRow, Collection, GoneError
 from memoryd.store.journal import COLLECTIONS, JournalHit, Summaries, Turns
 
 if TYPE_CHECKING:
-    from memoryd.store.chroma.client import Chroma
+    from memoryd.features.chroma.client import Chroma
 
 T = TypeVar("T")
 N = TypeVar("N", Interaction, SessionSummary)

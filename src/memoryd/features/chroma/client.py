@@ -14,9 +14,9 @@ import httpx2
 
 from memoryd.certificates import trusted
 from memoryd.errors import StoreAwayError, StoreError
+from memoryd.features.chroma.database import OTHER_MODEL, ChromaDatabase, GoneError, TakenError
 from memoryd.origin import address
 from memoryd.proxies import uses_proxies
-from memoryd.store.chroma.database import OTHER_MODEL, ChromaDatabase, GoneError, TakenError
 from memoryd.store.journal import ForeignServer, State
 
 CONNECT, ANSWER = 5.0, 60.0  # seconds

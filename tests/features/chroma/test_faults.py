@@ -13,9 +13,9 @@ import pytest
 
 from memoryd.core.admin.doctor import Doctor
 from memoryd.errors import StoreAwayError, StoreError
+from memoryd.features.chroma.client import Chroma
+from memoryd.features.chroma.server import ChromaServer
 from memoryd.origin import address
-from memoryd.store.chroma.client import Chroma
-from memoryd.store.chroma.server import ChromaServer
 from memoryd.store.journal import STOPPED
 from tests.clients import Agent, environment, process_agent, until
 from tests.store.journals import BREAD, engine, journal, turn

@@ -13,16 +13,16 @@ import httpx2
 import pytest
 
 from memoryd.core.engine import Engine
-from memoryd.core.journal.chroma_vectors import JournalVectors
-from memoryd.core.journal.in_chroma import JournalChroma
+from memoryd.core.journal.home import own_home
 from memoryd.core.journal.journal import Journal
 from memoryd.core.scope import Scope, together
 from memoryd.errors import InvalidInputError, StoreAwayError, StoreError
+from memoryd.features.chroma import database
+from memoryd.features.chroma.client import Chroma, ExternalChroma
+from memoryd.features.chroma.database import DEFAULT, SWAP, ChromaDatabase, ChromaRow
+from memoryd.features.chroma.journal import JournalChroma
+from memoryd.features.chroma.vectors import JournalVectors
 from memoryd.settings import Settings
-from memoryd.store import open_chroma
-from memoryd.store.chroma import database
-from memoryd.store.chroma.client import Chroma, ExternalChroma
-from memoryd.store.chroma.database import DEFAULT, SWAP, ChromaDatabase, ChromaRow
 from memoryd.store.journal import COLLECTIONS
 from tests.store.journals import BREAD, CAR, engine, journal, summary, texts, turn
 from tests.store.kit import output, python
@@ -223,7 +223,7 @@ def turns():
 
 with engine(Path(sys.argv[1]), Path(sys.argv[2]), MEMORY_JOURNAL_STORE="chroma", MEMORY_CHROMA_URL=sys.argv[3]) as made:
     kept = journal(made)
-    kept._database = made.chroma.database(sys.argv[4])
+    kept._database = kept._chroma.database(sys.argv[4])
     kept.replace(turns(), ())
 """
 
@@ -283,25 +283,25 @@ def test_without_its_extra_it_says_what_to_install(tmp_path: Path, monkeypatch: 
         raise importlib.metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(importlib.metadata, "distribution", missing)
-    monkeypatch.delitem(sys.modules, "memoryd.store.chroma.server", raising=False)
+    monkeypatch.delitem(sys.modules, "memoryd.features.chroma.server", raising=False)
     settings = Settings.read({"MEMORY_JOURNAL_STORE": "chroma", "MEMORY_DATA_DIR": str(tmp_path)})
     with pytest.raises(StoreError, match=r"chromadb is not installed. .*memoryd\[chroma\]"):
-        open_chroma(settings)
+        own_home(Engine(settings))
 
 
 def test_without_its_setting_chroma_is_not_used() -> None:
-    assert open_chroma(Settings.read({"MEMORY_CHROMA_URL": "http://127.0.0.1:8000"})) is None
+    assert own_home(Engine(Settings.read({"MEMORY_CHROMA_URL": "http://127.0.0.1:8000"}))) is None
 
 
 def test_on_windows_a_server_must_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.platform", "win32")
     with pytest.raises(InvalidInputError, match="Set MEMORY_CHROMA_URL to a URL"):
-        open_chroma(Settings.read({"MEMORY_JOURNAL_STORE": "chroma"}))
+        own_home(Engine(Settings.read({"MEMORY_JOURNAL_STORE": "chroma"})))
     named = {"MEMORY_JOURNAL_STORE": "chroma", "MEMORY_CHROMA_URL": "http://127.0.0.1:8000"}
-    server = open_chroma(Settings.read(named))
-    assert server
-    with closing(server):
-        assert server.state() == "external"
+    with Engine(Settings.read(named)) as engine:
+        home = own_home(engine)
+        assert home
+        assert home.state() == "external"
 
 
 # many processes ------------------------------------------------------------------------------------------------------
@@ -313,7 +313,7 @@ from tests.store.journals import engine, journal, turn
 
 with engine(Path(sys.argv[1]), Path(sys.argv[2]), MEMORY_JOURNAL_STORE="chroma", MEMORY_CHROMA_URL=sys.argv[3]) as made:
     kept = journal(made)
-    kept._database = made.chroma.database(sys.argv[4])
+    kept._database = kept._chroma.database(sys.argv[4])
     print("ready", flush=True)
     sys.stdin.readline()
     print(*(kept.add(turn(1)).id for _ in range(6)))

@@ -1,0 +1,26 @@
+"""What is optional, each a slice: a package here with all that belongs to it. Only this table names the slices."""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from memoryd import extras
+from memoryd.features.base import Feature, Hook
+
+FEATURES: Mapping[str, str] = {
+    "chroma": "memoryd.features.chroma:FEATURE",
+}
+"""The slices by their package's name."""
+
+
+@cache
+def features() -> tuple[Feature, ...]:
+    """Return all slices, without what their hooks name."""
+    return tuple(extras.named(target) for target in FEATURES.values())
+
+
+def hooked(hook: Hook) -> Iterator[Any]:
+    """Load and yield what the slices have for a hook, in the order of the table."""
+    for feature in features():
+        if target := getattr(feature, hook):
+            yield extras.named(target)

@@ -1,0 +1,20 @@
+"""What a slice may add to memoryd."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Hook = Literal["journal"]
+"""The hooks that name one object."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feature:
+    """The hooks of a slice: texts `module:name`, loaded when they are needed, so that an unused slice costs nothing.
+
+    The statements in a slice's folder `sql` are loaded with all others.
+    """
+
+    needs: str = ""
+    """The only other slice that it may import."""
+    journal: str = ""
+    """A function of an engine that returns its `JournalHome`, or None if the settings name no such home."""
