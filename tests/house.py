@@ -85,7 +85,7 @@ ORDER = (
 """The packages ("rooms") of core from the bottom up. A room imports only from rooms in earlier sets."""
 
 HOMES = {
-    **dict.fromkeys(("mcp", "mcp_types"), ("toolsets/", "server/")),
+    **dict.fromkeys(("mcp", "mcp_types"), ("toolsets/", "server/", "features/")),
     **dict.fromkeys(("psycopg", "psycopg_pool", "pgvector"), ("store/postgres/",)),
     "httpx2": ("certificates.py", "proxies.py", "features/chroma/", "models/", "server/auth/"),
     "apsw": ("store/sqlite/",),

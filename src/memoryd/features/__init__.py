@@ -8,6 +8,7 @@ from memoryd import extras
 from memoryd.features.base import Feature, Hook
 
 FEATURES: Mapping[str, str] = {
+    "app": "memoryd.features.app:FEATURE",
     "chroma": "memoryd.features.chroma:FEATURE",
 }
 """The slices by their package's name."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-Hook = Literal["journal"]
+Hook = Literal["journal", "client_app"]
 """The hooks that name one object."""
 
 
@@ -16,5 +16,7 @@ class Feature:
 
     needs: str = ""
     """The only other slice that it may import."""
+    client_app: str = ""
+    """The `ClientApp` that clients show which show apps; only one slice may have it."""
     journal: str = ""
     """A function of an engine that returns its `JournalHome`, or None if the settings name no such home."""

@@ -7,9 +7,10 @@ from typing_extensions import TypedDict
 
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.maintenance import history
-from memoryd.core.memories import browsing, correction
-from memoryd.core.memories.browsing import BrowsedMemories, WantedMemories
+from memoryd.core.memories import correction
 from memoryd.core.memories.correction import Correction
+from memoryd.features.app import browsing
+from memoryd.features.app.browsing import BrowsedMemories, WantedMemories
 from memoryd.toolsets.registry import Answer, Arguments, Call, MemoryId, Query, Tags, Time, Tool, Toolset
 
 IDS = 100

@@ -11,8 +11,8 @@ from mcp.server.apps import APP_MIME_TYPE, EXTENSION_ID
 
 from tests.clients import LEGACY, MODERN, Agent, Json
 from tests.conftest import Open
+from tests.features.app.kit import ADVERTISED, HELPERS, PAGE, SHOWS, Talk
 from tests.http import bearer, granted, remote, serving
-from tests.server.apps.kit import ADVERTISED, HELPERS, PAGE, SHOWS, Talk
 
 ERAS = (LEGACY, MODERN)
 OTHERS: tuple[Json | None, ...] = (

@@ -4,7 +4,7 @@ import re
 
 from mcp import types
 
-from memoryd.server.apps import memories
+from memoryd.features.app import app as memories
 
 
 def page() -> str:

@@ -8,10 +8,13 @@ from mcp import types
 from mcp.server.apps import APP_MIME_TYPE, EXTENSION_ID
 
 from memoryd.errors import NotFoundError
+from memoryd.features.app.tools import TOOLS
+from memoryd.server.apps import ClientApp
 from memoryd.server.connection import HELLO
-from memoryd.toolsets import OPENS_APP, apps
 
 URI = "ui://memoryd/memories.html"
+OPENS_APP = "memory_inspect"
+"""The tool whose result a client shows in the app: it is for looking. Recall is for answers, and used far more."""
 LIST = "memory_browse"
 """The tool without which the app has nothing to show."""
 
@@ -25,7 +28,7 @@ _META: dict[str, Any] = {
         "prefersBorder": True,
     }
 }
-_OWN = {tool.name for tool in apps.TOOLS}
+_OWN = {tool.name for tool in TOOLS}
 
 
 def shown_by(ctx: Any) -> bool:
@@ -68,3 +71,9 @@ def read(uri: str) -> types.ReadResourceResult:
 @cache
 def _page() -> str:
     return Path(__file__).with_name("memories.html").read_text(encoding="utf-8")
+
+
+APP = ClientApp(
+    uri=URI, resource=RESOURCE, opened_by=OPENS_APP, tools=TOOLS, lists=LIST, shown_by=shown_by, declare=declare,
+    meta_of=meta_of, read=read,
+)  # fmt: skip

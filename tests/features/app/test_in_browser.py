@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from memoryd.server.apps import memories
+from memoryd.features.app import app as memories
 from tests.clients import LEGACY, Json, environment, until
-from tests.server.apps.kit import SHOWS, Talk
+from tests.features.app.kit import SHOWS, Talk
 from tests.server.browser import PICTURES
 from tests.server.ui.test_texts import PAYLOADS
 from tests.wires import StreamWire
