@@ -24,7 +24,7 @@ from memoryd.server.ui.app import Page
 from memoryd.server.ui.local import application
 from memoryd.settings import Settings
 from memoryd.store.base import Queries
-from tests.server.browser import browser
+from tests.features.browser import browser
 
 ROUNDS = 3
 PANS = 10  # steps of the mouse that drag the picture

@@ -5,11 +5,12 @@ from functools import cache
 from typing import Any
 
 from memoryd import extras
-from memoryd.features.base import Feature, Hook
+from memoryd.features.base import Feature, Hook, HookTable
 
 FEATURES: Mapping[str, str] = {
     "app": "memoryd.features.app:FEATURE",
     "chroma": "memoryd.features.chroma:FEATURE",
+    "notes": "memoryd.features.notes:FEATURE",
 }
 """The slices by their package's name."""
 
@@ -25,3 +26,15 @@ def hooked(hook: Hook) -> Iterator[Any]:
     for feature in features():
         if target := getattr(feature, hook):
             yield extras.named(target)
+
+
+def names(table: HookTable) -> tuple[str, ...]:
+    """Return the names that the slices have in a table of hooks."""
+    return tuple(name for feature in features() for name in getattr(feature, table))
+
+
+def load(table: HookTable, name: str) -> Any:
+    """Load and return what has this name in a table of hooks. Raise KeyError."""
+    return extras.named(
+        {key: target for feature in features() for key, target in getattr(feature, table).items()}[name]
+    )

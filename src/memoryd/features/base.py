@@ -1,10 +1,13 @@
 """What a slice may add to memoryd."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 Hook = Literal["journal", "client_app"]
 """The hooks that name one object."""
+HookTable = Literal["exports"]
+"""The hooks that name several objects, each under a name of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,5 +21,7 @@ class Feature:
     """The only other slice that it may import."""
     client_app: str = ""
     """The `ClientApp` that clients show which show apps; only one slice may have it."""
+    exports: Mapping[str, str] = field(default_factory=dict)
+    """The formats of exports: an `ExportFormat` each."""
     journal: str = ""
     """A function of an engine that returns its `JournalHome`, or None if the settings name no such home."""

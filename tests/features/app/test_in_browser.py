@@ -10,7 +10,7 @@ import pytest
 from memoryd.features.app import app as memories
 from tests.clients import LEGACY, Json, environment, until
 from tests.features.app.kit import SHOWS, Talk
-from tests.server.browser import PICTURES
+from tests.features.browser import PICTURES
 from tests.server.ui.test_texts import PAYLOADS
 from tests.wires import StreamWire
 

@@ -12,7 +12,7 @@ from memoryd.server.ui.app import Page
 from memoryd.server.ui.local import application
 from memoryd.settings import Settings
 from tests.clients import environment, until
-from tests.server.browser import PICTURES
+from tests.features.browser import PICTURES
 from tests.server.ui.demo import fill
 
 SHOWN = {"memories-light", "corrected", "graph-dark", "memories-phone"}

@@ -9,7 +9,8 @@ from urllib.parse import quote
 from starlette.responses import Response, StreamingResponse
 
 from memoryd.core.base.progress import ignore_progress
-from memoryd.core.transfer import export, markdown_zip
+from memoryd.core.transfer import export
+from memoryd.core.transfer.export_formats import export_format
 from memoryd.core.transfer.file_names import readable
 from memoryd.errors import InvalidInputError
 from memoryd.server.ui.visit import View, Visit
@@ -31,7 +32,7 @@ def download(visit: Visit) -> Response:
         private = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="memoryd-export-")))
         path = private / f"{readable(visit.workspace.name)}.{form}"
         if form == "zip":
-            markdown_zip.export(visit.engine, visit.workspace, path, ignore_progress)
+            export_format("markdown").archive(visit.engine, visit.workspace, path, ignore_progress)
         else:
             export.export(visit.engine, path, [visit.workspace], ignore_progress)
         headers = {

@@ -8,6 +8,7 @@ from starlette.responses import HTMLResponse, Response
 
 from memoryd.core.access.tokens import LEVELS, Level
 from memoryd.core.admin.doctor import Doctor
+from memoryd.core.journal.home import own_home
 from memoryd.core.memories import chronicle, listing
 from memoryd.core.memories.memories import Memories
 from memoryd.errors import InvalidInputError
@@ -30,7 +31,7 @@ def show(visit: Visit) -> Response:
     return visit.page(
         "state.html", "state", stats=stats, counts=counts, days=days, points=points,
         origins=[(facet, name, number) for facet in ("client", "tool") for name, number in counts[facet].items()],
-        models=visit.engine.helpers.states(),
+        models=visit.engine.helpers.states(), home=own_home(visit.engine),
         files=[(Path(one.name).name, one.size) for one in files], settings=visit.engine.settings,
         tokens=visit.engine.tokens.all() if visit.administers else None,
         logins=visit.engine.logins.all() if visit.administers else None,

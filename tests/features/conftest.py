@@ -1,4 +1,4 @@
-"""The browser that tests share."""
+"""The fixtures of the slices' tests: those of core, and the browser."""
 
 import os
 from collections.abc import Iterator
@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
+from tests.core.conftest import engine, file, other, server
+from tests.features import browser as browsers
 from tests.installers import NotInstalledError
-from tests.server import browser as browsers
+
+__all__ = ["browser", "engine", "file", "other", "server"]
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,9 @@ from pathlib import Path
 from memoryd import disk
 from memoryd.core.base.progress import Progress
 from memoryd.core.engine import Engine
-from memoryd.core.transfer import markdown_export
 from memoryd.core.transfer.export import Numbers
 from memoryd.errors import StoreError
+from memoryd.features.notes import markdown_export
 from memoryd.model import Workspace
 from memoryd.store.base import Queries
 

@@ -17,9 +17,9 @@ from typing import Any
 from memoryd import disk
 from memoryd.core.base.progress import StepProgress
 from memoryd.core.engine import Engine
-from memoryd.core.transfer import markdown_export
 from memoryd.core.transfer.export import Numbers
 from memoryd.errors import InvalidInputError, StoreError
+from memoryd.features.notes import markdown_export
 from memoryd.model import Workspace
 from memoryd.store.base import Queries
 
