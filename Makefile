@@ -45,7 +45,7 @@ clients: models
 
 # The page and the app in a real browser; it makes the pictures of docs/ui.md.
 ui-test: $(VENV)/ready
-	MEMORYD_PICTURES=docs/pictures $(BIN)/python -m pytest -q tests/server/ui/test_browser.py tests/features/app/test_in_browser.py
+	MEMORYD_PICTURES=docs/pictures $(BIN)/python -m pytest -q tests/features/page/test_browser.py tests/features/app/test_in_browser.py
 
 $(VENV)/ready: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("memoryd needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'

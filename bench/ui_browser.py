@@ -18,10 +18,10 @@ from bench.ui import fill
 from memoryd.core.engine import Engine
 from memoryd.core.records import records
 from memoryd.core.scope import Scope
+from memoryd.features.page.app import Page
+from memoryd.features.page.local import application
 from memoryd.model import Kind, Record
 from memoryd.server.http.app import prepared
-from memoryd.server.ui.app import Page
-from memoryd.server.ui.local import application
 from memoryd.settings import Settings
 from memoryd.store.base import Queries
 from tests.features.browser import browser

@@ -90,8 +90,8 @@ HOMES = {
     "httpx2": ("certificates.py", "proxies.py", "features/chroma/", "models/", "server/auth/"),
     "apsw": ("store/sqlite/",),
     **dict.fromkeys(("onnxruntime", "tokenizers", "fastembed"), ("models/",)),
-    **dict.fromkeys(("typer", "rich", "tomlkit"), ("cli/",)),
-    "numpy": ("store/", "models/", "core/", "features/chroma/"),
+    **dict.fromkeys(("typer", "rich", "tomlkit"), ("cli/", "features/")),
+    "numpy": ("store/", "models/", "core/", "features/chroma/", "features/page/"),
     "jinja2": ("server/html.py",),
 }
 """Where a library may be imported; libraries not listed may be imported anywhere."""

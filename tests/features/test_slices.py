@@ -1,6 +1,7 @@
 """A slice can be deleted with its row of the table, its page and its tests: what is left works and breaks no rule."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from tests.house_tree import tracked
 
 ROOT = Path(__file__).parents[2]
 SRC = Path("src/memoryd/features")
-PAGES = {"app": "app.md", "chroma": "chroma.md", "notes": "notes.md"}
+PAGES = {"app": "app.md", "chroma": "chroma.md", "notes": "notes.md", "page": "ui.md"}
 """The page of each slice in docs."""
 RULES = ("slices_stand_alone", "errors_are_named", "queries_are_used", "queries_exist")
 """The rules that the lack of a slice could break."""
@@ -43,8 +44,7 @@ def test_every_hook_names_something(name: str) -> None:
 
 def targets(feature: Feature) -> Iterator[str]:
     for field in feature.__dataclass_fields__:
-        if ":" in str(value := getattr(feature, field)):
-            yield from [value] if isinstance(value, str) else value.values()
+        yield from re.findall(r"memoryd\.[\w.]+:\w+", str(getattr(feature, field)))
 
 
 def deleted(name: str, root: Path) -> None:

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Any
 
 from memoryd import extras
@@ -11,6 +13,7 @@ FEATURES: Mapping[str, str] = {
     "app": "memoryd.features.app:FEATURE",
     "chroma": "memoryd.features.chroma:FEATURE",
     "notes": "memoryd.features.notes:FEATURE",
+    "page": "memoryd.features.page:FEATURE",
 }
 """The slices by their package's name."""
 
@@ -26,6 +29,12 @@ def hooked(hook: Hook) -> Iterator[Any]:
     for feature in features():
         if target := getattr(feature, hook):
             yield extras.named(target)
+
+
+def folders(name: str) -> list[Traversable]:
+    """Return the folders of this name that slices have: `sql` or `templates`."""
+    there = [files(__name__) / slice_ / name for slice_ in FEATURES]
+    return [folder for folder in there if folder.is_dir()]
 
 
 def names(table: HookTable) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-Hook = Literal["journal", "client_app"]
+Hook = Literal["client_app", "journal", "routes"]
 """The hooks that name one object."""
 HookTable = Literal["exports"]
 """The hooks that name several objects, each under a name of its own."""
@@ -14,11 +14,17 @@ HookTable = Literal["exports"]
 class Feature:
     """The hooks of a slice: texts `module:name`, loaded when they are needed, so that an unused slice costs nothing.
 
-    The statements in a slice's folder `sql` are loaded with all others.
+    The statements in a slice's folder `sql` and the templates in its folder `templates` are loaded with all others.
     """
 
     needs: str = ""
     """The only other slice that it may import."""
+    commands: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """The commands by the panel of the help that lists them: a function each, or a Typer application."""
+    routes: str = ""
+    """A function of the `Calls` of a server over HTTP that returns routes."""
+    open_paths: tuple[str, ...] = ()
+    """The beginnings of the paths that check credentials themselves."""
     client_app: str = ""
     """The `ClientApp` that clients show which show apps; only one slice may have it."""
     exports: Mapping[str, str] = field(default_factory=dict)

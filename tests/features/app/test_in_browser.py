@@ -11,7 +11,7 @@ from memoryd.features.app import app as memories
 from tests.clients import LEGACY, Json, environment, until
 from tests.features.app.kit import SHOWS, Talk
 from tests.features.browser import PICTURES
-from tests.server.ui.test_texts import PAYLOADS
+from tests.features.page.test_texts import PAYLOADS
 from tests.wires import StreamWire
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]

@@ -16,8 +16,7 @@ def load(dialect: str) -> dict[str, str]:
     """Return every named statement of a dialect (`sqlite`): the shared ones, those of slices, the dialect's own."""
     statements: dict[str, str] = {}
     root = files(__name__)
-    slices = [files(features) / name / "sql" for name in features.FEATURES]
-    for folder in (root, *(folder for folder in slices if folder.is_dir()), root / dialect):
+    for folder in (root, *features.folders("sql"), root / dialect):
         for file in sorted(folder.iterdir(), key=lambda entry: entry.name):
             if file.name.endswith(".sql"):
                 _, *parts = _HEADER.split(file.read_text(encoding="utf-8"))
