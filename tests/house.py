@@ -79,7 +79,6 @@ ORDER = (
     {"search"},
     {"memories", "graph", "journal"},
     {"transfer", "admin"},
-    {"agents"},
     {"maintenance"},
 )
 """The packages ("rooms") of core from the bottom up. A room imports only from rooms in earlier sets."""
@@ -88,7 +87,7 @@ HOMES = {
     **dict.fromkeys(("mcp", "mcp_types"), ("toolsets/", "server/", "features/")),
     **dict.fromkeys(("psycopg", "psycopg_pool", "pgvector"), ("store/postgres/",)),
     "httpx2": ("certificates.py", "proxies.py", "features/chroma/", "models/", "server/auth/"),
-    "apsw": ("store/sqlite/",),
+    "apsw": ("store/sqlite/", "features/imports/foreign_sqlite.py"),
     **dict.fromkeys(("onnxruntime", "tokenizers", "fastembed"), ("models/",)),
     **dict.fromkeys(("typer", "rich", "tomlkit"), ("cli/", "features/")),
     "numpy": ("store/", "models/", "core/", "features/chroma/", "features/page/"),

@@ -46,7 +46,7 @@ def load(name):
     return import_module(name)
 """,
     f"{SRC}/core/memories/b.py": "from memoryd.core.engine import work\n",
-    f"{SRC}/core/agents/b.py": "from memoryd.core.memories import b\n",
+    f"{SRC}/features/agents/b.py": "from memoryd.core.memories import b\n",
     f"{SRC}/core/engine.py": '''
 from typing import TYPE_CHECKING
 from memoryd.extras import load
@@ -141,7 +141,7 @@ ADDED = [
     ("rooms_of_core_stand_in_order", f"{SRC}/core/records/a.py", "import memoryd.core.engine\n"),
     ("rooms_of_core_stand_in_order", f"{SRC}/core/base/a.py", "from memoryd.core.search import ranking\n"),
     ("rooms_of_core_stand_in_order", f"{SRC}/core/graph/a.py", "\n\nfrom ..memories import b\n"),
-    ("rooms_of_core_stand_in_order", f"{SRC}/core/search/a.py", "from memoryd.core.agents.b import x\n"),
+    ("rooms_of_core_stand_in_order", f"{SRC}/core/search/a.py", "from memoryd.features.agents.b import x\n"),
     ("rooms_of_core_stand_in_order", f"{SRC}/core/helpers.py", "x = 1\n"),
     ("rooms_of_core_stand_in_order", f"{SRC}/core/helpers/a.py", "x = 1\n"),
     ("toolsets_stand_alone", f"{SRC}/toolsets/vault.py", "from memoryd.toolsets.recall import mcp_types\n"),

@@ -17,7 +17,15 @@ from tests.house_tree import tracked
 
 ROOT = Path(__file__).parents[2]
 SRC = Path("src/memoryd/features")
-PAGES = {"app": "app.md", "chroma": "chroma.md", "notes": "notes.md", "page": "ui.md"}
+PAGES = {
+    "agents": "hooks.md",
+    "app": "app.md",
+    "chroma": "chroma.md",
+    "imports": "import.md",
+    "install": "clients.md",
+    "notes": "notes.md",
+    "page": "ui.md",
+}
 """The page of each slice in docs."""
 RULES = ("slices_stand_alone", "errors_are_named", "queries_are_used", "queries_exist")
 """The rules that the lack of a slice could break."""

@@ -32,7 +32,6 @@ PANELS = {
         "workspace": "workspaces:workspaces",
     },
     "Clients": {
-        "install": "clients.install:install", "uninstall": "clients.install:uninstall", "hook": "hook:app",
         "service": "service:services",
     },
     "Copies": {

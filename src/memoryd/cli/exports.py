@@ -16,11 +16,10 @@ from memoryd.core.journal.journal import Journal
 from memoryd.core.scope import Scope
 from memoryd.core.security import secrets
 from memoryd.core.transfer import export as exports
-from memoryd.core.transfer import intake, journal_file, jsonl, reader, restore
+from memoryd.core.transfer import journal_file, jsonl, reader, restore
 from memoryd.core.transfer.export import Numbers
 from memoryd.core.transfer.export_formats import OWN, ExportFormat, export_format
 from memoryd.core.transfer.file_names import FileNames
-from memoryd.core.transfer.formats.source import SQLITE
 from memoryd.core.transfer.jsonl import HEAD, ImportMode, LineFile
 from memoryd.core.transfer.reader import Part
 from memoryd.core.transfer.rehearsal import rehearse
@@ -30,7 +29,7 @@ from memoryd.core.workspaces.registry import ARCHIVED
 from memoryd.errors import InvalidInputError
 from memoryd.model import Workspace
 from memoryd.settings import Settings
-from memoryd.store.sqlite.file import APPLICATION_ID
+from memoryd.store.sqlite.file import APPLICATION_ID, MAGIC
 
 MODES = ("merge", "replace")
 _Seen = tuple[str, Numbers, dict[str, Numbers]]
@@ -149,7 +148,7 @@ def is_database(path: Path) -> bool:
         return False
     with path.open("rb") as file:
         head = file.read(72)
-    return head.startswith(SQLITE) and head[68:] == APPLICATION_ID.to_bytes(4, "big")
+    return head.startswith(MAGIC) and head[68:] == APPLICATION_ID.to_bytes(4, "big")
 
 
 def preview_own(settings: Settings, path: Path, mode: str, *, every: bool, as_json: bool) -> None:
@@ -259,6 +258,6 @@ def masked(found: Iterable[str]) -> None:
 def embed(engine: Engine) -> None:
     """Embed what was imported, or print why that has to wait."""
     with reported() as report:
-        reason = intake.embed(engine, report)
+        reason = restore.embed(engine, report)
     if reason:
         note(f"Until a running server makes the vectors, the import is found by words only. {reason}")

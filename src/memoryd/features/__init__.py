@@ -10,8 +10,11 @@ from memoryd import extras
 from memoryd.features.base import Feature, Hook, HookTable
 
 FEATURES: Mapping[str, str] = {
+    "agents": "memoryd.features.agents:FEATURE",
     "app": "memoryd.features.app:FEATURE",
     "chroma": "memoryd.features.chroma:FEATURE",
+    "imports": "memoryd.features.imports:FEATURE",
+    "install": "memoryd.features.install:FEATURE",
     "notes": "memoryd.features.notes:FEATURE",
     "page": "memoryd.features.page:FEATURE",
 }

@@ -15,14 +15,14 @@ from memoryd.core.memories.memories import Memories
 from memoryd.core.memories.vault import Vault
 from memoryd.core.scope import Scope
 from memoryd.core.transfer.file_names import FileNames, readable
-from memoryd.core.transfer.formats import basic_memory
-from memoryd.core.transfer.formats.items import SourceEntity, SourceRelation
-from memoryd.core.transfer.formats.notes import note
-from memoryd.core.transfer.formats.source import opened
 from memoryd.errors import InvalidInputError, StoreError
+from memoryd.features.imports.formats import basic_memory
+from memoryd.features.imports.formats.items import SourceEntity, SourceRelation
+from memoryd.features.imports.formats.notes import note
+from memoryd.features.imports.formats.source import opened
 from memoryd.features.notes import folder
 from tests.core.exports_kit import everything, export, load
-from tests.core.transfer.formats_kit import bring
+from tests.features.imports.formats_kit import bring
 
 
 def written(engine: Engine, path: Path) -> dict[str, str]:

@@ -2,4 +2,4 @@
 
 from memoryd.features.base import Feature
 
-FEATURE = Feature(exports={"markdown": "memoryd.features.notes.formats:MARKDOWN"})
+FEATURE = Feature(needs="imports", exports={"markdown": "memoryd.features.notes.formats:MARKDOWN"})

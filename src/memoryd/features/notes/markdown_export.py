@@ -17,8 +17,8 @@ from memoryd.core.base.progress import Progress
 from memoryd.core.security.prompt_injection import reads_like_instructions
 from memoryd.core.transfer.export import NOUNS, Numbers
 from memoryd.core.transfer.file_names import FileNames
-from memoryd.core.transfer.formats.items import brief
-from memoryd.core.transfer.formats.own_notes import PREFIX, SUFFIX, TURNS, is_categorized
+from memoryd.features.imports.formats.items import brief
+from memoryd.features.imports.formats.own_notes import PREFIX, SUFFIX, TURNS, is_categorized
 from memoryd.model import Kind, Workspace
 from memoryd.store import rows
 from memoryd.store.base import Queries, Row
