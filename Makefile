@@ -51,7 +51,7 @@ clients: models
 
 # The page and the app in a real browser; it makes the pictures of docs/ui.md.
 ui-test: $(VENV)/ready
-	MEMORYD_PICTURES=docs/pictures $(BIN)/python -m pytest -q -m browser tests/server
+	MEMORYD_PICTURES=docs/pictures $(BIN)/python -m pytest -q -m browser tests/features
 
 $(VENV)/ready: pyproject.toml
 	$(NEW_ENOUGH)

@@ -11,7 +11,6 @@ from collections.abc import Callable
 import numpy as np
 
 from memoryd.core.engine import Engine
-from memoryd.core.graph.picture import communities, layout
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.maintenance import history
 from memoryd.core.maintenance.history import HistoryFilter
@@ -21,8 +20,9 @@ from memoryd.core.memories.memories import Criteria, Memories
 from memoryd.core.records import records
 from memoryd.core.records.deduplication import fingerprint
 from memoryd.core.scope import Scope
+from memoryd.features.page.kept import Kept
+from memoryd.features.page.picture import communities, layout
 from memoryd.model import Kind, Record
-from memoryd.server.ui.kept import Kept
 from memoryd.settings import Settings
 from memoryd.store.base import Queries
 

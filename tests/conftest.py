@@ -171,7 +171,7 @@ def postgres(testrun_uid: str) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def chroma(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Yield the URL of a ChromaDB server; each worker has one."""
-    module = import_module("memoryd.store.chroma.server")
+    module = import_module("memoryd.features.chroma.server")
     with closing(module.ChromaServer(tmp_path_factory.mktemp("chroma"))) as server:
         yield server.url()
 

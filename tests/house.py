@@ -11,7 +11,20 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tests import house_language, house_secrets, house_sql
-from tests.house_tree import PACKAGE, Located, imports, located, nodes, own_imports, package, parse, read, tracked
+from tests.house_tree import (
+    PACKAGE,
+    Located,
+    Module,
+    imports,
+    located,
+    nodes,
+    own_imports,
+    package,
+    parse,
+    read,
+    slice_of,
+    tracked,
+)
 
 _PLAIN = {
     "errors",
@@ -36,18 +49,22 @@ _PLAIN = {
 }
 _GROUND = _PLAIN | {"settings"}
 _CORE = _GROUND | {"store", "models", "core"}
+_SPINE = _CORE | {"toolsets", "connect", "server", "cli"}
+_TABLE = {"features"}  # check_slices_stand_alone says what may be imported of it
 
 MAY_IMPORT = {
     **dict.fromkeys(_PLAIN | {"settings"}, _PLAIN),
     "errors": {"model"},
     "model": {"errors"},
-    **dict.fromkeys(("memoryd", "store", "models"), _GROUND),  # memoryd: the package's public names
-    **dict.fromkeys(("core", "toolsets"), _CORE),
+    **dict.fromkeys(("memoryd", "models"), _GROUND),  # memoryd: the package's public names
+    "store": _GROUND | _TABLE,
+    **dict.fromkeys(("core", "toolsets"), _CORE | _TABLE),
     "connect": {"environment"},
-    "server": _CORE | {"toolsets", "connect"},
-    "api": _CORE | {"toolsets"},
-    "cli": _CORE | {"toolsets", "connect", "server"},
-    "__main__": _CORE | {"toolsets", "connect", "server", "cli"},
+    "server": _CORE | {"toolsets", "connect"} | _TABLE,
+    "api": _CORE | {"toolsets"} | _TABLE,
+    "cli": _SPINE | _TABLE,
+    "features": _SPINE,
+    "__main__": _SPINE,
 }
 """The layers that a layer may import besides itself. Every layer may import `memoryd` itself, for its version."""
 
@@ -62,26 +79,30 @@ ORDER = (
     {"search"},
     {"memories", "graph", "journal"},
     {"transfer", "admin"},
-    {"agents"},
     {"maintenance"},
 )
 """The packages ("rooms") of core from the bottom up. A room imports only from rooms in earlier sets."""
 
 HOMES = {
-    **dict.fromkeys(("mcp", "mcp_types"), ("toolsets/", "server/")),
+    **dict.fromkeys(("mcp", "mcp_types"), ("toolsets/", "server/", "features/")),
     **dict.fromkeys(("psycopg", "psycopg_pool", "pgvector"), ("store/postgres/",)),
-    "httpx2": ("certificates.py", "proxies.py", "store/chroma/", "models/", "server/auth/"),
-    "apsw": ("store/sqlite/",),
+    "httpx2": ("certificates.py", "proxies.py", "features/chroma/", "models/", "server/auth/"),
+    "apsw": ("store/sqlite/", "features/imports/foreign_sqlite.py"),
     **dict.fromkeys(("onnxruntime", "tokenizers", "fastembed"), ("models/",)),
-    **dict.fromkeys(("typer", "rich", "tomlkit"), ("cli/",)),
-    "numpy": ("store/", "models/", "core/"),
+    **dict.fromkeys(("typer", "rich", "tomlkit"), ("cli/", "features/")),
+    "numpy": ("store/", "models/", "core/", "features/chroma/", "features/page/"),
     "jinja2": ("server/html.py",),
 }
 """Where a library may be imported; libraries not listed may be imported anywhere."""
 
-CHOICES = ("__init__.py", "__main__.py", "cli/__init__.py", "cli/serve.py", "models/providers.py")
+CHOICES = (
+    "__init__.py", "__main__.py", "cli/__init__.py", "cli/serve.py", "models/providers.py", "features/__init__.py"
+)  # fmt: skip
 """The files with a table that names a module for each choice: the public class, connector or command, commands,
-transports, models."""
+transports, models, slices."""
+
+TABLE = "features/__init__.py"
+"""The only file of the spine that names slices."""
 
 BROAD_EXCEPTS = {
     # The server's boundary: an unexpected error is logged with its traceback, and the answer has no internals.
@@ -167,6 +188,37 @@ def check_toolsets_have_no_logic(root: Path) -> list[str]:
         and node.func.attr in BEYOND_TOOLSETS
         and not module.lives_in(["toolsets/registry.py"])
     ]
+
+
+def check_slices_stand_alone(root: Path) -> list[str]:
+    """Check that only the table names slices, and that a slice uses the spine, itself and what it needs."""
+    needs = {module.slice: _needs(module) for module in package(root) if module.slice and _is_package(module)}
+    named = [(module, place, target) for module, place, target in imports(root)] + [
+        (module, place, node.value.replace(":", "."))
+        for module, node, place in nodes(root)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and not module.lives_in([TABLE])
+    ]
+    return [
+        f"{place} names the slice {name}: only {TABLE} may do that, itself, and a slice that needs it."
+        for module, place, target in named
+        if (name := slice_of(target)) in needs and name not in {module.slice, needs.get(module.slice)}
+    ]
+
+
+def _is_package(module: Module) -> bool:
+    return module.path == f"{PACKAGE}/features/{module.slice}/__init__.py"
+
+
+def _needs(module: Module) -> str:
+    """Return the slice that a slice declares to need; '' for none."""
+    return next(
+        (
+            str(node.value.value)
+            for node in ast.walk(module.tree)
+            if isinstance(node, ast.keyword) and node.arg == "needs" and isinstance(node.value, ast.Constant)
+        ),
+        "",
+    )
 
 
 def check_no_cycles(root: Path) -> list[str]:

@@ -40,9 +40,11 @@ class Query:
 def _statements(root: Path) -> Iterator[Query]:
     """Yield the named statements, shared ones first. The text before the first name of a file has the name ''."""
     base = root / SQL
-    for path in [*sorted(base.glob("*.sql")), *sorted(base.glob("*/*.sql"))]:
+    slices = sorted((root / PACKAGE / "features").glob("*/sql/*.sql"))
+    for path in [*sorted(base.glob("*.sql")), *slices, *sorted(base.glob("*/*.sql"))]:
         head, *parts = re.split(r"^(-- name:.*\n)", read(path), flags=re.MULTILINE)
-        folder, place, line = path.parent.relative_to(base).as_posix(), path.relative_to(root).as_posix(), 1
+        folder = "." if path in slices else path.parent.relative_to(base).as_posix()
+        place, line = path.relative_to(root).as_posix(), 1
         for header, body in [("", head), *zip(parts[::2], parts[1::2], strict=True)]:
             name = header.removeprefix("-- name:").strip()
             sql = re.sub(r"\A(--.*\n|\s)*", "", body)

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 PACKAGE = "src/memoryd"
+SLICES = "memoryd.features."
 
 Located = ast.expr | ast.stmt | ast.ExceptHandler | ast.keyword | ast.alias
 
@@ -30,10 +31,20 @@ class Module:
         """The package or module directly in core that contains this module; '' outside core."""
         return self.name.split(".")[2] if self.name.startswith("memoryd.core.") else ""
 
+    @property
+    def slice(self) -> str:
+        """The slice that contains this module; '' in the spine."""
+        return slice_of(self.name) if self.path.startswith(f"{PACKAGE}/features/{slice_of(self.name)}/") else ""
+
     def lives_in(self, homes: Iterable[str]) -> bool:
         """Return whether it is one of these files, or in one of these folders (`models/`)."""
         home = self.path.removeprefix(f"{PACKAGE}/")
         return any(home.startswith(h) if h.endswith("/") else home == h for h in homes)
+
+
+def slice_of(name: str) -> str:
+    """Return the first part of a dotted name below `memoryd.features`; '' for any other name."""
+    return name.removeprefix(SLICES).split(".")[0] if name.startswith(SLICES) else ""
 
 
 parse = cache(ast.parse)

@@ -97,7 +97,7 @@ def test_an_incomplete_relation_is_reported(memory: Memory) -> None:
 
 def test_an_unknown_format_of_an_export_is_an_error(memory: Memory, tmp_path: Path) -> None:
     memory.store("A fact.")
-    with pytest.raises(InvalidInputError, match="'md' is not a format of an export"):
+    with pytest.raises(InvalidInputError, match="Unknown format 'md'"):
         memory.export(tmp_path / "notes", format="md")  # type: ignore[arg-type]
     assert not (tmp_path / "notes").exists()
 

@@ -11,12 +11,12 @@ from typing import IO
 import pytest
 
 from memoryd import disk
-from memoryd.cli.clients import safe_replace
-from memoryd.core.agents.hooks import SessionNotes
 from memoryd.core.journal.journal import Journal
 from memoryd.core.scope import Scope
 from memoryd.core.transfer import export as exports
 from memoryd.core.transfer import journal_file, migration
+from memoryd.features.agents.hooks import SessionNotes
+from memoryd.features.install import safe_replace
 from memoryd.model import Workspace
 from memoryd.models import weights
 from tests.core.kit import engine, memories

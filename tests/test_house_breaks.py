@@ -46,7 +46,7 @@ def load(name):
     return import_module(name)
 """,
     f"{SRC}/core/memories/b.py": "from memoryd.core.engine import work\n",
-    f"{SRC}/core/agents/b.py": "from memoryd.core.memories import b\n",
+    f"{SRC}/features/agents/b.py": "from memoryd.core.memories import b\n",
     f"{SRC}/core/engine.py": '''
 from typing import TYPE_CHECKING
 from memoryd.extras import load
@@ -89,6 +89,18 @@ def command(table, name):
     return extras.load("psycopg:connect", "postgres", ValueError) or extras.named(table[name])
 """,
     f"{SRC}/__main__.py": "from memoryd.cli import typer\n",
+    f"{SRC}/features/__init__.py": """
+from memoryd.features.base import Feature
+
+FEATURES = {"page": "memoryd.features.page:FEATURE", "charts": "memoryd.features.charts:FEATURE"}
+""",
+    f"{SRC}/features/base.py": "class Feature: ...\n",
+    f"{SRC}/features/page/__init__.py": "FEATURE = Feature(journal='memoryd.features.page.views:f')\n",
+    f"{SRC}/features/page/views.py": "from memoryd.server.app import Server\n\ndef f(q):\n    q.one('pages.get')\n",
+    f"{SRC}/features/page/sql/pages.sql": "-- name: pages.get\n-- A page.\nSELECT 1\n",
+    f"{SRC}/features/charts/__init__.py": "FEATURE = Feature(needs='page')\n",
+    f"{SRC}/features/charts/drawing.py": "from memoryd.features.page.views import f\n",
+    f"{SRC}/core/scope.py": "from memoryd import features\n",
     f"{SQL}/__init__.py": "",
     f"{SQL}/things.sql": """-- Things in general; it's fine to say what they are.
 -- name: things.get
@@ -129,7 +141,7 @@ ADDED = [
     ("rooms_of_core_stand_in_order", f"{SRC}/core/records/a.py", "import memoryd.core.engine\n"),
     ("rooms_of_core_stand_in_order", f"{SRC}/core/base/a.py", "from memoryd.core.search import ranking\n"),
     ("rooms_of_core_stand_in_order", f"{SRC}/core/graph/a.py", "\n\nfrom ..memories import b\n"),
-    ("rooms_of_core_stand_in_order", f"{SRC}/core/search/a.py", "from memoryd.core.agents.b import x\n"),
+    ("rooms_of_core_stand_in_order", f"{SRC}/core/search/a.py", "from memoryd.features.agents.b import x\n"),
     ("rooms_of_core_stand_in_order", f"{SRC}/core/helpers.py", "x = 1\n"),
     ("rooms_of_core_stand_in_order", f"{SRC}/core/helpers/a.py", "x = 1\n"),
     ("toolsets_stand_alone", f"{SRC}/toolsets/vault.py", "from memoryd.toolsets.recall import mcp_types\n"),
@@ -139,6 +151,11 @@ ADDED = [
     ("toolsets_have_no_logic", f"{SRC}/toolsets/vault.py", "def f(scope):\n    return scope.read(len)\n"),
     ("toolsets_have_no_logic", f"{SRC}/toolsets/graph.py", "def f(graph):\n    graph.change(len)\n"),
     ("toolsets_have_no_logic", f"{SRC}/toolsets/vault.py", "def f(body):\n    return Found.model_validate(body)\n"),
+    ("slices_stand_alone", f"{SRC}/core/memories/a.py", "from memoryd.features.page.views import f\n"),
+    ("slices_stand_alone", f"{SRC}/cli/page.py", "from memoryd.features import page\n"),
+    ("slices_stand_alone", f"{SRC}/server/http.py", "x = extras.load('memoryd.features.page:x', 'http', ValueError)\n"),
+    ("slices_stand_alone", f"{SRC}/features/base.py", "FIRST = 'memoryd.features.page:FEATURE'\n"),
+    ("slices_stand_alone", f"{SRC}/features/page/views.py", "import memoryd.features.charts\n"),
     ("libraries_have_homes", f"{SRC}/core/base/a.py", "from mcp.types import Tool\n"),
     ("libraries_have_homes", f"{SRC}/store/vectors.py", "import numpy, apsw\n"),
     ("libraries_have_homes", f"{SRC}/store/sqlite/file.py", "import psycopg_pool.sync\n"),
@@ -193,6 +210,7 @@ ADDED = [
     ("queries_are_well_formed", f"{SQL}/sqlite/more.sql", "SELECT 1;\n"),
     ("queries_are_well_formed", f"{SQL}/things.sql", "-- name: unexpected\n-- No noun.\nSELECT 1\n"),
     ("queries_are_used", f"{SQL}/things.sql", "-- name: things.unused\n-- For no one.\nSELECT 1\n"),
+    ("queries_are_used", f"{SRC}/features/charts/sql/a.sql", "-- name: charts.get\n-- For no one.\nSELECT 1\n"),
     ("queries_are_used", f"{SQL}/postgres/a.sql", "-- name: things.elsewhere\n-- For no one.\nSELECT 1\n"),
     ("queries_exist", f"{SRC}/core/base/a.py", "def f(q):\n    q.all('things.lost', id=1)\n"),
     ("queries_exist", f"{SRC}/core/base/a.py", "def f(q):\n    q.value('things.get' if q else 'things.lost')\n"),
@@ -226,6 +244,7 @@ CHANGED = [
     ("queries_are_well_formed", f"{SQL}/things.sql", "SELECT 1 WHERE :id <> '$.path';", ""),
     ("queries_are_well_formed", f"{SQL}/things.sql", ";\n", "; SELECT 2\n"),
     ("queries_are_well_formed", f"{SQL}/things.sql", "SELECT 1 WHERE", "INSERT OR REPLACE INTO events SELECT"),
+    ("queries_prepare", f"{SRC}/features/page/sql/pages.sql", "SELECT", "SELEKT"),
     ("queries_prepare", f"{SQL}/sqlite/things.sql", "rid FROM", "rid, nothing FROM"),
     ("queries_prepare", f"{SQL}/sqlite/things.sql", "SELECT", "SELEKT"),
 ]

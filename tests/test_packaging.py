@@ -18,9 +18,9 @@ import pytest
 import yaml
 
 from memoryd import __version__
-from memoryd.cli.clients.catalog import ClientName
-from memoryd.cli.clients.hooks import HOOK_FILES, UNBLOCKING
-from memoryd.cli.clients.install import VARIABLE
+from memoryd.features.install.catalog import ClientName
+from memoryd.features.install.hooks import HOOK_FILES, UNBLOCKING
+from memoryd.features.install.install import VARIABLE
 from memoryd.settings import Settings, variables
 from memoryd.toolsets import TOOLSETS
 

@@ -15,7 +15,8 @@ from memoryd.core.graph.view import MatchedNodes, OpenedNodes
 from memoryd.core.journal.view import AddedTurn, ShownTurn
 from memoryd.core.memories.view import ForgottenMemories, InspectedMemories, MemoryView, StoredMemory
 from memoryd.core.search.hits import WholeRecord
-from memoryd.core.transfer import export, folder
+from memoryd.core.transfer import export
+from memoryd.core.transfer.export_formats import OWN, export_format
 from memoryd.errors import InvalidInputError
 from memoryd.settings import Settings
 from memoryd.toolsets import chosen
@@ -201,13 +202,12 @@ class Memory:
 
     def export(self, path: str | Path, *, format: Literal["jsonl", "markdown"] = "jsonl") -> None:  # noqa: A002 - the command's name
         """Write the workspace into a new file of JSON lines, or a folder of Markdown. Raise NotFoundError if empty."""
-        if format not in ("jsonl", "markdown"):
-            raise InvalidInputError(f"{format!r} is not a format of an export. Give jsonl or markdown.")
+        other = None if format == OWN else export_format(format)
         self._demand_own()
         target = Path(path).expanduser().absolute()
         workspace = self._engine.workspace(make=False)
-        if format == "markdown":
-            folder.export(self._engine, workspace, target, ignore_progress)
+        if other:
+            other.folder(self._engine, workspace, target, ignore_progress)
         else:
             export.export(self._engine, target, [workspace], ignore_progress)
 

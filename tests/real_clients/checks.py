@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from memoryd.cli.clients.catalog import CLIENTS
-from memoryd.cli.clients.edit_json import is_toml, parsed
+from memoryd.features.install.catalog import CLIENTS
+from memoryd.features.install.edit_json import is_toml, parsed
 from memoryd.text import estimate_tokens
 from tests.http import HttpProcess
 from tests.installers import ROOT

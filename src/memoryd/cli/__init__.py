@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from memoryd import __version__, extras
+from memoryd import __version__, extras, features
 from memoryd.cli.frame import (
     FAILED,
     DataDir,
@@ -36,12 +36,8 @@ PANELS = {
         "restore": "history:restore",
         "purge": "history:purge",
         "workspace": "workspaces:workspaces",
-        "ui": "ui:ui",
     },
     "Clients": {
-        "install": "clients.install:install",
-        "uninstall": "clients.install:uninstall",
-        "hook": "hook:app",
         "service": "service:services",
     },
     "Copies": {
@@ -64,9 +60,17 @@ PANELS = {
         "openapi": "openapi:openapi",
     },
 }
-"""The commands, grouped as in the help: the module of each, and its function or Typer application there."""
+"""The commands of the spine, grouped as in the help: the module of each, its function or Typer application there."""
 
-COMMANDS = {name: (target, panel) for panel, targets in PANELS.items() for name, target in targets.items()}
+COMMANDS = {
+    name: (f"memoryd.cli.{target}", panel) for panel, targets in PANELS.items() for name, target in targets.items()
+} | {
+    name: (target, panel)
+    for feature in features.features()
+    for panel, targets in feature.commands.items()
+    for name, target in targets.items()
+}
+"""All commands: where each is, and its panel."""
 
 
 class _Commands(UserDict[str, Any]):
@@ -79,7 +83,7 @@ class _Commands(UserDict[str, Any]):
 @cache
 def _made(name: str) -> Any:
     target, panel = COMMANDS[name]
-    found = extras.named(f"memoryd.cli.{target}")
+    found = extras.named(target)
     if not isinstance(found, typer.Typer):
         function, found = found, typer.Typer(add_completion=False)
         found.command()(function)

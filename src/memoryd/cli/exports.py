@@ -16,10 +16,10 @@ from memoryd.core.journal.journal import Journal
 from memoryd.core.scope import Scope
 from memoryd.core.security import secrets
 from memoryd.core.transfer import export as exports
-from memoryd.core.transfer import folder, intake, journal_file, jsonl, reader, restore
+from memoryd.core.transfer import journal_file, jsonl, reader, restore
 from memoryd.core.transfer.export import Numbers
+from memoryd.core.transfer.export_formats import OWN, ExportFormat, export_format
 from memoryd.core.transfer.file_names import FileNames
-from memoryd.core.transfer.formats.source import SQLITE
 from memoryd.core.transfer.jsonl import HEAD, ImportMode, LineFile
 from memoryd.core.transfer.reader import Part
 from memoryd.core.transfer.rehearsal import rehearse
@@ -29,10 +29,9 @@ from memoryd.core.workspaces.registry import ARCHIVED
 from memoryd.errors import InvalidInputError
 from memoryd.model import Workspace
 from memoryd.settings import Settings
-from memoryd.store.sqlite.file import APPLICATION_ID
+from memoryd.store.sqlite.file import APPLICATION_ID, MAGIC
 
 MODES = ("merge", "replace")
-EXPORT_FORMATS = ("jsonl", "markdown")
 _Seen = tuple[str, Numbers, dict[str, Numbers]]
 """A workspace, the numbers in the file for it, and those that are new to it or would be removed from it."""
 BEGINNING = 64  # bytes that identify memoryd's own files
@@ -55,17 +54,16 @@ def export(
     *,
     form: Annotated[
         str, typer.Option("--format", metavar="jsonl|markdown", help="For memoryd, or for people, Obsidian and git.")
-    ] = "jsonl",
+    ] = OWN,
     every: Every = False,
     vectors: Annotated[bool, typer.Option("--vectors", help="Include all vectors.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a workspace, or all of them, into one file of JSON lines, or a folder of Markdown; `import` reads both."""
-    if form not in EXPORT_FORMATS:
-        raise InvalidInputError(f"Unknown format {form[:50]!r}. Use one of: {', '.join(EXPORT_FORMATS)}.")
+    other = None if form == OWN else export_format(form)
     path = new_file(file)
-    if form == "markdown":
-        _notebook(settings, path, every=every, as_json=as_json)
+    if other:
+        _folder(settings, other, path, every=every, as_json=as_json)
         return
     with Engine(settings, fetch=False) as engine:
         workspaces = _chosen(engine, every)
@@ -76,15 +74,15 @@ def export(
     _print_written(path, written.size, numbers, as_json=as_json)
 
 
-def _notebook(settings: Settings, path: Path, *, every: bool, as_json: bool) -> None:
-    """Write a folder of Markdown, or a subfolder for each workspace."""
+def _folder(settings: Settings, form: ExportFormat, path: Path, *, every: bool, as_json: bool) -> None:
+    """Write a folder in a format, or a subfolder for each workspace."""
     numbers: dict[str, Numbers] = {}
     names, size = FileNames(), 0
     with Engine(settings, fetch=False) as engine:
         for workspace in _chosen(engine, every):
             target = Path(names.free(str(path), workspace.name)) if every else path
             with reported() as report:
-                numbers[workspace.name], count = folder.export(engine, workspace, target, report)
+                numbers[workspace.name], count = form.folder(engine, workspace, target, report)
             size += count
     if settings.journal_store == "chroma":
         note(CHROMA)
@@ -150,7 +148,7 @@ def is_database(path: Path) -> bool:
         return False
     with path.open("rb") as file:
         head = file.read(72)
-    return head.startswith(SQLITE) and head[68:] == APPLICATION_ID.to_bytes(4, "big")
+    return head.startswith(MAGIC) and head[68:] == APPLICATION_ID.to_bytes(4, "big")
 
 
 def preview_own(settings: Settings, path: Path, mode: str, *, every: bool, as_json: bool) -> None:
@@ -260,6 +258,6 @@ def masked(found: Iterable[str]) -> None:
 def embed(engine: Engine) -> None:
     """Embed what was imported, or print why that has to wait."""
     with reported() as report:
-        reason = intake.embed(engine, report)
+        reason = restore.embed(engine, report)
     if reason:
         note(f"Until a running server makes the vectors, the import is found by words only. {reason}")

@@ -3,10 +3,9 @@
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
 from contextvars import copy_context
-from functools import cached_property
 from pathlib import Path
-from threading import Lock
-from typing import TYPE_CHECKING, Self, TypeVar
+from threading import Lock, RLock
+from typing import Any, Self, TypeVar
 
 from memoryd import environment
 from memoryd.core.access.accounts import Accounts
@@ -30,11 +29,8 @@ from memoryd.errors import MemorydError, NotFoundError
 from memoryd.model import Workspace
 from memoryd.models.helpers import Helpers
 from memoryd.settings import AUTO, Settings
-from memoryd.store import open_chroma, open_store
+from memoryd.store import open_store
 from memoryd.store.base import Queries
-
-if TYPE_CHECKING:
-    from memoryd.store.chroma.client import Chroma
 
 T = TypeVar("T")
 
@@ -87,6 +83,8 @@ class Engine:
         ]
         self.worker = Worker([self.embedding.follow], seldom=seldom)
         self._workers = [self.worker]
+        self._parts: dict[Callable[[Engine], Any], Any] = {}
+        self._making = RLock()  # a part may need another
         self._opened = ExitStack()
         """Closes what was opened on first use beside the store."""
         self._closing, self._closed = Lock(), False
@@ -97,13 +95,17 @@ class Engine:
         self._clients.add(client)
         return client
 
-    @cached_property
-    def chroma(self) -> "Chroma | None":
-        """The ChromaDB of the journal, or None if the store has it. Raise MemorydError if it cannot be loaded."""
-        chroma = open_chroma(self.settings)
-        if chroma:
-            self._opened.callback(chroma.close)
-        return chroma
+    def part(self, make: "Callable[[Engine], T]") -> T:
+        """Return what `make` makes of this engine: made on first use, then the same for all its clients."""
+        with self._making:
+            if make not in self._parts:
+                self._parts[make] = make(self)
+            part: T = self._parts[make]
+            return part
+
+    def at_close(self, close: Callable[[], object]) -> None:
+        """Have `close` called after the store was closed."""
+        self._opened.callback(close)
 
     def __enter__(self) -> Self:
         return self
@@ -247,10 +249,9 @@ class ClientEngine(Engine):
             name=name,
         )
 
-    @cached_property
-    def chroma(self) -> "Chroma | None":
+    def part(self, make: Callable[[Engine], T]) -> T:
         """See Engine."""
-        return self._whole.chroma
+        return self._whole.part(make)
 
     def close(self, wait: float = 1.0) -> None:  # noqa: ARG002 - nothing here runs in the background
         """End the sessions that only this client holds."""

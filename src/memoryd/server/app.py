@@ -17,7 +17,7 @@ from memoryd import __version__
 from memoryd.errors import InvalidInputError, InvalidParamsError, MemorydError, NotFoundError, OverloadedError
 from memoryd.prompts import build_instructions
 from memoryd.server import answers
-from memoryd.server.apps import memories
+from memoryd.server.apps import ClientApp, client_app
 from memoryd.server.calls import Calls
 from memoryd.server.connection import DISCOVER, HELLO, Callers, is_lasting, is_modern, on_close, progress_to
 from memoryd.server.notices import Notices
@@ -50,6 +50,7 @@ class MemoryServer(Server[Any]):
         self._has_resources = SEARCH in calls.tools
         self._notices = Notices(calls, self.callers)
         self._joined = False
+        self._app = client_app()
         prompts = Prompts(self._within, self._offered)
         completions = Completions(self._within, prompts, self._may_search)
         super().__init__(
@@ -69,7 +70,7 @@ class MemoryServer(Server[Any]):
         self.middleware += [self.callers.remember, self._explained, self._allowed, self._begun, self._with_app]
 
     def _resources(self) -> dict[str, Any]:
-        resources = Resources(self._within, self._may_search, self._shows_app)
+        resources = Resources(self._within, self._may_search, self._app_for)
         subscriptions = {
             "on_subscribe_resource": self._notices.subscribe,
             "on_unsubscribe_resource": self._notices.unsubscribe,
@@ -121,7 +122,7 @@ class MemoryServer(Server[Any]):
         """Refuse requests for resources by a caller who may use neither the vault's nor the app's."""
         if not ctx.method.startswith(("resources/", "subscriptions/")) or self._may_search(ctx):
             return await call_next(ctx)
-        if ctx.method in APP_METHODS and self._shows_app(ctx):
+        if ctx.method in APP_METHODS and self._app_for(ctx):
             return await call_next(ctx)
         if self._has_resources:
             raise InvalidParamsError(f"This token does not allow resources. Use a token that allows {SEARCH}.")
@@ -130,8 +131,8 @@ class MemoryServer(Server[Any]):
     async def _with_app(self, ctx: Any, call_next: Any) -> Any:
         """Declare the app among the capabilities to a client that shows it."""
         answer = await call_next(ctx)
-        if ctx.method in (HELLO, DISCOVER) and self._shows_app(ctx):
-            memories.declare(answer["capabilities"])
+        if ctx.method in (HELLO, DISCOVER) and (app := self._app_for(ctx)):
+            app.declare(answer["capabilities"])
         return answer
 
     async def _begun(self, ctx: Any, call_next: Any) -> Any:
@@ -171,22 +172,26 @@ class MemoryServer(Server[Any]):
         return await self._calls.hop(lambda: work(self._calls.call(caller)))
 
     def _offered(self, ctx: Any) -> dict[str, Tool[Any, Any]]:
-        return self._calls.offered(self.callers.caller(ctx).grant, app=memories.shown_by(ctx))
+        return self._calls.offered(self.callers.caller(ctx).grant, app=self._shows_apps(ctx))
 
     def _may_search(self, ctx: Any) -> bool:
         return self._calls.tool(SEARCH, self.callers.caller(ctx).grant) is not None
 
-    def _shows_app(self, ctx: Any) -> bool:
-        grant = self.callers.caller(ctx).grant
-        return memories.shown_by(ctx) and self._calls.tool(memories.LIST, grant, app=True) is not None
+    def _shows_apps(self, ctx: Any) -> bool:
+        return self._app is not None and self._app.shown_by(ctx)
+
+    def _app_for(self, ctx: Any) -> ClientApp | None:
+        """Return the app if the sender of a request shows apps and may use it, else None."""
+        grant, app = self.callers.caller(ctx).grant, self._app
+        return app if app and app.shown_by(ctx) and self._calls.tool(app.lists, grant, app=True) else None
 
     async def _list_tools(self, ctx: Any, _params: Any) -> types.ListToolsResult:
-        app = self._shows_app(ctx)
+        app = self._app_for(ctx)
         return types.ListToolsResult(tools=[declaration(tool, app) for tool in self._offered(ctx).values()])
 
     async def _call_tool(self, ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         caller = self.callers.caller(ctx)
-        if (tool := self._calls.tool(params.name, caller.grant, app=memories.shown_by(ctx))) is None:
+        if (tool := self._calls.tool(params.name, caller.grant, app=self._shows_apps(ctx))) is None:
             known = ", ".join(self._calls.offered(caller.grant))
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {shortened(params.name)}. There are: {known}.")
         try:
@@ -217,7 +222,7 @@ def _again(error: MemorydError) -> dict[str, Any]:
 
 
 @cache
-def declaration(tool: Tool[Any, Any], app: bool) -> types.Tool:
+def declaration(tool: Tool[Any, Any], app: ClientApp | None) -> types.Tool:
     """Return the declaration of a tool; with `app`, including its metadata for the app."""
     return types.Tool(
         name=tool.name,
@@ -231,5 +236,5 @@ def declaration(tool: Tool[Any, Any], app: bool) -> types.Tool:
             idempotent_hint=tool.idempotent or tool.capability == "read",
             open_world_hint=False,
         ),
-        _meta=memories.meta_of(tool.name) if app else None,
+        _meta=app.meta_of(tool.name) if app else None,
     )

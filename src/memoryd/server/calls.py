@@ -28,9 +28,10 @@ from memoryd.errors import (
     UnexpectedError,
 )
 from memoryd.model import Workspace
+from memoryd.server.apps import of_app
 from memoryd.server.connection import Caller
 from memoryd.server.threads import LASTING, THREADS, Lane, ThreadPools
-from memoryd.toolsets import PROJECT_TOOLS, chosen, of_app
+from memoryd.toolsets import PROJECT_TOOLS, chosen
 from memoryd.toolsets.registry import Answer, Call, Needs, Tool
 
 log = logging.getLogger(__name__)

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from memoryd import features
 from memoryd.core.base import limits
 from memoryd.core.base.clock import hours_since
 from memoryd.core.security.prompt_injection import reads_like_instructions
@@ -19,7 +20,8 @@ ROOT = "/ui"
 """The path of the page, and of the style that every HTML answer has."""
 SAFE = frozenset({"GET", "HEAD"})
 """The methods that change nothing."""
-UI = Path(__file__).parent / "ui"
+TEMPLATES = Path(__file__).parent / "templates"
+"""The templates that all slices may use; each has its own besides."""
 WORDS = 4_000  # maximum words of two texts for a comparison word by word
 
 PLURALS = {
@@ -105,7 +107,7 @@ def warnings(text: str) -> list[str]:
 
 def _environment() -> Environment:
     made = Environment(
-        loader=FileSystemLoader(UI / "templates"),
+        loader=FileSystemLoader([TEMPLATES, *map(str, features.folders("templates"))]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from mcp import types
 
 from memoryd.errors import InvalidParamsError
-from memoryd.server.apps import memories
+from memoryd.server.apps import ClientApp
 from memoryd.toolsets import prompts, resources
 from memoryd.toolsets.registry import Call, Tool
 
@@ -22,19 +22,22 @@ JSON = "application/json"
 class Resources:
     """Handlers of `resources/...`: for the vault and the page of the app, each if the caller may use it."""
 
-    def __init__(self, within: RunWithin[Any], of_vault: Callable[[Any], bool], of_app: Callable[[Any], bool]) -> None:
+    def __init__(
+        self, within: RunWithin[Any], of_vault: Callable[[Any], bool], app_for: Callable[[Any], ClientApp | None]
+    ) -> None:
         self._within = within
         self._of_vault = of_vault
-        self._of_app = of_app
+        self._app_for = app_for
 
     async def list(self, ctx: Any, params: Any) -> types.ListResourcesResult:
         """resources/list."""
         cursor = params.cursor if params else None
-        app = [memories.RESOURCE] if self._of_app(ctx) and not cursor else []
+        app = self._app_for(ctx)
+        pages = [app.resource] if app and not cursor else []
         if not self._of_vault(ctx):
-            return types.ListResourcesResult(resources=app)
+            return types.ListResourcesResult(resources=pages)
         found, following = await self._within(ctx, lambda call: resources.listed(call, cursor))
-        return types.ListResourcesResult(resources=[*map(_resource, found), *app], next_cursor=following)
+        return types.ListResourcesResult(resources=[*map(_resource, found), *pages], next_cursor=following)
 
     async def templates(self, ctx: Any, _params: Any) -> types.ListResourceTemplatesResult:
         """resources/templates/list."""
@@ -43,8 +46,9 @@ class Resources:
 
     async def read(self, ctx: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         """resources/read."""
-        if self._of_app(ctx) and (params.uri == memories.URI or not self._of_vault(ctx)):
-            return memories.read(params.uri)
+        app = self._app_for(ctx)
+        if app and (params.uri == app.uri or not self._of_vault(ctx)):
+            return app.read(params.uri)
         text, meta = await self._within(ctx, lambda call: resources.read(call, params.uri))
         content = types.TextResourceContents(uri=params.uri, mime_type=JSON, text=text, _meta=meta or None)
         return types.ReadResourceResult(contents=[content])

@@ -22,7 +22,7 @@ from anyio import to_thread
 from anyio.abc import SocketAttribute, SocketListener, SocketStream
 from mcp.server.stdio import stdio_server
 
-from memoryd import __version__, environment
+from memoryd import __version__, environment, features
 from memoryd.connect import launch, locks
 from memoryd.connect.channel import PATIENCE, LineBuffer, peer
 from memoryd.core.engine import Engine
@@ -32,7 +32,7 @@ from memoryd.server import heaps
 from memoryd.server.app import MemoryServer
 from memoryd.server.calls import Calls
 from memoryd.server.ending import end_soon
-from memoryd.server.requests import HookRequests, ToolRequests
+from memoryd.server.requests import Requests, ToolRequests
 from memoryd.server.threads import ThreadPools
 from memoryd.server.wire import LAST_CALLS, converse
 from memoryd.settings import Settings
@@ -264,15 +264,15 @@ async def _run_tools(calls: Calls, hello: Mapping[str, Any], lines: "_Lines", st
         await lines.say(await requests.answer(json.loads(line)))
 
 
-async def _run_hook(calls: Calls, _hello: Mapping[str, Any], lines: "_Lines", state: Mapping[str, Any]) -> None:
-    """Serve a hook of an agent."""
-    requests = HookRequests(calls)
+async def _run_requests(calls: Calls, hello: Mapping[str, Any], lines: "_Lines", state: Mapping[str, Any]) -> None:
+    """Serve what is asked of a slice."""
+    requests: Requests = features.load("requests", hello["want"])(calls)
     await lines.say(state)
     async for line in lines:
         await lines.say(await requests.answer(json.loads(line)))
 
 
-SERVED = {"client": _converse, "tools": _run_tools, "hook": _run_hook}
+SERVED = {"client": _converse, "tools": _run_tools, **dict.fromkeys(features.names("requests"), _run_requests)}
 """The function that serves a connection, by purpose."""
 
 

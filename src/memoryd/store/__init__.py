@@ -1,4 +1,4 @@
-"""The store: SQLite, or Postgres if a URL names it; the journal in ChromaDB if that is configured."""
+"""The store: SQLite, or Postgres if a URL names it."""
 
 import sys
 from collections.abc import Callable
@@ -13,7 +13,6 @@ from memoryd.store.sqlite.layout import DataDirectory, SingleFile
 from memoryd.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
-    from memoryd.store.chroma.client import Chroma, ChromaHost
     from memoryd.store.postgres.server import Server
 
 MANAGED = "postgresql:managed"
@@ -40,19 +39,3 @@ def _on_postgres(settings: Settings, url: str) -> Store:
         server = managed(settings.data_dir)
     postgres: Callable[..., Store] = extras.load("memoryd.store.postgres.store:PostgresStore", "postgres", StoreError)
     return postgres(server, read_only=settings.read_only, timelines=settings.data_dir / TIMELINES)
-
-
-def open_chroma(settings: Settings) -> "Chroma | None":
-    """Return the ChromaDB of the journal, or None if the store keeps it. Only the first use touches anything."""
-    if settings.journal_store != "chroma":
-        return None
-    chroma: Callable[[ChromaHost], Chroma] = extras.load("memoryd.store.chroma.client:Chroma", "chroma", StoreError)
-    if settings.chroma_url:
-        external: Callable[[str], ChromaHost] = extras.load(
-            "memoryd.store.chroma.client:ExternalChroma", "chroma", StoreError
-        )
-        return chroma(external(settings.chroma_url))
-    if sys.platform == "win32":
-        raise InvalidInputError("memoryd runs ChromaDB only on Linux and macOS. Set MEMORY_CHROMA_URL to a URL.")
-    own: Callable[[Path], ChromaHost] = extras.load("memoryd.store.chroma.server:ChromaServer", "chroma", StoreError)
-    return chroma(own(settings.data_dir))

@@ -1,9 +1,9 @@
 """The toolsets, each of which a server offers or leaves out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from memoryd.toolsets import apps, graph, journal, projects, recall, vault
+from memoryd.toolsets import graph, journal, projects, recall, vault
 from memoryd.toolsets.registry import Tool, Toolset
 
 TOOLSETS: dict[str, Toolset] = {
@@ -14,18 +14,8 @@ TOOLSETS: dict[str, Toolset] = {
 PROJECT_TOOLS = frozenset(tool.name for tool in projects.TOOLS)
 """The tools that choose among workspaces."""
 
-OPENS_APP = "memory_inspect"
-"""The tool whose result a client shows in the app: it is for looking. Recall is for answers, and used far more."""
-
 
 def chosen(names: Sequence[str], *, read_only: bool) -> dict[str, Tool[Any, Any]]:
     """Return the tools of the named toolsets (`all`: every one) by name; with `read_only` those that change nothing."""
     groups = TOOLSETS.values() if "all" in names else [TOOLSETS[name] for name in dict.fromkeys(names)]
     return {tool.name: tool for group in groups for tool in group if not read_only or tool.capability == "read"}
-
-
-def of_app(tools: Mapping[str, Tool[Any, Any]], *, read_only: bool) -> dict[str, Tool[Any, Any]]:
-    """Return the tools of the app if one of these tools opens it, else none."""
-    return {
-        tool.name: tool for tool in apps.TOOLS if OPENS_APP in tools and (tool.capability == "read" or not read_only)
-    }

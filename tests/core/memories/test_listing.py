@@ -8,7 +8,7 @@ import pytest
 from memoryd.core.graph import entities
 from memoryd.core.graph.entities import NewEntity
 from memoryd.core.graph.transaction import Graph
-from memoryd.core.memories import chronicle, listing
+from memoryd.core.memories import listing
 from memoryd.core.memories.listing import BEGINNING, Facets, News
 from memoryd.core.memories.memories import Criteria, Memories
 from memoryd.core.memories.vault import Vault
@@ -142,14 +142,3 @@ def test_news_contain_the_changes_since_an_event(scope: Scope) -> None:
     assert listing.news(scope, found.last) == News(found.last, [], graph=False)
     entities.create(Graph(scope), [NewEntity(name="Ann", type="person")])
     assert listing.news(scope, found.last).graph
-
-
-def test_days_and_sessions_add_up(scope: Scope) -> None:
-    session = Scope(scope.engine, scope.workspace, "s1")
-    stored = Memories(session).store("one")
-    Memories(session).store("two")
-    Memories(scope).forget(Criteria(ids=(stored.id,)))
-    (day,) = chronicle.days(scope, 2)
-    assert (day.stored, day.changed, day.forgotten) == (2, 0, 1)
-    (seen,) = chronicle.sessions(scope)
-    assert (seen.id, seen.turns, seen.stored) == ("s1", 0, 1)

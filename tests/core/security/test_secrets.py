@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryd.core.admin.audit import findings
-from memoryd.core.agents.hooks import Event, Hooks
 from memoryd.core.base.progress import ignore_progress
 from memoryd.core.base.results import compact
 from memoryd.core.engine import Engine
@@ -30,6 +29,7 @@ from memoryd.core.security import secrets
 from memoryd.core.security.secrets import Secrets
 from memoryd.core.transfer import export, journal_file, jsonl, restore
 from memoryd.errors import InvalidInputError
+from memoryd.features.agents.hooks import Event, Hooks
 from memoryd.model import Interaction, SessionSummary
 from memoryd.settings import Settings
 from memoryd.store import rows
@@ -38,7 +38,7 @@ from memoryd.store.columns import MOVED
 from memoryd.toolsets import chosen
 from memoryd.toolsets.registry import Answer, Call
 from tests.clients import Json, environment
-from tests.core.transfer.formats_kit import bring
+from tests.features.imports.formats_kit import bring
 
 SECRET = "AKIA" + "QYLPMN5HHFIQR7XY"
 MASKED = "[masked: AWS access key]"

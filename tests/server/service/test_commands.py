@@ -12,8 +12,8 @@ from typing import Any
 import apsw
 import pytest
 
-from memoryd.cli import hook as command
 from memoryd.core.search.briefing import BUDGET, CONTEXT_BUDGET
+from memoryd.features.agents import command
 from tests.clients import PATIENCE, environment, rows_of
 from tests.commands import run as here
 from tests.server.service.kit import ON, connected, homes, pid, state

@@ -16,8 +16,8 @@ from memoryd.settings import Settings, variables
 from tests.clients import LEGACY, MODERN, PATIENCE, Json, environment, until
 from tests.commands import run
 from tests.conftest import Start
+from tests.features.app.kit import HELPERS, SHOWS, Talk
 from tests.forks import Fork
-from tests.server.apps.kit import HELPERS, SHOWS, Talk
 from tests.server.service.kit import ON, Connector, connected, connector, gone, homes, pid, place, state
 from tests.wires import ProcessWire, envelope
 

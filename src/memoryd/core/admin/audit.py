@@ -8,6 +8,7 @@ from itertools import chain
 from typing import Any, Literal
 
 from memoryd.core.engine import Engine
+from memoryd.core.journal.home import own_home
 from memoryd.core.journal.journal import Journal
 from memoryd.core.scope import Scope
 from memoryd.core.security.prompt_injection import reads_like_instructions
@@ -35,7 +36,7 @@ OF_TURNS = ("prompt", "thought", "response", "title", "summary")
 SEQ_LIMIT = 1 << 63  # exclusive upper bound of a database's row numbers
 
 JOURNAL = "journal"
-"""The name in a mark for the journal that ChromaDB keeps."""
+"""The name in a mark for a journal that has a database of its own."""
 
 Concern = Literal["secret", "instructions", "hidden"]
 
@@ -94,9 +95,9 @@ def findings(engine: Engine, workspaces: Sequence[Workspace]) -> Iterator[AuditF
 def part(scope: Scope, after: str = "", limit: int = rows.FIRST) -> AuditedPart:
     """Examine some rows after a mark, table by table: records of every kind, versions, relations and the rest.
 
-    A journal that ChromaDB keeps is one part. Raise InvalidInputError for an invalid mark.
+    A journal with a database of its own is one part. Raise InvalidInputError for an invalid mark.
     """
-    sources = [*LOOKED_AT, *([JOURNAL] if scope.engine.chroma else [])]
+    sources = [*LOOKED_AT, *([JOURNAL] if own_home(scope.engine) else [])]
     table, begins = _place(after or f"{sources[0]}~", sources)
     found: list[AuditFinding] = []
     looked = 0
@@ -151,7 +152,7 @@ def _journal(scope: Scope) -> tuple[list[AuditFinding], int]:
 
 
 def total(scope: Scope) -> int:
-    """Return how many rows an audit examines, not counting a journal in ChromaDB."""
+    """Return how many rows an audit examines, not counting a journal with a database of its own."""
     return scope.read(lambda q: sum(rows.number(q, table) for table in LOOKED_AT))
 
 

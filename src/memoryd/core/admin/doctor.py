@@ -13,6 +13,7 @@ from memoryd import __version__
 from memoryd.core.admin.shared_folders import REMEDY, shared_folder
 from memoryd.core.base.progress import StepProgress
 from memoryd.core.engine import Engine
+from memoryd.core.journal.home import own_home
 from memoryd.environment import current
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.model import Workspace
@@ -108,12 +109,12 @@ class Doctor:
     # facts -----------------------------------------------------------------------------------------------------------
 
     def _facts(self) -> dict[str, Any]:
-        chroma = self._engine.chroma
+        home = own_home(self._engine)
         return {
             "memoryd": __version__,
             "python": f"{platform.python_version()} on {platform.system()} {platform.machine()}",
             "store": self._described(),
-            **({"journal": f"{chroma.product} at {chroma.place} ({chroma.state()})"} if chroma else {}),
+            **({"journal": f"{home.product} at {home.place} ({home.state()})"} if home else {}),
             "durability": self._settings.durability,
             "secrets": self._settings.secrets,
             "models": str(weights.place(self._settings)),
@@ -240,10 +241,9 @@ class Doctor:
             )
 
     def _journal(self) -> Iterator[Finding]:
-        """Check that an external ChromaDB answers; do not start or stop a managed one."""
-        chroma = self._engine.chroma
-        if chroma and chroma.state() == "external":
-            chroma.ask("GET", "/api/v2/heartbeat")
+        """Check that a database of the journal's own answers if others run it."""
+        if home := own_home(self._engine):
+            home.check()
         yield from ()
 
     def _places(self) -> list[StoredFile]:

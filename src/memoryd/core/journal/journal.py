@@ -9,8 +9,7 @@ from typing import Any
 from memoryd.core.base.progress import CountProgress
 from memoryd.core.engine import Engine
 from memoryd.core.journal import summarizer
-from memoryd.core.journal.chroma_vectors import JournalVectors
-from memoryd.core.journal.in_chroma import JournalChroma
+from memoryd.core.journal.home import own_home
 from memoryd.core.journal.in_records import JournalRows
 from memoryd.core.llm import generation
 from memoryd.core.scope import Scope
@@ -27,7 +26,7 @@ BATCH = 25  # summaries that are stored in one transaction
 
 def database(engine: Engine) -> Database:
     """Return the database in which journals are stored."""
-    return engine.chroma or engine.store
+    return own_home(engine) or engine.store
 
 
 class Journal:
@@ -37,9 +36,8 @@ class Journal:
         engine = scope.engine
         self.secrets = scope.secrets
         self._engine = engine
-        self.kept: JournalStore = (
-            JournalChroma(engine.chroma, scope, JournalVectors(engine.helpers)) if engine.chroma else JournalRows(scope)
-        )
+        home = own_home(engine)
+        self.kept: JournalStore = home.of(scope) if home else JournalRows(scope)
 
     def add(self, prompt: str, thought: str, response: str, session_id: str) -> Interaction:
         """Store a turn verbatim and durably; return it."""

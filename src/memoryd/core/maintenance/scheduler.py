@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 
+from memoryd import features
 from memoryd.core.admin.shared_folders import shared_folder
-from memoryd.core.agents.spool import Spool
 from memoryd.core.base.background import Worker
 from memoryd.core.engine import Engine
 from memoryd.core.maintenance import compaction, consolidation
@@ -41,8 +41,9 @@ def begin(engine: Engine) -> None:
     if path and (shared := shared_folder(path)):
         log.warning("%s: the database is in %s. See `memoryd doctor`.", shared.path, shared.problem)
     maintenance = Maintenance(engine)
-    taking_in = Worker([], seldom=[Spool(engine).take_in])  # a separate thread: turns must not wait for maintenance
-    engine.begin(Worker([maintenance.follow], seldom=[maintenance.catch_up]), taking_in)
+    chores = [chore for chores in features.hooked("chores") for chore in chores(engine)]
+    beside = [Worker([], seldom=chores)] if chores else []  # a separate thread: turns must not wait for maintenance
+    engine.begin(Worker([maintenance.follow], seldom=[maintenance.catch_up]), *beside)
 
 
 class Maintenance:

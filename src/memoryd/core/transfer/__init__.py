@@ -1,1 +1,1 @@
-"""Transfer of data: exports, imports, migrations, foreign formats."""
+"""Transfer of data: exports, imports of them, migrations."""

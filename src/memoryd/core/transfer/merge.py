@@ -21,8 +21,8 @@ from memoryd.core.records.records import act
 from memoryd.core.records.records import event as note_event
 from memoryd.core.transfer import reader
 from memoryd.core.transfer.export import NOUNS, Numbers
-from memoryd.core.transfer.formats.items import UNKNOWN
 from memoryd.core.transfer.reader import Part, listed
+from memoryd.core.transfer.schema import UNKNOWN
 from memoryd.errors import InvalidInputError
 from memoryd.model import CLIENT, GENERAL, Entity, Kind, Workspace
 from memoryd.store import rows

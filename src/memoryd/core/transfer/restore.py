@@ -18,6 +18,7 @@ from memoryd.store import rows
 from memoryd.store.base import Queries
 from memoryd.store.columns import EXPORTED
 
+LOAD = 3600.0  # seconds to wait for a model: a provider may have to download it
 REMARKS = 20  # maximum remarks that are shown
 
 
@@ -128,3 +129,15 @@ def _replace(queries: Queries, workspace: Workspace, part: Part, report: Progres
             done += len(page)
             report(done / size)
     return part.numbers - Numbers({NOUNS["embeddings"]: left_out})
+
+
+def embed(engine: Engine, report: StepProgress) -> str:
+    """Embed the records that lack vectors; return '', or why the model is not available.
+
+    Like any backfill, this covers every workspace.
+    """
+    engine.helpers.embedder.start()
+    if engine.helpers.embedder.get(LOAD) is None:
+        return engine.helpers.embedder.reason
+    engine.embedding.complete(lambda done: report("making vectors", done))
+    return ""

@@ -20,6 +20,8 @@ from memoryd.store.columns import EXPORTED, Column, Holds
 FORMAT, VERSION = "workspaces", 2
 WORKSPACE = "workspace"
 WORKSPACE_FIELDS = ("name", "description", "created_at", "updated_at")
+UNKNOWN = "unknown"
+"""The type of an entity without a stated type."""
 KEY_LENGTH = 2_000  # maximum characters of an id
 DIM_MOST = 1 << 16  # maximum components of a vector
 COUNT = 1 << 31  # exclusive upper bound of numbers

@@ -26,6 +26,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Mount, Route, request_response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from memoryd import features
 from memoryd.core.engine import Engine
 from memoryd.core.maintenance import scheduler
 from memoryd.errors import InvalidInputError, MemorydError, StoreError
@@ -37,7 +38,6 @@ from memoryd.server.auth.documents import ClientDocuments
 from memoryd.server.calls import Calls
 from memoryd.server.connection import ADMISSION, Admission, Callers
 from memoryd.server.ending import end_soon
-from memoryd.server.html import ROOT
 from memoryd.server.http.admission import Door, HttpConnection
 from memoryd.server.http.entry import (
     MESSAGES,
@@ -55,7 +55,6 @@ from memoryd.server.http.mcp_sessions import McpSessions
 from memoryd.server.http.messages import Messages
 from memoryd.server.http.metrics import HealthChecks, Metrics
 from memoryd.server.http.tools import Plain
-from memoryd.server.ui.app import Page
 from memoryd.settings import DEFAULT_WORKSPACE
 
 log = logging.getLogger(__name__)
@@ -231,8 +230,7 @@ def assembled(
     beyond = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # Entrance has checked the names
     lasting = settings.http_sessions
     manager = McpSessions(server, security_settings=beyond, json_response=not streams, stateless=not lasting)
-    health, metrics, plain, page = HealthChecks(engine), Metrics(calls), Plain(calls), Page(engine)
-    calls.ending.append(page.end)
+    health, metrics, plain = HealthChecks(engine), Metrics(calls), Plain(calls)
     sse = SseServerTransport(MESSAGES, security_settings=beyond)
     public = settings.public_url
     gate = auth.Auth(calls, documents or ClientDocuments())
@@ -244,12 +242,12 @@ def assembled(
         Mount(MESSAGES, locked(Messages(sse.handle_post_message))),
         Route("/tools/{name}", locked(request_response(plain.call)), methods=["POST"]),
         Route("/openapi.json", plain.openapi),
-        Route("/", _front),
         Route("/health", health.ready),
         Route("/health/live", health.live),
         Route("/metrics", locked(request_response(metrics.show)), methods=["GET"]),
         *gate.routes(),
-        *page.routes(),
+        *(route for routes in features.hooked("routes") for route in routes(calls)),
+        Route("/", _front),
     ]
     middleware = [
         Middleware(Logged),
@@ -279,9 +277,8 @@ def _life(engine: Engine, manager: McpSessions) -> Callable[[Starlette], Abstrac
 
 
 async def _front(_request: Request) -> Response:
-    """Lead a browser from the server's address to the page, and name the other paths. No token is needed."""
-    text = f"This is memoryd: MCP at /mcp, the page for people at {ROOT}/, tools over plain HTTP in /openapi.json.\n"
-    return PlainTextResponse(text, 307, {"Location": f"{ROOT}/"})
+    """Name the paths. No token is needed."""
+    return PlainTextResponse("This is memoryd: MCP at /mcp, tools over plain HTTP in /openapi.json.\n")
 
 
 async def _refused(_request: Request, error: Exception) -> Response:

@@ -22,6 +22,7 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from memoryd import features
 from memoryd.core.access.tokens import EVERYTHING, Grant, Level
 from memoryd.core.workspaces.registry import composed
 from memoryd.errors import InvalidInputError, NotFoundError, ProviderAwayError, StoreError
@@ -31,7 +32,6 @@ from memoryd.server.auth.app import DOCUMENTS, OAUTH, is_from_anywhere
 from memoryd.server.auth.metadata import challenge
 from memoryd.server.calls import RETRY, Calls
 from memoryd.server.connection import ADMISSION, AT_ONCE, Admission
-from memoryd.server.html import ROOT
 from memoryd.server.http.bodies import sender_of
 from memoryd.server.http.openapi import WORKSPACE
 from memoryd.settings import Settings
@@ -78,7 +78,8 @@ def is_direct(request: HTTPConnection) -> bool:
 def is_open(request: HTTPConnection) -> bool:
     """Return whether a request needs no token."""
     path = request.scope["path"]
-    if path == ROOT or path.startswith((f"{ROOT}/", DOCUMENTS, OAUTH)):  # they check credentials themselves
+    opened = [DOCUMENTS, OAUTH, *(start for feature in features.features() for start in feature.open_paths)]
+    if f"{path}/" in opened or path.startswith(tuple(opened)):  # they check credentials themselves
         return True
     return path in OPEN and not (path == HEALTH and "authorization" in request.headers)
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 
+from memoryd import features
 from memoryd.store.columns import MOVED, Table
 
 _HEADER = re.compile(r"^-- name: *([a-z_.]+) *$", re.MULTILINE)
@@ -12,10 +13,10 @@ _HEADER = re.compile(r"^-- name: *([a-z_.]+) *$", re.MULTILINE)
 
 @cache
 def load(dialect: str) -> dict[str, str]:
-    """Return every named statement of a dialect (`sqlite`): the shared ones, then the dialect's own."""
+    """Return every named statement of a dialect (`sqlite`): the shared ones, those of slices, the dialect's own."""
     statements: dict[str, str] = {}
     root = files(__name__)
-    for folder in (root, root / dialect):
+    for folder in (root, *features.folders("sql"), root / dialect):
         for file in sorted(folder.iterdir(), key=lambda entry: entry.name):
             if file.name.endswith(".sql"):
                 _, *parts = _HEADER.split(file.read_text(encoding="utf-8"))

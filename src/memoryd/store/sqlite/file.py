@@ -38,6 +38,7 @@ from memoryd.store.sqlite.connection import (
 
 T = TypeVar("T")
 
+MAGIC = b"SQLite format 3\0"  # the first bytes of every SQLite file
 APPLICATION_ID = 0x6D656D64  # 'memd': distinguishes memoryd's files from other programs'
 BATCH = 256  # maximum jobs that share one commit
 MOVING_MS = 200  # milliseconds to wait for others to release a file that is to be moved

@@ -1,1 +1,0 @@
-"""The changes that `memoryd install` makes to the configurations of MCP clients."""

@@ -1,1 +1,0 @@
-"""Integration of coding agents: hooks and transcripts."""

@@ -1,0 +1,10 @@
+"""Integration of coding agents: hooks and transcripts."""
+
+from memoryd.features.base import Feature
+
+FEATURE = Feature(
+    needs="imports",
+    commands={"Clients": {"hook": "memoryd.features.agents.command:app"}},
+    requests={"hook": "memoryd.features.agents.requests:HookRequests"},
+    chores="memoryd.features.agents.spool:chores",
+)

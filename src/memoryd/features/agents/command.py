@@ -1,0 +1,150 @@
+"""The hook of a coding agent. It never blocks the agent: every error is one line and exit code 1."""
+
+import logging
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from types import TracebackType
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from memoryd.cli.frame import FAILED, PLACE, command, fail, printable
+from memoryd.core.engine import Engine
+from memoryd.core.search.briefing import BUDGET, CONTEXT_BUDGET
+from memoryd.errors import InvalidInputError
+from memoryd.features.agents.hooks import ASKING, READING, Event, Hooks, parse
+from memoryd.settings import Settings
+
+INPUT = 16 << 20  # maximum bytes of a hook's JSON: it may repeat the agent's last message
+WITHOUT = {"embedder": "none", "reranker": "none", "llm_api_key": None, "llm_base_url": None}
+"""A hook has little time, so it uses no model. A server makes the vectors."""
+_WRONG_USAGE: Any = typer.BadParameter.__base__  # typer does not export it
+
+
+class HookEvent(StrEnum):
+    """The events that run a hook."""
+
+    SESSION_START = "session-start"
+    PROMPT_SUBMIT = "prompt-submit"
+    STOP = "stop"
+    PRE_COMPACT = "pre-compact"
+    SESSION_END = "session-end"
+
+
+class HookClient(StrEnum):
+    """The clients that run hooks."""
+
+    CLAUDE_CODE = "claude-code"
+    CODEX = "codex"
+    CURSOR = "cursor"
+    GEMINI = "gemini"
+    OPENCODE = "opencode"
+    VSCODE = "vscode"
+
+
+class Unblocking(TyperCommand):
+    """A command that exits with 0 or 1: to a client, 2 would mean that its agent must not continue."""
+
+    def make_context(self, *args: Any, **extra: Any) -> Any:
+        """Report wrong options like any other error."""
+        try:
+            return super().make_context(*args, **extra)
+        except _WRONG_USAGE as error:
+            raise fail(error.format_message(), FAILED) from None
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; report an unexpected error as one line too."""
+        sys.excepthook = _unforeseen
+        logging.disable()
+        try:
+            return super().invoke(ctx)
+        except typer.Exit as end:
+            raise typer.Exit(FAILED if end.exit_code else 0) from None
+
+
+def _unforeseen(kind: type[BaseException], error: BaseException, _traceback: TracebackType | None) -> None:
+    _say(f"{kind.__name__}: {error}")
+
+
+def _say(message: str) -> None:
+    sys.stderr.write(f"memoryd: {printable(' '.join(message.split()))}\n")
+    sys.stderr.flush()
+
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command(cls=Unblocking)
+@command(*PLACE)
+def hook(
+    settings: Settings,
+    event: Annotated[HookEvent, typer.Argument(help="The event.", metavar="EVENT")],
+    *,
+    client: Annotated[HookClient, typer.Option(help="The client that runs the hook.")] = HookClient.CLAUDE_CODE,
+    budget: Annotated[
+        int, typer.Option(min=1, max=BUDGET, metavar="TOKENS", help="Maximum tokens of a briefing; of a prompt, 300.")
+    ] = CONTEXT_BUDGET,
+) -> None:
+    """Run as a coding agent's hook: session-start prints a briefing; stop, pre-compact and session-end store turns.
+
+    prompt-submit prints what bears on the prompt if a service is running, otherwise nothing.
+
+    The hook reads its JSON from stdin. Every error is one line on stderr and exit code 1, which blocks nothing.
+    """
+    with _bounded(READING, "nothing came on stdin"):
+        given = parse(_input())
+    alone = settings.model_copy(update=WITHOUT)
+    if event is HookEvent.PROMPT_SUBMIT:
+        return  # without a service there are no models, and loading them takes seconds
+    if event is HookEvent.SESSION_START:
+        _brief(alone.model_copy(update={"read_only": True}), given, client, budget)
+    else:  # ChromaDB keeps nothing without a vector
+        kept_there = {"embedder": settings.embedder} if settings.journal_store == "chroma" else {}
+        with Engine(alone.model_copy(update=kept_there), fetch=False) as engine:
+            Hooks(engine, given).run(Path.home(), client, ended=event is HookEvent.SESSION_END, bounded=_bounded)
+
+
+@contextmanager
+def _bounded(seconds: float, what: str) -> Iterator[None]:
+    """End the process after `seconds`, with one line; what was committed by then is kept."""
+
+    def give_up() -> None:
+        _say(f"{what} (given up after {seconds:g} seconds).")
+        os._exit(FAILED)
+
+    watch = threading.Timer(seconds, give_up)
+    watch.daemon = True
+    watch.start()
+    try:
+        yield
+    finally:
+        watch.cancel()
+
+
+def _input() -> bytes:
+    if sys.stdin.isatty():
+        raise InvalidInputError("A hook reads its JSON from stdin. docs/hooks.md shows how a client runs it.")
+    data = sys.stdin.buffer.read(INPUT + 1)
+    if len(data) > INPUT:
+        raise InvalidInputError(f"The input of the hook on stdin is longer than {INPUT >> 20} MB.")
+    return data
+
+
+def _brief(settings: Settings, event: Event, client: HookClient, budget: int) -> None:
+    with Engine(settings, fetch=False) as engine:
+        hooks = Hooks(engine, event)
+        with _bounded(ASKING, f"{engine.store.place} does not answer: the session starts without a briefing"):
+            text = hooks.answer(budget, client)
+        if text:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+            try:
+                hooks.delivered()
+            except OSError as error:  # the briefing matters more: failing now would discard it
+                _say(f"the next briefing of this session may repeat this one: {error}")

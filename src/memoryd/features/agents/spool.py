@@ -1,0 +1,133 @@
+"""The spool of turns on their way to the journal: files next to the database, moved by the next hook or server.
+
+An agent must not wait for a database that is locked or unreachable. So a hook first writes its turns to a file,
+atomically and durably; the file is deleted once its turns are in the journal. Even if two processes move the same file,
+or one dies in between, each turn is stored once, because its id decides.
+"""
+
+import hashlib
+import json
+import time
+import uuid
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from memoryd import disk
+from memoryd.core.base.background import Chore
+from memoryd.core.engine import Engine
+from memoryd.core.journal.journal import Journal
+from memoryd.core.records.records import written_by
+from memoryd.core.scope import Scope
+from memoryd.core.workspaces.project import WorkspaceChoice
+from memoryd.errors import MemorydError, NotFoundError, StoreError
+from memoryd.features.agents import transcript_import
+from memoryd.features.agents.transcript_import import Tally
+from memoryd.model import Interaction
+
+TOOL = "memoryd hook"
+"""The provenance of a record written by a hook."""
+WHOLE = ".json"
+ABANDONED = 24 * 3600.0  # seconds after which an unfinished file is removed
+
+
+@dataclass(frozen=True, slots=True)
+class SpooledTurns:
+    """The result of one hook: turns of a workspace, with secrets masked, and the sessions that have ended."""
+
+    workspace: str
+    client: str
+    turns: tuple[Interaction, ...]
+    ended: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    """The keys of the project to which the workspace belongs; empty if only the name counts."""
+
+
+class Spool:
+    """The spooled files of one database."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.directory = _beside(engine)
+
+    def put(self, entry: SpooledTurns) -> None:
+        """Store turns durably. Raise OSError if they cannot be written."""
+        with disk.appearing(self.directory / f"{time.time_ns()}-{uuid.uuid4()}{WHOLE}") as path:
+            path.write_text(json.dumps(asdict(entry)), encoding="utf-8")
+
+    def waiting(self) -> list[Path]:
+        """Return the files that have not been moved yet, oldest first."""
+        return sorted(self.directory.glob(f"*{WHOLE}"))
+
+    def take_in(self, stopping: Callable[[], bool], choice: WorkspaceChoice | None = None) -> None:
+        """Move the spooled turns of one workspace, or of all, to the journal; files that fail stay in the spool.
+
+        After all files were tried, raise the first MemorydError.
+        """
+        errors: list[MemorydError] = []
+        for path in self.waiting():
+            if stopping():
+                return
+            try:
+                entry = _read(path)
+                if entry and (choice is None or (choice.name, choice.keys) == (entry.workspace, entry.keys)):
+                    self._keep(entry, path)
+                    path.unlink(missing_ok=True)
+            except MemorydError as error:
+                errors.append(error)
+            except OSError as error:  # e.g. another process is reading it; its turns are stored only once
+                errors.append(StoreError(f"{path} cannot be removed ({error}). Check its permissions."))
+        self._sweep()
+        if errors:
+            raise errors[0]
+
+    def _keep(self, entry: SpooledTurns, path: Path) -> None:
+        tally = Tally()
+        with written_by(entry.client, TOOL):
+            workspace = WorkspaceChoice(entry.workspace, entry.keys).ensure(self._engine.workspaces)
+            journal = Journal(Scope(self._engine, workspace))
+            transcript_import.keep(journal.kept, entry.turns, self._engine.secrets, tally, path)
+            for session in entry.ended:
+                with suppress(NotFoundError):  # its turns may have been deleted
+                    journal.summarize(session)
+        if tally.faults:
+            raise StoreError(f"Turns of {path} were not stored: {tally.first_faults[0].text}.")
+
+    def _sweep(self) -> None:
+        """Remove the unfinished files of killed hooks, whose turns the next hook has read again."""
+        oldest = time.time() - ABANDONED
+        for path in self.directory.glob(f"*{disk.SUFFIX}"):
+            with suppress(OSError):  # another process may have removed it
+                if path.stat().st_mtime < oldest:
+                    path.unlink()
+
+
+def _beside(engine: Engine) -> Path:
+    """Return the spool directory of a database; for a database server it is below the data directory."""
+    settings = engine.settings
+    if settings.database_url:
+        return settings.data_dir / "spool" / hashlib.sha256(engine.store.place.encode()).hexdigest()[:16]
+    if settings.db_path:
+        return settings.db_path.with_name(f"{settings.db_path.name}-spool")
+    return settings.data_dir / "spool"
+
+
+def _read(path: Path) -> SpooledTurns | None:
+    """Return the content of a file; None if another process has just moved it. Raise StoreError if it is damaged."""
+    try:
+        held = json.loads(path.read_bytes())
+        turns = tuple(Interaction(**turn) for turn in held["turns"])
+        keys = tuple(held.get("keys", ()))  # older versions wrote none
+        return SpooledTurns(held["workspace"], held["client"], turns, tuple(held["ended"]), keys)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise StoreError(
+            f"{path} cannot be read ({error}). It contains turns from a hook. Repair or delete it."
+        ) from error
+
+
+def chores(engine: Engine) -> list[Chore]:
+    """Return what a server does with the spool now and then."""
+    return [Spool(engine).take_in]

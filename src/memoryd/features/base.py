@@ -1,0 +1,39 @@
+"""What a slice may add to memoryd."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Hook = Literal["chores", "client_app", "foreign_import", "journal", "routes"]
+"""The hooks that name one object."""
+HookTable = Literal["exports", "requests"]
+"""The hooks that name several objects, each under a name of its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feature:
+    """The hooks of a slice: texts `module:name`, loaded when they are needed, so that an unused slice costs nothing.
+
+    The statements in a slice's folder `sql` and the templates in its folder `templates` are loaded with all others.
+    """
+
+    needs: str = ""
+    """The only other slice that it may import."""
+    commands: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """The commands by the panel of the help that lists them: a function each, or a Typer application."""
+    routes: str = ""
+    """A function of the `Calls` of a server over HTTP that returns routes."""
+    open_paths: tuple[str, ...] = ()
+    """The beginnings of the paths that check credentials themselves."""
+    requests: Mapping[str, str] = field(default_factory=dict)
+    """What is asked of a service, by the purpose of the connection: a class each, made from `Calls`: `Requests`."""
+    client_app: str = ""
+    """The `ClientApp` that clients show which show apps; only one slice may have it."""
+    exports: Mapping[str, str] = field(default_factory=dict)
+    """The formats of exports: an `ExportFormat` each."""
+    chores: str = ""
+    """A function of an engine that returns `Chore`s of the background of a server."""
+    foreign_import: str = ""
+    """The `ForeignImport` of `memoryd import`; only one slice may have it."""
+    journal: str = ""
+    """A function of an engine that returns its `JournalHome`, or None if the settings name no such home."""

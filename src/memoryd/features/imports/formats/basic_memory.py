@@ -1,0 +1,144 @@
+"""Notes of basic-memory: entities with observations, `- [category] text`, and relations, `- type [[Note]]`."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from memoryd.features.imports.formats.items import (
+    SourceEntity,
+    SourceMemory,
+    SourceRelation,
+    Yielded,
+    text,
+    texts,
+)
+from memoryd.features.imports.formats.notes import Note
+
+SUMMARY = 2_000  # maximum characters of prose for the summary of an entity; longer prose becomes a memory
+LINK = "links_to"
+_ITEM = re.compile(r"^\s*[-*+]\s+(.*)$")
+_OBSERVED = re.compile(r"\[([^\[\]()]+)\]\s+(.+)")
+_CLOCK = re.compile(r"\d{1,2}(?::\d\d){1,2}(?:\.\d+)?(?:\s.*)?")
+_TASK = re.compile(r"\[[ xX-]\]\s")
+_LINKS = re.compile(r"\[\[([^\[\]\n]+)\]\]")
+_TYPED = re.compile(r"""(?:"([^"]+)"|'([^']+)'|([^\s"'\[\]]+))\s*\[\[""")
+_HASHED = re.compile(r"(?<!\S)#[^\W\d][\w/-]*")
+_HEADING = re.compile(r"#{1,6} ")
+_FENCE = re.compile(r"^ {0,3}(?:```|~~~)")
+
+
+def is_note(note: Note) -> bool:
+    """Return whether a note was written by basic-memory."""
+    return bool(text(note.properties.get("permalink")))
+
+
+@dataclass(slots=True)
+class _Content:
+    """The content of a note."""
+
+    observations: list[str] = field(default_factory=list)
+    relations: list[tuple[str, str]] = field(default_factory=list)
+    """The type and target of each relation."""
+    prose: list[str] = field(default_factory=list)
+    bare: list[str] = field(default_factory=list)
+    """The current headings without prose yet, outermost first."""
+
+    def tell(self, line: str) -> None:
+        """Add a line of prose, after its headings."""
+        if line.strip():
+            self.prose += self.bare
+            self.bare.clear()
+        self.prose.append(line)
+
+    def head(self, line: str) -> None:
+        """Begin a section; headings of sections without prose are omitted."""
+        level = len(line) - len(line.lstrip("#"))
+        self.bare = [*(one for one in self.bare if len(one) - len(one.lstrip("#")) < level), line]
+
+
+class NameIndex:
+    """The names of the entities that notes become: titles, or permalinks if two notes have the same title."""
+
+    def __init__(self, notes: Iterable[Note]) -> None:
+        titles = Counter[str]()
+        every: list[tuple[str, str]] = []
+        for note in notes:
+            titles[note.title] += 1
+            every.append((note.title, text(note.properties.get("permalink"))))
+        self._titles = titles
+        self._names = {link: self.name(title, link) for title, link in every if link}
+        self._names |= {title: title for title, number in titles.items() if number == 1}
+
+    def name(self, title: str, permalink: str) -> str:
+        """Return the name of the entity of a note."""
+        return permalink if self._titles[title] > 1 and permalink else title
+
+    def target(self, link: str) -> str:
+        """Return the name of the entity that a link refers to, which need not exist."""
+        plain = link.partition("|")[0].partition("#")[0].strip()
+        return self._names.get(plain) or plain
+
+
+def items(note: Note, names: NameIndex, project: str = "") -> Iterator[Yielded]:
+    """Yield the entity of a note, its relations, and its prose if it is long."""
+    permalink = text(note.properties.get("permalink"))
+    name = names.name(note.title, permalink)
+    content = _content(note.body)
+    prose = "\n".join(content.prose).strip().removeprefix(f"# {note.title}").strip()
+    at: dict[str, Any] = {"created_at": note.created_at, "updated_at": note.updated_at, "project": project}
+    long = len(prose) > SUMMARY
+    yield SourceEntity(
+        id=name,
+        name=name,
+        type=text(note.properties.get("type")) or "note",
+        summary="" if long else prose,
+        observations=tuple(content.observations),
+        tags=texts(note.properties.get("tags")),
+        **at,
+    )
+    if long:
+        yield SourceMemory(id=permalink or note.file.name, text=prose, key=permalink, tags=note.tags, **at)
+    for kind, link in content.relations:
+        if target := names.target(link):
+            yield SourceRelation(id=name, source=name, target=target, type=kind, **at)
+
+
+def _content(body: str) -> _Content:
+    content, in_code = _Content(), False
+    for line in body.split("\n"):
+        in_code ^= bool(_FENCE.match(line))
+        item = None if in_code else _ITEM.match(line)
+        words = item[1].strip() if item else ""
+        if words and (typed := _typed(words)):
+            content.relations.append(typed)
+        elif words and _is_observation(words):
+            content.observations.append(words.removesuffix(" ()").rstrip())
+            content.relations += [(LINK, link) for link in _LINKS.findall(words)]
+        else:
+            if _HEADING.match(line) and not in_code:
+                content.head(line)
+            else:
+                content.tell(line)
+            content.relations += [(LINK, link) for link in ([] if in_code else _LINKS.findall(line))]
+    return content
+
+
+def _typed(item: str) -> tuple[str, str] | None:
+    """Return the type and target of a list item that is a relation; other links have the type LINK."""
+    typed, link = _TYPED.match(item), _LINKS.search(item)
+    if not typed or not link:
+        return None
+    return next(filter(None, typed.groups())), link[1]
+
+
+def _is_observation(item: str) -> bool:
+    if _TASK.match(item) or item.startswith("[["):
+        return False
+    observed = _OBSERVED.match(item)
+    if not observed:
+        return bool(_HASHED.search(item))
+    category = observed[1].strip()
+    is_sign = len(category) == 1 and (not category.isalnum() or category in "xX")
+    return not is_sign and not _CLOCK.fullmatch(category)

@@ -1,0 +1,148 @@
+"""The data export of Claude.ai: memories, projects, conversations, in a zip archive or unpacked."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from memoryd.features.imports.formats import parsing
+from memoryd.features.imports.formats.conversations import BETWEEN, SourceMessage, attached, turns
+from memoryd.features.imports.formats.items import (
+    Fault,
+    LeftOut,
+    SourceMemory,
+    SourceSummary,
+    Yielded,
+    digest,
+    mapping,
+    mappings,
+    tagged,
+    text,
+    when,
+)
+from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
+
+CONVERSATIONS = ("conversations.json", "conversations.jsonl")
+_PARAGRAPH = re.compile(r"\n\s*\n|\n(?=\s*[-*•]\s)")
+_BULLET = re.compile(r"^\s*[-*•]\s+")
+_HEADING = re.compile(r"^(?:\*\*[^*\n]+\*\*:?|#{1,6}\s[^\n]+)$")
+
+
+def _recognizes(source: Source) -> bool:
+    if source.named("memories.json") and source.named("projects.json", "users.json", *CONVERSATIONS):
+        return True
+    files = source.candidates(*CONVERSATIONS)
+    return any(b'"chat_messages"' in file.head() or b'"conversations_memory"' in file.head() for file in files)
+
+
+def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
+    names = dict[str, str]()
+    for value in _values(source.named("projects.json", "projects/*.json")):
+        if isinstance(value, Fault):
+            yield value
+        else:
+            names[text(value.get("uuid"))] = text(value.get("name"))
+            yield from _project(value)
+    for file in source.candidates("memories.json", *CONVERSATIONS):
+        for value in parsing.values(file):
+            if isinstance(value, Fault):
+                yield value
+            elif "conversations_memory" in value or "project_memories" in value:
+                yield from _memories(value, names, file.modified)
+            else:
+                yield from _conversation(value)
+
+
+def _values(files: list[SourceFile]) -> Iterator[dict[str, Any] | Fault]:
+    for file in files:
+        yield from parsing.values(file)
+
+
+def _memories(value: Mapping[str, Any], names: Mapping[str, str], at: str) -> Iterator[Yielded]:
+    """Yield what Claude remembers: a memory for each paragraph or bullet, with the heading above it."""
+    of_projects = mapping(value.get("project_memories"))
+    for project, content in [("", value.get("conversations_memory")), *of_projects.items()]:
+        heading = ""
+        for piece in filter(None, map(str.strip, _PARAGRAPH.split(text(content)))):
+            first, _, rest = piece.partition("\n")
+            if _HEADING.match(first.strip()):
+                heading = first.strip().strip("*#: ")
+            words = _BULLET.sub("", rest.strip() if _HEADING.match(first.strip()) else piece)
+            if words:
+                headed = f"{heading}: {words}" if heading else words
+                yield SourceMemory(
+                    id=digest(project, headed),
+                    text=headed,
+                    tags=("claude-ai",),
+                    created_at=at,
+                    project=names.get(project) or project,
+                )
+
+
+def _project(value: Mapping[str, Any]) -> Iterator[Yielded]:
+    name, place = text(value.get("name")), text(value.get("uuid"))
+    at = {"created_at": when(value.get("created_at")), "updated_at": when(value.get("updated_at"))}
+    common: dict[str, Any] = {"project": name, **at}
+    about = BETWEEN.join(filter(None, (text(value.get("description")), text(value.get("prompt_template")))))
+    if about and not value.get("is_starter_project"):
+        yield SourceMemory(
+            id=f"project:{place}", text=f"{name}\n\n{about}", tags=("claude-ai", "type:project"), **common
+        )
+    for document in mappings(value.get("docs")):
+        if content := text(document.get("content")):
+            file = text(document.get("filename"))
+            tags = ("claude-ai", "type:document", f"file:{file}")
+            place = text(document.get("uuid")) or digest(file, content)
+            yield SourceMemory(id=f"doc:{place}", text=content, tags=tags, **common)
+
+
+def _conversation(value: Mapping[str, Any]) -> Iterator[Yielded]:
+    messages = mappings(value.get("chat_messages"))
+    place = text(value.get("uuid"))
+    if not place or "chat_messages" not in value:
+        yield Fault(f"a conversation with {', '.join(map(str, value))[:100] or 'nothing'} has no uuid or chat_messages")
+        return
+    if not messages:
+        yield LeftOut("empty conversations")
+        return
+    shown = _branch(messages, text(value.get("current_leaf_message_uuid")))
+    if len(messages) > len(shown):
+        yield LeftOut("messages of abandoned branches", len(messages) - len(shown))
+    session, begun = f"claude:{place}", when(value.get("created_at"))
+    yield from turns((_message(one, begun) for one in shown), session, tags=tagged("title", value.get("name")))
+    if summary := text(value.get("summary")):
+        title = text(value.get("name")) or session
+        at = when(value.get("updated_at")) or begun
+        yield SourceSummary(id=place, session_id=session, title=title, text=summary, created_at=at)
+
+
+def _branch(messages: list[dict[str, Any]], leaf: str) -> list[dict[str, Any]]:
+    """Return the messages from the first to the leaf; if the chain is broken, all of them in the order of the file."""
+    by_id = {text(one.get("uuid")): one for one in messages}
+    branch: list[dict[str, Any]] = []
+    seen = set[str]()
+    while leaf in by_id and leaf not in seen:
+        seen.add(leaf)
+        branch.append(by_id[leaf])
+        leaf = text(by_id[leaf].get("parent_message_uuid"))
+    begins = text(messages[0].get("uuid")) in seen
+    return branch[::-1] if begins else messages
+
+
+def _message(value: Mapping[str, Any], begun: str) -> SourceMessage:
+    parts = mappings(value.get("content"))
+    words = [text(one.get("text")) for one in parts if one.get("type") == "text"]
+    thought = [text(one.get("thinking")) for one in parts if one.get("type") == "thinking"]
+    files = [
+        attached(text(one.get("file_name")), text(one.get("extracted_content")))
+        for one in mappings(value.get("attachments"))
+    ]
+    return SourceMessage(
+        "user" if value.get("sender") == "human" else "assistant",
+        BETWEEN.join(filter(None, (*(words if any(words) else [text(value.get("text"))]), *files))),
+        text(value.get("uuid")) or digest(str(value.get("created_at")), str(value.get("text"))),
+        when(value.get("created_at")) or begun,
+        BETWEEN.join(filter(None, thought)),
+    )
+
+
+FORMAT = ForeignFormat("claude-ai", "a data export of Claude.ai", _recognizes, _read)

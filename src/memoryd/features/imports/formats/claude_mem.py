@@ -1,0 +1,118 @@
+"""claude-mem's SQLite file: observations, summaries of sessions and, if they are included, prompts."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from memoryd.features.imports.foreign_sqlite import ForeignDatabase, foreign_database
+from memoryd.features.imports.formats import parsing
+from memoryd.features.imports.formats.databases import databases
+from memoryd.features.imports.formats.items import (
+    LeftOut,
+    SourceMemory,
+    SourceSummary,
+    SourceTurn,
+    Yielded,
+    tagged,
+    text,
+    texts,
+    when,
+)
+from memoryd.features.imports.formats.source import ForeignFormat, Source
+from memoryd.store.base import Row
+
+FILE = "claude-mem.db"
+FILES = 10  # files of an observation that become tags
+PROMPTS = "prompts"
+_SECTIONS = {
+    "investigated": "Investigated",
+    "learned": "Learned",
+    "completed": "Completed",
+    "next_steps": "Next steps",
+    "notes": "Notes",
+}
+
+
+def _fits(database: ForeignDatabase) -> bool:
+    return database.tables.keys() >= {"observations", "session_summaries", "sdk_sessions"}
+
+
+def _recognizes(source: Source) -> bool:
+    return any(databases(source, _fits, FILE))
+
+
+def _read(source: Source, more: frozenset[str]) -> Iterator[Yielded]:
+    for path in databases(source, _fits, FILE):
+        with foreign_database(path) as database:
+            sessions = _sessions(database)
+            for row in database.rows("observations", "created_at_epoch", "id"):
+                yield _observation(row, sessions)
+            for row in database.rows("session_summaries", "created_at_epoch", "id"):
+                yield _summary(row, sessions)
+            for row in database.rows("user_prompts", "created_at_epoch", "id"):
+                yield _prompt(row, sessions) if PROMPTS in more else LeftOut("prompts (--include prompts imports them)")
+
+
+def _sessions(database: ForeignDatabase) -> dict[str, Row]:
+    """Return the sessions by both of their ids, whose columns had other names in older versions."""
+    found: dict[str, Row] = {}
+    for row in database.rows("sdk_sessions"):
+        content = _first(row, "content_session_id", "claude_session_id")
+        for one in (content, _first(row, "memory_session_id", "sdk_session_id")):
+            if one:
+                found[one] = {"id": content or one, "project": text(row.get("project"))}
+    return found
+
+
+def _common(row: Row, sessions: dict[str, Row]) -> dict[str, Any]:
+    names = ("memory_session_id", "sdk_session_id", "content_session_id", "claude_session_id")
+    place = _first(row, *names)
+    session = sessions.get(place, {"id": place, "project": ""})
+    return {
+        "session_id": session["id"],
+        "project": _first(row, "merged_into_project", "project") or session["project"],
+        "created_at": when(row.get("created_at_epoch")) or when(row.get("created_at")),
+    }
+
+
+def _observation(row: Row, sessions: dict[str, Row]) -> SourceMemory:
+    head = ". ".join(filter(None, (text(row.get("title")), text(row.get("subtitle")))))
+    facts = "\n".join(f"- {fact}" for fact in _list(row, "facts"))
+    content = "\n".join(filter(None, (head, text(row.get("narrative")), facts))) or text(row.get("text"))
+    files = dict.fromkeys((*_list(row, "files_modified"), *_list(row, "files_read")))
+    return SourceMemory(
+        id=f"observation:{row.get('id')}",
+        text=content,
+        tags=(*tagged("type", row.get("type")), *_list(row, "concepts"), *tagged("file", *list(files)[:FILES])),
+        **_common(row, sessions),
+    )
+
+
+def _summary(row: Row, sessions: dict[str, Row]) -> SourceSummary:
+    sections = (f"{title}: {words}" for name, title in _SECTIONS.items() if (words := text(row.get(name))))
+    return SourceSummary(
+        id=f"summary:{row.get('id')}",
+        title=text(row.get("request")),
+        text="\n\n".join(sections),
+        **_common(row, sessions),
+    )
+
+
+def _prompt(row: Row, sessions: dict[str, Row]) -> SourceTurn:
+    return SourceTurn(id=f"prompt:{row.get('id')}", prompt=text(row.get("prompt_text")), **_common(row, sessions))
+
+
+def _first(row: Row, *names: str) -> str:
+    return next((found for name in names if (found := text(row.get(name)))), "")
+
+
+def _list(row: Row, name: str) -> tuple[str, ...]:
+    """Return the texts of a column with a JSON list."""
+    try:
+        return texts(parsing.value_of(text(row.get(name)) or "[]"))
+    except ValueError:
+        return ()
+
+
+FORMAT = ForeignFormat(
+    "claude-mem", "a database of claude-mem", _recognizes, _read, {PROMPTS: "prompts, which have no answers there"}
+)

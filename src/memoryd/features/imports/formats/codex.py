@@ -1,0 +1,95 @@
+"""The sessions of Codex: rollout files of JSON lines. A turn is what the user saw, with the model's reasoning."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
+from typing import Any
+
+from memoryd.features.imports.formats import parsing
+from memoryd.features.imports.formats.conversations import BETWEEN, SourceMessage, turns
+from memoryd.features.imports.formats.items import Fault, LeftOut, Yielded, digest, mapping, mappings, text, when
+from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
+
+FILES = ("rollout-*.jsonl",)
+INJECTED = ("<environment_context>", "<user_instructions>", "<permissions instructions>", "# AGENTS.md instructions")
+"""The beginnings of texts that the program adds to a conversation."""
+_SEEN = {
+    "user_message": "user",
+    "UserMessage": "user",
+    "agent_message": "assistant",
+    "AgentMessage": "assistant",
+}
+"""The role of what the user saw, by kind of event: for each role first that of older versions, then of newer ones."""
+_READ = ("message", "reasoning")
+"""The kinds of model input that are read; most of a file is tool results."""
+
+
+def _recognizes(source: Source) -> bool:
+    if source.only:
+        return source.only.head().startswith(b"{") and b'"session_meta"' in source.only.head().partition(b"\n")[0]
+    return bool(source.named(*FILES))
+
+
+def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
+    for file in source.candidates(*FILES):
+        yield from session(file)
+
+
+def session(file: SourceFile) -> Iterator[Yielded]:
+    """Yield the turns of a rollout; none if it belongs to a subagent."""
+    lines: list[Mapping[str, Any]] = []
+    for value in parsing.lines(file):
+        if isinstance(value, Fault):
+            yield value
+        elif value.get("type") != "response_item" or mapping(value.get("payload")).get("type") in _READ:
+            lines.append(value)
+    head = next((mapping(one.get("payload")) for one in lines if one.get("type") == "session_meta"), {})
+    if _is_subagent(head):
+        yield LeftOut("sessions of subagents")
+        return
+    place = text(head.get("id")) or file.stem
+    project = PurePosixPath(text(head.get("cwd")).replace("\\", "/")).name
+    yield from turns(_messages(lines, place), f"codex:{place}", project)
+
+
+def _is_subagent(head: Mapping[str, Any]) -> bool:
+    return bool(text(head.get("parent_thread_id"))) or "subagent" in mapping(head.get("source"))
+
+
+def _messages(lines: list[Mapping[str, Any]], place: str) -> Iterator[SourceMessage]:
+    """Yield the messages. The file has them twice: the model's input is used for roles without events."""
+    kinds = {text(_event(one).get("type")) for one in lines}
+    from_events = {role: kind for kind, role in reversed(_SEEN.items()) if kind in kinds}
+    for line in lines:
+        at = when(line.get("timestamp"))
+        role, words, thought = _spoken(line, from_events)
+        if words or thought:
+            yield SourceMessage(role, words, digest(place, at, words, thought), at, thought)
+
+
+def _event(line: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the payload of a line that the user saw; an empty object for any other line."""
+    payload = mapping(line.get("payload")) if line.get("type") == "event_msg" else {}
+    return mapping(payload.get("item")) if payload.get("type") == "item_completed" else payload
+
+
+def _spoken(line: Mapping[str, Any], from_events: Mapping[str, str]) -> tuple[Any, str, str]:
+    """Return the role, text and reasoning of a line; `from_events` has the kind of event of each role."""
+    event, payload = _event(line), mapping(line.get("payload"))
+    if role := _SEEN.get(text(event.get("type"))):
+        words = text(event.get("message")) or _words(event)
+        return role, words if from_events[role] == event["type"] else "", ""
+    kind = payload.get("type") if line.get("type") == "response_item" else ""
+    if kind == "reasoning":
+        summary = (text(one.get("text")) for one in mappings(payload.get("summary")))
+        return "assistant", "", BETWEEN.join(filter(None, summary))
+    if kind == "message" and text(payload.get("role")) in set(_SEEN.values()) - from_events.keys():
+        return payload.get("role"), _words(payload), ""
+    return "assistant", "", ""
+
+
+def _words(value: Mapping[str, Any]) -> str:
+    parts = (text(one.get("text")) for one in mappings(value.get("content")))
+    return BETWEEN.join(one for one in parts if one and not one.startswith(INJECTED))
+
+
+FORMAT = ForeignFormat("codex", "sessions of Codex", _recognizes, _read)

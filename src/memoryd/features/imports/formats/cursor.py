@@ -1,0 +1,106 @@
+"""The conversations of Cursor: agent transcripts, and the editor's state.vscdb. Neither format is documented."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from memoryd.features.imports.foreign_sqlite import ForeignDatabase, foreign_database
+from memoryd.features.imports.formats import parsing
+from memoryd.features.imports.formats.conversations import BETWEEN, SourceMessage, turns
+from memoryd.features.imports.formats.databases import databases, has
+from memoryd.features.imports.formats.items import (
+    Fault,
+    LeftOut,
+    Yielded,
+    digest,
+    mapping,
+    mappings,
+    tagged,
+    text,
+    when,
+)
+from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
+
+TRANSCRIPTS = "agent-transcripts"
+STATE, FILE = "cursorDiskKV", "state.vscdb"
+_COMPOSER, _BUBBLE = "composerData:", "bubbleId:"
+_QUERY = re.compile(r"<user_query>\s*(.*?)\s*</user_query>", re.DOTALL)
+_INJECTED = "<user_info>"
+_FITS = has(STATE, "key", "value")
+
+
+def _recognizes(source: Source) -> bool:
+    if source.only and source.only.base.endswith(".jsonl"):
+        head = source.only.head()
+        return b'"role"' in head and b'"message"' in head and b'"sessionId"' not in head
+    return bool(_transcripts(source)) or any(databases(source, _FITS, FILE))
+
+
+def _transcripts(source: Source) -> list[SourceFile]:
+    here = TRANSCRIPTS in source.path.absolute().parts
+    return [one for one in source.named("*.jsonl") if source.is_folder and (here or TRANSCRIPTS in one.name.split("/"))]
+
+
+def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
+    found = list(databases(source, _FITS, FILE))
+    for path in found:
+        with foreign_database(path) as database:
+            yield from _composers(database)
+    for file in [] if found else [source.only] if source.only else _transcripts(source):
+        if "subagents" in file.name.split("/"):
+            yield LeftOut("sessions of subagents")
+        else:
+            yield from session(file)
+
+
+def session(file: SourceFile) -> Iterator[Yielded]:
+    """Yield the turns of a transcript, with the time of the file, since it has no times."""
+    messages: list[SourceMessage] = []
+    for number, value in enumerate(parsing.lines(file)):
+        if isinstance(value, Fault):
+            yield value
+        elif value.get("role") in ("user", "assistant"):
+            parts = mappings(mapping(value.get("message")).get("content"))
+            words = BETWEEN.join(filter(None, (text(one.get("text")) for one in parts if one.get("type") == "text")))
+            if not words.startswith(_INJECTED):
+                query = _QUERY.search(words)
+                role = "user" if value["role"] == "user" else "assistant"
+                place = digest(file.stem, str(number), words)
+                messages.append(SourceMessage(role, query[1] if query else words, place, file.modified))  # type: ignore[arg-type]
+    folders = file.name.split("/")
+    project = folders[folders.index(TRANSCRIPTS) - 1] if TRANSCRIPTS in folders[1:] else ""
+    yield from turns(messages, f"cursor:{file.stem}", project)
+
+
+def _composers(database: ForeignDatabase) -> Iterator[Yielded]:
+    """Yield the turns of the editor's conversations."""
+    composers: dict[str, Mapping[str, Any]] = {}
+    bubbles: dict[str, Mapping[str, Any]] = {}
+    for row in database.rows(STATE, "key"):
+        key, value = text(row.get("key")), row.get("value")
+        kept = composers if key.startswith(_COMPOSER) else bubbles if key.startswith(_BUBBLE) else None
+        if kept is None or value is None:
+            continue
+        try:
+            whole = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+            kept[key.partition(":")[2]] = mapping(parsing.value_of(whole))
+        except ValueError as error:
+            yield Fault(f"{key[:100]}: is not JSON ({error})")
+    for place, composer in composers.items():
+        order = [text(one.get("bubbleId")) for one in mappings(composer.get("fullConversationHeadersOnly"))]
+        if not order:
+            yield LeftOut("conversations that are empty or in an unknown format")
+            continue
+        begun = when(composer.get("createdAt"))
+        spoken = (_bubble(bubbles.get(f"{place}:{one}", {}), f"{place}:{one}", begun) for one in order)
+        yield from turns(spoken, f"cursor:{place}", tags=tagged("title", composer.get("name")))
+
+
+def _bubble(value: Mapping[str, Any], place: str, begun: str) -> SourceMessage:
+    thinking = value.get("thinking")
+    thought = text(mapping(thinking).get("text")) or text(thinking)
+    at = when(value.get("createdAt")) or begun
+    return SourceMessage("user" if value.get("type") == 1 else "assistant", text(value.get("text")), place, at, thought)
+
+
+FORMAT = ForeignFormat("cursor", "conversations of Cursor", _recognizes, _read)

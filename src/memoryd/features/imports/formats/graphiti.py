@@ -1,0 +1,93 @@
+"""Graphiti and Zep: a JSON file of episodes, entities (nodes) and facts (edges), as a script writes them."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from memoryd.features.imports.formats import parsing
+from memoryd.features.imports.formats.items import (
+    LeftOut,
+    SourceEntity,
+    SourceMemory,
+    SourceRelation,
+    Yielded,
+    digest,
+    mapping,
+    mappings,
+    tagged,
+    text,
+    texts,
+    when,
+)
+from memoryd.features.imports.formats.source import ForeignFormat, Source
+
+HISTORY = "history"
+
+
+def _recognizes(source: Source) -> bool:
+    if not source.only:
+        return False
+    head = source.only.head()
+    of_nodes = b'"source_node_uuid"' in head or b'"group_id"' in head
+    return head.lstrip().startswith(b"{") and of_nodes
+
+
+def _read(source: Source, more: frozenset[str]) -> Iterator[Yielded]:
+    for file in source.files:
+        whole = mapping(parsing.loaded(file))
+        for one in mappings(whole.get("episodes")):
+            yield _episode(one)
+        nodes = mappings(whole.get("entities")) or mappings(whole.get("nodes"))
+        for one in nodes:
+            yield _node(one)
+        names = {text(one.get("uuid")): text(one.get("name")) for one in nodes}
+        for one in mappings(whole.get("facts")) or mappings(whole.get("edges")):
+            if (one.get("invalid_at") or one.get("expired_at")) and HISTORY not in more:
+                yield LeftOut("facts that have ended")
+            else:
+                yield from _fact(one, names)
+
+
+def _episode(one: Mapping[str, Any]) -> SourceMemory:
+    content = text(one.get("content"))
+    return SourceMemory(
+        id=text(one.get("uuid")) or digest(content),
+        text=content,
+        project=text(one.get("group_id")),
+        tags=("episode", *tagged("source", one.get("source_description"))),
+        created_at=when(one.get("valid_at")) or when(one.get("created_at")),
+    )
+
+
+def _node(one: Mapping[str, Any]) -> SourceEntity:
+    name = text(one.get("name"))
+    labels = [label for label in texts(one.get("labels")) if label != "Entity"]
+    known = (f"{key}: {value}" for key, value in mapping(one.get("attributes")).items() if isinstance(value, str | int))
+    return SourceEntity(
+        id=name,
+        name=name,
+        type=labels[0] if labels else "entity",
+        summary=text(one.get("summary")),
+        observations=tuple(known),
+        project=text(one.get("group_id")),
+        created_at=when(one.get("created_at")),
+    )
+
+
+def _fact(one: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[Yielded]:
+    """Yield a relation, and its sentence as an observation of its source."""
+    source, target = (names.get(text(one.get(f"{end}_node_uuid")), "") for end in ("source", "target"))
+    common: dict[str, Any] = {
+        "project": text(one.get("group_id")),
+        "created_at": when(one.get("valid_at")) or when(one.get("created_at")),
+    }
+    if not source or not target:
+        yield LeftOut("facts about entities that the file does not contain")
+        return
+    yield SourceRelation(
+        id=text(one.get("uuid")), source=source, target=target, type=text(one.get("name")) or "related_to", **common
+    )
+    if fact := text(one.get("fact")):
+        yield SourceEntity(id=source, name=source, observations=(fact,), **common)
+
+
+FORMAT = ForeignFormat("graphiti", "a graph of Graphiti", _recognizes, _read, {HISTORY: "facts that have ended"})

@@ -1,0 +1,183 @@
+"""The items that readers of foreign formats yield, the same for all formats, before limits, masking and ids."""
+
+import hashlib
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, TypeAlias
+
+from memoryd.core.base.clock import moment, timestamp
+from memoryd.errors import InvalidInputError
+
+MILLISECONDS = 1e11  # numbers above this are milliseconds since 1970, others are seconds
+EARLIEST = datetime(1971, 1, 1, tzinfo=UTC)
+"""A time before this is an empty field, or the start of a counter."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceItem:
+    """The fields of all items."""
+
+    id: str
+    """Its id in the source. The id of the record is derived from it, so that an import can be repeated."""
+    created_at: str = ""
+    """In the format of the database; '' if the source has no time."""
+    updated_at: str = ""
+    tags: tuple[str, ...] = ()
+    project: str = ""
+    session_id: str = ""
+    is_record: bool = False
+    """Whether `id` is the id of a record of memoryd, from an export as Markdown."""
+    is_verbatim: bool = False
+    """Whether its names and texts are those of a graph like ours: they are kept as they are."""
+    client: str = ""
+    tool: str = ""
+    """The client that wrote the record of memoryd; for other items it is the import."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether its names and texts stay as they are, of any length."""
+        return self.is_record or self.is_verbatim
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceMemory(SourceItem):
+    """A memory, of any length."""
+
+    text: str
+    key: str = ""
+    importance: float = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceEntity(SourceItem):
+    """An entity, or an addition to it: items with the same name are one entity."""
+
+    name: str
+    type: str = ""
+    summary: str = ""
+    observations: tuple[str, ...] = ()
+    ordinals: tuple[int, ...] = ()
+    """The ordinals of the observations if the source has them; otherwise they count from 0."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceRelation(SourceItem):
+    """A relation between two entities, given by their names."""
+
+    source: str
+    target: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceTurn(SourceItem):
+    """A turn of a conversation."""
+
+    prompt: str
+    thought: str = ""
+    response: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceSummary(SourceItem):
+    """The summary of a session; several summaries of a session become one."""
+
+    title: str
+    text: str
+    category: str = "session"
+    scores: Mapping[str, int] = field(default_factory=dict)
+    """The numeric fields of model.SessionSummary."""
+    technologies: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Something that is deliberately not imported, described in the plural, such as `deleted memories`."""
+
+    what: str
+    number: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """The reason why a line, or another part of a source, cannot be imported."""
+
+    reason: str
+    is_torn: bool = False
+    """Whether it is an incomplete last line, as in a file that is still being written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """A remark about something that was imported."""
+
+    text: str
+
+
+Yielded: TypeAlias = SourceItem | LeftOut | Fault | Hint
+
+
+# values of any type --------------------------------------------------------------------------------------------------
+
+
+def text(value: Any) -> str:
+    """Return a text without surrounding blanks; '' for any other value."""
+    return value.strip() if isinstance(value, str) else ""
+
+
+def texts(value: Any) -> tuple[str, ...]:
+    """Return the non-blank texts of a list; a single text is taken as a comma-separated list."""
+    parts = value.split(",") if isinstance(value, str) else value
+    return tuple(filter(None, map(text, parts))) if isinstance(parts, list | tuple) else ()
+
+
+def mapping(value: Any) -> dict[str, Any]:
+    """Return a JSON object; an empty one for any other value."""
+    return value if isinstance(value, dict) else {}
+
+
+def mappings(value: Any) -> list[dict[str, Any]]:
+    """Return the objects of a list."""
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def share(value: Any, default: float = 0.5) -> float:
+    """Return a number from 0 to 1; `default` for any other value."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and 0 <= value <= 1 else default
+
+
+def when(value: Any, *, local: bool = False) -> str:
+    """Return a time in the format of the database, from ISO 8601 or seconds or milliseconds since 1970; else ''.
+
+    Text without an offset is UTC, or this machine's time if `local`.
+    """
+    try:
+        if isinstance(value, str):
+            parsed = datetime.fromisoformat(value.strip()) if local else moment(value)
+            found = parsed.astimezone(UTC)
+        elif isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+            found = datetime.fromtimestamp(value / 1000 if value > MILLISECONDS else value, UTC)
+        else:
+            return ""
+        return timestamp(found) if found >= EARLIEST else ""
+    except (InvalidInputError, ValueError, OverflowError, OSError):
+        return ""
+
+
+def tagged(prefix: str, *values: Any) -> tuple[str, ...]:
+    """Return the tags `prefix:value` of the values that are texts."""
+    return tuple(f"{prefix}:{one}" for one in map(text, values) if one)
+
+
+def brief(value: str, most: int = 80) -> str:
+    """Return the beginning of a text on one line, at most `most` characters."""
+    line = " ".join(value[: 4 * most].split())
+    return line if len(line) <= most else f"{line[: most - 3]}..."
+
+
+def digest(*parts: str) -> str:
+    """Return an id for an item without one: a hash of its place and text."""
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,63 @@
+"""Agent files of Letta (.af): the blocks of an agent's memory. Tools and their environment are never read."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from memoryd.features.imports.formats import parsing
+from memoryd.features.imports.formats.conversations import BETWEEN, SourceMessage, turns
+from memoryd.features.imports.formats.items import SourceMemory, Yielded, digest, mapping, mappings, text, when
+from memoryd.features.imports.formats.source import ForeignFormat, Source
+
+_SPEAKERS = ("user", "assistant")
+
+
+def _recognizes(source: Source) -> bool:
+    if not source.only:
+        return False
+    if source.only.base.endswith(".af"):
+        return True
+    head = source.only.head()
+    return b'"agents"' in head and b'"block_ids"' in head
+
+
+def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
+    for file in source.files:
+        whole = mapping(parsing.loaded(file))
+        agents = mappings(whole.get("agents"))
+        names = {text(block): text(one.get("name")) for one in agents for block in _listed(one.get("block_ids"))}
+        at = when(whole.get("created_at"))
+        for one in mappings(whole.get("blocks")):
+            yield _block(one, names.get(text(one.get("id")), ""), at)
+        for agent in agents:
+            place = text(agent.get("id")) or text(agent.get("name"))
+            spoken = (_message(one, place) for one in mappings(agent.get("messages")) if one.get("role") in _SPEAKERS)
+            yield from turns(spoken, f"letta:{place}", text(agent.get("name")))
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _block(one: Mapping[str, Any], agent: str, at: str) -> SourceMemory:
+    label, content = text(one.get("label")), text(one.get("value"))
+    key = f"{agent}/{label}" if agent else label
+    return SourceMemory(
+        id=text(one.get("id")) or digest(key, content),
+        text=content,
+        key=key,
+        tags=("type:block",),
+        project=agent,
+        created_at=when(one.get("created_at")) or at,
+    )
+
+
+def _message(one: Mapping[str, Any], place: str) -> SourceMessage:
+    content = one.get("content")
+    parts = [text(content)] if isinstance(content, str) else [text(part.get("text")) for part in mappings(content)]
+    words = BETWEEN.join(filter(None, parts)) or text(one.get("text"))
+    at = when(one.get("created_at"))
+    role = "user" if one.get("role") == "user" else "assistant"
+    return SourceMessage(role, words, text(one.get("id")) or digest(place, at, words), at)  # type: ignore[arg-type]
+
+
+FORMAT = ForeignFormat("letta", "an agent file of Letta", _recognizes, _read)

@@ -1,0 +1,255 @@
+"""Folders and files of Markdown: Claude Code's memory, instructions, basic-memory, Obsidian, plain notes, lists."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
+from typing import Any
+
+from memoryd.errors import InvalidInputError
+from memoryd.features.imports.formats import basic_memory, own_notes
+from memoryd.features.imports.formats.items import (
+    Fault,
+    Hint,
+    LeftOut,
+    SourceMemory,
+    Yielded,
+    digest,
+    mapping,
+    tagged,
+    text,
+    when,
+)
+from memoryd.features.imports.formats.notes import Note, note
+from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
+from memoryd.features.imports.formats.splitting import sections
+
+IDEA = 1_500  # maximum characters of a note that stays one memory; a longer note is split at its headings
+SUFFIXES = (".md", ".markdown", ".mdc")
+LISTS = (".txt",)
+INSTRUCTIONS = frozenset({"AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "copilot-instructions.md"})
+"""Files of instructions for agents; imported only if they are named themselves."""
+CODEX = frozenset({"raw_memories.md", "memory_summary.md"})
+"""The files from which Codex makes its MEMORY.md."""
+_ASIDE = frozenset({"templates", "node_modules", "rollout_summaries"})
+_CLAUDE_TYPES = frozenset({"user", "feedback", "project", "reference"})
+_LINE = re.compile(r"^(?:[-*+]|\d+[.)])\s+")
+_DATED = re.compile(r"^\[(\d{4}-\d\d-\d\d)\]\s*[-:–]?\s*")
+_INDEX = re.compile(r"\[[^\]]*\]\(([^)\s]+\.md)\)")
+_ADDED = "Gemini Added Memories"
+_HEADING = re.compile(r"(?:#{1,2} [^\n]*\s*)+")
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+
+
+def _recognizes(source: Source) -> bool:
+    return any(one.base.endswith((*SUFFIXES, *LISTS)) for one in _visible(source))
+
+
+def _visible(source: Source) -> list[SourceFile]:
+    """Return the files that are not in hidden folders or folders of templates."""
+    return [one for one in source.files if not _is_aside(PurePosixPath(one.name).parts[:-1])]
+
+
+def _is_aside(folders: tuple[str, ...]) -> bool:
+    return any(folder.startswith(".") or folder.casefold() in _ASIDE for folder in folders)
+
+
+def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
+    visible = _visible(source)
+    files = [one for one in visible if one.base.endswith(SUFFIXES)]
+    left = len(source.named("*.md")) - len([one for one in files if one.base.endswith(".md")])
+    if left:
+        yield LeftOut("notes in hidden folders and folders of templates", left)
+    if beside := sum(not one.base.startswith(".") and not one.base.endswith((*SUFFIXES, *LISTS)) for one in visible):
+        yield LeftOut("other files, such as images", beside)
+    notes = [one for one in files if source.only or not _is_instruction(one)]
+    if others := len(files) - len(notes):
+        yield LeftOut("files of instructions, such as AGENTS.md (name the file itself to import it)", others)
+    titles: dict[str, str] = {}
+    names = basic_memory.NameIndex(_noting(_readable(notes), titles))
+    for file in notes:
+        try:
+            yield from _items(source, note(file), names, titles)
+        except InvalidInputError as error:
+            yield Fault(str(error).rstrip("."))
+    for file in (one for one in visible if one.base.endswith(LISTS)):
+        yield from _listed(file)
+
+
+def _readable(files: list[SourceFile]) -> Iterator[Note]:
+    """Yield the readable notes; the others are reported later."""
+    for file in files:
+        try:
+            yield note(file)
+        except InvalidInputError:
+            continue
+
+
+def _noting(notes: Iterator[Note], titles: dict[str, str]) -> Iterator[Note]:
+    """Yield the notes; collect the titles of memoryd's own notes by file."""
+    for one in notes:
+        if own_notes.is_own(one):
+            titles[one.file.name.removesuffix(".md")] = str(one.properties.get("title"))
+        yield one
+
+
+def _items(source: Source, one: Note, names: basic_memory.NameIndex, titles: Mapping[str, str]) -> Iterator[Yielded]:
+    if one.fault:
+        yield Hint(f"{one.file.name}: {one.fault}; its text is imported without them")
+    if own_notes.is_own(one):
+        yield from own_notes.items(one, titles)
+    elif basic_memory.is_note(one):
+        yield from basic_memory.items(one, names)
+    elif _is_instruction(one.file):
+        yield from _instructions(one)
+    elif one.file.base == "MEMORY.md":
+        yield from _index(source, one)
+    elif one.file.base in CODEX and "MEMORY.md" in source.names:
+        yield LeftOut("files from which Codex makes its MEMORY.md")
+    elif _claude_type(one):
+        yield _claude(source, one)
+    elif "\n---\n" in f"\n{one.body}" and "id" in one.properties and "confidence" in one.properties:
+        yield from _mem0(one)
+    else:
+        yield from _sections(one)
+
+
+# notes ---------------------------------------------------------------------------------------------------------------
+
+
+def _sections(one: Note) -> Iterator[Yielded]:
+    """Yield a note as one memory, or one for each section if it is long."""
+    if not one.body:
+        yield LeftOut("empty notes")
+        return
+    pieces = [one.body] if len(one.body) <= IDEA else _top_sections(one.body)
+    for piece in pieces:
+        headed = piece if piece.startswith(f"# {one.title}") else f"{one.title}\n\n{piece}"
+        yield _memory(one, headed, (*one.tags, f"note:{one.title}"))
+
+
+def _top_sections(body: str) -> list[str]:
+    """Return the sections of a text under headings of the first two levels, each with its subsections.
+
+    A heading with nothing below it is put before the next section.
+    """
+    found: list[str] = []
+    for section in sections(body):
+        if found and (section.startswith("###") or _HEADING.fullmatch(found[-1])):
+            found[-1] += f"\n\n{section}"
+        else:
+            found.append(section)
+    return found
+
+
+def _memory(one: Note, content: str, tags: tuple[str, ...], **more: Any) -> SourceMemory:
+    return SourceMemory(
+        id=digest(one.file.name, content),
+        text=content,
+        tags=tags,
+        created_at=one.created_at,
+        updated_at=one.updated_at,
+        **more,
+    )
+
+
+# instructions --------------------------------------------------------------------------------------------------------
+
+
+def _is_instruction(file: SourceFile) -> bool:
+    return file.base in INSTRUCTIONS or file.base.endswith(".mdc")
+
+
+def _instructions(one: Note) -> Iterator[Yielded]:
+    """Yield a memory for each section, or for each line of the facts that Gemini added."""
+    tags = ("instructions", f"file:{one.file.base}")
+    body = _COMMENT.sub("", one.body)
+    if imports := len(re.findall(r"^@\S+$", body, re.MULTILINE)):
+        yield LeftOut("files that the instructions import with @", imports)
+    for section in _top_sections(body):
+        heading, _, rest = section.partition("\n")
+        if heading.lstrip("# ").strip() == _ADDED:
+            for line in filter(None, map(str.strip, rest.split("\n"))):
+                yield _memory(one, _LINE.sub("", line), ("file:GEMINI.md",))
+        else:
+            yield _memory(one, section, tags)
+
+
+# agents' memories ----------------------------------------------------------------------------------------------------
+
+
+def _claude_type(one: Note) -> str:
+    stated = one.properties.get("type") or mapping(one.properties.get("metadata")).get("type")
+    is_memory = text(one.properties.get("description")) and text(one.properties.get("name"))
+    return text(stated) if is_memory and text(stated) in _CLAUDE_TYPES else ""
+
+
+def _claude(source: Source, one: Note) -> SourceMemory:
+    """Return a memory of Claude Code: its description and text, with the file's name as its key."""
+    project = _project(source, one.file)
+    described = " ".join(text(one.properties.get("description")).split())
+    content = one.body if described in one.body else f"{described}\n\n{one.body}".strip()
+    key = f"{project}/{one.file.stem}" if project else one.file.stem
+    return SourceMemory(
+        id=key,
+        text=content,
+        key=key,
+        tags=(*tagged("type", _claude_type(one)), *one.tags),
+        project=project,
+        created_at=one.created_at,
+        updated_at=one.updated_at,
+    )
+
+
+def _project(source: Source, file: SourceFile) -> str:
+    """Return the project of a memory: the folder that contains Claude Code's folder `memory`."""
+    folders = (*source.path.absolute().parts, *PurePosixPath(file.name).parts[:-1])
+    if source.only:
+        folders = folders[:-1]
+    return folders[-2].strip("-") if len(folders) > 1 and folders[-1] == "memory" else ""
+
+
+def _index(source: Source, one: Note) -> Iterator[Yielded]:
+    """Yield the own content of an index of memories: its sections, without lines that link to existing files."""
+    lines = one.body.split("\n")
+    kept = [
+        line for line in lines if not ((link := _INDEX.search(line)) and PurePosixPath(link[1]).name in source.names)
+    ]
+    if linked := len(lines) - len(kept):
+        yield LeftOut("lines of an index that link to imported memories", linked)
+    project = _project(source, one.file)
+    for section in sections("\n".join(kept)):
+        _, _, rest = section.partition("\n")
+        if rest.strip() or not section.startswith("#"):
+            yield _memory(one, section, ("file:MEMORY.md",), project=project)
+
+
+def _mem0(one: Note) -> Iterator[Yielded]:
+    """Yield the blocks of mem0's export: properties between lines of dashes, then a text."""
+    whole = one.file.whole().replace("\r\n", "\n")
+    for properties, content in re.findall(r"^---\n(.*?)\n---\n(.*?)(?=^---\n|\Z)", whole, re.DOTALL | re.MULTILINE):
+        given = dict(re.findall(r"^(\w+):[ \t]*(.*)$", properties, re.MULTILINE))
+        categories = tuple(filter(None, map(str.strip, given.get("categories", "").strip("[]").split(","))))
+        yield SourceMemory(
+            id=given.get("id", "") or digest(content),
+            text=content.strip(),
+            created_at=when(given.get("created_at")),
+            tags=(*tagged("type", given.get("type")), *categories),
+        )
+
+
+def _listed(file: SourceFile) -> Iterator[Yielded]:
+    """Yield a memory for each line; a date in brackets before it is its time."""
+    try:
+        lines = file.whole().split("\n")
+    except InvalidInputError as error:
+        yield Fault(str(error).rstrip("."))
+        return
+    for line in filter(None, map(str.strip, lines)):
+        plain = _LINE.sub("", line)
+        dated = _DATED.match(plain)
+        content = plain[dated.end() :] if dated else plain
+        at = when(dated[1], local=True) if dated else file.modified
+        yield SourceMemory(id=digest(content), text=content, created_at=at, tags=(f"file:{file.base}",))
+
+
+FORMAT = ForeignFormat("markdown", "Markdown or a list of texts", _recognizes, _read)

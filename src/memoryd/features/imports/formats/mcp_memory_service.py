@@ -1,0 +1,97 @@
+"""mcp-memory-service's sqlite_vec.db, or its JSON export."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from memoryd.features.imports.foreign_sqlite import ForeignDatabase, foreign_database
+from memoryd.features.imports.formats import parsing
+from memoryd.features.imports.formats.databases import databases, has
+from memoryd.features.imports.formats.items import (
+    Fault,
+    LeftOut,
+    SourceMemory,
+    Yielded,
+    digest,
+    mapping,
+    share,
+    tagged,
+    text,
+    texts,
+    when,
+)
+from memoryd.features.imports.formats.source import ForeignFormat, Source
+
+FILE = "sqlite_vec.db"
+HISTORY = "history"
+_NO_TAG, _NO_STORE = "untagged", "default"
+_ENTITY = "has_entity"
+"""The type of an edge from a memory to the name of an entity."""
+_FITS = has("memories", "content_hash", "content", "tags", "memory_type")
+
+
+def _recognizes(source: Source) -> bool:
+    if source.only and b'"export_metadata"' in source.only.head():
+        return True
+    return any(databases(source, _FITS, FILE))
+
+
+def _read(source: Source, more: frozenset[str]) -> Iterator[Yielded]:
+    found = list(databases(source, _FITS, FILE))
+    for path in found:
+        with foreign_database(path) as database:
+            yield from _stored(database, more)
+    if source.only and not found:
+        for value in parsing.values(source.only):
+            yield value if isinstance(value, Fault) else _memory(value, more)
+
+
+def _stored(database: ForeignDatabase, more: frozenset[str]) -> Iterator[Yielded]:
+    entities: dict[str, list[str]] = defaultdict(list)
+    links = set[frozenset[str]]()  # most occur twice, once in each direction
+    for row in database.rows("memory_graph"):
+        source, target = text(row.get("source_hash")), text(row.get("target_hash"))
+        if row.get("relationship_type") == _ENTITY:
+            entities[source].append(target)
+        else:
+            links.add(frozenset((source, target)))
+    for row in database.rows("memories", "created_at", "id"):
+        named = entities[text(row.get("content_hash"))]
+        yield _memory(row | {"metadata": _object(row.get("metadata"))}, more, tagged("entity", *named))
+    if links:
+        yield LeftOut("links between memories, which have no counterpart", len(links))
+
+
+def _memory(value: Mapping[str, Any], more: frozenset[str], named: tuple[str, ...] = ()) -> Yielded:
+    content, metadata = text(value.get("content")), mapping(value.get("metadata"))
+    superseded = value.get("superseded_by") or metadata.get("superseded_by")
+    if (value.get("deleted_at") or superseded) and HISTORY not in more:
+        return LeftOut("deleted memories" if value.get("deleted_at") else "superseded memories")
+    tags = (tag for tag in texts(value.get("tags")) if tag != _NO_TAG)
+    store = text(value.get("store"))
+    return SourceMemory(
+        id=text(value.get("content_hash")) or digest(content),
+        text=content,
+        tags=(*tagged("type", value.get("memory_type")), *tags, *named),
+        project=store if store != _NO_STORE else "",
+        importance=share(metadata.get("quality_score")),
+        created_at=when(value.get("created_at")),
+        updated_at=when(value.get("updated_at")),
+        session_id=text(metadata.get("conversation_id")) or text(metadata.get("episode_id")),
+    )
+
+
+def _object(value: Any) -> dict[str, Any]:
+    try:
+        return mapping(parsing.value_of(text(value) or "{}"))
+    except ValueError:
+        return {}
+
+
+FORMAT = ForeignFormat(
+    "mcp-memory-service",
+    "memories of mcp-memory-service",
+    _recognizes,
+    _read,
+    {HISTORY: "memories that were deleted or superseded"},
+)

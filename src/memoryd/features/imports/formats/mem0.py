@@ -1,0 +1,131 @@
+"""mem0: the result of its `get_all`, its history.db, and the zip archives of OpenMemory."""
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from memoryd.core.base.clock import timestamp
+from memoryd.errors import InvalidInputError
+from memoryd.features.imports.foreign_sqlite import foreign_database
+from memoryd.features.imports.formats import parsing
+from memoryd.features.imports.formats.databases import databases, has
+from memoryd.features.imports.formats.items import (
+    Fault,
+    LeftOut,
+    SourceMemory,
+    Yielded,
+    digest,
+    mapping,
+    mappings,
+    tagged,
+    text,
+    texts,
+    when,
+)
+from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
+from memoryd.store.base import Row
+
+HISTORY = "history"
+FILE = "history.db"
+_FITS = has(HISTORY, "memory_id", "new_memory", "event")
+_TEXTS = ("memory", "data", "content", "text")
+_SCOPES = {"user": "user_id", "agent": "agent_id", "actor": "actor_id", "app": "app"}
+_AWAY = frozenset({"deleted"})
+_ASIDE = frozenset({"archived", "paused"})
+PICKLED = (
+    "contains pickled objects, which could run any code. Export them with mem0: "
+    "`import json, mem0; found = mem0.Memory().get_all(filters={'user_id': USER}, top_k=100000); "
+    "json.dump(found, open('mem0.json', 'w'))`, and import mem0.json"
+)
+
+
+def _recognizes(source: Source) -> bool:
+    if source.names >= {"memories.json", "memories.jsonl.gz"}:  # OpenMemory
+        return True
+    return any(databases(source, _FITS, FILE)) or bool(_qdrant(source)) or bool(source.only and _is_list(source.only))
+
+
+def _is_list(file: SourceFile) -> bool:
+    if not file.head().lstrip().startswith((b"{", b"[")):
+        return False
+    first = next((one for one in parsing.values(file) if not isinstance(one, Fault)), {})
+    return bool(text(first.get("memory"))) and bool({"user_id", "agent_id", "hash", "run_id"} & first.keys())
+
+
+def _qdrant(source: Source) -> list[SourceFile]:
+    """Return the files of Qdrant's local store."""
+    return source.named("collection/*/storage.sqlite") if source.is_folder else []
+
+
+def _read(source: Source, more: frozenset[str]) -> Iterator[Yielded]:
+    for file in _qdrant(source):
+        yield Fault(f"{file.name} {PICKLED}")
+    found = list(databases(source, _FITS, FILE))
+    for path in found:
+        with foreign_database(path) as database:
+            yield from _rebuilt(database.rows(HISTORY, "created_at", "updated_at"))
+    for file in [] if found else source.candidates("memories.json"):
+        yield from _listed(file, more)
+
+
+def _listed(file: SourceFile, more: frozenset[str]) -> Iterator[Yielded]:
+    names: dict[str, str] = {}
+    if file.head().lstrip().startswith(b"{"):
+        try:
+            about = mapping(parsing.loaded(file))
+        except InvalidInputError:  # JSON lines, or damaged: reported below
+            about = {}
+        names = {text(one.get("id")): text(one.get("name")) for one in mappings(about.get("categories"))}
+    for value in parsing.values(file):
+        yield value if isinstance(value, Fault) else _memory(value, names, more)
+
+
+def _memory(value: Mapping[str, Any], names: Mapping[str, str], more: frozenset[str]) -> Yielded:
+    content = next((found for name in _TEXTS if (found := text(value.get(name)))), "")
+    if not content:
+        return Fault(f"an object with {', '.join(map(str, value))[:100] or 'nothing'} is not a memory")
+    state, metadata = text(value.get("state")), mapping(value.get("metadata"))
+    expires = when(value.get("expiration_date"))
+    if "history" not in more and (state in _AWAY or (expires and expires < timestamp(datetime.now(UTC)))):
+        return LeftOut("deleted or expired memories")
+    named = tuple(filter(None, (names.get(one, "") for one in texts(value.get("category_ids")))))
+    scopes = (tag for prefix, name in _SCOPES.items() for tag in tagged(prefix, value.get(name)))
+    return SourceMemory(
+        id=text(value.get("id")) or digest(content),
+        text=content,
+        tags=(
+            *tagged("type", metadata.get("type")),
+            *texts(value.get("categories")),
+            *named,
+            *scopes,
+            *((state,) if state in _ASIDE else ()),
+        ),
+        created_at=when(value.get("created_at")),
+        updated_at=when(value.get("updated_at")),
+        session_id=text(value.get("run_id")),
+    )
+
+
+def _rebuilt(events: Iterator[Row]) -> Iterator[Yielded]:
+    """Yield the last text of each memory that was not deleted."""
+    found: dict[str, SourceMemory] = {}
+    gone = 0
+    for row in events:
+        place, words = text(row.get("memory_id")), text(row.get("new_memory"))
+        if row.get("event") == "DELETE" or row.get("is_deleted"):
+            gone += found.pop(place, None) is not None
+        elif place and words:
+            at = when(row.get("created_at"))
+            first = found[place].created_at if place in found else at
+            tags = tagged("actor", row.get("actor_id"))
+            found[place] = SourceMemory(
+                id=place, text=words, tags=tags, created_at=first, updated_at=when(row.get("updated_at")) or at
+            )
+    yield from found.values()
+    if gone:
+        yield LeftOut("deleted or expired memories", gone)
+
+
+FORMAT = ForeignFormat(
+    "mem0", "memories of mem0", _recognizes, _read, {"history": "memories that were deleted or have expired"}
+)

@@ -1,0 +1,177 @@
+"""MemPalace: the drawers in Chroma's SQLite file, and the knowledge graph. Chroma itself is not needed."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from typing import Any
+
+from memoryd.features.imports.foreign_sqlite import ForeignDatabase, foreign_database
+from memoryd.features.imports.formats.databases import databases
+from memoryd.features.imports.formats.items import (
+    LeftOut,
+    SourceEntity,
+    SourceMemory,
+    SourceRelation,
+    Yielded,
+    digest,
+    tagged,
+    text,
+    when,
+)
+from memoryd.features.imports.formats.source import ForeignFormat, Source
+
+FILES = ("chroma.sqlite3", "knowledge_graph.sqlite3", "knowledge_graph.db")
+MINED = "mined"
+HISTORY = "history"
+DRAWERS = "drawers"
+"""The end of the name of the collection with the texts; others only point to it."""
+DOCUMENT = "chroma:document"
+DELETED = 3  # Chroma's number for the operation
+OVERLAP = 400  # maximum characters that neighbouring chunks share
+_WRITTEN = frozenset({"mcp", "diary", "tool_add_drawer"})
+_DIARY = "diary"
+_PLACES = ("wing", "room", "hall")
+
+
+def _is_graph(database: ForeignDatabase) -> bool:
+    return database.tables.keys() >= {"entities", "triples"}
+
+
+def _fits(database: ForeignDatabase) -> bool:
+    return _is_graph(database) or bool(_drawers(database))
+
+
+def _recognizes(source: Source) -> bool:
+    return any(databases(source, _fits, *FILES))
+
+
+def _drawers(database: ForeignDatabase) -> str:
+    """Return the id of the collection of drawers, or ''."""
+    names = {text(row.get("name")): text(row.get("id")) for row in database.rows("collections")}
+    return next((names[name] for name in sorted(names) if name.endswith(DRAWERS)), "")
+
+
+def _read(source: Source, more: frozenset[str]) -> Iterator[Yielded]:
+    for path in databases(source, _fits, *FILES):
+        with foreign_database(path) as database:
+            yield from _graph(database, more) if _is_graph(database) else _memories(database, more)
+
+
+# drawers -------------------------------------------------------------------------------------------------------------
+
+
+def _memories(database: ForeignDatabase, more: frozenset[str]) -> Iterator[Yielded]:
+    written: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    mined: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for drawer in _every(database):
+        if _is_written(drawer):
+            written[text(drawer.get("parent_drawer_id")) or text(drawer.get("id"))].append(drawer)
+        elif MINED in more:
+            mined[text(drawer.get("source_file"))].append(drawer)
+        else:
+            yield LeftOut("chunks of mined files (import the originals, or --include mined)")
+    for place, found in written.items():
+        found.sort(key=_index)
+        yield _memory(found[0], "".join(_document(one) for one in found), place)
+    for file, found in mined.items():
+        found.sort(key=_index)
+        yield _memory(found[0], _glued([_document(one) for one in found]), file, *tagged("file", file))
+    if waiting := _waiting(database):
+        yield LeftOut("entries that Chroma has queued but not stored (open the palace with MemPalace once)", waiting)
+
+
+def _waiting(database: ForeignDatabase) -> int:
+    """Return how many entries are only in the queue, whose rows remain after they are stored."""
+    stored = {row.get("embedding_id") for row in database.rows("embeddings")}
+    last = {row.get("id"): row.get("operation") for row in database.rows("embeddings_queue", "seq_id")}
+    return sum(operation != DELETED and name not in stored for name, operation in last.items())
+
+
+def _index(drawer: Mapping[str, Any]) -> int:
+    index = drawer.get("chunk_index")
+    return index if isinstance(index, int) else 0
+
+
+def _document(drawer: Mapping[str, Any]) -> str:
+    content = drawer.get(DOCUMENT)
+    return content if isinstance(content, str) else ""
+
+
+def _every(database: ForeignDatabase) -> Iterator[Mapping[str, Any]]:
+    """Yield each drawer with its metadata."""
+    collection = _drawers(database)
+    segments = {row.get("id") for row in database.rows("segments") if row.get("collection") == collection}
+    ids = {row.get("id"): row for row in database.rows("embeddings", "id") if row.get("segment_id") in segments}
+    for key, group in groupby(database.rows("embedding_metadata", "id"), key=lambda row: row.get("id")):
+        if key in ids:
+            values = {text(row.get("key")): _value(row) for row in group}
+            yield values | {"id": ids[key].get("embedding_id"), "stored_at": ids[key].get("created_at")}
+
+
+def _value(row: Mapping[str, Any]) -> Any:
+    columns = ("string_value", "int_value", "float_value", "bool_value")
+    return next((row[name] for name in columns if row.get(name) is not None), None)
+
+
+def _is_written(drawer: Mapping[str, Any]) -> bool:
+    """Return whether an agent wrote a drawer, rather than cutting it from a file."""
+    by = {
+        text(drawer.get("added_by")).lower(),
+        text(drawer.get("hall")).lower(),
+        text(drawer.get("ingest_mode")).lower(),
+    }
+    return bool(by & _WRITTEN) or _DIARY in text(drawer.get("hall")).lower() or not text(drawer.get("source_file"))
+
+
+def _memory(drawer: Mapping[str, Any], content: str, place: str, *more: str) -> SourceMemory:
+    at = when(drawer.get("filed_at"), local=True) or when(drawer.get("stored_at"))
+    tags = (tag for name in _PLACES for tag in tagged(name, drawer.get(name)))
+    return SourceMemory(
+        id=place or digest(content),
+        text=content,
+        tags=(*tags, *more),
+        project=text(drawer.get("wing")),
+        created_at=when(drawer.get("content_date"), local=True) or at,
+        updated_at=at,
+        session_id=text(drawer.get("source_session")),
+    )
+
+
+def _glued(chunks: list[str]) -> str:
+    """Return chunks as one text, without the overlaps of neighbours."""
+    whole = chunks[0] if chunks else ""
+    for chunk in chunks[1:]:
+        sizes = range(min(len(whole), len(chunk), OVERLAP), 0, -1)
+        common = next((size for size in sizes if whole.endswith(chunk[:size])), 0)
+        whole += chunk[common:] if common else f"\n\n{chunk}"
+    return whole
+
+
+# graph ---------------------------------------------------------------------------------------------------------------
+
+
+def _graph(database: ForeignDatabase, more: frozenset[str]) -> Iterator[Yielded]:
+    names = {}
+    for row in database.rows("entities", "id"):
+        name = text(row.get("name"))
+        names[row.get("id")] = name
+        at = when(row.get("created_at"), local=True)
+        yield SourceEntity(id=name, name=name, type=text(row.get("type")), created_at=at)
+    for row in database.rows("triples", "id"):
+        if row.get("valid_to") and HISTORY not in more:
+            yield LeftOut("relations that have ended")
+            continue
+        source, target = (names.get(row.get(end)) or text(row.get(end)) for end in ("subject", "object"))
+        at = when(row.get("valid_from"), local=True) or when(row.get("extracted_at"), local=True)
+        yield SourceRelation(
+            id=text(row.get("id")), source=source, target=target, type=text(row.get("predicate")), created_at=at
+        )
+
+
+FORMAT = ForeignFormat(
+    "mempalace",
+    "a palace of MemPalace",
+    _recognizes,
+    _read,
+    {MINED: "chunks of mined files, joined again", HISTORY: "relations that have ended"},
+)

@@ -1,0 +1,281 @@
+"""The source of an import: a file, a folder or a zip archive, as a list of files that can be opened.
+
+Nothing is unpacked. Symbolic links and special files are skipped, since those of a foreign folder could point anywhere.
+"""
+
+import codecs
+import io
+import os
+import stat
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
+
+from memoryd.core.base.clock import timestamp
+from memoryd.errors import InvalidInputError
+from memoryd.features.imports.formats.items import Yielded
+from memoryd.store.sqlite.file import MAGIC
+
+MEMBERS = 200_000  # maximum files of a folder or an archive
+UNPACKED = 16 << 30  # maximum bytes of all members of an archive
+RATIO, SUSPECT = 200, 64 << 20  # a member of more than SUSPECT bytes, compressed to less than 1/RATIO, is a bomb
+WHOLE = 512 << 20  # maximum bytes of a file that is read as a whole
+BLOCK = 1 << 16  # bytes read from disk at a time
+HEAD = 16_384  # bytes by which a file is recognized
+UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+class _Metered(io.RawIOBase):
+    """A file that counts the bytes read from it."""
+
+    def __init__(self, file: IO[bytes], name: str, meter: Counter[str]) -> None:
+        self._file, self._name, self._meter = file, name, meter
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            data = self._file.read(len(buffer))
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
+            raise InvalidInputError(f"{self._name} cannot be read ({error}).") from error
+        buffer[: len(data)] = data
+        self._meter["bytes"] += len(data)
+        return len(data)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+class _Recoded(io.RawIOBase):
+    """A UTF-16 file, as Windows writes them, read as UTF-8."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._decode = codecs.getincrementaldecoder("utf-16")("replace").decode
+        self._rest = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        block = b"-"
+        while block and not self._rest:
+            block = self._file.read(BLOCK)
+            self._rest = self._decode(block, final=not block).encode()
+        data, self._rest = self._rest[: len(buffer)], self._rest[len(buffer) :]
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+def decoded(data: bytes) -> str:
+    """Return UTF-8 as text; raise ValueError for any other encoding: a wrong guess would corrupt the text."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"not UTF-8: {error.reason} at byte {error.start}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file of a source."""
+
+    name: str
+    """The path within the source, with slashes."""
+    size: int
+    modified: str
+    """The time of the last change, in the format of the database."""
+    opener: Callable[[], IO[bytes]]
+    meter: Counter[str]
+    path: Path | None = None
+    """The path on disk; None in an archive."""
+
+    def open(self) -> IO[bytes]:
+        """Open the file for reading, UTF-16 as UTF-8; raise InvalidInputError if that fails."""
+        try:
+            opened = self.opener()
+        except (zipfile.BadZipFile, RuntimeError, OSError) as error:  # RuntimeError: unknown compression method
+            raise InvalidInputError(f"{self.name} cannot be opened ({error}).") from error
+        file = io.BufferedReader(_Metered(opened, self.name, self.meter), BLOCK)
+        return io.BufferedReader(_Recoded(file), BLOCK) if file.peek().startswith(UTF_16) else file
+
+    @property
+    def stem(self) -> str:
+        """The name without folders and the last suffix."""
+        return PurePosixPath(self.name).stem
+
+    @property
+    def base(self) -> str:
+        """The name without folders."""
+        return PurePosixPath(self.name).name
+
+    def head(self) -> bytes:
+        """Return the first bytes."""
+        with self.open() as file:
+            return file.read(HEAD)
+
+    def whole(self) -> str:
+        """Return the whole file as text. Raise InvalidInputError if it is too long, or not UTF-8."""
+        if self.size > WHOLE:
+            raise InvalidInputError(f"{self.name} has {self.size >> 20} MB; {WHOLE >> 20} MB is the limit.")
+        with self.open() as file:
+            data = file.read(WHOLE)
+        try:
+            return decoded(data)
+        except ValueError as error:
+            raise InvalidInputError(f"{self.name} is {error}. Save it as UTF-8, and import it again.") from None
+
+
+@dataclass(frozen=True)
+class Source:
+    """The source given to `memoryd import`: its files, sorted by name."""
+
+    path: Path
+    is_folder: bool
+    is_archive: bool
+    files: tuple[SourceFile, ...]
+    skipped: int = 0
+    """The number of symbolic links and special files that were skipped."""
+    unreadable: tuple[str, ...] = ()
+    """Why some of its folders could not be read."""
+    meter: Counter[str] = field(default_factory=Counter)
+    """The number of `bytes` that have been read."""
+
+    def named(self, *patterns: str) -> list[SourceFile]:
+        """Return the files whose paths, or the ends of their paths, match a pattern such as `*.md`."""
+        return [one for one in self.files if any(PurePosixPath(one.name).match(pattern) for pattern in patterns)]
+
+    def candidates(self, *patterns: str) -> list[SourceFile]:
+        """Return the only file of the source, or the files of a folder or an archive that match a pattern."""
+        return [self.only] if self.only else self.named(*patterns)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names of all files, without folders."""
+        return frozenset(one.base for one in self.files)
+
+    @cached_property
+    def only(self) -> SourceFile | None:
+        """The file, if the source is a single file and not an archive."""
+        return None if self.is_folder or self.is_archive else self.files[0]
+
+    @cached_property
+    def _total(self) -> int:
+        return max(1, sum(one.size for one in self.files))
+
+    def done(self) -> float:
+        """Return roughly the share of the source that has been read."""
+        return min(1.0, self.meter["bytes"] / self._total)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Source]:
+    """Open a source; raise InvalidInputError if it does not exist, or is an archive that must not be unpacked."""
+    if not path.exists():
+        raise InvalidInputError(f"There is no file {path}. Check its path.")
+    meter = Counter[str]()
+    if path.is_dir():
+        unreadable: list[str] = []
+        files, skipped = _of_folder(path, meter, unreadable)
+        yield Source(path, True, False, files, skipped, tuple(unreadable), meter=meter)
+    elif not path.is_file():
+        raise InvalidInputError(f"{path} is not a regular file. Give the path of a file.")
+    elif zipfile.is_zipfile(path) and not _begins(path, MAGIC):
+        try:
+            archive = zipfile.ZipFile(path)
+        except zipfile.BadZipFile as error:
+            raise InvalidInputError(f"{path.name} is a damaged archive ({error}). Download it again.") from None
+        with archive:
+            yield Source(path, False, True, _of_archive(path, archive, meter), meter=meter)
+    else:
+        yield Source(path, False, False, (_of_path(path, path.name, meter),), meter=meter)
+
+
+def _begins(path: Path, head: bytes) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(head)) == head
+
+
+def _of_path(path: Path, name: str, meter: Counter[str]) -> SourceFile:
+    state = path.stat()
+    modified = timestamp(datetime.fromtimestamp(state.st_mtime, UTC))
+    return SourceFile(name, state.st_size, modified, lambda: path.open("rb"), meter, path)
+
+
+def _of_folder(folder: Path, meter: Counter[str], unreadable: list[str]) -> tuple[tuple[SourceFile, ...], int]:
+    found: list[SourceFile] = []
+    skipped = 0
+
+    def note(error: OSError) -> None:
+        unreadable.append(f"{error.filename}: {error.strerror}")
+
+    for place, folders, names in os.walk(folder, onerror=note):
+        skipped += sum(Path(place, name).is_symlink() for name in folders)
+        for name in names:
+            path = Path(place, name)
+            if not stat.S_ISREG(path.lstat().st_mode):
+                skipped += 1
+                continue
+            found.append(_of_path(path, path.relative_to(folder).as_posix(), meter))
+            if len(found) > MEMBERS:
+                raise InvalidInputError(f"{folder} has more than {MEMBERS:,} files. Import its folders one by one.")
+    return tuple(sorted(found, key=lambda one: one.name)), skipped
+
+
+def _of_archive(path: Path, archive: zipfile.ZipFile, meter: Counter[str]) -> tuple[SourceFile, ...]:
+    members = [one for one in archive.infolist() if not one.is_dir()]
+    if len(members) > MEMBERS:
+        raise InvalidInputError(f"{path.name} contains {len(members):,} files; {MEMBERS:,} is the limit.")
+    total = sum(one.file_size for one in members)
+    bombs = [one for one in members if one.file_size > SUSPECT and one.file_size > RATIO * one.compress_size]
+    if bombs or total > UNPACKED:
+        what = f"its member {bombs[0].filename[:100]!r}" if bombs else "it"
+        size = bombs[0].file_size if bombs else total
+        raise InvalidInputError(
+            f"{path.name} looks like a zip bomb: {what} unpacks to {size >> 20:,} MB. Nothing was read; unpack it "
+            "yourself if you trust it, and import the folder."
+        )
+    if locked := [one.filename for one in members if one.flag_bits & 1]:
+        raise InvalidInputError(f"{path.name} is encrypted ({locked[0][:100]!r}). Unpack it, and import the folder.")
+    found = [SourceFile(one.filename, one.file_size, _date(one), _opener(archive, one), meter) for one in members]
+    return tuple(sorted(found, key=lambda one: one.name))
+
+
+def _opener(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Callable[[], IO[bytes]]:
+    return lambda: archive.open(member)
+
+
+def _date(member: zipfile.ZipInfo) -> str:
+    try:
+        return timestamp(datetime(*member.date_time).astimezone())
+    except (ValueError, OverflowError):
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignFormat:
+    """A foreign format: how to recognize it and how to read it."""
+
+    name: str
+    """Its name for `--from`."""
+    title: str
+    """The description of a source, for a sentence that begins with `PATH is`."""
+    recognizes: Callable[[Source], bool]
+    read: Callable[[Source, frozenset[str]], Iterator[Yielded]]
+    """The function that yields the items of a source; the set names what of `more` is also imported."""
+    more: Mapping[str, str] = field(default_factory=dict)
+    """The descriptions of what `--include` may name."""
+    turns_by_id: bool = False
+    """Whether hooks store the same turns under the same ids."""

@@ -1,0 +1,149 @@
+"""Import what another memory, agent or notebook has written: recognize it, show its contents, merge it."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from memoryd.core.base.batches import batches
+from memoryd.core.base.progress import StepProgress
+from memoryd.core.engine import Engine
+from memoryd.core.journal import in_records
+from memoryd.core.journal.home import own_home
+from memoryd.core.journal.journal import Journal
+from memoryd.core.scope import Scope
+from memoryd.core.transfer import restore
+from memoryd.core.transfer.export import NOUNS
+from memoryd.core.transfer.reader import Part
+from memoryd.core.transfer.rehearsal import rehearse
+from memoryd.core.transfer.restore import RestoredWorkspace
+from memoryd.errors import InvalidInputError
+from memoryd.features.imports.formats.items import Yielded
+from memoryd.features.imports.formats.source import ForeignFormat, Source
+from memoryd.features.imports.staging import SourceAccount, Staging
+from memoryd.model import Kind
+from memoryd.store.sqlite.scratch import scratch
+
+BATCH = 100  # turns that a journal gets at once
+TICK = 100  # items between progress reports
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """A source whose items are ready to be merged."""
+
+    form: ForeignFormat
+    path: Path
+    found: SourceAccount
+    parts: list[Part]
+    """The workspaces to merge, with their rows."""
+
+    @property
+    def numbers(self) -> Counter[str]:
+        """The number of records found, by noun."""
+        return sum((part.numbers for part in self.parts), Counter[str]())
+
+    def as_dict(self, new: Counter[str] | None = None) -> dict[str, Any]:
+        """Return the account for JSON, with the `new` numbers if known."""
+        found = self.found
+        fresh = {"new": {noun: new[noun] for noun in self.numbers}} if new is not None else {}
+        return {
+            "path": str(self.path),
+            "format": self.form.name,
+            "found": dict(self.numbers),
+            **fresh,
+            "projects": dict(found.projects.most_common()),
+            "first": dict(found.first),
+            "left_out": dict(found.left_out),
+            "faults": found.faults.number,
+            "first_faults": found.faults.first,
+            "hints": found.hints.number,
+            "first_hints": found.hints.first,
+        }
+
+    def rehearse(self, engine: Engine, report: StepProgress) -> Counter[str]:
+        """Return how many records of each noun a merge would add."""
+        each = (
+            rehearse(engine, self.path.name, part, part.name, partial(report, f"comparing with {part.name}"))
+            for part in self.parts
+        )
+        return sum(each, Counter[str]())
+
+    def load(self, engine: Engine, report: StepProgress) -> list[RestoredWorkspace]:
+        """Merge the source; return the results. After an error the finished batches stay: repeat the import."""
+        if engine.workspace_name in [part.name for part in self.parts]:
+            engine.make_project()
+        return [self._merged(engine, part, report) for part in self.parts]
+
+    def _merged(self, engine: Engine, part: Part, report: StepProgress) -> RestoredWorkspace:
+        """Merge one workspace; its turns go to the journal, if that has a database of its own."""
+        part.turns_elsewhere = own_home(engine) is not None
+        done = restore.load_part(engine, self.path.name, part, part.name, "merge", report)
+        if part.turns_elsewhere:
+            kept = Journal(Scope(engine, engine.workspaces.find(part.name))).kept
+            turns = in_records.turns(lambda after: part.queries.all("journal.page", after=after, limit=BATCH))
+            for batch in batches(turns, BATCH):
+                known = kept.known([turn.id for turn in batch])
+                done.new[NOUNS[Kind.INTERACTION]] += kept.put([turn for turn in batch if turn.id not in known])
+        return done
+
+
+def recognize(source: Source, known: Iterable[ForeignFormat]) -> ForeignFormat | None:
+    """Return the first known format that a source has, or None."""
+    return next((form for form in known if form.recognizes(source)), None)
+
+
+@contextmanager
+def staged(
+    engine: Engine,
+    source: Source,
+    form: ForeignFormat,
+    include: frozenset[str],
+    report: StepProgress,
+    *,
+    by_project: bool,
+) -> Iterator[Intake]:
+    """Read a source, but import nothing yet.
+
+    Raise InvalidInputError if nothing in it can be imported, or if a workspace for it is archived or cannot exist.
+    """
+    if unknown := include - form.more.keys():
+        there = ", ".join(form.more) or "nothing"
+        raise InvalidInputError(f"{form.name} cannot include {min(unknown)!r}. It can include: {there}.")
+    undated = max((one.modified for one in source.files), default="") or engine.clock.now()
+    with scratch() as database:
+        staging = Staging(
+            database,
+            engine.secrets,
+            form.name,
+            engine.workspace_name,
+            engine.clock.now(),
+            undated,
+            by_project=by_project,
+            turns_by_id=form.turns_by_id,
+        )
+        source.meter.clear()
+        staging.take(_metered(source, form.read(source, include), report))
+        parts = staging.end()
+        if source.skipped:
+            staging.found.left_out["symbolic links and special files"] += source.skipped
+        for why in source.unreadable:
+            staging.found.faults.add(f"a folder cannot be read: {why}")
+        if not parts:
+            first = next(iter(staging.found.faults.first), "")
+            raise InvalidInputError(
+                f"{source.path} contains nothing in the format {form.name} that can be imported. {first}".strip()
+            )
+        for part in parts:
+            engine.workspaces.usable(part.name)
+        yield Intake(form, source.path, staging.found, parts)
+
+
+def _metered(source: Source, items: Iterator[Yielded], report: StepProgress) -> Iterator[Yielded]:
+    for number, item in enumerate(items):
+        if number % TICK == 0:
+            report("reading", source.done())
+        yield item

@@ -1,0 +1,147 @@
+"""The hooks of coding agents: insert, renew or remove them in a client's file; hooks of other programs stay."""
+
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from memoryd.errors import MemorydError
+from memoryd.features.install import edit_json
+from memoryd.features.install.catalog import ClientName
+from memoryd.features.install.edit_json import Keys, RefusedError
+from memoryd.features.install.safe_replace import FileChange, change
+
+SECONDS = 15
+"""Seconds after which a client gives up on a hook; a normal run takes a fraction of one."""
+UNBLOCKING = " || exit 1"
+"""Follows uvx, which may exit with 2 if it cannot fetch a package: from a hook, that code stops the agent."""
+OURS = re.compile(r"memoryd\b.* hook [a-z-]+\b")
+
+
+@dataclass(frozen=True, slots=True)
+class HookFile:
+    """The file with a client's hooks, below the home directory, and its format."""
+
+    path: tuple[str, ...]
+    events: Mapping[str, str]
+    """The client's events, with `memoryd hook`'s names for them."""
+    timeout: int | None = SECONDS
+    """In the client's unit; None if a hook has no field besides its command."""
+    version: int | None = None
+    """The format version that the file must declare, if any."""
+
+    @property
+    def file(self) -> Path:
+        """The path of the file."""
+        return Path.home().joinpath(*self.path)
+
+
+HOOK_FILES: Mapping[ClientName, HookFile] = {
+    "claude-code": HookFile(
+        (".claude", "settings.json"),
+        {
+            "SessionStart": "session-start",
+            "UserPromptSubmit": "prompt-submit",
+            "Stop": "stop",
+            "PreCompact": "pre-compact",
+            "SessionEnd": "session-end",
+        },
+    ),
+    "codex": HookFile(
+        (".codex", "hooks.json"),
+        {"SessionStart": "session-start", "UserPromptSubmit": "prompt-submit", "Stop": "stop"},
+    ),
+    "gemini": HookFile(
+        (".gemini", "settings.json"),
+        {
+            "SessionStart": "session-start",
+            "BeforeAgent": "prompt-submit",
+            "AfterAgent": "stop",
+            "SessionEnd": "session-end",
+        },
+        timeout=SECONDS * 1000,
+    ),
+    "cursor": HookFile(
+        (".cursor", "hooks.json"),
+        {"sessionStart": "session-start", "stop": "stop", "sessionEnd": "session-end"},
+        timeout=None,
+        version=1,
+    ),
+}
+
+
+def put(client: ClientName, command: Sequence[str], arguments: Sequence[str], *, dry_run: bool) -> FileChange | None:
+    """Set `command` as a client's hooks; return None if it already is. Raise MemorydError if that is not possible."""
+    place = HOOK_FILES[client]
+
+    def edit(text: str) -> str:
+        if place.version and edit_json.value_at(edit_json.parsed(text, toml=False), ["version"]) is None:
+            text = edit_json.put(text, ["version"], place.version, toml=False)
+        for event, ours in place.events.items():
+            line = _line([*command, "hook", ours, "--client", client, *arguments])
+            text = _with(text, place, event, line + UNBLOCKING * (Path(command[0]).stem == "uvx"))
+        return text
+
+    return _changed(place.file, edit, dry_run=dry_run)
+
+
+def drop(client: ClientName, *, dry_run: bool) -> FileChange | None:
+    """Remove a client's hooks; return None if there are none. Raise MemorydError if the file was not changed."""
+    place = HOOK_FILES[client]
+
+    def edit(text: str) -> str:
+        for event in place.events:
+            while OURS.search(text) and (keys := _ours(text, event)):  # a text without any need not be JSON
+                text = edit_json.drop(text, keys, toml=False)
+        return text
+
+    return _changed(place.file, edit, dry_run=dry_run) if place.file.exists() else None
+
+
+def _changed(file: Path, edit: Callable[[str], str], *, dry_run: bool) -> FileChange | None:
+    try:
+        return change(file, edit, dry_run=dry_run)
+    except RefusedError as error:
+        raise MemorydError(
+            f"{file} was not changed: {error} Everything else is done; docs/hooks.md shows the hooks to add there."
+        ) from error
+
+
+def _with(text: str, place: HookFile, event: str, line: str) -> str:
+    """Return a text in which an event runs a command line; the timeout of an existing hook stays."""
+    if keys := _ours(text, event):
+        return edit_json.put(text, [*keys, "command"], line, toml=False)
+    groups = edit_json.value_at(edit_json.parsed(text, toml=False), ["hooks", event]) or []
+    hook = {"type": "command", "command": line, "timeout": place.timeout}
+    new = {"command": line} if place.timeout is None else {"hooks": [hook]}
+    return edit_json.put(text, ["hooks", event, len(groups)], new, toml=False)
+
+
+def _ours(text: str, event: str) -> Keys:
+    """Return the path to a hook of memoryd; an empty one if there is none."""
+    groups = edit_json.value_at(edit_json.parsed(text, toml=False), ["hooks", event])
+    ways = (
+        (("hooks", event, at, *within), one.get("command"))
+        for at, group in enumerate(groups if isinstance(groups, list) else ())
+        for within, one in _hooks(group)
+    )
+    return next((keys for keys, line in ways if isinstance(line, str) and OURS.search(line)), ())
+
+
+def _hooks(group: Any) -> Iterator[tuple[Keys, Mapping[str, Any]]]:
+    """Yield the hooks of a group, which may itself be a hook, with the path to each."""
+    if isinstance(group, dict):
+        yield (), group
+        hooks = group.get("hooks")
+        for at, one in enumerate(hooks if isinstance(hooks, list) else ()):
+            if isinstance(one, dict):
+                yield ("hooks", at), one
+
+
+def _line(words: Sequence[str]) -> str:
+    """Return words as one line for the shell that the client uses."""
+    return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)

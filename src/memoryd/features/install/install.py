@@ -1,0 +1,328 @@
+"""`memoryd install` and `memoryd uninstall`: one entry in a client's own configuration."""
+
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+import typer
+
+from memoryd.cli import show
+from memoryd.cli.frame import command, note
+from memoryd.errors import InvalidInputError, MemorydError, NotFoundError
+from memoryd.features.install import edit_json, hooks, permissions, starting
+from memoryd.features.install.catalog import (
+    BEARER,
+    CLIENTS,
+    TOKEN_VARIABLE,
+    Client,
+    ClientName,
+    ServerEntry,
+    entry_with_command,
+    entry_with_url,
+    is_of_memoryd,
+    needs_prompt,
+    renewed,
+    token_prompt,
+)
+from memoryd.features.install.edit_json import RefusedError
+from memoryd.features.install.safe_replace import FileChange, change
+from memoryd.loopback import is_loopback
+from memoryd.setting_types import demand_home
+from memoryd.settings import AUTO, DEFAULT_WORKSPACE, Settings
+
+NAME = r"[A-Za-z0-9_-]{1,64}"  # accepted by Codex and Claude Code
+VARIABLE = r"[A-Za-z_][A-Za-z0-9_]*"
+
+LOADING = "Make the tools available from the first step of"
+ALLOWING = "Allow tool calls without asking in"
+
+Which = Annotated[ClientName, typer.Argument(help="The client.", show_default=False)]
+ServerName = Annotated[str, typer.Option(metavar="NAME", help="The client's name for the server.")]
+File = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Another configuration file of that client, such as a project's.")
+]
+AlwaysLoad = Annotated[
+    bool | None,
+    typer.Option(help="Make the tools available at the agent's first step (Claude Code, Codex)."),
+]
+AllowTools = Annotated[
+    bool | None,
+    typer.Option(help="Let the agent call the tools without asking (Claude Code, Gemini CLI, Qwen Code)."),
+]
+RunHooks = Annotated[bool, typer.Option("--hooks", help="Also set up hooks (Claude Code, Codex, Gemini CLI, Cursor).")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")]
+
+
+@command("data_dir", "db_path", "workspace", "toolsets", "read_only")
+def install(
+    settings: Settings,
+    client: Which,
+    *,
+    http: Annotated[
+        str | None, typer.Option(metavar="URL", help="Connect to a server instead of starting one.")
+    ] = None,
+    name: ServerName = "memory",
+    token_variable: Annotated[
+        str | None,
+        typer.Option(metavar="VAR", help=f"Over HTTP: the variable with the token ({TOKEN_VARIABLE})."),
+    ] = None,
+    always_load: AlwaysLoad = None,
+    allow_tools: AllowTools = None,
+    run_hooks: RunHooks = False,
+    file: File = None,
+    force: Annotated[
+        bool,
+        typer.Option("--force", help="Also for a client never started, or instead of another server of that name."),
+    ] = False,
+    dry_run: DryRun = False,
+) -> None:
+    """Add memoryd to the configuration of a client; the rest of the file stays as it is."""
+    wanted = CLIENTS[client]
+    _check("name", name, NAME)
+    url, entry = _entry(wanted, name, http, settings, token_variable)
+    place = _Place(wanted, name, file)
+    if run_hooks:
+        _check_hooks(client, http, file)
+    place.demand_client(force=force)
+    if _wanted(always_load, wanted.loading, "--always-load", f"{LOADING} {wanted.title}", dry_run=dry_run):
+        entry |= wanted.loading
+    allowing = _wanted(
+        allow_tools, wanted.allowing or place.rules, "--allow-tools", f"{ALLOWING} {wanted.title}", dry_run=dry_run
+    )
+    if allowing:
+        entry |= wanted.allowing
+    done = [_entered(place, entry, url, force=force, dry_run=dry_run)]
+    if allowing and place.rules:
+        done.append(permissions.allow(place.rules, name, dry_run=dry_run))
+    if run_hooks:
+        words = starting.arguments(settings, "data_dir", "db_path", "workspace")
+        done.append(hooks.put(client, starting.command(settings), words, dry_run=dry_run))
+    if not any(done):
+        show.verbatim(f"{name} is already installed for {wanted.title}: {place.file}")
+        return
+    _print_changes(done, f"Installed {name} for {wanted.title}", dry_run=dry_run)
+    if not dry_run:
+        _advise(settings, entry, name, url)
+
+
+def _entered(place: "_Place", entry: ServerEntry, url: str, *, force: bool, dry_run: bool) -> FileChange | None:
+    """Add the entry to the client's file; if that is not safe, print the entry and raise MemorydError."""
+    try:
+        return change(place.file, lambda text: place.put(text, entry, url, force=force), dry_run=dry_run)
+    except RefusedError as error:
+        show.verbatim(f"Not changed: {place.file}\nAdd this entry:\n\n{place.snippet(entry)}")
+        raise MemorydError(f"{place.file} was not changed: {error}") from error
+
+
+@command()
+def uninstall(
+    _settings: Settings,
+    client: Which,
+    *,
+    name: ServerName = "memory",
+    file: File = None,
+    force: Annotated[bool, typer.Option("--force", help="Also an entry that does not look like memoryd.")] = False,
+    dry_run: DryRun = False,
+) -> None:
+    """Remove memoryd from the configuration of a client; memories stay."""
+    if not name:
+        raise InvalidInputError("--name is empty. Name the server, or omit the option.")
+    place = _Place(CLIENTS[client], name, file)
+    try:
+        done = [change(place.file, lambda text: place.drop(text, force=force), dry_run=dry_run)]
+    except RefusedError as error:
+        raise MemorydError(f"{place.file} was not changed: {error}") from error
+    if place.rules:
+        done.append(permissions.disallow(place.rules, name, dry_run=dry_run))
+    if client in hooks.HOOK_FILES and not file:
+        done.append(hooks.drop(client, dry_run=dry_run))
+    if not any(done):
+        show.verbatim(f"{name} is not installed for {place.client.title}: {place.file}")
+        return
+    _print_changes(done, f"Uninstalled {name} for {place.client.title}", dry_run=dry_run)
+
+
+class _Place:
+    """The place of a named entry in a client's configuration."""
+
+    def __init__(self, client: Client, name: str, file: Path | None) -> None:
+        if not file:
+            demand_home()
+        self.client = client
+        self.file = file.expanduser().absolute() if file else client.file()
+        self.rules = client.permissions() if client.permissions and not file else None
+        """The file with the permission rules for `file`."""
+        self._directory = self.file.parent if file else client.directory()
+        self._keys = (client.table, name)
+        self._name = name
+        self._toml = edit_json.is_toml(self.file.name)
+
+    def demand_client(self, *, force: bool) -> None:
+        """Raise NotFoundError for a client that was never started, unless forced: it gets no files."""
+        if not (force or self._directory.is_dir() or self.file.exists()):
+            raise NotFoundError(
+                f"{self.client.title} was never started here: there is no {self._directory}. Start it once, or add "
+                "--force to create the file anyway."
+            )
+
+    def put(self, text: str, entry: ServerEntry, url: str = "", *, force: bool = False) -> str:
+        """Return a text with the entry; what the user added to an older one stays."""
+        held = edit_json.parsed(text, toml=self._toml)
+        if (old := edit_json.value_at(held, self._keys)) is not None:
+            if not (force or is_of_memoryd(old, url)):
+                raise RefusedError(
+                    f"{self._name} is another server there. Choose another --name, or add --force to replace it."
+                )
+            entry = renewed(old, entry) if isinstance(old, dict) else entry
+        if old != entry:
+            text = edit_json.put(text, self._keys, entry, toml=self._toml)
+        inputs = edit_json.value_at(held, ["inputs"]) or []
+        if needs_prompt(entry, self._name) and self._input(inputs) is None:
+            text = edit_json.put(text, ["inputs", len(inputs)], token_prompt(self._name), toml=self._toml)
+        return text
+
+    def drop(self, text: str, *, force: bool) -> str:
+        """Return a text without the entry and its question. Raise RefusedError.
+
+        A text that does not name the entry stays as it is, even if it could not be edited.
+        """
+        if (self._name if self._toml else f'"{self._name}"') not in text:
+            return text
+        held = edit_json.parsed(text, toml=self._toml)
+        if (old := edit_json.value_at(held, self._keys)) is None:
+            return text
+        if not (force or is_of_memoryd(old)):
+            raise RefusedError(f"{self._name} does not look like memoryd there. Add --force to remove it.")
+        text = edit_json.drop(text, self._keys, toml=self._toml)
+        number = self._input(edit_json.value_at(held, ["inputs"]) or [])
+        return text if number is None else edit_json.drop(text, ["inputs", number], toml=self._toml)
+
+    def _input(self, inputs: Any) -> int | None:
+        """Return the index of the entry's question, or None."""
+        ids = [one.get("id") for one in inputs if isinstance(one, dict)] if isinstance(inputs, list) else []
+        wanted = token_prompt(self._name)["id"]
+        return ids.index(wanted) if wanted in ids and len(ids) == len(inputs) else None
+
+    def snippet(self, entry: ServerEntry) -> str:
+        """Return a configuration with only the entry."""
+        return self.put("", entry)
+
+
+def _entry(
+    client: Client, name: str, http: str | None, settings: Settings, variable: str | None
+) -> tuple[str, ServerEntry]:
+    """Return the URL, '' if the client is to start memoryd, and the entry."""
+    if http is not None:
+        url = _url(http)
+        return url, _entry_with_url(client, name, url, settings, variable)
+    if variable:
+        raise InvalidInputError("--token-variable is for --http: a client that starts memoryd needs no token.")
+    return "", entry_with_command(client, [*starting.command(settings), *starting.arguments(settings)])
+
+
+def _check(what: str, given: str, pattern: str) -> None:
+    if not re.fullmatch(pattern, given):
+        raise InvalidInputError(f"{given!r} is not a valid {what}. Use one that matches {pattern}.")
+
+
+def _check_hooks(client: ClientName, http: str | None, file: Path | None) -> None:
+    """Raise InvalidInputError unless the client runs hooks, on the memory of this machine."""
+    if client not in hooks.HOOK_FILES:
+        raise InvalidInputError(f"--hooks is not available for {client}. It is for {', '.join(hooks.HOOK_FILES)}.")
+    if http is not None:
+        raise InvalidInputError("--hooks run memoryd on this machine: they cannot reach a server by its URL.")
+    if file:
+        raise InvalidInputError("--hooks sets the user's hooks; for those of one project see docs/hooks.md.")
+
+
+# extras --------------------------------------------------------------------------------------------------------------
+
+
+def _wanted(given: bool | None, offered: object, option: str, question: str, *, dry_run: bool) -> bool:
+    """Return whether the user wants an extra; ask at a terminal, and otherwise do without.
+
+    Raise InvalidInputError if it is wanted and not available.
+    """
+    if given is None:
+        return bool(offered) and not dry_run and sys.stdin.isatty() and typer.confirm(f"{question}?", err=True)
+    if given and not offered:
+        raise InvalidInputError(f"{option} is not available here. docs/clients.md lists the clients that take it.")
+    return given
+
+
+# over HTTP -----------------------------------------------------------------------------------------------------------
+
+
+def _entry_with_url(client: Client, name: str, url: str, settings: Settings, variable: str | None) -> ServerEntry:
+    if not client.url:
+        raise InvalidInputError(
+            f"The file of {client.title} takes commands and no URLs. Omit --http: then it starts its own memoryd, "
+            "which may share the server's database; docs/clients.md also shows a bridge."
+        )
+    if variable:
+        _check("variable", variable, VARIABLE)
+    if settings.workspace == AUTO:
+        raise InvalidInputError(
+            f"A server over HTTP does not see the project's directory, so --workspace {AUTO} means nothing to it. Name "
+            "the workspace (`memoryd workspace which` says which one a directory has), with --file for one project."
+        )
+    if not settings.workspace.isascii():
+        raise InvalidInputError("A workspace name that is not ASCII cannot be sent in a header. Name another one.")
+    return entry_with_url(client, name, url, settings.workspace, variable or ("" if _is_here(url) else TOKEN_VARIABLE))
+
+
+def _url(given: str) -> str:
+    """Return a URL with the path of the endpoint, if it has none. Raise InvalidInputError."""
+    try:
+        parts = urlsplit(given)
+        port, host = parts.port, parts.hostname
+    except ValueError as error:
+        raise InvalidInputError(f"{given!r} is not a URL: {error}.") from None
+    if parts.scheme not in ("http", "https") or not host or port == 0 or re.search(r"\s", given):
+        raise InvalidInputError(f"{given!r} is not the URL of a server. It looks like http://127.0.0.1:8765/mcp.")
+    if parts.username or parts.password:
+        raise InvalidInputError("A URL with a password would be kept in the file. Use a token: --token-variable.")
+    return parts._replace(path="/mcp").geturl() if parts.path in ("", "/") else given
+
+
+def _is_here(url: str) -> bool:
+    """Return whether a URL leads to this machine."""
+    return is_loopback(urlsplit(url).hostname or "")
+
+
+# messages -------------------------------------------------------------------------------------------------------------
+
+
+def _print_changes(changes: Sequence[FileChange | None], what: str, *, dry_run: bool) -> None:
+    done = [one for one in changes if one]
+    if dry_run:
+        show.verbatim("\n".join(one.diff for one in done))
+        note("Nothing was changed: --dry-run.")
+        return
+    show.verbatim(f"{what}: {', '.join(dict.fromkeys(str(one.file) for one in done))}")
+    show.verbatim("\n".join(f"Backup: {one.backup}" for one in done if one.backup))
+    note("Restart the client, or reload its servers.")
+
+
+def _advise(settings: Settings, entry: ServerEntry, name: str, url: str) -> None:
+    """Print what else the user has to do; `url` is empty if the client starts memoryd."""
+    given = settings.model_fields_set
+    if needs_prompt(entry, name):
+        note("The client asks for the token when it first connects, and keeps it in its own store of secrets.")
+    elif variable := re.search(rf"Bearer \$?\{{(?:env:)?({VARIABLE})\}}|{BEARER}': '({VARIABLE})'", str(entry)):
+        note(f"The client takes the token from its variable {variable[1] or variable[2]}.")
+    if url.startswith("http://") and not _is_here(url):
+        note("http:// sends the token and the memories unencrypted: put TLS in front of the server.")
+    if url and settings.workspace != DEFAULT_WORKSPACE:
+        note(f"The workspace must exist on the server: memoryd workspace create {settings.workspace}")
+    if url and "toolsets" in given:
+        note("The server decides which tools it offers: --toolsets (MEMORY_TOOLSETS) was ignored.")
+    if not url and "database_url" in given:
+        note("The client does not see MEMORY_DATABASE_URL: set it in the `env` of the entry.")
+    if not url and starting.is_cached():
+        note(
+            "uvx fetches memoryd again once its cache is cleared. `uv tool install memoryd` keeps a copy that it uses."
+        )

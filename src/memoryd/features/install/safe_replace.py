@@ -1,0 +1,126 @@
+"""Change another program's file: as a whole or not at all, with a backup, and never over what others wrote meanwhile.
+
+The new file replaces the old one atomically. Right before that the old one is read again: if it has changed, the edit
+is repeated on its current content.
+"""
+
+import difflib
+import os
+import stat
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from memoryd import disk
+from memoryd.features.install.edit_json import RefusedError
+
+TRIES = 5
+"""How often to retry if the file changes during the edit: clients write only now and then."""
+
+BOM = "\N{ZERO WIDTH NO-BREAK SPACE}"
+WRITABLE = 0o222
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """A change, made or planned: the file, its diff, and the backup."""
+
+    file: Path
+    diff: str
+    backup: Path | None = None
+
+
+def change(file: Path, edit: Callable[[str], str], *, dry_run: bool) -> FileChange | None:
+    """Apply `edit` to the text of a file ('' if there is none); return None if nothing changed.
+
+    Raise RefusedError, with the file unchanged.
+    """
+    file = Path(os.path.realpath(file))  # a link stays a link: its target is changed
+    for _ in range(TRIES):
+        before = _read(file)
+        old = _decoded(before or b"")
+        new = _edited(old, edit)
+        if new == old:
+            return None
+        if file.exists() and not (os.access(file, os.W_OK) and file.stat().st_mode & WRITABLE):
+            raise RefusedError("it is write-protected.")
+        made = FileChange(file, _diff(file, old, new))
+        if dry_run:
+            return made
+        try:
+            replaced, backup = _replace(file, before, new.encode())
+        except OSError as error:
+            raise RefusedError(f"it cannot be written: {error.strerror}.") from error
+        if replaced:
+            return FileChange(file, made.diff, backup)
+    raise RefusedError("it keeps changing: close the client first.")
+
+
+def _read(file: Path) -> bytes | None:
+    try:
+        if not stat.S_ISREG(file.stat().st_mode):  # reading a pipe waits, and a device would be replaced by a file
+            raise RefusedError("it is not a regular file.")
+        return file.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise RefusedError(f"it cannot be read: {error.strerror}.") from error
+
+
+def _decoded(held: bytes) -> str:
+    try:
+        return held.decode()
+    except UnicodeDecodeError as error:
+        raise RefusedError(f"it is not UTF-8: {error.reason} at byte {error.start}.") from None
+
+
+def _edited(text: str, edit: Callable[[str], str]) -> str:
+    """Return the edited text; a byte order mark and Windows line ends are preserved."""
+    mark = BOM if text.startswith(BOM) else ""
+    bare = text.removeprefix(mark)
+    windows = "\n" in bare and bare.count("\n") == bare.count("\r\n")
+    new = edit(bare.replace("\r\n", "\n") if windows else bare)
+    return mark + (new.replace("\n", "\r\n") if windows else new)
+
+
+def _diff(file: Path, old: str, new: str) -> str:
+    lines = difflib.unified_diff(old.splitlines(), new.splitlines(), str(file), str(file), lineterm="")
+    return "\n".join(lines)
+
+
+def _replace(file: Path, before: bytes | None, after: bytes) -> tuple[bool, Path | None]:
+    """Replace `before` with `after` unless the file has changed; return whether that was done, and the backup."""
+    backup = None if before is None else _backup_name(file)
+    with disk.temporary(file) as fresh, ExitStack() as stack:
+        _fill(fresh, after, file)
+        if before is not None:
+            saved = stack.enter_context(disk.temporary(file))
+            _fill(saved, before, file)
+        if _read(file) != before:
+            return False, None
+        if backup:
+            disk.rename(saved, backup)
+        disk.rename(fresh, file)
+    return True, backup
+
+
+def _fill(path: Path, held: bytes, like: Path) -> None:
+    """Write a file durably, with the mode of another file and, if permitted, its owner."""
+    path.write_bytes(held)
+    disk.sync(path)
+    if like.exists():
+        status = like.stat()
+        if sys.platform != "win32":
+            with suppress(PermissionError):
+                os.chown(path, status.st_uid, status.st_gid)
+        path.chmod(stat.S_IMODE(status.st_mode))
+
+
+def _backup_name(file: Path) -> Path:
+    """Return an unused name that contains the time."""
+    stem = f"{file.name}.{datetime.now().astimezone():%Y%m%d-%H%M%S}"
+    names = (file.with_name(f"{stem}{part}.backup") for part in ("", *(f"-{number}" for number in range(1, 1_000))))
+    return next(name for name in names if not name.exists())

@@ -1,0 +1,304 @@
+"""The routes of the page, and the checks before each: session, origin, grant, workspace, headers."""
+
+import logging
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from threading import Event
+from urllib.parse import parse_qs, unquote, urlencode, urlsplit, urlunsplit
+
+from anyio import CapacityLimiter, to_thread
+from limits import parse
+from limits.storage import MemoryStorage
+from limits.strategies import MovingWindowRateLimiter
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import BaseRoute, Mount, Route, Router
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from memoryd.core.access.tokens import Grant
+from memoryd.core.engine import Engine
+from memoryd.core.records.records import written_by
+from memoryd.core.scope import Scope as CoreScope
+from memoryd.core.workspaces.registry import usable
+from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, StoreError
+from memoryd.features.page import (
+    audit,
+    correcting,
+    export,
+    graph,
+    history,
+    home,
+    journal,
+    memories,
+    recall,
+    state,
+    upkeep,
+    vault,
+)
+from memoryd.features.page.access import COOKIE, PageAccess, cookie_of, is_elsewhere, is_own
+from memoryd.features.page.kept import Kept
+from memoryd.features.page.news import stream
+from memoryd.features.page.visit import CLIENT, Right, View, Visit
+from memoryd.model import Workspace
+from memoryd.server.calls import Calls
+from memoryd.server.html import ROOT, SAFE, render
+from memoryd.server.http.bodies import body_of, sender_of
+from memoryd.text import storable
+
+log = logging.getLogger(__name__)
+
+STATIC = Path(__file__).with_name("static")
+THREADS = 8  # concurrent requests; each blocks a thread
+BODY = 256 * 1024  # bytes of a form
+ATTEMPTS = parse("20/minute")  # refused keys from one address
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "X-Frame-Options": "DENY",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",  # without it, the forms to log in and out would have the origin `null`
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Cache-Control": "no-store",
+}
+IN_TOAST = {"HX-Retarget": "#toast", "HX-Reswap": "innerHTML"}
+"""The headers with which htmx shows an error."""
+ENDED = "Your session has ended, and nothing was stored. Your text is still here: log in, then try again."
+STATUS: Mapping[type[MemorydError], int] = {NotFoundError: 404, InvalidInputError: 400, StoreError: 503}
+
+
+VIEWS = (
+    memories.VIEWS,
+    correcting.VIEWS,
+    recall.VIEWS,
+    graph.VIEWS,
+    vault.VIEWS,
+    journal.VIEWS,
+    history.VIEWS,
+    upkeep.VIEWS,
+    audit.VIEWS,
+    state.VIEWS,
+    export.VIEWS,
+)
+"""The views of a workspace."""
+
+
+def routes(calls: Calls) -> list[BaseRoute]:
+    """Return the routes of a server's page, to which its address leads."""
+    page = Page(calls.engine)
+    calls.ending.append(page.end)
+    return [Route("/", _front), *page.routes()]
+
+
+async def _front(_request: Request) -> Response:
+    """Lead a browser from the server's address to the page, and name the other paths. No token is needed."""
+    text = f"This is memoryd: MCP at /mcp, the page for people at {ROOT}/, tools over plain HTTP in /openapi.json.\n"
+    return PlainTextResponse(text, 307, {"Location": f"{ROOT}/"})
+
+
+class Page:
+    """The page of one engine."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.access = PageAccess(engine.credentials)
+        self._engine = engine
+        self._kept = Kept()
+        self._ended = Event()
+        self._threads = CapacityLimiter(THREADS)
+        self._limiter = MovingWindowRateLimiter(MemoryStorage())
+
+    def routes(self) -> list[BaseRoute]:
+        """Return the routes, all below ROOT."""
+        views = [View("/", home.workspaces), *(_below(view) for views in VIEWS for view in views)]
+        routes: list[BaseRoute] = [
+            Mount("/static", StaticFiles(directory=STATIC)),
+            Route("/login", self._login_form, methods=["GET"]),
+            Route("/login", self._login, methods=["POST"]),
+            Route("/logout", self._logout, methods=["POST"]),
+            Route("/w/{workspace}/events", self._news, methods=["GET"]),
+            *(Route(view.path, self._endpoint(view), methods=[view.method]) for view in views),
+        ]
+        return [Mount(ROOT, WithHeaders(Router(routes, default=_unknown)))]
+
+    def end(self) -> None:
+        """End the endless streams, so that the server can stop."""
+        self._ended.set()
+
+    # requests --------------------------------------------------------------------------------------------------------
+
+    def _endpoint(self, view: View) -> Callable[[Request], object]:
+        async def answer(request: Request) -> Response:
+            if is_elsewhere(request):
+                return _refused(403, "This page is not for other sites.")
+            if request.method not in SAFE and not (is_own(request) and "hx-request" in request.headers):
+                return _refused(403, "Changes can be made only from the page itself.")
+            form = parse_qs((await body_of(request, BODY)).decode(errors="replace"), keep_blank_values=True)
+            try:
+                return await to_thread.run_sync(self._answered, request, view, form, limiter=self._threads)
+            except MemorydError as error:
+                return _failed(request, error)
+
+        return answer
+
+    def _answered(self, request: Request, view: View, form: Mapping[str, list[str]]) -> Response:
+        grant = self.access.grant(request.cookies.get(cookie_of(request), ""))
+        if grant is None:
+            return _to_login(request)
+        place = self._place(request, grant)
+        visit = Visit(request, self._engine, grant, place, self._kept, form)
+        if not _allowed(visit, view.right):
+            return _refused(403, "Your session is read-only here.")
+        with written_by(CLIENT, f"ui.{view.path.rpartition('/')[2] or 'page'}"):
+            return view.handler(visit)
+
+    def _place(self, request: Request, grant: Grant) -> Workspace | None:
+        """Return the workspace of the URL. Raise NotFoundError, also if the grant does not cover it."""
+        if (given := request.path_params.get("workspace")) is None:
+            return None
+        name = storable(unquote(given))
+        found = self._engine.workspaces.get(name)
+        if found is None or grant.workspace not in ("", found.id):
+            raise NotFoundError(f"There is no workspace {name[:100]!r}, or you may not see it.")
+        return usable(found)
+
+    async def _news(self, request: Request) -> Response:
+        """Answer with a stream of the changes in a workspace, made by any process."""
+        if is_elsewhere(request):
+            return _refused(403, "This page is not for other sites.")
+        try:
+            return await to_thread.run_sync(self._stream, request, limiter=self._threads)
+        except MemorydError as error:
+            return _failed(request, error)
+
+    def _stream(self, request: Request) -> Response:
+        session = request.cookies.get(cookie_of(request), "")
+        grant = self.access.grant(session)
+        if grant is None or not grant.allows("memory_inspect", "read"):
+            return Response(status_code=204)  # tells the browser not to reconnect
+        place = self._place(request, grant)
+        assert place is not None, "the route names one"
+        scope = CoreScope(self._engine, place)
+        after = request.headers.get("last-event-id") or request.query_params.get("after", "")
+        return StreamingResponse(
+            stream(scope, after, lambda: self._ended.is_set() or self.access.grant(session) is None, self._threads),
+            media_type="text/event-stream",
+        )
+
+    # sessions --------------------------------------------------------------------------------------------------------
+
+    async def _login_form(self, request: Request) -> Response:
+        return HTMLResponse(render("login.html", problem="", next=_next(request.query_params.get("next", ""))))
+
+    async def _login(self, request: Request) -> Response:
+        """Open a session. The key is proof enough from any origin: the private file of `memoryd ui` posts one too."""
+        form = parse_qs((await body_of(request, BODY)).decode(errors="replace"))
+        key, target = form.get("key", [""])[0].strip(), _next(form.get("next", [""])[0])
+        sender = sender_of(request)
+        if not self._limiter.test(ATTEMPTS, sender):
+            return _login_page("Too many attempts. Wait a minute.", target, 429)
+        session = await to_thread.run_sync(self.access.enter, key, limiter=self._threads) if key else None
+        if session is None:
+            self._limiter.hit(ATTEMPTS, sender)
+            return _login_page("This key is unknown, already used, or expired.", target, 403)
+        # A redirect would still count as the other site's request, and the strict cookie would not be sent.
+        answer = HTMLResponse(render("entered.html", next=target))
+        answer.set_cookie(
+            cookie_of(request),
+            session,
+            max_age=COOKIE,
+            path=ROOT,
+            secure=request.url.scheme == "https",
+            httponly=True,
+            samesite="strict",
+        )
+        return answer
+
+    async def _logout(self, request: Request) -> Response:
+        if not is_own(request):
+            return _refused(403, "Changes can be made only from the page itself.")
+        self.access.leave(request.cookies.get(cookie_of(request), ""))
+        answer = RedirectResponse(f"{ROOT}/login", 303)
+        answer.delete_cookie(cookie_of(request), path=ROOT, httponly=True, samesite="strict")
+        return answer
+
+
+def _below(view: View) -> View:
+    return View(f"/w/{{workspace}}{view.path}", view.handler, view.method, view.right)
+
+
+def _allowed(visit: Visit, right: Right) -> bool:
+    """Return whether the visitor has a right; none without seeing, because previews and errors show texts, too."""
+    if not visit.grant.allows("memory_inspect", "read"):
+        return False
+    match right:
+        case "see":
+            return True
+        case "correct":
+            return visit.writes
+        case "forget":
+            return visit.forgets
+        case "administer":
+            return visit.administers
+        case "admit":
+            return visit.admits
+
+
+def _next(given: str) -> str:
+    """Return the page to go to after a login; only this page's own URLs are accepted."""
+    return given if given.startswith(f"{ROOT}/") and "\\" not in given and "//" not in given else f"{ROOT}/"
+
+
+# answers -------------------------------------------------------------------------------------------------------------
+
+
+def _login_page(problem: str, target: str, status: int) -> Response:
+    return HTMLResponse(render("login.html", problem=problem, next=target), status)
+
+
+def _to_login(request: Request) -> Response:
+    """Redirect a request without a session to the login and back, except from a form, which contains unsaved text."""
+    if request.method not in SAFE:
+        return HTMLResponse(render("toast.html", status=401, text=ENDED, undo=None, login=True), 401, IN_TOAST)
+    wanted = urlsplit(request.headers.get("hx-current-url", str(request.url)))
+    place = urlunsplit(("", "", wanted.path, wanted.query, ""))
+    login = f"{ROOT}/login?{urlencode({'next': place})}"
+    if "hx-request" in request.headers:
+        return Response(status_code=401, headers={"HX-Redirect": login})
+    return RedirectResponse(login, 303)
+
+
+def _refused(status: int, text: str) -> Response:
+    return HTMLResponse(render("problem.html", status=status, text=text), status, IN_TOAST)
+
+
+def _failed(request: Request, error: MemorydError) -> Response:
+    status = next((code for kind, code in STATUS.items() if isinstance(error, kind)), 500)
+    if status >= 500:
+        log.warning("%s %s: %s", request.method, request.url.path, error)
+    template = "toast.html" if "hx-request" in request.headers else "problem.html"
+    return HTMLResponse(render(template, status=status, text=str(error), undo=None), status, IN_TOAST)
+
+
+async def _unknown(scope: Scope, receive: Receive, send: Send) -> None:
+    await _refused(404, "There is no such page.")(scope, receive, send)
+
+
+class WithHeaders:
+    """ASGI middleware that adds the security headers to every answer of the page."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See ASGI."""
+        headers = HEADERS | ({"Cache-Control": "no-cache"} if "/static/" in scope["path"] else {})
+        fixed = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message = {**message, "headers": [*message["headers"], *fixed]}
+            await send(message)
+
+        await self._app(scope, receive, guarded)

@@ -1,0 +1,108 @@
+"""The form that corrects a memory. It loses neither typed text nor what others have changed meanwhile."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from starlette.responses import HTMLResponse, Response
+
+from memoryd.core.memories import correction, listing
+from memoryd.core.memories.correction import Correction
+from memoryd.core.memories.listing import ListedRecord
+from memoryd.errors import ChangedMeanwhileError, InvalidInputError
+from memoryd.features.page.answers import toast, undoing
+from memoryd.features.page.visit import View, Visit
+from memoryd.model import Record
+from memoryd.server.html import render
+
+STEP = 0.05  # step of the importance slider
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectionForm:
+    """The content of the form: a memory as a browser shows it, or as its user has edited it."""
+
+    content: str
+    tags: str
+    importance: float
+    seen: str
+    """The time of the memory's last change when it was shown."""
+
+    def correction(self, record: Record) -> Correction:
+        """Return the differences from a record: the rest stays, even if it would be refused today.
+
+        Raise InvalidInputError for values that no memory can have.
+        """
+        shown = _shown(record)
+        moved = abs(self.importance - record.importance) > STEP / 2  # else the slider was not moved
+        return Correction(
+            id=record.id,
+            content=None if self.content == shown.content else self.content,
+            tags=None if self.tags == shown.tags else _tags(self.tags, record.tags),
+            importance=self.importance if moved else None,
+            seen=self.seen,
+        )
+
+
+def _shown(record: Record) -> CorrectionForm:
+    return CorrectionForm(_lines(record.body), ", ".join(record.tags), record.importance, record.updated_at)
+
+
+def _typed(visit: Visit, record: Record) -> CorrectionForm:
+    return CorrectionForm(
+        content=_lines(visit.text("content")),
+        tags=visit.text("tags"),
+        importance=visit.number("importance", record.importance),
+        seen=visit.text("seen"),
+    )
+
+
+def _lines(text: str) -> str:
+    """Return a text with the line ends that a browser sends in a form."""
+    return re.sub(r"\r\n?", "\n", text)
+
+
+def _tags(text: str, known: Sequence[str]) -> tuple[str, ...]:
+    """Return the comma-separated tags of a field; a `known` tag may itself contain a comma."""
+    whole = [re.escape(tag) for tag in sorted(known, key=len, reverse=True) if "," in tag]
+    found = re.findall(rf"[\s,]*({'|'.join([*whole, '[^,]+'])})", text)
+    return tuple(tag.strip() for tag in found if tag.strip())
+
+
+def show_form(visit: Visit) -> Response:
+    """Show the form that corrects a memory."""
+    listed = _listed(visit)
+    return _form(visit, listed, _shown(listed.record))
+
+
+def _form(visit: Visit, listed: ListedRecord, form: CorrectionForm, status: int = 200, **more: Any) -> Response:
+    return visit.fragment("edit.html", status, listed=listed, form=form, **{"problem": "", "meanwhile": False, **more})
+
+
+def _listed(visit: Visit) -> ListedRecord:
+    return listing.one(visit.scope, visit.request.path_params["id"])
+
+
+def correct(visit: Visit) -> Response:
+    """Correct a memory; answer with the corrected memory and an undo.
+
+    If that fails, the typed text stays in the form, with the reason, or with what others have written meanwhile, which
+    the next attempt replaces.
+    """
+    record = _listed(visit).record
+    typed = _typed(visit, record)
+    try:
+        done = correction.correct(visit.scope, typed.correction(record))
+    except ChangedMeanwhileError:
+        now = _listed(visit)
+        return _form(visit, now, replace(typed, seen=now.record.updated_at), 409, meanwhile=True)
+    except InvalidInputError as error:
+        return _form(visit, _listed(visit), typed, 422, problem=str(error))
+    now = _listed(visit)
+    card = render("card.html", visit=visit, listed=now, open=False)
+    undo = undoing(now, done.at) if done.at else None
+    return HTMLResponse(card + toast(visit, "Corrected." if done.at else "Nothing was changed.", undo))
+
+
+VIEWS = (View("/m/{id}/edit", show_form, right="correct"), View("/m/{id}/correct", correct, "POST", "correct"))

@@ -1,0 +1,21 @@
+"""The start page: the workspaces."""
+
+from functools import partial
+
+from starlette.responses import RedirectResponse, Response
+
+from memoryd.core.memories import listing
+from memoryd.features.page.visit import Visit
+
+
+def workspaces(visit: Visit) -> Response:
+    """Show the workspaces that the sender may see; if there is only one, redirect to it."""
+    grant = visit.grant
+    every = [one for one in visit.engine.workspaces.all("active") if grant.sees(one.id)]
+    if not every and not visit.engine.settings.read_only and not grant.workspace:
+        every = [visit.engine.workspace(make=True)]
+    visits = [Visit(visit.request, visit.engine, grant, one, visit.kept) for one in every]
+    if len(visits) == 1:
+        return RedirectResponse(visits[0].base, 303)
+    listed = [(one, one.kept.get(one.scope, "kinds", partial(listing.kinds, one.scope))) for one in visits]
+    return visit.page("workspaces.html", "workspaces", listed=listed)

@@ -1,0 +1,219 @@
+"""Memories: the list, one record, forgetting and undo, for one and for many."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from starlette.responses import HTMLResponse, Response
+
+from memoryd.core.base.clock import moment
+from memoryd.core.graph.transaction import Graph
+from memoryd.core.maintenance import history, verdicts
+from memoryd.core.maintenance.consolidation import by_age
+from memoryd.core.maintenance.decay import vitality
+from memoryd.core.memories import correction, listing
+from memoryd.core.memories.listing import Facets, ListedRecord
+from memoryd.core.memories.memories import Criteria, Memories
+from memoryd.errors import InvalidInputError, NotFoundError
+from memoryd.features.page.answers import changed, toast, undoing
+from memoryd.features.page.visit import View, Visit
+from memoryd.model import Kind
+
+SHOWN = 5  # records quoted in a preview of many
+LEAST = (0.5, 0.7, 0.9)  # importances to filter by
+VERBS = ("tag", "untag", "forget")  # actions on many records
+
+
+# the list ------------------------------------------------------------------------------------------------------------
+
+
+def facets_of(visit: Visit) -> Facets:
+    """Return the facets that a URL or a form names. Raise InvalidInputError."""
+    kinds = visit.texts("kind")
+    if unknown := [kind for kind in kinds if kind not in set(Kind)]:
+        raise InvalidInputError(f"Unknown kind {unknown[0][:50]!r}. Use some of: {', '.join(Kind)}.")
+    return Facets(
+        kinds=tuple(map(Kind, kinds)),
+        tags=visit.texts("tag"),
+        client=visit.text("client"),
+        tool=visit.text("tool"),
+        session=visit.text("session"),
+        since=visit.text("since"),
+        until=visit.text("until"),
+        least=visit.number("least", 0.0),
+        deleted=visit.text("deleted") == "1",
+    )
+
+
+def query_of(facets: Facets, **others: Any) -> dict[str, Any]:
+    """Return facets as the fields of a URL."""
+    return {
+        "kind": [str(kind) for kind in facets.kinds],
+        "tag": list(facets.tags),
+        "client": facets.client,
+        "tool": facets.tool,
+        "session": facets.session,
+        "since": facets.since,
+        "until": facets.until,
+        "least": facets.least or "",
+        "deleted": "1" if facets.deleted else "",
+    } | others
+
+
+def show_list(visit: Visit) -> Response:
+    """Show the records that match facets and a search; for htmx only the requested part: more, the results, or all."""
+    facets, text, by_meaning = facets_of(visit), visit.text("q").strip(), visit.text("mode") == "meaning"
+    degraded, after, target = "", "", visit.request.headers.get("hx-target", "")
+    seen = listing.latest(visit.scope)  # before the list is read: news begin there
+    if text and by_meaning and not facets.deleted:
+        found = listing.meant(visit.scope, text, facets)
+        records, degraded = found.best, found.degraded
+    elif text and not facets.deleted:
+        records = listing.typed(visit.scope, text, facets)
+    else:
+        page = listing.page(visit.scope, facets, listing.mark_of(visit.text("after")))
+        records, after = list(page.records), page.following
+    values: dict[str, Any] = {
+        "records": records,
+        "seen": seen,
+        "facets": facets,
+        "q": text,
+        "by_meaning": by_meaning,
+        "degraded": degraded,
+        "more": visit.address(**query_of(facets, after=after)) if after else "",
+        "more_only": target == "more",
+        "query": query_of(facets),
+        "address": lambda **change: visit.address(**query_of(facets) | change),
+    }
+    if visit.part and target in ("results", "more"):
+        return visit.fragment("results.html", **values)
+    return visit.page("memories.html", "memories", **values)
+
+
+def show_facets(visit: Visit) -> Response:
+    """Show how many records each kind, tag, client and tool has."""
+    facets = facets_of(visit)
+    counts = visit.kept.get(visit.scope, "facets", lambda: listing.counts(visit.scope))
+    return visit.fragment(
+        "facets.html",
+        facets=facets,
+        counts=counts,
+        least=LEAST,
+        address=lambda **change: visit.address(**query_of(facets, q=visit.text("q")) | change),
+    )
+
+
+# one record ----------------------------------------------------------------------------------------------------------
+
+
+def show_record(visit: Visit) -> Response:
+    """Show one record: its text, its origin and its earlier texts."""
+    story = listing.story(visit.scope, visit.request.path_params["id"])
+    record = visit.engine.accesses.current(visit.workspace, story.now.record)
+    alive = vitality(record, moment(visit.engine.clock.now())) if record.kind is Kind.MEMORY else None
+    return visit.page("record.html", "memories", story=story, listed=story.now, record=record, vitality=alive)
+
+
+def show_alike(visit: Visit) -> Response:
+    """Show the records nearest to one in meaning."""
+    found = listing.alike(visit.scope, _listed(visit).record)
+    return visit.fragment("alike.html", found=found.best, degraded=found.degraded)
+
+
+def show_card(visit: Visit) -> Response:
+    """Show a record as in a list."""
+    return visit.fragment("card.html", listed=_listed(visit), open=False)
+
+
+def _listed(visit: Visit) -> ListedRecord:
+    return listing.one(visit.scope, visit.request.path_params["id"])
+
+
+def forget(visit: Visit) -> Response:
+    """Forget a record; answer with an undo."""
+    gone = Memories(visit.scope).forget(Criteria(ids=(visit.request.path_params["id"],))).best
+    if not gone:
+        raise NotFoundError(
+            "Only living memories, turns and summaries can be forgotten here. The graph has its own view."
+        )
+    undo = undoing(listing.one(visit.scope, gone[0].id))
+    return HTMLResponse(toast(visit, "Forgotten.", undo), headers=changed(undo["ids"]))
+
+
+def restore(visit: Visit) -> Response:
+    """Undo the last change of records, or the one at a time; with `seen`, only if that is still the last change."""
+    done = history.restore(Graph(visit.scope), visit.texts("id"), visit.text("at") or None, visit.text("seen"))
+    return HTMLResponse(toast(visit, _restored(done)), headers=changed([one.id for one in done]))
+
+
+def _restored(done: Sequence[history.Restored]) -> str:
+    along = sum(one.along for one in done)
+    more = f" with {along} that belong to it" if along else ""
+    return f"Restored{more}." if len(done) == 1 else f"{len(done):,} restored{more}."
+
+
+# many ----------------------------------------------------------------------------------------------------------------
+
+
+def preview_many(visit: Visit) -> Response:
+    """Show what would be done with the selected records, or with all that match."""
+    ids, verb = _chosen(visit), _verb(visit)
+    shown = [hit.record for hit in Memories(visit.scope).get(ids[:SHOWN])]
+    return visit.fragment("bulk.html", ids=ids, shown=shown, verb=verb, query=query_of(facets_of(visit)))
+
+
+def preview_replacement(visit: Visit) -> Response:
+    """Show which of two selected memories would replace the other."""
+    ids = _chosen(visit)
+    if len(ids) != 2:
+        raise InvalidInputError("Select exactly two memories.")
+    older, newer = by_age(*verdicts.pair(visit.engine, visit.workspace, *ids))
+    return visit.fragment("replace.html", older=older, newer=newer)
+
+
+def change_many(visit: Visit) -> Response:
+    """Tag or forget many records; answer with an undo."""
+    ids, verb = _chosen(visit), _verb(visit)
+    if len(ids) != int(visit.number("number", -1)):
+        raise InvalidInputError(f"{len(ids):,} records match now. Nothing was changed; look again.")
+    if verb == "forget":
+        if not visit.forgets:
+            raise InvalidInputError("Your session may not forget.")
+        gone = [record.id for record in Memories(visit.scope).forget(Criteria(ids=tuple(ids))).best]
+        text, undo = f"{len(gone):,} forgotten.", {"ids": gone, "at": ""}
+    else:
+        names = [tag.strip() for tag in visit.text("tags").split(",") if tag.strip()]
+        if not names:
+            raise InvalidInputError("Name at least one tag.")
+        add, remove = ((), names) if verb == "untag" else (names, ())
+        done = correction.retag(visit.scope, ids, add, remove)
+        text, undo = f"{len(done.ids):,} tagged.", {"ids": list(done.ids), "at": done.at}
+    return HTMLResponse(toast(visit, text, undo if undo["ids"] else None), headers=changed(undo["ids"]))
+
+
+def _verb(visit: Visit) -> str:
+    verb = visit.text("verb")
+    if verb not in VERBS:
+        raise InvalidInputError(f"Unknown action {verb[:50]!r}. Use one of: {', '.join(VERBS)}.")
+    return verb
+
+
+def _chosen(visit: Visit) -> list[str]:
+    if visit.text("all") == "1":
+        return listing.ids(visit.scope, facets_of(visit))
+    if not (ids := visit.texts("id")):
+        raise InvalidInputError("Select at least one record.")
+    return list(ids)
+
+
+VIEWS = (
+    View("", show_list),
+    View("/facets", show_facets),
+    View("/m/{id}", show_record),
+    View("/m/{id}/alike", show_alike),
+    View("/m/{id}/card", show_card),
+    View("/m/{id}/forget", forget, "POST", "forget"),
+    View("/restore", restore, "POST", "correct"),
+    View("/many/preview", preview_many, "POST", "correct"),
+    View("/many/replace", preview_replacement, "POST", "correct"),
+    View("/many", change_many, "POST", "correct"),
+)

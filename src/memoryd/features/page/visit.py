@@ -1,0 +1,151 @@
+"""A request to the page: its fields, its workspace, and what its sender may do there."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+from urllib.parse import quote, urlencode
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from memoryd.core.access.tokens import Grant
+from memoryd.core.engine import Engine
+from memoryd.core.scope import Scope
+from memoryd.errors import InvalidInputError
+from memoryd.features.page.kept import Kept
+from memoryd.model import Workspace
+from memoryd.server.html import ROOT, render
+from memoryd.text import storable
+
+VIEWS = (
+    ("memories", "", "Memories"),
+    ("recall", "/recall", "Recall"),
+    ("graph", "/graph", "Graph"),
+    ("vault", "/vault", "Vault"),
+    ("sessions", "/sessions", "Sessions"),
+    ("timeline", "/timeline", "Timeline"),
+    ("history", "/history", "History"),
+    ("upkeep", "/upkeep", "Upkeep"),
+    ("audit", "/audit", "Audit"),
+    ("state", "/state", "State"),
+)
+"""The views of a workspace: name, path below the workspace, and title."""
+
+CLIENT = "memoryd ui"
+LARGEST = 1 << 53  # number; floats represent every integer up to it
+
+Right = Literal["see", "correct", "forget", "administer", "admit"]
+"""The right that a view needs: to see, change or delete memories, to see the whole server, or to grant access."""
+
+
+def address_of(name: str) -> str:
+    """Return the path of a workspace. Slashes in its name are encoded twice: servers decode paths, then split them."""
+    return f"{ROOT}/w/{quote(name.replace('%', '%25').replace('/', '%2F'), safe='')}"
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A route of the page, below the path of its workspace, and its handler."""
+
+    path: str
+    handler: "Callable[[Visit], Response]"
+    method: str = "GET"
+    right: Right = "see"
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """An admitted request."""
+
+    request: Request
+    engine: Engine
+    grant: Grant
+    place: Workspace | None
+    """None outside of workspaces."""
+    kept: Kept
+    form: Mapping[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def workspace(self) -> Workspace:
+        """The workspace of a view that has one."""
+        assert self.place is not None, "the route names none"
+        return self.place
+
+    @property
+    def scope(self) -> Scope:
+        """The scope of the request in core."""
+        return Scope(self.engine, self.workspace)
+
+    @property
+    def base(self) -> str:
+        """The path of the workspace."""
+        return self.base_of(self.workspace)
+
+    def base_of(self, workspace: Workspace) -> str:
+        """Return the path of a workspace."""
+        return address_of(workspace.name)
+
+    @property
+    def writes(self) -> bool:
+        """Whether the sender may correct, tag and restore."""
+        return self.may("memory_store")
+
+    @property
+    def forgets(self) -> bool:
+        """Whether the sender may forget."""
+        return self.may("memory_forget")
+
+    def may(self, tool: str) -> bool:
+        """Return whether the sender may use a tool that writes."""
+        return not self.engine.settings.read_only and self.grant.allows(tool, "write")
+
+    @property
+    def administers(self) -> bool:
+        """Whether the sender may see data of the whole server."""
+        return not self.grant.workspace and not self.grant.tools and self.grant.level == "admin"
+
+    @property
+    def admits(self) -> bool:
+        """Whether the sender may create tokens, and revoke tokens and logins."""
+        return self.administers and not self.engine.settings.read_only
+
+    def text(self, name: str, default: str = "") -> str:
+        """Return a field of the form, else of the URL."""
+        given = self.form.get(name) or self.request.query_params.getlist(name)
+        return storable(given[-1]) if given else default
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """Return all non-blank values of a field."""
+        given = self.form.get(name) or self.request.query_params.getlist(name)
+        return tuple(dict.fromkeys(value.strip() for value in given if value.strip()))
+
+    def number(self, name: str, default: float) -> float:
+        """Return a field as a number. Raise InvalidInputError."""
+        text = self.text(name)
+        try:
+            found = float(text) if text else default
+        except ValueError:
+            found = math.nan
+        if text and not abs(found) <= LARGEST:
+            raise InvalidInputError(f"{name} must be a number (it is {text[:50]!r}).")
+        return found
+
+    @property
+    def part(self) -> bool:
+        """Whether htmx requests a part of a page."""
+        return "hx-request" in self.request.headers and "hx-history-restore-request" not in self.request.headers
+
+    def address(self, path: str = "", **query: Any) -> str:
+        """Return a URL in the workspace; omit empty values."""
+        given = [(name, value) for name, value in query.items() if value not in ("", None, (), False)]
+        return f"{self.base}{path}" + (f"?{urlencode(given, doseq=True)}" if given else "")
+
+    def page(self, template: str, view: str, status: int = 200, **values: Any) -> Response:
+        """Return a view: the whole page, or for htmx its main part."""
+        shared = {"visit": self, "view": view, "views": VIEWS, "part": self.part}
+        return HTMLResponse(render(template, **shared, **values), status)
+
+    def fragment(self, template: str, status: int = 200, **values: Any) -> Response:
+        """Return a part of a page."""
+        return HTMLResponse(render(template, visit=self, **values), status)

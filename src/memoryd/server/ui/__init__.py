@@ -1,1 +1,0 @@
-"""The page: people see, search, correct and undo what their agents remember."""

@@ -1,1 +1,0 @@
-"""The journal's texts and vectors in ChromaDB."""

@@ -1,0 +1,204 @@
+"""`memoryd import` of other programs' files, and `memoryd export --format markdown`, as a person uses them."""
+
+import json
+import re
+import zipfile
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from memoryd.core.workspaces.project import declare
+from memoryd.features.imports import command as intake
+from tests.commands import run
+from tests.features.imports.formats_kit import sample
+from tests.features.imports.test_source import lowered
+
+MEMORY = {"content": "Ann prefers tea.", "project": "shop", "created_at": "2026-03-15T10:30:00Z"}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "notes.jsonl"
+    path.write_text(json.dumps(MEMORY) + "\n{torn\n")
+    return path
+
+
+def test_an_unreadable_file_is_named_and_not_called_unknown() -> None:
+    with TemporaryDirectory() as place:  # which others may traverse
+        Path(place).chmod(0o755)
+        home, folder, note = Path(place), Path(place, "locked"), Path(place, "note.md")
+        folder.mkdir()
+        note.write_text("Ann prefers tea.")
+        for path in (folder, note):
+            path.chmod(0)
+        with lowered():
+            assert f"locked cannot be read ({folder}: Permission denied)" in run(home, "import", folder, code=2).stderr
+            error = run(home, "import", note, code=1).stderr
+        folder.chmod(0o700)
+    assert error.startswith(f"{note} cannot be used: Permission denied. Check that it exists")
+
+
+def test_without_consent_the_format_is_named_and_nothing_is_written(home: Path, file: Path) -> None:
+    ended = run(home, "import", file, code=2)
+    assert "notes.jsonl is a file of JSON objects" in ended.stderr
+    assert "--dry-run" in ended.stderr
+    assert "--yes or --from jsonl" in ended.stderr
+    assert not (home / "data").exists()
+
+
+def test_a_dry_run_shows_numbers_projects_and_the_first_of_each(home: Path, file: Path) -> None:
+    shown = run(home, "import", file, "--dry-run")
+    assert "memories  1      1    0" in shown.stdout
+    assert "By project: shop 1." in shown.stdout
+    assert "2026-03-15  Ann prefers tea." in shown.stdout
+    assert "Nothing was imported." in shown.stdout
+    assert "notes.jsonl, line 2: is not JSON" in shown.stderr
+    assert not (home / "data").exists()
+
+
+def test_torn_parts_make_the_command_fail_though_the_rest_is_imported(home: Path, file: Path) -> None:
+    ended = run(home, "import", file, "--yes", code=1)
+    assert "Parts that were not imported: 1." in ended.stderr
+    assert "Ann prefers tea." in run(home, "recall", "tea").stdout
+
+
+def test_as_json_for_a_script(home: Path, file: Path) -> None:
+    report = json.loads(run(home, "import", file, "--from", "jsonl", "--json", code=1).stdout)
+    assert (report["format"], report["found"], report["projects"], report["faults"]) == (
+        "jsonl",
+        {"memories": 1},
+        {"shop": 1},
+        1,
+    )
+    assert report["workspaces"][0]["new"]["memories"] == 1
+    again = json.loads(run(home, "import", file, "--dry-run", "--json").stdout)
+    assert again["first"]["memories"]
+    assert (again["found"], again["new"]) == ({"memories": 1}, {"memories": 0})
+
+
+def test_each_project_can_be_a_workspace(home: Path, file: Path) -> None:
+    run(home, "import", file, "--yes", "--by-project", code=1)
+    assert "Ann prefers tea." in run(home, "recall", "tea", "--workspace", "shop").stdout
+
+
+def test_omitted_parts_are_listed_and_can_be_included(home: Path, tmp_path: Path) -> None:
+    path = sample("claude-mem", tmp_path)
+    assert "Omitted: 1 prompts (--include prompts imports them)." in run(home, "import", path, "--yes").stdout
+    run(home, "import", path, "--yes", "--include", "prompts")
+    assert "Which port has staging?" in run(home, "recall", "which port has staging").stdout
+    assert "can include: prompts" in run(home, "import", path, "--yes", "--include", "x", code=2).stderr
+
+
+def test_a_graph_of_server_memory_is_recognized_and_shown(home: Path, tmp_path: Path) -> None:
+    path = tmp_path / "memory.jsonl"
+    path.write_text(json.dumps({"type": "entity", "name": "Ann", "entityType": "person", "observations": ["Climbs."]}))
+    assert "--from server-memory" in run(home, "import", path, code=2).stderr
+    assert "Ann: Climbs." in run(home, "import", path, "--dry-run").stdout
+    assert "observations  1     1" in run(home, "import", path, "--yes").stdout
+
+
+def test_transcripts_of_claude_code_are_recognized_and_shown(home: Path, tmp_path: Path) -> None:
+    common = {"sessionId": "s1", "timestamp": "2026-03-15T10:30:00Z"}
+    lines = [
+        {"type": "user", "uuid": "u1", "message": {"role": "user", "content": "Which port?"}, **common},
+        {
+            "type": "assistant",
+            "uuid": "u2",
+            "message": {"role": "assistant", "stop_reason": "end_turn", "content": [{"type": "text", "text": "5433."}]},
+            **common,
+        },
+    ]
+    path = tmp_path / "projects" / "srv-shop" / "s1.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert "2026-03-15  Which port?" in run(home, "import", tmp_path / "projects", "--dry-run").stdout
+    run(home, "import", tmp_path / "projects", "--yes")
+    assert "5433." in run(home, "recall", "which port").stdout
+
+
+def test_a_dry_run_of_our_own_export_imports_nothing(home: Path, tmp_path: Path) -> None:
+    run(home, "store", "Ann prefers tea.")
+    run(home, "export", tmp_path / "own.jsonl")
+    shown = run(home, "import", tmp_path / "own.jsonl", "--dry-run", "--workspace", "copy").stdout
+    assert "Nothing was imported." in shown
+    assert "memories  1      1    0" in shown
+    assert "memories  1      0    1" in run(home, "import", tmp_path / "own.jsonl", "--dry-run").stdout
+    assert "no workspace 'copy'" in run(home, "recall", "tea", "--workspace", "copy", code=1).stderr
+
+
+def test_our_own_exports_in_a_folder_or_an_archive_are_named(home: Path, tmp_path: Path) -> None:
+    folder, archive = tmp_path / "folder", tmp_path / "archive.zip"
+    folder.mkdir()
+    run(home, "store", "Ann prefers tea.")
+    run(home, "export", folder / "own.jsonl")
+    with zipfile.ZipFile(archive, "w") as made:
+        made.write(folder / "own.jsonl", "own.jsonl")
+    for path in (folder, archive):
+        error = run(home, "import", path, code=2).stderr
+        assert error.startswith(f"{path.name} contains memoryd exports: own.jsonl.")
+    (folder / "own.jsonl").unlink()
+    assert "folder contains nothing in a recognized format" in run(home, "import", folder, code=2).stderr
+
+
+def test_a_dry_run_creates_no_workspace_for_the_current_project(home: Path, file: Path, tmp_path: Path) -> None:
+    shop = tmp_path / "shop"
+    shop.mkdir()
+    declare(shop, "shop")
+    there = partial(run, home, MEMORY_NAMESPACE="auto", MEMORY_PROJECT_DIR=str(shop))
+    run(home, "store", "Elsewhere.", "--workspace", "other")
+    run(home, "export", tmp_path / "own.jsonl", "--workspace", "other")
+    there("import", file, "--dry-run")
+    there("import", tmp_path / "own.jsonl", "--dry-run")
+    there("import", tmp_path / "absent.jsonl", code=2)
+    assert "shop" not in run(home, "workspace", "list").stdout
+    there("import", tmp_path / "own.jsonl")
+    there("import", file, "--yes", code=1)
+    assert all(word in there("recall", word).stdout for word in ("Elsewhere", "tea"))
+    assert "shop-2" not in run(home, "workspace", "list").stdout
+
+
+def test_a_dry_run_of_a_replacement_says_what_would_be_removed(home: Path, tmp_path: Path) -> None:
+    run(home, "store", "Ann prefers tea.")
+    run(home, "export", tmp_path / "own.jsonl")
+    run(home, "store", "Bread needs yeast.")
+    shown = run(home, "import", tmp_path / "own.jsonl", "--dry-run", "--mode", "replace").stdout
+    assert re.search(r"found +removed\nmemories +1 +2\nevents +1 +2\nNothing was imported", re.sub(" +\n", "\n", shown))
+    it = run(home, "import", tmp_path / "own.jsonl", "--dry-run", "--mode", "replace", "--json", "--workspace", "new")
+    assert json.loads(it.stdout)["workspaces"] == [{"workspace": "new", "memories": 1, "events": 1, "removed": {}}]
+    run(home, "workspace", "archive", "default")
+    again = run(home, "import", tmp_path / "own.jsonl", "--dry-run", "--mode", "replace", code=2)
+    assert "is archived" in again.stderr
+
+
+def test_a_folder_of_markdown_is_exported_and_imported(home: Path, tmp_path: Path) -> None:
+    run(home, "store", "Ann prefers tea.", "--tag", "food")
+    report = json.loads(run(home, "export", tmp_path / "out", "--format", "markdown", "--json").stdout)
+    assert report["workspaces"][0]["memories"] == 1
+    (note,) = (tmp_path / "out" / "memories").rglob("*.md")
+    assert note.read_text().endswith("---\nAnn prefers tea.\n")
+    run(home, "import", tmp_path / "out", "--yes", "--workspace", "copy")
+    assert "Ann prefers tea." in run(home, "recall", "tea", "--workspace", "copy").stdout
+    assert "Unknown format 'csv'" in run(home, "export", tmp_path / "x", "--format", "csv", code=2).stderr
+
+
+def test_every_workspace_gets_a_folder(home: Path, tmp_path: Path) -> None:
+    run(home, "store", "One.")
+    run(home, "store", "Two.", "--workspace", "a/b")
+    run(home, "export", tmp_path / "out", "--format", "markdown", "--all")
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["a b", "default"]
+    run(home, "store", "Three.", "--workspace", "A:B")
+    run(home, "export", tmp_path / "all", "--format", "markdown", "--all")
+    assert sorted(path.name for path in (tmp_path / "all").iterdir()) == ["A B", "a b (2)", "default"]
+    run(home, "import", tmp_path / "all", "--yes", "--workspace", "copy")
+    assert all(word in run(home, "recall", word, "--workspace", "copy").stdout for word in ("One", "Two", "Three"))
+
+
+def test_without_an_embedder_no_vectors_are_promised(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(intake, "MANY", 0)
+    path = tmp_path / "notes.jsonl"
+    path.write_text(json.dumps(MEMORY))
+    assert "Vectors" not in run(home, "import", path, "--yes").stderr

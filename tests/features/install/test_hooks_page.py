@@ -1,0 +1,23 @@
+"""docs/hooks.md shows the hooks that `memoryd install --hooks` writes."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from memoryd.features.install import hooks
+from memoryd.features.install.catalog import ClientName
+
+PAGE = Path(__file__).parents[3] / "docs/hooks.md"
+
+
+@pytest.mark.parametrize("client", hooks.HOOK_FILES)
+def test_the_page_shows_what_install_writes(
+    client: ClientName, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    hooks.put(client, ["memoryd"], [], dry_run=False)
+    written = hooks.HOOK_FILES[client].file.read_text().replace(" --client claude-code", "")  # the default
+    shown = re.findall(r"```json\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert json.loads(written) in map(json.loads, shown)

@@ -1,0 +1,206 @@
+"""The extras of `memoryd install`, and that `memoryd uninstall` leaves nothing of them."""
+
+import json
+import os
+import pty
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests import forks
+from tests.cli.test_commands import Run, data, error_line, run
+from tests.clients import PATIENCE, environment
+from tests.features.install.test_install import at_home, entry, every_client, foreign, held, prepared
+from tests.test_docs import ROOT
+
+__all__ = ["at_home", "data", "run"]  # fixtures
+
+PERMISSIONS = ".claude/settings.json"
+LOADING = {"claude-code": "alwaysLoad", "codex": "required"}
+
+
+@pytest.mark.parametrize("client", LOADING)
+def test_the_tools_are_available_at_the_first_step(at_home: Run, home: Path, client: str) -> None:
+    file = prepared(home, client)
+    assert LOADING[client] in at_home("install", client, "--always-load", "--dry-run").stdout
+    at_home("install", client, "--always-load")
+    assert entry(file, client)[LOADING[client]] is True
+    at_home("install", client, "--workspace", "w")  # renewed
+    assert entry(file, client)[LOADING[client]] is True
+
+
+@pytest.mark.parametrize(
+    "before",
+    [None, "{}", '{\n  "model": "x",\n  "permissions": {\n    "allow": ["Bash(ls)"],\n    "deny": []\n  }\n}\n'],
+)
+def test_the_tools_are_allowed_if_requested(at_home: Run, home: Path, before: str | None) -> None:
+    file, rules = prepared(home, "claude-code", foreign("claude-code")), home / PERMISSIONS
+    if before is not None:
+        rules.write_text(before, encoding="utf-8")
+    at_home("install", "claude-code")
+    assert not rules.exists() or rules.read_text(encoding="utf-8") == before
+    shown = at_home("install", "claude-code", "--allow-tools", "--dry-run").stdout
+    assert "+" in shown
+    assert '"mcp__memory"' in shown
+    assert "--always-load" not in shown
+    assert str(rules) in at_home("install", "claude-code", "--allow-tools").stdout
+    allowed = held(rules)["permissions"]["allow"]
+    assert allowed == [*(["Bash(ls)"] if before and "Bash" in before else []), "mcp__memory"]
+    assert "already installed" in at_home("install", "claude-code", "--allow-tools").stdout
+    assert "mcp__memory" in at_home("uninstall", "claude-code", "--dry-run").stdout
+    at_home("uninstall", "claude-code")
+    assert rules.read_text(encoding="utf-8") == (before or "{}\n")
+    assert file.read_text(encoding="utf-8") == foreign("claude-code")
+
+
+@pytest.mark.parametrize("client", ["gemini", "qwen"])
+def test_clients_that_can_trust_a_server_are_configured_to(at_home: Run, home: Path, client: str) -> None:
+    file = prepared(home, client)
+    at_home("install", client, "--allow-tools")
+    assert entry(file, client)["trust"] is True
+
+
+def test_rules_that_cannot_be_changed_are_reported_and_the_rest_is_done(at_home: Run, home: Path) -> None:
+    file = prepared(home, "claude-code")
+    (home / PERMISSIONS).write_text("{ // mine\n}", encoding="utf-8")
+    assert "edit mcp__memory in permissions.allow" in at_home("install", "claude-code", "--allow-tools", code=1).stderr
+    assert "command" in entry(file, "claude-code")
+    assert (home / PERMISSIONS).read_text(encoding="utf-8") == "{ // mine\n}"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("cursor", "--allow-tools"), ("gemini", "--always-load"), ("claude-code", "--allow-tools", "--file", "x.json")],
+)
+def test_unsupported_options_are_refused(at_home: Run, home: Path, arguments: tuple[str, ...]) -> None:
+    prepared(home, arguments[0])
+    assert "is not available" in error_line(at_home("install", *arguments, code=2))
+
+
+@pytest.mark.process
+def test_extras_are_offered_at_a_terminal_and_otherwise_omitted(home: Path) -> None:
+    file = prepared(home, "claude-code")
+    ours, theirs = pty.openpty()
+    try:
+        os.write(ours, b"y\nn\n")
+        ended = forks.run(
+            [sys.executable, "-m", "memoryd", "install", "claude-code"],
+            stdin=theirs,
+            env=environment(home),
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=True,
+        )
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert ended.stderr.count("[y/N]") == 2
+    assert entry(file, "claude-code")["alwaysLoad"] is True
+    assert not (home / PERMISSIONS).exists()
+
+
+@every_client
+@pytest.mark.parametrize("before", ["{}", '{"a": 1}', '{\n  "a": 1\n}\n'])
+def test_no_empty_table_stays(at_home: Run, home: Path, client: str, before: str) -> None:
+    before = "a = 1\n" if client == "codex" else before
+    file = prepared(home, client, before)
+    at_home("install", client)
+    at_home("uninstall", client)
+    assert file.read_text(encoding="utf-8") == before
+
+
+# hooks ---------------------------------------------------------------------------------------------------------------
+
+HOOKS = {
+    "claude-code": ".claude/settings.json",
+    "codex": ".codex/hooks.json",
+    "gemini": ".gemini/settings.json",
+    "cursor": ".cursor/hooks.json",
+}
+
+
+def commands(file: Path) -> dict[str, list[str]]:
+    """Return the command lines of each event, in any client's format."""
+    hooks = held(file).get("hooks", {})
+    return {
+        event: [one["command"] for group in groups for one in group.get("hooks", [group])]
+        for event, groups in hooks.items()
+    }
+
+
+@pytest.mark.parametrize("client", HOOKS)
+def test_hooks_match_the_docs_and_are_removed_without_a_trace(at_home: Run, home: Path, client: str) -> None:
+    prepared(home, client)
+    file = home / HOOKS[client]
+    before = file.read_text(encoding="utf-8") if file.exists() else None
+    at_home("install", client, "--hooks", "--workspace", "a b")
+    made = commands(file)
+    page = (ROOT / "docs" / "hooks.md").read_text(encoding="utf-8")
+    found = re.search(rf"`~/{re.escape(HOOKS[client])}`.*?```json\n(.*?)```", page, re.DOTALL)
+    assert found
+    shown = json.loads(found[1])["hooks"]
+    assert made.keys() == shown.keys()
+    for event, lines in made.items():
+        (line,) = lines
+        words = shlex.split(line)
+        assert words[words.index("hook") + 1] in json.dumps(shown[event])
+        assert words[-2:] == ["--workspace", "a b"]
+        assert words[words.index("--client") + 1] == client
+        assert Path(words[0]).is_absolute()
+    assert "already installed" in at_home("install", client, "--hooks", "--workspace", "a b").stdout
+    at_home("uninstall", client)
+    left = held(file)
+    assert left == ({"version": 1} if client == "cursor" else json.loads(before or "{}"))
+
+
+def test_hooks_of_others_and_user_settings_of_ours_stay(at_home: Run, home: Path) -> None:
+    prepared(home, "claude-code")
+    file = home / HOOKS["claude-code"]
+    other = {"type": "command", "command": "notify-send memoryd done"}
+    ours = {"type": "command", "command": "/old/memoryd hook stop", "timeout": 5}
+    file.write_text(json.dumps({"hooks": {"Stop": [{"matcher": "*", "hooks": [other, ours]}]}}), encoding="utf-8")
+    at_home("install", "claude-code", "--hooks")
+    (group,) = held(file)["hooks"]["Stop"]
+    assert group["hooks"][0] == other
+    assert group["hooks"][1]["timeout"] == 5
+    assert group["hooks"][1]["command"].endswith("hook stop --client claude-code")
+    at_home("uninstall", "claude-code")
+    assert held(file) == {"hooks": {"Stop": [{"matcher": "*", "hooks": [other]}]}}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["vscode"], "is not available"),
+        (["claude-code", "--http", "http://127.0.0.1:8765"], "on this machine"),
+        (["claude-code", "--file", "x/.mcp.json"], "sets the user's hooks"),
+    ],
+)
+def test_impossible_hooks_are_refused_before_anything_changes(
+    at_home: Run, home: Path, words: list[str], message: str
+) -> None:
+    file = prepared(home, words[0])
+    assert message in at_home("install", *words, "--hooks", code=2).stderr
+    assert not file.exists()
+
+
+def test_a_memoryd_fetched_by_uvx_is_configured_to_be_fetched_again(
+    at_home: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = prepared(home, "claude-code")
+    monkeypatch.setattr(sys, "prefix", "/cache/uv/archive-v0/mFC")
+    result = at_home("install", "claude-code", "--hooks")
+    assert "uv tool install memoryd" in result.stderr
+    made = entry(file, "claude-code")
+    command = [made["command"], *made["args"]]
+    assert Path(command[0]).stem == "uvx"
+    assert command[1] == "--from"
+    assert command[2].startswith("memoryd")  # a version from the index, or its origin
+    assert command[3] == "memoryd"
+    for lines in commands(home / HOOKS["claude-code"]).values():
+        assert shlex.split(lines[0])[:5] == [*command[:4], "hook"]
+        assert lines[0].endswith("|| exit 1")  # uvx itself may exit with 2, which would block the agent
