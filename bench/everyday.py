@@ -12,7 +12,7 @@ Every question is one `Memories.recall` of 500 tokens in the default format, in 
 tables show, by class: the right memory among the first 1 and 5 hits; the share of the right ones in the answer; whether
 it says what was asked for; tokens at the median and at the 90th percentile; precision, the share of the tokens that
 lines about the right memories (and the outdated one) take; CPU. `new first`: the newer memory comes before the outdated
-one, or alone. `told apart`: the line of the outdated one has the word "older", or it is absent.
+one, or alone. `kept apart`: the line of the outdated one has the word "older", or it is absent.
 
 `--keep` keeps the filled store, so that a second run need not embed again. `--show` prints this many answers, of all
 classes. `--write` writes the figures of each question, `--against` compares with such a file, question by question.
@@ -120,8 +120,8 @@ def lines(briefing: Briefing) -> dict[str, tuple[Hit, str]]:
     """Return for the time of each memory its hit and its lines, those that share the most words with its text."""
     left, found = list(briefing.hits), {}
     for block in blocks(briefing.text):
-        said = words(block)
-        best = max(left, key=lambda hit: sum(word in words(hit.record.body) for word in said), default=None)
+        shown = words(block)
+        best = max(left, key=lambda hit: sum(word in words(hit.record.body) for word in shown), default=None)
         if best:
             left.remove(best)
             found[best.record.created_at] = best, block
@@ -140,7 +140,7 @@ def compared(briefing: Briefing, new: str, old: str) -> dict[str, float]:
     """Return whether the newer of two memories comes first, and whether a reader can tell which is outdated."""
     order = [hit.record.created_at for hit in briefing.hits]
     first = new in order and (old not in order or order.index(new) < order.index(old))
-    return {"new first": first, "told apart": new in order and marked(lines(briefing), old)}
+    return {"new first": first, "kept apart": new in order and marked(lines(briefing), old)}
 
 
 def measured(briefing: Briefing, row: Row, times: Mapping[str, str]) -> dict[str, float]:

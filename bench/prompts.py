@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from rich.progress import track
 
-from bench.quality import Place, filled, grid, sampled, stranger
+from bench.quality import Filled, filled, grid, sampled, stranger
 from bench.questions import Asked, Store, load
 from bench.tables import console
 from memoryd.core.engine import Engine
@@ -80,7 +80,7 @@ def ask(search: Search, asked: Asked) -> Prompted:
     return Prompted(asked, hits, time.process_time() - before)
 
 
-def run(place: Place) -> tuple[list[Prompted], list[Prompted], list[Prompted]]:
+def run(place: Filled) -> tuple[list[Prompted], list[Prompted], list[Prompted]]:
     """Return the results of the store's own questions, of those of another store, and of everyday prompts."""
     daily = [Asked(text, text, frozenset(), ()) for text in DAILY]
     with Engine(place.settings) as engine:

@@ -67,7 +67,7 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Filled:
     """The place of a store's turns, and its questions."""
 
     settings: Settings
@@ -118,7 +118,7 @@ def asked(search: Search, question: str) -> tuple[Answer, float, int]:
     return answer, spent, used
 
 
-def ask(base: Settings, places: Sequence[Place], profile: ranking.Profile, title: str) -> Result:
+def ask(base: Settings, places: Sequence[Filled], profile: ranking.Profile, title: str) -> Result:
     """Ask every question of every store in one way, and return the figures."""
     result = Result()
     for place in places:
@@ -138,9 +138,9 @@ def ask(base: Settings, places: Sequence[Place], profile: ranking.Profile, title
 
 def filled(
     settings: Settings, url: str | None, stores: Mapping[Path, tuple[Store, Sequence[Asked]]], *, one_session: bool
-) -> dict[str, list[Place]]:
+) -> dict[str, list[Filled]]:
     """Fill the stores of each backend, and return their places."""
-    backends: dict[str, list[Place]] = {name: [] for name in ("", ", Postgres" * bool(url))}
+    backends: dict[str, list[Filled]] = {name: [] for name in ("", ", Postgres" * bool(url))}
     for path, (store, strange) in stores.items():
         here = settings.model_copy(update={"db_path": path, "database_url": None})
         made = path.exists()
@@ -148,13 +148,13 @@ def filled(
             if not made:
                 engine.helpers.start()
                 fill(engine, engine.workspaces.ensure("default"), store, one_session=one_session)
-            backends[""].append(Place(here, "default", store, strange))
+            backends[""].append(Filled(here, "default", store, strange))
             if url:
                 there = settings.model_copy(update={"database_url": url})
                 with Engine(there) as target:
                     if target.workspaces.get(path.stem) is None:
                         copy(engine, target, target.workspaces.ensure(path.stem), store, one_session=one_session)
-                backends[", Postgres"].append(Place(there, path.stem, store, strange))
+                backends[", Postgres"].append(Filled(there, path.stem, store, strange))
     return backends
 
 

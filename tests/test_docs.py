@@ -111,7 +111,7 @@ def test_the_architecture_names_every_table_of_the_schema() -> None:
         database.execute(migration.read_text(encoding="utf-8"))
     names = {str(name) for (name,) in database.execute("SELECT name FROM pragma_table_list WHERE type != 'shadow'")}
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    views = {"live_text", "entities", "observations", "session_memories", "vault_memories"}
+    views = {"live_text", "entity_related", "entities", "observations", "session_memories", "vault_memories"}
     assert {name for name in names - views if not name.startswith("sqlite_") and f"`{name}`" not in page} == set()
 
 

@@ -57,7 +57,7 @@ _HUNK = "@@ "
 _DIFF = (" ", "+", "-", "\\", "@")
 _TABLE = {"table", "rule", "row"}
 
-Span = tuple[int, int]
+Place = tuple[int, int]
 
 
 def _units(text: str, room: int) -> list[_Unit]:
@@ -81,7 +81,7 @@ def _units(text: str, room: int) -> list[_Unit]:
     return units
 
 
-def _kinds(text: str, lines: Sequence[Span]) -> list[str]:
+def _kinds(text: str, lines: Sequence[Place]) -> list[str]:
     """Return for each line what it is, or that it continues the line before: code, close, rule, row, more, wrapped."""
     kinds: list[str] = []
     fence, diff = "", False
@@ -125,14 +125,14 @@ def _indent(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
-def _fenced(block: Sequence[Span], first: int, *, closed: bool) -> Iterator[_Unit]:
+def _fenced(block: Sequence[Place], first: int, *, closed: bool) -> Iterator[_Unit]:
     last = len(block) - 1
     needs = (first, first + last) if closed else (first,)
     for n, span in enumerate(block):
         yield _Unit(*span, needs=needs, frame=n == 0 or (closed and n == last))
 
 
-def _table(block: Sequence[Span], first: int, header: int) -> Iterator[_Unit]:
+def _table(block: Sequence[Place], first: int, header: int) -> Iterator[_Unit]:
     yield _Unit(block[0][0], block[header - 1][1], frame=len(block) > header)
     for span in block[header:]:
         yield _Unit(*span, needs=(first,))
@@ -144,13 +144,13 @@ def _divided(text: str, start: int, end: int, room: int) -> list[_Unit]:
     return [_Unit(*_indented(text, start, *part)) for part in sentence_spans(text, start, end)]
 
 
-def _indented(text: str, least: int, start: int, end: int) -> Span:
+def _indented(text: str, least: int, start: int, end: int) -> Place:
     """Return a part of a text with the blanks before it, if it begins a line."""
     line = text.rfind("\n", least, start) + 1 or least
     return (start if text[line:start].strip() else line), end
 
 
-def _prose(text: str, block: Sequence[Span]) -> list[_Unit]:
+def _prose(text: str, block: Sequence[Place]) -> list[_Unit]:
     """Return the sentences of a line and of those that continue it; a sentence may run over several of these lines."""
     found: list[_Unit] = []
     name = speaker(text[slice(*block[0])])
@@ -177,7 +177,7 @@ class Excerpt:
     """Whether not one unit fits, so that this is a part of one, cut between words."""
 
 
-def excerpt(text: str, tokens: int, about: Collection[str], best: Span | None = None) -> Excerpt:
+def excerpt(text: str, tokens: int, about: Collection[str], best: Place | None = None) -> Excerpt:
     """Return what of a text bears on a question, in at most `tokens` tokens; the text as it is if it fits.
 
     First come the units in `best`, the span of characters that was found to answer, or without it those that share most
@@ -212,7 +212,7 @@ class _Answer:
     others: list[int]
 
 
-def _answer(text: str, units: Sequence[_Unit], about: Collection[str], best: Span | None) -> _Answer:
+def _answer(text: str, units: Sequence[_Unit], about: Collection[str], best: Place | None) -> _Answer:
     weights = _weights(text, units, about)
     every = [n for n, unit in enumerate(units) if not unit.frame]
     inside = [n for n in every if best and units[n].start < best[1] and best[0] < units[n].end]
@@ -383,7 +383,7 @@ def cut(text: str, tokens: int) -> str:
     return f"{_head(text, max(0, tokens * CHARACTERS_PER_TOKEN - 2))} {GAP}"
 
 
-def _torn(text: str, unit: _Unit, tokens: int, about: Collection[str], best: Span | None) -> str:
+def _torn(text: str, unit: _Unit, tokens: int, about: Collection[str], best: Place | None) -> str:
     """Return the words of a unit around those that it shares with a question, or around the middle of `best`."""
     piece = text[unit.start : unit.end].lstrip()
     start = unit.end - len(piece)
@@ -402,7 +402,7 @@ def _torn(text: str, unit: _Unit, tokens: int, about: Collection[str], best: Spa
     return f"{opening}{before}{after}{closing}"
 
 
-def _place(piece: str, about: Collection[str], best: Span | None) -> int:
+def _place(piece: str, about: Collection[str], best: Place | None) -> int:
     """Return where the longest word of `about` is in a text, the middle of `best`, or 0."""
     start, end = (max(0, best[0]), min(len(piece), best[1])) if best else (0, len(piece))
     lowered = piece.lower()

@@ -108,8 +108,8 @@ def test_turns_of_a_conversation_are_left_alone(engine: Engine, request: pytest.
     lines = recalled(engine, request, "When is the rehearsal?", spoken)
     assert sorted(line.partition("] ")[2].rpartition(" (")[0] for line in lines) == sorted(spoken)
     assert not [line for line in lines if "older" in line]
-    said = recalled(engine, request, "When is the rehearsal?", [text.partition(": ")[2] for text in spoken])
-    assert [line for line in said if "older" in line], "without speakers these are facts"
+    shown = recalled(engine, request, "When is the rehearsal?", [text.partition(": ")[2] for text in spoken])
+    assert [line for line in shown if "older" in line], "without speakers these are facts"
 
 
 def test_turns_of_the_journal_are_left_alone(engine: Engine) -> None:

@@ -47,7 +47,7 @@ _CHANGE = re.compile(
 )
 _HINT = re.compile(
     r"\b(?:now|nowadays|currently|today|again|since|new|newer|latest|already|by now|these days|used to|until|was|were"
-    r"|has been|have been|meanwhile|starting|effective|only|but|not|cannot|never|none|nobody|without)\b|n['’]t\b",
+    r"|has been|have been|meanwhile|starting|effective|only|but|not|cannot|never|none|without)\b|n['’]t\b",
     re.IGNORECASE,
 )
 """Words that often come with a change, and often without one."""
