@@ -7,9 +7,12 @@ from memoryd.toolsets import graph, journal, projects, recall, vault
 from memoryd.toolsets.registry import Tool, Toolset
 
 TOOLSETS: dict[str, Toolset] = {
-    "recall": recall.TOOLS, "vault": vault.TOOLS, "projects": projects.TOOLS, "graph": graph.TOOLS,
+    "recall": recall.TOOLS,
+    "vault": vault.TOOLS,
+    "projects": projects.TOOLS,
+    "graph": graph.TOOLS,
     "journal": journal.TOOLS,
-}  # fmt: skip
+}
 
 PROJECT_TOOLS = frozenset(tool.name for tool in projects.TOOLS)
 """The tools that choose among workspaces."""
