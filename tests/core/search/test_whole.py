@@ -70,10 +70,10 @@ CODE = """```sh
 set -eu
 mount /dev/disk/by-label/ATTIC /mnt/attic
 rsync --archive --delete --exclude .cache /home/ /mnt/attic/home/
-date --iso-8601=minutes > /mnt/attic/last
+date --iso-8601=minutes > /mnt/attic/last  # shown by the greeter of the shell
 umount /mnt/attic
 ```
-The disk is in the drawer with the atlas, below the stairs; unplug it afterwards, or the laptop does not sleep."""
+The disk is in the drawer with the atlas, below the stairs. Unplug it afterwards, or the laptop does not sleep."""
 RECIPE = """Dark bread of Aunt Ludmila, makes two loaves.
 Stir 300 g of rye flour with 300 g of water and a spoon of sourdough, leave it overnight beside the stove.
 In the morning add 450 g of spelt, 14 g of salt, a spoon of caraway and 250 g of water.

@@ -39,9 +39,8 @@ class _List:
 @cache
 def _list() -> _List:
     text = Path(__file__).with_suffix(".txt").read_text("utf-8")
-    words, empty, praise, with_others, phrases = (
-        frozenset(part.partition("\n")[2].split()) for part in text.split("# ")[1:]
-    )
+    *lists, phrases = (part.partition("\n")[2].split() for part in text.split("# ")[1:])
+    words, empty, praise, with_others = map(frozenset, lists)
     longest_first = sorted(map(re.escape, phrases), key=len, reverse=True)
     return _List(words, empty, praise, with_others, re.compile("|".join([*longest_first, _GLYPHS])))
 
