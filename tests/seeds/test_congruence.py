@@ -244,7 +244,7 @@ WALKS = (project, remember, commit, connect, converse)
 
 def walked(home: Path, mode: str = "auto", **settings: str) -> Walk:
     """Call every tool of a new server."""
-    environ = environment(home, MEMORY_MCP_EMBEDDING_DIM="3", MEMORY_MCP_SESSION_ID="walk", **settings)
+    environ = environment(home, None, MEMORY_MCP_EMBEDDING_DIM="3", MEMORY_MCP_SESSION_ID="walk", **settings)
     with agent(environ, "--toolsets", "all", mode=mode) as walker:
         walk = Walk(walker)
         for part in WALKS:
