@@ -1,10 +1,13 @@
 """Fixtures of the core's tests."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
+from typing import Self
 
 import pytest
 
+from memoryd.core.base import clock
 from memoryd.core.engine import Engine
 from tests.core.exports_kit import opened
 from tests.core.kit import Ollama, ollama
@@ -14,6 +17,24 @@ from tests.core.kit import Ollama, ollama
 def server() -> Iterator[Ollama]:
     with ollama() as server:
         yield server
+
+
+@pytest.fixture
+def later(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Return a function that sets the clocks of this process ahead by a number of seconds."""
+
+    class Ahead(datetime):
+        passed = timedelta(0)
+
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Self:
+            return super().now(tz) + cls.passed
+
+    def pass_by(seconds: float) -> None:
+        Ahead.passed += timedelta(seconds=seconds)
+
+    monkeypatch.setattr(clock, "datetime", Ahead)
+    return pass_by
 
 
 # files of whole workspaces -------------------------------------------------------------------------------------------

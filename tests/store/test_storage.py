@@ -158,49 +158,33 @@ class Storage(Words):
 
     # filters ---------------------------------------------------------------------------------------------------------
 
-    def test_a_rare_tag_among_many_matches_is_found(self, store: Store, here: Workspace) -> None:
+    def test_a_rare_tag_and_a_narrow_span_of_time_among_many_matches_are_found(
+        self, store: Store, here: Workspace
+    ) -> None:
         def work(queries: Queries) -> None:
             for n in range(MANY):
                 rare = n == MANY // 2
                 text = "common words" + (" padded so that it ranks last" if rare else "")
                 tags, kind = ("rare", "all") if rare else ("all",), Kind.SUMMARY if n == 7 else Kind.OBSERVATION
-                add(queries, text, axis(1) if rare else axis(0), tags=tags, kind=kind)
+                vector, now = (axis(1), NOW) if rare else (axis(0), LATER)
+                add(queries, text, vector, tags=tags, kind=kind, now=now)
 
         store.write(here, work)
         rare = ["common words padded so that it ranks last"]
-        assert words(store, here, "common", Filter(tags=("rare",)), limit=3) == rare
-        assert near(store, here, axis(0), Filter(tags=("rare",)), limit=3) == rare
-        assert words(store, here, "common", Filter(tags=("all", "rare")), limit=3) == rare
-        assert near(store, here, axis(0), Filter(tags=("rare", "all", "rare")), limit=3) == rare
-        assert len(words(store, here, "common", Filter(kinds=(Kind.SUMMARY,)), limit=3)) == 1
-        assert len(near(store, here, axis(0), Filter(kinds=(Kind.SUMMARY,)), limit=3)) == 1
-        both = Filter(kinds=(Kind.SUMMARY, Kind.OBSERVATION))
-        assert len(words(store, here, "common", both, MANY + 1)) == MANY
-        assert (
-            words(store, here, "common", Filter(tags=("none",)))
-            == near(store, here, axis(0), Filter(tags=("none",)))
-            == []
-        )
-
-    def test_a_narrow_span_of_time_among_many_matches_is_found(self, store: Store, here: Workspace) -> None:
-        def work(queries: Queries) -> None:
-            for n in range(MANY):
-                rare = n == MANY // 2
-                text = "common words" + (" padded so that it ranks last" if rare else "")
-                add(queries, text, axis(1) if rare else axis(0), now=NOW if rare else LATER)
-
-        store.write(here, work)
-        rare = ["common words padded so that it ranks last"]
-        for span in (Filter(before=LATER), Filter(after=NOW, before=LATER)):
-            assert words(store, here, "common", span, limit=3) == rare
-            assert words(store, here, "common AND words", span, limit=3) == rare
-            assert near(store, here, axis(0), span, limit=3) == rare
-        later = Filter(after=LATER)
-        assert (
-            len(words(store, here, "common", later, MANY)) == len(near(store, here, axis(0), later, MANY)) == MANY - 1
-        )
-        for none in (Filter(before=NOW), Filter(after=LATER, before=LATER), Filter(before=LATER, tags=("none",))):
-            assert words(store, here, "common", none) == near(store, here, axis(0), none) == []
+        for allowed in (
+            Filter(tags=("rare",)), Filter(tags=("all", "rare")), Filter(tags=("rare", "all", "rare")),
+            Filter(before=LATER), Filter(after=NOW, before=LATER),
+        ):  # fmt: skip
+            assert words(store, here, "common", allowed, limit=3) == rare
+            assert words(store, here, "common AND words", allowed, limit=3) == rare
+            assert near(store, here, axis(0), allowed, limit=3) == rare
+        for allowed, number in (
+            (Filter(kinds=(Kind.SUMMARY,)), 1), (Filter(kinds=(Kind.SUMMARY, Kind.OBSERVATION)), MANY),
+            (Filter(after=LATER), MANY - 1), (Filter(tags=("none",)), 0), (Filter(before=NOW), 0),
+            (Filter(after=LATER, before=LATER), 0), (Filter(before=LATER, tags=("none",)), 0),
+        ):  # fmt: skip
+            assert len(words(store, here, "common", allowed, MANY + 1)) == number
+            assert len(near(store, here, axis(0), allowed, MANY + 1)) == number
 
     def test_a_record_must_have_all_tags(self, store: Store, here: Workspace) -> None:
         every: list[tuple[str, ...]] = [("a",), ("b",), ("a", "b"), ("a", "b", "c"), ("A", "B"), ()]

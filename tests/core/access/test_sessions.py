@@ -1,7 +1,6 @@
 """One active project per session, and volatile memories that end with the session."""
 
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Thread
@@ -21,6 +20,8 @@ from memoryd.model import Shelf
 from tests.clients import until
 from tests.core.kit import engine, never
 from tests.store.kit import value
+
+Later = Callable[[float], None]
 
 
 @pytest.fixture(params=["false", "true"], ids=["kept in the registry", "read-only: kept in memory"])
@@ -89,8 +90,8 @@ def test_another_process_knows_a_session_too(tmp_path: Path) -> None:
             two.workspaces.restore("p")
         assert active(one, "a") is None, "b: archiving clears the session"
         one.sessions.switch("a", "p")
-    with engine(tmp_path) as later:
-        assert active(later, "a") == "p"
+    with engine(tmp_path) as new:
+        assert active(new, "a") == "p"
 
 
 def test_a_session_that_no_other_process_can_name_ends_with_its_process(tmp_path: Path) -> None:
@@ -112,8 +113,8 @@ def test_read_only_writes_nothing(tmp_path: Path) -> None:
         here.sessions.switch("a", "p")
         assert active(here, "a") == "p"
         assert rows(tmp_path) == 0
-    with engine(tmp_path) as later:
-        assert active(later, "a") is None
+    with engine(tmp_path) as new:
+        assert active(new, "a") is None
 
 
 @pytest.mark.parametrize("read_only", ["false", "true"])
@@ -151,8 +152,8 @@ def killed(of: Engine) -> None:
 
 @pytest.fixture
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let holds expire after half a second."""
-    monkeypatch.setattr(sessions, "TERM", timedelta(seconds=0.5))
+    """Let holds expire after half a minute, and renew them at each call."""
+    monkeypatch.setattr(sessions, "TERM", timedelta(seconds=30))
     monkeypatch.setattr(sessions, "RENEWAL", timedelta(0))
 
 
@@ -191,7 +192,7 @@ def test_a_new_session_is_held_from_its_first_write(tmp_path: Path) -> None:
     assert holders(tmp_path) == 0
 
 
-def test_the_memories_of_a_dead_process_are_deleted_after_its_term(tmp_path: Path, brief: None) -> None:
+def test_the_memories_of_a_dead_process_are_deleted_after_its_term(tmp_path: Path, brief: None, later: Later) -> None:
     gone = engine(tmp_path)
     for session in ("s", "t"):
         commit(gone, session, f"of {session}")
@@ -201,7 +202,7 @@ def test_the_memories_of_a_dead_process_are_deleted_after_its_term(tmp_path: Pat
         here.sessions.tend(never)
         here.sessions.join("t")
         assert left(tmp_path) == ["kept", "of s", "of t"]
-        time.sleep(0.6)
+        later(36)
         here.sessions.tend(lambda: True)
         assert left(tmp_path) == ["kept", "of s", "of t"], "it was to stop"
         here.sessions.tend(never)
@@ -211,16 +212,16 @@ def test_the_memories_of_a_dead_process_are_deleted_after_its_term(tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_a_running_process_renews_its_sessions_also_after_a_sleep(tmp_path: Path, brief: None) -> None:
+def test_a_running_process_renews_its_sessions_also_after_a_sleep(tmp_path: Path, brief: None, later: Later) -> None:
     with engine(tmp_path) as here, engine(tmp_path) as other:
         here.sessions.join("s")
         commit(here, "s", "k")
         for _ in range(3):
-            time.sleep(0.3)
+            later(18)
             here.sessions.tend(never)
             other.sessions.tend(never)
         assert left(tmp_path) == ["k"]
-        time.sleep(0.6)
+        later(36)
         here.sessions.tend(never)
         assert left(tmp_path) == ["k"], "it ends nothing of its own"
 
@@ -288,8 +289,8 @@ def test_an_interrupted_end_is_continued(tmp_path: Path, monkeypatch: pytest.Mon
         here.sessions.close()
         assert left(tmp_path) == ["k"]
         assert holders(tmp_path) == 1
-    with engine(tmp_path) as later:
-        later.sessions.tend(never)
+    with engine(tmp_path) as new:
+        new.sessions.tend(never)
         assert left(tmp_path) == []
         assert holders(tmp_path) == 0
 
@@ -321,7 +322,7 @@ def test_what_a_new_holder_writes_while_a_session_ends_is_kept(tmp_path: Path, m
     assert left(tmp_path) == []
 
 
-def test_a_holder_that_keeps_its_session_ends_nothing(tmp_path: Path, brief: None) -> None:
+def test_a_holder_that_keeps_its_session_ends_nothing(tmp_path: Path, brief: None, later: Later) -> None:
     keeps = {"MEMORY_MCP_SESSION_PERSIST": "true"}
     with engine(tmp_path, **keeps) as one:
         commit(one, "s", "k")
@@ -330,9 +331,9 @@ def test_a_holder_that_keeps_its_session_ends_nothing(tmp_path: Path, brief: Non
     gone = engine(tmp_path, **keeps)
     commit(gone, "s", "j")
     killed(gone)
-    time.sleep(0.6)
-    with engine(tmp_path) as later:
-        later.sessions.tend(never)
+    later(36)
+    with engine(tmp_path) as new:
+        new.sessions.tend(never)
         assert left(tmp_path) == ["j", "k"]
 
 
@@ -345,34 +346,34 @@ def test_a_reader_holds_and_ends_nothing(tmp_path: Path) -> None:
         assert left(tmp_path) == ["k"]
 
 
-def test_a_session_without_a_connection_is_renewed_only_by_calls(tmp_path: Path, brief: None) -> None:
+def test_a_session_without_a_connection_is_renewed_only_by_calls(tmp_path: Path, brief: None, later: Later) -> None:
     with engine(tmp_path, MEMORY_TRANSPORT="http") as here, engine(tmp_path) as other:
         commit(here, "s", "k")
-        time.sleep(0.6)
+        later(36)
         here.sessions.tend(never)
         other.sessions.tend(never)
         assert left(tmp_path) == []
 
 
-def test_a_session_named_by_a_client_lasts_as_long_as_its_process(tmp_path: Path, brief: None) -> None:
+def test_a_session_named_by_a_client_lasts_as_long_as_its_process(tmp_path: Path, brief: None, later: Later) -> None:
     with engine(tmp_path) as here, engine(tmp_path) as other:
         commit(here, "s", "k")
-        time.sleep(0.6)
+        later(36)
         here.sessions.tend(never)
         other.sessions.tend(never)
         assert left(tmp_path) == ["k"]
     assert left(tmp_path) == []
 
 
-def test_a_session_of_requests_over_http_outlasts_the_server(tmp_path: Path, brief: None) -> None:
+def test_a_session_of_requests_over_http_outlasts_the_server(tmp_path: Path, brief: None, later: Later) -> None:
     with engine(tmp_path, MEMORY_TRANSPORT="http") as here:
         here.sessions.join("a connection's")
         commit(here, "a connection's", "j")
         commit(here, "s", "k")
     assert left(tmp_path) == ["k"]
-    time.sleep(0.6)
-    with engine(tmp_path) as later:
-        later.sessions.tend(never)
+    later(36)
+    with engine(tmp_path) as new:
+        new.sessions.tend(never)
     assert left(tmp_path) == []
     assert holders(tmp_path) == 0
 

@@ -9,7 +9,7 @@ import pytest
 
 from memoryd.core.base import leases
 from memoryd.core.engine import Engine
-from tests.clients import database, until
+from tests.clients import database
 from tests.core.kit import engine
 from tests.store.kit import together
 
@@ -45,15 +45,19 @@ def test_one_process_has_a_lease_until_it_releases_it(open_one: Open) -> None:
 
 
 @pytest.mark.slow
-def test_a_lease_runs_out_unless_it_is_renewed(open_one: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lease_runs_out_unless_it_is_renewed(
+    open_one: Open, later: Callable[[float], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(leases, "RENEWAL", 0.0)
     one, two = open_one().leases, open_one().leases
-    assert one.take("work", 0.6)
+    assert one.take("work", 60)
     for _ in range(3):
-        with two.alone("work", wait=0.3) as mine:
+        later(40)
+        with two.alone("work", wait=0.1) as mine:
             assert not mine
-        assert one.take("work", 0.6)
-    until(lambda: two.take("work"), "the end of the lease")
+        assert one.take("work", 60)
+    later(61)
+    assert two.take("work")
     assert not one.take("work")
 
 
