@@ -42,7 +42,7 @@ PANELS = {
         "doctor": "upkeep:doctor", "audit": "audit:audit", "maintain": "history:maintain", "models": "models:models",
     },
     "HTTP": {
-        "serve": "serve:serve", "token": "tokens:tokens", "login": "logins:logins", "access": "access:access",
+        "serve": "serve:serve", "token": "tokens:tokens",
         "openapi": "openapi:openapi",
     },
 }  # fmt: skip
