@@ -86,7 +86,7 @@ ORDER = (
 HOMES = {
     **dict.fromkeys(("mcp", "mcp_types"), ("toolsets/", "server/", "features/")),
     **dict.fromkeys(("psycopg", "psycopg_pool", "pgvector"), ("store/postgres/",)),
-    "httpx2": ("certificates.py", "proxies.py", "features/chroma/", "models/", "server/auth/"),
+    "httpx2": ("certificates.py", "proxies.py", "features/chroma/", "models/", "features/login/"),
     "apsw": ("store/sqlite/", "features/imports/foreign_sqlite.py"),
     **dict.fromkeys(("onnxruntime", "tokenizers", "fastembed"), ("models/",)),
     **dict.fromkeys(("typer", "rich", "tomlkit"), ("cli/", "features/")),

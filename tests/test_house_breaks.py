@@ -141,7 +141,7 @@ ADDED = [
     ("rooms_of_core_stand_in_order", f"{SRC}/core/records/a.py", "import memoryd.core.engine\n"),
     ("rooms_of_core_stand_in_order", f"{SRC}/core/base/a.py", "from memoryd.core.search import ranking\n"),
     ("rooms_of_core_stand_in_order", f"{SRC}/core/graph/a.py", "\n\nfrom ..memories import b\n"),
-    ("rooms_of_core_stand_in_order", f"{SRC}/core/search/a.py", "from memoryd.core.maintenance.decay import x\n"),
+    ("rooms_of_core_stand_in_order", f"{SRC}/core/search/a.py", "from memoryd.core.maintenance.b import x\n"),
     ("rooms_of_core_stand_in_order", f"{SRC}/core/helpers.py", "x = 1\n"),
     ("rooms_of_core_stand_in_order", f"{SRC}/core/helpers/a.py", "x = 1\n"),
     ("toolsets_stand_alone", f"{SRC}/toolsets/vault.py", "from memoryd.toolsets.recall import mcp_types\n"),

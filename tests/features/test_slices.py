@@ -23,6 +23,7 @@ PAGES = {
     "chroma": "chroma.md",
     "imports": "import.md",
     "install": "clients.md",
+    "login": "remote.md",
     "notes": "notes.md",
     "page": "ui.md",
 }

@@ -55,8 +55,6 @@ PANELS = {
     "HTTP": {
         "serve": "serve:serve",
         "token": "tokens:tokens",
-        "login": "logins:logins",
-        "access": "access:access",
         "openapi": "openapi:openapi",
     },
 }

@@ -7,11 +7,8 @@ from pathlib import Path
 from threading import Lock, RLock
 from typing import Any, Self, TypeVar
 
-from memoryd import environment
-from memoryd.core.access.accounts import Accounts
-from memoryd.core.access.credentials import Credentials
-from memoryd.core.access.logins import Logins
-from memoryd.core.access.oauth_clients import OAuthClients
+from memoryd import environment, features
+from memoryd.core.access.credentials import Admissions, Credentials
 from memoryd.core.access.sessions import Sessions
 from memoryd.core.access.tokens import Tokens
 from memoryd.core.base.background import Chore, Worker
@@ -58,10 +55,7 @@ class Engine:
             remote=settings.transport == "http",
         )
         self.tokens = Tokens(self.store, self.workspaces, self.clock, self.secrets)
-        self.accounts = Accounts(self.store, self.workspaces, self.clock, self.secrets)
-        self.oauth_clients = OAuthClients(self.store, self.clock, self.secrets)
-        self.logins = Logins(self.store, self.clock)
-        self.credentials = Credentials(self.store, self.clock, self.tokens, self.logins)
+        self.credentials = Credentials(self.store, self.clock, self.tokens, self._admissions)
         self.helpers = Helpers(settings, fetch=fetch)
         self.embedding = Embedding(
             self.store, self.workspaces, self.helpers, self.leases, self.secrets, read_only=settings.read_only
@@ -79,7 +73,6 @@ class Engine:
             self.embedding.catch_up,
             self.retention.tend,
             self.retention.purge,
-            self.logins.tidy,
         ]
         self.worker = Worker([self.embedding.follow], seldom=seldom)
         self._workers = [self.worker]
@@ -193,6 +186,10 @@ class Engine:
         """Purge now if MEMORY_RETENTION_DAYS is 0."""
         if not self.settings.retention_days:
             self.retention.purge_workspace(workspace)
+
+    def _admissions(self) -> Admissions | None:
+        made: Callable[[Engine], Admissions] | None = next(features.hooked("admissions"), None)
+        return made(self) if made else None
 
     def _tend_sessions(self, stopping: Callable[[], bool]) -> None:
         """Renew the sessions of clients, and only then end those that have expired: the machine may have slept."""

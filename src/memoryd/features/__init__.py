@@ -15,6 +15,7 @@ FEATURES: Mapping[str, str] = {
     "chroma": "memoryd.features.chroma:FEATURE",
     "imports": "memoryd.features.imports:FEATURE",
     "install": "memoryd.features.install:FEATURE",
+    "login": "memoryd.features.login:FEATURE",
     "notes": "memoryd.features.notes:FEATURE",
     "page": "memoryd.features.page:FEATURE",
 }

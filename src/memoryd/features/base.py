@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-Hook = Literal["chores", "client_app", "foreign_import", "journal", "routes"]
+Hook = Literal["admissions", "chores", "client_app", "foreign_import", "gate", "journal", "routes"]
 """The hooks that name one object."""
 HookTable = Literal["exports", "requests"]
 """The hooks that name several objects, each under a name of its own."""
@@ -27,6 +27,10 @@ class Feature:
     """The beginnings of the paths that check credentials themselves."""
     requests: Mapping[str, str] = field(default_factory=dict)
     """What is asked of a service, by the purpose of the connection: a class each, made from `Calls`: `Requests`."""
+    gate: str = ""
+    """A function of `Calls` that returns the `AccessGate` of a server over HTTP; only one slice may have it."""
+    admissions: str = ""
+    """A function of an engine that returns its `Admissions`; only one slice may have it."""
     client_app: str = ""
     """The `ClientApp` that clients show which show apps; only one slice may have it."""
     exports: Mapping[str, str] = field(default_factory=dict)

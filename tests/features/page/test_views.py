@@ -14,8 +14,6 @@ import anyio
 import pytest
 from anyio import CapacityLimiter
 
-from memoryd.core.access.accounts import Person
-from memoryd.core.access.logins import Asked
 from memoryd.core.base.clock import FOREVER
 from memoryd.core.graph import entities, relations
 from memoryd.core.graph.entities import NewEntity
@@ -29,6 +27,9 @@ from memoryd.core.memories.memories import Criteria, Memories
 from memoryd.core.memories.vault import Vault
 from memoryd.core.scope import Scope
 from memoryd.core.transfer import jsonl
+from memoryd.features.login.accounts import Person
+from memoryd.features.login.logins import Asked
+from memoryd.features.login.parts import logins_of
 from memoryd.features.page import news
 from memoryd.model import Kind
 from tests.core.kit import NOMIC, ollama
@@ -440,11 +441,11 @@ def test_the_state_is_shown_and_tokens_are_created_and_revoked(here: Site, owner
 def test_all_logins_of_a_person_are_ended_by_name(here: Site, owner: Visitor) -> None:
     for client in ("phone", "laptop"):
         asked = Asked(client=client, client_name=client, redirect_uri="https://client.example/", challenge="")
-        key = here.engine.logins.begin(asked)
-        here.engine.logins.identify(key, "browser", Person(subject="ann", name="Ann", level="admin"))
-        here.engine.logins.consent(key, "browser", "read", "")
+        key = logins_of(here.engine).begin(asked)
+        logins_of(here.engine).identify(key, "browser", Person(subject="ann", name="Ann", level="admin"))
+        logins_of(here.engine).consent(key, "browser", "read", "")
     assert "Ended the login of phone, laptop." in owner.done("/state/logins/revoke", login="Ann").text
-    assert here.engine.logins.all() == []
+    assert logins_of(here.engine).all() == []
 
 
 @pytest.mark.stores

@@ -44,7 +44,7 @@ def show(visit: Visit) -> Response:
         files=[(Path(one.name).name, one.size) for one in files],
         settings=visit.engine.settings,
         tokens=visit.engine.tokens.all() if visit.administers else None,
-        logins=visit.engine.logins.all() if visit.administers else None,
+        logins=visit.engine.credentials.admitted() if visit.administers else None,
         workspaces={one.id: one.name for one in visit.engine.workspaces.all()} if visit.administers else None,
     )
 
@@ -74,7 +74,7 @@ def revoke_token(visit: Visit) -> Response:
 
 def revoke_login(visit: Visit) -> Response:
     """End a login, or those of a name, like `memoryd access revoke`: their clients lose access."""
-    gone = visit.engine.logins.revoke(visit.text("login"))
+    gone = visit.engine.credentials.revoke(visit.text("login"))
     names = ", ".join(dict.fromkeys(one.client_name for one in gone))
     return HTMLResponse(toast(visit, f"Ended the login of {names}."))
 

@@ -33,8 +33,6 @@ from memoryd.errors import InvalidInputError, MemorydError, StoreError
 from memoryd.loopback import is_loopback
 from memoryd.server import heaps
 from memoryd.server.app import MemoryServer
-from memoryd.server.auth import app as auth
-from memoryd.server.auth.documents import ClientDocuments
 from memoryd.server.calls import Calls
 from memoryd.server.connection import ADMISSION, Admission, Callers
 from memoryd.server.ending import end_soon
@@ -51,6 +49,7 @@ from memoryd.server.http.entry import (
     security,
     undecided,
 )
+from memoryd.server.http.gate import AccessGate, gate_of
 from memoryd.server.http.mcp_sessions import McpSessions
 from memoryd.server.http.messages import Messages
 from memoryd.server.http.metrics import HealthChecks, Metrics
@@ -142,9 +141,7 @@ def _look_for_token(engine: Engine) -> None:
     host, names = settings.host, settings.allowed_hosts
     elsewhere = [name for name in names if not is_loopback(name_of(name))]
     try:
-        if settings.public_url:
-            if settings.login == "password" and not (engine.tokens.any() or engine.accounts.all()):
-                log.warning("No one can log in yet. Set a password with `memoryd login set`.")
+        if settings.public_url:  # a token or a login is always required
             return
         if (is_loopback(host) and not elsewhere) or engine.tokens.any():
             return
@@ -209,11 +206,11 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def application(engine: Engine, documents: ClientDocuments | None = None) -> Starlette:
-    """Return the ASGI application; its lifespan is the engine's. `documents` fetches the documents of clients."""
+def application(engine: Engine, gate: Callable[[Calls], AccessGate] = gate_of) -> Starlette:
+    """Return the ASGI application; its lifespan is the engine's. `gate` makes its gate."""
     calls = Calls(engine)
     server = MemoryServer(calls, remote=True)
-    return assembled(calls, server, server.callers, documents=documents)
+    return assembled(calls, server, server.callers, gate=gate(calls))
 
 
 def assembled(
@@ -221,8 +218,8 @@ def assembled(
     server: Server[Any],
     callers: Callers,
     *,
+    gate: AccessGate | None = None,
     streams: bool = False,
-    documents: ClientDocuments | None = None,
 ) -> Starlette:
     """Return the application with all routes to an MCP server. `streams`: /mcp answers with streams of events."""
     engine = calls.engine
@@ -233,8 +230,8 @@ def assembled(
     health, metrics, plain = HealthChecks(engine), Metrics(calls), Plain(calls)
     sse = SseServerTransport(MESSAGES, security_settings=beyond)
     public = settings.public_url
-    gate = auth.Auth(calls, documents or ClientDocuments())
-    locked = partial(Guard, issuer=public, level="write" if gate.issues else None)
+    gate = gate or gate_of(calls)
+    locked = partial(Guard, issuer=public, level=gate.asks_for)
     stream = _Stream(server, manager, callers, sse)
     routes: list[BaseRoute] = [
         Route("/mcp", locked(gate.guarding(Messages(manager.asgi_app))), methods=None if lasting else ["POST"]),
@@ -251,10 +248,10 @@ def assembled(
     ]
     middleware = [
         Middleware(Logged),
-        *([Middleware(auth.CrossOrigin)] if public else []),
+        *gate.middleware(),
         Middleware(AuthenticationMiddleware, backend=Bearer(Verifier(gate.check)), on_error=undecided),
         Middleware(AuthContextMiddleware),
-        Middleware(Entrance, calls=calls, names=security(settings), rate=rate_of(settings.rate_limit)),
+        Middleware(Entrance, calls=calls, names=security(settings), rate=rate_of(settings.rate_limit), gate=gate),
     ]
     handlers = {HTTPException: _refused}
     app = Starlette(routes=routes, middleware=middleware, lifespan=_life(engine, manager), exception_handlers=handlers)

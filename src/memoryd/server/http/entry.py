@@ -28,11 +28,11 @@ from memoryd.core.workspaces.registry import composed
 from memoryd.errors import InvalidInputError, NotFoundError, ProviderAwayError, StoreError
 from memoryd.loopback import LOCAL_NAME, is_loopback
 from memoryd.model import Workspace
-from memoryd.server.auth.app import DOCUMENTS, OAUTH, is_from_anywhere
-from memoryd.server.auth.metadata import challenge
 from memoryd.server.calls import RETRY, Calls
 from memoryd.server.connection import ADMISSION, AT_ONCE, Admission
 from memoryd.server.http.bodies import sender_of
+from memoryd.server.http.challenge import challenge
+from memoryd.server.http.gate import AccessGate
 from memoryd.server.http.openapi import WORKSPACE
 from memoryd.settings import Settings
 from memoryd.text import storable
@@ -78,7 +78,7 @@ def is_direct(request: HTTPConnection) -> bool:
 def is_open(request: HTTPConnection) -> bool:
     """Return whether a request needs no token."""
     path = request.scope["path"]
-    opened = [DOCUMENTS, OAUTH, *(start for feature in features.features() for start in feature.open_paths)]
+    opened = [start for feature in features.features() for start in feature.open_paths]
     if f"{path}/" in opened or path.startswith(tuple(opened)):  # they check credentials themselves
         return True
     return path in OPEN and not (path == HEALTH and "authorization" in request.headers)
@@ -155,13 +155,14 @@ class Entrance:
     """ASGI middleware that admits requests: names, token, rate, workspace."""
 
     def __init__(
-        self, app: ASGIApp, calls: Calls, names: TransportSecuritySettings, rate: RateLimitItem | None
+        self, app: ASGIApp, calls: Calls, names: TransportSecuritySettings, rate: RateLimitItem | None, gate: AccessGate
     ) -> None:
         self._app = app
         self._calls = calls
         self._names = TransportSecurityMiddleware(names)
         self._public = urlsplit(calls.engine.settings.public_url or "")
         self._rate = rate
+        self._gate = gate
         self._limiter = MovingWindowRateLimiter(MemoryStorage())
         self._running: Counter[str] = Counter()
         """The number of open requests by principal."""
@@ -183,7 +184,7 @@ class Entrance:
 
     async def _admit(self, request: Request) -> None:
         """Check a request and store its Admission in the scope. Raise Refusal."""
-        named = _named(request, bool(self._public.netloc))
+        named = _named(request, shared=self._gate.is_shared(request.scope["path"]))
         if wrong := await self._names.validate_request(named, is_post=False):
             raise Refusal(wrong.status_code, bytes(wrong.body).decode())
         host, origin = named.headers["host"], named.headers.get("origin")  # the SDK does not check their ports
@@ -288,12 +289,11 @@ class Guard:
         await app(scope, receive, send)
 
 
-def _named(request: Request, public: bool) -> Request:
+def _named(request: Request, *, shared: bool) -> Request:
     """Return a request in the form in which its names are checked: in lower case, as case does not matter.
 
-    Pages of any site may call what a public server shares with them.
+    Pages of any site may call what is shared with them.
     """
-    shared = public and is_from_anywhere(request.scope["path"])
     names = (b"host",) if shared else (b"host", b"origin")
     headers = [(name, value.lower()) for name, value in request.scope["headers"] if name in names]
     return Request({**request.scope, "headers": headers})

@@ -21,10 +21,10 @@ from memoryd.errors import (
     TimedOutError,
     UncertainError,
 )
-from memoryd.server.auth.step_up import insufficient
 from memoryd.server.calls import RETRY, Calls
 from memoryd.server.connection import ADMISSION, Admission, Caller, client_name, session_name
 from memoryd.server.http.bodies import body_of
+from memoryd.server.http.challenge import insufficient
 from memoryd.server.http.entry import header_of
 from memoryd.server.http.openapi import SESSION, document
 from memoryd.settings import SESSION_LENGTH

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from memoryd.core.access import access_log
-from memoryd.core.access.accounts import Person
 from memoryd.core.access.hashes import derived, hashed, pkce_challenge
 from memoryd.core.access.tokens import LEVELS, PREFIX, Grant, Level
 from memoryd.core.base.clock import Clock
 from memoryd.errors import InvalidInputError, NotFoundError
+from memoryd.features.login.accounts import Person
 from memoryd.store.base import Queries, Row, Store
 
 REQUEST_TIME = timedelta(minutes=10)  # for a person to log in and consent
@@ -295,6 +295,10 @@ class Logins:
         known, now = hashed(presented.removeprefix(ACCESS)), self._clock.now()
         row = self._store.read(None, lambda q: q.one("logins.by_token", hash=known, now=now))
         return _login(row) if row else None
+
+    def holds(self, queries: Queries, credential: str) -> bool:
+        """Return whether a login with this id exists."""
+        return queries.one("logins.by_id", id=credential) is not None
 
     # list and revoke -------------------------------------------------------------------------------------------------
 

@@ -11,11 +11,12 @@ from typer.testing import CliRunner
 from memoryd.cli import app
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError
-from memoryd.server.auth import endpoints, pages
+from memoryd.features.login import endpoints, pages
+from memoryd.features.login.parts import accounts_of
 from memoryd.settings import Settings
 from tests.clients import environment
+from tests.features.login.kit import BACK, PASSWORD, Browser, Plain, Storage, let_in, provider, published
 from tests.http import HttpServer, bearer, granted, memoryd, serving
-from tests.server.auth.kit import BACK, PASSWORD, Browser, Plain, Storage, let_in, provider, published
 
 
 @pytest.fixture(scope="module")
@@ -56,9 +57,9 @@ def test_a_password_is_read_from_stdin_and_never_printed(tmp_path: Path) -> None
     assert "MEMORY_PUBLIC_URL" in result.stderr
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and PASSWORD.encode() in path.read_bytes()]
     with Engine(Settings.read(environ), fetch=False) as engine:
-        assert engine.accounts.check("owner", PASSWORD)
-        assert engine.accounts.check("owner", f"{PASSWORD}\nmore") is None
-        assert engine.accounts.check("Owner", PASSWORD) is None
+        assert accounts_of(engine).check("owner", PASSWORD)
+        assert accounts_of(engine).check("owner", f"{PASSWORD}\nmore") is None
+        assert accounts_of(engine).check("Owner", PASSWORD) is None
     (listed,) = json.loads(memoryd(environ, "login", "list", "--json").stdout)["people"]
     assert (listed["name"], listed["most"], listed["workspace"]) == ("owner", "admin", "any")
     assert PASSWORD not in str(listed)
@@ -108,9 +109,9 @@ def test_invalid_people_are_refused(tmp_path: Path, arguments: list[str], passwo
 
 def test_a_password_is_the_same_however_it_is_typed(tmp_path: Path) -> None:
     with Engine(Settings.read(environment(tmp_path)), fetch=False) as engine:
-        engine.accounts.set("小林", "パスワードがここにある é")
+        accounts_of(engine).set("小林", "パスワードがここにある é")
         decomposed = unicodedata.normalize("NFD", "パスワードがここにある é")
-        assert engine.accounts.check("小林", decomposed)
+        assert accounts_of(engine).check("小林", decomposed)
         row = engine.store.read(None, lambda q: q.one("accounts.by_name", name="小林"))
         assert row
         assert row["hash"].startswith("scrypt:")

@@ -1,28 +1,34 @@
 """The routes of the authorization server, and the requests that pages of other sites may send."""
 
+import logging
 from typing import TYPE_CHECKING
 
 from anyio import to_thread
+from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memoryd import extras
-from memoryd.core.access.tokens import Grant
+from memoryd.core.access.tokens import Grant, Level
 from memoryd.core.engine import Engine
-from memoryd.errors import InvalidInputError
-from memoryd.server.auth import metadata
-from memoryd.server.auth.documents import ClientDocuments
-from memoryd.server.auth.endpoints import Endpoints
-from memoryd.server.auth.pages import LoginPages
-from memoryd.server.auth.step_up import StepUp
+from memoryd.errors import InvalidInputError, StoreError
+from memoryd.features.login import metadata
+from memoryd.features.login.documents import ClientDocuments
+from memoryd.features.login.endpoints import Endpoints
+from memoryd.features.login.pages import LoginPages
+from memoryd.features.login.parts import accounts_of
+from memoryd.features.login.step_up import StepUp
 from memoryd.server.calls import Calls
+from memoryd.server.http.challenge import MCP
 
 if TYPE_CHECKING:
-    from memoryd.server.auth.identities import Identities
+    from memoryd.features.login.identities import Identities
 
-DOCUMENTS, OAUTH = "/.well-known/", "/oauth/"
-FROM_ANYWHERE = (metadata.MCP, metadata.TOKEN, metadata.REGISTER, metadata.REVOKE)
+log = logging.getLogger(__name__)
+
+DOCUMENTS = "/.well-known/"
+FROM_ANYWHERE = (MCP, metadata.TOKEN, metadata.REGISTER, metadata.REVOKE)
 """The paths that pages of any site may call: they need credentials that no browser adds automatically."""
 EXPOSED = ("WWW-Authenticate", "Mcp-Session-Id", "MCP-Protocol-Version", "Retry-After")
 DAY = 86_400  # seconds for which a browser remembers the answer of a preflight
@@ -40,6 +46,11 @@ class Auth:
         self.issues = self.issuer is not None and settings.login != "jwt"
         """Whether this server issues the tokens."""
         self.identities = None if settings.login == "password" else _identities(calls.engine)
+
+    @property
+    def asks_for(self) -> Level | None:
+        """See AccessGate."""
+        return "write" if self.issues else None
 
     async def check(self, presented: str) -> Grant | None:
         """Return the grant of a credential; None if it is not valid. Raise StoreError or ProviderAwayError."""
@@ -66,9 +77,30 @@ class Auth:
         """Return /mcp behind a step-up check: an insufficient login is refused so that its client can ask for more."""
         return StepUp(app, self._calls, self.issuer) if self.issuer and self.issues else app
 
+    def middleware(self) -> list[Middleware]:
+        """Return what lets pages of other sites call what is shared."""
+        return [Middleware(CrossOrigin)] if self.issuer else []
+
+    def is_shared(self, path: str) -> bool:
+        """Return whether pages of any site may call a path."""
+        return self.issuer is not None and is_from_anywhere(path)
+
+
+def gate(calls: Calls) -> Auth:
+    """Return the gate of a server. Warn if people log in with a password, and no one has one."""
+    engine = calls.engine
+    settings = engine.settings
+    try:
+        by_password = settings.public_url and settings.login == "password"
+        if by_password and not (engine.tokens.any() or accounts_of(engine).all()):
+            log.warning("No one can log in yet. Set a password with `memoryd login set`.")
+    except StoreError as error:  # the database may come back; until then all requests are refused
+        log.warning("%s", error)
+    return Auth(calls, ClientDocuments())
+
 
 def _identities(engine: Engine) -> "Identities":
-    made: type[Identities] = extras.load("memoryd.server.auth.identities:Identities", "login", InvalidInputError)
+    made: type[Identities] = extras.load("memoryd.features.login.identities:Identities", "login", InvalidInputError)
     return made(engine)
 
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from memoryd.core.access import access_log
 from memoryd.core.access.hashes import hashed
-from memoryd.core.access.redirects import matching
 from memoryd.core.base.clock import Clock
 from memoryd.core.security.secrets import Secrets
+from memoryd.features.login.redirects import matching
 from memoryd.hidden import shown
 from memoryd.store.base import Queries, Store
 from memoryd.text import storable

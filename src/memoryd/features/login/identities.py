@@ -5,15 +5,15 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import quote_plus, urlencode
 
-from memoryd.core.access import login_rules
-from memoryd.core.access.accounts import Person, subject_from
 from memoryd.core.access.hashes import derived, pkce_challenge
 from memoryd.core.access.tokens import LEVELS, NAME_LENGTH, Grant
 from memoryd.core.base.clock import timestamp
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError, NotFoundError
-from memoryd.server.auth.metadata import CALLBACK, resource_of
-from memoryd.server.auth.signed import Claims, Provider, fetched
+from memoryd.features.login import login_rules
+from memoryd.features.login.accounts import Person, subject_from
+from memoryd.features.login.metadata import CALLBACK, resource_of
+from memoryd.features.login.signed import Claims, Provider, fetched
 from memoryd.settings import Settings
 from memoryd.text import storable
 

@@ -13,24 +13,25 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from memoryd.core.access.accounts import Person
 from memoryd.core.access.hashes import derived
-from memoryd.core.access.logins import REQUEST_TIME, Asked, Authorization, LetInError
-from memoryd.core.access.oauth_clients import OAuthClient
-from memoryd.core.access.redirects import host_of, is_local
 from memoryd.core.access.tokens import LEVELS, Level
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, ProviderAwayError, StoreError
+from memoryd.features.login.accounts import Person
+from memoryd.features.login.documents import ClientDocuments
+from memoryd.features.login.endpoints import AWAY, level_of
+from memoryd.features.login.forms import OAuthProblem, Rate, demand_resource, form_of, once
+from memoryd.features.login.logins import REQUEST_TIME, Asked, Authorization, LetInError
+from memoryd.features.login.metadata import AUTHORIZE, CALLBACK, resource_of
+from memoryd.features.login.oauth_clients import OAuthClient
+from memoryd.features.login.parts import accounts_of, clients_of, logins_of
+from memoryd.features.login.redirects import host_of, is_local
 from memoryd.model import Workspace
-from memoryd.server.auth.documents import ClientDocuments
-from memoryd.server.auth.endpoints import AWAY, level_of
-from memoryd.server.auth.forms import OAuthProblem, Rate, demand_resource, form_of, once
-from memoryd.server.auth.metadata import AUTHORIZE, CALLBACK, resource_of
 from memoryd.server.html import SAFE, render
 from memoryd.server.http.bodies import sender_of
 
 if TYPE_CHECKING:
-    from memoryd.server.auth.identities import Identities
+    from memoryd.features.login.identities import Identities
 
 log = logging.getLogger(__name__)
 
@@ -128,13 +129,13 @@ class LoginPages:
             asked = _asked(client, redirect, given, resource_of(self._issuer))
         except OAuthProblem as problem:
             return self._back(redirect, state=state[:STATE], error=problem.error, error_description=problem.text)
-        key = await to_thread.run_sync(self._engine.logins.begin, asked)
+        key = await to_thread.run_sync(logins_of(self._engine).begin, asked)
         return RedirectResponse(f"{LOGIN}?{urlencode({'request': key})}", 302)
 
     async def _client(self, client_id: str) -> OAuthClient:
         if self._documents and client_id.startswith("https://"):
             return await self._documents.get(client_id)
-        known = await to_thread.run_sync(self._engine.oauth_clients.get, client_id) if client_id else None
+        known = await to_thread.run_sync(clients_of(self._engine).get, client_id) if client_id else None
         if known is None:
             raise NotFoundError("This client is not known here. Remove the server from the client, and add it again.")
         return known
@@ -149,7 +150,7 @@ class LoginPages:
 
     async def _login_form(self, request: Request) -> Response:
         key = _key(request.query_params)
-        found = await to_thread.run_sync(self._engine.logins.pending, key)
+        found = await to_thread.run_sync(logins_of(self._engine).pending, key)
         if self._identities:
             browser = self._browser(request) or secrets.token_urlsafe(32)
             address = await to_thread.run_sync(self._identities.begin, key, browser)
@@ -160,7 +161,7 @@ class LoginPages:
         self, request: Request, key: str, found: Authorization, problem: str = "", status: int = 200
     ) -> Response:
         browser = self._browser(request) or secrets.token_urlsafe(32)
-        accounts = self._engine.accounts.all()
+        accounts = accounts_of(self._engine).all()
         page = render(
             "oauth_login.html",
             key=key,
@@ -187,7 +188,7 @@ class LoginPages:
 
     async def _login(self, request: Request) -> Response:
         key, browser, form = await self._own_form(request)
-        found = await to_thread.run_sync(self._engine.logins.pending, key)
+        found = await to_thread.run_sync(logins_of(self._engine).pending, key)
         wait = self._trying.hit(sender_of(request)) or self._tries.hit("")
         if wait:
             text = f"Too many attempts. Wait {wait} s."
@@ -195,33 +196,33 @@ class LoginPages:
         name, password = form.get("name", ""), form.get("password", "")
         person = await to_thread.run_sync(self._person, name, password, limiter=self._passwords)
         if person is None:
-            await to_thread.run_sync(self._engine.logins.refuse, name, sender_of(request))
+            await to_thread.run_sync(logins_of(self._engine).refuse, name, sender_of(request))
             return await to_thread.run_sync(
                 self._login_page, request, key, found, "The name or the password is wrong.", 403
             )
-        await to_thread.run_sync(self._engine.logins.identify, key, browser, person)
+        await to_thread.run_sync(logins_of(self._engine).identify, key, browser, person)
         return RedirectResponse(f"{CONSENT}?{urlencode({'request': key})}", 303)
 
     def _person(self, name: str, password: str) -> Person | None:
-        accounts = self._engine.accounts.all()
+        accounts = accounts_of(self._engine).all()
         only = accounts[0].name if len(accounts) == 1 else name
-        return self._engine.accounts.check(only, password)
+        return accounts_of(self._engine).check(only, password)
 
     async def _callback(self, request: Request) -> Response:
         """Handle the return of a person from the provider."""
         self._asking.demand(request)
         given = once(request.query_params.multi_items())
         key, browser = _key({"request": given.get("state", "")}), self._browser(request)
-        await to_thread.run_sync(self._engine.logins.pending, key)
+        await to_thread.run_sync(logins_of(self._engine).pending, key)
         if not browser or "code" not in given:
             raise OAuthProblem("access_denied", f"You are not logged in: {given.get('error', 'no code')[:100]}.", 403)
         assert self._identities is not None, "the route exists only with a provider"
         try:
             person = await to_thread.run_sync(self._identities.finish, key, browser, given["code"])
         except NotFoundError as error:
-            await to_thread.run_sync(self._engine.logins.refuse, str(error), sender_of(request))
+            await to_thread.run_sync(logins_of(self._engine).refuse, str(error), sender_of(request))
             raise OAuthProblem("access_denied", str(error), 403) from None
-        await to_thread.run_sync(self._engine.logins.identify, key, browser, person)
+        await to_thread.run_sync(logins_of(self._engine).identify, key, browser, person)
         return RedirectResponse(f"{CONSENT}?{urlencode({'request': key})}", 303)
 
     # consent ---------------------------------------------------------------------------------------------------------
@@ -231,7 +232,7 @@ class LoginPages:
         return await to_thread.run_sync(self._consent_page, key, browser)
 
     def _consent_page(self, key: str, browser: str) -> Response:
-        found = self._engine.logins.decided(key, browser)
+        found = logins_of(self._engine).decided(key, browser)
         assert found.person is not None, "a request with a browser has its person"
         workspaces = self._workspaces(found.person)
         if not workspaces:
@@ -262,17 +263,19 @@ class LoginPages:
         return await to_thread.run_sync(self._allowed, key, browser, form)
 
     def _denied(self, key: str, browser: str) -> Response:
-        asked = self._engine.logins.deny(key, browser)
+        asked = logins_of(self._engine).deny(key, browser)
         return self._back(asked.redirect_uri, error="access_denied", state=asked.state)
 
     def _allowed(self, key: str, browser: str, form: Mapping[str, str]) -> Response:
         level, workspace = form.get("level", ""), form.get("workspace", "")
-        found = self._engine.logins.decided(key, browser)
+        found = logins_of(self._engine).decided(key, browser)
         assert found.person is not None, "a request with a browser has its person"
         there = {one.id for one in self._workspaces(found.person)} | ({"*"} if self._every_workspace else set())
         if level not in LEVELS or workspace not in there:
             raise InvalidInputError("Choose a level and a workspace.")
-        code, asked = self._engine.logins.consent(key, browser, _level(level), "" if workspace == "*" else workspace)
+        code, asked = logins_of(self._engine).consent(
+            key, browser, _level(level), "" if workspace == "*" else workspace
+        )
         return self._back(asked.redirect_uri, code=code, state=asked.state)
 
     # the browser -----------------------------------------------------------------------------------------------------

@@ -7,9 +7,10 @@ import typer
 from memoryd.cli import show
 from memoryd.cli.frame import FILES, AsJson, command, demand_writable
 from memoryd.core.access import access_log
-from memoryd.core.access.logins import Login
 from memoryd.core.base.clock import FOREVER
 from memoryd.core.engine import Engine
+from memoryd.features.login.logins import Login
+from memoryd.features.login.parts import logins_of
 from memoryd.settings import Settings
 
 access = typer.Typer(
@@ -26,7 +27,7 @@ def list_(settings: Settings, *, as_json: AsJson = False) -> None:
     """List the clients that people have admitted."""
     with Engine(settings, fetch=False) as engine:
         names = show.workspace_names(engine.workspaces.all())
-        found = [_shown(login, names) for login in engine.logins.all()]
+        found = [_shown(login, names) for login in logins_of(engine).all()]
     if as_json:
         show.as_json({"logins": found})
     elif found:
@@ -44,7 +45,7 @@ def revoke(
     """End a login, or all logins of a person or a client, at once."""
     demand_writable(settings, "access revoke writes")
     with Engine(settings, fetch=False) as engine:
-        ended = engine.logins.revoke(which)
+        ended = logins_of(engine).revoke(which)
     for one in ended:
         show.verbatim(f"Ended {one.id}: {one.client_name}, admitted by {one.person}.")
 

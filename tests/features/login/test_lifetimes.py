@@ -9,15 +9,17 @@ from typing import Any
 
 import pytest
 
-from memoryd.core.access import access_log, logins, oauth_clients
-from memoryd.core.access.accounts import Person
+from memoryd.core.access import access_log
 from memoryd.core.access.hashes import hashed
-from memoryd.core.access.logins import Asked, Issued
 from memoryd.core.engine import Engine
+from memoryd.features.login import logins, oauth_clients
+from memoryd.features.login.accounts import Person
+from memoryd.features.login.logins import Asked, Issued
+from memoryd.features.login.parts import accounts_of, clients_of, logins_of
 from memoryd.settings import Settings
 from tests.clients import NO_MODELS, database, environment, until
+from tests.features.login.kit import BACK, CHALLENGE, PASSWORD, VERIFIER, Browser, Plain, published, works
 from tests.http import SESSION, WORKSPACE, HttpServer, bearer, beside, free_port, memoryd, serving
-from tests.server.auth.kit import BACK, CHALLENGE, PASSWORD, VERIFIER, Browser, Plain, published, works
 
 AT_ONCE = 8
 
@@ -127,18 +129,18 @@ def test_what_an_operator_sees_and_ends(server: HttpServer, client: Plain) -> No
 def test_an_archived_workspace_is_reported(server: HttpServer, client: Plain) -> None:
     browser = Browser(server, password="another long password")
     with beside(server) as engine:
-        engine.accounts.set("ann", "another long password", "read", "team")
+        accounts_of(engine).set("ann", "another long password", "read", "team")
         engine.workspaces.archive("team")
         page = browser.logs_in(browser.opens(client.asks()), name="ann")
         engine.workspaces.restore("team")
-        engine.accounts.remove("ann")
+        accounts_of(engine).remove("ann")
     assert page.status_code == 403
     assert "archived or deleted" in page.text
 
 
 def test_a_new_password_ends_the_logins(server: HttpServer) -> None:
     with beside(server) as engine:
-        engine.accounts.set("ann", "another long password", "read", "team")
+        accounts_of(engine).set("ann", "another long password", "read", "team")
     client = Plain(server)
     browser = Browser(server, password="another long password", level="read")
     page = browser.opens(client.asks())
@@ -151,10 +153,10 @@ def test_a_new_password_ends_the_logins(server: HttpServer) -> None:
     issued = client.exchanges(code).json()
     assert works(server, issued["access_token"])
     with beside(server) as engine:
-        assert engine.accounts.set("ann", "and yet another password", "read", "team")
+        assert accounts_of(engine).set("ann", "and yet another password", "read", "team")
         assert not works(server, issued["access_token"])
-        engine.accounts.remove("ann")
-        assert engine.accounts.check("ann", "and yet another password") is None
+        accounts_of(engine).remove("ann")
+        assert accounts_of(engine).check("ann", "and yet another password") is None
 
 
 @pytest.mark.stores
@@ -201,40 +203,40 @@ def test_a_read_only_server_on_postgres_keeps_logins_but_makes_none(
 def test_several_engines_refresh_at_once(tmp_path: Path) -> None:
     settings = Settings.read(environment(tmp_path) | NO_MODELS)
     with Engine(settings, fetch=False) as one, Engine(settings, fetch=False) as other:
-        one.accounts.set("owner", PASSWORD)
+        accounts_of(one).set("owner", PASSWORD)
         team = one.workspaces.ensure("team")
-        client, _ = one.oauth_clients.register("c", [BACK], "none")
+        client, _ = clients_of(one).register("c", [BACK], "none")
         asked = Asked(client=client.id, client_name="c", redirect_uri=BACK, challenge=CHALLENGE)
-        key = one.logins.begin(asked)
-        other.logins.identify(key, "browser", Person(subject="s", name="owner", level="admin"))
-        code, _ = one.logins.consent(key, "browser", "write", team.id)
-        issued = other.logins.exchange(client.id, code, VERIFIER, BACK)
+        key = logins_of(one).begin(asked)
+        logins_of(other).identify(key, "browser", Person(subject="s", name="owner", level="admin"))
+        code, _ = logins_of(one).consent(key, "browser", "write", team.id)
+        issued = logins_of(other).exchange(client.id, code, VERIFIER, BACK)
         ready = Barrier(AT_ONCE)
 
         def refresh(number: int) -> Issued:
             ready.wait()
-            return (one, other)[number % 2].logins.refresh(client.id, issued.refresh)
+            return logins_of((one, other)[number % 2]).refresh(client.id, issued.refresh)
 
         with ThreadPoolExecutor(AT_ONCE) as threads:
             every = list(threads.map(refresh, range(AT_ONCE)))
         assert all(one.credentials.check(each.access) for each in every)
         assert len({each.refresh for each in every}) == AT_ONCE
-        assert all(other.logins.refresh(client.id, each.refresh) for each in every)
+        assert all(logins_of(other).refresh(client.id, each.refresh) for each in every)
 
 
 def test_ended_logins_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = Settings.read(environment(tmp_path) | NO_MODELS)
     with Engine(settings, fetch=False) as engine:
-        engine.logins.tidy(lambda: False)
+        logins_of(engine).tidy(lambda: False)
         assert not engine.store.placement.exists(), "nothing is made for it"
-        client, _ = engine.oauth_clients.register("c", [BACK], "none")
+        client, _ = clients_of(engine).register("c", [BACK], "none")
         asked = Asked(client=client.id, client_name="c", redirect_uri=BACK, challenge=CHALLENGE)
         monkeypatch.setattr(logins, "REQUEST_TIME", timedelta(0))
-        engine.logins.begin(asked)
+        logins_of(engine).begin(asked)
         monkeypatch.setattr(logins, "REMEMBERED", timedelta(0))
         monkeypatch.setattr(access_log, "KEPT", timedelta(0))
-        engine.logins.tidy(lambda: False)
-        assert engine.oauth_clients.get(client.id) is None
+        logins_of(engine).tidy(lambda: False)
+        assert clients_of(engine).get(client.id) is None
         assert access_log.last(engine.store, 10) == []
         ended = engine.store.read(None, lambda q: q.one("logins.ended", now="9", before="9"))
         assert ended is None
@@ -245,7 +247,7 @@ def test_clients_that_were_never_admitted_make_room(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(oauth_clients, "MOST", 3)
     settings = Settings.read(environment(tmp_path) | NO_MODELS)
     with Engine(settings, fetch=False) as engine:
-        clients = engine.oauth_clients
+        clients = clients_of(engine)
         used, _ = clients.register("used", [BACK], "none")
         engine.store.write(None, lambda q: q.run("clients.use", id=used.id, now=engine.clock.now()))
         unused = [clients.register(f"unused {number}", [BACK], "none")[0].id for number in range(5)]
@@ -262,10 +264,10 @@ def test_requests_without_a_login_make_room(tmp_path: Path, monkeypatch: pytest.
     with Engine(settings, fetch=False) as engine:
         asked = Asked(client="c", client_name="c", redirect_uri=BACK, challenge=CHALLENGE)
         person = Person(subject="owner", name="owner", level="admin", workspace="", until="9")
-        decided = engine.logins.begin(asked)
-        engine.logins.identify(decided, "browser", person)
-        strangers = [engine.logins.begin(asked) for _ in range(5)]
-        assert engine.logins.decided(decided, "browser").person == person
+        decided = logins_of(engine).begin(asked)
+        logins_of(engine).identify(decided, "browser", person)
+        strangers = [logins_of(engine).begin(asked) for _ in range(5)]
+        assert logins_of(engine).decided(decided, "browser").person == person
         assert sum(kept(engine, key) is not None for key in strangers) == 3
 
 
@@ -273,9 +275,9 @@ def test_requests_without_a_login_make_room(tmp_path: Path, monkeypatch: pytest.
 def test_a_request_that_was_not_granted_is_forgotten_soon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logins, "REQUEST_TIME", timedelta(0))
     with Engine(Settings.read(environment(tmp_path) | NO_MODELS), fetch=False) as engine:
-        key = engine.logins.begin(Asked(client="c", client_name="c", redirect_uri=BACK, challenge=CHALLENGE))
+        key = logins_of(engine).begin(Asked(client="c", client_name="c", redirect_uri=BACK, challenge=CHALLENGE))
         until(lambda: engine.clock.now() > kept(engine, key)["expires_at"], "its end")
-        engine.logins.tidy(lambda: False)
+        logins_of(engine).tidy(lambda: False)
         assert kept(engine, key) is None, "without a day's delay"
 
 
@@ -289,8 +291,8 @@ def test_only_the_latest_refused_logins_are_listed(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(access_log, "REFUSED", 3)
     settings = Settings.read(environment(tmp_path) | NO_MODELS)
     with Engine(settings, fetch=False) as engine:
-        engine.accounts.set("owner", PASSWORD)
+        accounts_of(engine).set("owner", PASSWORD)
         for number in range(5):
-            engine.logins.refuse(f"stranger {number}", "an address")
+            logins_of(engine).refuse(f"stranger {number}", "an address")
         listed = [entry.subject for entry in access_log.last(engine.store, 10)]
         assert listed == ["stranger 4", "stranger 3", "stranger 2", "owner"]

@@ -6,8 +6,8 @@ import httpx2
 import pytest
 
 from memoryd.core.access import access_log
-from tests.http import WORKSPACE, HttpServer, beside
-from tests.server.auth.kit import (
+from memoryd.features.login.parts import logins_of
+from tests.features.login.kit import (
     BACK,
     CHALLENGE,
     PASSWORD,
@@ -19,6 +19,7 @@ from tests.server.auth.kit import (
     published,
     works,
 )
+from tests.http import WORKSPACE, HttpServer, beside
 
 
 @pytest.fixture(scope="module")
@@ -220,7 +221,7 @@ def test_a_person_who_goes_back_may_still_deny(server: HttpServer) -> None:
     assert parameters_of(browser.allows(again, answer="deny").headers["location"])["error"] == "access_denied"
     assert client.exchanges(code).json()["error"] == "invalid_grant"
     with beside(server) as engine:
-        assert all(login.client != client.registered["client_id"] for login in engine.logins.all())
+        assert all(login.client != client.registered["client_id"] for login in logins_of(engine).all())
 
 
 def test_without_a_password_there_is_no_consent(server: HttpServer, client: Plain) -> None:

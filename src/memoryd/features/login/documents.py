@@ -17,10 +17,10 @@ import httpx2
 from anyio import CapacityLimiter, to_thread
 
 from memoryd.certificates import trusted
-from memoryd.core.access.oauth_clients import OAuthClient, called
 from memoryd.errors import InvalidInputError
-from memoryd.server.auth.endpoints import name_in, redirects_in
-from memoryd.server.auth.forms import OAuthProblem
+from memoryd.features.login.endpoints import name_in, redirects_in
+from memoryd.features.login.forms import OAuthProblem
+from memoryd.features.login.oauth_clients import OAuthClient, called
 
 BYTES = 5 * 1024
 SECONDS = 5.0

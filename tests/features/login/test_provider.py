@@ -12,13 +12,13 @@ import httpx2
 import jwt
 import pytest
 
-from memoryd.core.access import login_rules
 from memoryd.errors import InvalidInputError
-from memoryd.server.auth import signed
+from memoryd.features.login import login_rules, signed
+from memoryd.features.login.parts import logins_of
 from tests.clients import PATIENCE, environment, until
+from tests.features.login.kit import Browser, Plain, parameters_of, published
+from tests.features.login.oidc import CLIENT, SECRET, FakeProvider
 from tests.http import WORKSPACE, HttpServer, HttpThread, bearer, beside, granted
-from tests.server.auth.kit import Browser, Plain, parameters_of, published
-from tests.server.auth.oidc import CLIENT, SECRET, FakeProvider
 
 RULES = "mail:ann@example.org=admin; group:cn=engineers,ou=x=write@team; mail:*@example.org=read@team"
 
@@ -89,7 +89,7 @@ def test_people_of_the_provider_log_in(server: HttpServer, fake: FakeProvider) -
     assert server.tool("memory_inspect", bearer(issued["access_token"])).status_code == 200
     assert server.request("POST", "/oauth/login", data={"password": "x"}).status_code == 405
     with beside(server) as engine:
-        (login,) = engine.logins.all()
+        (login,) = logins_of(engine).all()
         assert login.person == "ann@example.org"
         assert login.expires_at < engine.clock.ago(-timedelta(days=31))
         files = [p for p in Path(server.environ["MEMORY_DATA_DIR"]).rglob("*") if p.is_file()]

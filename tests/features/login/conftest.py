@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from memoryd.core.access import accounts
-from memoryd.server.auth import endpoints, pages
+from memoryd.features.login import accounts, endpoints, pages
 
 
 @pytest.fixture(autouse=True, scope="package")

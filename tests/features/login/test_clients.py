@@ -16,14 +16,15 @@ import pytest
 import trustme
 from anyio import to_thread
 
-from memoryd.core.access.redirects import acceptable
 from memoryd.errors import InvalidInputError
-from memoryd.server.auth import documents
-from memoryd.server.auth.documents import ClientDocuments, IpAddress, is_public
+from memoryd.features.login import documents
+from memoryd.features.login.app import Auth
+from memoryd.features.login.documents import ClientDocuments, IpAddress, is_public
+from memoryd.features.login.redirects import acceptable
 from memoryd.server.http.app import application
 from tests.clients import PATIENCE
+from tests.features.login.kit import BACK, Browser, Plain, Storage, let_in, parameters_of, provider, published
 from tests.http import HttpServer, bearer
-from tests.server.auth.kit import BACK, Browser, Plain, Storage, let_in, parameters_of, provider, published
 
 CLIENTS: dict[str, tuple[dict[str, Any], str]] = {
     "Claude.ai": (
@@ -208,7 +209,7 @@ def anywhere(_: IpAddress) -> bool:
 def test_a_client_by_document(tmp_path: Path, publisher: Publisher) -> None:
     url = publisher.publishes("/oauth/client.json", "http://localhost/callback", "http://127.0.0.1/callback")
     documents = ClientDocuments(anywhere, publisher.tls)
-    with published(tmp_path, made=partial(application, documents=documents)) as server:
+    with published(tmp_path, made=partial(application, gate=partial(Auth, documents=documents))) as server:
         storage, browser = Storage(), Browser(server)
         auth = provider(server, storage, browser, document=url, redirect_uris=["http://localhost:53076/callback"])
         with let_in(server, auth) as agent:

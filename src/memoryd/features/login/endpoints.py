@@ -12,14 +12,16 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from memoryd.core.access.logins import Issued
-from memoryd.core.access.oauth_clients import OAuthClient
-from memoryd.core.access.redirects import acceptable
 from memoryd.core.access.tokens import LEVELS, Level
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError, StoreError
-from memoryd.server.auth.forms import UNSTORED, OAuthProblem, Rate, demand_resource, form_of, json_of
-from memoryd.server.auth.metadata import METHODS, REGISTER, REVOKE, TOKEN, resource_of, scope_of
+from memoryd.features.login.forms import UNSTORED, OAuthProblem, Rate, demand_resource, form_of, json_of
+from memoryd.features.login.logins import Issued
+from memoryd.features.login.metadata import METHODS, REGISTER, REVOKE, TOKEN, resource_of
+from memoryd.features.login.oauth_clients import OAuthClient
+from memoryd.features.login.parts import clients_of, logins_of
+from memoryd.features.login.redirects import acceptable
+from memoryd.server.http.challenge import scope_of
 from memoryd.text import unstorable
 
 log = logging.getLogger(__name__)
@@ -74,9 +76,9 @@ class Endpoints:
         match form.get("grant_type"):
             case "authorization_code":
                 code, verifier = _needed(form, "code"), _needed(form, "code_verifier")
-                return self._engine.logins.exchange(client.id, code, verifier, form.get("redirect_uri"))
+                return logins_of(self._engine).exchange(client.id, code, verifier, form.get("redirect_uri"))
             case "refresh_token":
-                return self._engine.logins.refresh(client.id, _needed(form, "refresh_token"))
+                return logins_of(self._engine).refresh(client.id, _needed(form, "refresh_token"))
             case None:
                 raise OAuthProblem("invalid_request", "The parameter grant_type is missing.")
         raise OAuthProblem("unsupported_grant_type", "Use authorization_code or refresh_token.")
@@ -87,7 +89,7 @@ class Endpoints:
 
         def work() -> Response:
             client = self._client(request, form)
-            self._engine.logins.revoke_token(client.id, _needed(form, "token"))
+            logins_of(self._engine).revoke_token(client.id, _needed(form, "token"))
             return Response(headers=UNSTORED)
 
         return work
@@ -99,7 +101,7 @@ class Endpoints:
             raise _unknown()
         if name.startswith("https://"):  # its document declares that it has no secret
             return OAuthClient(id=name, name="", redirect_uris=())
-        known = self._engine.oauth_clients.get(name) if name else None
+        known = clients_of(self._engine).get(name) if name else None
         if known is None or not known.proves(secret):
             raise _unknown()
         return known
@@ -114,7 +116,7 @@ class Endpoints:
             redirects = redirects_in(given)
             method = given.get("token_endpoint_auth_method") or "client_secret_basic"  # RFC 7591, 2
             method = method if method in METHODS else "none"
-            client, secret = self._engine.oauth_clients.register(name_in(given), redirects, method)
+            client, secret = clients_of(self._engine).register(name_in(given), redirects, method)
             body: dict[str, Any] = {
                 "client_id": client.id,
                 "client_id_issued_at": int(time.time()),

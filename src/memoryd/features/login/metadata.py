@@ -6,11 +6,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from memoryd.core.access.tokens import LEVELS, Level
+from memoryd.core.access.tokens import LEVELS
+from memoryd.server.http.challenge import MCP, RESOURCE
 
-RESOURCE, SERVER = "/.well-known/oauth-protected-resource", "/.well-known/oauth-authorization-server"
+SERVER = "/.well-known/oauth-authorization-server"
 OPENID = "/.well-known/openid-configuration"
-MCP = "/mcp"
 AUTHORIZE, TOKEN, REGISTER, REVOKE = "/oauth/authorize", "/oauth/token", "/oauth/register", "/oauth/revoke"
 CALLBACK = "/oauth/callback"
 """The path to which a provider sends people back."""
@@ -54,24 +54,6 @@ def server_document(issuer: str, *, documents: bool) -> dict[str, Any]:
         "client_id_metadata_document_supported": documents,
         "authorization_response_iss_parameter_supported": True,
     }
-
-
-def scope_of(level: Level) -> str:
-    """Return a level as scopes: each includes those before it."""
-    return " ".join(LEVELS[: LEVELS.index(level) + 1])
-
-
-def challenge(issuer: str | None, status: int, error: str, text: str, level: Level | None) -> Response:
-    """Return the refusal of a credential (RFC 6750, 3), with the scopes it needs and where to get one.
-
-    `level` is None if another server issues the tokens, since its scopes are not known.
-    """
-    given = {"error": error, "error_description": text}
-    if issuer:
-        given |= {"scope": scope_of(level)} if level else {}
-        given |= {"resource_metadata": f"{issuer}{RESOURCE}{MCP}"}
-    header = "Bearer " + ", ".join(f'{name}="{value}"' for name, value in given.items())
-    return JSONResponse({"error": error, "error_description": text}, status, {"WWW-Authenticate": header})
 
 
 def routes(issuer: str, authorization_server: str, own: dict[str, Any] | None = None) -> list[BaseRoute]:

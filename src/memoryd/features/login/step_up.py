@@ -2,13 +2,12 @@
 
 import json
 
-from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from memoryd.core.access.tokens import LEVELS, Level
-from memoryd.server.auth.metadata import challenge
+from memoryd.core.access.tokens import LEVELS
 from memoryd.server.calls import Calls
 from memoryd.server.connection import ADMISSION, Admission
+from memoryd.server.http.challenge import insufficient
 
 LARGEST = 256 * 1024  # bytes of a request that is inspected; a larger one gets the protocol's answer
 
@@ -41,11 +40,6 @@ class StepUp:
             return next(left, None) or await receive()
 
         await self._app(scope, again, send)
-
-
-def insufficient(issuer: str, tool: str, level: Level) -> Response:
-    """Return the answer to a login that does not cover a tool."""
-    return challenge(issuer, 403, "insufficient_scope", f"This login does not allow {tool}.", level)
 
 
 def _called(body: bytes) -> str:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.clients import LEGACY, Agent, database, until
+from tests.features.login.kit import Browser, Plain, Storage, let_in, provider, published
 from tests.http import WORKSPACE, Ears, HttpServer, bearer, beside, free_port, granted, memoryd, remote
 from tests.proxies import grouped
-from tests.server.auth.kit import Browser, Plain, Storage, let_in, provider, published
 
 pytestmark = [
     pytest.mark.process,

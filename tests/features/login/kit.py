@@ -17,6 +17,7 @@ from starlette.applications import Starlette
 
 from memoryd.core.access.tokens import Level
 from memoryd.core.engine import Engine
+from memoryd.features.login.parts import accounts_of
 from tests.clients import PATIENCE, Agent
 from tests.http import NO_AUTHORITIES, HttpServer, HttpThread, bearer, beside, free_port, serving
 
@@ -43,8 +44,8 @@ def published(
         with beside(server) as engine:
             for name in ("default", "team"):
                 engine.workspaces.ensure(name)
-            if not engine.accounts.all():
-                engine.accounts.set("owner", PASSWORD)
+            if not accounts_of(engine).all():
+                accounts_of(engine).set("owner", PASSWORD)
         yield server
 
 

@@ -10,6 +10,7 @@ from memoryd.cli.frame import FILES, AsJson, bound, command, demand_writable, no
 from memoryd.core.access.tokens import Level
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError
+from memoryd.features.login.parts import accounts_of
 from memoryd.settings import Settings
 
 logins = typer.Typer(
@@ -37,7 +38,7 @@ def set_(
     allowed = None if workspace is None else bound(workspace)
     password = _typed() if sys.stdin.isatty() else sys.stdin.readline().rstrip("\r\n")
     with Engine(settings, fetch=False) as engine:
-        changed = engine.accounts.set(name, password, level, allowed)
+        changed = accounts_of(engine).set(name, password, level, allowed)
     show.verbatim(f"{name} has a {'new password' if changed else 'password'}.")
     if changed:
         note("All logins of this person have ended.")
@@ -66,7 +67,7 @@ def list_(settings: Settings, *, as_json: AsJson = False) -> None:
                 "created_at": one.created_at,
                 "workspace": names.get(one.workspace, one.workspace),
             }
-            for one in engine.accounts.all()
+            for one in accounts_of(engine).all()
         ]
     if as_json:
         show.as_json({"people": found})
@@ -82,5 +83,5 @@ def remove(settings: Settings, name: Annotated[str, typer.Argument(help="The nam
     """Remove a person: the password, and all logins made with it."""
     demand_writable(settings, "login remove writes")
     with Engine(settings, fetch=False) as engine:
-        engine.accounts.remove(name)
+        accounts_of(engine).remove(name)
     show.verbatim(f"{name} can no longer log in; all their logins have ended.")

@@ -1,0 +1,16 @@
+"""The authorization server: clients get tokens for what a person grants them in a browser (OAuth 2.1)."""
+
+from memoryd.features.base import Feature
+
+FEATURE = Feature(
+    commands={
+        "HTTP": {
+            "login": "memoryd.features.login.login_command:logins",
+            "access": "memoryd.features.login.access_command:access",
+        }
+    },
+    admissions="memoryd.features.login.parts:logins_of",
+    chores="memoryd.features.login.parts:chores",
+    gate="memoryd.features.login.app:gate",
+    open_paths=("/.well-known/", "/oauth/"),
+)
