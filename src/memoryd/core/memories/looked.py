@@ -4,8 +4,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from memoryd.core.scope import Scope
-from memoryd.model import Workspace
-from memoryd.store.base import Queries
+from memoryd.model import Filter, Kind, Workspace
 
 TAGS = 10_000  # tags that are compared with one that no record has
 OTHERS = 10  # other workspaces that are counted if this one is empty
@@ -14,22 +13,27 @@ NAMED = 3  # of these, and of tags, that are named at most
 SMALL_TALK = "That asks for nothing."
 
 
-def where(scope: Scope, tags: Sequence[str]) -> str:
+def where(scope: Scope, allowed: Filter) -> str:
     """Return what a search without hits had looked at."""
-    parts = [(one, one.read(lambda q: _number(q, scope.session))) for one in scope.each]
-    total = sum(number for _, number in parts)
-    if not total:
+    parts = [(one, _number(one, ())) for one in scope.each]
+    if not any(number for _, number in parts):
         return _empty(scope)
-    if unknown := _unknown(scope, tags):
+    if unknown := _unknown(scope, allowed.tags):
         return unknown
     names = ", ".join(_quoted(one.workspace) for one, _ in parts)
-    tagged = f" with the tags {', '.join(tags)}" if tags else ""
+    tagged = f" with the tags {', '.join(allowed.tags)}" if allowed.tags else ""
+    timed = " of that time" if allowed.after or allowed.before else ""
+    noun = "record of these kinds" if allowed.kinds else "memory"
+    total = sum(_number(one, allowed.kinds) for one in scope.each)
+    among = "" if tagged or timed else f" among {total:,}"
     places = "workspace" if len(parts) == 1 else "the workspaces"
-    return f"No memory{tagged} bears on this among {total:,} in {places} {names}."
+    return f"No {noun}{timed}{tagged} bears on this{among} in {places} {names}."
 
 
-def _number(queries: Queries, session: str) -> int:
-    return sum(row["number"] for row in queries.all("records.counts", session=session))
+def _number(scope: Scope, kinds: Sequence[Kind]) -> int:
+    """Return how many records of some kinds, or of any, a workspace has."""
+    rows = scope.read(lambda queries: queries.all("records.counts", session=scope.session))
+    return sum(row["number"] for row in rows if not kinds or row["kind"] in kinds)
 
 
 def _empty(scope: Scope) -> str:
@@ -38,7 +42,7 @@ def _empty(scope: Scope) -> str:
     empty = f"Workspace {names[0]} is empty" if len(names) == 1 else f"The workspaces {', '.join(names)} are empty"
     read = {one.workspace.id for one in scope.each}
     others = [one for one in scope.engine.workspaces.all("active") if one.id not in read and scope.grant.sees(one.id)]
-    numbers = [(scope.engine.store.read(one, lambda q: _number(q, "")), one) for one in others[:OTHERS]]
+    numbers = [(_number(Scope(scope.engine, one), ()), one) for one in others[:OTHERS]]
     filled = sorted((pair for pair in numbers if pair[0]), key=lambda pair: -pair[0])[:NAMED]
     return "; ".join([empty, *(f"{_quoted(one)} has {number:,}" for number, one in filled)]) + "."
 

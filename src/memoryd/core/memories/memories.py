@@ -193,7 +193,7 @@ class Memories:
         left = room(budget, degraded, layout)
         hits = self._search.located(hits, read, left)
         written = self._written(read.query, hits, left, form) if form in WRITTEN and hits else None
-        empty = "" if hits else looked.where(self._scope, tags)
+        empty = "" if hits else looked.where(self._scope, allowed)
         briefing = annotated(written or brief(hits, left, layout, empty), budget, degraded, layout)
         return self._noted(briefing) if note else briefing
 
@@ -231,9 +231,13 @@ class Memories:
 
         parts = [(scope.workspace, *read(scope)) for scope in self._scope.each]
         relevant = [(workspace, found) for workspace, found, _, _ in parts if found]
-        about: Findings[Hit] = self._search.ranked(self._search.union(relevant)) if relevant else Findings([])
+        about: Findings[Hit] = Findings([])
+        if relevant:
+            about = self._search.ranked(self._search.union(relevant), with_related=True)
         others = {label: _merged(label, [(place, of[label]) for place, _, of, _ in parts]) for label in _SECTIONS}
-        sections = {"Relevant to the task": about.best, **others}
+        best = chosen(about.best, with_related=False)
+        label = "Relevant to the task" if any(hit.bears for hit in best) else "Perhaps relevant to the task"
+        sections = {label: best, **others}
         sections = {label: [hit for hit in hits if hit.record.id not in but] for label, hits in sections.items()}
         degraded, named = _sentences(about.degraded, self._scope.degraded), _named(named for *_, named in parts)
         line = self._workspace_line(budget)

@@ -13,6 +13,7 @@ from memoryd.store.base import Queries
 
 NEAR = 20  # memories nearest to a text that are compared with it
 NAMED = 3
+COMMON = 5  # of these memories, which are about one subject: what more of them have is shared by chance
 SUGGESTED = 2.5
 """The evidence at which a memory is named. Of 60 facts and their changes it names 38, of 40 pairs that both hold 5, and
 of the other pairs in a store of 349 memories 3; at 2.25 these are 41, 5 and 46."""
@@ -44,7 +45,7 @@ def _by(scope: Scope, queries: Queries, content: str, embedded: Embedded, unrela
     (near,) = scope.index.nearest(queries, [VectorSet(GENERAL, embedded.model)], own, allowed, NEAR)
     found = records.fetch(queries, [key for key, _ in near], scope.session)
     texts = {key: one.body for key, one in found.items() if not one.name and is_statement(one.body)}
-    common = common_stems(list(texts.values()))
+    common = common_stems(list(texts.values()), COMMON)
     evidence = {
         key: changes.may_replace(texts[key], content, ranking.rescale(cosine, unrelated), common).total
         for key, cosine in near if key in texts

@@ -113,9 +113,12 @@ class BriefingLayout(ABC):
         parts = [self.body(bearing)] if bearing else []
         if others:
             parts.append("\n".join([RELATED if bearing else UNSURE, *(line.text for line in others)]))
-        if cut := [line.hit for line in lines if line.left_out]:
-            parts.append(WHOLE.format(compact([self.named(hit) for hit in cut])))
-        return "\n\n".join(parts)
+        return "\n\n".join(filter(None, (*parts, self.cut_texts(lines))))
+
+    def cut_texts(self, lines: Sequence[Line]) -> str:
+        """Return how to read the whole of the texts that were cut; '' if none was."""
+        cut = [self.named(line.hit) for line in lines if line.left_out]
+        return WHOLE.format(compact(cut)) if cut else ""
 
     def body(self, lines: Sequence[Line]) -> str:
         """Return the text of the lines that bear on the question."""
@@ -168,6 +171,10 @@ class SectionsLayout(BulletsLayout):
     def allowance(self, rank: int, left: int) -> int:  # noqa: ARG002
         """Return LONGEST: later sections are as important as the first."""
         return LONGEST
+
+    def text(self, lines: Sequence[Line]) -> str:
+        """Return the sections, and how to read what was cut: their labels say what bears on the task."""
+        return "\n\n".join(filter(None, (self.body(lines), self.cut_texts(lines))))
 
     def body(self, lines: Sequence[Line]) -> str:
         """Return the sections in the order of their first lines."""
@@ -285,7 +292,7 @@ def pack(hits: Sequence[Hit], budget: int, layout: BriefingLayout) -> list[Line]
     """
     lines = _excerpts(hits, budget, layout)
     for place, line in enumerate(lines):
-        if line.left_out:
+        if line.left_out and line.hit.bears:
             lines[place] = _widened(lines, place, budget, layout)
     return lines
 
@@ -297,6 +304,8 @@ def _excerpts(hits: Sequence[Hit], budget: int, layout: BriefingLayout) -> list[
     spent = 0
     for rank, hit in enumerate(hits):
         allowance = layout.allowance(rank, budget - spent) if wanted > budget else None
+        if not hit.bears:  # what may not answer at all says what it is about, no more
+            allowance = min(allowance or LATER, LATER)
         if spent + layout.least(hit, allowance) > budget:
             continue
         line = layout.line(hit, allowance, layout.mark(hit))
@@ -355,7 +364,7 @@ def _content(hit: Hit, about: Sequence[str], tokens: int | None, mark: str) -> t
         body, left_out = part.text, part.left_out_tokens
     if record.kind is Kind.INTERACTION:  # a turn without a thought would have blank lines in its place
         body = _BLANK_LINES.sub("\n", body)
-    shown = indented(mark + text_of(record.kind, record.name, record.type, body) + related.shown(record))
+    shown = indented(mark + text_of(record.kind, record.name, record.type, body.rstrip()) + related.shown(record))
     if not left_out:
         return shown, 0
     shown = shown.removesuffix(GAP)  # MORE begins with a mark of its own

@@ -75,10 +75,10 @@ def _likely(older: Hit, facts: Sequence[Hit], common: frozenset[str], found: Fou
     return [pair for _, pair in sorted(scored, key=lambda one: -one[0])]
 
 
-def common_stems(texts: Sequence[str]) -> frozenset[str]:
+def common_stems(texts: Sequence[str], most: int = COMMON) -> frozenset[str]:
     """Return the stems that many of some texts have, so that two of them share these by chance."""
     numbers = Counter(stem for text in texts for stem in changes.stems(text))
-    return frozenset(stem for stem, number in numbers.items() if number > max(COMMON, COMMON_SHARE * len(texts)))
+    return frozenset(stem for stem, number in numbers.items() if number > max(most, COMMON_SHARE * len(texts)))
 
 
 def _newer(older: Hit, facts: Sequence[Hit], found: Found, profile: Profile) -> Iterator[Hit]:

@@ -146,7 +146,8 @@ class Reranking:
         for hit in hits:
             shared = in_common(terms, full_text(hit.record)) / max(len(terms), 1) if hit.why["words"] else 0.0
             key = hit.record.id
-            stands_out = key in legible and (near.get(key, 0.0) >= least or hit.why["lifted"] >= profile.least)
+            is_near = key in near and near[key] >= least
+            stands_out = key in legible and (is_near or hit.why["lifted"] >= profile.least)
             if found.narrowed or shared >= profile.worded or stands_out:
                 parted.append(replace(hit, bears=shared == 1))
         return parted
