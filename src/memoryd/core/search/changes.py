@@ -34,8 +34,9 @@ _CHANGE = re.compile(
     r"""\b(?:no\ longer|any\ ?more|any\ longer|after\ all|not\ [\w%.]+[,;]|instead|rather\ than|in\ place\ of
     |moved|moves|moving|migrat(?:ed|es|ing)|switch(?:ed|es|ing)|chang(?:ed|es)|replac(?:ed|es|ing)|swapped|renamed
     |raised|lowered|increased|decreased|reduced|doubled|halved|extended|shortened|bumped|grown?\ to|grew
-    |(?:went|goes|gone|up|down|rose|risen|fell|fallen|cut|dropped)\ (?:up|down|back|from|to|by)
-    |(?:was|were|has|have|had)\ cut
+    |(?:went|goes|gone|rose|risen|fell|fallen|cut|dropped)\ (?:up|down|back|from|to|by)
+    |(?:was|were|has|have|had|we|they|he|she|i)\ cut|archived|decommissioned|slipped|ran\ out|out\ of\ use|from\ here\ on
+    |(?:rolled|took|taken|takes|turned|switched|put)\ [\w.-]+(?:\ [\w.-]+)?\ (?:back|off)|left\ (?=[A-Z])
     |stopped|dropped|ended|quit|gave\ up|given\ up|resigned|retired|abandoned|scrapped|discontinued|deprecated
     |(?:has|have|had|he|she|they|who)\ left|left\ (?:us|the|for)|gone|removed|deleted|closed|shut\ down|expired|sold
     |died|cancel(?:l?ed)|called\ off|postponed|adjourned|rescheduled|delayed|pushed\ back|put\ off|brought\ forward
@@ -172,15 +173,20 @@ def changes(text: str) -> bool:
 
 
 def evidence(
-    question: str, older: str, newer: str, logit: float | None = None, common: Collection[str] = ()
+    question: str,
+    older: str,
+    newer: str,
+    logit: float | None = None,
+    common: Collection[str] = (),
+    frequent: Collection[str] = (),
 ) -> Evidence:
     """Return the evidence that `newer` changes what `older` says about a question.
 
     `logit` is the cross-encoder's for the newer text, None if it was not read. `common` are stems that many texts have,
-    so that to share them means nothing.
+    so that to share them means nothing; those that are `frequent` do not name what both are about.
     """
     asked, old, new = _statement(question), _statement(older), _statement(newer)
-    return Evidence({name: points for name, points in _parts(asked, old, new, logit, common) if points})
+    return Evidence({name: points for name, points in _parts(asked, old, new, logit, common, frequent) if points})
 
 
 def may_replace(older: str, newer: str, near: float, common: Collection[str] = ()) -> Evidence:
@@ -226,7 +232,12 @@ def stems(text: str) -> frozenset[str]:
 
 
 def _parts(
-    asked: _Statement, old: _Statement, new: _Statement, logit: float | None, common: Collection[str]
+    asked: _Statement,
+    old: _Statement,
+    new: _Statement,
+    logit: float | None,
+    common: Collection[str],
+    frequent: Collection[str],
 ) -> Iterator[tuple[str, float]]:
     named, before = _named(asked, old, new, common), _before(new)
     shared = _shared(asked, new, common)
@@ -239,13 +250,17 @@ def _parts(
     yield "adds", -3.0 if _ADDS.search(new.text) and not new.changes else 0.0
     yield "same_sentence", 1.0 if alike else 0.0
     yield "shares_words", shared
+    yield "subject", 0.75 if new.changes and (asked.content & old.content & new.content).difference(frequent) else 0.0
     yield "answers", answers
     one_value = bool(_ONE_VALUE.match(old.text))
     signs = new.changes or named or _same_label(old, new) or _same_kind(old, new) or (alike and one_value)
     yield "no_sign", 0.0 if signs or (answers == ANSWERS and (new.hints or one_value)) else -2.0
     yield "not_about_it", -1.0 if not (shared or answers or alike or named >= 1.5) else 0.0
-    yield "other_before", -2.0 if before and not before & (old.content | asked.content) else 0.0
-    yield "counterpart", -3.0 if contrast(asked, old, new) or contrast(asked, new, old) else 0.0
+    yield "other_before", -3.0 if before and not before & (old.content | asked.content) else 0.0
+    yield "unconnected", -2.0 if not new.content & (asked.content | old.content) else 0.0
+    if answers < 1.5 and named < 1.5:
+        yield "other_attribute", -1.0 if _other_possession(asked, old, new) else 0.0
+    yield "counterpart", -4.5 if contrast(asked, old, new) or contrast(asked, new, old) else 0.0
     yield "opposite", -1.0 if _opposed(asked, old, new) or _opposed(asked, new, old) else 0.0
     if not new.changes:
         yield "condition", -1.75 if _conditional(asked, old, new) else 0.0
@@ -357,6 +372,15 @@ def _opposite(
     return any(here & words and there & words for words in sets)
 
 
+def _other_possession(asked: _Statement, old: _Statement, new: _Statement) -> bool:
+    """Return whether the newer text is about something of the subject that neither question nor older text names.
+
+    `Marta moved her parking spot` says nothing about her office.
+    """
+    owned = [{_stem(word) for word in match[1].split()} for match in _POSSESSION.finditer(new.text)]
+    return any(not words & (asked.content | old.content) for words in owned)
+
+
 def _other_number(asked: _Statement, other: _Statement, missing: Collection[str]) -> bool:
     """Return whether the question has `version 2` where `other` has `version 3`."""
     numbered = {(a, b) for a, b in pairwise(asked.stems) if b in missing and b[:1].isdigit()}
@@ -423,6 +447,7 @@ _ONE_VALUE = re.compile(
     r"(?:the|our|my|your|his|her|their|its|[\w-]+['’]s|to)\b[^.;]{0,60}?(?:\bis\b|\bare\b|\bhave\b|=|:)", re.IGNORECASE
 )
 """A text of the form `the code word is`, of which there is one; there may be several of `Lene is allergic to`."""
+_POSSESSION = re.compile(r"\b(?:his|her|their|its|[A-Z][\w-]*['’]s)\s+((?:[a-z-]+\s+)?[a-z-]+)")
 _CONDITION = re.compile(
     r"(?:In|For|During|At|On|With|If|When|While|Up to|Under|Unless|Except|Outside|Only)\b([^,.]{1,30})"
 )

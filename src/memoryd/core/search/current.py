@@ -31,11 +31,13 @@ class Pair:
     newer: Hit
     common: frozenset[str]
     """Stems of words that many of the found facts have."""
+    frequent: frozenset[str]
+    """Stems of words that more of them have than these two."""
 
     def evidence(self, question: str, logit: float | None) -> Evidence:
         """Return the evidence for a change, given the cross-encoder's logit of the newer hit, or None."""
         older, newer = full_text(self.older.record), full_text(self.newer.record)
-        return changes.evidence(question, older, newer, logit, self.common)
+        return changes.evidence(question, older, newer, logit, self.common, self.frequent)
 
 
 def pairs(hits: Sequence[Hit], found: Found, profile: Profile) -> list[Pair]:
@@ -49,8 +51,10 @@ def pairs(hits: Sequence[Hit], found: Found, profile: Profile) -> list[Pair]:
         for key, record in found.records.items()
         if states(record)
     ]
-    common = common_stems([full_text(fact.record) for fact in facts])
-    return [pair for older in best for pair in _likely(older, facts, common, found, profile)]
+    texts = [full_text(fact.record) for fact in facts]
+    common, frequent = common_stems(texts), common_stems(texts, 2, 0)
+    pairs = (Pair(older, newer, common, frequent) for older in best for newer in _newer(older, facts, found, profile))
+    return _likely(list(pairs), found.query)
 
 
 def states(record: Record) -> bool:
@@ -64,21 +68,25 @@ def is_statement(text: str) -> bool:
     return len(text) <= LONGEST and "\n" not in text and not speaker(text)
 
 
-def _likely(older: Hit, facts: Sequence[Hit], common: frozenset[str], found: Found, profile: Profile) -> list[Pair]:
-    """Return an older hit with each newer fact that changes it for all that is known before it is read."""
+def _likely(pairs: Sequence[Pair], question: str) -> list[Pair]:
+    """Return the pairs that may be a change for all that is known before the newer hit is read, likeliest first.
+
+    The order among different older hits stays.
+    """
     scored = []
-    for newer in _newer(older, facts, found, profile):
-        pair = Pair(older, newer, common)
-        total = pair.evidence(found.query, newer.why.get("reranker")).total
-        if total + (0.0 if "reranker" in newer.why else changes.ANSWERS) >= changes.ENOUGH:
+    for pair in pairs:
+        logit = pair.newer.why.get("reranker")
+        total = pair.evidence(question, logit).total
+        if total + (changes.ANSWERS if logit is None else 0.0) >= changes.ENOUGH:
             scored.append((total, pair))
-    return [pair for _, pair in sorted(scored, key=lambda one: -one[0])]
+    places = {pair.older.record.id: place for place, pair in reversed(list(enumerate(pairs)))}
+    return [pair for _, pair in sorted(scored, key=lambda one: (places[one[1].older.record.id], -one[0]))]
 
 
-def common_stems(texts: Sequence[str], most: int = COMMON) -> frozenset[str]:
+def common_stems(texts: Sequence[str], most: int = COMMON, share: float = COMMON_SHARE) -> frozenset[str]:
     """Return the stems that many of some texts have, so that two of them share these by chance."""
     numbers = Counter(stem for text in texts for stem in changes.stems(text))
-    return frozenset(stem for stem, number in numbers.items() if number > max(most, COMMON_SHARE * len(texts)))
+    return frozenset(stem for stem, number in numbers.items() if number > max(most, share * len(texts)))
 
 
 def _newer(older: Hit, facts: Sequence[Hit], found: Found, profile: Profile) -> Iterator[Hit]:
