@@ -53,11 +53,12 @@ clients: models
 ui-test: $(VENV)/ready
 	MEMORYD_PICTURES=docs/pictures $(BIN)/python -m pytest -q -m browser tests/features
 
+# It includes what the quick tests need.
 $(VENV)/ready: pyproject.toml
 	$(NEW_ENOUGH)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
-	touch $@ $(VENV)/quick  # which is a part of it
+	touch $@ $(VENV)/quick
 
 # A quarter of the other's size: no programs of servers, no Node, no driver of a browser.
 $(VENV)/quick: pyproject.toml

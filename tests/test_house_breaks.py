@@ -270,6 +270,7 @@ def test_an_addition_breaks_one_rule(root: Path, rule: str, path: str, text: str
     _breaks(root, rule, path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rule", "path", "old", "new"), CHANGED)
 def test_a_change_breaks_one_rule(root: Path, rule: str, path: str, old: str, new: str) -> None:
     assert SOUND[path].count(old) == 1

@@ -181,11 +181,11 @@ def output(process: subprocess.Popen[str]) -> str:
 
 def test_eight_processes_store_at_once(tmp_path: Path) -> None:
     environ = environment(tmp_path)
-    processes = [script(STORE, environ, number, 40) for number in range(8)]
+    processes = [script(STORE, environ, number, 20) for number in range(8)]
     printed: dict[int, str] = {}
     assert together(lambda n: printed.update({n: output(processes[n])}), 8) == []
     ids = [key for out in printed.values() for key in json.loads(out)]
-    assert len(ids) == len(set(ids)) == 8 * 40
+    assert len(ids) == len(set(ids)) == 8 * 20
     assert problems(tmp_path) == []
     assert ids_of(tmp_path) == set(ids)
     with Engine(Settings.read(environ)) as engine:

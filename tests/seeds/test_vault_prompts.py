@@ -142,6 +142,7 @@ def test_a_briefing_shows_the_active_project(start: Start) -> None:
     assert "In default." not in prompt(a, "briefing")
 
 
+@pytest.mark.files
 def test_a_reader_without_a_database_gets_an_error(start: Start) -> None:
     reader = start("--toolsets", "vault", "--read-only", mode="legacy")
     assert "There is no database yet" in refused(reader, "briefing")

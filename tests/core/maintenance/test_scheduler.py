@@ -28,8 +28,6 @@ from tests.clients import Json, environment
 from tests.core.kit import memories, never
 from tests.llm import Model, model
 
-pytestmark = pytest.mark.stores
-
 SAME = ("The user doesn't like dark mode.", "The user does not like dark mode.")
 BERLIN, LISBON = "The user lives in Berlin.", "The user moved to Lisbon last week."
 
@@ -103,6 +101,7 @@ def contradicted(pair: Json) -> str:
 # consolidation -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.stores
 def test_a_near_duplicate_is_merged_into_the_older_memory(one: Engine) -> None:
     older, newer = store(one, *SAME)
     (act,) = done(one)
@@ -119,6 +118,7 @@ def test_different_memories_are_kept(one: Engine, other: str) -> None:
     assert len(living(one)) == 2
 
 
+@pytest.mark.stores
 def test_a_merge_keeps_tags_importance_and_recalls_and_can_be_undone(one: Engine) -> None:
     (older,) = store(one, SAME[0])
     (newer,) = [memories(one).store(SAME[1], ["second"], 0.9).id]
@@ -152,6 +152,7 @@ def test_memories_without_vectors_are_judged_later(writing: Engine) -> None:
     assert len(fresh(one)) == 1
 
 
+@pytest.mark.stores
 def test_a_contradicted_memory_is_superseded_with_the_reason(writing: Engine, llm: Model) -> None:
     llm.reply = judging(contradicted)
     older, newer = store(writing, BERLIN, LISBON)
@@ -221,6 +222,7 @@ def test_proposals_of_a_model_are_accepted_or_refused_one_by_one(writing: Engine
     assert proposals.judged(writing, place) == []
 
 
+@pytest.mark.stores
 def test_a_refused_proposal_of_a_model_is_not_proposed_again(writing: Engine, llm: Model) -> None:
     place = writing.workspaces.ensure("default")
     store(writing, BERLIN, LISBON)
@@ -321,6 +323,7 @@ def test_if_the_model_fails_older_memories_are_judged_later(tmp_path: Path, mode
         assert [act.ending for act in done(one)] == ["superseded"]
 
 
+@pytest.mark.stores
 def test_without_vectors_nothing_counts_as_judged(tmp_path: Path, model_dir: Path, llm: Model) -> None:
     with opened(tmp_path, model_dir, MEMORY_EMBEDDER="none", **llm.settings()) as one:
         memories(one).store(BERLIN)
@@ -447,6 +450,7 @@ def test_unfinished_work_is_done_at_the_start(tmp_path: Path, model_dir: Path) -
         assert living(another) == [SAME[0]]
 
 
+@pytest.mark.stores
 def test_one_process_at_a_time_maintains_a_workspace(one: Engine, tmp_path: Path, model_dir: Path) -> None:
     place = one.workspaces.ensure("default")
     with opened(tmp_path, model_dir) as other, other.leases.alone(f"maintain {place.id}") as mine:
@@ -455,6 +459,7 @@ def test_one_process_at_a_time_maintains_a_workspace(one: Engine, tmp_path: Path
             done(one)
 
 
+@pytest.mark.stores
 def test_memories_that_changed_meanwhile_are_left_alone(one: Engine) -> None:
     store(one, *SAME)
     (act,) = done(one, dry_run=True)
@@ -481,6 +486,7 @@ def test_a_model_that_fails_is_asked_once_a_pass_and_words_still_decide(
         assert len(llm.asked) == 1
 
 
+@pytest.mark.stores
 def test_restored_memories_are_permanently_left_alone(writing: Engine, llm: Model) -> None:
     llm.reply = summarizing
     store(writing, *TEAS, *SAME)

@@ -268,5 +268,6 @@ def test_imported_turns_go_to_the_journal_in_chroma(chroma: str, model_dir: Path
                 (done,) = read.load(engine, lambda *_: None)
             assert (done.read["turns"], done.new["turns"]) == (2, new)
         workspace = engine.workspaces.find("default")
-        assert [one.id for one in Journal(Scope(engine, workspace)).kept.every_turn()] == ["mem_u1", "mem_u2"]
+        ids = [one.id for one in Journal(Scope(engine, workspace)).kept.every_turn()]
+        assert [one for one in ids if one.startswith("mem_u")] == ["mem_u1", "mem_u2"]  # others share the server
         assert engine.store.read(workspace, lambda queries: rows.number(queries, "records")) == 0

@@ -87,6 +87,7 @@ def test_host_and_path_must_be_equal(host: str, other: str, port: str, path: str
     assert not matching([f"http://{host}{path}"], f"http://{other}{port}{another}")
 
 
+@pytest.mark.slow
 @no_deadline
 @given(st.sampled_from(GOOD), st.text(max_size=40))
 @example("https://claude.ai/api/mcp/auth_callback", ":8443")

@@ -45,8 +45,8 @@ from tests.store.kit import (
 
 pytestmark = pytest.mark.slow
 
-DIM, MANY, K = 384, 9_000, 10
-FEW = 6_000  # rows up to which they are compared exactly in these tests: a third of the usual number
+DIM, MANY, K = 384, 4_500, 10
+FEW = 3_000  # rows up to which they are compared exactly in these tests: a sixth of the usual number
 TOPICS = 200
 
 
@@ -186,7 +186,7 @@ def test_scores_of_a_scan_are_exact(large: Large) -> None:
 @pytest.mark.parametrize(
     ("allowed", "among"),
     [
-        (Filter(tags=("rare",)), np.arange(7, MANY, 1000)),  # 30 rows: fewer than are looked at closely
+        (Filter(tags=("rare",)), np.arange(7, MANY, 1000)),  # 5 rows: fewer than are looked at closely
         (Filter(tags=("all",)), None),  # a filter that lets everything through
         (Filter(tags=("all", "rare")), np.arange(7, MANY, 1000)),
         (Filter(kinds=(Kind.ENTITY,)), np.arange(1, MANY, 3)),
@@ -230,7 +230,7 @@ def test_dimensions_that_do_not_fill_a_word(
 ) -> None:
     monkeypatch.setattr(vector_index, "EXACT", 1000)
     draws = Draws(dim=dim)
-    rows, questions = draws(4000), draws(20)
+    rows, questions = draws(2000), draws(20)
     fill(store, here, rows)
     found = [numbers(store, here, question) for question in questions]
     assert index(store)._words.shape[0] == -(-dim // 64)
