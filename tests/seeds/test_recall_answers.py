@@ -119,13 +119,13 @@ def test_only_memories_that_bear_count_as_recalled(memory: Agent) -> None:
 def test_a_new_memory_names_what_it_may_replace_and_then_replaces_it(memory: Agent) -> None:
     old, *_ = memory.store_all(HOUSE)
     result = memory.call("memory_store", {"content": MOVED})
-    (may, *others), hint = (result.structured_content or {}).get("may_replace", []), REPLACING
-    assert (old.startswith(may["id"]), others) == (True, [])
-    assert ROUTER.startswith(may["text"].removesuffix("…").strip())
+    (may, *others), hint = (result.structured_content or {}).get("may_replace", {}).items(), REPLACING
+    assert (old.startswith(may[0]), others) == (True, [])
+    assert ROUTER.startswith(may[1].removesuffix("…").strip())
     assert (result.structured_content or {})["hint"] == hint
     stored = memory.found(ASKED)
     assert {ROUTER, MOVED} <= set(stored), "nothing is replaced yet"
-    again = memory.ok("memory_store", content=MOVED, supersedes=[may["id"]])
+    again = memory.ok("memory_store", content=MOVED, supersedes=[may[0]])
     assert again["status"] in {"merged", "updated"}
     assert "may_replace" not in again
     found = memory.found(ASKED)

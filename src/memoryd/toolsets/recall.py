@@ -31,11 +31,11 @@ AnswerBudget = Annotated[int, Field(ge=1, le=BUDGET)]
 class MemoryStoreArguments(Arguments):
     """The memory to store."""
 
-    content: Annotated[Verbatim, Field(description="The memory. Store one fact per call.")]
+    content: Annotated[Verbatim, Field(description="The memory.")]
     tags: Annotated[Tags, Field(description='For filtering, e.g. ["preference", "project:foo"].')] = []
     importance: Annotated[
         float,
-        Field(ge=0, le=1, description="0 to 1. Higher values rank higher and decay more slowly."),
+        Field(ge=0, le=1, description="0 to 1. Higher ranks higher and fades more slowly."),
     ] = 0.5
     supersedes: Annotated[
         list[MemoryId],
@@ -62,9 +62,7 @@ class MemoryRecallArguments(Arguments):
     """The query, its filters and the format of the answer."""
 
     query: Annotated[Query, Field(description="A question in natural language.")]
-    token_budget: Annotated[
-        AnswerBudget | None, Field(description="Most tokens of the answer (default 500, or as the server is set).")
-    ] = None
+    token_budget: Annotated[AnswerBudget | None, Field(description="Most tokens of the answer (default 500).")] = None
     tags: Annotated[Tags, Field(description="Only memories with ALL of these tags.")] = []
     after: Annotated[
         Time | None,
@@ -77,7 +75,7 @@ class MemoryRecallArguments(Arguments):
     kinds: Annotated[list[Kind], Field(max_length=len(Kind), description="Only these kinds of records.")] = []
     format: Annotated[
         Format,
-        Field(description="summary; list: with ids and dates; raw: JSON with all fields; answer: direct, or a list."),
+        Field(description="summary; list: with importance; raw: JSON with all fields; answer: direct, or a list."),
     ] = "summary"
 
 

@@ -25,7 +25,7 @@ def where(scope: Scope, allowed: Filter) -> str:
     timed = " of that time" if allowed.after or allowed.before else ""
     noun = "record of these kinds" if allowed.kinds else "memory"
     total = sum(_number(one, allowed.kinds) for one in scope.each)
-    among = "" if tagged or timed else f" among {total:,}"
+    among = "" if timed else f" among {total:,}"
     places = "workspace" if len(parts) == 1 else "the workspaces"
     return f"No {noun}{timed}{tagged} bears on this{among} in {places} {names}."
 

@@ -27,20 +27,13 @@ REPLACING = "If it does, store it again with supersedes=[id]."
 MemoryView = Literal["stats", "recent", "important", "tags", "export"]
 
 
-class ReplaceableMemory(TypedDict):
-    """A memory that a new one may replace: its short id, and the beginning of its text."""
-
-    id: str
-    text: str
-
-
 class StoredMemory(TypedDict):
     """The id of a memory, and what was done with the text."""
 
     id: str
     status: Literal["stored", "merged", "updated"]
-    may_replace: NotRequired[list[ReplaceableMemory]]
-    """Older memories that it may replace; absent if there are none."""
+    may_replace: NotRequired[dict[str, str]]
+    """The beginnings of older memories that it may replace, by short id; absent if there are none."""
     hint: NotRequired[str]
     """What to do about them."""
 
@@ -95,7 +88,7 @@ def stored(done: Stored) -> StoredMemory:
     result: StoredMemory = {
         "id": done.id,
         "status": done.status,
-        "may_replace": [{"id": one.id, "text": one.text} for one in done.may_replace],
+        "may_replace": {one.id: one.text for one in done.may_replace},
         "hint": REPLACING,
     }
     return result if done.may_replace else {"id": done.id, "status": done.status}

@@ -292,7 +292,7 @@ def pack(hits: Sequence[Hit], budget: int, layout: BriefingLayout) -> list[Line]
     """
     lines = _excerpts(hits, budget, layout)
     for place, line in enumerate(lines):
-        if line.left_out and line.hit.bears:
+        if line.left_out and (line.hit.bears or not place):
             lines[place] = _widened(lines, place, budget, layout)
     return lines
 
@@ -304,7 +304,7 @@ def _excerpts(hits: Sequence[Hit], budget: int, layout: BriefingLayout) -> list[
     spent = 0
     for rank, hit in enumerate(hits):
         allowance = layout.allowance(rank, budget - spent) if wanted > budget else None
-        if not hit.bears:  # what may not answer at all says what it is about, no more
+        if lines and not hit.bears:  # what may not answer at all says what it is about, no more
             allowance = min(allowance or LATER, LATER)
         if spent + layout.least(hit, allowance) > budget:
             continue

@@ -35,7 +35,8 @@ _CHANGE = re.compile(
     |moved|moves|moving|migrat(?:ed|es|ing)|switch(?:ed|es|ing)|chang(?:ed|es)|replac(?:ed|es|ing)|swapped|renamed
     |raised|lowered|increased|decreased|reduced|doubled|halved|extended|shortened|bumped|grown?\ to|grew
     |(?:went|goes|gone|rose|risen|fell|fallen|cut|dropped)\ (?:up|down|back|from|to|by)
-    |(?:was|were|has|have|had|we|they|he|she|i)\ cut|archived|decommissioned|slipped|ran\ out|out\ of\ use|from\ here\ on
+    |(?:was|were|has|have|had|we|they|he|she|i)\ cut|archived|decommissioned|slipped
+    |ran\ out|out\ of\ use|from\ here\ on
     |(?:rolled|took|taken|takes|turned|switched|put)\ [\w.-]+(?:\ [\w.-]+)?\ (?:back|off)|left\ (?=[A-Z])
     |stopped|dropped|ended|quit|gave\ up|given\ up|resigned|retired|abandoned|scrapped|discontinued|deprecated
     |(?:has|have|had|he|she|they|who)\ left|left\ (?:us|the|for)|gone|removed|deleted|closed|shut\ down|expired|sold
@@ -141,6 +142,8 @@ class _Statement:
     stems: tuple[str, ...]
     content: frozenset[str]
     """The stems of its words that are not stop words."""
+    telling: frozenset[str]
+    """The same without small numbers, which two texts have in common by chance."""
     kinds: Mapping[str, frozenset[str]]
     """The values in it, by kind."""
     changes: bool
@@ -152,9 +155,12 @@ def _statement(text: str) -> _Statement:
     tokens = tuple(_TOKEN.findall(text))
     stems = tuple(_stem(token) for token in tokens)
     content = frozenset(s for s, token in zip(stems, tokens, strict=True) if token.lower() not in STOP_WORDS)
+    telling = frozenset(stem for stem in content if not (stem.isdigit() and len(stem) < 3))  # 3 is anywhere
     kinds = {kind: frozenset(m.lower() for m in pattern.findall(text)) for kind, pattern in _KINDS.items()}
     kinds = {kind: found for kind, found in kinds.items() if found}
-    return _Statement(text, tokens, stems, content, kinds, bool(_CHANGE.search(text)), bool(_HINT.search(text)))
+    return _Statement(
+        text, tokens, stems, content, telling, kinds, bool(_CHANGE.search(text)), bool(_HINT.search(text))
+    )
 
 
 def _stem(token: str) -> str:
@@ -250,7 +256,7 @@ def _parts(
     yield "adds", -3.0 if _ADDS.search(new.text) and not new.changes else 0.0
     yield "same_sentence", 1.0 if alike else 0.0
     yield "shares_words", shared
-    yield "subject", 0.75 if new.changes and (asked.content & old.content & new.content).difference(frequent) else 0.0
+    yield "subject", 0.75 if new.changes and (asked.telling & old.telling & new.telling).difference(frequent) else 0.0
     yield "answers", answers
     one_value = bool(_ONE_VALUE.match(old.text))
     signs = new.changes or named or _same_label(old, new) or _same_kind(old, new) or (alike and one_value)
@@ -340,7 +346,7 @@ def _alike(old: _Statement, new: _Statement) -> float:
 
 def _shared(asked: _Statement, new: _Statement, common: Collection[str]) -> float:
     """Return points for the question's words that the newer text has, as a share of all."""
-    shared = (asked.content & new.content).difference(common)
+    shared = (asked.telling & new.telling).difference(common)
     return 0.75 * len(shared) / max(len(asked.content), 1)
 
 
