@@ -42,14 +42,16 @@ class Pair:
 
 def pairs(hits: Sequence[Hit], found: Found, profile: Profile) -> list[Pair]:
     """Return the pairs that may be a fact and its change, of the best hits; for each, what is likeliest first."""
-    best = [hit for hit in hits if hit.bears and states(hit.record)][: profile.compared]
+    speakers = Counter(speaker(record.body) for record in found.records.values())
+    best = [hit for hit in hits if hit.bears and states(hit.record) and not _speaks(hit.record, speakers)]
+    best = best[: profile.compared]
     if not best:
         return []
     known = {hit.record.id: hit for hit in hits}
     facts = [
         known.get(key) or Hit(record=record, score=0.0, workspace=found.origins.get(key))
         for key, record in found.records.items()
-        if states(record)
+        if states(record) and not _speaks(record, speakers)
     ]
     texts = [full_text(fact.record) for fact in facts]
     common, frequent = common_stems(texts), common_stems(texts, 2, 0)
@@ -63,9 +65,18 @@ def states(record: Record) -> bool:
 
 
 def is_statement(text: str) -> bool:
-    """Return whether a text is a single statement, rather than code, a list, or a turn of a conversation."""
+    """Return whether a text is a single statement, rather than code or a list."""
     text = text.strip()
-    return len(text) <= LONGEST and "\n" not in text and not speaker(text)
+    return len(text) <= LONGEST and "\n" not in text
+
+
+def _speaks(record: Record, speakers: Mapping[str, int]) -> bool:
+    """Return whether a record is a turn of a conversation: others begin with the same name.
+
+    One alone names its subject: `Payments: Tomasz took over.`
+    """
+    name = speaker(record.body)
+    return bool(name) and speakers[name] > 1
 
 
 def _likely(pairs: Sequence[Pair], question: str) -> list[Pair]:

@@ -120,7 +120,7 @@ class Profile:
     """Characters that the cross-encoder reads to find the part of a long text that answers."""
     compared: int = 3
     """How many of the best hits are compared with newer facts that may change them, ..."""
-    related: float = 0.1
+    related: float = 0.05
     """... from this rescaled cosine of the two on; changes in other words are often below .2, ..."""
     changes: int = 4
     """... of which the cross-encoder reads this many that it has not read yet."""
