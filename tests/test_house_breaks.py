@@ -46,7 +46,7 @@ def load(name):
     return import_module(name)
 """,
     f"{SRC}/core/memories/b.py": "from memoryd.core.engine import work\n",
-    f"{SRC}/features/agents/b.py": "from memoryd.core.memories import b\n",
+    f"{SRC}/core/maintenance/b.py": "from memoryd.core.memories import b\n",
     f"{SRC}/core/engine.py": '''
 from typing import TYPE_CHECKING
 from memoryd.extras import load
