@@ -116,3 +116,13 @@ def test_a_slice_can_be_deleted(name: str, tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert {rule: broken for rule in RULES if (broken := CHECKS[rule](tmp_path))} == {}
+
+
+LOADED = "import sys; from memoryd import features; features.features(); print(*sys.modules)"
+
+
+@pytest.mark.process
+def test_what_a_slice_adds_is_known_before_it_is_loaded() -> None:
+    done = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True)
+    loaded = {name for name in done.stdout.split() if name.startswith("memoryd.features.")}
+    assert loaded == {f"memoryd.features.{name}" for name in (*features.FEATURES, "base")}
