@@ -32,8 +32,39 @@ RULES = ("slices_stand_alone", "errors_are_named", "queries_are_used", "queries_
 """The rules that the lack of a slice could break."""
 PARTS = ("src/", "docs/", "README.md", "tests/real_clients/")
 """What the tables of the docs are made from."""
-AT_WORK = "import memoryd.api, memoryd.server.stdio, memoryd.server.http.app, memoryd.core.engine"
-"""What a process has loaded that serves, once what it needs first is there."""
+WORK = """
+import anyio
+import memoryd.server.stdio, tables
+from memoryd.api import Memory
+from memoryd.core.engine import Engine
+from memoryd.server.http.app import application
+from memoryd.settings import Settings
+
+tables.main()
+given = {"MEMORY_EMBEDDER": "none", "MEMORY_RERANKER": "none", "MEMORY_DATA_DIR": "data"}
+with Memory(data_dir="data", embedder="none", reranker="none") as memory:
+    memory.store("The build runs nightly.")
+    assert "nightly" in str(memory.recall("nightly build"))
+with Engine(Settings.read(given | {"MEMORY_PUBLIC_URL": "https://memory.example"}), fetch=False) as engine:
+    app = application(engine)
+
+    async def status(path):
+        answers = []
+        async def receive():
+            return {"type": "http.request"}
+        async def send(message):
+            answers.append(message)
+        headers = [(b"host", b"memory.example")]
+        await app({"type": "http", "http_version": "1.1", "scheme": "http", "method": "GET", "path": path,
+                   "raw_path": path.encode(), "query_string": b"", "headers": headers, "root_path": "",
+                   "client": ("192.0.2.1", 1), "server": ("127.0.0.1", 1)}, receive, send)
+        return answers[0]["status"]
+
+    for path, expected in (("/health/live", {200}), ("/", {200, 307}), ("/metrics", {401}), ("/nothing", {404})):
+        found = anyio.run(status, path)
+        assert found in expected, (path, found)
+"""
+"""A process that fills the tables of the docs, remembers and recalls, and refuses strangers over HTTP."""
 
 
 def test_every_slice_is_in_the_table_has_a_page_and_tests() -> None:
@@ -81,7 +112,17 @@ def deleted(name: str, root: Path) -> None:
 def test_a_slice_can_be_deleted(name: str, tmp_path: Path) -> None:
     deleted(name, tmp_path)
     environ = {"PYTHONPATH": f"{tmp_path / 'src'}:{tmp_path / 'docs'}", "HOME": str(tmp_path), "PATH": os.defpath}
-    command = [sys.executable, "-c", f"import tables; {AT_WORK}; tables.main()"]
+    command = [sys.executable, "-c", WORK]
     done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert {rule: broken for rule in RULES if (broken := CHECKS[rule](tmp_path))} == {}
+
+
+LOADED = "import sys; from memoryd import features; features.features(); print(*sys.modules)"
+
+
+@pytest.mark.process
+def test_what_a_slice_adds_is_known_before_it_is_loaded() -> None:
+    done = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True)
+    loaded = {name for name in done.stdout.split() if name.startswith("memoryd.features.")}
+    assert loaded == {f"memoryd.features.{name}" for name in (*features.FEATURES, "base")}
