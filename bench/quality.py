@@ -107,7 +107,7 @@ def asked(search: Search, question: str) -> tuple[Answer, float, int]:
     hits = search.hits(question, Filter()).best
     spent = 1e3 * (time.process_time() - before)
     layout = SummaryLayout(question)
-    shown = [(chosen(hits, with_related=budget > DEFAULT), budget) for budget in BUDGETS]
+    shown = [(chosen(hits, budget / DEFAULT), budget) for budget in BUDGETS]
     briefings = [brief(some, budget, layout) for some, budget in shown]
     lines = [
         [(line.hit.record.id, estimate_tokens(line.text)) for line in pack(some, budget, layout)]

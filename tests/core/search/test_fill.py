@@ -41,7 +41,7 @@ def coast(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> Iterator
 
 def test_hits_far_behind_the_best_are_for_callers_who_ask_for_more(coast: Engine) -> None:
     asked = "lighthouse lamp"
-    default, whole = memories(coast).recall(asked, 500), memories(coast).recall(asked, 2_000)
+    default, whole = memories(coast).recall(asked, 500), memories(coast).recall(asked, 501)
     assert all(hit.bears for hit in default.hits)
     assert default.text == whole.text.split(f"\n\n{RELATED}\n")[0]
     others = [hit for hit in whole.hits if not hit.bears]

@@ -170,21 +170,23 @@ def related_to(hits: list[Hit]) -> list[Hit]:
     return [replace(one, bears=False) for one in hits]
 
 
-def test_what_bears_is_shown_and_as_many_related_hits_to_callers_who_ask_for_more() -> None:
+def test_what_bears_is_shown_and_related_hits_to_callers_who_ask_for_more() -> None:
     bearing, others = HITS[:2], related_to(HITS[2:9])
-    assert chosen([*bearing, *others], with_related=False) == bearing
-    assert chosen([*bearing, *others], with_related=True) == [*bearing, *others[:2]]
-    assert chosen(bearing, with_related=True) == bearing
-    for more in (False, True):
-        assert chosen(others, with_related=more) == others[:NEAREST]
-        assert chosen([], with_related=more) == []
+    assert chosen([*bearing, *others], 1) == bearing
+    assert chosen([*bearing, *others], 2) == [*bearing, *others]
+    assert chosen(bearing, 2) == bearing
+    for more in (1, 2):
+        assert chosen(others, more) == others[:NEAREST]
+        assert chosen([], more) == []
 
 
 def test_related_hits_follow_a_line_of_their_own() -> None:
     bearing, other = hit(1, "Porto"), replace(hit(2, "Faro"), bears=False)
     porto, faro = (f"- [{n:032x}] {city} (2026-03-04)" for n, city in ((1, "Porto"), (2, "Faro")))
     assert brief([bearing], 500, SummaryLayout("")).text == porto
-    assert brief([bearing, other], 500, SummaryLayout("")).text == f"{porto}\n\n{RELATED}\n{faro}"
+    more = [bearing, replace(bearing, record=hit(3, "Lisbon, where the trams go up the hill").record), other]
+    assert brief(more, 500, SummaryLayout("")).text.endswith(f"\n\n{RELATED}\n{faro}")
+    assert brief([bearing, other, other], 500, SummaryLayout("")).text == porto, "no more than what bears"
     assert brief([other], 500, SummaryLayout("")).text == f"{UNSURE}\n{faro}"
 
 
@@ -205,17 +207,17 @@ def of_session(number: int, kind: Kind, session: str, *, bears: bool = True) -> 
 def test_a_summary_makes_way_for_a_turn_of_its_session() -> None:
     summary, turn = of_session(1, Kind.SUMMARY, "one"), of_session(2, Kind.INTERACTION, "one")
     alone, memory = of_session(3, Kind.SUMMARY, "two"), of_session(4, Kind.MEMORY, "two")
-    assert chosen([summary, alone, turn, memory], with_related=False) == [turn, alone, memory]
-    assert chosen([turn, alone, summary], with_related=False) == [turn, alone]
-    assert chosen([summary, alone], with_related=False) == [summary, alone]
+    assert chosen([summary, alone, turn, memory], 1) == [turn, alone, memory]
+    assert chosen([turn, alone, summary], 1) == [turn, alone]
+    assert chosen([summary, alone], 1) == [summary, alone]
 
 
 def test_a_summary_that_bears_does_not_make_way_for_a_turn_that_does_not() -> None:
     summary = of_session(1, Kind.SUMMARY, "one")
     turn, other = (of_session(number, Kind.INTERACTION, "one", bears=False) for number in (2, 3))
-    assert chosen([turn, summary, other], with_related=False) == [summary]
-    assert chosen([turn, summary, other], with_related=True) == [summary, turn]
-    assert chosen([replace(summary, bears=False), turn, other], with_related=False) == [turn, other]
+    assert chosen([turn, summary, other], 1) == [summary]
+    assert chosen([turn, summary, other], 2) == [summary, turn, other]
+    assert chosen([replace(summary, bears=False), turn, other], 1) == [turn, other]
 
 
 def test_a_turn_without_a_thought_has_no_blank_lines() -> None:

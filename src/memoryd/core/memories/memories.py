@@ -187,7 +187,8 @@ class Memories:
             return brief([], budget, LAYOUTS[form](query), looked.SMALL_TALK)
         read, named = self._search.read(query, allowed, at, named=form != "raw")
         found = self._search.ranked(read, with_related=True)
-        hits = chosen(found.best, with_related=budget > self._engine.settings.token_budget)
+        bearing = {hit.record.id for hit in found.best if hit.bears}
+        hits = chosen(found.best, budget / self._engine.settings.token_budget)
         degraded = _sentences(found.degraded, self._scope.degraded)
         layout = LAYOUTS[form](read.query, named)
         left = room(budget, degraded, layout)
@@ -195,7 +196,7 @@ class Memories:
         written = self._written(read.query, hits, left, form) if form in WRITTEN and hits else None
         empty = "" if hits else looked.where(self._scope, allowed)
         briefing = annotated(written or brief(hits, left, layout, empty), budget, degraded, layout)
-        return self._noted(briefing) if note else briefing
+        return self._noted(briefing, bearing) if note else briefing
 
     def _written(self, query: str, hits: Sequence[Hit], budget: int, form: Format) -> Briefing | None:
         """Return a language model's text about the hits; None without one or if it fails (d: a fallback follows)."""
@@ -235,7 +236,7 @@ class Memories:
         if relevant:
             about = self._search.ranked(self._search.union(relevant), with_related=True)
         others = {label: _merged(label, [(place, of[label]) for place, _, of, _ in parts]) for label in _SECTIONS}
-        best = chosen(about.best, with_related=False)
+        best = chosen(about.best)
         label = "Relevant to the task" if any(hit.bears for hit in best) else "Perhaps relevant to the task"
         sections = {label: best, **others}
         sections = {label: [hit for hit in hits if hit.record.id not in but] for label, hits in sections.items()}
@@ -243,7 +244,8 @@ class Memories:
         line = self._workspace_line(budget)
         briefing = _briefing(task or "", sections, degraded, budget - estimate_tokens(line), named)
         briefing = replace(briefing, text=line + briefing.text, tokens_used=estimate_tokens(line + briefing.text))
-        return self._noted(briefing) if note else briefing
+        bearing = {hit.record.id for hit in briefing.hits if hit.bears}
+        return self._noted(briefing, bearing) if note else briefing
 
     def _workspace_line(self, budget: int) -> str:
         """Return a line that names the workspace; '' if it was chosen explicitly, or if the line does not fit."""
@@ -251,11 +253,12 @@ class Memories:
         line = f"Workspace {json.dumps(workspace.name, ensure_ascii=False)}: {workspace.found_by}.\n\n"
         return line if workspace.found_by and estimate_tokens(line) * NOTED <= budget else ""
 
-    def _noted(self, briefing: Briefing) -> Briefing:
+    def _noted(self, briefing: Briefing, bearing: Collection[str]) -> Briefing:
+        """Count what is shown and bears on the question as recalled; return the briefing."""
         if not self._engine.settings.read_only:
             for scope in self._scope.each:
                 own = [hit for hit in briefing.hits if (hit.workspace or self._scope.workspace) == scope.workspace]
-                ids = [hit.record.id for hit in own if hit.bears and hit.record.kind is Kind.MEMORY]
+                ids = [hit.record.id for hit in own if hit.record.id in bearing and hit.record.kind is Kind.MEMORY]
                 self._engine.accesses.note(scope.workspace, ids, self._engine.clock.now())
         return briefing
 

@@ -3,6 +3,7 @@
 Stored text cannot imitate the structure: it follows a bullet, and its further lines are indented.
 """
 
+import math
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -14,6 +15,7 @@ from memoryd.core.base.results import compact
 from memoryd.core.records.records import full_text, text_of
 from memoryd.core.search import related
 from memoryd.core.search.hits import whole
+from memoryd.core.search.ranking import RECALL
 from memoryd.core.security.prompt_injection import MARK, reads_like_instructions
 from memoryd.excerpts import GAP, excerpt
 from memoryd.model import Hit, Kind
@@ -218,17 +220,26 @@ LAYOUTS: dict[Format, type[BriefingLayout]] = {
 """The layout of each format. Without a language model `answer` falls back to a list (d)."""
 
 
-def chosen(hits: Sequence[Hit], *, with_related: bool) -> list[Hit]:
+def chosen(hits: Sequence[Hit], room: float = 1.0) -> list[Hit]:
     """Return the hits to show: those that bear on the question, or the NEAREST if none does.
 
-    With `with_related` as many others follow at most, because what fills an answer must not outweigh it.
+    `room` is the budget as a multiple of the default one. A caller with more room gets related hits, too, and hits
+    count as bearing on the question from farther behind the best: twice as far with twice the room.
     """
     once = _once(hits)
+    if not any(hit.bears for hit in once):
+        return once[:NEAREST]
+    if room > 1:
+        least = _least(once, room)
+        once = [replace(hit, bears=hit.bears or hit.why.get("reranker", -math.inf) >= least) for hit in once]
     bearing = [hit for hit in once if hit.bears]
-    others = [hit for hit in once if not hit.bears]
-    if not bearing:
-        return others[:NEAREST]
-    return [*bearing, *others[: len(bearing)]] if with_related else bearing
+    return bearing if room <= 1 else [*bearing, *(hit for hit in once if not hit.bears)]
+
+
+def _least(hits: Sequence[Hit], room: float) -> float:
+    """Return the logit from which a hit bears on the question for a caller with more room."""
+    best = max(hit.why.get("reranker", -math.inf) for hit in hits)
+    return max(best - RECALL.behind * room, RECALL.least * room)
 
 
 def _once(hits: Sequence[Hit]) -> list[Hit]:
@@ -298,19 +309,23 @@ def pack(hits: Sequence[Hit], budget: int, layout: BriefingLayout) -> list[Line]
 
 
 def _excerpts(hits: Sequence[Hit], budget: int, layout: BriefingLayout) -> list[Line]:
-    """Return the lines of the hits that fit if each text is cut to its allowance; of the first one what fits."""
-    wanted = sum(layout.least(hit, None) for hit in hits)
-    lines: list[Line] = []
-    spent = 0
+    """Return the lines of the hits that fit if each text is cut to its allowance; of the first one what fits.
+
+    What is only related takes no more tokens than what bears on the question, so that it does not outweigh that.
+    """
+    wanted = sum(layout.least(hit, None) for hit in hits if hit.bears)
+    most, lines, spent = budget, list[Line](), 0
     for rank, hit in enumerate(hits):
         allowance = layout.allowance(rank, budget - spent) if wanted > budget else None
         if lines and not hit.bears:  # what may not answer at all says what it is about, no more
             allowance = min(allowance or LATER, LATER)
-        if spent + layout.least(hit, allowance) > budget:
+            if lines[-1].hit.bears:
+                most = min(budget, 2 * spent)
+        if spent + layout.least(hit, allowance) > most:
             continue
         line = layout.line(hit, allowance, layout.mark(hit))
         cost = estimate_tokens(layout.text([*lines, line]))
-        if cost <= budget:
+        if cost <= most:
             lines.append(line)
             spent = cost
     if hits and not lines and budget >= 2 * SHORTEST:
