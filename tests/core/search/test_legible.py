@@ -42,7 +42,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> Iterator
 
 def found(engine: Engine, question: str, workspace: str = "default") -> list[str]:
     search = Search(Scope(engine, engine.workspaces.ensure(workspace)))
-    return [hit.record.body for hit in chosen(search.hits(question, Filter()).best, with_related=False)]
+    return [hit.record.body for hit in chosen(search.hits(question, Filter()).best)]
 
 
 @pytest.mark.parametrize("question", STRANGE)
