@@ -1,6 +1,6 @@
-# `make run` shows it at work, `make quick` tests in a minute what needs neither processes nor models, `make test` all but the
-# browser, `make ui-test` the page in one, `make all` everything, `make check` holds it to the rules, `make conformance` to the
-# protocol, `make clients` tries real ones.
+# `make run` shows it at work, `make quick` tests in a minute what needs neither processes nor models, `make test` all but
+# the browser and what works on copies of the repository, `make ui-test` the page in one, `make all` everything,
+# `make check` holds it to the rules, `make conformance` to the protocol, `make clients` tries real ones.
 # Each sets up what it needs.
 
 PYTHON ?= python3
@@ -21,9 +21,9 @@ quick: $(VENV)/quick
 	$(PYTEST) -m "not process and not slow and not models and not servers"
 
 test: models
-	$(PYTEST) --backend both --durations 5 -m "not browser"
+	$(PYTEST) --backend both --durations 5 -m "not browser and not copies"
 
-# What a change must pass: besides, every seed on Postgres, and the browser.
+# What a change must pass: besides, every seed on Postgres, the browser, and the recipes and slices in copies.
 all: models
 	$(PYTEST) --backend both --durations 5
 	$(PYTEST) --backend postgres --durations 5 tests/seeds

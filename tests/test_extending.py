@@ -63,6 +63,7 @@ def run(root: Path, *arguments: str) -> str:
 
 
 @pytest.mark.process
+@pytest.mark.copies
 def test_the_recipes_work_are_documented_and_break_no_rule(tmp_path: Path) -> None:
     extended(tmp_path)
     new = [found["path"] for found in NEW_FILE.finditer(PAGE) if found["path"].endswith(".py")]

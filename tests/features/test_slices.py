@@ -107,7 +107,7 @@ def deleted(name: str, root: Path) -> None:
 
 
 @pytest.mark.process
-@pytest.mark.slow
+@pytest.mark.copies
 @pytest.mark.parametrize("name", features.FEATURES)
 def test_a_slice_can_be_deleted(name: str, tmp_path: Path) -> None:
     deleted(name, tmp_path)
