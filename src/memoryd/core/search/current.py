@@ -22,10 +22,6 @@ COMMON = 3
 COMMON_SHARE = 0.05
 """... if they are more than this share of them."""
 
-CROWD = 50
-"""Facts from which on a change needs more evidence: without that 3 of 48 everyday facts that hold lose their place."""
-CROWDED_POINTS = -0.4
-
 
 @dataclass(frozen=True, slots=True)
 class Pair:
@@ -37,14 +33,11 @@ class Pair:
     """Stems of words that many of the found facts have."""
     frequent: frozenset[str]
     """Stems of words that more of them have than these two."""
-    crowded: bool
-    """Whether so many facts were found that one of them has all signs of a change by chance."""
 
     def evidence(self, question: str, logit: float | None) -> Evidence:
         """Return the evidence for a change, given the cross-encoder's logit of the newer hit, or None."""
         older, newer = full_text(self.older.record), full_text(self.newer.record)
-        found = changes.evidence(question, older, newer, logit, self.common, self.frequent)
-        return Evidence({**found.parts, "crowded": CROWDED_POINTS}) if self.crowded else found
+        return changes.evidence(question, older, newer, logit, self.common, self.frequent)
 
 
 def pairs(hits: Sequence[Hit], found: Found, profile: Profile) -> list[Pair]:
@@ -61,12 +54,8 @@ def pairs(hits: Sequence[Hit], found: Found, profile: Profile) -> list[Pair]:
         if states(record) and not _speaks(record, speakers)
     ]
     texts = [full_text(fact.record) for fact in facts]
-    common, frequent, crowded = common_stems(texts), common_stems(texts, 2, 0), len(facts) >= CROWD
-    pairs = (
-        Pair(older, newer, common, frequent, crowded)
-        for older in best
-        for newer in _newer(older, facts, found, profile)
-    )
+    common, frequent = common_stems(texts), common_stems(texts, 2, 0)
+    pairs = (Pair(older, newer, common, frequent) for older in best for newer in _newer(older, facts, found, profile))
     return _likely(list(pairs), found.query)
 
 
