@@ -240,9 +240,9 @@ def test_packing_skips_what_does_not_fit(words: Agent) -> None:
     # "greedily select memories by score until budget is filled (skip, not break)"
     long = words.store("zebra zebra zebra zebra " * 200)
     short = words.store_all([f"A zebra was seen in field {i} today" for i in range(3)])
-    ranked = [found["id"] for found in words.raw("zebra")]
+    ranked = [found["id"] for found in words.raw("zebra field")]
     assert set(ranked) == {long, *short}
-    answer = words.ok("memory_recall", query="zebra", format="list", token_budget=80)
+    answer = words.ok("memory_recall", query="zebra field", format="list", token_budget=80)
     assert set(answer["ids"]) == set(short)
     assert answer["omitted"] == 1
 
