@@ -18,9 +18,6 @@ from memoryd.store.base import Queries
 RECENT = 500  # memories compared with their neighbours, the last changed ones
 BATCH = 50  # memories compared in one snapshot
 PATIENCE = 5.0  # seconds after which no further batch is compared, because a person is waiting
-ENOUGH = 2.5
-"""The sum of the evidence from which on a pair is shown. Of 60 facts with their changes it finds 38, and of 40 pairs
-that both hold 5."""
 WHY: Mapping[str, str] = {
     "change_words": "speaks of a change",
     "differs": "states it otherwise",
@@ -88,5 +85,5 @@ def _contradictions(queries: Queries, ids: list[str], near: Closeness) -> Iterat
         if both <= plain.keys():
             older, newer = by_age(*(plain[key] for key in both))
             found = changes.may_replace(older.body, newer.body, near[both], common)
-            if found.total >= ENOUGH and not deduplication.same(older.body, newer.body):
+            if found.total >= changes.SUGGESTED and not deduplication.same(older.body, newer.body):
                 yield Contradiction(older, newer, tuple(WHY[part] for part in found.parts if part in WHY))

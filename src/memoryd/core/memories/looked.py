@@ -1,10 +1,11 @@
 """Where a recall looked that found nothing, in one line: so that a wrong workspace or tag does not look like a miss."""
 
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 
 from memoryd.core.scope import Scope
-from memoryd.model import Filter, Kind, Workspace
+from memoryd.model import Filter, Workspace
 
 TAGS = 10_000  # tags that are compared with one that no record has
 OTHERS = 10  # other workspaces that are counted if this one is empty
@@ -15,25 +16,25 @@ SMALL_TALK = "That asks for nothing."
 
 def where(scope: Scope, allowed: Filter) -> str:
     """Return what a search without hits had looked at."""
-    parts = [(one, _number(one, ())) for one in scope.each]
-    if not any(number for _, number in parts):
+    numbers = sum(map(_numbers, scope.each), Counter[str]())
+    if not numbers:
         return _empty(scope)
     if unknown := _unknown(scope, allowed.tags):
         return unknown
-    names = ", ".join(_quoted(one.workspace) for one, _ in parts)
+    names = [_quoted(one.workspace) for one in scope.each]
     tagged = f" with the tags {', '.join(allowed.tags)}" if allowed.tags else ""
     timed = " of that time" if allowed.after or allowed.before else ""
     noun = "record of these kinds" if allowed.kinds else "memory"
-    total = sum(_number(one, allowed.kinds) for one in scope.each)
+    total = sum(numbers[kind] for kind in allowed.kinds or numbers)
     among = "" if timed else f" among {total:,}"
-    places = "workspace" if len(parts) == 1 else "the workspaces"
-    return f"No {noun}{timed}{tagged} bears on this{among} in {places} {names}."
+    places = "workspace" if len(names) == 1 else "the workspaces"
+    return f"No {noun}{timed}{tagged} bears on this{among} in {places} {', '.join(names)}."
 
 
-def _number(scope: Scope, kinds: Sequence[Kind]) -> int:
-    """Return how many records of some kinds, or of any, a workspace has."""
+def _numbers(scope: Scope) -> Counter[str]:
+    """Return how many records of each kind a workspace has."""
     rows = scope.read(lambda queries: queries.all("records.counts", session=scope.session))
-    return sum(row["number"] for row in rows if not kinds or row["kind"] in kinds)
+    return Counter({row["kind"]: row["number"] for row in rows})
 
 
 def _empty(scope: Scope) -> str:
@@ -42,7 +43,7 @@ def _empty(scope: Scope) -> str:
     empty = f"Workspace {names[0]} is empty" if len(names) == 1 else f"The workspaces {', '.join(names)} are empty"
     read = {one.workspace.id for one in scope.each}
     others = [one for one in scope.engine.workspaces.all("active") if one.id not in read and scope.grant.sees(one.id)]
-    numbers = [(_number(Scope(scope.engine, one), ()), one) for one in others[:OTHERS]]
+    numbers = [(_numbers(Scope(scope.engine, one)).total(), one) for one in others[:OTHERS]]
     filled = sorted((pair for pair in numbers if pair[0]), key=lambda pair: -pair[0])[:NAMED]
     return "; ".join([empty, *(f"{_quoted(one)} has {number:,}" for number, one in filled)]) + "."
 

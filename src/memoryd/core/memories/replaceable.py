@@ -14,9 +14,6 @@ from memoryd.store.base import Queries
 NEAR = 20  # memories nearest to a text that are compared with it
 NAMED = 3
 COMMON = 5  # of these memories, which are about one subject: what more of them have is shared by chance
-SUGGESTED = 2.5
-"""The evidence at which a memory is named. Of 60 facts and their changes it names 38, of 40 pairs that both hold 5, and
-of the other pairs in a store of 349 memories 3; at 2.25 these are 41, 5 and 46."""
 BEGINNING = 10  # tokens that are shown of each: three must cost less than 60 with what to do
 
 
@@ -50,6 +47,7 @@ def _by(scope: Scope, queries: Queries, content: str, embedded: Embedded, unrela
         key: changes.may_replace(texts[key], content, ranking.rescale(cosine, unrelated), common).total
         for key, cosine in near if key in texts
     }  # fmt: skip
-    likely = sorted((key for key in evidence if evidence[key] >= SUGGESTED), key=lambda key: -evidence[key])[:NAMED]
+    enough = [key for key in evidence if evidence[key] >= changes.SUGGESTED]
+    likely = sorted(enough, key=lambda key: -evidence[key])[:NAMED]
     short = short_ids.shorten(queries, likely)
     return tuple(Replaceable(short[key], cut(" ".join(texts[key].split()), BEGINNING)) for key in likely)
