@@ -1,8 +1,14 @@
-"""Tools: a name, texts for the model, the types of the arguments and of the result, a capability, a handler."""
+"""Tools: functions whose signatures are the argument models, and whose docstrings describe them to a model.
+
+The first parameter is the call; each other one is an argument, with its limits, its description and its default. The
+type that is returned is that of the result.
+"""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from inspect import Parameter, signature
 from types import NoneType
 from typing import Annotated, Any, Generic, Literal, TypeVar, get_args, get_origin
 
@@ -15,6 +21,7 @@ from pydantic import (
     TypeAdapter,
     ValidationError,
     ValidationInfo,
+    create_model,
     field_validator,
     model_validator,
 )
@@ -77,12 +84,16 @@ class Arguments(BaseModel):
         return value
 
 
-class NoArguments(Arguments):
-    """No arguments."""
+def shown_as(default: object = None) -> Any:
+    """Let the schema of an argument show no null, and `default` if there is one, though its handler gets None.
 
+    So a handler can tell whether the argument was given.
+    """
 
-ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
-ResultT = TypeVar("ResultT", bound=Mapping[str, object])
+    def show(schema: dict[str, Any]) -> None:
+        schema |= schema.pop("anyOf")[0] | {"default": default}
+
+    return Field(json_schema_extra=show)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +133,12 @@ class Call:
         return self.place
 
 
+ResultT = TypeVar("ResultT", bound=Mapping[str, object])
+
+
 @dataclass(frozen=True, slots=True)
 class Answer(Generic[ResultT]):
-    """The result of a tool as JSON data, or a text for the model.
+    """The result of a tool as JSON data, or a text for the model. A tool may return data alone.
 
     Some clients show their model only the structured content, others only the text: so each must be the whole answer.
     Data is sent as the same JSON in both. A text is sent as text only, with its figures in `_meta`.
@@ -150,18 +164,18 @@ class Answer(Generic[ResultT]):
         return self.result if self.short is None else self.short
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tool(Generic[ArgumentsT, ResultT]):
+HandlerT = TypeVar("HandlerT", bound=Callable[..., Mapping[str, object] | Answer[Any]])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Tool:
     """One tool of a toolset."""
 
     name: str
     title: str
     description: str
-    arguments: type[ArgumentsT]
-    result: type[ResultT]
-    """The TypedDict that the handler returns. Only the type checker compares the two."""
     capability: Capability
-    handler: Callable[[Call, ArgumentsT], Answer[ResultT]]
+    handler: Callable[..., Mapping[str, object] | Answer[Any]]
     needs: Needs = "workspace"
     destructive: bool = False
     idempotent: bool = False
@@ -171,6 +185,24 @@ class Tool(Generic[ArgumentsT, ResultT]):
     """Whether some of its answers are texts; then it declares no output schema."""
     error_text: Callable[[MemorydError], str] = str
     """How an error is worded for callers."""
+    base: type[Arguments] = Arguments
+    """How the arguments are spelled."""
+
+    @cached_property
+    def arguments(self) -> type[Arguments]:
+        """The model of the arguments. It is made when it is first used: a server uses only the tools that it offers."""
+        _, *parameters = signature(self.handler).parameters.values()
+        fields: Any = {
+            each.name: (each.annotation, ... if each.default is Parameter.empty else each.default)
+            for each in parameters
+        }
+        return create_model(self.name, __base__=self.base, __doc__=self.description, **fields)
+
+    @property
+    def result(self) -> Any:
+        """The TypedDict that the handler returns, alone or in an Answer."""
+        returned = signature(self.handler).return_annotation
+        return get_args(returned)[0] if get_origin(returned) is Answer else returned
 
     @property
     def input_schema(self) -> dict[str, Any]:
@@ -184,21 +216,75 @@ class Tool(Generic[ArgumentsT, ResultT]):
         schema: dict[str, Any] = _schema(TypeAdapter(self.result).json_schema(mode="serialization"))
         return schema
 
-    def run(self, call: Call, arguments: Any) -> Answer[ResultT]:
+    def run(self, call: Call, arguments: Any) -> Answer[Any]:
         """Validate the arguments and run; the answer names the kinds of secrets that were masked before storing.
 
         Raise InvalidInputError that names each invalid argument, or MemorydError.
         """
         valid = self._valid(arguments)
         with noted() as masked:
-            answer = self.handler(call, valid)
+            result = self.handler(call, **dict(valid))
+        answer = result if isinstance(result, Answer) else Answer(result)
         return replace(answer, masked=(*answer.masked, *masked))
 
-    def _valid(self, arguments: Any) -> ArgumentsT:
+    def _valid(self, arguments: Any) -> Arguments:
         try:
             return self.arguments.model_validate(arguments)
         except ValidationError as error:
             raise InvalidInputError(_explain(self.name, self.arguments, error)) from None
+
+
+class Toolset(list[Tool]):
+    """The tools of a toolset, or of a part of one, in order, and what they have in common."""
+
+    def __init__(
+        self,
+        tools: Iterable[Tool] = (),
+        *,
+        needs: Needs = "workspace",
+        error_text: Callable[[MemorydError], str] = str,
+        base: type[Arguments] = Arguments,
+        descriptions: Mapping[str, str] | None = None,
+    ) -> None:
+        """Begin with `tools`. `descriptions`: by the names of tools, in place of docstrings."""
+        super().__init__(tools)
+        self._needs = needs
+        self._error_text, self._base, self._descriptions = error_text, base, descriptions or {}
+
+    def tool(
+        self,
+        title: str,
+        capability: Capability,
+        *,
+        needs: Needs | None = None,
+        destructive: bool = False,
+        idempotent: bool = False,
+        lasting: bool = False,
+        text: bool = False,
+    ) -> Callable[[HandlerT], HandlerT]:
+        """Add a tool of the decorated function. The parameters are the fields of Tool."""
+
+        def add(handler: HandlerT) -> HandlerT:
+            name = handler.__name__
+            self.append(
+                Tool(
+                    name=name,
+                    title=title,
+                    description=self._descriptions.get(name) or " ".join((handler.__doc__ or "").split()),
+                    capability=capability,
+                    handler=handler,
+                    needs=needs or self._needs,
+                    destructive=destructive,
+                    idempotent=idempotent,
+                    lasting=lasting,
+                    text=text,
+                    error_text=self._error_text,
+                    base=self._base,
+                )
+            )
+            return handler
+
+        return add
 
 
 def _schema(schema: Any) -> Any:
@@ -248,9 +334,10 @@ def _parsed(text: str) -> object:
 
 def _list_type(annotation: Any) -> Any:
     """Return the type of a list in an annotation such as `list[str] | None`, or None if it allows anything else."""
-    options = get_args(annotation) if get_origin(annotation) is not list else (annotation,)
-    lists = [option for option in options if get_origin(option) is list]
-    return lists[0] if lists and all(option in (lists[0], NoneType) for option in options) else None
+    options = (annotation,) if get_origin(annotation) is list else get_args(annotation)
+    bare = [get_args(option)[0] if get_origin(option) is Annotated else option for option in options]
+    lists = [option for option in bare if get_origin(option) is list]
+    return lists[0] if lists and all(option in (lists[0], NoneType) for option in bare) else None
 
 
 def _list_example(wanted: Any, text: str) -> str:
@@ -314,6 +401,3 @@ def _given(value: object) -> str:
 def shortened(text: str) -> str:
     """Shorten what a caller sent, for an error message: the whole could fill a model's context."""
     return text if len(text) <= REPEATED else f"{text[:REPEATED]}…"
-
-
-Toolset = Sequence[Tool[Any, Any]]

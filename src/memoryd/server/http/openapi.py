@@ -23,7 +23,7 @@ ERRORS = {
 _ERROR = {"$ref": "#/components/schemas/Error"}
 
 
-def document(tools: Mapping[str, Tool[Any, Any]]) -> dict[str, Any]:
+def document(tools: Mapping[str, Tool]) -> dict[str, Any]:
     """Return the OpenAPI 3.1 document of some tools."""
     return {
         "openapi": "3.1.0",
@@ -68,7 +68,7 @@ def _whole(schema: dict[str, Any]) -> dict[str, Any]:
     return inlined
 
 
-def _operation(tool: Tool[Any, Any]) -> dict[str, Any]:
+def _operation(tool: Tool) -> dict[str, Any]:
     return {
         "operationId": tool.name,
         "summary": tool.title,
