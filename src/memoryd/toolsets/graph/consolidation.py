@@ -4,9 +4,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from memoryd.core.graph import report, results, view
-from memoryd.core.graph.report import GraphStats
-from memoryd.core.graph.results import ConsolidationReport, PendingSummary
+from memoryd.core.graph import report, view
+from memoryd.core.graph.report import ConsolidationReport, GraphStats, PendingSummary
 from memoryd.core.graph.view import BudgetedList
 from memoryd.toolsets.graph import shapes
 from memoryd.toolsets.graph.shapes import graph_of
@@ -22,7 +21,7 @@ def get_consolidation_report(
     """Where the graph needs attention: stale summaries with drafts, candidates for relations, orphans, clusters, and
     how much changed in 30 days. Candidates are computed: judge them.
     """  # noqa: D205 - one sentence
-    return results.consolidation(report.report(graph_of(call), limit))
+    return report.report(graph_of(call), limit)
 
 
 @TOOLS.tool("Nodes to summarize", "read")

@@ -5,9 +5,16 @@ from typing import Annotated
 from pydantic import AliasChoices, Field
 
 from memoryd.core.graph import entities as core
-from memoryd.core.graph import results, view
-from memoryd.core.graph.entities import DeletedNodes, NewEntity
-from memoryd.core.graph.results import BriefNode, BriefNodes, CreatedNodes, SummarizedNode, TaggedNode
+from memoryd.core.graph import view
+from memoryd.core.graph.entities import (
+    BriefNode,
+    BriefNodes,
+    CreatedNodes,
+    DeletedNodes,
+    NewEntity,
+    SummarizedNode,
+    TaggedNode,
+)
 from memoryd.core.graph.view import BudgetedList
 from memoryd.toolsets.graph import shapes
 from memoryd.toolsets.graph.shapes import ITEMS, graph_of
@@ -49,7 +56,7 @@ def create_entities(
         )
         for new in entities
     ]
-    return results.created_nodes(core.create(graph_of(call), news))
+    return core.create(graph_of(call), news)
 
 
 @TOOLS.tool("Delete nodes", "write", idempotent=True, destructive=True)
@@ -89,7 +96,7 @@ def get_recently_modified(
     limit: Annotated[int, Field(ge=1, le=shapes.LIMIT, description="Most nodes.")] = 20,
 ) -> BriefNodes:
     """Nodes changed recently (own fields, observations or relations), newest first."""
-    return results.briefs(core.recently_modified(graph_of(call), days, limit))
+    return core.recently_modified(graph_of(call), days, limit)
 
 
 @TOOLS.tool("Summarize a node", "write", idempotent=True)
@@ -100,7 +107,7 @@ def set_summary(
     summary: Annotated[shapes.NodeSummary, Field(description="Replaces the old one; '' clears it.")],
 ) -> SummarizedNode:
     """Set or replace the summary of a node; '' clears it."""
-    return results.summarized(core.set_summary(graph_of(call), name, summary))
+    return core.set_summary(graph_of(call), name, summary)
 
 
 @TOOLS.tool("Tag a node", "write", idempotent=True)
@@ -111,4 +118,4 @@ def set_tags(
     tags: Annotated[Tags, Field(description="Replace the old ones; [] clears them.")],
 ) -> TaggedNode:
     """Replace the whole set of tags of a node; [] clears it."""
-    return results.tagged(core.set_tags(graph_of(call), name, tags))
+    return core.set_tags(graph_of(call), name, tags)

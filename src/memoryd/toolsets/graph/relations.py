@@ -6,9 +6,7 @@ from typing import Annotated
 from pydantic import AliasChoices, Field
 
 from memoryd.core.graph import relations as core
-from memoryd.core.graph import results
-from memoryd.core.graph.relations import CreatedRelations, DeletedRelations, Edge, RetypedRelation
-from memoryd.core.graph.results import RelationList
+from memoryd.core.graph.relations import CreatedRelations, DeletedRelations, Edge, RelationList, RetypedRelation
 from memoryd.toolsets.graph import shapes
 from memoryd.toolsets.graph.shapes import ITEMS, graph_of
 from memoryd.toolsets.registry import Arguments, Call, Toolset
@@ -88,4 +86,4 @@ def get_relations_between(
     ],
 ) -> RelationList:
     """All relations between two nodes, in both directions."""
-    return results.relation_list(core.between(graph_of(call), entity_a, entity_b))
+    return {"result": list(map(core.shown, core.between(graph_of(call), entity_a, entity_b)))}

@@ -4,8 +4,9 @@ from typing import Annotated, Literal
 
 from pydantic import AliasChoices, Field
 
-from memoryd.core.graph import results, search, similarity, view
-from memoryd.core.graph.results import FoundObservations, SimilarNodes
+from memoryd.core.graph import search, similarity, view
+from memoryd.core.graph.search import FoundObservations
+from memoryd.core.graph.similarity import SimilarNodes
 from memoryd.core.graph.view import MatchedNodes
 from memoryd.core.search.pipeline import Mode
 from memoryd.toolsets.graph import shapes
@@ -44,7 +45,7 @@ def query_observations(
     limit: Annotated[int, Field(ge=1, le=shapes.LIMIT, description="Most observations.")] = 20,
 ) -> FoundObservations:
     """Search the observations of one node: useful if it has many."""
-    return results.found_observations(*search.within(graph_of(call), entity_name, query, limit, mode))
+    return search.within(graph_of(call), entity_name, query, limit, mode)
 
 
 @TOOLS.tool("Similar nodes", "read")
@@ -66,4 +67,4 @@ def find_similar_nodes(
 
     Finds nothing until observations are embedded.
     """
-    return results.similar(similarity.similar(graph_of(call), limit, min_score))
+    return similarity.shown(similarity.similar(graph_of(call), limit, min_score))

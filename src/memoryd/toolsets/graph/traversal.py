@@ -4,9 +4,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from memoryd.core.graph import results, traversal, view
+from memoryd.core.graph import traversal, view
+from memoryd.core.graph.entities import BriefNode
 from memoryd.core.graph.missing_relations import RelationGap
-from memoryd.core.graph.results import BriefNode, ShownPath
+from memoryd.core.graph.traversal import ShownPath
 from memoryd.core.graph.view import BudgetedList, ShownNeighborhood
 from memoryd.toolsets.graph import shapes
 from memoryd.toolsets.graph.shapes import graph_of
@@ -35,7 +36,7 @@ def get_path(
     to_entity: Annotated[shapes.ToEntity, Field(description="Exact name of the other.")],
 ) -> ShownPath:
     """The shortest path between two nodes along relations in either direction."""
-    return results.path(traversal.path(graph_of(call), from_entity, to_entity))
+    return traversal.path(graph_of(call), from_entity, to_entity)
 
 
 @TOOLS.tool("Orphans", "read")

@@ -31,7 +31,7 @@ def healthcheck(call: Call) -> JournalHealth:
     if not call.engine.settings.read_only:
         kept.try_out()
     numbers = kept.numbers()
-    return view.healthy(_database(call), numbers)
+    return {"status": "healthy", "database": _database(call), "collections": numbers}
 
 
 @TOOLS.tool("Start the database", "write", needs="nothing", idempotent=True)
@@ -72,9 +72,8 @@ def export_database(
     return {
         "file": file,
         "bytes": written.size,
-        "memories": counts.memories,
-        "summaries": counts.summaries,
-        "message": f"Exported {counts.memories} memories and {counts.summaries} summaries to {file}.",
+        **counts,
+        "message": f"Exported {counts['memories']} memories and {counts['summaries']} summaries to {file}.",
     }
 
 
@@ -97,15 +96,14 @@ def import_database(
         done = journal_file.load(
             journal(call).kept, source, mode, lambda part: call.progress(part, 1), call.engine.secrets
         )
-    new = done.new.memories + done.new.summaries
+    new = done.new["memories"] + done.new["summaries"]
     messages = {"merge": "; existing ones are unchanged", "replace": " in place of the existing ones"}
     result: ImportedJournal = {
         "file": file,
         "mode": mode,
-        "memories": done.read.memories,
-        "summaries": done.read.summaries,
-        "newMemories": done.new.memories,
-        "newSummaries": done.new.summaries,
+        **done.read,
+        "newMemories": done.new["memories"],
+        "newSummaries": done.new["summaries"],
         "message": f"Imported {new}{messages[mode]}.",
     }
     return Answer(result, masked=done.masked)
