@@ -13,7 +13,8 @@ from memoryd.errors import InvalidInputError, MemorydError
 from memoryd.setting_types import TOOLSETS as NAMES
 from memoryd.settings import Settings
 from memoryd.toolsets import TOOLSETS, chosen
-from memoryd.toolsets.registry import Arguments, Call, Tool
+from memoryd.toolsets.registry import Call, Tool
+from memoryd.toolsets.registry.arguments import Arguments
 from tests.clients import NO_MODELS
 
 TOOLS = [tool for tools in TOOLSETS.values() for tool in tools]
@@ -139,7 +140,7 @@ def test_json_in_a_text_stays_a_text_where_one_is_expected() -> None:
     ("name", "arguments", "message"),
     [
         ("memory_forget", {"ids": "81da"}, """ids: should be a valid list, such as ["81da"] (it is '81da')"""),
-        ("memory_forget", {"tags": ""}, """tags: should be a valid list, such as ["..."] (it is '')"""),
+        ("memory_forget", {"tags": " "}, """tags: should be a valid list, such as ["..."] (it is ' ')"""),
         (
             "add_observations", {"observations": "Ann"},
             """observations: should be a valid list, such as [{"entity_name": ..., "contents": ...}] (it is 'Ann')""",

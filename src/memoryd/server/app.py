@@ -22,7 +22,8 @@ from memoryd.server.calls import Calls
 from memoryd.server.connection import DISCOVER, HELLO, Callers, is_lasting, is_modern, on_close, progress_to
 from memoryd.server.notices import Notices
 from memoryd.server.resources import Completions, Prompts, Resources
-from memoryd.toolsets.registry import Call, Tool, shortened
+from memoryd.toolsets.registry import Call, Tool
+from memoryd.toolsets.registry.invalid import shortened
 
 log = logging.getLogger(__name__)
 

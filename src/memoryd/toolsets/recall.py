@@ -17,7 +17,8 @@ from memoryd.core.memories.view import (
 from memoryd.core.search.briefing import BUDGET, CONTEXT_BUDGET, Briefing, Format
 from memoryd.model import Kind
 from memoryd.prompts import TOOL_DESCRIPTIONS
-from memoryd.toolsets.registry import Answer, Call, MemoryId, Query, Tags, Time, Toolset, shown_as
+from memoryd.toolsets.registry import Answer, Call, Toolset
+from memoryd.toolsets.registry.arguments import MemoryId, Query, Tags, Time, shown_as
 
 IDS, LIMIT = 100, 1_000
 

@@ -10,7 +10,8 @@ from memoryd.core.memories.vault import Vault
 from memoryd.core.memories.vault_view import CommittedMemory, FoundMemories, NamedSession, PrunedMemories
 from memoryd.errors import InvalidParamsError
 from memoryd.settings import SESSION_LENGTH
-from memoryd.toolsets.registry import Answer, Call, Tags, Toolset, shown_as
+from memoryd.toolsets.registry import Answer, Call, Toolset
+from memoryd.toolsets.registry.arguments import Tags, shown_as
 
 CONTENT, QUERY, LIMIT = 100_000, 100_000, 1_000
 NUMBERS = 100_000  # of an embedding: above any dimension, so that a wrong dimension gets its own error

@@ -11,7 +11,8 @@ from memoryd.core.memories import correction
 from memoryd.core.memories.correction import Correction
 from memoryd.features.app import browsing
 from memoryd.features.app.browsing import BrowsedMemories, WantedMemories
-from memoryd.toolsets.registry import Answer, Call, MemoryId, Query, Tags, Time, Toolset
+from memoryd.toolsets.registry import Answer, Call, Toolset
+from memoryd.toolsets.registry.arguments import MemoryId, Query, Tags, Time
 
 IDS = 100
 

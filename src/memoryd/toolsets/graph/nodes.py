@@ -18,13 +18,16 @@ from memoryd.core.graph.entities import (
 from memoryd.core.graph.view import BudgetedList
 from memoryd.toolsets.graph import shapes
 from memoryd.toolsets.graph.shapes import ITEMS, graph_of
-from memoryd.toolsets.registry import Arguments, Call, Tags, Toolset
+from memoryd.toolsets.registry import Call, Toolset
+from memoryd.toolsets.registry.arguments import Arguments, Tags
 
 TOOLS = Toolset(needs="project")
 
 
 class EntityArguments(Arguments):
     """A node to create."""
+
+    LABELS = {"type": "entity"}
 
     name: shapes.NewNodeName
     entity_type: shapes.NewEntityType
@@ -51,7 +54,7 @@ def create_entities(
             name=new.name,
             type=new.entity_type,
             observations=tuple(new.observations),
-            summary=new.summary,
+            summary=new.summary or None,  # set_summary clears it
             tags=None if new.tags is None else tuple(dict.fromkeys(new.tags)),
         )
         for new in entities

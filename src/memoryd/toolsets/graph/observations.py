@@ -8,7 +8,8 @@ from memoryd.core.graph import observations as core
 from memoryd.core.graph.observations import AddedObservations, DeletedObservations, Deletion, ReplacedObservation
 from memoryd.toolsets.graph import shapes
 from memoryd.toolsets.graph.shapes import ITEMS, graph_of
-from memoryd.toolsets.registry import Arguments, Call, Toolset
+from memoryd.toolsets.registry import Call, Toolset
+from memoryd.toolsets.registry.arguments import Arguments
 
 TOOLS = Toolset(needs="project")
 

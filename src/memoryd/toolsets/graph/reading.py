@@ -9,7 +9,8 @@ from memoryd.core.graph import view
 from memoryd.core.graph.view import CURSOR, GraphPage, OpenedNodes
 from memoryd.toolsets.graph import shapes
 from memoryd.toolsets.graph.shapes import ITEMS, graph_of
-from memoryd.toolsets.registry import Call, Time, Toolset
+from memoryd.toolsets.registry import Call, Toolset
+from memoryd.toolsets.registry.arguments import Time
 
 TOOLS = Toolset(needs="project")
 

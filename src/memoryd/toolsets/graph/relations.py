@@ -9,13 +9,16 @@ from memoryd.core.graph import relations as core
 from memoryd.core.graph.relations import CreatedRelations, DeletedRelations, Edge, RelationList, RetypedRelation
 from memoryd.toolsets.graph import shapes
 from memoryd.toolsets.graph.shapes import ITEMS, graph_of
-from memoryd.toolsets.registry import Arguments, Call, Toolset
+from memoryd.toolsets.registry import Call, Toolset
+from memoryd.toolsets.registry.arguments import Arguments
 
 TOOLS = Toolset(needs="project")
 
 
 class EdgeArguments(Arguments):
     """A relation, named by its ends and its type."""
+
+    LABELS = {"type": "relation"}
 
     from_entity: shapes.FromEntity
     to_entity: shapes.ToEntity

@@ -11,7 +11,8 @@ from memoryd.core.graph.view import MatchedNodes
 from memoryd.core.search.pipeline import Mode
 from memoryd.toolsets.graph import shapes
 from memoryd.toolsets.graph.shapes import graph_of
-from memoryd.toolsets.registry import Call, Query, Toolset
+from memoryd.toolsets.registry import Call, Toolset
+from memoryd.toolsets.registry.arguments import Query
 
 TOOLS = Toolset(needs="project")
 

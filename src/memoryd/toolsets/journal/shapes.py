@@ -18,7 +18,8 @@ from memoryd.errors import (
     TimedOutError,
 )
 from memoryd.settings import SESSION_LENGTH
-from memoryd.toolsets.registry import Arguments, Call, Toolset
+from memoryd.toolsets.registry import Call, Toolset
+from memoryd.toolsets.registry.arguments import Arguments
 
 LIMIT, OFFSET = 1_000, 1_000_000_000
 

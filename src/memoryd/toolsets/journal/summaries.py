@@ -7,7 +7,8 @@ from pydantic import Field
 from memoryd.core.journal import view
 from memoryd.core.journal.view import DeletedSummaries, FoundSummaries, SummaryPage
 from memoryd.toolsets.journal.shapes import Category, JournalTools, Limit, Offset, journal
-from memoryd.toolsets.registry import Call, Query
+from memoryd.toolsets.registry import Call
+from memoryd.toolsets.registry.arguments import Query
 
 TOOLS = JournalTools()
 

@@ -9,7 +9,8 @@ from memoryd.core.base.limits import TURN_TEXT
 from memoryd.core.journal import view
 from memoryd.core.journal.view import AddedTurn, FoundTurns, SessionTurns
 from memoryd.toolsets.journal.shapes import JournalTools, Limit, Offset, SessionId, journal, own_session
-from memoryd.toolsets.registry import Call, Query
+from memoryd.toolsets.registry import Call
+from memoryd.toolsets.registry.arguments import Query
 
 TurnText = Annotated[str, StringConstraints(min_length=1, max_length=TURN_TEXT, pattern=r"\S")]
 
