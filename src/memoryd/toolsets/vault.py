@@ -11,7 +11,7 @@ from memoryd.core.memories.vault_view import CommittedMemory, FoundMemories, Nam
 from memoryd.errors import InvalidParamsError
 from memoryd.settings import SESSION_LENGTH
 from memoryd.toolsets.registry import Answer, Call, Toolset
-from memoryd.toolsets.registry.arguments import Tags, shown_as
+from memoryd.toolsets.registry.arguments import Tags
 
 CONTENT, QUERY, LIMIT = 100_000, 100_000, 1_000
 NUMBERS = 100_000  # of an embedding: above any dimension, so that a wrong dimension gets its own error
@@ -37,11 +37,10 @@ def commit_memory(
     content: Annotated[KeyedText, Field(description="The memory content to store.")],
     tags: Annotated[
         Tags | None,
-        shown_as(),
         Field(description="Categorization tags for retrieval. Omitted: those of an earlier commit stay."),
     ] = None,
     embedding: Annotated[
-        ClientVector | None, shown_as(), Field(description="Optional pre-computed embedding vector (float32[D]).")
+        ClientVector | None, Field(description="Optional pre-computed embedding vector (float32[D]).")
     ] = None,
 ) -> CommittedMemory:
     """Store a memory entry in the session (volatile) or vault (persistent) scope. Upserts on key collision."""
@@ -58,7 +57,6 @@ def search_memories(
     tags: Annotated[Tags, Field(description="Filter: only return memories with ALL specified tags.")] = [],
     query_embedding: Annotated[
         ClientVector | None,
-        shown_as(),
         Field(description="Optional: embedding of the query for semantic re-ranking."),
     ] = None,
     limit: Annotated[int, Field(ge=1, le=LIMIT, description="Max results to return.")] = 10,
@@ -77,12 +75,9 @@ def prune_memory(
     call: Call,
     *,
     scope: Annotated[AnyScope, Field(description="Where to delete.")],
-    key: Annotated[
-        MemoryKey | None, shown_as(), Field(description="If provided, delete only this key (within scope).")
-    ] = None,
+    key: Annotated[MemoryKey | None, Field(description="If provided, delete only this key (within scope).")] = None,
     older_than: Annotated[
         Annotated[str, Field(min_length=1, max_length=100)] | None,
-        shown_as(),
         Field(description="ISO 8601 datetime. Delete entries created before this timestamp."),
     ] = None,
     tags: Annotated[Tags, Field(description="Delete entries matching ALL these tags.")] = [],

@@ -19,7 +19,7 @@ from memoryd.core.scope import Scope, together
 from memoryd.core.security.secrets import noted
 from memoryd.errors import InvalidInputError, MemorydError
 from memoryd.model import Workspace
-from memoryd.toolsets.registry import invalid
+from memoryd.toolsets.registry import invalid, schemas
 from memoryd.toolsets.registry.arguments import Arguments
 
 Capability = Literal["read", "write", "admin"]
@@ -141,13 +141,13 @@ class Tool:
     @property
     def input_schema(self) -> dict[str, Any]:
         """The JSON schema of the arguments."""
-        schema: dict[str, Any] = _schema(self.arguments.model_json_schema())
+        schema: dict[str, Any] = schemas.short(schemas.plain(schemas.inlined(self.arguments.model_json_schema())))
         return schema
 
     @property
     def output_schema(self) -> dict[str, Any]:
         """The JSON schema of the result."""
-        schema: dict[str, Any] = _schema(TypeAdapter(self.result).json_schema(mode="serialization"))
+        schema: dict[str, Any] = schemas.short(TypeAdapter(self.result).json_schema(mode="serialization"))
         return schema
 
     def run(self, call: Call, arguments: Any) -> Answer[Any]:
@@ -219,17 +219,3 @@ class Toolset(list[Tool]):
             return handler
 
         return add
-
-
-def _schema(schema: Any) -> Any:
-    """Return a JSON schema without what pydantic adds, and costs a client tokens: titles, docstrings, null defaults."""
-    if isinstance(schema, list):
-        return [_schema(part) for part in schema]
-    if not isinstance(schema, dict):
-        return schema
-    noise = {"title"} if isinstance(schema.get("title"), str) else set()
-    if schema.get("type") == "object":
-        noise.add("description")
-    if schema.get("default", ...) is None:
-        noise.add("default")
-    return {name: _schema(part) for name, part in schema.items() if name not in noise}

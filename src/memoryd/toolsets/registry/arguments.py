@@ -79,16 +79,9 @@ class Arguments(BaseModel):
             raise
 
 
-def shown_as(default: object = None) -> Any:
-    """Let the schema of an argument show no null, and `default` if there is one, though its handler gets None.
-
-    So a handler can tell whether the argument was given.
-    """
-
-    def show(schema: dict[str, Any]) -> None:
-        schema |= schema.pop("anyOf")[0] | {"default": default}
-
-    return Field(json_schema_extra=show)
+def shown_as(default: Any) -> Any:
+    """Show a default of an argument whose handler gets None, so that it can tell whether the argument was given."""
+    return Field(json_schema_extra={"default": default})
 
 
 def _storable(value: object) -> object:
