@@ -32,7 +32,7 @@ class PagePosition:
     @classmethod
     def parse(cls, cursor: str | None) -> "PagePosition":
         """Return the position of a cursor, or the beginning without one; raise InvalidInputError if it is malformed."""
-        if not cursor:
+        if cursor is None:
             return cls()
         found = _CURSOR.fullmatch(cursor)
         if found is None:

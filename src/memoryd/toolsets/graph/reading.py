@@ -12,6 +12,8 @@ from memoryd.toolsets.graph.shapes import ITEMS, graph_of
 from memoryd.toolsets.registry import Call, Toolset
 from memoryd.toolsets.registry.arguments import Time
 
+Cursor = Annotated[str, Field(min_length=1, max_length=KNOWN_NAME + CURSOR)]
+
 TOOLS = Toolset(needs="project")
 
 
@@ -33,9 +35,7 @@ def open_nodes(
 def read_graph(
     call: Call,
     *,
-    cursor: Annotated[
-        str | None, Field(max_length=KNOWN_NAME + CURSOR, description="next_cursor of the page before.")
-    ] = None,
+    cursor: Annotated[Cursor | None, Field(description="next_cursor of the page before.")] = None,
     token_budget: shapes.TokenBudget = shapes.BUDGET,
 ) -> GraphPage:
     """The whole graph, page by page. Can be large: prefer search_nodes."""
