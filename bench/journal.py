@@ -127,7 +127,7 @@ def export(directory: str, _last: int) -> None:
 def load(directory: str, last: int, mode: jsonl.ImportMode, into: str) -> None:
     with opened(directory) as engine, jsonl.opened(Path(directory) / "all.jsonl") as source:
         kept = Journal(Scope(engine, engine.workspaces.ensure(into))).kept
-        assert journal_file.load(kept, source, mode, ignore_progress, Secrets("mask")).new.memories == last
+        assert journal_file.load(kept, source, mode, ignore_progress, Secrets("mask")).new["memories"] == last
 
 
 def measured(work: Callable[[str, int], None], directory: str, last: int) -> tuple[float, float]:

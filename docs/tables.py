@@ -48,7 +48,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 # tools ---------------------------------------------------------------------------------------------------------------
 
 
-def _tools() -> dict[str, Tool[Any, Any]]:
+def _tools() -> dict[str, Tool]:
     return {tool.name: tool for tools in TOOLSETS.values() for tool in tools}
 
 
@@ -77,7 +77,7 @@ def _tokens(tools: Toolset) -> int:
     return estimate_tokens(compact(listed))
 
 
-def arguments(tool: Tool[Any, Any]) -> str:
+def arguments(tool: Tool) -> str:
     """Return the arguments of a tool."""
     schema = tool.arguments.model_json_schema()
     if not schema.get("properties"):

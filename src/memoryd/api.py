@@ -217,7 +217,7 @@ class Memory:
         return self._answer(name, **arguments).result
 
     def _answer(self, name: str, **arguments: Any) -> Any:
-        """Run a tool with the arguments that are not None; it refuses a single text in place of a list."""
+        """Run a tool; None is an argument that is not given, and a single text in place of a list is refused."""
         if name not in self._tools:
             raise InvalidInputError(f"{name} changes the memory, which read_only (MEMORY_READ_ONLY) forbids.")
         tool = self._tools[name]
@@ -231,7 +231,6 @@ class Memory:
         given = {
             field: list(value) if isinstance(value, Iterable) and not isinstance(value, str) else value
             for field, value in arguments.items()
-            if value is not None
         }
         return tool.run(Call(self._engine, workspace, self._session), given)
 

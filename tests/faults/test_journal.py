@@ -140,7 +140,7 @@ def test_a_killed_merge_can_be_run_again(opened: Journal, exported: Path, home: 
     importing(home, exported, "merge", 0.5)
     with jsonl.opened(exported) as source:
         done = journal_file.load(opened.kept, source, "merge", ignore_progress, Secrets("mask"))
-    assert done.read.memories == MANY
+    assert done.read["memories"] == MANY
     assert opened.kept.numbers() == {"memories": MANY + 1, "summaries": 0}
     assert problems(home) == []
 

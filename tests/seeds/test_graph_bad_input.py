@@ -163,7 +163,7 @@ WRONG: list[tuple[str, Json, str]] = [
     ("get_orphans", {"token_budget": -1}, "token_budget: "),
     ("get_relation_gaps", {"token_budget": 1_000_001}, "token_budget: "),
     ("get_pending_consolidation", {"limit": 3}, "limit: unknown argument; "),
-    ("get_stats", {"workspace": "other"}, "workspace: unknown argument; get_stats takes none"),
+    ("get_stats", {"workspace": "other"}, "workspace: unknown argument; no argument chooses the workspace"),
     ("search_nodes", {}, "query: "),
     ("search_nodes", {"query": ""}, "query: "),
     ("search_nodes", {"query": "x" * 100_001}, "query: "),

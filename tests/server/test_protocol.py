@@ -213,7 +213,6 @@ WRONG: list[tuple[str, Json, str]] = [
     ("memory_store", {"content": "x", "tags": ["a"] * 51}, "tags"),
     ("memory_store", {"content": "x", "importance": "high"}, "importance"),
     ("memory_store", {"content": "x", "importance": 2}, "importance"),
-    ("memory_store", {"content": "x", "importance": None}, "importance"),
     ("memory_store", {"content": "x", "importance": [0.5]}, "importance"),
     ("memory_store", {"content": "a\0b"}, "content"),
     ("memory_store", {"content": "x", "tags": ["a\0b"]}, "tags"),

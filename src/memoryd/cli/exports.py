@@ -156,7 +156,7 @@ def preview_own(settings: Settings, path: Path, mode: str, *, every: bool, as_js
     with jsonl.opened(path) as source, Engine(settings, fetch=False) as engine, reported() as report:
         if _form(source) == journal_file.FORMAT["format"]:
             read = journal_file.counted(source, partial(report, "checking"), engine.secrets)
-            held = Numbers(turns=read.memories, summaries=read.summaries)
+            held = Numbers(turns=read["memories"], summaries=read["summaries"])
             seen: list[_Seen] = [(engine.workspace_name, held, {})]
         else:
             with reader.unpacked(source, engine.secrets, partial(report, "checking")) as parts:
@@ -211,7 +211,7 @@ def _import_journal(engine: Engine, source: LineFile, mode: ImportMode, *, as_js
         done = journal_file.load(kept, source, mode, lambda part: report("importing the journal", part), engine.secrets)
     if as_json:
         pairs = {
-            name: {"turns": of.memories, "summaries": of.summaries}
+            name: {"turns": of["memories"], "summaries": of["summaries"]}
             for name, of in (("read", done.read), ("new", done.new))
         }
         answer = {"file": str(source.path), "mode": mode, "workspace": workspace.name, **pairs}
@@ -219,7 +219,10 @@ def _import_journal(engine: Engine, source: LineFile, mode: ImportMode, *, as_js
     else:
         show.numbers(
             (workspace.name, "read", "new"),
-            [("turns", done.read.memories, done.new.memories), ("summaries", done.read.summaries, done.new.summaries)],
+            [
+                ("turns", done.read["memories"], done.new["memories"]),
+                ("summaries", done.read["summaries"], done.new["summaries"]),
+            ],
         )
         masked(done.masked)
 

@@ -2,7 +2,7 @@
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -73,7 +73,7 @@ class OwnTools(Tools):
         tool = chosen(["recall"], read_only=settings.read_only).get(name)
         if tool is None:
             raise InvalidInputError(f"{name} changes the memory, which --read-only (MEMORY_READ_ONLY) forbids.")
-        return tool.run(Call(self._engine, self._workspace, settings.session_id or ""), _given(arguments))
+        return tool.run(Call(self._engine, self._workspace, settings.session_id or ""), arguments)
 
     def use_meaning(self) -> None:
         """See Tools."""
@@ -94,7 +94,7 @@ class ServedTools(Tools):
     def run(self, name: str, **arguments: Any) -> Answer[Any]:
         """See Tools."""
         try:
-            self._service.send({"tool": name, "arguments": _given(arguments)})
+            self._service.send({"tool": name, "arguments": arguments})
             answer = answered(self._service.receive())
         except OSError as error:
             raise UncertainError(f"The service ended during {name}: check whether it took effect. ({error})") from None
@@ -102,10 +102,6 @@ class ServedTools(Tools):
 
     def use_meaning(self) -> None:
         """See Tools."""
-
-
-def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in arguments.items() if value is not None}
 
 
 @contextmanager

@@ -16,7 +16,7 @@ META = "memoryd/"
 RETRY_AFTER = f"{META}retry_after"  # seconds
 
 
-def succeeded(tool: Tool[Any, Any], answer: Answer[Any], place: Workspace | None) -> types.CallToolResult:
+def succeeded(tool: Tool, answer: Answer[Any], place: Workspace | None) -> types.CallToolResult:
     """Return an answer as text only if it is a text, else as the same JSON in text and structured content."""
     meta: dict[str, Any] = {"workspace": place.name} if place else {}
     meta |= {"masked": list(answer.masked)} if answer.masked else {}
@@ -49,7 +49,7 @@ def _masked(answer: Answer[Any]) -> list[str]:
     return [f"{secrets.masked_notice(answer.masked)} {MASKED}"] if answer.masked else []
 
 
-def _warning(tool: Tool[Any, Any], answer: Answer[Any]) -> list[str]:
+def _warning(tool: Tool, answer: Answer[Any]) -> list[str]:
     """Return a note on stored texts that read like instructions, unless the text of the answer marks them itself."""
     note = "" if answer.marked or tool.capability != "read" else note_on(answer.shown)
     return [note] if note else []

@@ -22,7 +22,8 @@ from memoryd.server.calls import Calls
 from memoryd.server.connection import DISCOVER, HELLO, Callers, is_lasting, is_modern, on_close, progress_to
 from memoryd.server.notices import Notices
 from memoryd.server.resources import Completions, Prompts, Resources
-from memoryd.toolsets.registry import Call, Tool, shortened
+from memoryd.toolsets.registry import Call, Tool
+from memoryd.toolsets.registry.invalid import shortened
 
 log = logging.getLogger(__name__)
 
@@ -171,7 +172,7 @@ class MemoryServer(Server[Any]):
         caller = self.callers.caller(ctx)
         return await self._calls.hop(lambda: work(self._calls.call(caller)))
 
-    def _offered(self, ctx: Any) -> dict[str, Tool[Any, Any]]:
+    def _offered(self, ctx: Any) -> dict[str, Tool]:
         return self._calls.offered(self.callers.caller(ctx).grant, app=self._shows_apps(ctx))
 
     def _may_search(self, ctx: Any) -> bool:
@@ -222,7 +223,7 @@ def _again(error: MemorydError) -> dict[str, Any]:
 
 
 @cache
-def declaration(tool: Tool[Any, Any], app: ClientApp | None) -> types.Tool:
+def declaration(tool: Tool, app: ClientApp | None) -> types.Tool:
     """Return the declaration of a tool; with `app`, including its metadata for the app."""
     return types.Tool(
         name=tool.name,

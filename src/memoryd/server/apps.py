@@ -40,7 +40,7 @@ def client_app() -> ClientApp | None:
     return next(features.hooked("client_app"), None)
 
 
-def of_app(tools: Mapping[str, Tool[Any, Any]], *, read_only: bool) -> dict[str, Tool[Any, Any]]:
+def of_app(tools: Mapping[str, Tool], *, read_only: bool) -> dict[str, Tool]:
     """Return the tools of the app if one of these tools opens it, else none."""
     app = client_app()
     if app is None or app.opened_by not in tools:

@@ -82,7 +82,7 @@ class Calls:
         """The number of calls that wait for a thread."""
         return self._share.waiting + self._lasting.waiting
 
-    def offered(self, grant: Grant, *, app: bool = False) -> dict[str, Tool[Any, Any]]:
+    def offered(self, grant: Grant, *, app: bool = False) -> dict[str, Tool]:
         """Return the tools that a caller may use; a caller bound to a workspace gets no project tools.
 
         With `app`, include those of the app, for a client that shows it.
@@ -90,7 +90,7 @@ class Calls:
         names = self.tools | self.app_tools if app else self.tools
         return {name: tool for name in names if (tool := self.tool(name, grant, app=app))}
 
-    def tool(self, name: str, grant: Grant, *, app: bool = False) -> Tool[Any, Any] | None:
+    def tool(self, name: str, grant: Grant, *, app: bool = False) -> Tool | None:
         """Return a tool if it is offered to a caller, else None."""
         tool = self.tools.get(name) or (self.app_tools.get(name) if app else None)
         if tool is None or (grant.workspace and name in PROJECT_TOOLS) or not grant.allows(name, tool.capability):
@@ -141,7 +141,7 @@ class Calls:
     async def run(
         self,
         caller: Caller,
-        tool: Tool[Any, Any],
+        tool: Tool,
         arguments: Mapping[str, Any],
         progress: CountProgress = ignore_progress,
     ) -> tuple[Answer[Any], Call]:

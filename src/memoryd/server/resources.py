@@ -13,7 +13,7 @@ from memoryd.toolsets.registry import Call, Tool
 T = TypeVar("T")
 RunWithin = Callable[[Any, Callable[[Call], T]], Awaitable[T]]
 """A function that runs work in the workspace and session of a request, in a thread; errors become protocol errors."""
-Offered = Callable[[Any], Mapping[str, Tool[Any, Any]]]
+Offered = Callable[[Any], Mapping[str, Tool]]
 """The tools that the sender of a request may call."""
 
 JSON = "application/json"

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Generic, Literal, NamedTuple, Protocol, TypeVar
 
+from typing_extensions import TypedDict
+
 from memoryd.model import Findings, Interaction, SessionSummary, Workspace
 
 T = TypeVar("T")
@@ -69,6 +71,13 @@ class Summaries(NamedTuple):
     total: int
 
 
+class JournalCounts(TypedDict):
+    """The numbers of turns and summaries."""
+
+    memories: int
+    summaries: int
+
+
 class JournalHit(NamedTuple, Generic[T]):
     """A turn or summary that was found, and its score, at most 1."""
 
@@ -126,7 +135,7 @@ class JournalStore(Protocol):
     def replace(self, turns: Iterable[Interaction] | None, summaries: Iterable[SessionSummary] | None) -> None:
         """Replace all turns and summaries by these, without duplicates; None keeps a kind. An error changes nothing."""
 
-    def numbers(self) -> dict[str, int]:
+    def numbers(self) -> JournalCounts:
         """Return how many items each collection has."""
 
     def try_out(self) -> None:

@@ -132,7 +132,7 @@ def test_a_node_without_a_summary_is_pending_even_without_observations(graph: Gr
         ("b", 0, None),
     ]
     report = consolidate.report(graph)
-    assert [(one.node.name, one.draft_summary) for one in report.stale_summaries] == [("a", None), ("b", None)]
+    assert [(one["name"], one["draft_summary"]) for one in report["stale_summaries"]] == [("a", None), ("b", None)]
     entities.set_summary(graph, "a", "s")
     entities.set_tags(graph, "a", ["changed"])
     entities.delete(graph, ["b"])
@@ -235,8 +235,8 @@ def test_many_equal_nodes_have_the_maximum_similarity(embedded: Graph) -> None:
     found = similarity.similar(embedded, 7, 1.0).best
     assert [pair.similarity for pair in found] == [1.0] * 7
     report = consolidate.report(embedded)
-    assert report.omitted["relation_candidates"] == 30 * 29 // 2 - 20
-    assert [cluster["node_count"] for cluster in report.cluster_summary] == [30]
+    assert report["omitted"]["relation_candidates"] == 30 * 29 // 2 - 20
+    assert [cluster["node_count"] for cluster in report["cluster_summary"]] == [30]
 
 
 def test_means_are_read_in_pages_and_in_the_most_common_dimension(
@@ -296,7 +296,7 @@ def test_links_are_mutual_and_the_same_in_any_tiling(seed: int, number: int, lea
 def test_without_vectors_clusters_are_nodes_with_the_same_neighbors(graph: Graph) -> None:
     make(graph, {name: ["quiet"] for name in "abcdefghxyz"})
     relate(graph, "a>b", "b>c", "c>a", "x>y", "a>x", "d>e", "e>f", "f>g", "g>d", "d>f", "e>g")
-    named = [cluster["node_names"] for cluster in consolidate.report(graph).cluster_summary]
+    named = [cluster["node_names"] for cluster in consolidate.report(graph)["cluster_summary"]]
     assert named == [["d", "e", "f", "g"], ["a", "b", "c"], ["x", "y"]]
 
 
@@ -305,25 +305,22 @@ def test_without_vectors_clusters_are_nodes_with_the_same_neighbors(graph: Graph
 
 def test_the_report_of_an_empty_graph_is_empty(graph: Graph) -> None:
     report = consolidate.report(graph)
-    assert (report.stale_summaries, report.relation_candidates, report.orphaned_nodes) == ((), (), ())
-    assert report.cluster_summary == ()
-    assert (report.event_summary["creates"], report.event_summary["updates"], report.event_summary["deletes"]) == (
-        0,
-        0,
-        0,
-    )
+    assert (report["stale_summaries"], report["relation_candidates"], report["orphaned_nodes"]) == ([], [], [])
+    assert report["cluster_summary"] == []
+    events = report["event_summary"]
+    assert (events["creates"], events["updates"], events["deletes"]) == (0, 0, 0)
 
 
 def test_a_report_lists_similar_nodes_with_a_rationale(embedded: Graph) -> None:
     make(embedded, {"x": ["the pot of porcelain"], "y": ["the pot of porcelain"], "z": SHIP})
     report = consolidate.report(embedded)
-    (candidate,) = report.relation_candidates
-    assert (candidate.pair.one.name, candidate.pair.other.name) == ("x", "y")
-    assert candidate.rationale == "both mention porcelain, pot"
-    (cluster,) = report.cluster_summary
+    (candidate,) = report["relation_candidates"]
+    assert (candidate["node_a"], candidate["node_b"]) == ("x", "y")
+    assert candidate["rationale"] == "both mention porcelain, pot"
+    (cluster,) = report["cluster_summary"]
     assert (cluster["cluster_id"], cluster["node_names"], cluster["node_count"]) == (0, ["x", "y"], 2)
     assert cluster["centroid_label"] == "porcelain, pot"
-    assert report.omitted == {
+    assert report["omitted"] == {
         "stale_summaries": 0,
         "relation_candidates": 0,
         "orphaned_nodes": 0,
@@ -334,16 +331,16 @@ def test_a_report_lists_similar_nodes_with_a_rationale(embedded: Graph) -> None:
 def test_a_label_and_a_rationale_exist_without_a_word_in_common(graph: Graph) -> None:
     make(graph, {"a": ["1 2"], "b": ["one"], "c": ["two"]}, kind="person")
     relate(graph, "a>b", "b>c", "c>a")
-    assert [cluster["centroid_label"] for cluster in consolidate.report(graph).cluster_summary] == ["person"]
+    assert [cluster["centroid_label"] for cluster in consolidate.report(graph)["cluster_summary"]] == ["person"]
 
 
 def test_each_list_is_limited_and_says_how_much_it_left_out(embedded: Graph) -> None:
     make(embedded, {f"n{number}": TEA for number in range(5)} | {f"m{number}": SHIP for number in range(4)})
     report = consolidate.report(embedded, limit=1)
-    assert [node.node.name for node in report.stale_summaries] == ["m0"]
-    assert [node.name for node in report.orphaned_nodes] == ["m0"]
-    assert [cluster["node_count"] for cluster in report.cluster_summary] == [5]
-    assert report.omitted == {
+    assert [node["name"] for node in report["stale_summaries"]] == ["m0"]
+    assert [node["name"] for node in report["orphaned_nodes"]] == ["m0"]
+    assert [cluster["node_count"] for cluster in report["cluster_summary"]] == [5]
+    assert report["omitted"] == {
         "stale_summaries": 8,
         "relation_candidates": 15,
         "orphaned_nodes": 8,
@@ -364,7 +361,7 @@ def test_events_of_the_last_thirty_days_are_counted_for_the_graph_only(graph: Gr
         queries.run("events.add", operation="create_entity", subject="e", now="2020-01-01T00:00:00.000Z")
 
     graph.change(others)
-    found = consolidate.report(graph).event_summary
+    found = consolidate.report(graph)["event_summary"]
     assert (found["creates"], found["updates"], found["deletes"]) == (5, 2, 4)
     assert found["since"] < graph.engine.clock.now()
 

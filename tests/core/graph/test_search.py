@@ -9,7 +9,7 @@ from memoryd.core.graph import entities, relations
 from memoryd.core.graph import search as node_search
 from memoryd.core.graph.entities import NewEntity
 from memoryd.core.graph.relations import Edge
-from memoryd.core.graph.search import MatchingNode, MatchingObservation
+from memoryd.core.graph.search import MatchingNode, ScoredObservation
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.scope import Scope, together
 from memoryd.core.search.pipeline import Mode
@@ -53,8 +53,8 @@ def search(graph: Graph, query: str, limit: int, mode: Mode = "auto") -> list[Ma
     return node_search.search(graph, query, limit, mode)[0].best
 
 
-def within(graph: Graph, name: str, query: str, limit: int, mode: Mode = "embedding") -> list[MatchingObservation]:
-    return node_search.within(graph, name, query, limit, mode)[0].best
+def within(graph: Graph, name: str, query: str, limit: int, mode: Mode = "embedding") -> list[ScoredObservation]:
+    return node_search.within(graph, name, query, limit, mode)["result"]
 
 
 def names(matches: list[MatchingNode]) -> list[str]:
@@ -124,7 +124,7 @@ def test_a_few_nodes_with_most_matches_do_not_hide_the_others(tmp_path: Path) ->
 
 def test_without_a_model_the_search_and_its_mode_are_by_words(words: Graph) -> None:
     assert node_search.search(words, "bees", 5, "embedding")[1] == node_search.search(words, "bees", 5)[1] == "text"
-    assert node_search.within(words, "Bob", "bees", 5)[1] == "text"
+    assert node_search.within(words, "Bob", "bees", 5)["mode"] == "text"
     assert names(search(words, "Who keeps bees?", 5, "embedding")) == ["Bob"]
 
 
@@ -133,9 +133,10 @@ def test_without_a_model_the_search_and_its_mode_are_by_words(words: Graph) -> N
 
 def test_only_the_nodes_own_observations_are_searched(graph: Graph) -> None:
     found = within(graph, "Ann", "hot beverages", 10)
-    assert [seen.ordinal for seen in found] == [0, 1]
-    assert found[0].score > found[1].score
-    assert [seen.content for seen in within(graph, "Bob", "icons", 10, "text")] == ["draws the icons of the mobile app"]
+    assert [seen["ordinal"] for seen in found] == [0, 1]
+    assert found[0]["score"] > found[1]["score"]
+    (seen,) = within(graph, "Bob", "icons", 10, "text")
+    assert seen["content"] == "draws the icons of the mobile app"
     assert within(graph, "Bob", "tea", 10, "text") == []
     assert len(within(graph, "Ann", "tea", 1)) == 1
 

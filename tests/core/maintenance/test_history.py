@@ -10,7 +10,7 @@ from memoryd.core.graph import as_of, entities, observations, relations, renamin
 from memoryd.core.graph.entities import NewEntity
 from memoryd.core.graph.observations import Deletion
 from memoryd.core.graph.relations import Edge
-from memoryd.core.graph.transaction import Graph
+from memoryd.core.graph.transaction import Graph, named
 from memoryd.core.maintenance import purging
 from memoryd.core.maintenance.history import BEGINNING, HistoryFilter, entries, restore
 from memoryd.core.memories import correction, listing
@@ -393,7 +393,8 @@ def test_a_node_waits_for_a_summary_if_the_only_one_is_undone(graph: Graph) -> N
     def waiting() -> list[str]:
         return [one.name for one in report.pending(graph, 9)[0]]
 
-    ann = entities.set_summary(graph, "Ann", "She works at Acme.").id
+    ann = graph.read(lambda q: named(q, ["Ann"]))["Ann"].id
+    entities.set_summary(graph, "Ann", "She works at Acme.")
     assert waiting() == ["Acme"]
     restore(graph, [ann])
     assert waiting() == ["Ann", "Acme"]
@@ -406,11 +407,11 @@ def test_vectors_follow_restored_tags_of_a_node(tmp_path: Path) -> None:
         graph = Graph(Scope(here, here.workspaces.ensure("default")))
         here.embedding.change_perspectives(graph.workspace, {"labels": "{tags}: {text}"})
         ann = NewEntity(name="Ann", type="person", observations=("likes tea",), tags=("old",))
-        (made,) = entities.create(graph, [ann])
+        (made,) = entities.create(graph, [ann])["result"]
         entities.set_summary(graph, "Ann", "She is new.")
         entities.set_tags(graph, "Ann", ["new"])
         here.embedding.catch_up(never)
         server.asked.clear()
-        restore(graph, [made.entity.id])
+        restore(graph, [made["id"]])
         here.embedding.catch_up(never)
         assert any("old: likes tea" in text for text in server.asked)

@@ -58,15 +58,14 @@ def test_deleted_records_are_purged_too_and_an_entity_with_all_its_parts(scope: 
     gone = Memories(scope).store(SECRET)
     Memories(scope).forget(Criteria(ids=(gone.id,)))
     graph = Graph(scope)
-    (ann, bob) = entities.create(
-        graph, [NewEntity(name="Ann", type="p", observations=(SECRET,)), NewEntity(name="Bob", type="p")]
-    )
+    people = [NewEntity(name="Ann", type="p", observations=(SECRET,)), NewEntity(name="Bob", type="p")]
+    ann, bob = entities.create(graph, people)["result"]
     relations.create(graph, [Edge("Ann", "Bob", "knows")])
-    shown = {(row["kind"], row["text"]) for row in purging.subjects(scope, [gone.id, ann.entity.id])}
+    shown = {(row["kind"], row["text"]) for row in purging.subjects(scope, [gone.id, ann["id"]])}
     assert shown == {("memory", SECRET), ("entity", "Ann"), ("observation", SECRET)}
-    done = purging.purge(scope, [gone.id, ann.entity.id])
+    done = purging.purge(scope, [gone.id, ann["id"]])
     assert len(done.ids) == 3
-    assert [one.record.id for one in listing.page(scope, Facets()).records] == [bob.entity.id]
+    assert [one.record.id for one in listing.page(scope, Facets()).records] == [bob["id"]]
     assert listing.page(scope, Facets(deleted=True)).records == []
 
 
@@ -84,12 +83,12 @@ def test_other_records_with_the_same_text_are_listed(home: Path, scope: Scope) -
 @pytest.mark.files
 def test_names_are_searched_for_too(home: Path, scope: Scope) -> None:
     graph, name = Graph(scope), SECRET[:40]
-    (node,) = entities.create(graph, [NewEntity(name=name, type="p", observations=("It is far away.",))])
+    (node,) = entities.create(graph, [NewEntity(name=name, type="p", observations=("It is far away.",))])["result"]
     other = Memories(scope).store(f"More about the {name}")
     (seen,) = [one for one in listing.page(scope, Facets()).records if one.record.kind == "observation"]
     assert purging.purge(scope, [seen.record.id]).traces == (), "the node still has this name"
     renaming.rename(graph, name, "Nothing to see")
-    assert {trace.holders for trace in purging.purge(scope, [node.entity.id]).traces} == {(other.id,)}
+    assert {trace.holders for trace in purging.purge(scope, [node["id"]]).traces} == {(other.id,)}
 
 
 def test_a_relation_is_shown_before_it_is_purged(scope: Scope) -> None:

@@ -117,10 +117,10 @@ def test_every_search_by_meaning_sees_new_records(tmp_path: Path, model_dir: Pat
     with with_models(tmp_path, model_dir) as here:
         task = memories(here).context("Who heads accounting?", 500)
         assert FACTS[1] in task.text.split("## Recent")[0]
-        (match,), mode = search.search(graph(here), "Who programs the billing software?", 1)[0].best, "embedding"
+        (match,) = search.search(graph(here), "Who programs the billing software?", 1)[0].best
         assert match.observation is not None
-        seen, mode = search.within(graph(here), "Ann", "Which language is it programmed in?", 5)
-        assert (len(seen.best), mode, seen.degraded) == (1, "embedding", "")
+        seen = search.within(graph(here), "Ann", "Which language is it programmed in?", 5)
+        assert (len(seen["result"]), seen["mode"], seen.get("degraded")) == (1, "embedding", None)
         assert len(similarity.similar(graph(here)).best) == 1
         assert len(journal(here).kept.find("poor performance of the database", 5, "").best) == 1
         assert len(journal(here).kept.find_summaries("poor performance of the database", 5, "").best) == 1
@@ -173,7 +173,7 @@ def test_a_failing_model_is_reported_by_every_search(tmp_path: Path, server: Oll
             assert briefing.tokens_used == estimate_tokens(briefing.text)
         assert memories(here).context("database", 500).text.endswith(CANNOT)
         assert search.search(graph(here), "bees", 5)[0].degraded == CANNOT
-        assert search.within(graph(here), "Ann", "bees", 5)[0].degraded == CANNOT
+        assert search.within(graph(here), "Ann", "bees", 5)["degraded"] == CANNOT
         assert similarity.similar(graph(here)).degraded == CANNOT.replace("Searched by words alone", "Not compared")
         assert journal(here).kept.find("bees", 5, "").degraded == CANNOT
         assert journal(here).kept.find_summaries("bees", 5, "").degraded == CANNOT

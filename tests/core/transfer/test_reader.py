@@ -216,8 +216,8 @@ def test_a_failed_replacement_leaves_no_workspace_behind(engine: Engine, file: P
 
 def test_an_id_that_means_something_else_here_is_refused(engine: Engine, file: Path) -> None:
     graph = Graph(Scope(engine, engine.workspaces.ensure("default")))
-    (made,) = entities.create(graph, [NewEntity(name="Ann", type="x")])
-    written(file, [WORKSPACE, record(made.entity.id), detail(made.entity.id)])
+    (made,) = entities.create(graph, [NewEntity(name="Ann", type="x")])["result"]
+    written(file, [WORKSPACE, record(made["id"]), detail(made["id"])])
     with pytest.raises(InvalidInputError, match="is a entity in the workspace, but a memory in"):
         load(engine, file)
 

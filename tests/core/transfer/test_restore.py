@@ -52,16 +52,16 @@ def test_an_entity_of_the_same_name_gains_what_it_lacks(engine: Engine, other: E
     export(engine, file)
     theirs = Graph(Scope(other, other.workspaces.ensure("default")))
     there = NewEntity(name="Ann", type="robot", observations=("mine", "fact 7"), summary="hers")
-    (before,) = entities.create(theirs, [there])
+    (before,) = entities.create(theirs, [there])["result"]
     entities.create(theirs, [NewEntity(name="Bob", type="y")])
     relations.create(theirs, [Edge("Ann", "Bob", "knows")])
     (outcome,) = load(other, file)
     assert (outcome.new["entities"], outcome.new["observations"], outcome.new["relations"]) == (0, 19, 1)
-    about = theirs.read(lambda q: observations.of(q, [before.entity.id]))[before.entity.id]
+    about = theirs.read(lambda q: observations.of(q, [before["id"]]))[before["id"]]
     assert [one.content for one in about] == ["mine", "fact 7", *(one for one in facts if one != "fact 7")]
     assert [one.ordinal for one in about] == list(range(21))
     (now,) = [one for one in entities.page(theirs, "", 9) if one.name == "Ann"]
-    assert (now.type, now.summary, now.updated_at > before.entity.updated_at) == ("robot", "hers", True)
+    assert (now.type, now.summary, now.updated_at > before["created_at"]) == ("robot", "hers", True)
     edges = theirs.read(lambda q: relations.of(q, [now.id]))
     assert sorted((one.source, one.type, one.target) for one in edges) == [
         ("Ann", "knows", "Bob"),

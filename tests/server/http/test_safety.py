@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
-from functools import partial
+from functools import partial, wraps
 from itertools import count, islice, zip_longest
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from memoryd.server.calls import Calls
 from memoryd.server.http import app as http_app
 from memoryd.server.http.app import assembled
 from memoryd.settings import Settings
-from memoryd.toolsets.registry import Answer, Call
+from memoryd.toolsets.registry import Call
 from tests.clients import LEGACY, MODERN, PATIENCE, environment, rows_of, text_of, until
 from tests.http import (
     SESSION,
@@ -235,13 +235,15 @@ def test_when_too_many_calls_wait_further_ones_are_refused_with_a_retry_time(
     monkeypatch.setattr(serving_calls, "WAITING", 2)
     going, go_on = threading.Event(), threading.Event()
 
-    def slow(call: Call, arguments: Any) -> Answer[Any]:
-        going.set()
-        assert go_on.wait(20)
-        return inspect.handler(call, arguments)
-
     served = Calls(Engine(Settings.read(environment(tmp_path), workspace="default"), fetch=False))
     inspect = served.tools["memory_inspect"]
+
+    @wraps(inspect.handler)
+    def slow(call: Call, **arguments: Any) -> Any:
+        going.set()
+        assert go_on.wait(20)
+        return inspect.handler(call, **arguments)
+
     served.tools["memory_inspect"] = replace(inspect, handler=slow)
     mcp = MemoryServer(served, remote=True)
     app = assembled(served, mcp, mcp.callers)

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing_extensions import TypedDict
 
 from memoryd.core.graph import observations, relations
+from memoryd.core.graph.observations import ShownObservation
 from memoryd.core.graph.transaction import Change, Graph, demand, entity, named
 from memoryd.core.records import records
 from memoryd.core.records.records import Embedded
@@ -26,13 +27,64 @@ class NewEntity:
     tags: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CreatedEntity:
-    """An entity, whether it already existed, and the number of observations added."""
+class BriefNode(TypedDict):
+    """A node in a list."""
 
-    entity: Entity
+    name: str
+    entity_type: str
+    summary: str | None
+    tags: list[str]
+    updated_at: str
+
+
+class BriefNodes(TypedDict):
+    """Nodes in a list that no budget limits."""
+
+    result: list[BriefNode]
+
+
+class ShownNode(TypedDict):
+    """A node with its observations."""
+
+    id: str
+    name: str
+    entity_type: str
+    summary: str | None
+    tags: list[str]
+    observations: list[ShownObservation]
+    created_at: str
+    updated_at: str
+
+
+class CreatedNode(TypedDict):
+    """A node that was created or already existed."""
+
+    id: str
+    name: str
+    entity_type: str
+    created_at: str
     already_existed: bool
-    added: int = 0
+
+
+class CreatedNodes(TypedDict):
+    """Nodes that were created or already existed, in the order of the arguments."""
+
+    result: list[CreatedNode]
+
+
+class SummarizedNode(TypedDict):
+    """The new summary of a node."""
+
+    name: str
+    summary: str | None
+    updated_at: str
+
+
+class TaggedNode(TypedDict):
+    """The new tags of a node."""
+
+    name: str
+    tags: list[str]
 
 
 class DeletedNodes(TypedDict):
@@ -44,20 +96,20 @@ class DeletedNodes(TypedDict):
 
 
 @cleaned
-def create(graph: Graph, news: Sequence[NewEntity]) -> list[CreatedEntity]:
+def create(graph: Graph, news: Sequence[NewEntity]) -> CreatedNodes:
     """Create entities with their observations, all or none; return them in the order given.
 
     An existing entity keeps its type and gains the observations that it lacks, and the summary and tags if given, so
     a call can safely be repeated.
     """
     vectors = graph.passages(graph.read(lambda q: _texts(q, news)))
-    return graph.change(lambda change: put(change, news, vectors))
+    return {"result": graph.change(lambda change: put(change, news, vectors))}
 
 
-def put(change: Change, news: Sequence[NewEntity], vectors: Mapping[str, Embedded]) -> list[CreatedEntity]:
+def put(change: Change, news: Sequence[NewEntity], vectors: Mapping[str, Embedded]) -> list[CreatedNode]:
     """Do the work of `create` within a change."""
     known, observed = _known(change.queries, news)
-    made = []
+    made: list[CreatedNode] = []
     for new in news:
         existing = known.get(new.name)
         one = _revise(change, existing, new) if existing else _add(change, new, vectors)
@@ -66,7 +118,15 @@ def put(change: Change, news: Sequence[NewEntity], vectors: Mapping[str, Embedde
         observations.append(change, one, lacking, vectors)
         before.update(lacking)
         known[new.name] = one
-        made.append(CreatedEntity(one, existing is not None, len(lacking)))
+        made.append(
+            {
+                "id": one.id,
+                "name": one.name,
+                "entity_type": one.type,
+                "created_at": one.created_at,
+                "already_existed": existing is not None,
+            }
+        )
     return made
 
 
@@ -153,29 +213,31 @@ def drop(change: Change, nodes: Sequence[Entity], successor: str = "") -> None:
 
 
 @cleaned
-def set_summary(graph: Graph, name: str, summary: str, seen: str = "") -> Entity:
+def set_summary(graph: Graph, name: str, summary: str, seen: str = "") -> SummarizedNode:
     """Set the summary of an entity, '' for none; return it.
 
     Raise NotFoundError if it does not exist, ChangedMeanwhileError if it was changed after it was `seen`.
     """
 
-    def work(change: Change) -> Entity:
+    def work(change: Change) -> SummarizedNode:
         (existing,) = demand(change.queries, name)
         records.demand_unchanged(existing.updated_at, seen)
         _summarize(change, existing, summary)
-        return demand(change.queries, name)[0]
+        (now,) = demand(change.queries, name)
+        return {"name": now.name, "summary": now.summary, "updated_at": now.updated_at}
 
     return graph.change(work)
 
 
 @cleaned
-def set_tags(graph: Graph, name: str, tags: Iterable[str]) -> Entity:
-    """Replace the tags of an entity; return it. Raise NotFoundError if it does not exist."""
+def set_tags(graph: Graph, name: str, tags: Iterable[str]) -> TaggedNode:
+    """Replace the tags of an entity; return them. Raise NotFoundError if it does not exist."""
 
-    def work(change: Change) -> Entity:
+    def work(change: Change) -> TaggedNode:
         (existing,) = demand(change.queries, name)
         _tag(change, existing, tuple(dict.fromkeys(tags)))
-        return demand(change.queries, name)[0]
+        (now,) = demand(change.queries, name)
+        return {"name": now.name, "tags": list(now.tags)}
 
     return graph.change(work)
 
@@ -201,17 +263,42 @@ def _tag(change: Change, existing: Entity, tags: Sequence[str]) -> None:
 # reading -------------------------------------------------------------------------------------------------------------
 
 
+def shown(of: Entity) -> ShownNode:
+    """Return a node as tools show it, still without its observations."""
+    return {
+        "id": of.id,
+        "name": of.name,
+        "entity_type": of.type,
+        "summary": of.summary,
+        "tags": list(of.tags),
+        "observations": [],
+        "created_at": of.created_at,
+        "updated_at": of.updated_at,
+    }
+
+
+def brief(of: Entity) -> BriefNode:
+    """Return a node as an item of a list."""
+    return {
+        "name": of.name,
+        "entity_type": of.type,
+        "summary": of.summary,
+        "tags": list(of.tags),
+        "updated_at": of.updated_at,
+    }
+
+
 def of_type(graph: Graph, entity_type: str) -> list[Entity]:
     """Return the entities of a type, ordered by name."""
     rows = graph.read(lambda q: q.all("entities.by_type", type=entity_type))
     return [entity(row) for row in rows]
 
 
-def recently_modified(graph: Graph, days: float, limit: int) -> list[Entity]:
+def recently_modified(graph: Graph, days: float, limit: int) -> BriefNodes:
     """Return the entities that were changed in the last `days` (fields, observations, relations), latest first."""
     since = graph.engine.clock.ago(timedelta(days=days))
     rows = graph.read(lambda q: q.all("entities.recent", since=since, limit=limit))
-    return [entity(row) for row in rows]
+    return {"result": [brief(entity(row)) for row in rows]}
 
 
 def page(graph: Graph, start: str, limit: int) -> list[Entity]:

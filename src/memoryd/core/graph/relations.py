@@ -53,6 +53,12 @@ class DeletedRelations(TypedDict):
     not_found: int
 
 
+class RelationList(TypedDict):
+    """Relations between two nodes."""
+
+    result: list[ShownRelation]
+
+
 class RetypedRelation(TypedDict):
     """A relation with its old and its new type."""
 

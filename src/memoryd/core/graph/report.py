@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 
 from typing_extensions import TypedDict
@@ -54,20 +54,42 @@ class PendingNode:
     summary_updated_at: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class StaleNode:
-    """A pending node, and the most typical sentences of its observations, if it has any."""
+class PendingSummary(TypedDict):
+    """A node without a summary, or with observations newer than its summary."""
 
-    node: PendingNode
+    name: str
+    entity_type: str
+    observation_count: int
+    last_observation_at: str | None
+    """None if the node has no observations."""
+    summary_updated_at: str | None
+
+
+class StaleSummary(TypedDict):
+    """A node whose summary is older than its last observation, or missing; the draft is None without observations."""
+
+    name: str
+    entity_type: str
+    last_modified: str
+    observation_count: int
     draft_summary: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class RelationCandidate:
-    """Two nodes that may lack a relation, and why."""
+class CandidatePair(TypedDict):
+    """Two nodes that may lack a relation."""
 
-    pair: SimilarPair
-    rationale: str
+    node_a: str
+    node_b: str
+    similarity_score: float
+    rationale: str | None
+
+
+class OrphanedNode(TypedDict):
+    """A node without relations."""
+
+    name: str
+    entity_type: str
+    updated_at: str
 
 
 class NodeCluster(TypedDict):
@@ -98,14 +120,13 @@ class ReportOmitted(TypedDict):
     cluster_summary: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GraphReport:
+class ConsolidationReport(TypedDict):
     """The parts of the graph that need attention."""
 
-    stale_summaries: tuple[StaleNode, ...]
-    relation_candidates: tuple[RelationCandidate, ...]
-    orphaned_nodes: tuple[Entity, ...]
-    cluster_summary: tuple[NodeCluster, ...]
+    stale_summaries: list[StaleSummary]
+    relation_candidates: list[CandidatePair]
+    orphaned_nodes: list[OrphanedNode]
+    cluster_summary: list[NodeCluster]
     event_summary: GraphChanges
     omitted: ReportOmitted
 
@@ -147,28 +168,29 @@ def pending(graph: Graph, limit: int) -> tuple[list[PendingNode], int]:
     return [PendingNode(**{field: row[field] for field in row if field != "total"}) for row in rows], total
 
 
-def report(graph: Graph, limit: int = 20) -> GraphReport:
+def report(graph: Graph, limit: int = 20) -> ConsolidationReport:
     """Return the parts of the graph that need attention, at most `limit` of each kind."""
     (waiting, stale), lone = pending(graph, limit), traversal.orphans(graph)
     means = similarity.means_of(graph)
     pairs, candidates, groups = _surveyed(graph, means, limit)
     writer = _Writer(graph)
-    summaries, relations, named = writer.written(
-        writer.stale(waiting), writer.candidates(pairs), writer.clusters(groups[:limit])
-    )
-    return GraphReport(
-        stale_summaries=summaries,
-        relation_candidates=relations,
-        orphaned_nodes=tuple(lone[:limit]),
-        cluster_summary=named,
-        event_summary=_events(graph),
-        omitted={
+    found: ConsolidationReport = {
+        "stale_summaries": writer.stale(waiting),
+        "relation_candidates": writer.candidates(pairs),
+        "orphaned_nodes": [
+            {"name": one.name, "entity_type": one.type, "updated_at": one.updated_at} for one in lone[:limit]
+        ],
+        "cluster_summary": writer.clusters(groups[:limit]),
+        "event_summary": _events(graph),
+        "omitted": {
             "stale_summaries": stale - len(waiting),
             "relation_candidates": candidates - len(pairs),
             "orphaned_nodes": max(0, len(lone) - limit),
             "cluster_summary": max(0, len(groups) - limit),
         },
-    )
+    }
+    writer.reword(found, waiting, pairs)
+    return found
 
 
 def _surveyed(graph: Graph, means: Means, limit: int) -> tuple[list[SimilarPair], int, list[list[str]]]:
@@ -192,14 +214,32 @@ class _Writer:
         self._graph = graph
         self._rare: Rarity = graph.read(keywords.rarity)
 
-    def stale(self, nodes: Sequence[PendingNode]) -> list[StaleNode]:
+    def stale(self, nodes: Sequence[PendingNode]) -> list[StaleSummary]:
+        """Return pending nodes with the most typical sentences of their observations."""
         texts = self._texts([node.id for node in nodes])
-        return [StaleNode(node, keywords.draft(texts[node.id], self._rare) or None) for node in nodes]
+        return [
+            {
+                "name": node.name,
+                "entity_type": node.entity_type,
+                "last_modified": node.updated_at,
+                "observation_count": node.observation_count,
+                "draft_summary": keywords.draft(texts[node.id], self._rare) or None,
+            }
+            for node in nodes
+        ]
 
-    def candidates(self, pairs: Sequence[SimilarPair]) -> list[RelationCandidate]:
+    def candidates(self, pairs: Sequence[SimilarPair]) -> list[CandidatePair]:
         nodes = {node.id: node for pair in pairs for node in (pair.one, pair.other)}
         about = self._about(list(nodes.values()))
-        return [RelationCandidate(pair, self._rationale(pair, about)) for pair in pairs]
+        return [
+            {
+                "node_a": pair.one.name,
+                "node_b": pair.other.name,
+                "similarity_score": pair.similarity,
+                "rationale": self._rationale(pair, about),
+            }
+            for pair in pairs
+        ]
 
     def _rationale(self, pair: SimilarPair, about: dict[str, Terms]) -> str:
         if common := keywords.shared(about[pair.one.id], about[pair.other.id], self._rare):
@@ -223,41 +263,39 @@ class _Writer:
             centroid_label=", ".join(common) or usual,
         )
 
-    def written(
-        self, stale: Sequence[StaleNode], candidates: Sequence[RelationCandidate], found: Sequence[NodeCluster]
-    ) -> tuple[tuple[StaleNode, ...], tuple[RelationCandidate, ...], tuple[NodeCluster, ...]]:
-        """Return the findings, with a language model's texts in place of the quotes where it wrote any."""
-        llm = self._graph.engine.helpers.writer() if stale or candidates or found else None
+    def reword(self, found: ConsolidationReport, nodes: Sequence[PendingNode], pairs: Sequence[SimilarPair]) -> None:
+        """Put a language model's texts in place of the quotes, where it writes any."""
+        stale, candidates, clusters = found["stale_summaries"], found["relation_candidates"], found["cluster_summary"]
+        llm = self._graph.engine.helpers.writer() if stale or candidates or clusters else None
         drafts: dict[str, dict[int, str]] = {}
         if llm is not None:
             with suppress(ModelError):  # then the quotes stay
-                drafts = generation.drafts(llm, self._asked(stale, candidates, found))
+                drafts = generation.drafts(llm, self._asked(nodes, pairs, clusters))
         summaries, rationales, labels = (drafts.get(name, {}) for name in ("summaries", "rationales", "labels"))
-        return (
-            tuple(replace(one, draft_summary=summaries.get(at, one.draft_summary)) for at, one in enumerate(stale)),
-            tuple(replace(one, rationale=rationales.get(at, one.rationale)) for at, one in enumerate(candidates)),
-            tuple({**one, "centroid_label": labels.get(at, one["centroid_label"])} for at, one in enumerate(found)),
-        )
+        for at, node in enumerate(stale):
+            node["draft_summary"] = summaries.get(at, node["draft_summary"])
+        for at, pair in enumerate(candidates):
+            pair["rationale"] = rationales.get(at, pair["rationale"])
+        for at, cluster in enumerate(clusters):
+            cluster["centroid_label"] = labels.get(at, cluster["centroid_label"])
 
     def _asked(
-        self, stale: Sequence[StaleNode], candidates: Sequence[RelationCandidate], found: Sequence[NodeCluster]
+        self, nodes: Sequence[PendingNode], pairs: Sequence[SimilarPair], clusters: Sequence[NodeCluster]
     ) -> dict[str, list[dict[str, object]]]:
-        texts = self._texts(
-            [one.node.id for one in stale] + [e.id for c in candidates for e in (c.pair.one, c.pair.other)]
-        )
+        texts = self._texts([node.id for node in nodes] + [end.id for pair in pairs for end in (pair.one, pair.other)])
         quotes = {key: [cut(text, SENT) for text in of[-SHOWN:]] for key, of in texts.items()}
         return {
-            "summaries": [{"node": one.node.name, "observations": quotes[one.node.id]} for one in stale],
+            "summaries": [{"node": node.name, "observations": quotes[node.id]} for node in nodes],
             "rationales": [
                 {
-                    "a": c.pair.one.name,
-                    "of_a": quotes[c.pair.one.id],
-                    "b": c.pair.other.name,
-                    "of_b": quotes[c.pair.other.id],
+                    "a": pair.one.name,
+                    "of_a": quotes[pair.one.id],
+                    "b": pair.other.name,
+                    "of_b": quotes[pair.other.id],
                 }
-                for c in candidates
+                for pair in pairs
             ],
-            "labels": [{"nodes": one["node_names"]} for one in found],
+            "labels": [{"nodes": one["node_names"]} for one in clusters],
         }
 
     def _about(self, nodes: Sequence[Entity]) -> dict[str, Terms]:

@@ -4,9 +4,11 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeVar
+from typing import Literal, TypeVar
 
+from memoryd.core.base.results import Searched, without_empty
 from memoryd.core.graph import observations
+from memoryd.core.graph.observations import ShownObservation
 from memoryd.core.graph.transaction import Graph, demand, named
 from memoryd.core.records import records
 from memoryd.core.records.question import Question, by_words
@@ -37,13 +39,18 @@ class MatchingNode:
     """Its workspace, if several are read together."""
 
 
-@dataclass(frozen=True, slots=True)
-class MatchingObservation:
-    """An observation that matches a query."""
+class ScoredObservation(ShownObservation):
+    """An observation that was found."""
 
-    ordinal: int
-    content: str
     score: float
+
+
+class FoundObservations(Searched):
+    """The observations of a node that were found, best first."""
+
+    result: list[ScoredObservation]
+    mode: Literal["embedding", "text"]
+    """The search mode used: text if there are no vectors to compare."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,21 +117,26 @@ def ranked(
     return Findings(matches[:limit], " ".join(filter(None, dict.fromkeys(degraded)))), used
 
 
-def within(
-    graph: Graph, name: str, query: str, limit: int, mode: Mode = "embedding"
-) -> tuple[Findings[MatchingObservation], Mode]:
-    """Return the observations of a node that match a query, and the mode that was used; raise NotFoundError."""
+def within(graph: Graph, name: str, query: str, limit: int, mode: Mode = "embedding") -> FoundObservations:
+    """Return the observations of a node that match a query; raise NotFoundError."""
     finder = Search(graph.scope, ranking.GRAPH)
 
-    def work(question: Question) -> tuple[Findings[MatchingObservation], Mode]:
+    def work(question: Question) -> FoundObservations:
         (entity,) = demand(question.queries, name)
         allowed = Filter(kinds=(Kind.OBSERVATION,), entity=entity.id)
         candidates, used = _candidates(finder, question, allowed, mode, limit)
         scores = scores_of(candidates, used, limit)
         ids = sorted(scores, key=lambda key: -scores[key])[:limit]
         rows = {row["id"]: row for row in question.queries.all("observations.by_id", ids=json.dumps(ids))}
-        seen = [MatchingObservation(rows[key]["ordinal"], rows[key]["body"], scores[key]) for key in ids]
-        return Findings(seen, candidates.degraded), used
+        found: FoundObservations = {
+            "degraded": candidates.degraded,
+            "result": [
+                {"ordinal": rows[key]["ordinal"], "content": rows[key]["body"], "score": round(scores[key], 4)}
+                for key in ids
+            ],
+            "mode": "text" if used == "text" else "embedding",
+        }
+        return without_empty(found, "degraded")
 
     return ask(graph, query, mode, work)
 

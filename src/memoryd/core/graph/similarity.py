@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import TypedDict
 
+from memoryd.core.base.results import Searched, without_empty
 from memoryd.core.graph.transaction import Graph, entity
 from memoryd.core.records.question import Question
 from memoryd.core.search import ranking
@@ -27,6 +29,22 @@ class SimilarPair:
     one: Entity
     other: Entity
     similarity: float
+
+
+class NodePair(TypedDict):
+    """Two similar nodes without a relation."""
+
+    node_a: str
+    node_b: str
+    similarity: float
+    node_a_type: str
+    node_b_type: str
+
+
+class SimilarNodes(Searched):
+    """Pairs of similar nodes, most similar first."""
+
+    result: list[NodePair]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +72,22 @@ def similar(
     for tile in tiles(means.vectors):
         best.offer(tile)
     return Findings(pairs_of(graph, means, best), means.degraded)
+
+
+def shown(found: Findings[SimilarPair]) -> SimilarNodes:
+    """Return pairs of similar nodes as the tool shows them."""
+    pairs: list[NodePair] = [
+        {
+            "node_a": pair.one.name,
+            "node_b": pair.other.name,
+            "similarity": pair.similarity,
+            "node_a_type": pair.one.type,
+            "node_b_type": pair.other.type,
+        }
+        for pair in found.best
+    ]
+    result: SimilarNodes = {"degraded": found.degraded, "result": pairs}
+    return without_empty(result, "degraded")
 
 
 def means_of(graph: Graph) -> Means:

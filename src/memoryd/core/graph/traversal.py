@@ -5,7 +5,10 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from typing_extensions import TypedDict
+
 from memoryd.core.graph import relations
+from memoryd.core.graph.relations import ShownRelation
 from memoryd.core.graph.transaction import Graph, demand, entity
 from memoryd.errors import InvalidInputError
 from memoryd.model import Entity, Relation
@@ -24,18 +27,13 @@ class Neighborhood:
     """All relations between these nodes, ordered by creation."""
 
 
-@dataclass(frozen=True, slots=True)
-class Path:
-    """A shortest path from one node to another; empty if there is none."""
+class ShownPath(TypedDict):
+    """The names on a path in order, and the relations of each hop."""
 
-    names: tuple[str, ...] = ()
-    relations: tuple[Relation, ...] = ()
+    found: bool
+    path: list[str]
+    relations: list[ShownRelation]
     """All relations of each hop, in both directions, ordered by hop."""
-
-    @property
-    def found(self) -> bool:
-        """Whether there is a path."""
-        return bool(self.names)
 
 
 def neighborhood(graph: Graph, name: str, depth: int = 1) -> Neighborhood:
@@ -52,21 +50,22 @@ def neighborhood(graph: Graph, name: str, depth: int = 1) -> Neighborhood:
     return graph.read(work)
 
 
-def path(graph: Graph, source: str, target: str) -> Path:
+def path(graph: Graph, source: str, target: str) -> ShownPath:
     """Return a shortest path between two nodes, of any length; raise NotFoundError for an unknown name.
 
     Among equally short paths it is the first by the names of its nodes, from the source on.
     """
 
-    def work(queries: Queries) -> Path:
+    def work(queries: Queries) -> ShownPath:
         start, end = demand(queries, source, target)
         here, there = _Side(start.id), _Side(end.id)
         while not (meeting := here.frontier & there.frontier):
             if not here.frontier or not there.frontier:
-                return Path()
+                return {"found": False, "path": [], "relations": []}
             min(here, there, key=lambda side: len(side.frontier)).advance(queries)
         way = _walk(queries, start, end, _onward(here, there, meeting))
-        return Path(tuple(node.name for node in way), tuple(_hops(queries, way)))
+        hops = list(map(relations.shown, _hops(queries, way)))
+        return {"found": True, "path": [node.name for node in way], "relations": hops}
 
     return graph.read(work)
 

@@ -13,20 +13,21 @@ from memoryd.core.base.results import Placed, Searched, counted, placed, without
 from memoryd.core.base.token_budget import LIST_FRAME, Budget
 from memoryd.core.graph import (
     as_of,
+    entities,
     missing_relations,
     observations,
     pagination,
     relations,
     report,
-    results,
     search,
     traversal,
 )
+from memoryd.core.graph.entities import BriefNode, ShownNode
 from memoryd.core.graph.missing_relations import RelationGap
 from memoryd.core.graph.observations import ShownObservation
 from memoryd.core.graph.pagination import GraphPart, PagePosition
 from memoryd.core.graph.relations import ShownRelation
-from memoryd.core.graph.results import BriefNode, PendingSummary, ShownNode
+from memoryd.core.graph.report import PendingNode, PendingSummary
 from memoryd.core.graph.search import MatchingNode
 from memoryd.core.graph.transaction import Graph, named
 from memoryd.core.records.question import Question
@@ -196,7 +197,7 @@ def _missing(names: Sequence[str], found: Mapping[str, Entity], budget: Budget) 
 
 
 def _opened_node(of: Entity, number: int) -> OpenedNode:
-    return {**results.node(of), "observations_omitted": number}
+    return {**entities.shown(of), "observations_omitted": number}
 
 
 # the whole graph -----------------------------------------------------------------------------------------------------
@@ -236,7 +237,7 @@ def _page(queries: Queries, start: PagePosition, budget: Budget) -> GraphPage:
 def _shown(part: GraphPart) -> ShownNode | ShownObservation | ShownRelation:
     match part:
         case Entity():
-            return results.node(part)
+            return entities.shown(part)
         case Observation():
             return observations.shown(part)
         case Relation():
@@ -333,7 +334,7 @@ def _filled(heads: Sequence[MatchedNode], budget: Budget, share: float, queries:
 def _forms(match: MatchingNode) -> tuple[MatchedNode, MatchedNode]:
     """Return the two forms of a match, both still without observations: complete, and with the name only."""
     whole: MatchedNode = {
-        **results.node(match.entity),
+        **entities.shown(match.entity),
         "matched_observation": match.observation,
         "matched_perspective": match.perspective,
         "score": round(match.score, 4),
@@ -376,7 +377,7 @@ class ShownNeighborhood(TypedDict):
 def neighborhood(graph: Graph, name: str, depth: int, tokens: int) -> ShownNeighborhood:
     """Return the nearest nodes up to NODES_SHARE, the relations between them, then the nodes that still fit."""
     found, budget = traversal.neighborhood(graph, name, depth), Budget(tokens)
-    every = list(map(results.brief, found.entities))
+    every = list(map(entities.brief, found.entities))
     nodes = budget.fill(every, NODES_SHARE)
     names = {node["name"] for node in nodes}
     edges = budget.fill(relations.shown(one) for one in found.relations if {one.source, one.target} <= names)
@@ -399,7 +400,7 @@ class BudgetedList(TypedDict, Generic[ItemT]):
 
 def brief_nodes(found: Iterable[Entity], tokens: int) -> BudgetedList[BriefNode]:
     """Return as many nodes as fit."""
-    return _cut(list(map(results.brief, found)), tokens)
+    return _cut(list(map(entities.brief, found)), tokens)
 
 
 def relation_gaps(graph: Graph, tokens: int) -> BudgetedList[RelationGap]:
@@ -411,7 +412,17 @@ def pending_summaries(graph: Graph, tokens: int) -> BudgetedList[PendingSummary]
     """Return as many nodes without a current summary as fit, the last observed first."""
     most = Budget(tokens, LIST_FRAME).at_most(LEAST_PENDING)
     found, total = report.pending(graph, max(most, 1))  # at least one row, because it contains the total
-    return _cut(list(map(results.pending, found)), tokens, total)
+    return _cut(list(map(_pending, found)), tokens, total)
+
+
+def _pending(one: PendingNode) -> PendingSummary:
+    return {
+        "name": one.name,
+        "entity_type": one.entity_type,
+        "observation_count": one.observation_count,
+        "last_observation_at": one.last_observation_at,
+        "summary_updated_at": one.summary_updated_at,
+    }
 
 
 def _cut(parts: Sequence[ItemT], tokens: int, total: int | None = None) -> BudgetedList[ItemT]:

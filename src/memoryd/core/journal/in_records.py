@@ -17,7 +17,7 @@ from memoryd.core.security.secrets import cleaned
 from memoryd.errors import StoreBusyError, StoreError
 from memoryd.model import AGENT_INTERACTION, Filter, Findings, Interaction, Kind, Record, SessionSummary
 from memoryd.store.base import Queries, Row
-from memoryd.store.journal import JournalHit, Summaries, Turns
+from memoryd.store.journal import JournalCounts, JournalHit, Summaries, Turns
 
 T = TypeVar("T")
 
@@ -171,10 +171,10 @@ class JournalRows:
         self._scope.write(work)
         self._scope.embed_later(None)
 
-    def numbers(self) -> dict[str, int]:
+    def numbers(self) -> JournalCounts:
         """Return the number of turns (`memories`) and of summaries."""
 
-        def work(queries: Queries) -> dict[str, int]:
+        def work(queries: Queries) -> JournalCounts:
             kinds = {row["kind"]: row["number"] for row in queries.all("records.counts", session="")}
             return {"memories": kinds.get(Kind.INTERACTION, 0), "summaries": kinds.get(Kind.SUMMARY, 0)}
 

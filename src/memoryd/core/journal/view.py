@@ -7,7 +7,7 @@ from typing_extensions import TypedDict
 
 from memoryd.core.base.results import Placed, Searched, placed, without_empty
 from memoryd.model import AGENT_INTERACTION, Findings, Interaction, SessionSummary
-from memoryd.store.journal import Database, JournalHit, State, Summaries, Turns
+from memoryd.store.journal import Database, JournalCounts, JournalHit, State, Summaries, Turns
 from memoryd.text import SEARCHED
 
 DatabaseOutcome = Literal["started", "already_running", "stopped", "already_stopped", "embedded", "external"]
@@ -228,13 +228,6 @@ class JournalDatabase(TypedDict):
     state: State
 
 
-class JournalCounts(TypedDict):
-    """The numbers of turns and summaries."""
-
-    memories: int
-    summaries: int
-
-
 class JournalHealth(TypedDict):
     """The answer of a healthy database; otherwise the tool answers with an error."""
 
@@ -280,12 +273,6 @@ def database_of(database: Database, *, discreet: bool) -> JournalDatabase:
         "place": None if discreet else database.place,
         "state": database.state(),
     }
-
-
-def healthy(database: JournalDatabase, numbers: Mapping[str, int]) -> JournalHealth:
-    """Return the answer of a healthy database with these numbers of turns and summaries."""
-    counts: JournalCounts = {"memories": numbers["memories"], "summaries": numbers["summaries"]}
-    return {"status": "healthy", "database": database, "collections": counts}
 
 
 def changed(outcome: DatabaseOutcome, database: JournalDatabase) -> ChangedDatabase:

@@ -20,7 +20,7 @@ from memoryd.core.transfer import jsonl
 from memoryd.core.transfer.jsonl import ImportMode, LineFile, Target, Written
 from memoryd.errors import InvalidInputError
 from memoryd.model import AGENT_INTERACTION, Interaction, SessionSummary
-from memoryd.store.journal import COLLECTIONS, JournalStore
+from memoryd.store.journal import COLLECTIONS, JournalCounts, JournalStore
 
 T = TypeVar("T")
 
@@ -29,19 +29,11 @@ BATCH = 500  # turns or summaries per transaction of a merge
 
 
 @dataclass(frozen=True, slots=True)
-class CollectionCounts:
-    """The numbers of turns (`memories`) and summaries."""
-
-    memories: int = 0
-    summaries: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class Imported:
     """The contents of a file, how much of it was new, and the kinds of the masked secrets."""
 
-    read: CollectionCounts
-    new: CollectionCounts
+    read: JournalCounts
+    new: JournalCounts
     masked: tuple[str, ...]
 
 
@@ -50,11 +42,11 @@ class Imported:
 
 def export(
     kept: JournalStore, path: Path, include: Sequence[CollectionName], report: Progress
-) -> tuple[Written, CollectionCounts]:
+) -> tuple[Written, JournalCounts]:
     """Write collections to a new file; return what was written. Raise InvalidInputError if the file exists."""
     numbers = kept.numbers()
     total = max(sum(numbers[name] for name in include), 1)
-    counts = dict.fromkeys(include, 0)
+    counts: JournalCounts = {"memories": 0, "summaries": 0}
 
     def fill(target: Target) -> None:
         for name in include:
@@ -68,7 +60,7 @@ def export(
                     report(min(target.number / total, 1.0))
 
     written = jsonl.write(path, FORMAT | {"collections": list(include)}, fill)
-    return written, CollectionCounts(**counts)
+    return written, counts
 
 
 def _turn_line(kept: Interaction) -> dict[str, Any]:
@@ -82,7 +74,7 @@ def _summary_line(kept: SessionSummary) -> dict[str, Any]:
 # reading -------------------------------------------------------------------------------------------------------------
 
 
-def counted(source: LineFile, report: Progress, secrets: Secrets) -> CollectionCounts:
+def counted(source: LineFile, report: Progress, secrets: Secrets) -> JournalCounts:
     """Check a file as `load` does, and return its counts; import nothing."""
     with _checked(source, report, secrets) as reading:
         return reading.counts
@@ -100,8 +92,8 @@ def load(kept: JournalStore, source: LineFile, mode: ImportMode, report: Progres
         if mode == "replace":
             named = _head(source).get("collections", ())
             kept.replace(
-                reading.items(Interaction) if read.memories or "memories" in named else None,
-                reading.items(SessionSummary) if read.summaries or "summaries" in named else None,
+                reading.items(Interaction) if read["memories"] or "memories" in named else None,
+                reading.items(SessionSummary) if read["summaries"] or "summaries" in named else None,
             )
             return Imported(read, read, tuple(reading.masked))
         for some in batches(reading.items(Interaction), BATCH):
@@ -109,7 +101,10 @@ def load(kept: JournalStore, source: LineFile, mode: ImportMode, report: Progres
         for several in batches(reading.items(SessionSummary), BATCH):
             kept.put_summaries(several)
         after = kept.numbers()
-    new = CollectionCounts(**{name: after[name] - before[name] for name in COLLECTIONS})
+    new: JournalCounts = {
+        "memories": after["memories"] - before["memories"],
+        "summaries": after["summaries"] - before["summaries"],
+    }
     return Imported(read, new, tuple(reading.masked))
 
 
@@ -147,9 +142,9 @@ class _Reading:
         self._done = 0
 
     @property
-    def counts(self) -> CollectionCounts:
+    def counts(self) -> JournalCounts:
         """The counts of the file."""
-        return CollectionCounts(self.numbers[Interaction], self.numbers[SessionSummary])
+        return {"memories": self.numbers[Interaction], "summaries": self.numbers[SessionSummary]}
 
     def check(self, source: LineFile, secrets: Secrets) -> None:
         """Read all lines; raise an InvalidInputError that names a bad line."""

@@ -17,7 +17,7 @@ from memoryd.errors import InvalidInputError, StoreError
 from memoryd.features.chroma.database import DEFAULT, OTHER_MODEL, ChromaDatabase, ChromaRow, Collection, GoneError
 from memoryd.features.chroma.vectors import JournalVectors
 from memoryd.model import Findings, Interaction, SessionSummary, Workspace
-from memoryd.store.journal import COLLECTIONS, JournalHit, Summaries, Turns
+from memoryd.store.journal import COLLECTIONS, JournalCounts, JournalHit, Summaries, Turns
 from memoryd.text import shortened
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ class JournalChroma:
             for some in batches(summaries or (), BATCH):
                 self._put_summaries(fresh[COLLECTIONS["summaries"]], some)
 
-    def numbers(self) -> dict[str, int]:
+    def numbers(self) -> JournalCounts:
         """Return the number of turns (`memories`) and of summaries."""
         return {
             "memories": self._look("memories", self._database.count, 0),

@@ -167,7 +167,7 @@ def _summarize(visit: Visit, graph: Graph, name: str) -> Outcome:
     if len(text) > TEXT:
         raise InvalidInputError(f"A summary has at most {TEXT:,} characters.")
     done = entities.set_summary(graph, name, text, visit.text("seen"))
-    fields = {"verb": "summarize", "name": name, "content": before.summary or "", "seen": done.updated_at}
+    fields = {"verb": "summarize", "name": name, "content": before.summary or "", "seen": done["updated_at"]}
     return "Summary written." if text else "Summary removed.", {"path": "/n", "fields": fields}
 
 

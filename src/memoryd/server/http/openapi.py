@@ -5,6 +5,7 @@ from typing import Any
 
 from memoryd import __version__
 from memoryd.toolsets.registry import Tool
+from memoryd.toolsets.registry.schemas import inlined
 
 WORKSPACE, SESSION = "X-Memory-Workspace", "X-Memory-Session"
 
@@ -23,7 +24,7 @@ ERRORS = {
 _ERROR = {"$ref": "#/components/schemas/Error"}
 
 
-def document(tools: Mapping[str, Tool[Any, Any]]) -> dict[str, Any]:
+def document(tools: Mapping[str, Tool]) -> dict[str, Any]:
     """Return the OpenAPI 3.1 document of some tools."""
     return {
         "openapi": "3.1.0",
@@ -52,31 +53,16 @@ def document(tools: Mapping[str, Tool[Any, Any]]) -> dict[str, Any]:
     }
 
 
-def _inlined(schema: Any, shapes: Mapping[str, Any]) -> Any:
-    """Return a JSON schema with its `$defs` inlined, since `#/$defs` would not resolve within this document."""
-    if isinstance(schema, list):
-        return [_inlined(part, shapes) for part in schema]
-    if not isinstance(schema, dict):
-        return schema
-    if named := schema.get("$ref"):
-        schema = shapes[named.removeprefix("#/$defs/")] | {key: part for key, part in schema.items() if key != "$ref"}
-    return {key: _inlined(part, shapes) for key, part in schema.items() if key != "$defs"}
-
-
-def _whole(schema: dict[str, Any]) -> dict[str, Any]:
-    inlined: dict[str, Any] = _inlined(schema, schema.get("$defs", {}))
-    return inlined
-
-
-def _operation(tool: Tool[Any, Any]) -> dict[str, Any]:
+def _operation(tool: Tool) -> dict[str, Any]:
+    result = inlined(tool.output_schema)  # `#/$defs` would not resolve within this document
     return {
         "operationId": tool.name,
         "summary": tool.title,
         "description": tool.description,
         "parameters": [_header(WORKSPACE, "The workspace."), _header(SESSION, "The session.")],
-        "requestBody": {"required": True, "content": {"application/json": {"schema": _whole(tool.input_schema)}}},
+        "requestBody": {"required": True, "content": {"application/json": {"schema": tool.input_schema}}},
         "responses": {
-            "200": {"description": "Done.", "content": {"application/json": {"schema": _whole(tool.output_schema)}}},
+            "200": {"description": "Done.", "content": {"application/json": {"schema": result}}},
             **{status: {"$ref": f"#/components/responses/{status}"} for status in ERRORS},
         },
     }

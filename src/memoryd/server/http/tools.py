@@ -79,7 +79,7 @@ class Plain:
         headers = {MASKED: ", ".join(answer.masked), LIKE: like}
         return JSONResponse(answer.shown, headers={name: value for name, value in headers.items() if value})
 
-    def _not_allowed(self, grant: Grant, tool: Tool[Any, Any]) -> Response:
+    def _not_allowed(self, grant: Grant, tool: Tool) -> Response:
         issuer = self._calls.engine.settings.public_url
         if issuer and grant.is_persons and not grant.allows(tool.name, tool.capability):
             return insufficient(issuer, tool.name, tool.capability)

@@ -3,12 +3,14 @@
 from memoryd.toolsets.graph import consolidation, nodes, observations, reading, relations, search, traversal
 from memoryd.toolsets.registry import Toolset
 
-TOOLS: Toolset = (
-    *nodes.TOOLS,
-    *reading.TOOLS,
-    *observations.TOOLS,
-    *relations.TOOLS,
-    *traversal.TOOLS,
-    *search.TOOLS,
-    *consolidation.TOOLS,
+TOOLS = Toolset(
+    [
+        *nodes.TOOLS,
+        *reading.TOOLS,
+        *observations.TOOLS,
+        *relations.TOOLS,
+        *traversal.TOOLS,
+        *search.TOOLS,
+        *consolidation.TOOLS,
+    ]
 )

@@ -9,56 +9,34 @@ from memoryd.core.graph import view
 from memoryd.core.graph.view import CURSOR, GraphPage, OpenedNodes
 from memoryd.toolsets.graph import shapes
 from memoryd.toolsets.graph.shapes import ITEMS, graph_of
-from memoryd.toolsets.registry import Answer, Arguments, Call, Time, Tool, Toolset
+from memoryd.toolsets.registry import Call, Toolset
+from memoryd.toolsets.registry.arguments import Time
+
+Cursor = Annotated[str, Field(min_length=1, max_length=KNOWN_NAME + CURSOR)]
+
+TOOLS = Toolset(needs="project")
 
 
-class OpenNodesArguments(Arguments):
-    """The nodes to open."""
-
-    names: Annotated[list[shapes.NodeName], Field(min_length=1, max_length=ITEMS, description="Exact names.")]
-    token_budget: shapes.TokenBudget = shapes.BUDGET
-    as_of: Annotated[Time | None, Field(description="Show the nodes as they were at this ISO 8601 time.")] = None
-
-
-class ReadGraphArguments(Arguments):
-    """Where to continue, and the budget of the page."""
-
-    cursor: Annotated[
-        str | None, Field(max_length=KNOWN_NAME + CURSOR, description="next_cursor of the page before.")
-    ] = None
-    token_budget: shapes.TokenBudget = shapes.BUDGET
+@TOOLS.tool("Open nodes", "read")
+def open_nodes(
+    call: Call,
+    *,
+    names: Annotated[list[shapes.NodeName], Field(min_length=1, max_length=ITEMS, description="Exact names.")],
+    token_budget: shapes.TokenBudget = shapes.BUDGET,
+    as_of: Annotated[Time | None, Field(description="Show the nodes as they were at this ISO 8601 time.")] = None,
+) -> OpenedNodes:
+    """Nodes by exact name, with observations, summary, tags and every relation from or to them."""
+    if as_of:
+        return view.opened_then(graph_of(call), names, token_budget, as_of)
+    return view.opened(graph_of(call), names, token_budget)
 
 
-def _open(call: Call, arguments: OpenNodesArguments) -> Answer[OpenedNodes]:
-    graph, names, tokens = graph_of(call), arguments.names, arguments.token_budget
-    if arguments.as_of:
-        return Answer(view.opened_then(graph, names, tokens, arguments.as_of))
-    return Answer(view.opened(graph, names, tokens))
-
-
-def _read(call: Call, arguments: ReadGraphArguments) -> Answer[GraphPage]:
-    return Answer(view.page(graph_of(call), arguments.token_budget, arguments.cursor))
-
-
-TOOLS: Toolset = (
-    Tool(
-        name="open_nodes",
-        title="Open nodes",
-        capability="read",
-        needs="project",
-        description="Nodes by exact name, with observations, summary, tags and every relation from or to them.",
-        arguments=OpenNodesArguments,
-        result=OpenedNodes,
-        handler=_open,
-    ),
-    Tool(
-        name="read_graph",
-        title="Read the graph",
-        capability="read",
-        needs="project",
-        description="The whole graph, page by page. Can be large: prefer search_nodes.",
-        arguments=ReadGraphArguments,
-        result=GraphPage,
-        handler=_read,
-    ),
-)
+@TOOLS.tool("Read the graph", "read")
+def read_graph(
+    call: Call,
+    *,
+    cursor: Annotated[Cursor | None, Field(description="next_cursor of the page before.")] = None,
+    token_budget: shapes.TokenBudget = shapes.BUDGET,
+) -> GraphPage:
+    """The whole graph, page by page. Can be large: prefer search_nodes."""
+    return view.page(graph_of(call), token_budget, cursor)

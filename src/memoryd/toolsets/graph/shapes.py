@@ -10,7 +10,7 @@ from pydantic import AliasChoices, Field, StringConstraints
 
 from memoryd.core.base.limits import KNOWN_NAME, NODE_NAME, NODE_TYPE, TEXT
 from memoryd.core.graph.transaction import Graph
-from memoryd.toolsets.registry import Arguments, Call
+from memoryd.toolsets.registry import Call
 
 ITEMS, MATCHES, LIMIT, DAYS, ORDINAL = 1_000, 100, 1_000, 36_500, 10**9
 BUDGET, MOST = 20_000, 1_000_000
@@ -40,12 +40,6 @@ TokenBudget = Annotated[
         description="Most tokens of the answer; 0: no limit.",
     ),
 ]
-
-
-class BudgetArguments(Arguments):
-    """The budget of a list."""
-
-    token_budget: TokenBudget = BUDGET
 
 
 def graph_of(call: Call) -> Graph:

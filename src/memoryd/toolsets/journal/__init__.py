@@ -3,4 +3,4 @@
 from memoryd.toolsets.journal import database, sessions, summaries, turns
 from memoryd.toolsets.registry import Toolset
 
-TOOLS: Toolset = (*database.TOOLS, *turns.TOOLS, *summaries.TOOLS, *sessions.TOOLS)
+TOOLS = Toolset([*database.TOOLS, *turns.TOOLS, *summaries.TOOLS, *sessions.TOOLS])

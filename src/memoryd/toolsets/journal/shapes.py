@@ -18,7 +18,8 @@ from memoryd.errors import (
     TimedOutError,
 )
 from memoryd.settings import SESSION_LENGTH
-from memoryd.toolsets.registry import Arguments, Call
+from memoryd.toolsets.registry import Call, Toolset
+from memoryd.toolsets.registry.arguments import Arguments
 
 LIMIT, OFFSET = 1_000, 1_000_000_000
 
@@ -39,6 +40,13 @@ class CamelArguments(Arguments):
     """Arguments in the seed's spelling."""
 
     model_config = ConfigDict(alias_generator=to_camel)
+
+
+class JournalTools(Toolset):
+    """Tools in the seed's spelling, with the seed's errors."""
+
+    def __init__(self) -> None:
+        super().__init__(error_text=error_text, base=CamelArguments)
 
 
 def journal(call: Call) -> Journal:

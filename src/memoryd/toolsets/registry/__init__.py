@@ -1,0 +1,221 @@
+"""Tools: functions whose signatures are the argument models, and whose docstrings describe them to a model.
+
+The first parameter is the call; each other one is an argument, with its limits, its description and its default. The
+type that is returned is that of the result.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from inspect import Parameter, signature
+from typing import Any, Generic, Literal, TypeVar, get_args, get_origin
+
+from pydantic import TypeAdapter, ValidationError, create_model
+
+from memoryd.core.access.tokens import EVERYTHING, Grant
+from memoryd.core.base.progress import CountProgress, ignore_progress
+from memoryd.core.engine import Engine
+from memoryd.core.scope import Scope, together
+from memoryd.core.security.secrets import noted
+from memoryd.errors import InvalidInputError, MemorydError
+from memoryd.model import Workspace
+from memoryd.toolsets.registry import invalid, schemas
+from memoryd.toolsets.registry.arguments import Arguments
+
+Capability = Literal["read", "write", "admin"]
+Needs = Literal["workspace", "project", "nothing"]
+"""Where a tool runs: in the workspace in force; b: in the project that the session chose, where projects are offered;
+or in no workspace."""
+
+COMPLETED = 100  # values of a completion (the protocol's maximum)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The engine, the workspace and the session that a tool runs with."""
+
+    engine: Engine
+    place: Workspace | None
+    """None for a tool that needs no workspace."""
+    session_id: str
+    """The client's name for the session; '' without a session."""
+    principal: str = ""
+    """The user or token that owns the session; '' if the process has one user."""
+    progress: CountProgress = ignore_progress
+    """Reports how much of how much is done."""
+    grant: Grant = EVERYTHING
+    """The workspaces that the caller may see."""
+
+    @property
+    def session(self) -> str:
+        """The session whose volatile records are visible, that marks new records and has an active project."""
+        return self.named(self.session_id)
+
+    @property
+    def scope(self) -> Scope:
+        """The scope of the call in core."""
+        return together(self.engine, self.workspace, self.session, self.grant)
+
+    def named(self, session_id: str) -> str:
+        """Return the session of that name; the same name means different sessions for different principals."""
+        return f"{self.principal}/{session_id}" if self.principal else session_id
+
+    @property
+    def workspace(self) -> Workspace:
+        """The workspace of a tool that needs a workspace or a project."""
+        assert self.place is not None, "the tool's `needs` is `nothing`"
+        return self.place
+
+
+ResultT = TypeVar("ResultT", bound=Mapping[str, object])
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Generic[ResultT]):
+    """The result of a tool as JSON data, or a text for the model. A tool may return data alone.
+
+    Some clients show their model only the structured content, others only the text: so each must be the whole answer.
+    Data is sent as the same JSON in both. A text is sent as text only, with its figures in `_meta`.
+    """
+
+    result: ResultT
+    text: str | None = None
+    """The whole answer, if it is a text; without figures, a sentence that says as much as the result."""
+    figures: Mapping[str, Any] | None = None
+    """Data for programs, if the text is the whole answer."""
+    session: str | None = None
+    """The new session of the connection, if the tool changes it."""
+    masked: tuple[str, ...] = ()
+    """The kinds of the secrets that were masked before anything was stored."""
+    marked: bool = False
+    """Whether the text already marks passages that read like instructions."""
+    short: ResultT | None = None
+    """The part of a long result that fits into a model's context."""
+
+    @property
+    def shown(self) -> ResultT:
+        """The result for callers over a protocol, who may be models; programs in this process get all of it."""
+        return self.result if self.short is None else self.short
+
+
+HandlerT = TypeVar("HandlerT", bound=Callable[..., Mapping[str, object] | Answer[Any]])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Tool:
+    """One tool of a toolset."""
+
+    name: str
+    title: str
+    description: str
+    capability: Capability
+    handler: Callable[..., Mapping[str, object] | Answer[Any]]
+    needs: Needs = "workspace"
+    destructive: bool = False
+    idempotent: bool = False
+    lasting: bool = False
+    """Whether it has no time limit: it works through everything, and reports its progress."""
+    text: bool = False
+    """Whether some of its answers are texts; then it declares no output schema."""
+    error_text: Callable[[MemorydError], str] = str
+    """How an error is worded for callers."""
+    base: type[Arguments] = Arguments
+    """How the arguments are spelled."""
+
+    @cached_property
+    def arguments(self) -> type[Arguments]:
+        """The model of the arguments. It is made when it is first used: a server uses only the tools that it offers."""
+        _, *parameters = signature(self.handler).parameters.values()
+        fields: Any = {
+            each.name: (each.annotation, ... if each.default is Parameter.empty else each.default)
+            for each in parameters
+        }
+        return create_model(self.name, __base__=self.base, __doc__=self.description, **fields)
+
+    @property
+    def result(self) -> Any:
+        """The TypedDict that the handler returns, alone or in an Answer."""
+        returned = signature(self.handler).return_annotation
+        return get_args(returned)[0] if get_origin(returned) is Answer else returned
+
+    @property
+    def input_schema(self) -> dict[str, Any]:
+        """The JSON schema of the arguments."""
+        schema: dict[str, Any] = schemas.short(schemas.plain(schemas.inlined(self.arguments.model_json_schema())))
+        return schema
+
+    @property
+    def output_schema(self) -> dict[str, Any]:
+        """The JSON schema of the result."""
+        schema: dict[str, Any] = schemas.short(TypeAdapter(self.result).json_schema(mode="serialization"))
+        return schema
+
+    def run(self, call: Call, arguments: Any) -> Answer[Any]:
+        """Validate the arguments and run; the answer names the kinds of secrets that were masked before storing.
+
+        Raise InvalidInputError that names each invalid argument, or MemorydError.
+        """
+        valid = self._valid(arguments)
+        with noted() as masked:
+            result = self.handler(call, **dict(valid))
+        answer = result if isinstance(result, Answer) else Answer(result)
+        return replace(answer, masked=(*answer.masked, *masked))
+
+    def _valid(self, arguments: Any) -> Arguments:
+        try:
+            return self.arguments.model_validate(arguments)
+        except ValidationError as error:
+            raise InvalidInputError(invalid.explained(self.name, self.arguments, error)) from None
+
+
+class Toolset(list[Tool]):
+    """The tools of a toolset, or of a part of one, in order, and what they have in common."""
+
+    def __init__(
+        self,
+        tools: Iterable[Tool] = (),
+        *,
+        needs: Needs = "workspace",
+        error_text: Callable[[MemorydError], str] = str,
+        base: type[Arguments] = Arguments,
+        descriptions: Mapping[str, str] | None = None,
+    ) -> None:
+        """Begin with `tools`. `descriptions`: by the names of tools, in place of docstrings."""
+        super().__init__(tools)
+        self._needs = needs
+        self._error_text, self._base, self._descriptions = error_text, base, descriptions or {}
+
+    def tool(
+        self,
+        title: str,
+        capability: Capability,
+        *,
+        needs: Needs | None = None,
+        destructive: bool = False,
+        idempotent: bool = False,
+        lasting: bool = False,
+        text: bool = False,
+    ) -> Callable[[HandlerT], HandlerT]:
+        """Add a tool of the decorated function. The parameters are the fields of Tool."""
+
+        def add(handler: HandlerT) -> HandlerT:
+            name = handler.__name__
+            self.append(
+                Tool(
+                    name=name,
+                    title=title,
+                    description=self._descriptions.get(name) or " ".join((handler.__doc__ or "").split()),
+                    capability=capability,
+                    handler=handler,
+                    needs=needs or self._needs,
+                    destructive=destructive,
+                    idempotent=idempotent,
+                    lasting=lasting,
+                    text=text,
+                    error_text=self._error_text,
+                    base=self._base,
+                )
+            )
+            return handler
+
+        return add
