@@ -18,7 +18,7 @@ from memoryd.core.security import secrets
 from memoryd.core.transfer import export as exports
 from memoryd.core.transfer import journal_file, jsonl, reader, restore
 from memoryd.core.transfer.export import Numbers
-from memoryd.core.transfer.export_formats import OWN, ExportFormat, export_format
+from memoryd.core.transfer.export_formats import OWN, ExportFormat, WrittenFolder, export_format
 from memoryd.core.transfer.file_names import FileNames
 from memoryd.core.transfer.jsonl import HEAD, ImportMode, LineFile
 from memoryd.core.transfer.reader import Part
@@ -34,6 +34,7 @@ from memoryd.store.sqlite.file import APPLICATION_ID, MAGIC
 MODES = ("merge", "replace")
 _Seen = tuple[str, Numbers, dict[str, Numbers]]
 """A workspace, the numbers in the file for it, and those that are new to it or would be removed from it."""
+LISTED = 20  # removed files that are named
 BEGINNING = 64  # bytes that identify memoryd's own files
 CHROMA = (
     "The journal is in ChromaDB (MEMORY_JOURNAL_STORE): it is not part of the export. The tool export_database "
@@ -76,17 +77,20 @@ def export(
 
 def _folder(settings: Settings, form: ExportFormat, path: Path, *, every: bool, as_json: bool) -> None:
     """Write a folder in a format, or a subfolder for each workspace."""
-    numbers: dict[str, Numbers] = {}
-    names, size = FileNames(), 0
+    done: dict[str, WrittenFolder] = {}
+    names = FileNames()
     with Engine(settings, fetch=False) as engine:
         for workspace in _chosen(engine, every):
             target = Path(names.free(str(path), workspace.name)) if every else path
             with reported() as report:
-                numbers[workspace.name], count = form.folder(engine, workspace, target, report)
-            size += count
+                done[workspace.name] = form.folder(engine, workspace, target, report)
     if settings.journal_store == "chroma":
         note(CHROMA)
-    _print_written(path, size, numbers, as_json=as_json)
+    if removed := [str(file.relative_to(path)) for one in done.values() for file in one.removed]:
+        more = f" and {len(removed) - LISTED} more" if len(removed) > LISTED else ""
+        note(f"Removed, because they are no longer part of the export: {', '.join(removed[:LISTED])}{more}.")
+    numbers = {name: one.numbers for name, one in done.items()}
+    _print_written(path, sum(one.size for one in done.values()), numbers, as_json=as_json)
 
 
 def _print_written(path: Path, size: int, numbers: Mapping[str, Numbers], *, as_json: bool) -> None:
