@@ -279,6 +279,9 @@ def test_an_export_into_a_folder_that_all_can_read_is_private(engine: Engine, tm
         ("e\u0301", "é"),
         ("[[x|y]]#z^", "x y z"),
         ("a\x00b\nc", "a b c"),
+        ("invoice\u202efdp.exe", "invoice U+202E fdp.exe"),
+        ("un\u200bseen\U000e0041", "un U+200B seen U+E0041"),
+        ("👩\u200d🚀 می\u200cخواهم", "👩\u200d🚀 می\u200cخواهم"),
     ],
 )
 def test_every_system_accepts_the_file_names(given: str, name: str) -> None:
