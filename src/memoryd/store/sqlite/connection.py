@@ -87,7 +87,10 @@ def _statements() -> dict[str, str]:
     return load("sqlite") | moving()
 
 
-def connect(path: Path, durability: str, *, readonly: bool = False) -> apsw.Connection:
+def connect(path: Path, durability: str, *, readonly: bool = False, create: bool = False) -> apsw.Connection:
+    """Return a connection to a database; with `create` the file may be an empty one. Raise StoreError, apsw.Error."""
+    if not (create or has_contents(path)):
+        raise lost(path)
     connection = _opened(path)
     if connection.readonly("main") and writable(path):  # SQLite falls back to read-only if an opening fails once
         connection.close()
@@ -129,7 +132,7 @@ def _opened(path: Path) -> apsw.Connection:
     except apsw.CantOpenError as error:
         if path.exists():
             raise
-        raise missing(path) from error
+        raise lost(path) from error
     fork.note_opened(connection, path)
     return connection
 
@@ -154,10 +157,15 @@ def _demand_own_log(path: Path) -> None:
         )
 
 
-def missing(path: Path) -> StoreError:
-    """Return the error for a missing file. An empty new file would look as if all data had been lost."""
+def has_contents(path: Path) -> bool:
+    """Return whether a file exists and is not empty: SQLite takes an empty one for a new database."""
+    return path.exists() and path.stat().st_size > 0
+
+
+def lost(path: Path) -> StoreError:
+    """Return the error for a missing or empty file. A new one would look as if nothing had ever been stored."""
     return StoreError(
-        f"{path} is missing. Nothing was stored by this call. "
+        f"{path} is {'empty' if path.exists() else 'missing'}. Nothing was stored by this call. "
         "Put the file back from a copy or a backup; `memoryd doctor` shows what is there."
     )
 
@@ -285,6 +293,8 @@ _TOO_MANY_FILES = (
 def store_error(error: BaseException, path: Path) -> BaseException:
     """Return the StoreError for an error of a database or a file; any other error unchanged."""
     text = next((text for kind, text in _MESSAGES.items() if isinstance(error, kind)), None)
+    if isinstance(error, apsw.NotADBError) and not has_contents(path):  # emptied while it was open
+        return lost(path)
     if isinstance(error, apsw.IOError) and 0 <= _free(path) < SHARED:
         text = _MESSAGES[apsw.FullError]
     if isinstance(error, apsw.FullError) and _free(path) > PLENTY:

@@ -28,8 +28,9 @@ from memoryd.store.sqlite.connection import (
     connect,
     explained,
     frozen,
+    has_contents,
     immediate,
-    missing,
+    lost,
     rows,
     savepoint,
     store_error,
@@ -78,7 +79,7 @@ class SqliteFile:
     # opening ---------------------------------------------------------------------------------------------------------
 
     def open(self, *, create: bool = False) -> None:
-        """Open the file, once; may wait for other processes. Raise StoreError if it is missing, unless `create`."""
+        """Open the file, once; may wait for other processes. Unless `create`, raise StoreError if it is lost."""
         with self._opening:
             if self._closing:
                 raise closed()
@@ -97,7 +98,7 @@ class SqliteFile:
                 disk.make_directory(self.path.parent)
                 disk.make_file(self.path)
             with ExitStack() as undo:
-                connection = connect(self.path, self._durability)
+                connection = connect(self.path, self._durability, create=create)
                 undo.callback(connection.close)
                 self._prepare(connection)
                 self._demand_name()  # from here on our lock prevents moving it
@@ -111,7 +112,8 @@ class SqliteFile:
         out_of_date = bool(self._outstanding(connection))
         can_log = not self.at_rest and not connection.readonly("main")
         if can_log and connection.pragma("journal_mode") != "wal":
-            self._demand_name()
+            if not self.path.exists():
+                raise lost(self.path)
             _log_ahead(connection)  # a new file, or one from a backup or the archive
         if not out_of_date:
             return
@@ -134,9 +136,9 @@ class SqliteFile:
             raise
 
     def _demand_name(self) -> None:
-        """Raise StoreError if the file was moved or removed: writes to it would be lost with the process."""
-        if not self.path.exists():
-            raise missing(self.path)
+        """Raise StoreError if the file was moved, removed or emptied: writes would be lost with the process."""
+        if not has_contents(self.path):
+            raise lost(self.path)
 
     # reading ---------------------------------------------------------------------------------------------------------
 
