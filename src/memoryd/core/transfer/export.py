@@ -39,6 +39,11 @@ Numbers = Counter[str]
 """The number of rows by noun (see NOUNS)."""
 
 
+def told(numbers: Numbers) -> str:
+    """Return numbers as words: `1,200 memories, 3 turns`."""
+    return ", ".join(f"{number:,} {noun}" for noun, number in numbers.items() if number)
+
+
 def noun(table: str, row: Row) -> str:
     """Return the noun that a row counts as; '' for details, which belong to a record."""
     return "" if table in DETAILS else NOUNS[row["kind"] if table == "records" else table]
