@@ -30,7 +30,7 @@ class FileNames:
 
 
 def readable(text: str) -> str:
-    """Return a text as a file name: NFC, without characters that a system or a link forbids, or that nobody sees."""
+    """Return a text as a file name: NFC, without characters that a system or a link forbids, or that are invisible."""
     name = shown(unicodedata.normalize("NFC", text[: 4 * LENGTH]))
     name = _BLANKS.sub(" ", _FORBIDDEN.sub(" ", name)).strip(" .")[:LENGTH].strip(" .")
     name = name.encode()[:_BYTES].decode(errors="ignore").strip(" .")

@@ -17,7 +17,7 @@ from memoryd.core.base.progress import Progress
 from memoryd.core.journal.metadata import CollectionName, of_summary, of_turn, summary, turn
 from memoryd.core.security.secrets import Secrets
 from memoryd.core.transfer import jsonl
-from memoryd.core.transfer.export import Numbers, told
+from memoryd.core.transfer.export import Numbers, counts_text
 from memoryd.core.transfer.jsonl import ImportMode, LineFile, Target, Written
 from memoryd.core.transfer.restore import STORED
 from memoryd.errors import InvalidInputError, StoreError
@@ -114,7 +114,7 @@ def load(kept: JournalStore, source: LineFile, mode: ImportMode, report: Progres
         except StoreError as error:
             if not +stored:
                 raise
-            raise error.after(STORED.format(told(+stored))) from error
+            raise error.after(STORED.format(counts_text(+stored))) from error
     return Imported(read, CollectionCounts(stored["turns"], stored["summaries"]), tuple(reading.masked))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from memoryd.core.base.progress import Progress, StepProgress
 from memoryd.core.engine import Engine
 from memoryd.core.records import perspectives
-from memoryd.core.transfer.export import NOUNS, Numbers, told
+from memoryd.core.transfer.export import NOUNS, Numbers, counts_text
 from memoryd.core.transfer.jsonl import ImportMode, LineFile
 from memoryd.core.transfer.merge import Merging, usable
 from memoryd.core.transfer.reader import Part, unpacked
@@ -72,7 +72,7 @@ def telling() -> Iterator[list[RestoredWorkspace]]:
     try:
         yield done
     except StoreError as error:
-        if not (stored := [f"{told(one.new)} in the workspace {one.workspace!r}" for one in done if +one.new]):
+        if not (stored := [f"{counts_text(one.new)} in the workspace {one.workspace!r}" for one in done if +one.new]):
             raise
         raise error.after(STORED.format(", ".join(stored))) from error
 

@@ -269,7 +269,8 @@ _MESSAGES: dict[type[Exception], str] = {  # external errors; other errors of ap
     apsw.FullError: "The disk of {path} is full. Nothing was stored by this call; free some space.",
     apsw.NotADBError: "{path} is not a SQLite database. It was not touched; choose another file.",
     apsw.ReadOnlyError: "{path} is read-only. Nothing was stored; make it writable or choose another place.",
-    apsw.CorruptError: "{path} is damaged ({error}). Run `memoryd doctor`, or restore a backup.",
+    apsw.CorruptError: "{path} is damaged ({error}). Run `memoryd doctor`, or restore a backup; "
+    "`memoryd export FILE --salvage` writes what can still be read.",
     apsw.CantOpenError: "{path} cannot be opened ({error}). Check that its directory exists and is writable, and so is "
     "that for temporary files (TMPDIR).",
     **dict.fromkeys(

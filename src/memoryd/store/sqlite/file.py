@@ -41,6 +41,7 @@ T = TypeVar("T")
 
 MAGIC = b"SQLite format 3\0"  # the first bytes of every SQLite file
 APPLICATION_ID = 0x6D656D64  # 'memd': distinguishes memoryd's files from other programs'
+RESTORE = "Restore a backup; `memoryd export FILE --salvage` writes what can still be read."
 BATCH = 256  # maximum jobs that share one commit
 MOVING_MS = 200  # milliseconds to wait for others to release a file that is to be moved
 IDLE_READERS = 4  # idle connections that are kept; each has its own page cache
@@ -180,7 +181,7 @@ class SqliteFile:
         with explained(self.path), closing(connect(self.path, self._durability, readonly=True)) as connection:
             pages = [row["integrity_check"] for row in rows(connection, "PRAGMA integrity_check")]
             broken = list(rows(connection, "PRAGMA foreign_key_check"))
-        problems = [f"damaged pages: {text}. Restore a backup." for text in pages[:5] if text != "ok"]
+        problems = [f"damaged pages: {text}. {RESTORE}" for text in pages[:5] if text != "ok"]
         return problems + [f"a row of {row['table']} refers to nothing. Restore a backup." for row in broken[:5]]
 
     # writing ---------------------------------------------------------------------------------------------------------
