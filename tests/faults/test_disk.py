@@ -187,9 +187,9 @@ def test_an_import_that_fails_tells_what_it_has_stored(tmp_path: Path, act: Call
 
     with failing(fails), pytest.raises(StoreError) as raised:
         act(home)
-    said = re.search(r"Stored before that: ([\d,]+) (memories|turns).*; importing it again skips", str(raised.value))
-    assert said, raised.value
+    named = re.search(r"Stored before that: ([\d,]+) (memories|turns).*; importing it again skips", str(raised.value))
+    assert named, raised.value
     assert "othing was stored" not in str(raised.value)
     with engine(home) as here:
         kinds = here.store.read(here.workspaces.find("default"), lambda q: q.all("doctor.counts"))
-    assert sum(row["living"] for row in kinds) == int(said[1].replace(",", "")) > 0
+    assert sum(row["living"] for row in kinds) == int(named[1].replace(",", "")) > 0
