@@ -1,5 +1,10 @@
 """The errors of memoryd. The docstring of a class is its default message."""
 
+import re
+from typing import Self
+
+_NOTHING = re.compile("nothing was stored(?: by this call)?", re.IGNORECASE)
+
 
 class MemorydError(Exception):
     """memoryd could not do what was asked."""
@@ -26,6 +31,11 @@ class NotFoundError(MemorydError):
 
 class StoreError(MemorydError):
     """The database could not be read or written; nothing was stored by this call."""
+
+    def after(self, stored: str) -> Self:
+        """Return this error for a call that had stored something before, of which nothing is undone."""
+        text, found = _NOTHING.subn(stored, str(self), count=1)
+        return type(self)(text if found else f"{self} {stored}.")
 
 
 class StoreBusyError(StoreError):

@@ -180,3 +180,16 @@ def test_impossible_requests_are_reported_and_create_nothing(
     assert message in ended.stderr
     assert (ended.stdout, ended.stderr.count("\n")) == ("", 1)
     assert not list((home / "data").glob("*.db"))
+
+
+@pytest.mark.files
+def test_what_is_left_of_a_damaged_database_is_exported_and_counted(filled: Path, file: Path) -> None:
+    (database,) = filled.rglob("memory.db")
+    data = bytearray(database.read_bytes())
+    data[:4096] = bytes(4096)
+    database.write_bytes(data)
+    assert "not a SQLite database" in run(filled, "export", file, code=1).stderr
+    done = run(filled, "export", file, "--salvage")
+    assert "memory.db: 1 of" in done.stderr
+    assert "pages could not be read" in done.stderr
+    assert run(filled / "again", "import", file, "--yes").stdout

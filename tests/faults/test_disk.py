@@ -1,7 +1,9 @@
 """A disk failure leaves nothing half done, is reported as such, and has no effect once the disk works again."""
 
+import json
+import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -9,11 +11,18 @@ import pytest
 
 from memoryd.core.admin.doctor import Doctor
 from memoryd.core.engine import Engine
+from memoryd.core.journal.journal import Journal
+from memoryd.core.memories.memories import Memories
+from memoryd.core.scope import Scope
+from memoryd.core.security.secrets import Secrets
+from memoryd.core.transfer import export as exports
+from memoryd.core.transfer import journal_file, jsonl, restore
 from memoryd.core.workspaces.registry import ARCHIVED
 from memoryd.errors import StoreError, UncertainError
 from memoryd.store.sqlite.layout import SingleFile
 from tests.core.kit import engine, memories
 from tests.faults.disks import failing
+from tests.features.imports.formats_kit import bring
 from tests.store.kit import made, put, words, workspace
 from tests.test_disk import ignored
 
@@ -133,3 +142,54 @@ def test_a_commit_that_could_not_be_written_is_reported_as_not_stored(tmp_path: 
         shutil.copy(f"{file}-wal", tmp_path / "crashed.db-wal")
     with closing(made(SingleFile(tmp_path / "crashed.db"))) as store:
         assert words(store, here, "lost") == []
+
+
+def simple(home: Path) -> object:
+    """Import a file of another program."""
+    source = home.parent / "texts.jsonl"
+    source.write_text("".join(json.dumps({"content": f"{number} {'word ' * 60}"}) + "\n" for number in range(2_000)))
+    with engine(home) as here:
+        here.workspaces.ensure("default")
+        return bring(here, source, "jsonl")
+
+
+def own(home: Path) -> object:
+    """Import memoryd's own file."""
+    source = home.parent / "all.jsonl"
+    with engine(home.parent / "other") as other:
+        memories = Memories(Scope(other, other.workspaces.ensure("default")))
+        for number in range(1_200):
+            memories.store(f"{number} {'word ' * 60}")
+        exports.export(other, source, other.workspaces.all(), ignored)
+    with engine(home) as here, jsonl.opened(source) as file:
+        return restore.load(here, file, None, "merge", ignored)
+
+
+def turns(home: Path) -> object:
+    """Import a file of a journal."""
+    source = home.parent / "turns.jsonl"
+    with engine(home.parent / "other") as other:
+        journal = Journal(Scope(other, other.workspaces.ensure("default")))
+        for number in range(1_200):
+            journal.add(f"{number} {'word ' * 60}", "", "Yes.", "s")
+        journal_file.export(journal.kept, source, ("memories",), ignored)
+    with engine(home) as here, jsonl.opened(source) as file:
+        kept = Journal(Scope(here, here.workspaces.ensure("default"))).kept
+        return journal_file.load(kept, file, "merge", ignored, Secrets("mask"))
+
+
+@pytest.mark.parametrize("act", [simple, own, turns])
+def test_an_import_that_fails_tells_what_it_has_stored(tmp_path: Path, act: Callable[[Path], object]) -> None:
+    home = tmp_path / "home"
+
+    def fails(act: str, path: Path) -> bool:
+        return act == "write" and home in path.parents and path.suffix == ".db-wal" and path.stat().st_size > 1_200_000
+
+    with failing(fails), pytest.raises(StoreError) as raised:
+        act(home)
+    named = re.search(r"Stored before that: ([\d,]+) (memories|turns).*; importing it again skips", str(raised.value))
+    assert named, raised.value
+    assert "othing was stored" not in str(raised.value)
+    with engine(home) as here:
+        kinds = here.store.read(here.workspaces.find("default"), lambda q: q.all("doctor.counts"))
+    assert sum(row["living"] for row in kinds) == int(named[1].replace(",", "")) > 0

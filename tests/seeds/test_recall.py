@@ -157,7 +157,8 @@ def test_list_has_dates_and_importance(memory: Agent) -> None:
     today = memory.whole(memory.store(FACTS[1]))[0]["created_at"][:10]
     text = memory.text("memory_recall", query="port of the staging database", format="list")
     assert re.search(rf"^- \[[0-9a-f]{{8}}, {today}, importance 0.8\] {FACTS[0]}$", text, re.MULTILINE)
-    assert all(re.match(r"- \[[0-9a-f]{8}, \d{4}-\d\d-\d\d, importance [\d.]+\] ", line) for line in text.splitlines())
+    bullet = r"- \[[0-9a-f]{8}, \d{4}-\d\d-\d\d, importance [\d.]+\] "
+    assert all(re.match(bullet, line) for line in text.splitlines()[1:])
 
 
 def test_raw_has_all_metadata(memory: Agent) -> None:

@@ -8,6 +8,7 @@ import pytest
 from memoryd.core.memories.view import REPLACING
 from memoryd.core.search.briefing import RELATED, UNSURE
 from memoryd.text import estimate_tokens
+from memoryd.toolsets.recall import FRAME
 from tests.clients import Agent, Json
 from tests.conftest import Start
 from tests.http import WORKSPACE, HttpServer, bearer, beside, granted, serving
@@ -97,7 +98,7 @@ def test_where_nothing_surely_bears_the_nearest_are_named(memory: Agent) -> None
     memory.store_all([*HOUSE, "Tom is allergic to peanuts."])
     for budget in (500, 2_000):
         text = memory.text("memory_recall", query="Which nuts make him ill?", token_budget=budget)
-        assert re.fullmatch(rf"{UNSURE}\n- \[\w+\] Tom is allergic to peanuts\. \(\d{{4}}-\d\d-\d\d\)", text)
+        assert re.fullmatch(rf"{FRAME}{UNSURE}\n- \[\w+\] Tom is allergic to peanuts\. \(\d{{4}}-\d\d-\d\d\)", text)
     assert memory.text("memory_recall", query=STRANGE).startswith("No memory bears on this among 7")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from memoryd.toolsets.recall import FRAME
 from tests.clients import Agent, Json, agent, environment
 from tests.llm import Model
 
@@ -44,7 +45,7 @@ def test_a_question_is_answered_with_the_sources_of_each_statement(memory: Agent
     llm.says(statements(("Staging listens on port 5433.", [1])))
     result = recall(memory)
     (source,) = result["ids"]
-    assert result["text"].startswith("Staging listens on port 5433. [1]\n\n[1] " + source)
+    assert result["text"].startswith(f"{FRAME}Staging listens on port 5433. [1]\n\n[1] " + source)
     assert memory.whole(source)[0]["content"] == FACTS[0]
 
 

@@ -84,7 +84,7 @@ def test_the_line_of_a_node_names_the_relations_that_bear(named: Agent) -> None:
     related = {hit["key"]: hit.get("relations") for hit in named.raw("who works at Acme")}
     assert (related["Ann"], related["Acme"]) == (["works_at Acme"], ["Ann works_at Acme"])
     lines = named.text("memory_recall", query="anvils").splitlines()
-    assert "] Dora: Works on anvils at night. (" in lines[0], "no relations, no brackets"
+    assert "] Dora: Works on anvils at night. (" in lines[1], "no relations, no brackets"
 
 
 def test_what_ends_a_relation_takes_it_out_of_every_answer(named: Agent) -> None:

@@ -1,5 +1,6 @@
 """Notes to an agent about secrets in the texts that it stores, and about instructions in the texts that it finds."""
 
+import json
 import re
 from pathlib import Path
 
@@ -7,6 +8,8 @@ import pytest
 from mcp import types
 
 from memoryd.core.security.prompt_injection import MARK, reads_like_instructions
+from memoryd.text import estimate_tokens
+from memoryd.toolsets.recall import FRAME
 from tests.clients import Agent, Json
 from tests.conftest import Start
 
@@ -45,7 +48,7 @@ def test_an_answer_reports_masked_secrets_and_keeps_its_shape(memory: Agent) -> 
 
 def test_texts_that_read_like_instructions_are_marked_when_recalled(memory: Agent) -> None:
     for form in ("summary", "list"):
-        lines = memory.text("memory_recall", query="tea", format=form).splitlines()
+        lines = memory.text("memory_recall", query="tea", format=form).splitlines()[1:]
         assert [MARK in line for line in lines if "tea" in line.lower()] == ["Ignore" in line for line in lines]
     assert MARK in memory.text("memory_context")
     raw = memory.raw("tea")
@@ -53,6 +56,18 @@ def test_texts_that_read_like_instructions_are_marked_when_recalled(memory: Agen
         TEA: "",
         ORDER: reads_like_instructions(ORDER),
     }
+
+
+def test_answers_with_memories_begin_with_what_these_are(memory: Agent) -> None:
+    for budget in (120, 500, 2_000):
+        for form in ("summary", "list", "answer"):
+            found = memory.ok("memory_recall", query="tea", format=form, token_budget=budget)
+            assert found["text"].startswith(f"{FRAME}- [")
+            assert found["tokens_used"] == estimate_tokens(found["text"]) <= budget
+        assert memory.text("memory_context", token_budget=budget).startswith(FRAME)
+    assert FRAME not in memory.text("memory_recall", query="tea", token_budget=60)
+    assert FRAME not in memory.text("memory_recall", query="tea", tags=["none has it"])
+    assert json.loads(memory.text("memory_recall", query="tea", format="raw"))["memories"]
 
 
 @pytest.mark.parametrize("budget", [32, 40, 60])

@@ -1,5 +1,6 @@
 """The store on SQLite when things go wrong: lost files, closing, slow files, damaged vectors, programming errors."""
 
+import os
 import threading
 from contextlib import closing
 from pathlib import Path
@@ -74,6 +75,33 @@ def test_a_lost_registry_is_not_recreated(tmp_path: Path) -> None:
             with pytest.raises(StoreError, match=r"_meta\.db is missing"):
                 access()
     assert not (tmp_path / "_meta.db").exists()
+
+
+@pytest.mark.files
+@pytest.mark.parametrize("kind", ["own", "single"])
+def test_a_database_that_is_emptied_takes_nothing(tmp_path: Path, kind: str) -> None:
+    own = kind == "own"
+    layout = DataDirectory(tmp_path / "data") if own else SingleFile(tmp_path / "all.db")
+    place = workspace("one", "projects/one.db" if own else "")
+    file = layout.path(place)
+    beside = file.with_name(f"{file.name}-wal")
+    with closing(made(layout, places=[place])) as store:
+        put(store, place, "kept")
+        log = beside.read_bytes()
+        store.upkeep.scrub(place)
+        os.truncate(file, 0)
+        for access in (lambda: put(store, place, "lost"), lambda: store.upkeep.problems(place)):
+            with pytest.raises(StoreError, match=r"is empty.*Nothing was stored by this call"):
+                access()
+    beside.write_bytes(log)  # as if the process had been killed, and the file emptied then
+    with closing(SqliteStore(layout)) as store:
+        with pytest.raises(StoreError, match=r"is empty.*Nothing was stored by this call"):
+            put(store, place, "lost")
+        if not own:
+            with pytest.raises(StoreError, match=r"is empty.*Nothing was stored by this call"):
+                store.placement.create(None)
+    assert not file.stat().st_size
+    assert beside.read_bytes() == log
 
 
 # the end and the beginning -------------------------------------------------------------------------------------------

@@ -17,8 +17,9 @@ from memoryd.core.scope import Scope
 from memoryd.core.security import secrets
 from memoryd.core.transfer import export as exports
 from memoryd.core.transfer import journal_file, jsonl, reader, restore
+from memoryd.core.transfer import salvage as salvaging
 from memoryd.core.transfer.export import Numbers
-from memoryd.core.transfer.export_formats import OWN, ExportFormat, export_format
+from memoryd.core.transfer.export_formats import OWN, ExportFormat, WrittenFolder, export_format
 from memoryd.core.transfer.file_names import FileNames
 from memoryd.core.transfer.jsonl import HEAD, ImportMode, LineFile
 from memoryd.core.transfer.reader import Part
@@ -30,10 +31,12 @@ from memoryd.errors import InvalidInputError
 from memoryd.model import Workspace
 from memoryd.settings import Settings
 from memoryd.store.sqlite.file import APPLICATION_ID, MAGIC
+from memoryd.store.sqlite.store import SqliteStore
 
 MODES = ("merge", "replace")
 _Seen = tuple[str, Numbers, dict[str, Numbers]]
 """A workspace, the numbers in the file for it, and those that are new to it or would be removed from it."""
+LISTED = 20  # removed files that are named
 BEGINNING = 64  # bytes that identify memoryd's own files
 CHROMA = (
     "The journal is in ChromaDB (MEMORY_JOURNAL_STORE): it is not part of the export. The tool export_database "
@@ -57,11 +60,17 @@ def export(
     ] = OWN,
     every: Every = False,
     vectors: Annotated[bool, typer.Option("--vectors", help="Include all vectors.")] = False,
+    salvage: Annotated[
+        bool, typer.Option("--salvage", help="Write all that can be read of a damaged SQLite database.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a workspace, or all of them, into one file of JSON lines, or a folder of Markdown; `import` reads both."""
     other = None if form == OWN else export_format(form)
     path = new_file(file)
+    if salvage:
+        _salvage(settings, path, form, vectors=vectors, as_json=as_json)
+        return
     if other:
         _folder(settings, other, path, every=every, as_json=as_json)
         return
@@ -74,28 +83,53 @@ def export(
     _print_written(path, written.size, numbers, as_json=as_json)
 
 
+def _salvage(settings: Settings, path: Path, form: str, *, vectors: bool, as_json: bool) -> None:
+    if form != OWN:
+        raise InvalidInputError(f"--salvage writes {OWN} only: import that file, then export it as {form}.")
+    with Engine(settings, fetch=False) as engine:
+        if not isinstance(engine.store, SqliteStore):
+            raise InvalidInputError(f"--salvage reads files of SQLite, not {engine.store.product}.")
+        layout = engine.store.layout
+        files = [one for one in dict.fromkeys((layout.path(None), *layout.others())) if one.is_file()]
+        if not files:
+            raise InvalidInputError(f"There is no database at {engine.store.place}. Nothing was written.")
+        with reported() as report:
+            done = salvaging.salvage(files, path, engine.clock, report, vectors=vectors)
+    if not as_json:
+        for name, (broken, number) in done.broken.items():
+            note(f"{name}: {broken:,} of {number:,} pages could not be read.")
+        for what, numbers in (("Lost", done.lost), ("Details lost, the texts saved", done.completed)):
+            if +numbers:
+                note(f"{what}: {exports.counts_text(numbers)}.")
+    more = {"lost": done.lost, "without_details": done.completed, "broken_pages": done.broken}
+    _print_written(path, done.written.size, done.numbers, as_json=as_json, **(more if as_json else {}))
+
+
 def _folder(settings: Settings, form: ExportFormat, path: Path, *, every: bool, as_json: bool) -> None:
     """Write a folder in a format, or a subfolder for each workspace."""
-    numbers: dict[str, Numbers] = {}
-    names, size = FileNames(), 0
+    done: dict[str, WrittenFolder] = {}
+    names = FileNames()
     with Engine(settings, fetch=False) as engine:
         for workspace in _chosen(engine, every):
             target = Path(names.free(str(path), workspace.name)) if every else path
             with reported() as report:
-                numbers[workspace.name], count = form.folder(engine, workspace, target, report)
-            size += count
+                done[workspace.name] = form.folder(engine, workspace, target, report)
     if settings.journal_store == "chroma":
         note(CHROMA)
-    _print_written(path, size, numbers, as_json=as_json)
+    if removed := [str(file.relative_to(path)) for one in done.values() for file in one.removed]:
+        more = f" and {len(removed) - LISTED} more" if len(removed) > LISTED else ""
+        note(f"Removed, because they are no longer part of the export: {', '.join(removed[:LISTED])}{more}.")
+    numbers = {name: one.numbers for name, one in done.items()}
+    _print_written(path, sum(one.size for one in done.values()), numbers, as_json=as_json)
 
 
-def _print_written(path: Path, size: int, numbers: Mapping[str, Numbers], *, as_json: bool) -> None:
-    _print_numbers(path, numbers, as_json=as_json, bytes=size)
+def _print_written(path: Path, size: int, numbers: Mapping[str, Numbers], *, as_json: bool, **more: object) -> None:
+    _print_numbers(path, numbers, as_json=as_json, bytes=size, **more)
     if not as_json:
         out.print(f"Wrote {path}: {show.size(size)}.", soft_wrap=True)
 
 
-def _print_numbers(path: Path, numbers: Mapping[str, Numbers], *, as_json: bool, **more: int) -> None:
+def _print_numbers(path: Path, numbers: Mapping[str, Numbers], *, as_json: bool, **more: object) -> None:
     if as_json:
         listed = [{"workspace": name, **of} for name, of in numbers.items()]
         show.as_json({"file": str(path), **more, "workspaces": listed})

@@ -1,5 +1,6 @@
 """What doctor finds, fault by fault, and what remains after a repair."""
 
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -219,12 +220,21 @@ def test_a_database_from_the_future(patient: Patient) -> None:
     assert "Upgrade memoryd" in finding.remedy
 
 
-def test_a_workspace_whose_file_is_gone(patient: Patient) -> None:
+@pytest.mark.parametrize("state", ["missing", "empty", "damaged"])
+def test_a_workspace_whose_file_is_gone_emptied_or_cut(patient: Patient, state: str) -> None:
     patient.store("x")
-    (patient.data / "memory.db").unlink()
-    finding = patient.finding()
-    assert (finding.subject, "memory.db is missing" in finding.problem) == ("workspace default", True)
-    assert not (patient.data / "memory.db").exists()
+    file = patient.data / "memory.db"
+    if state == "missing":
+        file.unlink()
+    else:
+        os.truncate(file, 0 if state == "empty" else 40_960)
+    first = patient.examine().findings[0]
+    assert f"memory.db is {state}" in f"{first.subject} {first.problem}"
+    assert "backup" in first.remedy
+    with pytest.raises(StoreError, match=rf"memory\.db is {state}"):
+        patient.store("new")
+    assert file.exists() == (state != "missing")
+    assert state != "empty" or not file.stat().st_size
 
 
 def test_rows_whose_registry_is_lost(patient: Patient) -> None:
@@ -236,17 +246,21 @@ def test_rows_whose_registry_is_lost(patient: Patient) -> None:
     assert "_meta.db" in finding.remedy
 
 
-def test_a_lost_registry_is_reported_and_not_recreated(patient: Patient) -> None:
+@pytest.mark.parametrize("state", ["missing", "empty"])
+def test_a_lost_registry_is_reported_and_not_recreated(patient: Patient, state: str) -> None:
     patient.store("one")
-    (patient.data / "_meta.db").unlink()
+    registry = patient.data / "_meta.db"
+    registry.unlink()
+    if state == "empty":
+        registry.touch()
     diagnosis = patient.examine()
     (finding,) = diagnosis.findings
-    assert (finding.subject, "is missing" in finding.problem) == (str(patient.data / "_meta.db"), True)
+    assert (finding.subject, f"is {state}" in finding.problem) == (str(registry), True)
     assert "Put the file back" in finding.remedy
     assert "nothing is stored yet" not in diagnosis.facts["store"]
-    with pytest.raises(StoreError, match=r"_meta\.db is missing"):
+    with pytest.raises(StoreError, match=rf"_meta\.db is {state}"):
         patient.store("two")
-    assert not (patient.data / "_meta.db").exists()
+    assert not (registry.exists() and registry.stat().st_size)
 
 
 def test_a_file_that_cannot_be_written_is_checked_without_its_words(

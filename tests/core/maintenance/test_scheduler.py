@@ -2,23 +2,19 @@
 
 import json
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Event, Timer
 
 import pytest
 
-from memoryd.core.base.clock import timestamp
 from memoryd.core.engine import Engine
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.maintenance import proposals, scheduler
 from memoryd.core.maintenance.actions import BY_WORDS, Act
-from memoryd.core.maintenance.decay import vitality
 from memoryd.core.maintenance.history import entries, restore
 from memoryd.core.maintenance.scheduler import Maintenance, maintain
 from memoryd.core.scope import Scope
 from memoryd.errors import BusyError, ModelError, NotFoundError
-from memoryd.model import Kind, Record
 from memoryd.models import helpers
 from memoryd.models.llm import CountingWriter, Llm, load_llm
 from memoryd.settings import Settings
@@ -335,34 +331,7 @@ def test_without_vectors_nothing_counts_as_judged(tmp_path: Path, model_dir: Pat
         assert row["consolidated"] == BY_WORDS
 
 
-# decay and compaction ------------------------------------------------------------------------------------------------
-
-NOW = datetime(2026, 11, 20, tzinfo=UTC)
-
-
-def remembered(days: float, importance: float = 0.5, recalls: int = 0) -> Record:
-    then = timestamp(NOW - timedelta(days=days))
-    return Record(
-        id="1",
-        kind=Kind.MEMORY,
-        body="",
-        updated_at=then,
-        importance=importance,
-        access_count=recalls,
-        accessed_at=timestamp(NOW) if recalls else None,
-    )
-
-
-@pytest.mark.parametrize(("days", "importance", "expected"), [(0, 0.5, 1), (90, 0.5, 0.5), (180, 1, 0.5), (9, 0, 0.5)])
-def test_vitality_halves_with_age_and_importance(days: float, importance: float, expected: float) -> None:
-    assert vitality(remembered(days, importance), NOW) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize(("recalls", "more"), [(0, 0), (1, 0.03), (10, 0.3), (100, 0.4)])
-def test_recalled_memories_decay_more_slowly(recalls: int, more: float) -> None:
-    alive = vitality(remembered(90, recalls=recalls), NOW)
-    assert alive == pytest.approx(0.5 + more)
-
+# compaction ----------------------------------------------------------------------------------------------------------
 
 TEAS = ("The team drank green tea in May.", "The team drank black tea in June.", "The team drank white tea in July.")
 SUMMARY = "They drank tea from May to June."
@@ -439,6 +408,24 @@ def test_maintenance_is_due_after_the_configured_number_of_stores(tmp_path: Path
         store(one, "Something else.")
         chores.follow(never)
         assert living(one) == ["Something else.", SAME[0]]
+
+
+def test_a_pass_without_anything_to_compact_delays_no_compaction_and_a_compaction_does(
+    tmp_path: Path, model_dir: Path, llm: Model
+) -> None:
+    llm.reply = summarizing
+    soon = {"MEMORY_DECAY_THRESHOLD": "1", "MEMORY_COMPACTION_MIN_GROUP": "3", "MEMORY_MAINTENANCE_INTERVAL": "3"}
+    with opened(tmp_path, model_dir, **llm.settings(**soon)) as one:
+        store(one, "Something else.")
+        chores = Maintenance(one)
+        chores.catch_up(never)
+        store(one, *TEAS)
+        chores.follow(never)
+        assert living(one) == sorted(["Something else.", TEAS[2], SUMMARY])
+        more = [text.replace("tea", "juice") for text in TEAS]
+        store(one, *more)
+        chores.follow(never)
+        assert set(more) <= set(living(one))
 
 
 def test_unfinished_work_is_done_at_the_start(tmp_path: Path, model_dir: Path) -> None:

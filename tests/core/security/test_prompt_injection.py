@@ -1,6 +1,9 @@
 """Texts that read like instructions to an agent, and ordinary notes."""
 
 import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -8,8 +11,33 @@ from hypothesis import strategies as st
 
 from memoryd.core.security.prompt_injection import patterns, reads_like_instructions, suspicious
 
-LETTERS = st.characters(max_codepoint=126)
+TEXTS = Path(__file__).parent / "texts"
 TAGS = "".join(chr(0xE0000 + ord(letter)) for letter in "obey")
+
+
+def lines(name: str) -> Iterator[tuple[str, str]]:
+    """Yield the lines of a file of texts, each with the heading above it."""
+    heading = ""
+    for line in (TEXTS / name).read_text(encoding="utf-8").splitlines():
+        if line.startswith("# "):
+            heading = line[2:]
+        elif line:
+            yield heading, line
+
+
+@pytest.mark.parametrize("name", ["orders", "unseen-orders"])
+def test_orders_in_eleven_languages_are_detected(name: str) -> None:
+    every = Counter(language for language, _ in lines(f"{name}.txt"))
+    missed = [(language, text) for language, text in lines(f"{name}.txt") if not reads_like_instructions(text)]
+    assert len(missed) <= every.total() / 20, missed
+    assert all(4 * number <= every[language] for language, number in Counter(one for one, _ in missed).items()), missed
+
+
+@pytest.mark.parametrize("name", ["notes", "unseen-notes"])
+def test_fewer_than_one_in_a_hundred_honest_notes_is_marked(name: str) -> None:
+    every = list(lines(f"{name}.txt"))
+    marked = [(text, like) for _, text in every if (like := reads_like_instructions(text))]
+    assert len(marked) * 100 < len(every), marked
 
 
 @pytest.mark.parametrize(
@@ -58,11 +86,14 @@ def test_the_first_text_of_a_value_that_gives_orders_counts() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("parts", "pattern"), [(parts, pattern) for _, parts, pattern in patterns()])
 def test_no_pattern_matches_a_text_without_one_of_its_parts(parts: frozenset[str], pattern: re.Pattern[str]) -> None:
+    letters = st.characters(
+        max_codepoint=126, include_characters="".join(c for c in pattern.pattern if not c.isascii())
+    )
     classes = re.sub(r"\\[Sw]|\[\^\\n\]", "[a-z]", pattern.pattern)  # generates faster, as a text without anchors does
     plain = classes.replace(r"\s", " ").replace(r"\b", "").replace("^", "")
 
     @settings(max_examples=20, database=None, deadline=None, suppress_health_check=list(HealthCheck))
-    @given(st.from_regex(plain, fullmatch=True, alphabet=LETTERS))
+    @given(st.from_regex(plain, fullmatch=True, alphabet=letters))
     def check(text: str) -> None:
         assert any(part in text for part in parts)
 

@@ -27,6 +27,12 @@ app:«Brook5Tulip»@tcp(db:3306)/orders
 https://api.example.com/v1?access_token=«¦Zx8kq2LmN0vTr8WyBJq8»&page=2
 https://app.example.com/reset/«¦Zx8kq2LmN0vTr8WyBJq8»
 «https://hooks.zapier.com/hooks/catch/1234567/b3kq9xz»/
+«https://hooks.airtable.com/workflows/v1/genericWebhook/appZx8kq2LmN0vT/wflr8WyBJq8Zx8k/wtrq2LmN0vTr8»
+«https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key=¦3f2b8a1c-9d4e-4b7a-8c1f-2e5d6a7b8c9d»
+«https://outlook.office.com/webhook/¦3f2b8a1c-9d4e-4b7a-8c1f-2e5d6a7b8c9d@x/IncomingWebhook/6be0576ff61c053d5f9a3225»
+«https://events.pagerduty.com/integration/¦6be0576ff61c053d5f9a3225e2a90f76»/enqueue
+«https://hc-ping.com/¦3f2b8a1c-9d4e-4b7a-8c1f-2e5d6a7b8c9d» is pinged by the backup
+«https://api.vercel.com/v1/integrations/deploy/prj_Zx8kq2LmN0vTr8/q2LmN0vTr8»
 «https://discord.com/api/webhooks/112233445566778899/¦Zx8kq2LmN0vTr8WyBJq8Zx8kq2LmN0vTr8»
 https://chat.example.com/hooks/«¦q8lm2nv0xtzr5ywbk7cjd1f3pa»
 https://n8n.example.com/webhook/«¦3f2b8a1c-9d4e-4b7a-8c1f-2e5d6a7b8c9d»
@@ -69,6 +75,11 @@ notarytool submit a.zip --apple-id ann@example.org --password «¦bqzs-gikc-mvhh
 const twilio = require('twilio')('AC1', '«¦57e36722fc3f61e6092c4b143e180a05»'); // sid, auth token
 co = cohere.ClientV2('«¦Zk3mQp9vRtYx7LbNcWdAeFgHjKsUiOo2TqVzXyB1»')
 search = algoliasearch('LATENCY1', '«¦6be0576ff61c053d5f9a3225e2a90f76»') // admin
+twilio(account, "«¦57e36722fc3f61e6092c4b143e180a05»")
+index = Pinecone("eu-west1-gcp", '«¦Zk3mQp9vRtYx7LbNcWdAeFgHjKsU»')
+Redis("cache.lan", 6379, 0, "«¦Zk3mQp9vRtYx7LbN»")
+client = SearchClient.create("LATENCY1", "«¦6be0576ff61c053d5f9a3225e2a90f76»")
+connect("http://db.lan", AuthApiKey("«¦Zk3mQp9vRtYx7LbNcWdAeFgHjKsU»"))
 requests.get(url, auth=('ann.bell', '«Gr4n-Mill-2017»'), verify=False)
 imap.login("ann@gmail.com", "«qmzt hvka wepd rluy»")
 jwt.sign({ id: user.id }, '«hafen-licht-88»', { expiresIn: '1d' })
@@ -123,6 +134,14 @@ jwt.verify(token, publicKey, { algorithms: ['RS256'] })
 send --auth=kerberos5
 git = new Commit("repo", "¦9fceb02d0ae598e95dc970b74767f19372d61af8")
 app = Client("worker-1", "queue-high-priority-2")
+client = Client(region, api_key_value)
+Pinecone("us-east-1-aws", index_name)
+stripe.prices.retrieve("¦price_1NvXz2LkdIwHu7ixQ8Zb3kTy")
+lookup("users", "¦6be0576ff61c053d5f9a3225e2a90f76")
+Redis("cache-eu-west-1.internal.example.com", 6379)
+https://docs.github.com/en/webhooks/using-webhooks/handling-webhook-deliveries
+https://events.pagerduty.com/v2/enqueue
+https://hc-ping.com/docs
 password to unlock_the_safe()
 # sentences about secrets
 The password field in the form is user_field_2

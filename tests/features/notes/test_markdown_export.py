@@ -1,5 +1,9 @@
 """The export for people: the files, that equal contents give equal files, and that everything can be imported."""
 
+import hashlib
+import json
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +15,7 @@ from memoryd.core.graph.entities import NewEntity
 from memoryd.core.graph.relations import Edge
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.journal.journal import Journal
-from memoryd.core.memories.memories import Memories
+from memoryd.core.memories.memories import Criteria, Memories
 from memoryd.core.memories.vault import Vault
 from memoryd.core.scope import Scope
 from memoryd.core.transfer.file_names import FileNames, readable
@@ -191,6 +195,77 @@ def test_a_link_out_of_the_folder_is_not_followed(engine: Engine, tmp_path: Path
         written(engine, tmp_path / "out")
 
 
+OURS = "---\nmemoryd:\n  kind: memory\n---\nOurs."
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("notes.md", "Mine."),
+        ("notes.md", OURS),  # exports write no such file
+        ("entities/notes.md", "Mine."),
+        ("entities/notes.md", "---\nmemoryd: mine\n---\nMine."),
+        ("entities/notes.md", "\udcff"),
+        ("entities/deep/notes.md", OURS),
+        ("memories/notes.md", OURS),
+        ("sessions/../../notes.md", OURS),
+        ("sessions\\..\\notes.md", OURS),
+    ],
+)
+def test_a_list_from_elsewhere_removes_nothing(engine: Engine, tmp_path: Path, name: str, content: str) -> None:
+    filled(engine)
+    out = tmp_path / "clone" / "out"
+    (out / "sessions").mkdir(parents=True)
+    mine, data = out / name, content.encode(errors="surrogateescape")
+    mine.parent.mkdir(parents=True, exist_ok=True)
+    mine.write_bytes(data)
+    named = {given: [hashlib.sha256(data).hexdigest()] for given in (name, str(mine))}
+    (out / folder.LIST).write_text(json.dumps(named))
+    done = folder.export(engine, engine.workspaces.find("default"), out, lambda *_: None)
+    assert not done.removed
+    assert mine.read_bytes() == data
+    assert (out / "index.md").exists()
+
+
+def test_a_list_from_elsewhere_overwrites_nothing(engine: Engine, tmp_path: Path) -> None:
+    filled(engine)
+    mine = tmp_path / "index.md"
+    mine.write_text("Mine.")
+    (tmp_path / folder.LIST).write_text(json.dumps({"index.md": [hashlib.sha256(b"Mine.").hexdigest()]}))
+    with pytest.raises(InvalidInputError, match="was edited since it was exported"):
+        written(engine, tmp_path)
+    assert mine.read_text() == "Mine."
+
+
+def test_files_that_left_the_export_are_removed_and_named(engine: Engine, tmp_path: Path) -> None:
+    scope = filled(engine)
+    before = written(engine, tmp_path / "out")
+    assert Memories(scope).forget(Criteria(tags=("42",)), confirm=True)
+    entities.delete(Graph(scope), ["Ann"])
+    done = folder.export(engine, scope.workspace, tmp_path / "out", lambda *_: None)
+    after = {one.relative_to(tmp_path / "out").as_posix() for one in (tmp_path / "out").rglob("*") if one.is_file()}
+    gone = {path.relative_to(tmp_path / "out").as_posix() for path in done.removed}
+    assert "entities/Ann.md" in gone
+    assert gone == before.keys() - after
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no file modes")
+def test_an_export_into_a_folder_that_all_can_read_is_private(engine: Engine, tmp_path: Path) -> None:
+    filled(engine)
+    out, before = tmp_path / "out", os.umask(0o022)
+    try:
+        (out / "entities").mkdir(parents=True, mode=0o755)
+        (out / folder.LIST).write_text("{}")
+        written(engine, out)
+    finally:
+        os.umask(before)
+    modes = {path.relative_to(tmp_path).as_posix(): path.stat().st_mode & 0o777 for path in out.rglob("*")}
+    assert modes.pop("out/entities") == 0o755
+    assert {mode for name, mode in modes.items() if (tmp_path / name).is_file()} == {0o600}
+    assert {mode for name, mode in modes.items() if (tmp_path / name).is_dir()} == {0o700}
+    assert out.stat().st_mode & 0o777 == 0o755
+
+
 @pytest.mark.parametrize(
     ("given", "name"),
     [
@@ -204,6 +279,9 @@ def test_a_link_out_of_the_folder_is_not_followed(engine: Engine, tmp_path: Path
         ("e\u0301", "é"),
         ("[[x|y]]#z^", "x y z"),
         ("a\x00b\nc", "a b c"),
+        ("invoice\u202efdp.exe", "invoice U+202E fdp.exe"),
+        ("un\u200bseen\U000e0041", "un U+200B seen U+E0041"),
+        ("👩\u200d🚀 می\u200cخواهم", "👩\u200d🚀 می\u200cخواهم"),
     ],
 )
 def test_every_system_accepts_the_file_names(given: str, name: str) -> None:

@@ -121,7 +121,7 @@ def test_another_programs_database_is_refused_and_not_touched(file: Path, here: 
 
 def test_an_empty_file_is_a_new_database(file: Path, here: Workspace) -> None:
     file.touch()
-    with closing(SqliteStore(SingleFile(file))) as store:
+    with closing(made(SingleFile(file))) as store:
         put(store, here, "text")
         assert words(store, here, "text") == ["text"]
 

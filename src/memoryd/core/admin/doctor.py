@@ -24,6 +24,7 @@ from memoryd.models.providers import Spec
 from memoryd.settings import Settings, shown, variables
 from memoryd.store import MANAGED
 from memoryd.store.base import Queries, Row, StoredFile
+from memoryd.store.sqlite.connection import has_contents
 from memoryd.store.sqlite.store import SqliteStore
 from memoryd.text import counted, is_latin
 
@@ -224,14 +225,15 @@ class Doctor:
             yield _finding(self._store.place, str(error))
             return
         files = {w.id: self._store.placement.path(w) for w in every}
-        lost = {key: file for key, file in files.items() if file is not None and not file.exists()}
+        lost = {key: file for key, file in files.items() if file is not None and not has_contents(file)}
         self._known, self._registered = not self._empty, {w.id for w in every}
         there = [w for w in every if w.id not in lost]
         self._workspaces = [w for w in there if w.status == "active"]
         self._archived = [w for w in there if w.status != "active"]
         for workspace in (w for w in every if w.id in lost):
+            state = "empty" if lost[workspace.id].exists() else "missing"
             yield Finding(
-                _named(workspace), f"its file {lost[workspace.id]} is missing", "Restore it from a copy or a backup."
+                _named(workspace), f"its file {lost[workspace.id]} is {state}", "Restore it from a copy or a backup."
             )
         for file in self._store.placement.strays(every):
             yield Finding(

@@ -2,7 +2,7 @@
 
 import logging
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 
 from memoryd.core.base.clock import moment
@@ -41,12 +41,16 @@ def decayed(engine: Engine, workspace: Workspace) -> list[Record]:
     return sorted(fading, key=lambda memory: (-alive[memory.id], memory.id))
 
 
-def compact(engine: Engine, workspace: Workspace, llm: Writer) -> Iterator[Act]:
-    """Yield the compactions of decayed memories, if there are enough. Memories that no statement cites are kept."""
+def compact(engine: Engine, workspace: Workspace, llm: Writer, asking: Callable[[], object]) -> Iterator[Act]:
+    """Yield the compactions of decayed memories, if there are enough; call `asking` before the model is asked.
+
+    Memories that no statement cites are kept.
+    """
     fading = decayed(engine, workspace)
     if len(fading) < engine.settings.compaction_min_group:
         return
     for group in groups(engine, workspace, fading):
+        asking()
         try:
             text, cited = generation.condense(llm, group)
         except ModelError as error:

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 
 from memoryd import features
 from memoryd.core.admin.shared_folders import shared_folder
@@ -25,7 +26,7 @@ log = logging.getLogger(__name__)
 
 TOOL = "maintenance"
 """The provenance of a record written by maintenance."""
-PAUSE = 24 * 3600.0  # seconds between two background compactions of a workspace
+PAUSE = 24 * 3600.0  # seconds after a background compaction of a workspace, even if its summaries were not usable
 EVERY = 1 << 40  # no limit: more memories than exist
 BEGIN = ("", "")  # sorts before every time and id
 TERM = 300.0  # seconds that a batch may take, because it needs several answers of a language model
@@ -80,9 +81,16 @@ class Maintenance:
         """Maintain a workspace if there is enough to do; return False if another process holds its lease."""
         with going_on(workspace):
             if not stopping() and self._is_due(workspace, least, unjudged):
-                compacting = self._may_compact(workspace)
+                acts = maintain(
+                    self._engine,
+                    workspace,
+                    stopping,
+                    compacting=self._may_compact(workspace),
+                    asking=partial(self._note_compaction, workspace),
+                    unjudged=unjudged,
+                )
                 try:
-                    for _ in maintain(self._engine, workspace, stopping, compacting=compacting, unjudged=unjudged):
+                    for _ in acts:
                         pass
                 except BusyError:
                     return False
@@ -96,11 +104,10 @@ class Maintenance:
         return bool(unjudged) and judges(self._engine) and bool(_unjudged(self._engine, workspace, 1))
 
     def _may_compact(self, workspace: Workspace) -> bool:
-        now = time.monotonic()
-        if now < self._compacted.get(workspace.id, -PAUSE) + PAUSE:
-            return False
-        self._compacted[workspace.id] = now
-        return True
+        return time.monotonic() >= self._compacted.get(workspace.id, -PAUSE) + PAUSE
+
+    def _note_compaction(self, workspace: Workspace) -> None:
+        self._compacted[workspace.id] = time.monotonic()
 
 
 def judges(engine: Engine) -> bool:
@@ -114,11 +121,13 @@ def maintain(
     stopping: Callable[[], bool],
     *,
     compacting: bool = True,
+    asking: Callable[[], object] = bool,
     unjudged: int = EVERY,
     dry_run: Writer | None = None,
 ) -> Iterator[Act]:
     """Maintain the memories of a workspace; yield each act once it is done.
 
+    With `compacting`, `asking` is called each time before a language model is asked for a summary.
     `unjudged` limits the number of older memories that a language model judges for the first time. With `dry_run`
     nothing is changed, and it is asked instead of the language model: a CountingWriter counts the prompts. Raise
     BusyError if another process is maintaining the workspace.
@@ -132,7 +141,7 @@ def maintain(
             return not stopping() and (dry_run is not None or engine.leases.take(name, TERM))
 
         gone: set[str] = set()
-        for act in _acts(_Look(engine, workspace, goes_on, dry_run), unjudged, compacting=compacting):
+        for act in _acts(_Look(engine, workspace, goes_on, dry_run), unjudged, asking if compacting else None):
             if not goes_on():
                 return
             ids = {memory.id for memory in act.gone}
@@ -185,12 +194,12 @@ class _Look:
             after, most = (rows[-1]["created_at"], rows[-1]["id"]), most - len(rows)
 
 
-def _acts(look: _Look, unjudged: int, *, compacting: bool) -> Iterator[Act]:
+def _acts(look: _Look, unjudged: int, asking: Callable[[], object] | None) -> Iterator[Act]:
     """Yield all acts of a pass."""
     yield from look.consolidate(look.fresh)
     yield from look.consolidate(look.unjudged, unjudged)
-    if look.llm and look.judges and compacting and look.goes_on():
-        yield from compaction.compact(look.engine, look.workspace, look.llm)
+    if look.llm and look.judges and asking and look.goes_on():
+        yield from compaction.compact(look.engine, look.workspace, look.llm, asking)
 
 
 def _fresh(engine: Engine, workspace: Workspace, limit: int, after: tuple[str, str] = BEGIN) -> list[Row]:

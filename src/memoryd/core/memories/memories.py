@@ -51,6 +51,7 @@ BRIEFED = 20  # recent, and important, memories that a briefing considers
 SESSIONS = 3  # summaries of sessions that a briefing considers
 WRITTEN: dict[Format, str] = {"answer": ANSWER_QUESTION, "summary": SUMMARIZE_MEMORIES}
 """The formats that a language model writes, if there is one, and its prompts."""
+HEADED = 16  # the line that says what recalled texts are may take 1/HEADED of a budget
 FRESH = "No memories found. This appears to be a fresh session."
 NOT_THERE = "Not in memory: nothing that was found answers this."
 
@@ -172,8 +173,11 @@ class Memories:
         after: str | None = None,
         before: str | None = None,
         note: bool = True,
+        head: str = "",
     ) -> Briefing:
         """Return what bears on a query, within `budget` tokens; with `as_of`, what was believed at that time.
+
+        `head` comes before the memories, if it takes but a small part of the budget.
 
         Only what was stored `after` a time, inclusive, and `before` one. Without `note` this is a preview that does not
         count as a recall. Raise InvalidInputError if one of the three is not a time, or nothing is between the two.
@@ -191,11 +195,12 @@ class Memories:
         hits = chosen(found.best, budget / self._engine.settings.token_budget)
         degraded = _sentences(found.degraded, self._scope.degraded)
         layout = LAYOUTS[form](read.query, named)
-        left = room(budget, degraded, layout)
+        head = _fitting(head, budget)
+        left = room(budget, degraded, layout) - estimate_tokens(head)
         hits = self._search.located(hits, read, left)
         written = self._written(read.query, hits, left, form) if form in WRITTEN and hits else None
         empty = "" if hits else looked.where(self._scope, allowed)
-        briefing = annotated(written or brief(hits, left, layout, empty), budget, degraded, layout)
+        briefing = _headed(annotated(written or brief(hits, left, layout, empty), budget, degraded, layout), head)
         return self._noted(briefing, bearing) if note else briefing
 
     def _written(self, query: str, hits: Sequence[Hit], budget: int, form: Format) -> Briefing | None:
@@ -212,10 +217,12 @@ class Memories:
         tokens = estimate_tokens(text)
         return Briefing(text, made.hits, tokens, len(hits) - len(made.hits)) if 0 < tokens <= budget else None
 
-    def context(self, task: str | None, budget: int, but: Collection[str] = (), *, note: bool = True) -> Briefing:
+    def context(
+        self, task: str | None, budget: int, but: Collection[str] = (), *, note: bool = True, head: str = ""
+    ) -> Briefing:
         """Return memories for the start of a conversation: relevant to a task, important or recent; no ids in `but`.
 
-        For `note` see `recall`.
+        For `note` and `head` see `recall`.
         """
         joined = bool(self._scope.included)
 
@@ -241,9 +248,9 @@ class Memories:
         sections = {label: best, **others}
         sections = {label: [hit for hit in hits if hit.record.id not in but] for label, hits in sections.items()}
         degraded, named = _sentences(about.degraded, self._scope.degraded), _named(named for *_, named in parts)
-        line = self._workspace_line(budget)
-        briefing = _briefing(task or "", sections, degraded, budget - estimate_tokens(line), named)
-        briefing = replace(briefing, text=line + briefing.text, tokens_used=estimate_tokens(line + briefing.text))
+        head, line = _fitting(head, budget), self._workspace_line(budget)
+        briefing = _briefing(task or "", sections, degraded, budget - estimate_tokens(head + line), named)
+        briefing = _headed(briefing, head, line)
         bearing = {hit.record.id for hit in briefing.hits if hit.bears}
         return self._noted(briefing, bearing) if note else briefing
 
@@ -422,6 +429,16 @@ def _named(parts: Iterable[Mapping[str, str]]) -> dict[str, str]:
 
 def _sentences(*parts: str) -> str:
     return " ".join(filter(None, parts))
+
+
+def _fitting(head: str, budget: int) -> str:
+    return head if estimate_tokens(head) * HEADED <= budget else ""
+
+
+def _headed(briefing: Briefing, head: str, line: str = "") -> Briefing:
+    """Return a briefing with `head` before its memories, and `line` before its text, whatever that is."""
+    text = f"{head if briefing.hits else ''}{line}{briefing.text}"
+    return replace(briefing, text=text, tokens_used=estimate_tokens(text))
 
 
 def _briefing(

@@ -22,12 +22,18 @@ _HOOKS = (
     r"|hooks\.zapier\.com/hooks/catch/\d{3,12}+/\w{5,40}+|hook[\w.]{0,20}\.(?:make|integromat)\.com/\w{16,60}+"
     r"|maker\.ifttt\.com/trigger/\w{1,60}+/(?:json/)?with/key/[\w-]{10,60}+"
     r"|open\.(?:feishu\.cn|larksuite\.com)/open-apis/bot/v2/hook/[\w-]{20,60}+|eo\w{8,20}\.m\.pipedream\.net"
+    r"|qyapi\.weixin\.qq\.com/cgi-bin/webhook/send\?key=[\w-]{20,60}+|outlook\.office(?:365)?\.com/webhook/[\w@/-]{20,300}+"
+    r"|hooks\.airtable\.com/workflows/v1/genericWebhook/(?:\w{10,30}/){2}\w{10,30}+|hc-ping\.com/[\w-]{22,36}+(?:/[\w-]{1,60}+)?"
+    r"|events\.pagerduty\.com/integration/\w{20,40}+|api\.vercel\.com/v1/integrations/deploy/(?:\w{8,40}/)\w{8,40}+"
 )
 _RESOURCE = r"hash|digest|commit|sum|blob|file|md5|sha|etag|object|id\b|asset|version|image|font|script"
 _CLIENT = (
     rf"(?:new (?![\w.\\]{{0,60}}(?:{_RESOURCE}))[\w.\\]{{1,60}}+|require\([\"'][^\"'\n]{{1,60}}+[\"']\)|::new"
     r"|(?:client|connect|connection|login|auth|credentials?|api|sdk|search|gateway|session|authenticat(?:e|or)|sign_?in"
-    r"|service|bot|account|exchange|provider|storage|pdo|mysqli|password)(?:v\d)?)\("
+    r"|service|bot|account|exchange|provider|storage|pdo|mysqli|password|(?<![a-z])(?:twilio|openai|anthropic|mistral|cohere"
+    r"|groq|deepgram|elevenlabs|replicate|pinecone|qdrant|weaviate|meilisearch|typesense|elasticsearch|redis|minio|stripe"
+    r"|sendgrid|mailgun|mailchimp|mailjet|resend|postmark|plivo|nexmo|vonage|pusher|ably|cloudinary|imagekit|airtable"
+    r"|zendesk|algolia)|(?<=api)key|client\.(?:create|connect|init|initialize|new))(?:v\d)?)\("
 )
 """What makes a client or logs in."""
 _STRING = r"(?:[bfr]?\"[^\"\n]{0,100}+\"|'[^'\n]{0,100}+')"
@@ -43,7 +49,11 @@ FORMS: tuple[Rule, ...] = (
         r"|\.\.[\w-]{16,1000}+\.[\w-]{1,8000}+\.[\w-]{1,1000}+)",
         values.is_web_token,
     ),
-    Rule("webhook", ("hook", "maker.ifttt", "pipedream"), rf"https?://(?:{_HOOKS})(?![\w-])"),
+    Rule(
+        "webhook",
+        ("hook", "maker.ifttt", "pipedream", "hc-ping", "pagerduty", "vercel"),
+        rf"https?://(?:{_HOOKS})(?![\w-])",
+    ),
     Rule(
         "webhook",
         ("hook",),

@@ -7,7 +7,7 @@ written: an import followed by an export gives the same bytes.
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -39,6 +39,11 @@ Numbers = Counter[str]
 """The number of rows by noun (see NOUNS)."""
 
 
+def counts_text(numbers: Numbers) -> str:
+    """Return numbers as words: `1,200 memories, 3 turns`."""
+    return ", ".join(f"{number:,} {noun}" for noun, number in numbers.items() if number)
+
+
 def noun(table: str, row: Row) -> str:
     """Return the noun that a row counts as; '' for details, which belong to a record."""
     return "" if table in DETAILS else NOUNS[row["kind"] if table == "records" else table]
@@ -52,12 +57,24 @@ def export(
     Each workspace is read from one snapshot. Without `vectors`, only vectors supplied by clients are written, since a
     server can recompute the others. Raise InvalidInputError if the file exists.
     """
+    return write(path, workspaces, engine.store.read, report, vectors=vectors)
+
+
+def write(
+    path: Path,
+    workspaces: Sequence[Workspace],
+    read: Callable[[Workspace, Callable[[Queries], Numbers]], Numbers],
+    report: StepProgress,
+    *,
+    vectors: bool,
+) -> tuple[Written, dict[str, Numbers]]:
+    """Write workspaces to a new file, each with what `read` reads of it: see export()."""
     numbers: dict[str, Numbers] = {}
 
     def fill(target: Target) -> None:
         for workspace in workspaces:
             writing = _Writing(workspace, target, vectors, partial(report, f"exporting {workspace.name}"))
-            numbers[workspace.name] = engine.store.read(workspace, writing.run)
+            numbers[workspace.name] = read(workspace, writing.run)
 
     head = {"format": FORMAT, "version": VERSION, "vectors": vectors}
     return jsonl.write(path, head, fill), numbers

@@ -1,6 +1,6 @@
 """The formats of exports besides memoryd's own, which slices provide."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,12 +15,23 @@ OWN = "jsonl"
 """memoryd's own format, which has everything."""
 
 
+@dataclass(frozen=True, slots=True)
+class WrittenFolder:
+    """What an export did to a folder."""
+
+    numbers: Numbers
+    size: int
+    """The bytes of the files written."""
+    removed: Sequence[Path]
+    """The files of an earlier export that had no counterpart any more."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportFormat:
     """How a workspace is written, from one snapshot. Each function raises MemorydError if that fails."""
 
-    folder: Callable[[Engine, Workspace, Path, StepProgress], tuple[Numbers, int]]
-    """Writes a folder; returns what was written, and its size in bytes."""
+    folder: Callable[[Engine, Workspace, Path, StepProgress], WrittenFolder]
+    """Writes a folder; returns what was written and removed."""
     archive: Callable[[Engine, Workspace, Path, Progress], Numbers]
     """Writes the same as one file; returns what was written."""
 

@@ -3,6 +3,8 @@
 import re
 import unicodedata
 
+from memoryd.hidden import shown
+
 LENGTH = 80  # characters of a name; with its folders and its suffix it stays below every system's limit in bytes
 _FORBIDDEN = re.compile(r'[\\/:*?"<>|#^\[\]%\x00-\x1f\x7f-\x9f]+')
 _BLANKS = re.compile(r"\s+")
@@ -28,8 +30,8 @@ class FileNames:
 
 
 def readable(text: str) -> str:
-    """Return a text as a file name: NFC, without characters that a system or a link forbids."""
-    name = unicodedata.normalize("NFC", text[: 4 * LENGTH])
+    """Return a text as a file name: NFC, without characters that a system or a link forbids, or that are invisible."""
+    name = shown(unicodedata.normalize("NFC", text[: 4 * LENGTH]))
     name = _BLANKS.sub(" ", _FORBIDDEN.sub(" ", name)).strip(" .")[:LENGTH].strip(" .")
     name = name.encode()[:_BYTES].decode(errors="ignore").strip(" .")
     return f"_{name}" if not name or _DEVICES.fullmatch(name) else name

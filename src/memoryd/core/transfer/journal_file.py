@@ -17,8 +17,10 @@ from memoryd.core.base.progress import Progress
 from memoryd.core.journal.metadata import CollectionName, of_summary, of_turn, summary, turn
 from memoryd.core.security.secrets import Secrets
 from memoryd.core.transfer import jsonl
+from memoryd.core.transfer.export import Numbers, counts_text
 from memoryd.core.transfer.jsonl import ImportMode, LineFile, Target, Written
-from memoryd.errors import InvalidInputError
+from memoryd.core.transfer.restore import STORED
+from memoryd.errors import InvalidInputError, StoreError
 from memoryd.model import AGENT_INTERACTION, Interaction, SessionSummary
 from memoryd.store.journal import COLLECTIONS, JournalCounts, JournalStore
 
@@ -84,11 +86,10 @@ def load(kept: JournalStore, source: LineFile, mode: ImportMode, report: Progres
     """Import a file without its secrets: add what is missing, or replace the collections that it contains.
 
     The whole file is checked first: InvalidInputError names a bad line, and nothing is changed. A merge is written in
-    batches: after an error the finished ones stay, and the next import skips what they added.
+    batches: after an error, which tells of them, the finished ones stay, and the next import skips what they added.
     """
     with _checked(source, report, secrets) as reading:
         read = reading.counts
-        before = kept.numbers()
         if mode == "replace":
             named = _head(source).get("collections", ())
             kept.replace(
@@ -96,15 +97,17 @@ def load(kept: JournalStore, source: LineFile, mode: ImportMode, report: Progres
                 reading.items(SessionSummary) if read["summaries"] or "summaries" in named else None,
             )
             return Imported(read, read, tuple(reading.masked))
-        for some in batches(reading.items(Interaction), BATCH):
-            kept.put(some)
-        for several in batches(reading.items(SessionSummary), BATCH):
-            kept.put_summaries(several)
-        after = kept.numbers()
-    new: JournalCounts = {
-        "memories": after["memories"] - before["memories"],
-        "summaries": after["summaries"] - before["summaries"],
-    }
+        stored = Numbers()
+        try:
+            for some in batches(reading.items(Interaction), BATCH):
+                stored["turns"] += kept.put(some)
+            for several in batches(reading.items(SessionSummary), BATCH):
+                stored["summaries"] += kept.put_summaries(several)
+        except StoreError as error:
+            if not +stored:
+                raise
+            raise error.after(STORED.format(counts_text(+stored))) from error
+    new: JournalCounts = {"memories": stored["turns"], "summaries": stored["summaries"]}
     return Imported(read, new, tuple(reading.masked))
 
 

@@ -1,18 +1,18 @@
 """Import the workspaces of a file that `export` wrote: add what is missing, or replace what exists."""
 
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from memoryd.core.base.progress import Progress, StepProgress
 from memoryd.core.engine import Engine
 from memoryd.core.records import perspectives
-from memoryd.core.transfer.export import NOUNS, Numbers
+from memoryd.core.transfer.export import NOUNS, Numbers, counts_text
 from memoryd.core.transfer.jsonl import ImportMode, LineFile
 from memoryd.core.transfer.merge import Merging, usable
 from memoryd.core.transfer.reader import Part, unpacked
-from memoryd.errors import InvalidInputError
+from memoryd.errors import InvalidInputError, StoreError
 from memoryd.model import Workspace
 from memoryd.store import rows
 from memoryd.store.base import Queries
@@ -20,6 +20,7 @@ from memoryd.store.columns import EXPORTED
 
 LOAD = 3600.0  # seconds to wait for a model: a provider may have to download it
 REMARKS = 20  # maximum remarks that are shown
+STORED = "Stored before that: {}; importing it again skips what is there"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +50,8 @@ def load(
     """Import the workspaces of a file under their own names, or its only workspace as `name`; return the results.
 
     The whole file is checked first: InvalidInputError names what is wrong, and nothing is changed. `merge` adds what
-    is missing, in batches: after an error the finished ones stay, and the next import skips what they added. `replace`
-    is one transaction per workspace.
+    is missing, in batches: after an error, which tells of them, the finished ones stay, and the next import skips what
+    they added. `replace` is one transaction per workspace.
     """
     with unpacked(source, engine.secrets, lambda done: report("checking", done)) as parts:
         targets = named(source, parts, name)
@@ -58,7 +59,22 @@ def load(
             engine.workspaces.usable(target)
         if name is not None and name == engine.workspace_name:
             engine.make_project()
-        return [load_part(engine, source.path.name, part, target, mode, report) for part, target in targets]
+        with telling() as done:
+            for part, target in targets:
+                load_part(engine, source.path.name, part, target, mode, report, done)
+        return done
+
+
+@contextmanager
+def telling() -> Iterator[list[RestoredWorkspace]]:
+    """Yield a list of what is imported, possibly in part; a StoreError after that says what is stored."""
+    done: list[RestoredWorkspace] = []
+    try:
+        yield done
+    except StoreError as error:
+        if not (stored := [f"{counts_text(one.new)} in the workspace {one.workspace!r}" for one in done if +one.new]):
+            raise
+        raise error.after(STORED.format(", ".join(stored))) from error
 
 
 def removed(engine: Engine, name: str) -> Numbers:
@@ -85,33 +101,44 @@ def named(source: LineFile, parts: Sequence[Part], name: str | None) -> list[tup
 
 
 def load_part(
-    engine: Engine, file: str, part: Part, name: str, mode: ImportMode, report: StepProgress
-) -> RestoredWorkspace:
-    """Import one workspace of a file into the workspace with a name, which may be new; return the result."""
+    engine: Engine,
+    file: str,
+    part: Part,
+    name: str,
+    mode: ImportMode,
+    report: StepProgress,
+    done: list[RestoredWorkspace],
+) -> None:
+    """Import one workspace of a file into the workspace with a name, which may be new; add the result to `done`.
+
+    If a merge fails, the result is what was stored until then.
+    """
     known = engine.workspaces.usable(name)
     workspace = known or engine.workspaces.adopt(name)
     about = (part.about["description"], part.about["created_at"], part.about["updated_at"])
 
-    def step(done: float) -> None:
-        report(f"importing {name}", done)
+    def step(share: float) -> None:
+        report(f"importing {name}", share)
+
+    def note(new: Numbers, remarks: Sequence[str] = ()) -> None:
+        done.append(RestoredWorkspace(name, known is None, part.numbers, new, remarks, part.masked))
 
     with ExitStack() as undo:
         if known is None:
             engine.workspaces.tell(workspace, *about)
             if mode == "replace":
                 undo.callback(engine.workspaces.delete, name)
-        remarks: Sequence[str] = ()
         if mode == "replace":
-            new = engine.write(workspace, lambda queries: _replace(queries, workspace, part, step))
+            note(engine.write(workspace, lambda queries: _replace(queries, workspace, part, step)))
         else:
             merging = Merging(engine, workspace, file, part, step)
+            undo.callback(lambda: note(merging.new))
             merging.run()
-            new, remarks = merging.new, merging.remarks
+            note(merging.new, merging.remarks)
         undo.pop_all()
     if known and mode == "replace":
         engine.workspaces.tell(workspace, *about)
     engine.embed_later(workspace, None)
-    return RestoredWorkspace(name, known is None, part.numbers, new, remarks, part.masked)
 
 
 def _replace(queries: Queries, workspace: Workspace, part: Part, report: Progress) -> Numbers:

@@ -73,22 +73,24 @@ class Intake:
         return sum(each, Counter[str]())
 
     def load(self, engine: Engine, report: StepProgress) -> list[RestoredWorkspace]:
-        """Merge the source; return the results. After an error the finished batches stay: repeat the import."""
+        """Merge the source; return the results. After an error, which tells of them, the finished batches stay."""
         if engine.workspace_name in [part.name for part in self.parts]:
             engine.make_project()
-        return [self._merged(engine, part, report) for part in self.parts]
+        with restore.telling() as done:
+            for part in self.parts:
+                self._merge(engine, part, report, done)
+        return done
 
-    def _merged(self, engine: Engine, part: Part, report: StepProgress) -> RestoredWorkspace:
+    def _merge(self, engine: Engine, part: Part, report: StepProgress, done: list[RestoredWorkspace]) -> None:
         """Merge one workspace; its turns go to the journal, if that has a database of its own."""
         part.turns_elsewhere = own_home(engine) is not None
-        done = restore.load_part(engine, self.path.name, part, part.name, "merge", report)
+        restore.load_part(engine, self.path.name, part, part.name, "merge", report, done)
         if part.turns_elsewhere:
             kept = Journal(Scope(engine, engine.workspaces.find(part.name))).kept
             turns = in_records.turns(lambda after: part.queries.all("journal.page", after=after, limit=BATCH))
             for batch in batches(turns, BATCH):
                 known = kept.known([turn.id for turn in batch])
-                done.new[NOUNS[Kind.INTERACTION]] += kept.put([turn for turn in batch if turn.id not in known])
-        return done
+                done[-1].new[NOUNS[Kind.INTERACTION]] += kept.put([turn for turn in batch if turn.id not in known])
 
 
 def recognize(source: Source, known: Iterable[ForeignFormat]) -> ForeignFormat | None:

@@ -26,6 +26,8 @@ from memoryd.store.base import Queries, Row
 BATCH = 200  # records whose texts are in memory together
 TITLE = 60  # characters of a title made from a text
 LISTED = 20  # important memories and frequent tags in the index
+PATHS = re.compile(r"index\.md|(?:memories/\d{4}-\d\d|entities|sessions)/[^/\\:]+\.md")
+"""The paths of the files, below the folder."""
 _TAG = re.compile(r"[^\w/-]+")
 _DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 

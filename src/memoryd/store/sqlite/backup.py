@@ -23,7 +23,7 @@ def write(
 ) -> int:
     """Copy the files of some workspaces into a new file, the registry last; return its number of records."""
     with written(target) as unfinished, closing(SqliteFile(unfinished, "OFF")) as whole:
-        whole.open()
+        whole.open(create=True)
         copied = _copy(files, whole, sources, progress)
         if found := problems(whole) + whole.lacking(copied):
             raise StoreError(

@@ -18,6 +18,7 @@ from memoryd.store.base import Queries, Row
 from memoryd.store.base.rows import uncertain
 from memoryd.store.sql import load, moving
 from memoryd.store.sqlite import fork
+from memoryd.store.sqlite.layout import LOG
 from memoryd.text import indexed, segmented
 
 BUSY_MS = 30_000  # eight processes that write at once occasionally exceed five seconds
@@ -87,12 +88,21 @@ def _statements() -> dict[str, str]:
     return load("sqlite") | moving()
 
 
-def connect(path: Path, durability: str, *, readonly: bool = False) -> apsw.Connection:
+def connect(path: Path, durability: str, *, readonly: bool = False, create: bool = False) -> apsw.Connection:
+    """Return a connection to a database; with `create` the file may be an empty one. Raise StoreError, apsw.Error."""
+    if not (create or has_contents(path)):
+        raise lost(path)
     connection = _opened(path)
     if connection.readonly("main") and writable(path):  # SQLite falls back to read-only if an opening fails once
         connection.close()
         connection = _opened(path)
-    connection.set_busy_timeout(BUSY_MS)
+    try:
+        connection.pragma("user_version")  # the first read makes the index of the write-ahead log
+    except (apsw.IOError, apsw.CantOpenError, apsw.FullError):
+        if not is_full(path) or has_contents(Path(os.path.realpath(path) + LOG)):
+            raise
+        connection.close()
+        connection = _immutable(path)
     connection.pragma("foreign_keys", True)
     connection.pragma("cache_size", -64_000)  # b: 64 MB
     connection.pragma("recursive_triggers", True)  # otherwise a REPLACE would leave its words behind
@@ -119,9 +129,15 @@ def _indexed(*values: Any) -> str:
 
 
 def _opened(path: Path) -> apsw.Connection:
-    name, flags = str(path), apsw.SQLITE_OPEN_READWRITE
-    if frozen(path):
-        name, flags = f"{path.absolute().as_uri()}?immutable=1", apsw.SQLITE_OPEN_READONLY
+    return _immutable(path) if frozen(path) else _open(path, str(path), apsw.SQLITE_OPEN_READWRITE)
+
+
+def _immutable(path: Path) -> apsw.Connection:
+    """Return a connection that only reads, for which SQLite needs no other file."""
+    return _open(path, f"{path.absolute().as_uri()}?immutable=1", apsw.SQLITE_OPEN_READONLY)
+
+
+def _open(path: Path, name: str, flags: int) -> apsw.Connection:
     fork.demand_own(path)
     _demand_own_log(path)
     try:
@@ -129,8 +145,9 @@ def _opened(path: Path) -> apsw.Connection:
     except apsw.CantOpenError as error:
         if path.exists():
             raise
-        raise missing(path) from error
+        raise lost(path) from error
     fork.note_opened(connection, path)
+    connection.set_busy_timeout(BUSY_MS)
     return connection
 
 
@@ -140,7 +157,7 @@ def _demand_own_log(path: Path) -> None:
     The file is read through SQLite: closing it by other means would release the locks of this process (POSIX).
     """
     path = Path(os.path.realpath(path))  # SQLite looks for the log next to the real file
-    log = path.with_name(f"{path.name}-wal")
+    log = path.with_name(path.name + LOG)
     if not path.exists() or not log.exists() or not log.stat().st_size:
         return
     file = apsw.VFSFile("", str(path), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
@@ -154,17 +171,22 @@ def _demand_own_log(path: Path) -> None:
         )
 
 
-def missing(path: Path) -> StoreError:
-    """Return the error for a missing file. An empty new file would look as if all data had been lost."""
+def has_contents(path: Path) -> bool:
+    """Return whether a file exists and is not empty: SQLite takes an empty one for a new database."""
+    return path.exists() and path.stat().st_size > 0
+
+
+def lost(path: Path) -> StoreError:
+    """Return the error for a missing or empty file. A new one would look as if nothing had ever been stored."""
     return StoreError(
-        f"{path} is missing. Nothing was stored by this call. "
+        f"{path} is {'empty' if path.exists() else 'missing'}. Nothing was stored by this call. "
         "Put the file back from a copy or a backup; `memoryd doctor` shows what is there."
     )
 
 
 def frozen(path: Path) -> bool:
     """Return whether no process writes a database, and SQLite cannot create the files that it needs to read it."""
-    return path.exists() and not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
+    return path.exists() and not os.access(path.parent, os.W_OK) and not path.with_name(path.name + LOG).exists()
 
 
 def writable(path: Path) -> bool:
@@ -247,7 +269,8 @@ _MESSAGES: dict[type[Exception], str] = {  # external errors; other errors of ap
     apsw.FullError: "The disk of {path} is full. Nothing was stored by this call; free some space.",
     apsw.NotADBError: "{path} is not a SQLite database. It was not touched; choose another file.",
     apsw.ReadOnlyError: "{path} is read-only. Nothing was stored; make it writable or choose another place.",
-    apsw.CorruptError: "{path} is damaged ({error}). Run `memoryd doctor`, or restore a backup.",
+    apsw.CorruptError: "{path} is damaged ({error}). Run `memoryd doctor`, or restore a backup; "
+    "`memoryd export FILE --salvage` writes what can still be read.",
     apsw.CantOpenError: "{path} cannot be opened ({error}). Check that its directory exists and is writable, and so is "
     "that for temporary files (TMPDIR).",
     **dict.fromkeys(
@@ -285,7 +308,9 @@ _TOO_MANY_FILES = (
 def store_error(error: BaseException, path: Path) -> BaseException:
     """Return the StoreError for an error of a database or a file; any other error unchanged."""
     text = next((text for kind, text in _MESSAGES.items() if isinstance(error, kind)), None)
-    if isinstance(error, apsw.IOError) and 0 <= _free(path) < SHARED:
+    if isinstance(error, apsw.NotADBError) and not has_contents(path):  # emptied while it was open
+        return lost(path)
+    if isinstance(error, apsw.IOError | apsw.ReadOnlyError) and is_full(path):
         text = _MESSAGES[apsw.FullError]
     if isinstance(error, apsw.FullError) and _free(path) > PLENTY:
         text = _NO_ROOM_ASIDE
@@ -318,6 +343,11 @@ def _too_many_files() -> bool:
     except OSError as error:
         return error.errno in (errno.EMFILE, errno.ENFILE)
     return False
+
+
+def is_full(path: Path) -> bool:
+    """Return whether the disk of a file has no space for the index of a write-ahead log."""
+    return 0 <= _free(path) < SHARED
 
 
 def _free(path: Path) -> int:

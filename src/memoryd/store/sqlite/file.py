@@ -28,8 +28,9 @@ from memoryd.store.sqlite.connection import (
     connect,
     explained,
     frozen,
+    has_contents,
     immediate,
-    missing,
+    lost,
     rows,
     savepoint,
     store_error,
@@ -40,6 +41,7 @@ T = TypeVar("T")
 
 MAGIC = b"SQLite format 3\0"  # the first bytes of every SQLite file
 APPLICATION_ID = 0x6D656D64  # 'memd': distinguishes memoryd's files from other programs'
+RESTORE = "Restore a backup; `memoryd export FILE --salvage` writes what can still be read."
 BATCH = 256  # maximum jobs that share one commit
 MOVING_MS = 200  # milliseconds to wait for others to release a file that is to be moved
 IDLE_READERS = 4  # idle connections that are kept; each has its own page cache
@@ -78,7 +80,7 @@ class SqliteFile:
     # opening ---------------------------------------------------------------------------------------------------------
 
     def open(self, *, create: bool = False) -> None:
-        """Open the file, once; may wait for other processes. Raise StoreError if it is missing, unless `create`."""
+        """Open the file, once; may wait for other processes. Unless `create`, raise StoreError if it is lost."""
         with self._opening:
             if self._closing:
                 raise closed()
@@ -97,7 +99,7 @@ class SqliteFile:
                 disk.make_directory(self.path.parent)
                 disk.make_file(self.path)
             with ExitStack() as undo:
-                connection = connect(self.path, self._durability)
+                connection = connect(self.path, self._durability, create=create)
                 undo.callback(connection.close)
                 self._prepare(connection)
                 self._demand_name()  # from here on our lock prevents moving it
@@ -111,7 +113,8 @@ class SqliteFile:
         out_of_date = bool(self._outstanding(connection))
         can_log = not self.at_rest and not connection.readonly("main")
         if can_log and connection.pragma("journal_mode") != "wal":
-            self._demand_name()
+            if not self.path.exists():
+                raise lost(self.path)
             _log_ahead(connection)  # a new file, or one from a backup or the archive
         if not out_of_date:
             return
@@ -134,9 +137,9 @@ class SqliteFile:
             raise
 
     def _demand_name(self) -> None:
-        """Raise StoreError if the file was moved or removed: writes to it would be lost with the process."""
-        if not self.path.exists():
-            raise missing(self.path)
+        """Raise StoreError if the file was moved, removed or emptied: writes would be lost with the process."""
+        if not has_contents(self.path):
+            raise lost(self.path)
 
     # reading ---------------------------------------------------------------------------------------------------------
 
@@ -178,7 +181,7 @@ class SqliteFile:
         with explained(self.path), closing(connect(self.path, self._durability, readonly=True)) as connection:
             pages = [row["integrity_check"] for row in rows(connection, "PRAGMA integrity_check")]
             broken = list(rows(connection, "PRAGMA foreign_key_check"))
-        problems = [f"damaged pages: {text}. Restore a backup." for text in pages[:5] if text != "ok"]
+        problems = [f"damaged pages: {text}. {RESTORE}" for text in pages[:5] if text != "ok"]
         return problems + [f"a row of {row['table']} refers to nothing. Restore a backup." for row in broken[:5]]
 
     # writing ---------------------------------------------------------------------------------------------------------

@@ -13,7 +13,9 @@ from memoryd import private
 from memoryd.model import Workspace
 
 PROJECTS, ARCHIVE = "projects", "archive"
-BESIDE = ("", "-wal", "-shm", "-journal")
+LOG = "-wal"
+"""The suffix of a write-ahead log."""
+BESIDE = ("", LOG, "-shm", "-journal")
 """The suffixes of a database's files: its own, and those that SQLite may add."""
 
 

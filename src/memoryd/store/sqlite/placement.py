@@ -11,9 +11,9 @@ from memoryd.errors import StoreBusyError
 from memoryd.model import Workspace
 from memoryd.store.base import Queries
 from memoryd.store.rows import empty_some
-from memoryd.store.sqlite.connection import SqliteQueries, explained, missing
+from memoryd.store.sqlite.connection import SqliteQueries, explained, has_contents, lost
 from memoryd.store.sqlite.file import move
-from memoryd.store.sqlite.layout import Layout, remove
+from memoryd.store.sqlite.layout import LOG, Layout, remove
 from memoryd.store.sqlite.open_files import OpenFiles
 
 TRIES = 5  # attempts to move a file that this process keeps reopening
@@ -44,12 +44,13 @@ class SqlitePlacement:
     def exists(self) -> bool:
         """Return whether there is a registry; raise StoreError if it is lost but workspaces exist, or inaccessible."""
         registry = self._layout.path(None)
+        log = registry.with_name(registry.name + LOG)  # written only after the file itself
         with explained(registry):
-            if registry.exists():
+            if has_contents(registry):
                 return True
-        others = self._layout.others()  # each is created after the registry, so check again
-        if others and not registry.exists():
-            raise missing(registry)
+            others = [*self._layout.others(), *([log] if has_contents(log) else [])]
+            if others and not has_contents(registry):  # each is created after the registry, so check again
+                raise lost(registry)
         return bool(others)
 
     def create(self, workspace: Workspace | None) -> None:

@@ -25,7 +25,11 @@ from memoryd.store.sqlite.file import MAGIC
 
 MEMBERS = 200_000  # maximum files of a folder or an archive
 UNPACKED = 16 << 30  # maximum bytes of all members of an archive
-RATIO, SUSPECT = 200, 64 << 20  # a member of more than SUSPECT bytes, compressed to less than 1/RATIO, is a bomb
+RATIO, SUSPECT = 200, 16 << 20
+"""More than SUSPECT bytes that are compressed to less than 1/RATIO are a zip bomb: a member, or the whole archive.
+
+Exports of chats are compressed to about a tenth, repetitive logs to a fiftieth; deflate cannot exceed 1,032.
+"""
 WHOLE = 512 << 20  # maximum bytes of a file that is read as a whole
 BLOCK = 1 << 16  # bytes read from disk at a time
 HEAD = 16_384  # bytes by which a file is recognized
@@ -238,15 +242,15 @@ def _of_archive(path: Path, archive: zipfile.ZipFile, meter: Counter[str]) -> tu
     members = [one for one in archive.infolist() if not one.is_dir()]
     if len(members) > MEMBERS:
         raise InvalidInputError(f"{path.name} contains {len(members):,} files; {MEMBERS:,} is the limit.")
-    total = sum(one.file_size for one in members)
-    bombs = [one for one in members if one.file_size > SUSPECT and one.file_size > RATIO * one.compress_size]
-    if bombs or total > UNPACKED:
-        what = f"its member {bombs[0].filename[:100]!r}" if bombs else "it"
-        size = bombs[0].file_size if bombs else total
-        raise InvalidInputError(
-            f"{path.name} looks like a zip bomb: {what} unpacks to {size >> 20:,} MB. Nothing was read; unpack it "
-            "yourself if you trust it, and import the folder."
-        )
+    sizes = [(f"its member {one.filename[:100]!r}", one.file_size, one.compress_size) for one in members]
+    # the archive's own size: members may lie about theirs, or overlap
+    whole = ("it", sum(one.file_size for one in members), path.stat().st_size)
+    for what, size, compressed in (*sizes, whole):
+        if size > UNPACKED or (size > SUSPECT and size > RATIO * compressed):
+            raise InvalidInputError(
+                f"{path.name} looks like a zip bomb: {what} unpacks to {size >> 20:,} MB. Nothing was read; unpack it "
+                "yourself if you trust it, and import the folder."
+            )
     if locked := [one.filename for one in members if one.flag_bits & 1]:
         raise InvalidInputError(f"{path.name} is encrypted ({locked[0][:100]!r}). Unpack it, and import the folder.")
     found = [SourceFile(one.filename, one.file_size, _date(one), _opener(archive, one), meter) for one in members]
