@@ -18,7 +18,7 @@ from memoryd.store.base import Queries, Row
 from memoryd.store.base.rows import uncertain
 from memoryd.store.sql import load, moving
 from memoryd.store.sqlite import fork
-from memoryd.text import indexed, segmented
+from memoryd.text import indexed
 
 BUSY_MS = 30_000  # eight processes that write at once occasionally exceed five seconds
 SHARED = 32 * 2**10  # minimum bytes of the index of a write-ahead log; without them SQLite reports an I/O error
@@ -103,15 +103,10 @@ def connect(path: Path, durability: str, *, readonly: bool = False) -> apsw.Conn
 
 
 def equipped(connection: apsw.Connection) -> apsw.Connection:
-    """Add to a connection the functions that the schema and its statements need; return it."""
+    """Add to a connection the function that the schema needs; return it."""
     connection.convert_binding = _as_blob
-    for name, function in (("segmented", _segmented), ("indexed", _indexed)):
-        connection.create_scalar_function(name, function, 1, deterministic=True, flags=apsw.SQLITE_INNOCUOUS)
+    connection.create_scalar_function("indexed", _indexed, 1, deterministic=True, flags=apsw.SQLITE_INNOCUOUS)
     return connection
-
-
-def _segmented(*values: Any) -> str:
-    return segmented(values[0])
 
 
 def _indexed(*values: Any) -> str:
