@@ -11,16 +11,17 @@ import psycopg
 import pytest
 
 from memoryd.core.engine import Engine
+from memoryd.deadline import time_limit
 from memoryd.errors import InvalidInputError, NotFoundError, StoreBusyError, StoreError, UncertainError
 from memoryd.model import Interaction, Workspace
 from memoryd.settings import Settings
 from memoryd.store.base import Queries, Store
 from memoryd.store.postgres import pool, rows
-from memoryd.store.postgres.failures import TransientError, is_refusal, refused_connection
+from memoryd.store.postgres.failures import TransientError, explained, is_refusal, refused_connection
 from memoryd.store.postgres.queries import PostgresQueries
 from memoryd.store.postgres.store import PostgresStore
 from tests.clients import NO_MODELS, until
-from tests.store.clusters import Cluster, ask, cluster
+from tests.store.clusters import Cluster, ask, cluster, observed
 from tests.store.journals import engine, journal, turn
 from tests.store.kit import add, output, put, python, together, workspace
 
@@ -66,7 +67,7 @@ def test_a_server_that_is_down_is_reported_and_found_again(
 ) -> None:
     server.stop()
     with monkeypatch.context() as patch, closing(PostgresStore(url)) as store:
-        patch.setattr(pool, "PAUSES", ())
+        patch.setattr(pool, "FAILOVER", 0)
         with pytest.raises(StoreError, match=r"cannot be reached.*Nothing was stored by this call\. Start the server"):
             put(store, here, "lost")
         server.start()
@@ -100,12 +101,89 @@ def test_a_call_waits_for_a_server_that_restarts(
 ) -> None:
     put(store, here, "before")
     server.stop()
-    monkeypatch.setattr(pool, "PAUSES", (0.05,) * 400)
+    monkeypatch.setattr(pool, "PAUSES", ())
+    monkeypatch.setattr(pool, "AGAIN", 0.05)
     caller = threading.Thread(target=put, args=(store, here, "during"))
     caller.start()
     server.start()
     caller.join(30)
     assert bodies(url) == ["before", "during"]
+
+
+def test_a_call_waits_no_longer_than_its_own_limit(url: str, server: Cluster, store: Store, here: Workspace) -> None:
+    put(store, here, "before")
+    server.stop()
+    try:
+        with time_limit(0.5), pytest.raises(StoreError, match="cannot be reached"):
+            put(store, here, "lost")
+    finally:
+        server.start()
+
+
+def test_a_call_waits_for_a_server_that_is_read_only_for_a_while(
+    server: Cluster, url: str, here: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = observed(monkeypatch)
+    with closing(PostgresStore(url)) as store:
+        put(store, here, "before")
+        name = url.partition("@/")[2].partition("?")[0]
+        ask(url, f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+        store.disconnect()
+        caller = threading.Thread(target=put, args=(store, here, "during"))
+        caller.start()
+        until(lambda: len(refused) > rows.TRIES, "refused writes")
+        ask(server.url, f"ALTER DATABASE {name} RESET default_transaction_read_only")
+        caller.join(30)
+    assert bodies(url) == ["before", "during"]
+    assert "restore a backup" not in "".join(map(str, refused))
+
+
+RECEIVED = psycopg.InternalError("received 2 results from command 'BEGIN ISOLATION LEVEL READ COMMITTED'")
+
+
+def test_an_error_of_libpq_itself_is_a_lost_connection_and_repeated(url: str, store: Store, here: Workspace) -> None:
+    tries: list[int] = []
+
+    def work(queries: Queries) -> None:
+        tries.append(connection_of(queries).info.backend_pid)
+        if len(tries) == 1:
+            raise RECEIVED
+        add(queries, "kept")
+
+    store.write(here, work)
+    assert len(set(tries)) == 2, "on another connection"
+    assert bodies(url) == ["kept"]
+
+
+def test_an_error_of_libpq_itself_during_the_commit_is_reported_as_unknown(
+    store: Store, here: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def commit(_connection: object) -> None:
+        raise RECEIVED
+
+    def work(queries: Queries) -> None:
+        add(queries, "perhaps")
+        monkeypatch.setattr(psycopg.Connection, "commit", commit)
+
+    with pytest.raises(UncertainError, match="unknown whether"):
+        store.write(here, work)
+
+
+def test_an_error_of_libpq_itself_is_no_reason_to_restore_a_backup() -> None:
+    lost = pytest.raises(TransientError, match=r"connection to place was lost \(received 2.*try again")
+    with lost as caught, explained("place"):
+        raise RECEIVED
+    assert "backup" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [psycopg.ProgrammingError("the query has 2 placeholders but 1 parameter"), psycopg.errors.DataCorrupted("page")],
+)
+def test_other_errors_without_a_server_are_not_repeated(error: psycopg.Error) -> None:
+    with pytest.raises((StoreError, psycopg.Error)) as caught, explained("place"):
+        raise error
+    assert not isinstance(caught.value, TransientError)
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
@@ -250,7 +328,7 @@ def test_a_deadlock_is_resolved_silently(server: Cluster) -> None:
 def test_a_failed_connection_is_explained_without_the_password(
     server: Cluster, url: str, change: Callable[[str], str], expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pool, "PAUSES", (0.01,))
+    monkeypatch.setattr(pool, "FAILOVER", 0)
     access, lines = server.data / "pg_hba.conf", "local all secretive scram-sha-256\n"
     if lines not in access.read_text():
         server.ask("CREATE ROLE secretive LOGIN PASSWORD 'other'")
@@ -345,7 +423,10 @@ def test_a_schema_from_the_future_is_refused_untouched(url: str) -> None:
     assert ask(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'") == ["schema_version"]
 
 
-def test_a_server_that_refuses_writes_can_be_read(server: Cluster, url: str, store: Store, here: Workspace) -> None:
+def test_a_server_that_refuses_writes_can_be_read(
+    server: Cluster, url: str, store: Store, here: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "FAILOVER", 0)
     put(store, here, "kept")
     name = url.partition("@/")[2].partition("?")[0]
     with closing(PostgresStore(server.to(name, default_transaction_read_only="on"))) as replica:
@@ -451,7 +532,7 @@ def test_a_retry_does_not_replace_a_journal_from_a_used_iterator(
         kept = journal(made)
         kept.put([turn(1)])
 
-        def twice(attempt: Callable[[], object]) -> object:
+        def twice(_rows: object, _work: object, attempt: Callable[[], object]) -> object:
             with suppress(TransientError):
                 attempt()
             return attempt()
@@ -460,7 +541,7 @@ def test_a_retry_does_not_replace_a_journal_from_a_used_iterator(
             yield turn(2)
             raise TransientError("another transaction came first")
 
-        monkeypatch.setattr(rows, "_retried", twice)
+        monkeypatch.setattr(rows.PostgresRows, "_repeated", twice)
         with pytest.raises(StoreBusyError, match="Nothing was changed"):
             kept.replace(conflicting(), None)
         assert [one.id for one in kept.of_session("s", 10, 0).page] == [turn(1).id]

@@ -15,7 +15,10 @@ from unittest.mock import patch
 
 import psutil  # type: ignore[import-untyped]
 import psycopg
+import pytest
 
+from memoryd.errors import StoreError
+from memoryd.store.postgres import failures, pool, rows
 from tests import places
 from tests.clients import until
 
@@ -102,6 +105,21 @@ def of_several(*clusters: Cluster, name: str = "postgres", **parameters: str) ->
     """Return the URL of a database on several servers that replace each other."""
     every = ",".join(one.host for one in clusters)
     return f"postgresql://postgres@/{name}?{urllib.parse.urlencode({'host': every, **parameters})}"
+
+
+def observed(monkeypatch: pytest.MonkeyPatch) -> list[StoreError]:
+    """Return the list of refusals of writes by servers that are read-only, which grows; they are repeated fast."""
+    refused: list[StoreError] = []
+    real = failures.standby
+
+    def standby(error: psycopg.Error, place: str) -> failures.StandbyError:
+        refused.append(made := real(error, place))
+        return made
+
+    monkeypatch.setattr(rows, "standby", standby)
+    monkeypatch.setattr(pool, "PAUSES", ())
+    monkeypatch.setattr(pool, "AGAIN", 0.02)
+    return refused
 
 
 @contextmanager

@@ -38,6 +38,29 @@ class TransientError(StoreBusyError):
     """Nothing was committed, and the obstacle ended with the transaction: the same work may succeed now."""
 
 
+class StandbyError(TransientError):
+    """The server takes no writes now: it may soon, or another one in its place."""
+
+
+def standby(error: psycopg.Error, place: str) -> StandbyError:
+    """Return the error for a write to a server that is read-only, or still is a standby."""
+    return StandbyError(
+        f"The database at {place} is read-only ({_cause(error)}). Nothing was stored by this call; try again, and if "
+        "it stays read-only, set MEMORY_DATABASE_URL to a server that accepts writes."
+    )
+
+
+def is_lost(error: psycopg.Error) -> bool:
+    """Return whether an error is about the connection, not from a server that goes on to serve it.
+
+    libpq's own errors have no SQLSTATE; psycopg's about wrong parameters have none, either, but other classes.
+    """
+    state = error.sqlstate or error.diag.sqlstate
+    if state is None:
+        return not isinstance(error, errors.ProgrammingError | errors.DataError | errors.NotSupportedError)
+    return state.startswith(("08", "57P"))
+
+
 def is_refusal(error: psycopg.OperationalError) -> bool:
     """Return whether only a person can resolve why a connection failed."""
     return any(sign in str(error) for sign in REFUSALS)
@@ -77,8 +100,8 @@ def commit(connection: Connection, place: str) -> None:
     """Commit and wait until the commit is durable; raise UncertainError if its outcome is unknown."""
     try:
         connection.commit()
-    except psycopg.OperationalError as error:
-        if not connection.closed:
+    except psycopg.Error as error:
+        if not connection.closed and not is_lost(error):
             raise
         raise _uncertain(error, place) from error
     connection.autocommit = True
@@ -103,8 +126,9 @@ def explained(place: str) -> Iterator[None]:
             f"The call conflicted with another process at {place}. Nothing was stored by this call; try again."
         ) from error
     except psycopg.Error as error:
+        plain = psycopg.OperationalError() if is_lost(error) and not isinstance(error, SilentError) else error
         for known, kind, cause, step in _MEANINGS:
-            if isinstance(error, known):
+            if isinstance(plain, known):
                 message = f"{cause.format(place=place)} ({_cause(error)}). Nothing was stored by this call; {step}."
                 raise kind(message) from error
         raise

@@ -13,7 +13,7 @@ from memoryd.deadline import time_left
 from memoryd.errors import StoreBusyError, StoreError
 from memoryd.store.base.rows import closed
 from memoryd.store.postgres.connection import Connection, ReplacedError, SilentError
-from memoryd.store.postgres.failures import is_crowded, is_refusal, refused_connection
+from memoryd.store.postgres.failures import is_crowded, is_lost, is_refusal, refused_connection
 from memoryd.store.postgres.queries import configure, limited, statements
 from memoryd.store.postgres.server import Server, ServerAddress, hosts
 from memoryd.store.postgres.timelines import Lineage, Timelines
@@ -21,8 +21,8 @@ from memoryd.store.postgres.timelines import Lineage, Timelines
 WAIT = 30.0  # seconds to wait for a connection if all are lent out
 IDLE = 300.0  # seconds after which an unused connection is no longer trusted, and closed for others to use
 PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6)  # seconds between attempts to connect: a restarting server is soon back
-FAILOVER = 30.0  # seconds within which one of several servers may take over
-AGAIN = 1.0  # seconds between attempts to connect, after the pauses above
+AGAIN = 1.0  # seconds between further attempts
+FAILOVER = 45.0  # seconds within which a server restarts or another takes over: Patroni's defaults need up to 30
 DOUBT = 5.0  # seconds without an answer after which a process checks whether another server has taken over
 GRACE = 10.0  # seconds that an answer may be late: the server ends statements itself at its own limit
 
@@ -72,6 +72,10 @@ class Pool:
             connection = self._take() or self._made()
             try:
                 yield connection
+            except psycopg.Error as error:
+                if is_lost(error):
+                    connection.end()
+                raise
             finally:
                 self._put_back(connection)
 
@@ -115,7 +119,8 @@ class Pool:
     def connect(self) -> Connection:
         """Return a new connection, which the caller closes; raise StoreError, immediately if waiting would not help.
 
-        With several servers, wait for one to take over. If the server has no connection left, return one of the pool.
+        Wait for a server to restart, or for another to take over: a single address may be that of a proxy. If the
+        server has no connection left, return one of the pool.
         """
         until, pauses = time.monotonic() + FAILOVER, iter(PAUSES)
         while True:
@@ -131,8 +136,8 @@ class Pool:
                     failures[host.place] = error
             if all(map(is_crowded, failures.values())) and (returned := self._take()):
                 return returned
-            pause = next(pauses, AGAIN if self.fails_over and time.monotonic() < until else None)
-            if pause is None or pause > time_left() or all(map(is_refusal, failures.values())):
+            pause = next(pauses, AGAIN)
+            if pause > min(time_left(), until - time.monotonic()) or all(map(is_refusal, failures.values())):
                 refused = refused_connection(failures, self._server.place, self._timelines.remedy)
                 raise refused from next(reversed(failures.values()))
             self._closed.wait(pause)

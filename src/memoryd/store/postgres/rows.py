@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from psycopg import IsolationLevel, errors
 from psycopg.pq import TransactionStatus
@@ -16,8 +16,9 @@ from memoryd.errors import StoreError
 from memoryd.model import Workspace
 from memoryd.store.base import Queries
 from memoryd.store.base.rows import archived
-from memoryd.store.postgres.connection import Connection, ReplacedError
-from memoryd.store.postgres.failures import TransientError, commit, explained
+from memoryd.store.postgres import pool
+from memoryd.store.postgres.connection import Connection
+from memoryd.store.postgres.failures import StandbyError, TransientError, commit, explained, standby
 from memoryd.store.postgres.pool import Listener, Pool
 from memoryd.store.postgres.queries import PostgresQueries, limited
 from memoryd.store.postgres.schema import bring_up_to_date, version_of
@@ -59,9 +60,9 @@ class PostgresRows:
                 except errors.ReadOnlySqlTransaction as error:  # it is no longer the primary: find out which server is
                     self._pool.let_go()
                     connection.end()
-                    if self._pool.fails_over and not self.read_only:
-                        raise ReplacedError(str(error)) from error
-                    raise
+                    if self.read_only:
+                        raise
+                    raise standby(error, self.place) from error
                 except (errors.UndefinedTable, errors.UndefinedColumn, errors.UndefinedFunction):
                     self._ready = False  # dropped, restored from an early backup, or upgraded: check again
                     self._pool.let_go()
@@ -135,14 +136,37 @@ class PostgresRows:
 
     def read(self, workspace: Workspace | None, work: Callable[[Queries], T]) -> T:
         """Run `work` on one consistent snapshot and return its result."""
-        return _retried(lambda: self._read_once(workspace, work))
+        begun = _Begun(work)
+        return self._repeated(begun, lambda: self._read_once(workspace, begun))
 
     def write(self, workspace: Workspace | None, work: Callable[[Queries], T], *, guarded: bool = True) -> T:
         """Run `work` as one transaction, one at a time for each workspace; return its result once it is durable.
 
         Without `guarded` the mark of an archived workspace is ignored.
         """
-        return _retried(lambda: self._write_once(workspace, work, guarded=guarded))
+        begun = _Begun(work)
+        return self._repeated(begun, lambda: self._write_once(workspace, begun, guarded=guarded))
+
+    def _repeated(self, work: "_Begun[T]", attempt: Callable[[], T]) -> T:
+        """Call `attempt` again while nothing was committed, and what prevented it may pass.
+
+        A server that takes no statements or no writes has FAILOVER seconds. Work that conflicts with other work, or
+        loses its connection, of which it may be the cause, is done TRIES times at most.
+        """
+        until, pauses = time.monotonic() + pool.FAILOVER, iter(pool.PAUSES)
+        while True:
+            before = work.times
+            try:
+                return attempt()
+            except TransientError as error:
+                if work.times == before or isinstance(error, StandbyError):
+                    pause, left = next(pauses, pool.AGAIN), min(time_left(), until - time.monotonic())
+                else:  # so that two do not conflict again
+                    pause, left = random.uniform(0, 0.05 * work.times), time_left()  # noqa: S311
+                    left = left if work.times < TRIES else -1
+                if pause > left:
+                    raise
+            self._pool.wait(pause)
 
     def _read_once(self, workspace: Workspace | None, work: Callable[[Queries], T]) -> T:
         with self.connection(snapshot=True) as connection:
@@ -172,13 +196,13 @@ class PostgresRows:
         return None
 
 
-def _retried(attempt: Callable[[], T]) -> T:
-    """Call `attempt` again if it failed due to another transaction or a server restart, and committed nothing."""
-    for tried in range(1, TRIES):
-        try:
-            return attempt()
-        except TransientError:
-            if time_left() < 0:
-                raise
-            time.sleep(random.uniform(0, 0.05 * tried))  # noqa: S311 - so that two do not conflict again
-    return attempt()
+class _Begun(Generic[T]):
+    """The work of a transaction, and how many times it was begun."""
+
+    def __init__(self, work: Callable[[Queries], T]) -> None:
+        self.times = 0
+        self._work = work
+
+    def __call__(self, queries: Queries) -> T:
+        self.times += 1
+        return self._work(queries)
