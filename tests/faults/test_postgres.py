@@ -17,8 +17,10 @@ from memoryd.model import Interaction, Workspace
 from memoryd.settings import Settings
 from memoryd.store.base import Queries, Store
 from memoryd.store.postgres import pool, rows
+from memoryd.store.postgres.connection import Connection
 from memoryd.store.postgres.failures import TransientError, explained, is_refusal, refused_connection
 from memoryd.store.postgres.queries import PostgresQueries
+from memoryd.store.postgres.server import ServerAddress
 from memoryd.store.postgres.store import PostgresStore
 from tests.clients import NO_MODELS, until
 from tests.store.clusters import Cluster, ask, cluster, observed
@@ -118,6 +120,36 @@ def test_a_call_waits_no_longer_than_its_own_limit(url: str, server: Cluster, st
             put(store, here, "lost")
     finally:
         server.start()
+
+
+def test_what_has_been_away_for_long_is_waited_for_only_briefly(
+    server: Cluster, url: str, here: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "PAUSES", ())
+    monkeypatch.setattr(pool, "AGAIN", 0.01)
+    monkeypatch.setattr(pool, "FAILOVER", 0.5)
+    monkeypatch.setattr(pool, "STILL_AWAY", 0.1)
+    attempts: list[str] = []
+    with closing(PostgresStore(url)) as store:
+        put(store, here, "before")
+        server.stop()
+        real = store._pool._attempt
+
+        def attempt(host: ServerAddress) -> Connection:
+            attempts.append(host.place)
+            return real(host)
+
+        monkeypatch.setattr(store._pool, "_attempt", attempt)
+        numbers = []
+        for _ in range(2):
+            with pytest.raises(StoreError, match="cannot be reached"):
+                put(store, here, "lost")
+            numbers.append(len(attempts))
+            attempts.clear()
+        assert numbers[1] < numbers[0]
+        server.start()
+        put(store, here, "after")
+    assert bodies(url) == ["after", "before"]
 
 
 def test_a_call_waits_for_a_server_that_is_read_only_for_a_while(

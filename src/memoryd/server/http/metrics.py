@@ -95,7 +95,7 @@ class Metrics:
     def _text(self) -> bytes:
         if time.monotonic() > self._counted + FRESH:
             self._counted = time.monotonic()
-            with suppress(MemorydError):  # the metrics of calls are available anyway
+            with suppress(MemorydError), time_limit(FRESH):  # the metrics of calls are available anyway
                 self._count()
         for what, size in self._engine.store.index.kept().items():
             self._kept.labels(what).set(size)

@@ -1,9 +1,11 @@
 """The connections of a process to Postgres: a pool, and a connection that listens for notifications."""
 
+import logging
 import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
+from itertools import count
 
 import psycopg
 from psycopg import conninfo, errors
@@ -18,11 +20,14 @@ from memoryd.store.postgres.queries import configure, limited, statements
 from memoryd.store.postgres.server import Server, ServerAddress, hosts
 from memoryd.store.postgres.timelines import Lineage, Timelines
 
+log = logging.getLogger(__name__)
+
 WAIT = 30.0  # seconds to wait for a connection if all are lent out
 IDLE = 300.0  # seconds after which an unused connection is no longer trusted, and closed for others to use
 PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6)  # seconds between attempts to connect: a restarting server is soon back
 AGAIN = 1.0  # seconds between further attempts
 FAILOVER = 45.0  # seconds within which a server restarts or another takes over: Patroni's defaults need up to 30
+STILL_AWAY = 3.0  # seconds that a call waits for a server that has been away for longer than that
 DOUBT = 5.0  # seconds without an answer after which a process checks whether another server has taken over
 GRACE = 10.0  # seconds that an answer may be late: the server ends statements itself at its own limit
 
@@ -51,6 +56,8 @@ class Pool:
         self._timelines = timelines
         self._asked = False
         """Whether the timeline of a server is known."""
+        self._away: float | None = None
+        """When the present attempts to connect began to fail."""
         self._looking = threading.Lock()
         self._looked = 0.0
 
@@ -122,8 +129,8 @@ class Pool:
         Wait for a server to restart, or for another to take over: a single address may be that of a proxy. If the
         server has no connection left, return one of the pool.
         """
-        until, pauses = time.monotonic() + FAILOVER, iter(PAUSES)
-        while True:
+        began = time.monotonic()
+        for tried in count():
             self.demand_open()
             servers, failures = hosts(self._server.url()), dict[str, psycopg.OperationalError]()
             self.fails_over = len(servers) > 1
@@ -136,11 +143,15 @@ class Pool:
                     failures[host.place] = error
             if all(map(is_crowded, failures.values())) and (returned := self._take()):
                 return returned
-            pause = next(pauses, AGAIN)
+            pause, self._away = PAUSES[tried] if tried < len(PAUSES) else AGAIN, self._away or began
+            until = max(self._away + FAILOVER, began + min(FAILOVER, STILL_AWAY))
             if pause > min(time_left(), until - time.monotonic()) or all(map(is_refusal, failures.values())):
                 refused = refused_connection(failures, self._server.place, self._timelines.remedy)
                 raise refused from next(reversed(failures.values()))
+            if tried == len(PAUSES):
+                log.warning("Waiting for the database at %s, up to %.0f s", self._server.place, until - began)
             self._closed.wait(pause)
+        raise AssertionError("it returns or raises")
 
     def demand_open(self) -> None:
         """Raise StoreError after close()."""
@@ -170,6 +181,7 @@ class Pool:
         except psycopg.Error:
             connection.end()
             raise
+        self._away = None
         return connection
 
     def _introduce(self, connection: Connection, host: ServerAddress) -> None:
