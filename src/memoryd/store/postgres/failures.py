@@ -7,6 +7,7 @@ import psycopg
 from psycopg import errors
 
 from memoryd.errors import StoreAwayError, StoreBusyError, StoreError, UncertainError
+from memoryd.store.base import Row
 from memoryd.store.base.rows import uncertain
 from memoryd.store.postgres.connection import Connection, ReplacedError, SilentError
 from memoryd.store.sql import load
@@ -96,8 +97,11 @@ def refused_connection(failures: Mapping[str, psycopg.OperationalError], place: 
     )
 
 
-def commit(connection: Connection, place: str) -> None:
-    """Commit and wait until the commit is durable; raise UncertainError if its outcome is unknown."""
+def commit(connection: Connection, place: str) -> Row:
+    """Commit, wait until the commit is durable, and return how far the log now is.
+
+    Raise UncertainError if the outcome is unknown.
+    """
     try:
         connection.commit()
     except psycopg.Error as error:
@@ -106,10 +110,12 @@ def commit(connection: Connection, place: str) -> None:
         raise _uncertain(error, place) from error
     connection.autocommit = True
     try:
-        connection.execute(load("postgres")["placement.flush"])
+        flushed = connection.execute(load("postgres")["placement.flush"]).fetchone()
     except psycopg.Error as error:
         raise _uncertain(error, place) from error
     connection.autocommit = False
+    assert flushed
+    return flushed
 
 
 def _uncertain(error: psycopg.Error, place: str) -> UncertainError:

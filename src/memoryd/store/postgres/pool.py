@@ -13,6 +13,7 @@ from psycopg.pq import TransactionStatus
 
 from memoryd.deadline import time_left
 from memoryd.errors import StoreBusyError, StoreError
+from memoryd.store.base import Row
 from memoryd.store.base.rows import closed
 from memoryd.store.postgres.connection import Connection, ReplacedError, SilentError
 from memoryd.store.postgres.failures import is_crowded, is_lost, is_refusal, refused_connection
@@ -162,6 +163,7 @@ class Pool:
         """Close all connections; lent connections are closed when they are returned."""
         self._closed.set()
         self.let_go()
+        self._timelines.close()
 
     def wait(self, seconds: float) -> None:
         """Wait for some seconds, or until close()."""
@@ -193,9 +195,8 @@ class Pool:
             self.pooled, connection.pooled, connection.prepare_threshold = True, True, None
             if self._shared is None:
                 self._shared = self._meets_itself(session["pid"], host)
-        if self.fails_over:
-            connection.lineage = _lineage(connection)
-            self._meet(connection.lineage)
+        self.meet(connection)
+        connection.commit()
 
     def _meets_itself(self, pid: int, host: ServerAddress) -> bool:
         """Return whether a second client of the pooler gets the session that the first one just had."""
@@ -225,33 +226,36 @@ class Pool:
                 with suppress(psycopg.OperationalError):
                     url = conninfo.make_conninfo(host.url, target_session_attrs="any")
                     with closing(Connection.open(url, self._watch)) as connection:
-                        self._meet(_lineage(connection))
+                        self.meet(connection)
         finally:
             self._looked = time.monotonic()
             self._looking.release()
 
-    def _meet(self, lineage: Lineage | None) -> None:
-        """Remember the newest timeline; raise ReplacedError if a newer one is already known."""
-        if lineage is None:
-            return
-        newest, self._asked = self._timelines.meet(lineage), True
-        if lineage.timeline < newest:
-            known = f"{lineage.timeline} instead of {newest}"
-            raise ReplacedError(f"its timeline is older than that of a server that has taken over, {known}")
+    def meet(self, connection: Connection) -> None:
+        """Ask a server for its lineage; raise ReplacedError if another has replaced it, or it has lost writes."""
+        connection.lineage = _lineage(connection)
+        if connection.lineage:
+            refusal, self._asked = self._timelines.meet(connection.lineage), True
+            if refusal:
+                raise ReplacedError(refusal)
+
+    def acknowledge(self, connection: Connection, flushed: Row) -> None:
+        """Remember how far the log of a server is durable."""
+        if connection.lineage and flushed["waited"]:
+            self._timelines.acknowledged(connection.lineage, flushed["place"], replicated=flushed["replicated"])
 
     def _is_replaced(self, lineage: Lineage | None) -> bool:
         return bool(lineage and lineage.timeline < self._timelines.newest(lineage.system))
 
 
 def _lineage(connection: Connection) -> Lineage | None:
-    """Return the timeline of a server, or None if it cannot be read."""
+    """Return the lineage of a server, or None if it cannot be read."""
     try:
         row = connection.execute(statements()["upkeep.lineage"]).fetchone() or {}
-        connection.commit()
     except (errors.ProgrammingError, errors.NotSupportedError, errors.ObjectNotInPrerequisiteState):
         connection.rollback()
         return None
-    return Lineage(row["system"], row["timeline"])
+    return Lineage(row["system"], row["timeline"], row["place"])
 
 
 class Listener:

@@ -176,8 +176,10 @@ class PostgresRows:
 
     def _write_once(self, workspace: Workspace | None, work: Callable[[Queries], T], *, guarded: bool) -> T:
         with self.connection(writing=True) as connection:
-            if connection.pooled:
+            if connection.pooled:  # the pooler may lead each transaction to another server
                 limited(connection)
+                if connection.lineage:
+                    self._pool.meet(connection)
             queries = PostgresQueries(connection, workspace, writing=True)
             queries.one("placement.lock")
             if guarded and workspace and queries.one("placement.marked"):
@@ -185,7 +187,7 @@ class PostgresRows:
             result = work(queries)
             if connection.info.transaction_status is not TransactionStatus.INTRANS:  # COMMIT would not report it
                 raise StoreError(f"A statement failed at {self.place}. Nothing was stored by this call.")
-            commit(connection, self.place)
+            self._pool.acknowledge(connection, commit(connection, self.place))
             return result
 
     def changes(self, wait: float) -> set[str] | None:
