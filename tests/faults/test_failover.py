@@ -17,18 +17,12 @@ from memoryd.store.postgres import pool
 from memoryd.store.postgres.store import PostgresStore
 from tests.clients import PATIENCE, until
 from tests.http import serving
-from tests.store.clusters import Cluster, ask, cluster, observed, of_several, replicated
+from tests.store.clusters import Cluster, ask, observed, of_several, replicated
 from tests.store.kit import put, words, workspace
 
 pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.servers]
 
 Pair = tuple[Cluster, Cluster]
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Cluster]:
-    with cluster() as started:
-        yield started
 
 
 @pytest.fixture

@@ -18,7 +18,9 @@ import psycopg
 import pytest
 
 from memoryd.errors import StoreError
+from memoryd.store.base import Queries
 from memoryd.store.postgres import failures, pool, rows
+from memoryd.store.postgres.queries import PostgresQueries
 from tests import places
 from tests.clients import until
 
@@ -99,6 +101,15 @@ def ask(url: str, statement: str) -> list[Any]:
     with psycopg.connect(url, autocommit=True) as connection:
         cursor = connection.execute(statement)
         return [row[0] for row in cursor.fetchall()] if cursor.description else []
+
+
+def bodies(url: str) -> list[str]:
+    return sorted(ask(url, "SELECT body FROM records"))
+
+
+def connection_of(queries: Queries) -> psycopg.Connection[dict[str, object]]:
+    assert isinstance(queries, PostgresQueries)
+    return queries.connection
 
 
 def of_several(*clusters: Cluster, name: str = "postgres", **parameters: str) -> str:
