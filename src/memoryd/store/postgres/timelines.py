@@ -25,7 +25,7 @@ class Lineage:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Known:
+class KnownSystem:
     """What is known of a database system; the greater one is newer."""
 
     timeline: int = 0
@@ -44,7 +44,7 @@ class Timelines:
     def __init__(self, path: Path | None, *, read_only: bool) -> None:
         self._path = path
         self._read_only = read_only
-        self._known: dict[str, Known] = {}
+        self._known: dict[str, KnownSystem] = {}
         self._lock = threading.Lock()
         self._logged = False
 
@@ -59,19 +59,19 @@ class Timelines:
 
     def newest(self, system: str) -> int:
         """Return the newest known timeline of a system, or 0."""
-        return self._known.get(system, Known()).timeline
+        return self._known.get(system, KnownSystem()).timeline
 
     def acknowledged(self, lineage: Lineage, place: int, *, replicated: bool) -> None:
         """Remember the place in its log up to which a server has made commits durable."""
         with self._lock:
-            known = Known(lineage.timeline, place, replicated)
+            known = KnownSystem(lineage.timeline, place, replicated)
             self._known[lineage.system] = max(known, self._known.get(lineage.system, known))
 
     def meet(self, met: Lineage) -> str:
         """Remember a server; return why it must not be used, as part of a sentence, or '' if it may be."""
         with self._lock:
             kept = self._kept()
-            known = max(kept.get(met.system, Known()), self._known.get(met.system, Known()))
+            known = max(kept.get(met.system, KnownSystem()), self._known.get(met.system, KnownSystem()))
             self._known[met.system] = known
             if met.timeline < known.timeline:
                 numbers = f"{met.timeline} instead of {known.timeline}"
@@ -81,8 +81,8 @@ class Timelines:
                 return loss
             if loss:  # the standby that took over was not a synchronous one, so this was to be expected
                 log.warning("The server of timeline %d has taken over, but %s", met.timeline, loss)
-                known = Known()
-            self._known[met.system] = Known(met.timeline, known.acknowledged, known.replicated)
+                known = KnownSystem()
+            self._known[met.system] = KnownSystem(met.timeline, known.acknowledged, known.replicated)
             self._keep(kept, met.system)
             return ""
 
@@ -93,11 +93,11 @@ class Timelines:
             for system in kept.keys() & self._known.keys():
                 self._keep(kept, system)
 
-    def _kept(self) -> dict[str, Known]:
+    def _kept(self) -> dict[str, KnownSystem]:
         try:
             text = self._path.read_text(encoding="utf-8") if self._path else "{}"
             return {
-                str(system): Known(int(of["timeline"]), int(of["acknowledged"]), bool(of["replicated"]))
+                str(system): KnownSystem(int(of["timeline"]), int(of["acknowledged"]), bool(of["replicated"]))
                 for system, of in dict(json.loads(text)).items()
             }
         except FileNotFoundError:
@@ -106,9 +106,9 @@ class Timelines:
             self._log(f"{self._path} cannot be read", error)
             return {}
 
-    def _keep(self, kept: dict[str, Known], system: str) -> None:
+    def _keep(self, kept: dict[str, KnownSystem], system: str) -> None:
         """Write what is known of a system, if it is newer than what is kept."""
-        if self._path is None or self._read_only or self._known[system] <= kept.get(system, Known()):
+        if self._path is None or self._read_only or self._known[system] <= kept.get(system, KnownSystem()):
             return
         kept[system] = self._known[system]
         try:
@@ -124,7 +124,7 @@ class Timelines:
             log.warning("%s (%s): a later process may mistake a replaced server for the newest", what, error)
 
 
-def _loss(met: Lineage, known: Known) -> str:
+def _loss(met: Lineage, known: KnownSystem) -> str:
     """Return what a server lacks, or ''."""
     if met.end is None or met.end >= known.acknowledged:
         return ""
