@@ -19,6 +19,16 @@ from memoryd.store.base import Queries, Row
 from memoryd.store.postgres.connection import Connection
 from memoryd.store.sql import load, moving
 
+LOOKED_UP = {
+    "embeddings.present",
+    "entities.by_id",
+    "entities.named",
+    "moved.entity_details_of",
+    "relations.beside",
+    "relations.find",
+}
+"""The statements for whose lists the planner would read a whole workspace, but looks each element of an array up."""
+
 
 class HalfvecDumper(Dumper):
     """The conversion of an array to pgvector's halfvec: its dimension, two zero bytes, big-endian float16."""
@@ -101,9 +111,18 @@ def marks(queries: Queries) -> Row:
 def statements() -> dict[str, str]:
     """Return every statement, with psycopg's placeholders in place of `:name`."""
     return {
-        name: re.sub(r"(?<![:\w]):([a-z_]+)", r"%(\1)s", text.replace("%", "%%"))
+        name: re.sub(r"(?<![:\w]):([a-z_]+)", r"%(\1)s", _looked_up(name, text).replace("%", "%%"))
         for name, text in (load("postgres") | moving()).items()
     }
+
+
+def _looked_up(name: str, text: str) -> str:
+    """Return a statement with arrays in place of its lists, if it is one of LOOKED_UP."""
+    return (
+        re.sub(r"IN \((SELECT value FROM json_each\(:\w+\))\)", r"= ANY (ARRAY(\1))", text)
+        if name in LOOKED_UP
+        else text
+    )
 
 
 def configure(connection: Connection) -> None:
