@@ -114,9 +114,9 @@ def check_queries_exist(root: Path) -> list[str]:
 
 
 def _asked(node: Located) -> list[str]:
-    """Return the first argument of a call of one, all, run, many or value: a string, or two (`a if so else b`)."""
+    """Return the first argument of a call of a method of Queries: a string, or two (`a if so else b`)."""
     match node:
-        case ast.Call(func=ast.Attribute(attr="one" | "all" | "run" | "many" | "value"), args=[first, *_]):
+        case ast.Call(func=ast.Attribute(attr="one" | "all" | "run" | "changed" | "many" | "value"), args=[first, *_]):
             choices = [first.body, first.orelse] if isinstance(first, ast.IfExp) else [first]
             return [c.value for c in choices if isinstance(c, ast.Constant) and isinstance(c.value, str)]
     return []

@@ -13,7 +13,7 @@ from memoryd.model import Workspace
 from memoryd.store.base import Queries, Store
 from memoryd.store.postgres import pool, rows
 from memoryd.store.postgres.connection import Connection
-from memoryd.store.postgres.failures import TransientError, explained
+from memoryd.store.postgres.failures import Commit, TransientError, explained
 from memoryd.store.postgres.server import ServerAddress
 from memoryd.store.postgres.store import PostgresStore
 from tests.clients import until
@@ -149,15 +149,13 @@ def test_an_error_of_libpq_itself_is_a_lost_connection_and_repeated(url: str, st
 def test_an_error_of_libpq_itself_during_the_commit_is_reported_as_unknown(
     store: Store, here: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def commit(_connection: object) -> None:
+    def end(_pipeline: psycopg.Pipeline, *_: object) -> None:
         raise RECEIVED
 
-    def work(queries: Queries) -> None:
-        add(queries, "perhaps")
-        monkeypatch.setattr(psycopg.Connection, "commit", commit)
-
+    put(store, here, "before")
+    monkeypatch.setattr(psycopg.Pipeline, "__exit__", end)
     with pytest.raises(UncertainError, match="unknown whether"):
-        store.write(here, work)
+        put(store, here, "perhaps")
 
 
 def test_an_error_of_libpq_itself_is_no_reason_to_restore_a_backup() -> None:
@@ -207,19 +205,18 @@ def test_work_lost_before_the_commit_is_repeated(
 def test_a_commit_without_an_answer_is_reported_as_unknown_and_not_repeated(
     url: str, store: Store, here: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, tries = psycopg.Connection.commit, list[int]()
+    tries: list[int] = []
 
-    def commit(connection: psycopg.Connection[object]) -> None:
-        if tries:
-            monkeypatch.undo()
-            ask(url, f"SELECT pg_terminate_backend({connection.info.backend_pid}, 5000)")
-        real(connection)
+    class Killed(Commit):
+        def send(self) -> None:
+            super().send()
+            ask(url, f"SELECT pg_terminate_backend({self._connection.info.backend_pid}, 5000)")
 
     def work(queries: Queries) -> None:
         add(queries, "perhaps")
         tries.append(1)
 
-    monkeypatch.setattr(psycopg.Connection, "commit", commit)
+    monkeypatch.setattr(rows, "Commit", Killed)
     with pytest.raises(UncertainError, match=r"lost during a commit .* unknown whether .* stored; check before you"):
         store.write(here, work)
     assert len(tries) == 1
@@ -229,7 +226,7 @@ def test_an_ignored_failure_of_a_statement_is_not_a_success(url: str, store: Sto
     def work(queries: Queries) -> None:
         add(queries, "half")
         with pytest.raises(psycopg.errors.DivisionByZero):
-            connection_of(queries).execute("SELECT 1 / 0")
+            connection_of(queries).execute("SELECT 1 / 0").fetchone()
 
     with pytest.raises(StoreError, match="Nothing was stored"):
         store.write(here, work)

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from memoryd.errors import UncertainError
 from memoryd.store.base import Queries, Store
-from memoryd.store.postgres import pool
+from memoryd.store.postgres import pool, rows
+from memoryd.store.postgres.failures import Commit
 from memoryd.store.postgres.queries import PostgresQueries
 from memoryd.store.postgres.store import PostgresStore
 from memoryd.text import LETTERS, MARKS, indexed, segmented
@@ -154,18 +155,13 @@ def test_a_connection_that_broke_while_it_waited_for_the_disk_is_not_used_again(
 ) -> None:
     here = workspace()
 
-    def broken(queries: Queries) -> None:
-        add(queries, "text")
-        assert isinstance(queries, PostgresQueries)
-        real = queries.connection.execute
+    class Broken(Commit):
+        def send(self) -> None:
+            self._committed.execute("COMMIT")
+            raise psycopg.OperationalError("the server went away")
 
-        def execute(statement: object, *arguments: object, **options: object) -> object:
-            if "emit_message" in str(statement):
-                raise psycopg.OperationalError("the server went away")
-            return real(statement, *arguments, **options)  # type: ignore[call-overload]
-
-        monkeypatch.setattr(queries.connection, "execute", execute)
-
+    monkeypatch.setattr(rows, "Commit", Broken)
     with pytest.raises(UncertainError, match="unknown whether this was stored"):
-        store.write(here, broken)
+        put(store, here, "text")
+    monkeypatch.undo()
     assert put(store, here, "another")

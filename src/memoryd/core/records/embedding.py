@@ -479,7 +479,7 @@ def _length(texts: Texts) -> int:
 
 
 def _drop(made: Row, queries: Queries) -> int:
-    return queries.run("embeddings.drop", **made, limit=DROPPED)
+    return queries.changed("embeddings.drop", **made, limit=DROPPED)
 
 
 def _write(workspace: Workspace, made: Sequence[tuple[str, Texts, Mapping[str, Embedded]]], queries: Queries) -> None:

@@ -58,7 +58,8 @@ def is_lost(error: psycopg.Error) -> bool:
     """
     state = error.sqlstate or error.diag.sqlstate
     if state is None:
-        return not isinstance(error, errors.ProgrammingError | errors.DataError | errors.NotSupportedError)
+        served = errors.ProgrammingError | errors.DataError | errors.NotSupportedError | errors.PipelineAborted
+        return not isinstance(error, served)
     return state.startswith(("08", "57P"))
 
 
@@ -97,28 +98,31 @@ def refused_connection(failures: Mapping[str, psycopg.OperationalError], place: 
     )
 
 
-def commit(connection: Connection, place: str) -> Row:
-    """Commit, wait until the commit is durable, and return how far the log now is.
+class Commit:
+    """A commit, and the wait until it is durable; the end of the pipeline brings the answers."""
 
-    Raise UncertainError if the outcome is unknown.
-    """
-    try:
-        connection.commit()
-    except psycopg.Error as error:
-        if not connection.closed and not is_lost(error):
-            raise
-        raise _uncertain(error, place) from error
-    connection.autocommit = True
-    try:
-        flushed = connection.execute(load("postgres")["placement.flush"]).fetchone()
-    except psycopg.Error as error:
-        raise _uncertain(error, place) from error
-    connection.autocommit = False
-    assert flushed
-    return flushed
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._committed, self._flushed = connection.cursor(), connection.cursor()
+
+    def send(self) -> None:
+        """Send both."""
+        self._committed.execute("COMMIT", prepare=False)
+        self._flushed.execute(load("postgres")["placement.flush"])
+
+    def flushed(self) -> Row:
+        """Return how far the log is now durable."""
+        row = self._flushed.fetchone()
+        assert row
+        return row
+
+    def is_uncertain(self, error: psycopg.Error) -> bool:
+        """Return whether the transaction may have been committed in spite of an error."""
+        return self._committed.statusmessage == "COMMIT" or self._connection.closed or is_lost(error)
 
 
-def _uncertain(error: psycopg.Error, place: str) -> UncertainError:
+def unknown(error: psycopg.Error, place: str) -> UncertainError:
+    """Return the error for a commit whose outcome is unknown."""
     return uncertain(f"The connection to {place} was lost during a commit ({_cause(error)})")
 
 
@@ -142,6 +146,7 @@ def explained(place: str) -> Iterator[None]:
 
 _Known = type[psycopg.Error] | tuple[type[psycopg.Error], ...]
 _MEANINGS: tuple[tuple[_Known, type[StoreError], str, str], ...] = (  # the first that fits: kind, cause, next step
+    (errors.PipelineAborted, StoreError, "A statement failed at {place}", "read the log of memoryd"),
     (SilentError, StoreBusyError, "The database at {place} does not answer", "try again, and check whether it hangs"),
     (errors.LockNotAvailable, StoreBusyError, "Another process kept {place} locked too long", "try again"),
     (

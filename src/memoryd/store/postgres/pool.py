@@ -112,7 +112,7 @@ class Pool:
         with suppress(psycopg.Error):
             if connection.info.transaction_status in (TransactionStatus.INTRANS, TransactionStatus.INERROR):
                 connection.rollback()
-        sound = connection.info.transaction_status == TransactionStatus.IDLE and not connection.autocommit
+        sound = connection.info.transaction_status == TransactionStatus.IDLE
         kept = self._shared or not connection.pooled
         if self._closed.is_set() or not (sound and kept):
             connection.end()
@@ -178,7 +178,6 @@ class Pool:
     def _attempt(self, host: ServerAddress) -> Connection:
         connection = Connection.open(host.url, self._watch)
         try:
-            connection.read_only = self._read_only or None
             self._introduce(connection, host)
         except psycopg.Error:
             connection.end()
@@ -189,14 +188,12 @@ class Pool:
     def _introduce(self, connection: Connection, host: ServerAddress) -> None:
         """Find out what is at the other end, and set the limits of its statements."""
         session = limited(connection, connection.info.backend_pid)
-        connection.commit()
         connection.limit = session["seconds"] + GRACE
         if session["pooled"]:
             self.pooled, connection.pooled, connection.prepare_threshold = True, True, None
             if self._shared is None:
                 self._shared = self._meets_itself(session["pid"], host)
         self.meet(connection)
-        connection.commit()
 
     def _meets_itself(self, pid: int, host: ServerAddress) -> bool:
         """Return whether a second client of the pooler gets the session that the first one just had."""
@@ -253,7 +250,6 @@ def _lineage(connection: Connection) -> Lineage | None:
     try:
         row = connection.execute(statements()["upkeep.lineage"]).fetchone() or {}
     except (errors.ProgrammingError, errors.NotSupportedError, errors.ObjectNotInPrerequisiteState):
-        connection.rollback()
         return None
     return Lineage(row["system"], row["timeline"], row["place"])
 
@@ -291,7 +287,6 @@ class Listener:
             if connection.pooled:
                 connection.end()
                 return None
-            connection.autocommit = True
             connection.execute(statements()["placement.listen"])
         except psycopg.Error:
             connection.end()

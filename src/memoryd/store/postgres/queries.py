@@ -68,14 +68,20 @@ class PostgresQueries:
         """Return the first row, or None."""
         return self._run(name, parameters).fetchone()
 
-    def run(self, name: str, /, **parameters: Any) -> int:
+    def run(self, name: str, /, **parameters: Any) -> None:
+        """Change rows; the server's answer comes with that to a later statement."""
+        self._run(name, parameters)
+
+    def changed(self, name: str, /, **parameters: Any) -> int:
         """Change rows; return how many."""
-        return self._run(name, parameters).rowcount
+        cursor = self._run(name, parameters)
+        with self.connection.pipeline() as pipeline:
+            pipeline.sync()
+        return cursor.rowcount
 
     def many(self, name: str, rows: Iterable[Mapping[str, Any]], /) -> None:
-        """Run a statement once for each row of parameters."""
-        with self.connection.cursor() as cursor:
-            cursor.executemany(statements()[name], [self._bound | dict(row) for row in rows])
+        """Run a statement once for each row of parameters; see `run`."""
+        self.connection.cursor().executemany(statements()[name], [self._bound | dict(row) for row in rows])
 
     def composed(self, name: str, parts: Mapping[str, int | str], /, **parameters: Any) -> list[Row]:
         """Return every row of a statement with literals in place of its braces, planned for these values."""
@@ -131,7 +137,6 @@ def configure(connection: Connection) -> None:
         dumper = type("Dumper", (HalfvecDumper,), {"oid": info.oid})
         connection.adapters.register_dumper(np.ndarray, dumper)
         connection.adapters.register_loader(info.oid, HalfvecLoader)
-    connection.commit()
 
 
 def limited(connection: Connection, pid: int = 0) -> Row:
@@ -139,6 +144,11 @@ def limited(connection: Connection, pid: int = 0) -> Row:
 
     Return `pid`, `pooled` (whether the process has another id) and `seconds` (how long a statement may take).
     """
-    row = connection.execute(statements()["upkeep.session"], {"pid": pid}).fetchone()
+    row = limit(connection, pid).fetchone()
     assert row
     return row
+
+
+def limit(connection: Connection, pid: int = 0) -> psycopg.Cursor[Row]:
+    """Set the same without waiting for the answer."""
+    return connection.execute(statements()["upkeep.session"], {"pid": pid})

@@ -31,7 +31,6 @@ def version_of(connection: Connection) -> int:
 def bring_up_to_date(connection: Connection, place: str, *, read_only: bool) -> None:
     """Apply the scripts that the database lacks, each with its number in one transaction, one process at a time.
 
-    The connection must be in autocommit mode, unless everything is part of the caller's transaction.
     Raise StoreError, before anything is changed, if the database is newer or lacks what the schema requires.
     """
     found, scripts = version_of(connection), migrations("postgres")

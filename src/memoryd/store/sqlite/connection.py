@@ -50,7 +50,11 @@ class SqliteQueries:
         """Return the first row, or None."""
         return next(rows(self.connection, self._statements[name], self._bound | parameters), None)
 
-    def run(self, name: str, /, **parameters: Any) -> int:
+    def run(self, name: str, /, **parameters: Any) -> None:
+        """Change rows."""
+        self.connection.execute(self._statements[name], self._bound | parameters)
+
+    def changed(self, name: str, /, **parameters: Any) -> int:
         """Change rows; return how many."""
         before = self.connection.total_changes()
         self.connection.execute(self._statements[name], self._bound | parameters)
