@@ -139,7 +139,7 @@ def test_a_single_address_may_lead_to_a_standby_until_that_takes_over(
         standby.promote()
         caller.join(PATIENCE)
     assert bodies(standby) == {"before", "during"}
-    assert "during recovery" in str(refused[0])
+    assert "is read-only" in str(refused[0])
 
 
 def test_a_frozen_server_keeps_no_connection(server: Cluster) -> None:

@@ -19,7 +19,7 @@ import pytest
 
 from memoryd.errors import StoreError
 from memoryd.store.base import Queries
-from memoryd.store.postgres import failures, pool, rows
+from memoryd.store.postgres import failures, pool
 from memoryd.store.postgres.queries import PostgresQueries
 from tests import places
 from tests.clients import until
@@ -121,13 +121,12 @@ def of_several(*clusters: Cluster, name: str = "postgres", **parameters: str) ->
 def observed(monkeypatch: pytest.MonkeyPatch) -> list[StoreError]:
     """Return the list of refusals of writes by servers that are read-only, which grows; they are repeated fast."""
     refused: list[StoreError] = []
-    real = failures.standby
 
-    def standby(error: psycopg.Error, place: str) -> failures.StandbyError:
-        refused.append(made := real(error, place))
-        return made
+    def init(error: failures.StandbyError, message: str) -> None:
+        super(failures.StandbyError, error).__init__(message)
+        refused.append(error)
 
-    monkeypatch.setattr(rows, "standby", standby)
+    monkeypatch.setattr(failures.StandbyError, "__init__", init, raising=False)
     monkeypatch.setattr(pool, "PAUSES", ())
     monkeypatch.setattr(pool, "AGAIN", 0.02)
     return refused

@@ -10,6 +10,9 @@ import pytest
 from psycopg import conninfo
 
 from memoryd.core.engine import Engine
+from memoryd.core.graph import entities, view
+from memoryd.core.graph.entities import NewEntity
+from memoryd.core.graph.transaction import Graph
 from memoryd.core.memories.memories import Memories
 from memoryd.core.scope import Scope
 from memoryd.settings import Settings
@@ -88,3 +91,20 @@ def test_a_store_waits_three_times_and_a_recall_once_a_question(url: str, tmp_pa
                 found[call.__name__] = counting.trips
     # a store: lock and mark; equal memories; rows, commit and flush. A recall: four questions, and its snapshot's end
     assert found == {"store": 3, "recall": 5}
+
+
+@pytest.mark.process
+def test_a_page_of_the_graph_does_not_wait_for_each_node(url: str, tmp_path: Path) -> None:
+    with relayed(url) as (counting, there):
+        environ = {"MEMORY_DATABASE_URL": there, "MEMORY_DATA_DIR": str(tmp_path), **NO_MODELS}
+        with Engine(Settings.read(environ), fetch=False) as engine:
+            graph = Graph(Scope(engine, engine.workspaces.ensure("default")))
+            nodes = [NewEntity(name=f"node {n}", type="thing", observations=("one", "two")) for n in range(20)]
+            entities.create(graph, nodes)
+            for _ in range(UNPREPARED):
+                view.page(graph, 20_000)
+            counting.trips = 0
+            assert len(view.page(graph, 20_000)["entities"]) == 20
+    assert counting.trips < 20, (
+        "as many as nodes; each of two pages of ten needs three, and what does not fit one packet"
+    )

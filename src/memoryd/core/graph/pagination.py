@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 
 from memoryd.core.graph import observations, relations
 from memoryd.core.graph.transaction import entity
@@ -10,7 +11,7 @@ from memoryd.errors import InvalidInputError
 from memoryd.model import Entity, Observation, Relation
 from memoryd.store.base import Queries
 
-READ_AT_ONCE = 20  # entities, with their first observations and relations
+READ_AT_ONCE = 10  # entities, with their first observations and relations
 
 GraphPart = Entity | Observation | Relation
 
@@ -55,18 +56,18 @@ def parts(queries: Queries, start: PagePosition) -> Iterator[tuple[PagePosition,
     """
     for nodes in _nodes(queries, start.name):
         ids = [one.id for one in nodes if one.name != start.name]
-        stated, related = observations.each_onward(queries, ids), relations.each_onward(queries, ids)
+        observed = cache(lambda ids=tuple(ids): observations.each_onward(queries, ids))  # read once it is needed
+        related = cache(lambda ids=tuple(ids): relations.each_onward(queries, ids))
         for one in nodes:
-            place = PagePosition(one.name)
-            if one.name == start.name:
-                place = start
-                stated[one.id] = observations.onward(queries, one.id, start.ordinal)
-                related[one.id] = relations.onward(queries, one.id, start.made, start.relation)
+            begun = one.name == start.name
+            place = start if begun else PagePosition(one.name)
             yield place, one
-            for observation in stated[one.id]:
+            for observation in observations.onward(queries, one.id, place.ordinal) if begun else observed()[one.id]:
                 yield replace(place, ordinal=observation.ordinal), observation
                 place = replace(place, ordinal=observation.ordinal + 1)
-            for relation in related[one.id]:
+            for relation in (
+                relations.onward(queries, one.id, place.made, place.relation) if begun else related()[one.id]
+            ):
                 yield replace(place, made=relation.created_at, relation=relation.id), relation
 
 

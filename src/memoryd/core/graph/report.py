@@ -141,7 +141,7 @@ def _number(row: Row | None) -> int:
 
 
 def pending(graph: Graph, limit: int) -> tuple[list[PendingNode], int]:
-    """Return the nodes whose summary is missing or stale, the last changed first, and their total number."""
+    """Return the nodes whose summary is missing or stale, the last observed first, and their total number."""
     rows = graph.read(lambda q: q.all("entities.pending", limit=limit))
     total = rows[0]["total"] if rows else 0
     return [PendingNode(**{field: row[field] for field in row if field != "total"}) for row in rows], total

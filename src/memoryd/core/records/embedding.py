@@ -406,7 +406,8 @@ class Embedding:
         """Return the texts of some records that have no vector yet."""
 
         def lacking_texts(queries: Queries) -> dict[str, Texts]:
-            rows = queries.all("embeddings.present", ids=json.dumps(ids), model=model)
+            bounds = {"first": min(ids), "last": max(ids)}
+            rows = queries.all("embeddings.present", **bounds, ids=json.dumps(ids), model=model)
             present = {(row["id"], row["perspective"]) for row in rows}
             texts = perspectives.texts(queries, workspace, ids)
             lacking = {

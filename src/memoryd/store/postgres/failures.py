@@ -43,12 +43,9 @@ class StandbyError(TransientError):
     """The server takes no writes now: it may soon, or another one in its place."""
 
 
-def standby(error: psycopg.Error, place: str) -> StandbyError:
-    """Return the error for a write to a server that is read-only, or still is a standby."""
-    return StandbyError(
-        f"The database at {place} is read-only ({_cause(error)}). Nothing was stored by this call; try again, and if "
-        "it stays read-only, set MEMORY_DATABASE_URL to a server that accepts writes."
-    )
+def read_only(error: psycopg.Error, place: str) -> StoreError:
+    """Return the error for a write of a process that only reads."""
+    return StoreError(f"The database at {place} is read-only ({_cause(error)}). Nothing was stored by this call.")
 
 
 def is_lost(error: psycopg.Error) -> bool:
@@ -157,9 +154,9 @@ _MEANINGS: tuple[tuple[_Known, type[StoreError], str, str], ...] = (  # the firs
     ),
     (
         errors.ReadOnlySqlTransaction,
-        StoreError,
+        StandbyError,
         "The database at {place} is read-only",
-        "set MEMORY_DATABASE_URL to a server that accepts writes",
+        "try again, and if it stays read-only, set MEMORY_DATABASE_URL to a server that accepts writes",
     ),
     (errors.DiskFull, StoreError, "The disk of {place} is full", "free space on the server"),
     (

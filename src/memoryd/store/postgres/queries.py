@@ -20,7 +20,6 @@ from memoryd.store.postgres.connection import Connection
 from memoryd.store.sql import load, moving
 
 LOOKED_UP = {
-    "embeddings.present",
     "entities.by_id",
     "entities.named",
     "moved.entity_details_of",

@@ -18,7 +18,7 @@ from memoryd.store.base import Queries
 from memoryd.store.base.rows import archived
 from memoryd.store.postgres import pool
 from memoryd.store.postgres.connection import Connection
-from memoryd.store.postgres.failures import Commit, StandbyError, TransientError, explained, standby, unknown
+from memoryd.store.postgres.failures import Commit, StandbyError, TransientError, explained, read_only, unknown
 from memoryd.store.postgres.pool import Listener, Pool
 from memoryd.store.postgres.queries import PostgresQueries, limit
 from memoryd.store.postgres.schema import bring_up_to_date, version_of
@@ -59,8 +59,8 @@ class PostgresRows:
                     self._pool.let_go()
                     connection.end()
                     if self.read_only:
-                        raise
-                    raise standby(error, self.place) from error
+                        raise read_only(error, self.place) from error
+                    raise
                 except (errors.UndefinedTable, errors.UndefinedColumn, errors.UndefinedFunction):
                     self._ready = False  # dropped, restored from an early backup, or upgraded: check again
                     self._pool.let_go()

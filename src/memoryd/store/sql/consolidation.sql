@@ -4,24 +4,19 @@ SELECT kind, count(*) AS number FROM records
 WHERE workspace_id = :workspace AND kind IN ('entity', 'observation') AND deleted_at IS NULL GROUP BY kind
 
 -- name: entities.pending
--- Entities without a summary, or with an observation newer than it, the last changed first; each row has the total.
+-- Entities without a summary, or with an observation newer than it, the last observed first; each row has the total.
 -- A replaced observation has a new updated_at. A change of an entity updates that of the entity, so that the
 -- observations of most entities need not be read.
-WITH waiting AS (
-  SELECT d.id, n.name, n.type AS entity_type, n.updated_at, d.summary_updated_at, count(*) OVER () AS total
-  FROM entity_details d JOIN records n ON n.workspace_id = d.workspace_id AND n.id = d.id AND n.deleted_at IS NULL
-  WHERE d.workspace_id = :workspace AND (d.summary_updated_at IS NULL OR d.summary_updated_at < n.updated_at AND EXISTS (
-    SELECT 1 FROM observation_details o JOIN records r ON r.workspace_id = o.workspace_id AND r.id = o.id
-    WHERE o.workspace_id = d.workspace_id AND o.entity_id = d.id AND r.deleted_at IS NULL
-      AND r.updated_at > d.summary_updated_at))
-  ORDER BY n.updated_at DESC, n.name LIMIT :limit)
-SELECT w.id, w.name, w.entity_type, w.updated_at, count(r.id) AS observation_count,
-  max(r.updated_at) AS last_observation_at, w.summary_updated_at, w.total
-FROM waiting w
-LEFT JOIN observation_details o ON o.workspace_id = :workspace AND o.entity_id = w.id
+SELECT d.id, min(n.name) AS name, min(n.type) AS entity_type, min(n.updated_at) AS updated_at,
+  count(r.id) AS observation_count, max(r.updated_at) AS last_observation_at,
+  min(d.summary_updated_at) AS summary_updated_at, count(*) OVER () AS total
+FROM entity_details d
+JOIN records n ON n.workspace_id = d.workspace_id AND n.id = d.id AND n.deleted_at IS NULL
+LEFT JOIN observation_details o ON o.workspace_id = d.workspace_id AND o.entity_id = d.id
 LEFT JOIN records r ON r.workspace_id = o.workspace_id AND r.id = o.id AND r.deleted_at IS NULL
-GROUP BY w.id, w.name, w.entity_type, w.updated_at, w.summary_updated_at, w.total
-ORDER BY w.updated_at DESC, w.name
+WHERE d.workspace_id = :workspace AND (d.summary_updated_at IS NULL OR d.summary_updated_at < n.updated_at)
+GROUP BY d.id HAVING min(d.summary_updated_at) IS NULL OR min(d.summary_updated_at) < max(r.updated_at)
+ORDER BY coalesce(max(r.updated_at), '') DESC, name LIMIT :limit
 
 -- name: observations.sample
 -- The texts of some observations: ids are random, so the first ones are a fair sample.

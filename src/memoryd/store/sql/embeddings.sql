@@ -51,9 +51,11 @@ WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.id IN (SELECT v
 ORDER BY r.id
 
 -- name: embeddings.present
--- The perspectives from which some records have vectors of :model.
+-- The perspectives from which some records have vectors of :model; :first and :last of their ids keep this from reading
+-- a whole workspace for a batch of its backlog.
 SELECT id, perspective FROM embeddings
-WHERE workspace_id = :workspace AND model = :model AND chunk = 0 AND id IN (SELECT value FROM json_each(:ids))
+WHERE workspace_id = :workspace AND model = :model AND chunk = 0 AND id >= :first AND id <= :last
+  AND id IN (SELECT value FROM json_each(:ids))
 
 -- name: embeddings.some
 -- Whether a model has any vector here.
