@@ -114,20 +114,21 @@ def check_queries_exist(root: Path) -> list[str]:
 
 
 def _asked(node: Located) -> list[str]:
-    """Return the first argument of a call of one, all, run, many or value: a string, or two (`a if so else b`)."""
+    """Return the first argument of a call of a method of Queries: a string, or two (`a if so else b`)."""
     match node:
-        case ast.Call(func=ast.Attribute(attr="one" | "all" | "run" | "many" | "value"), args=[first, *_]):
+        case ast.Call(func=ast.Attribute(attr="one" | "all" | "run" | "changed" | "many" | "value"), args=[first, *_]):
             choices = [first.body, first.orelse] if isinstance(first, ast.IfExp) else [first]
             return [c.value for c in choices if isinstance(c, ast.Constant) and isinstance(c.value, str)]
     return []
 
 
 def check_migrations_apply(root: Path, database: apsw.Connection | None = None) -> list[str]:
-    """Check that migrations are numbered 0001, 0002, ... without a gap, and apply to an empty database."""
+    """Check that migrations are numbered without a gap, and apply to an empty database."""
     database = database or equipped(apsw.Connection(":memory:"))
     paths = sorted((root / MIGRATIONS).glob("*.sql"))
     found = [] if paths else [f"{MIGRATIONS}:1 contains no migration."]
-    for number, path in enumerate(paths, 1):
+    first = int(next(iter(re.findall(r"\d+", paths[0].name)), 1)) if paths else 1
+    for number, path in enumerate(paths, first):
         place = f"{path.relative_to(root).as_posix()}:1"
         if not re.fullmatch(rf"{number:04}_[a-z0-9_]+\.sql", path.name):
             found.append(f"{place} has the wrong name: call it {number:04}_something.sql.")

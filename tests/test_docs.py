@@ -19,6 +19,7 @@ from typer.main import get_command
 from memoryd.cli import app
 from memoryd.server.http.openapi import document
 from memoryd.settings import Settings, variables
+from memoryd.store.sql import migrations
 from memoryd.store.sqlite.connection import equipped
 from memoryd.toolsets import chosen
 from tests import house_sql
@@ -103,6 +104,20 @@ def test_a_typed_number_of_tools_is_noticed(text: str) -> None:
 @pytest.mark.parametrize("text", ["Its tools take", "the tools of all 5 toolsets", "two toolsets"])
 def test_other_numbers_beside_tools_are_not(text: str) -> None:
     assert not COUNT.search(text)
+
+
+def test_the_page_of_scale_distributes_every_table_of_a_workspace() -> None:
+    page = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
+    statements = re.search(r"```sql\n(ALTER DATABASE memory SET citus.*?)```", page, re.DOTALL)
+    assert statements
+    schema = "\n".join(migrations("postgres").values())
+    made = re.findall(r"^CREATE TABLE (\w+) \(\s*(?:--[^\n]*\n\s*)?workspace_id ", schema, re.MULTILINE)
+    assert sorted(re.findall(r"'(\w+)'(?=[,\]])", statements[1].replace("'workspace_id'", ""))) == sorted(made)
+
+
+def test_proxies_ask_for_what_a_process_answers_by_itself() -> None:
+    page = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
+    assert re.findall(r"uri (/health\S*)", page) == ["/health/live"] * 2
 
 
 def test_the_architecture_names_every_table_of_the_schema() -> None:

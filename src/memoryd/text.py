@@ -39,7 +39,7 @@ _ASCII_BUT_LETTERS = bytes(code for code in range(128) if not chr(code).isalpha(
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 # Scripts without blanks between words, and Korean, whose words carry their particles. Both stores index by this (their
-# migrations `segmented` and `identifiers`), so a change requires a new index.
+# schemas have the same functions), so a change requires a new index.
 LETTERS = (
     "\u1100-\u115e\u1161-\u11ff\u3131-\u3163\u3165-\u318e\ua960-\ua97c\uac00-\ud7a3\ud7b0-\ud7fb"  # Korean
     "\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9d"  # Japanese

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from memoryd.store.postgres import pool
 from tests.clients import database
 from tests.commands import process, run
 
@@ -95,8 +96,9 @@ def test_a_name_that_is_taken_is_reported_in_one_line(home: Path, source: Path, 
     ],
 )
 def test_impossible_requests_are_reported_and_create_nothing(
-    home: Path, source: Path, arguments: list[str], code: int, message: str
+    home: Path, source: Path, arguments: list[str], code: int, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(pool, "FAILOVER", 0)
     ended = run(home, *(one.format(source=source) for one in arguments), code=code)
     assert message in ended.stderr
     assert ended.stderr.count("\n") == 1
@@ -112,7 +114,8 @@ def test_a_link_to_the_source_is_not_a_target(home: Path, source: Path, tmp_path
 
 
 @pytest.mark.slow
-def test_no_password_is_shown(home: Path, source: Path) -> None:
+def test_no_password_is_shown(home: Path, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "FAILOVER", 0)
     url = "postgresql://someone:geheim@127.0.0.1:9/nowhere?connect_timeout=1"
     ended = run(home, "migrate", "--from", source, "--to", url, code=1)
     assert "geheim" not in ended.stdout + ended.stderr

@@ -17,18 +17,12 @@ from memoryd.store.postgres import pool
 from memoryd.store.postgres.store import PostgresStore
 from tests.clients import PATIENCE, until
 from tests.http import serving
-from tests.store.clusters import Cluster, ask, cluster, of_several, replicated
+from tests.store.clusters import Cluster, ask, observed, of_several, replicated
 from tests.store.kit import put, words, workspace
 
 pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.servers]
 
 Pair = tuple[Cluster, Cluster]
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Cluster]:
-    with cluster() as started:
-        yield started
 
 
 @pytest.fixture
@@ -128,6 +122,24 @@ def test_a_standby_takes_over_from_a_frozen_primary(pair: Pair, monkeypatch: pyt
         assert all(isinstance(error, UncertainError) for error in writers.failed)
         put(store, workspace(), "after it thawed")
     assert "after it thawed" in bodies(standby) - bodies(primary)
+
+
+def test_a_single_address_may_lead_to_a_standby_until_that_takes_over(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    primary, standby = pair
+    here, refused = workspace(), observed(monkeypatch)
+    with closing(PostgresStore(primary.url)) as store:
+        put(store, here, "before")
+    with closing(PostgresStore(standby.url)) as store:
+        caller = threading.Thread(target=put, args=(store, here, "during"), daemon=True)
+        caller.start()
+        until(lambda: len(refused) > 5, "refused writes")
+        primary.stop(signal.SIGKILL)
+        standby.promote()
+        caller.join(PATIENCE)
+    assert bodies(standby) == {"before", "during"}
+    assert "is read-only" in str(refused[0])
 
 
 def test_a_frozen_server_keeps_no_connection(server: Cluster) -> None:

@@ -1,6 +1,5 @@
 """Calls when Postgres is unavailable, busy, misconfigured or killed, with real servers and real processes."""
 
-import signal
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
@@ -11,160 +10,19 @@ import psycopg
 import pytest
 
 from memoryd.core.engine import Engine
-from memoryd.errors import InvalidInputError, NotFoundError, StoreBusyError, StoreError, UncertainError
+from memoryd.errors import InvalidInputError, NotFoundError, StoreBusyError, StoreError
 from memoryd.model import Interaction, Workspace
 from memoryd.settings import Settings
 from memoryd.store.base import Queries, Store
 from memoryd.store.postgres import pool, rows
 from memoryd.store.postgres.failures import TransientError, is_refusal, refused_connection
-from memoryd.store.postgres.queries import PostgresQueries
 from memoryd.store.postgres.store import PostgresStore
-from tests.clients import NO_MODELS, until
-from tests.store.clusters import Cluster, ask, cluster
+from tests.clients import NO_MODELS
+from tests.store.clusters import Cluster, ask, bodies, connection_of
 from tests.store.journals import engine, journal, turn
 from tests.store.kit import add, output, put, python, together, workspace
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Cluster]:
-    with cluster() as started:
-        yield started
-
-
-@pytest.fixture
-def url(server: Cluster) -> str:
-    return server.database()
-
-
-@pytest.fixture
-def store(url: str) -> Iterator[PostgresStore]:
-    with closing(PostgresStore(url)) as store:
-        yield store
-
-
-@pytest.fixture
-def here() -> Workspace:
-    return workspace()
-
-
-def bodies(url: str) -> list[str]:
-    return sorted(ask(url, "SELECT body FROM records"))
-
-
-def connection_of(queries: Queries) -> psycopg.Connection[dict[str, object]]:
-    assert isinstance(queries, PostgresQueries)
-    return queries.connection
-
-
-# unavailable ---------------------------------------------------------------------------------------------------------
-
-
-def test_a_server_that_is_down_is_reported_and_found_again(
-    server: Cluster, url: str, here: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    server.stop()
-    with monkeypatch.context() as patch, closing(PostgresStore(url)) as store:
-        patch.setattr(pool, "PAUSES", ())
-        with pytest.raises(StoreError, match=r"cannot be reached.*Nothing was stored by this call\. Start the server"):
-            put(store, here, "lost")
-        server.start()
-        put(store, here, "kept")
-    assert bodies(url) == ["kept"]
-
-
-def test_acknowledged_writes_survive_a_killed_server(server: Cluster, url: str, store: Store) -> None:
-    here, acknowledged, end = workspace(), list[str](), threading.Event()
-
-    def write() -> None:
-        number = 0
-        while not end.is_set():
-            number += 1
-            with suppress(StoreError):  # killed during the commit: the outcome is unknown
-                put(store, here, f"text {number}")
-                acknowledged.append(f"text {number}")
-
-    writer = threading.Thread(target=write)
-    writer.start()
-    until(lambda: len(acknowledged) > 20, "writes")
-    server.stop(signal.SIGKILL)
-    server.start()
-    end.set()
-    writer.join(30)
-    assert set(acknowledged) <= set(bodies(url))
-
-
-def test_a_call_waits_for_a_server_that_restarts(
-    server: Cluster, url: str, store: Store, here: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    put(store, here, "before")
-    server.stop()
-    monkeypatch.setattr(pool, "PAUSES", (0.05,) * 400)
-    caller = threading.Thread(target=put, args=(store, here, "during"))
-    caller.start()
-    server.start()
-    caller.join(30)
-    assert bodies(url) == ["before", "during"]
-
-
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-def test_broken_connections_are_replaced_silently(
-    server: Cluster, url: str, store: Store, here: Workspace, how: signal.Signals
-) -> None:
-    put(store, here, "before")
-    server.stop(how)
-    server.start()
-    put(store, here, "after")
-    assert bodies(url) == ["after", "before"]
-
-
-def test_work_lost_before_the_commit_is_repeated(
-    url: str, store: Store, here: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tries: list[int] = []
-
-    def work(queries: Queries) -> None:
-        add(queries, f"try {len(tries)}")
-        tries.append(1)
-        if len(tries) == 1:
-            ask(url, f"SELECT pg_terminate_backend({connection_of(queries).info.backend_pid}, 5000)")
-        queries.one("placement.marked")
-
-    store.write(here, work)
-    assert bodies(url) == ["try 1"]
-
-
-def test_a_commit_without_an_answer_is_reported_as_unknown_and_not_repeated(
-    url: str, store: Store, here: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real, tries = psycopg.Connection.commit, list[int]()
-
-    def commit(connection: psycopg.Connection[object]) -> None:
-        if tries:
-            monkeypatch.undo()
-            ask(url, f"SELECT pg_terminate_backend({connection.info.backend_pid}, 5000)")
-        real(connection)
-
-    def work(queries: Queries) -> None:
-        add(queries, "perhaps")
-        tries.append(1)
-
-    monkeypatch.setattr(psycopg.Connection, "commit", commit)
-    with pytest.raises(UncertainError, match=r"lost during a commit .* unknown whether .* stored; check before you"):
-        store.write(here, work)
-    assert len(tries) == 1
-
-
-def test_an_ignored_failure_of_a_statement_is_not_a_success(url: str, store: Store, here: Workspace) -> None:
-    def work(queries: Queries) -> None:
-        add(queries, "half")
-        with pytest.raises(psycopg.errors.DivisionByZero):
-            connection_of(queries).execute("SELECT 1 / 0")
-
-    with pytest.raises(StoreError, match="Nothing was stored"):
-        store.write(here, work)
-    assert bodies(url) == []
 
 
 # busy ----------------------------------------------------------------------------------------------------------------
@@ -250,7 +108,7 @@ def test_a_deadlock_is_resolved_silently(server: Cluster) -> None:
 def test_a_failed_connection_is_explained_without_the_password(
     server: Cluster, url: str, change: Callable[[str], str], expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pool, "PAUSES", (0.01,))
+    monkeypatch.setattr(pool, "FAILOVER", 0)
     access, lines = server.data / "pg_hba.conf", "local all secretive scram-sha-256\n"
     if lines not in access.read_text():
         server.ask("CREATE ROLE secretive LOGIN PASSWORD 'other'")
@@ -345,7 +203,10 @@ def test_a_schema_from_the_future_is_refused_untouched(url: str) -> None:
     assert ask(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'") == ["schema_version"]
 
 
-def test_a_server_that_refuses_writes_can_be_read(server: Cluster, url: str, store: Store, here: Workspace) -> None:
+def test_a_server_that_refuses_writes_can_be_read(
+    server: Cluster, url: str, store: Store, here: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "FAILOVER", 0)
     put(store, here, "kept")
     name = url.partition("@/")[2].partition("?")[0]
     with closing(PostgresStore(server.to(name, default_transaction_read_only="on"))) as replica:
@@ -451,7 +312,7 @@ def test_a_retry_does_not_replace_a_journal_from_a_used_iterator(
         kept = journal(made)
         kept.put([turn(1)])
 
-        def twice(attempt: Callable[[], object]) -> object:
+        def twice(_rows: object, _work: object, attempt: Callable[[], object]) -> object:
             with suppress(TransientError):
                 attempt()
             return attempt()
@@ -460,7 +321,7 @@ def test_a_retry_does_not_replace_a_journal_from_a_used_iterator(
             yield turn(2)
             raise TransientError("another transaction came first")
 
-        monkeypatch.setattr(rows, "_retried", twice)
+        monkeypatch.setattr(rows.PostgresRows, "_repeated", twice)
         with pytest.raises(StoreBusyError, match="Nothing was changed"):
             kept.replace(conflicting(), None)
         assert [one.id for one in kept.of_session("s", 10, 0).page] == [turn(1).id]

@@ -9,6 +9,7 @@ from pathlib import Path
 import psutil  # type: ignore[import-untyped]
 import pytest
 
+from memoryd.store.postgres import pool
 from tests.clients import POSTGRES, Agent, agent, environment, until
 from tests.conftest import Start
 from tests.seeds.journal import add, prompts
@@ -51,7 +52,8 @@ def test_a_database_that_memoryd_does_not_manage_is_not_started_or_stopped(journ
 
 @pytest.mark.files
 @pytest.mark.slow
-def test_a_lost_database_is_unhealthy(start: Start, home: Path) -> None:
+def test_a_lost_database_is_unhealthy(start: Start, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "FAILOVER", 0)
     server = start("--toolsets", "journal")
     add(server, "Something.")
     broken = start("--toolsets", "journal", MEMORY_DATABASE_URL="postgresql://user@127.0.0.1:1/none?connect_timeout=1")

@@ -15,7 +15,12 @@ from unittest.mock import patch
 
 import psutil  # type: ignore[import-untyped]
 import psycopg
+import pytest
 
+from memoryd.errors import StoreError
+from memoryd.store.base import Queries
+from memoryd.store.postgres import failures, pool
+from memoryd.store.postgres.queries import PostgresQueries
 from tests import places
 from tests.clients import until
 
@@ -98,10 +103,33 @@ def ask(url: str, statement: str) -> list[Any]:
         return [row[0] for row in cursor.fetchall()] if cursor.description else []
 
 
+def bodies(url: str) -> list[str]:
+    return sorted(ask(url, "SELECT body FROM records"))
+
+
+def connection_of(queries: Queries) -> psycopg.Connection[dict[str, object]]:
+    assert isinstance(queries, PostgresQueries)
+    return queries.connection
+
+
 def of_several(*clusters: Cluster, name: str = "postgres", **parameters: str) -> str:
     """Return the URL of a database on several servers that replace each other."""
     every = ",".join(one.host for one in clusters)
     return f"postgresql://postgres@/{name}?{urllib.parse.urlencode({'host': every, **parameters})}"
+
+
+def observed(monkeypatch: pytest.MonkeyPatch) -> list[StoreError]:
+    """Return the list of refusals of writes by servers that are read-only, which grows; they are repeated fast."""
+    refused: list[StoreError] = []
+
+    def init(error: failures.StandbyError, message: str) -> None:
+        super(failures.StandbyError, error).__init__(message)
+        refused.append(error)
+
+    monkeypatch.setattr(failures.StandbyError, "__init__", init, raising=False)
+    monkeypatch.setattr(pool, "PAUSES", ())
+    monkeypatch.setattr(pool, "AGAIN", 0.02)
+    return refused
 
 
 @contextmanager

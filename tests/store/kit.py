@@ -89,7 +89,7 @@ def forget(store: Store, place: Workspace, *ids: str) -> int:
 
 def purge(store: Store, place: Workspace) -> int:
     """Purge deleted records."""
-    return store.write(place, lambda q: q.run("records.purge", before="9999"))
+    return store.write(place, lambda q: q.changed("records.purge", before="9999"))
 
 
 def bodies(store: Store, place: Workspace, ids: Sequence[str], session: str = "") -> list[str]:

@@ -252,7 +252,7 @@ def fill(store: SqliteStore, place: Workspace) -> None:
             "INSERT INTO observation_details VALUES (:w, :id, 0, :id)",
             "INSERT INTO interaction_details VALUES (:w, :id, 0, 0)",
             "INSERT INTO summary_details (workspace_id, id, memory_count) VALUES (:w, :id, 1)",
-            "INSERT INTO versions VALUES (:w, :id, :now, 'earlier text', '[]', .5, '', '', NULL)",
+            "INSERT INTO versions VALUES (:w, :id, :now, NULL, 'earlier text', '[]', .5, '', '')",
             "INSERT INTO relations VALUES (:w, :id, :id, :id, 'is', :now, NULL)",
             "INSERT INTO perspectives VALUES (:w, 'own', '{text}')",
             "INSERT INTO events (workspace_id, at, operation, subject) VALUES (:w, :now, 'create', :id)",

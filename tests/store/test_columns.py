@@ -26,7 +26,7 @@ def expected(table: Table) -> Columns:
 
 def test_the_tables_of_sqlite() -> None:
     with closing(equipped(apsw.Connection(":memory:"))) as file:
-        for script in migrations("sqlite"):
+        for script in migrations("sqlite").values():
             file.execute(script)
         tables = {
             name

@@ -268,7 +268,7 @@ class Storage(Words):
     def test_a_purge_deletes_permanently_and_leaves_the_rest(self, store: Store, here: Workspace) -> None:
         gone, kept = put(store, here, "twin gone", axis(0)), put(store, here, "twin kept", axis(0))
         forget(store, here, gone)
-        assert store.write(here, lambda q: q.run("records.purge", before=NOW)) == 0  # it was deleted later
+        assert store.write(here, lambda q: q.changed("records.purge", before=NOW)) == 0  # it was deleted later
         assert purge(store, here) == 1
         assert store.read(here, lambda q: q.one("records.deleted")) == {"number": 0}
         assert words(store, here, "twin") == near(store, here, axis(0)) == ["twin kept"]
@@ -357,7 +357,7 @@ class Storage(Words):
 
     def test_the_registry_belongs_to_no_workspace(self, store: Store) -> None:
         def register(queries: Queries) -> int:
-            return queries.run("workspaces.add", id="i", name="n", description="", db_path="", now=NOW)
+            return queries.changed("workspaces.add", id="i", name="n", description="", db_path="", now=NOW)
 
         assert store.write(None, register) == 1
         assert store.write(None, register) == 0

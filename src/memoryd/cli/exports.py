@@ -30,7 +30,6 @@ from memoryd.core.workspaces.registry import ARCHIVED
 from memoryd.errors import InvalidInputError
 from memoryd.model import Workspace
 from memoryd.settings import Settings
-from memoryd.store.sqlite.file import APPLICATION_ID, MAGIC
 from memoryd.store.sqlite.store import SqliteStore
 
 MODES = ("merge", "replace")
@@ -174,15 +173,6 @@ def is_own(path: Path) -> bool:
         return False
     with path.open("rb") as file:
         return jsonl.is_ours(file.read(BEGINNING))
-
-
-def is_database(path: Path) -> bool:
-    """Return whether a file is a memoryd database, such as a backup, judging by its header."""
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        head = file.read(72)
-    return head.startswith(MAGIC) and head[68:] == APPLICATION_ID.to_bytes(4, "big")
 
 
 def preview_own(settings: Settings, path: Path, mode: str, *, every: bool, as_json: bool) -> None:

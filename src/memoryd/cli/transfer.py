@@ -9,6 +9,8 @@ from memoryd import features
 from memoryd.cli import exports
 from memoryd.cli.foreign import ForeignImport, ImportOptions
 from memoryd.cli.frame import PLACE, AsJson, command, demand_writable, named
+from memoryd.core.base.progress import ignore_progress
+from memoryd.core.transfer import former
 from memoryd.errors import InvalidInputError
 from memoryd.settings import Settings
 
@@ -51,18 +53,24 @@ def import_(
         raise InvalidInputError(f"Unknown mode {mode[:50]!r}. Use one of: {', '.join(exports.MODES)}.")
     if form is not None and form not in FORMATS:
         raise InvalidInputError(f"Unknown import format {form!r}. Use one of: {LISTED}.")
-    place = path.expanduser().absolute()
     wish = ImportOptions(
         frozenset(include or ()), dry_run, yes or form is not None, by_project, not no_vectors, as_json
     )
-    if form is None and exports.is_own(place):
-        if dry_run:
-            exports.preview_own(settings, place, mode, every=every, as_json=as_json)
+    given = path.expanduser().absolute()
+    with former.exported(given, settings, ignore_progress) as place:
+        if form is None and exports.is_own(place):
+            if dry_run:
+                exports.preview_own(settings, place, mode, every=every, as_json=as_json)
+            else:
+                exports.import_own(settings, place, mode, every=every, vectors=wish.vectors, as_json=as_json)
         else:
-            exports.import_own(settings, place, mode, every=every, vectors=wish.vectors, as_json=as_json)
-        return
+            _foreign(mode, place).run(settings, place, form, wish)
+
+
+def _foreign(mode: str, place: Path) -> ForeignImport:
+    """Return the import of other programs' files. Raise InvalidInputError without one, or for a mode it lacks."""
     if mode != "merge":
         raise InvalidInputError("Files of other programs are merged: --mode replace is only for memoryd's own exports.")
     if FOREIGN is None:
-        raise InvalidInputError(f"{path.name} is not a memoryd export. Nothing was imported.")
-    FOREIGN.run(settings, place, form, wish)
+        raise InvalidInputError(f"{place.name} is not a memoryd export. Nothing was imported.")
+    return FOREIGN

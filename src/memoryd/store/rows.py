@@ -119,4 +119,4 @@ def _array(row: Row) -> NDArray[np.float16]:
 def empty_some(queries: Queries) -> int:
     """Permanently delete some of the rows of a workspace; return how many."""
     each = ("workspaces.empty", "workspaces.silence", "workspaces.forget_acts")
-    return sum(queries.run(statement, limit=EMPTIED) for statement in each)
+    return sum(queries.changed(statement, limit=EMPTIED) for statement in each)

@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -319,9 +320,11 @@ def test_a_damaged_archive_is_found_and_keeps_a_backup_from_being_made(patient: 
         engine.workspaces.archive("old")
     assert patient.examine().findings == []
     file = patient.data / "archive" / f"{place.id}.db"
+    with closing(apsw.Connection(str(file))) as connection:
+        root = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'records'").get
     with file.open("r+b") as pages:
-        pages.seek(8 * 4096)
-        pages.write(b"\xff" * 8 * 4096)
+        pages.seek((root - 1) * 4096)
+        pages.write(b"\xff" * 4096)
     assert {finding.subject for finding in patient.examine().findings} == {str(file)}
     with Engine(patient.settings, fetch=False) as engine, pytest.raises(StoreError, match="is damaged") as raised:
         migration.backup(engine, tmp_path / "copy.db", lambda *_: None)

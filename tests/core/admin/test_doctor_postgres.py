@@ -90,7 +90,7 @@ def test_facts(patient: Patient) -> None:
 
 @pytest.mark.process
 def test_an_unreachable_server(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "PAUSES", ())
+    monkeypatch.setattr(pool, "FAILOVER", 0)
     diagnosis = Patient(home, "postgresql://user:geheim@127.0.0.1:1/memory").examine()
     (finding,) = diagnosis.findings
     assert finding.subject == "127.0.0.1:1/memory"

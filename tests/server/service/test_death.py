@@ -15,6 +15,7 @@ import pytest
 
 from memoryd import __version__
 from memoryd.connect.conversation import UNKNOWN
+from memoryd.store import sql
 from tests.clients import (
     LEGACY,
     PATIENCE,
@@ -272,7 +273,7 @@ def newer(tmp_path: Path) -> Path:
     package = directory / "memoryd" / "__init__.py"
     package.write_text(package.read_text().replace("__version__ =", '__version__ = "99"\nOLD ='))
     migrations = directory / "memoryd" / "store" / "sql" / "sqlite" / "migrations"
-    (migrations / f"{len(list(migrations.iterdir())) + 1:04}_next.sql").write_text("CREATE TABLE next (id TEXT);")
+    (migrations / f"{max(sql.migrations('sqlite')) + 1:04}_next.sql").write_text("CREATE TABLE next (id TEXT);")
     return directory
 
 

@@ -13,6 +13,7 @@ from memoryd.core.base.progress import ignore_progress
 from memoryd.core.engine import Engine
 from memoryd.errors import StoreError
 from memoryd.settings import Settings
+from memoryd.store.postgres import schema
 from memoryd.store.postgres.failures import TransientError, explained
 from memoryd.store.postgres.store import PostgresStore
 from memoryd.store.sql import migrations
@@ -93,7 +94,7 @@ def test_extensions_in_a_schema_where_the_role_does_not_look_are_named(site: Sit
 
 def test_a_failure_after_another_process_has_migrated_it_is_explained(site: Site) -> None:
     site.extended()
-    newest = len(migrations("postgres")) + 1
+    newest = max(migrations("postgres")) + 1
     with closing(PostgresStore(site.url)) as store:
         put(store, workspace(), "kept")
         site.inside(f"INSERT INTO schema_version VALUES ({newest})", "ALTER TABLE records RENAME COLUMN body TO text")
@@ -124,8 +125,8 @@ def test_doctor_says_how_to_recreate_what_was_dropped(site: Site) -> None:
         problems = store.upkeep.problems(None)
         assert [problem.partition(" was dropped")[0] for problem in problems] == [
             "the index records_name",
-            "the trigger records_reworded",
             "the index acts_operation",
+            "the trigger records_reworded",
         ]
         site.inside(*(problem.partition("run: ")[2] for problem in problems))
         assert store.upkeep.problems(None) == []
@@ -214,13 +215,28 @@ def test_a_role_that_does_not_own_the_tables_learns_what_it_lacks(site: Site) ->
         put(store, workspace(), "green")
 
 
-def test_the_owner_of_an_older_schema_is_named(site: Site) -> None:
+def test_a_later_script_is_for_the_owner_of_the_tables(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    here, last = workspace(), max(migrations("postgres"))
     with closing(PostgresStore(site.inside_url)) as store:
-        store.placement.create(None)
-    last = len(migrations("postgres"))
+        put(store, here, "kept")
     grants = "GRANT ALL ON SCHEMA public", "GRANT SELECT, INSERT ON ALL TABLES IN SCHEMA public"
-    site.inside(f"DELETE FROM schema_version WHERE version = {last}", *(f"{each} TO {site.role}" for each in grants))
+    site.inside(*(f"{each} TO {site.role}" for each in grants))
+    later = {**migrations("postgres"), last + 1: "ALTER TABLE records ADD COLUMN more TEXT"}
+    monkeypatch.setattr(schema, "migrations", lambda _dialect: later)
     assert "`memoryd doctor` once with their owner, postgres" in site.refusal()
+    with closing(PostgresStore(site.inside_url, read_only=True)) as store, pytest.raises(StoreError, match="read-only"):
+        words(store, here, "kept")
+    with closing(PostgresStore(site.inside_url)) as store:
+        assert words(store, here, "kept") == ["kept"]
+    assert ask(site.inside_url, "SELECT max(version) FROM schema_version") == [last + 1]
+
+
+def test_a_database_from_before_the_first_release_is_refused_untouched(site: Site) -> None:
+    site.inside("CREATE TABLE schema_version (version INTEGER)", "INSERT INTO schema_version VALUES (15)")
+    message = "version 15; .* was not touched. It was written before the first release: run `memoryd export FILE --all`"
+    with closing(PostgresStore(site.inside_url)) as store, pytest.raises(StoreError, match=message):
+        put(store, workspace(), "text")
+    assert ask(site.inside_url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'") == ["schema_version"]
 
 
 PLAIN = "TEMPLATE template0 LOCALE_PROVIDER libc LOCALE 'C' ENCODING"

@@ -13,15 +13,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memoryd.errors import UncertainError
-from memoryd.store import sql
 from memoryd.store.base import Queries, Store
-from memoryd.store.postgres import pool, schema
+from memoryd.store.postgres import pool, rows
+from memoryd.store.postgres.failures import Commit
 from memoryd.store.postgres.queries import PostgresQueries
 from memoryd.store.postgres.store import PostgresStore
 from memoryd.text import LETTERS, MARKS, indexed, segmented
 from tests.clients import database, until
 from tests.store.clusters import ask
-from tests.store.kit import LATER, add, axis, change, near, put, related, words, workspace
+from tests.store.kit import add, put, words, workspace
 from tests.store.test_storage import Storage
 
 
@@ -32,58 +32,6 @@ class TestPostgres(Storage):
 
     def open(self, place: Path) -> Store:
         return PostgresStore(database(self.server, place))
-
-
-def test_texts_without_blanks_are_indexed_again(postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    url, here = database(postgres, tmp_path, like=postgres.replace("/postgres?", "/template1?")), workspace()
-    with monkeypatch.context() as patch:
-        patch.setattr(schema, "migrations", lambda dialect: sql.migrations(dialect)[:4])
-        with closing(PostgresStore(url)) as store:
-            old = [put(store, here, "数据库端口是5433", name="東京都庁"), put(store, here, "red plain")]
-            put(store, here, "消えた文", id="gone")
-            store.write(here, lambda q: q.run("records.delete", ids='["gone"]', now=LATER))
-        with psycopg.connect(url) as connection:
-            found = connection.execute("SELECT count(*) FROM records WHERE words @@ to_tsquery('memoryd', '端口')")
-            assert found.fetchone() == (0,)
-    with closing(PostgresStore(url)) as store:
-        assert words(store, here, "端口") == words(store, here, "京都") == ["数据库端口是5433"]
-        assert words(store, here, "red") == ["red plain"]
-        change(store, here, old[0], "变了")
-        store.write(here, lambda q: q.run("records.restore", ids='["gone"]', now=LATER))
-        assert (words(store, here, "端口"), words(store, here, "变"), words(store, here, "えた")) == (
-            [],
-            ["变了"],
-            ["消えた文"],
-        )
-        assert store.upkeep.problems(here) == []
-
-
-def test_nodes_are_indexed_and_embedded_again_with_their_relations(
-    postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    url, here = database(postgres, tmp_path, like=postgres.replace("/postgres?", "/template1?")), workspace()
-    with monkeypatch.context() as patch:
-        patch.setattr(schema, "migrations", lambda dialect: sql.migrations(dialect)[:12])
-        with closing(PostgresStore(url)) as store:
-            related(store, here)
-    with closing(PostgresStore(url)) as store:
-        assert len(words(store, here, "works")) == 2
-        assert len(near(store, here, axis(0))) == 1, "the one without relations"
-        assert store.upkeep.problems(here) == []
-
-
-def test_identifiers_are_indexed_again(postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    url, here = database(postgres, tmp_path, like=postgres.replace("/postgres?", "/template1?")), workspace()
-    with monkeypatch.context() as patch:
-        patch.setattr(schema, "migrations", lambda dialect: sql.migrations(dialect)[:13])
-        with closing(PostgresStore(url)) as store:
-            old = put(store, here, "call getUserProfile()")
-            put(store, here, "plain red")
-    with closing(PostgresStore(url)) as store:
-        assert words(store, here, "profile") == ["call getUserProfile()"]
-        change(store, here, old, "call it")
-        assert (words(store, here, "profile"), words(store, here, "plain")) == ([], ["plain red"])
-        assert store.upkeep.problems(here) == []
 
 
 @pytest.mark.process
@@ -207,18 +155,13 @@ def test_a_connection_that_broke_while_it_waited_for_the_disk_is_not_used_again(
 ) -> None:
     here = workspace()
 
-    def broken(queries: Queries) -> None:
-        add(queries, "text")
-        assert isinstance(queries, PostgresQueries)
-        real = queries.connection.execute
+    class Broken(Commit):
+        def send(self) -> None:
+            self._committed.execute("COMMIT")
+            raise psycopg.OperationalError("the server went away")
 
-        def execute(statement: object, *arguments: object, **options: object) -> object:
-            if "emit_message" in str(statement):
-                raise psycopg.OperationalError("the server went away")
-            return real(statement, *arguments, **options)  # type: ignore[call-overload]
-
-        monkeypatch.setattr(queries.connection, "execute", execute)
-
+    monkeypatch.setattr(rows, "Commit", Broken)
     with pytest.raises(UncertainError, match="unknown whether this was stored"):
-        store.write(here, broken)
+        put(store, here, "text")
+    monkeypatch.undo()
     assert put(store, here, "another")

@@ -45,7 +45,7 @@ from tests.store.kit import (
     workspace,
 )
 
-VERSION = len(sql.migrations("sqlite"))
+VERSION = max(sql.migrations("sqlite"))
 
 
 # schema --------------------------------------------------------------------------------------------------------------
@@ -66,8 +66,9 @@ def test_a_failing_script_undoes_all_scripts(file: Path, here: Workspace, monkey
     with closing(made(SingleFile(file))) as store:
         put(store, here, "kept")
     before = schema(file)
-    broken = (*sql.migrations("sqlite"), "CREATE TABLE good (a);", "CREATE TABLE better (a); CREATE TABLE bad (a, a);")
+    good, bad = "CREATE TABLE good (a);", "CREATE TABLE better (a); CREATE TABLE bad (a, a);"
     with monkeypatch.context() as patch:
+        broken = {**sql.migrations("sqlite"), VERSION + 1: good, VERSION + 2: bad}
         patch.setattr(sqlite_file, "migrations", lambda _dialect: broken)
         with closing(SqliteStore(SingleFile(file))) as store, pytest.raises(apsw.SQLError, match="duplicate column"):
             words(store, here, "kept")
@@ -75,6 +76,17 @@ def test_a_failing_script_undoes_all_scripts(file: Path, here: Workspace, monkey
     assert value(file, "PRAGMA user_version") == VERSION
     with closing(SqliteStore(SingleFile(file))) as store:
         assert words(store, here, "kept") == ["kept"]
+
+
+def test_a_later_script_upgrades_what_was_there(file: Path, here: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    with closing(made(SingleFile(file))) as store:
+        put(store, here, "kept")
+    later = {**sql.migrations("sqlite"), VERSION + 1: "ALTER TABLE records ADD COLUMN more TEXT;"}
+    monkeypatch.setattr(sqlite_file, "migrations", lambda _dialect: later)
+    with closing(SqliteStore(SingleFile(file))) as store:
+        assert words(store, here, "kept") == ["kept"]
+    assert value(file, "PRAGMA user_version") == VERSION + 1
+    assert value(file, "SELECT more FROM records") is None
 
 
 def refused(store: SqliteStore, file: Path, here: Workspace) -> None:
@@ -197,7 +209,7 @@ def test_the_specifications_own_names_are_views(store: SqliteStore, file: Path, 
 
 
 def test_nothing_replaces_rows() -> None:
-    texts = [*sql.load("sqlite").values(), *sql.migrations("sqlite")]
+    texts = [*sql.load("sqlite").values(), *sql.migrations("sqlite").values()]
     assert not [text for text in texts if re.search(r"(?i)\bor\s+replace\b|\breplace\s+into\b", text)]
 
 

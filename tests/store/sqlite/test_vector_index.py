@@ -104,7 +104,7 @@ def embed(record_id: str, vector: Vector, queries: Queries) -> None:
 
 
 def trim(store: SqliteStore, place: Workspace, keep: int) -> int:
-    return store.write(place, lambda q: q.run("vectors.trim", keep=keep))
+    return store.write(place, lambda q: q.changed("vectors.trim", keep=keep))
 
 
 def index(store: SqliteStore) -> VectorIndex:

@@ -104,7 +104,7 @@ class Tokens:
         }
 
         def add(queries: Queries) -> None:
-            if not queries.run("tokens.add", **row):
+            if not queries.changed("tokens.add", **row):
                 raise InvalidInputError(f"Token {name!r} already exists. Choose another name, or revoke it first.")
             access_log.note(queries, self._clock, "token created", name, detail=level)
 

@@ -32,7 +32,7 @@ class Leases:
         until, present = self._clock.ago(timedelta(seconds=-term)), self._clock.now()
         astray = self._clock.ago(-ASTRAY)
         row = {"name": name, "holder": self._holder, "until": until, "now": present, "astray": astray}
-        taken = self._store.write(None, lambda q: bool(q.run("leases.take", **row)))
+        taken = self._store.write(None, lambda q: bool(q.changed("leases.take", **row)))
         self._taken |= {name: now} if taken else {}
         return taken
 

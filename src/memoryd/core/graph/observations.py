@@ -3,6 +3,8 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 
 from typing_extensions import TypedDict
 
@@ -85,6 +87,19 @@ def of(queries: Queries, entity_ids: Sequence[str]) -> dict[str, list[Observatio
     for row in queries.all("observations.of", entities=json.dumps(list(found))):
         found[row["entity_id"]].append(observation(row))
     return found
+
+
+def each_onward(queries: Queries, entity_ids: Sequence[str]) -> dict[str, Iterator[Observation]]:
+    """Return the observations of each entity by its id, as `onward` yields them; their first are read together."""
+    rows = queries.all("observations.first", entities=json.dumps(list(entity_ids)), limit=READ_AT_ONCE)
+    first = {key: list(of) for key, of in groupby(rows, key=itemgetter("entity_id"))}
+    return {key: _continued(queries, key, first.get(key, [])) for key in entity_ids}
+
+
+def _continued(queries: Queries, entity_id: str, rows: Sequence[Row]) -> Iterator[Observation]:
+    yield from map(observation, rows)
+    if len(rows) == READ_AT_ONCE:
+        yield from onward(queries, entity_id, rows[-1]["ordinal"] + 1)
 
 
 def onward(queries: Queries, entity_id: str, ordinal: int = 0, at_once: int = READ_AT_ONCE) -> Iterator[Observation]:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 
 from memoryd.core.graph import observations, relations
 from memoryd.core.graph.transaction import entity
@@ -10,7 +11,7 @@ from memoryd.errors import InvalidInputError
 from memoryd.model import Entity, Observation, Relation
 from memoryd.store.base import Queries
 
-READ_AT_ONCE = 50  # entities
+READ_AT_ONCE = 10  # entities, with their first observations and relations
 
 GraphPart = Entity | Observation | Relation
 
@@ -53,20 +54,27 @@ def parts(queries: Queries, start: PagePosition) -> Iterator[tuple[PagePosition,
     Nodes are ordered by name; each is followed by its observations, then by the relations that begin there. If the
     position is within a node, that node is yielded again.
     """
-    for one in _nodes(queries, start.name):
-        place = start if one.name == start.name else PagePosition(one.name)
-        yield place, one
-        for observation in observations.onward(queries, one.id, place.ordinal):
-            yield replace(place, ordinal=observation.ordinal), observation
-            place = replace(place, ordinal=observation.ordinal + 1)
-        for relation in relations.onward(queries, one.id, place.made, place.relation):
-            yield replace(place, made=relation.created_at, relation=relation.id), relation
+    for nodes in _nodes(queries, start.name):
+        ids = [one.id for one in nodes if one.name != start.name]
+        observed = cache(lambda ids=tuple(ids): observations.each_onward(queries, ids))  # read once it is needed
+        related = cache(lambda ids=tuple(ids): relations.each_onward(queries, ids))
+        for one in nodes:
+            begun = one.name == start.name
+            place = start if begun else PagePosition(one.name)
+            yield place, one
+            for observation in observations.onward(queries, one.id, place.ordinal) if begun else observed()[one.id]:
+                yield replace(place, ordinal=observation.ordinal), observation
+                place = replace(place, ordinal=observation.ordinal + 1)
+            for relation in (
+                relations.onward(queries, one.id, place.made, place.relation) if begun else related()[one.id]
+            ):
+                yield replace(place, made=relation.created_at, relation=relation.id), relation
 
 
-def _nodes(queries: Queries, start: str) -> Iterator[Entity]:
-    """Yield the nodes from a name on."""
+def _nodes(queries: Queries, start: str) -> Iterator[list[Entity]]:
+    """Yield the nodes from a name on, some at a time."""
     while rows := queries.all("entities.page", start=start, limit=READ_AT_ONCE + 1):
-        yield from map(entity, rows[:READ_AT_ONCE])
+        yield [entity(row) for row in rows[:READ_AT_ONCE]]
         if len(rows) <= READ_AT_ONCE:
             return
         start = rows[-1]["name"]

@@ -5,6 +5,8 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 
 from typing_extensions import TypedDict
 
@@ -170,6 +172,19 @@ def number(queries: Queries, entity_ids: Sequence[str]) -> int:
     """Return how many relations begin or end at entities."""
     row = queries.one("relations.number", ids=json.dumps(list(entity_ids)))
     return int(row["number"]) if row else 0
+
+
+def each_onward(queries: Queries, entity_ids: Sequence[str]) -> dict[str, Iterator[Relation]]:
+    """Return the relations that begin at each entity by its id, as `onward` yields them; the first together."""
+    rows = queries.all("relations.first", entities=json.dumps(list(entity_ids)), limit=READ_AT_ONCE + 1)
+    first = {key: list(of) for key, of in groupby(rows, key=itemgetter("from_entity"))}
+    return {key: _continued(queries, key, first.get(key, [])) for key in entity_ids}
+
+
+def _continued(queries: Queries, entity_id: str, rows: Sequence[Row]) -> Iterator[Relation]:
+    yield from map(relation, rows[:READ_AT_ONCE])
+    if len(rows) > READ_AT_ONCE:
+        yield from onward(queries, entity_id, rows[-1]["created_at"], rows[-1]["id"])
 
 
 def onward(queries: Queries, entity_id: str, made: str = "", relation_id: str = "") -> Iterator[Relation]:

@@ -182,8 +182,8 @@ class JournalRows:
 
     def try_out(self) -> None:
         """Write, read and delete a temporary event; raise StoreError if it is not found."""
-        mark = {"operation": "try_out", "subject": str(uuid.uuid4())}
-        self._scope.write(lambda q: q.run("events.add", now=self._engine.clock.now(), **mark))
+        mark = {"now": self._engine.clock.now(), "operation": "try_out", "subject": str(uuid.uuid4())}
+        self._scope.write(lambda q: q.run("events.add", **mark))
         found = self._scope.read(lambda q: q.one("events.there", **mark))
         self._scope.write(lambda q: q.run("events.remove", **mark))
         if not found:

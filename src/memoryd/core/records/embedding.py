@@ -406,7 +406,8 @@ class Embedding:
         """Return the texts of some records that have no vector yet."""
 
         def lacking_texts(queries: Queries) -> dict[str, Texts]:
-            rows = queries.all("embeddings.present", ids=json.dumps(ids), model=model)
+            bounds = {"first": min(ids), "last": max(ids)}
+            rows = queries.all("embeddings.present", **bounds, ids=json.dumps(ids), model=model)
             present = {(row["id"], row["perspective"]) for row in rows}
             texts = perspectives.texts(queries, workspace, ids)
             lacking = {
@@ -479,7 +480,7 @@ def _length(texts: Texts) -> int:
 
 
 def _drop(made: Row, queries: Queries) -> int:
-    return queries.run("embeddings.drop", **made, limit=DROPPED)
+    return queries.changed("embeddings.drop", **made, limit=DROPPED)
 
 
 def _write(workspace: Workspace, made: Sequence[tuple[str, Texts, Mapping[str, Embedded]]], queries: Queries) -> None:

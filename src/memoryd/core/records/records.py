@@ -154,7 +154,7 @@ def delete(queries: Queries, ids: Sequence[str], now: str, successor: str = "") 
 
     `successor` is the id of the node that a deleted node was merged into.
     """
-    count = queries.run("records.delete", ids=json.dumps(ids), now=now)
+    count = queries.changed("records.delete", ids=json.dumps(ids), now=now)
     act(queries, "delete", ids, now, successor)
     return count
 
@@ -162,7 +162,7 @@ def delete(queries: Queries, ids: Sequence[str], now: str, successor: str = "") 
 def erase(queries: Queries, ids: Sequence[str], now: str) -> int:
     """Delete volatile records permanently; return how many were deleted."""
     event(queries, "delete", ids, now)
-    return queries.run("records.erase", ids=json.dumps(ids))
+    return queries.changed("records.erase", ids=json.dumps(ids))
 
 
 def embed(queries: Queries, record_id: str, perspective: str, embedded: Embedded | None) -> None:

@@ -78,7 +78,7 @@ def _remove(queries: Queries, before: str) -> int:
     """
     queries.run("relations.purge", before=before)
     queries.run("versions.purge", before=before)
-    purged = queries.run("records.purge", before=before)
+    purged = queries.changed("records.purge", before=before)
     if purged:
         queries.run("words.optimize")
     return purged

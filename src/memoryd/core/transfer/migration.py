@@ -17,6 +17,7 @@ from memoryd.core.base.clock import Clock
 from memoryd.core.base.progress import StepProgress
 from memoryd.core.engine import Engine
 from memoryd.core.security.secrets import Secrets
+from memoryd.core.transfer import former
 from memoryd.core.workspaces.registry import ARCHIVED, Workspaces
 from memoryd.errors import InvalidInputError, NotFoundError, StoreError
 from memoryd.model import Workspace
@@ -116,11 +117,21 @@ def opened(place: str, settings: Settings) -> Iterator[Store]:
         yield store
 
 
+@contextmanager
+def _present(source: str) -> Iterator[str]:
+    """Yield the place of a source that can be opened: a copy of a former memory, or the same place."""
+    if source.startswith(SERVER):
+        yield source
+    else:
+        with former.present(as_path(source)) as path:
+            yield str(path)
+
+
 def migrate(source: str, target: str, settings: Settings, report: StepProgress) -> MigrationOutcome:
     """Copy everything from one place to another. Raise MemorydError; what was already written stays."""
     if _really(at(source, settings)) == _really(at(target, settings)):
         raise InvalidInputError("Source and target are the same place. Name two different places.")
-    with opened(source, settings) as here, opened(target, settings) as there:
+    with _present(source) as present, opened(present, settings) as here, opened(target, settings) as there:
         return Migration(here, there, report).run()
 
 

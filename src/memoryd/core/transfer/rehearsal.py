@@ -27,7 +27,10 @@ class _Unchanged:
     def one(self, name: str, /, **parameters: Any) -> Row | None:
         return self._queries.one(name, **parameters) if self._queries else None
 
-    def run(self, _name: str, /, **_parameters: Any) -> int:
+    def run(self, _name: str, /, **_parameters: Any) -> None:
+        pass
+
+    def changed(self, _name: str, /, **_parameters: Any) -> int:
         return 0
 
     def many(self, _name: str, _rows: Iterable[Mapping[str, Any]], /) -> None:

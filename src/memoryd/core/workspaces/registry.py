@@ -212,7 +212,7 @@ class Workspaces:
         row = {"id": new.id, "name": new.name, "description": new.description, "db_path": new.db_path}
 
         def register(queries: Queries) -> bool:
-            added = not (keys and _of_keys(queries, keys)[0]) and queries.run(
+            added = not (keys and _of_keys(queries, keys)[0]) and queries.changed(
                 "workspaces.add", **row, now=self._clock.now()
             )
             if added:
@@ -322,7 +322,7 @@ class Workspaces:
 
         def retire(queries: Queries) -> bool:
             queries.run("sessions.leave", project=workspace.id)
-            return bool(queries.run("workspaces.mark", id=workspace.id, status=ARCHIVED, now=self._clock.now()))
+            return bool(queries.changed("workspaces.mark", id=workspace.id, status=ARCHIVED, now=self._clock.now()))
 
         return self._store.write(None, retire)
 

@@ -21,6 +21,7 @@ from memoryd.features.imports.intake import Intake
 from memoryd.features.imports.staging import REMARKS, Remarked
 from memoryd.models.providers import Spec
 from memoryd.settings import Settings
+from memoryd.store.sqlite.file import schema_version
 
 LISTED = ", ".join(FORMATS)
 PROJECTS = 20  # maximum projects listed
@@ -141,7 +142,7 @@ def _remark(remarked: Remarked) -> None:
 
 def _run(settings: Settings, path: Path, form: str | None, wish: ImportOptions) -> None:
     """Show or import a source in a given or recognized format."""
-    if exports.is_database(path):
+    if schema_version(path) is not None:
         raise InvalidInputError(
             f"{path.name} is a memoryd database, such as a backup. Nothing was imported: `memoryd --db FILE` uses it "
             "as it is, `memoryd --db FILE export` writes a file to import, `memoryd migrate` copies all of it."

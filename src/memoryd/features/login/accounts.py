@@ -91,7 +91,7 @@ class Accounts:
         """Remove a person and end their logins. Raise NotFoundError."""
 
         def write(queries: Queries) -> bool:
-            if not queries.run("accounts.remove", name=name):
+            if not queries.changed("accounts.remove", name=name):
                 return False
             end_logins(queries, subject_of(name))
             access_log.note(queries, self._clock, "account removed", name)

@@ -146,7 +146,7 @@ class Logins:
         }
 
         def write(queries: Queries) -> bool:
-            done = queries.run("authorizations.identify", **row, now=self._clock.now())
+            done = queries.changed("authorizations.identify", **row, now=self._clock.now())
             if done:
                 access_log.note(queries, self._clock, "logged in", person.name)
             return bool(done)
@@ -184,7 +184,7 @@ class Logins:
                 raise InvalidInputError("This is more than you may grant.")
             now = self._clock.now()
             granted = {"id": found.id, "code": hashed(code), "login": login, "until": self._clock.ago(-CODE_TIME)}
-            if not queries.run("authorizations.grant", **granted, now=now):
+            if not queries.changed("authorizations.grant", **granted, now=now):
                 return asked
             queries.run(
                 "logins.add",
@@ -212,7 +212,7 @@ class Logins:
 
         def write(queries: Queries) -> Asked:
             found = self._decided(queries, key, browser, denied=True)
-            if queries.run("authorizations.deny", id=found.id, now=self._clock.now()):
+            if queries.changed("authorizations.deny", id=found.id, now=self._clock.now()):
                 self._end(queries, found.login, "login revoked")
                 name = found.person.name if found.person else ""
                 access_log.note(queries, self._clock, "consent denied", name, found.asked.client_name)
@@ -239,7 +239,7 @@ class Logins:
             row = queries.one("authorizations.by_code", code=hashed(code))
             if row is None or row["client"] != client:
                 return None
-            if not queries.run("authorizations.use", code=hashed(code), now=self._clock.now()):
+            if not queries.changed("authorizations.use", code=hashed(code), now=self._clock.now()):
                 self._end(queries, row["login"], "code replayed")
                 return None
             right = hmac.compare_digest(pkce_challenge(verifier), row["challenge"])
@@ -256,7 +256,7 @@ class Logins:
 
         def write(queries: Queries) -> Issued | None:
             now, grace = self._clock.now(), self._clock.ago(GRACE)
-            done = queries.run("login_tokens.rotate", hash=known, client=client, now=now, grace=grace)
+            done = queries.changed("login_tokens.rotate", hash=known, client=client, now=now, grace=grace)
             row = queries.one("login_tokens.by_hash", hash=known, client=client)
             if row and done:
                 return self._issue(queries, row["login"])

@@ -89,7 +89,7 @@ class OAuthClients:
 
         def add(queries: Queries) -> None:
             queries.run("clients.add", **row, now=self._clock.now())
-            if queries.run("clients.make_room", most=MOST):
+            if queries.changed("clients.make_room", most=MOST):
                 queries.run("access_log.forget_clients")
             access_log.note(queries, self._clock, "client registered", client=made.name, detail=made.id)
 

@@ -13,6 +13,7 @@ from starlette.responses import JSONResponse, Response
 
 from memoryd.core.engine import Engine
 from memoryd.core.workspaces.registry import going_on
+from memoryd.deadline import time_limit
 from memoryd.errors import MemorydError
 from memoryd.server.calls import Calls
 from memoryd.server.http.entry import LOCKED, grant_of
@@ -21,6 +22,7 @@ log = logging.getLogger(__name__)
 
 BUCKETS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 FRESH = 15.0  # seconds for which counts from the database are reused
+ANSWER = 3.0  # seconds for the database to answer a health check
 
 
 class HealthChecks:
@@ -47,7 +49,8 @@ class HealthChecks:
     def _wrong(self) -> str | None:
         """Return the problem of the database, or None."""
         try:
-            self._engine.workspaces.all()
+            with time_limit(ANSWER):  # a call would wait for it longer
+                self._engine.workspaces.all()
         except MemorydError as error:
             log.warning("The database: %s", error)
             return str(error)
@@ -92,7 +95,7 @@ class Metrics:
     def _text(self) -> bytes:
         if time.monotonic() > self._counted + FRESH:
             self._counted = time.monotonic()
-            with suppress(MemorydError):  # the metrics of calls are available anyway
+            with suppress(MemorydError), time_limit(FRESH):  # the metrics of calls are available anyway
                 self._count()
         for what, size in self._engine.store.index.kept().items():
             self._kept.labels(what).set(size)

@@ -25,7 +25,10 @@ class Queries(Protocol):
     def one(self, name: str, /, **parameters: Any) -> Row | None:
         """Return the first row, or None."""
 
-    def run(self, name: str, /, **parameters: Any) -> int:
+    def run(self, name: str, /, **parameters: Any) -> None:
+        """Change rows. An error may come with a later statement of the transaction, or at its end."""
+
+    def changed(self, name: str, /, **parameters: Any) -> int:
         """Change rows; return how many."""
 
     def many(self, name: str, rows: Iterable[Mapping[str, Any]], /) -> None:

@@ -11,10 +11,8 @@ from memoryd.store.sql import load, migrations
 
 OWNER = "As the owner of the tables, run:"
 AGAIN = "if it fails, a restore has lost rows: restore the backup again"
-_MAKING = re.compile(
-    r"^CREATE (?:UNIQUE )?(INDEX|TRIGGER) (\w+)\b[^;]*?\sON (\w+)[^;]*;|^DROP TABLE (\w+);", re.MULTILINE
-)
-"""What the scripts create that can be dropped without its table, and the tables that they drop themselves."""
+_MAKING = re.compile(r"^CREATE (?:UNIQUE )?(INDEX|TRIGGER) (\w+)\b[^;]*?\sON \w+[^;]*;", re.MULTILINE)
+"""What the scripts create that can be dropped without its table."""
 _TABLE = re.compile(r"^CREATE TABLE (\w+) \((.*?)\)(?: PARTITION[^;]*)?;$", re.MULTILINE | re.DOTALL)
 
 
@@ -35,7 +33,7 @@ def _missing(connection: Connection) -> Iterator[str]:
     if "memoryd" not in there:
         yield "the text search configuration memoryd was dropped. Restore a backup."
     for part in {part[2]: part for part in _MAKING.finditer(_scripts())}.values():  # a later script's definition counts
-        if part[2] and part[2] not in there and part[3] in _tables():
+        if part[2] not in there:
             yield f"the {part[1].lower()} {part[2]} was dropped. {OWNER} {' '.join(part[0].split())}"
     for table, key, definition in _keys():
         if key not in there:
@@ -88,14 +86,13 @@ def _rows(connection: Connection, name: str) -> list[Row]:
 
 @cache
 def _scripts() -> str:
-    return re.sub("--.*", "", "\n".join(migrations("postgres")))
+    return re.sub("--.*", "", "\n".join(migrations("postgres").values()))
 
 
 @cache
 def _tables() -> set[str]:
     """Return the names of the tables."""
-    made = {name for name, _ in _TABLE.findall(_scripts())}
-    return made - {part[4] for part in _MAKING.finditer(_scripts())}
+    return {name for name, _ in _TABLE.findall(_scripts())}
 
 
 @cache
@@ -103,7 +100,7 @@ def _keys() -> list[tuple[str, str, str]]:
     """Return the table, the name that Postgres gives it, and the definition of each key."""
     found = []
     for table, body in _TABLE.findall(_scripts()):
-        for part in re.split(r",(?![^(]*\))", body) if table in _tables() else ():
+        for part in re.split(r",(?![^(]*\))", body):
             if definition := _key(" ".join(part.split())):
                 kind, columns = definition.split()[0], definition.partition("(")[2].partition(")")[0]
                 named = f"{table}_{columns.replace(', ', '_')}"

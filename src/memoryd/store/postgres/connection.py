@@ -1,5 +1,6 @@
 """A connection to Postgres that does not wait forever for a frozen or replaced server."""
 
+import logging
 import selectors
 import time
 from collections.abc import Callable, Generator
@@ -7,12 +8,15 @@ from contextlib import suppress
 from typing import Any, Self, TypeVar
 
 import psycopg
+from psycopg import IsolationLevel
 from psycopg.rows import dict_row
 
 from memoryd.store.base import Row
 from memoryd.store.postgres.timelines import Lineage
 
 T = TypeVar("T")
+
+logging.getLogger("psycopg").setLevel(logging.ERROR)  # it warns of what follows the error that it raises
 
 GREETING = 30.0  # seconds that a statement may take while the server's own limit is unknown
 
@@ -26,7 +30,10 @@ class ReplacedError(psycopg.OperationalError):
 
 
 class Connection(psycopg.Connection[Row]):
-    """A connection that calls `watch` ten times a second while it waits, and closes its socket if that raises."""
+    """A connection that calls `watch` ten times a second while it waits, and closes its socket if that raises.
+
+    It begins no transaction by itself.
+    """
 
     limit: float | None = GREETING
     """Seconds that a statement may take; None: without a limit, even after the end of the call."""
@@ -38,7 +45,8 @@ class Connection(psycopg.Connection[Row]):
     @classmethod
     def open(cls, url: str, watch: Callable[["Connection", float], None]) -> Self:
         """Connect; raise psycopg.OperationalError. `watch` gets the connection and the seconds since a statement."""
-        connection = cls.connect(url, row_factory=dict_row, client_encoding="UTF8")
+        connection = cls.connect(url, autocommit=True, row_factory=dict_row, client_encoding="UTF8")
+        connection.isolation_level = IsolationLevel.READ_COMMITTED  # whatever the role's default is
         connection.watch = watch
         return connection
 

@@ -7,6 +7,7 @@ import psycopg
 from psycopg import errors
 
 from memoryd.errors import StoreAwayError, StoreBusyError, StoreError, UncertainError
+from memoryd.store.base import Row
 from memoryd.store.base.rows import uncertain
 from memoryd.store.postgres.connection import Connection, ReplacedError, SilentError
 from memoryd.store.sql import load
@@ -36,6 +37,27 @@ CROWDED = ("too many clients", "connection slots", "too many connections")
 
 class TransientError(StoreBusyError):
     """Nothing was committed, and the obstacle ended with the transaction: the same work may succeed now."""
+
+
+class StandbyError(TransientError):
+    """The server takes no writes now: it may soon, or another one in its place."""
+
+
+def read_only(error: psycopg.Error, place: str) -> StoreError:
+    """Return the error for a write of a process that only reads."""
+    return StoreError(f"The database at {place} is read-only ({_cause(error)}). Nothing was stored by this call.")
+
+
+def is_lost(error: psycopg.Error) -> bool:
+    """Return whether an error is about the connection, not from a server that goes on to serve it.
+
+    libpq's own errors have no SQLSTATE; psycopg's about wrong parameters have none, either, but other classes.
+    """
+    state = error.sqlstate or error.diag.sqlstate
+    if state is None:
+        served = errors.ProgrammingError | errors.DataError | errors.NotSupportedError | errors.PipelineAborted
+        return not isinstance(error, served)
+    return state.startswith(("08", "57P"))
 
 
 def is_refusal(error: psycopg.OperationalError) -> bool:
@@ -73,23 +95,31 @@ def refused_connection(failures: Mapping[str, psycopg.OperationalError], place: 
     )
 
 
-def commit(connection: Connection, place: str) -> None:
-    """Commit and wait until the commit is durable; raise UncertainError if its outcome is unknown."""
-    try:
-        connection.commit()
-    except psycopg.OperationalError as error:
-        if not connection.closed:
-            raise
-        raise _uncertain(error, place) from error
-    connection.autocommit = True
-    try:
-        connection.execute(load("postgres")["placement.flush"])
-    except psycopg.Error as error:
-        raise _uncertain(error, place) from error
-    connection.autocommit = False
+class Commit:
+    """A commit, and the wait until it is durable; the end of the pipeline brings the answers."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._committed, self._flushed = connection.cursor(), connection.cursor()
+
+    def send(self) -> None:
+        """Send both."""
+        self._committed.execute("COMMIT", prepare=False)
+        self._flushed.execute(load("postgres")["placement.flush"])
+
+    def flushed(self) -> Row:
+        """Return how far the log is now durable."""
+        row = self._flushed.fetchone()
+        assert row
+        return row
+
+    def is_uncertain(self, error: psycopg.Error) -> bool:
+        """Return whether the transaction may have been committed in spite of an error."""
+        return self._committed.statusmessage == "COMMIT" or self._connection.closed or is_lost(error)
 
 
-def _uncertain(error: psycopg.Error, place: str) -> UncertainError:
+def unknown(error: psycopg.Error, place: str) -> UncertainError:
+    """Return the error for a commit whose outcome is unknown."""
     return uncertain(f"The connection to {place} was lost during a commit ({_cause(error)})")
 
 
@@ -103,8 +133,9 @@ def explained(place: str) -> Iterator[None]:
             f"The call conflicted with another process at {place}. Nothing was stored by this call; try again."
         ) from error
     except psycopg.Error as error:
+        plain = psycopg.OperationalError() if is_lost(error) and not isinstance(error, SilentError) else error
         for known, kind, cause, step in _MEANINGS:
-            if isinstance(error, known):
+            if isinstance(plain, known):
                 message = f"{cause.format(place=place)} ({_cause(error)}). Nothing was stored by this call; {step}."
                 raise kind(message) from error
         raise
@@ -112,6 +143,7 @@ def explained(place: str) -> Iterator[None]:
 
 _Known = type[psycopg.Error] | tuple[type[psycopg.Error], ...]
 _MEANINGS: tuple[tuple[_Known, type[StoreError], str, str], ...] = (  # the first that fits: kind, cause, next step
+    (errors.PipelineAborted, StoreError, "A statement failed at {place}", "read the log of memoryd"),
     (SilentError, StoreBusyError, "The database at {place} does not answer", "try again, and check whether it hangs"),
     (errors.LockNotAvailable, StoreBusyError, "Another process kept {place} locked too long", "try again"),
     (
@@ -122,9 +154,9 @@ _MEANINGS: tuple[tuple[_Known, type[StoreError], str, str], ...] = (  # the firs
     ),
     (
         errors.ReadOnlySqlTransaction,
-        StoreError,
+        StandbyError,
         "The database at {place} is read-only",
-        "set MEMORY_DATABASE_URL to a server that accepts writes",
+        "try again, and if it stays read-only, set MEMORY_DATABASE_URL to a server that accepts writes",
     ),
     (errors.DiskFull, StoreError, "The disk of {place} is full", "free space on the server"),
     (

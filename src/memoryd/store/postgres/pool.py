@@ -1,9 +1,11 @@
 """The connections of a process to Postgres: a pool, and a connection that listens for notifications."""
 
+import logging
 import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
+from itertools import count
 
 import psycopg
 from psycopg import conninfo, errors
@@ -11,18 +13,22 @@ from psycopg.pq import TransactionStatus
 
 from memoryd.deadline import time_left
 from memoryd.errors import StoreBusyError, StoreError
+from memoryd.store.base import Row
 from memoryd.store.base.rows import closed
 from memoryd.store.postgres.connection import Connection, ReplacedError, SilentError
-from memoryd.store.postgres.failures import is_crowded, is_refusal, refused_connection
+from memoryd.store.postgres.failures import is_crowded, is_lost, is_refusal, refused_connection
 from memoryd.store.postgres.queries import configure, limited, statements
 from memoryd.store.postgres.server import Server, ServerAddress, hosts
 from memoryd.store.postgres.timelines import Lineage, Timelines
 
+log = logging.getLogger(__name__)
+
 WAIT = 30.0  # seconds to wait for a connection if all are lent out
 IDLE = 300.0  # seconds after which an unused connection is no longer trusted, and closed for others to use
 PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6)  # seconds between attempts to connect: a restarting server is soon back
-FAILOVER = 30.0  # seconds within which one of several servers may take over
-AGAIN = 1.0  # seconds between attempts to connect, after the pauses above
+AGAIN = 1.0  # seconds between further attempts
+FAILOVER = 45.0  # seconds within which a server restarts or another takes over: Patroni's defaults need up to 30
+STILL_AWAY = 3.0  # seconds that a call waits for a server that has been away for longer than that
 DOUBT = 5.0  # seconds without an answer after which a process checks whether another server has taken over
 GRACE = 10.0  # seconds that an answer may be late: the server ends statements itself at its own limit
 
@@ -51,6 +57,8 @@ class Pool:
         self._timelines = timelines
         self._asked = False
         """Whether the timeline of a server is known."""
+        self._away: float | None = None
+        """When the present attempts to connect began to fail."""
         self._looking = threading.Lock()
         self._looked = 0.0
 
@@ -72,6 +80,10 @@ class Pool:
             connection = self._take() or self._made()
             try:
                 yield connection
+            except psycopg.Error as error:
+                if is_lost(error):
+                    connection.end()
+                raise
             finally:
                 self._put_back(connection)
 
@@ -100,7 +112,7 @@ class Pool:
         with suppress(psycopg.Error):
             if connection.info.transaction_status in (TransactionStatus.INTRANS, TransactionStatus.INERROR):
                 connection.rollback()
-        sound = connection.info.transaction_status == TransactionStatus.IDLE and not connection.autocommit
+        sound = connection.info.transaction_status == TransactionStatus.IDLE
         kept = self._shared or not connection.pooled
         if self._closed.is_set() or not (sound and kept):
             connection.end()
@@ -115,10 +127,11 @@ class Pool:
     def connect(self) -> Connection:
         """Return a new connection, which the caller closes; raise StoreError, immediately if waiting would not help.
 
-        With several servers, wait for one to take over. If the server has no connection left, return one of the pool.
+        Wait for a server to restart, or for another to take over: a single address may be that of a proxy. If the
+        server has no connection left, return one of the pool.
         """
-        until, pauses = time.monotonic() + FAILOVER, iter(PAUSES)
-        while True:
+        began = time.monotonic()
+        for tried in count():
             self.demand_open()
             servers, failures = hosts(self._server.url()), dict[str, psycopg.OperationalError]()
             self.fails_over = len(servers) > 1
@@ -131,11 +144,15 @@ class Pool:
                     failures[host.place] = error
             if all(map(is_crowded, failures.values())) and (returned := self._take()):
                 return returned
-            pause = next(pauses, AGAIN if self.fails_over and time.monotonic() < until else None)
-            if pause is None or pause > time_left() or all(map(is_refusal, failures.values())):
+            pause, self._away = PAUSES[tried] if tried < len(PAUSES) else AGAIN, self._away or began
+            until = max(self._away + FAILOVER, began + min(FAILOVER, STILL_AWAY))
+            if pause > min(time_left(), until - time.monotonic()) or all(map(is_refusal, failures.values())):
                 refused = refused_connection(failures, self._server.place, self._timelines.remedy)
                 raise refused from next(reversed(failures.values()))
+            if tried == len(PAUSES):
+                log.warning("Waiting for the database at %s, up to %.0f s", self._server.place, until - began)
             self._closed.wait(pause)
+        raise AssertionError("it returns or raises")
 
     def demand_open(self) -> None:
         """Raise StoreError after close()."""
@@ -146,6 +163,7 @@ class Pool:
         """Close all connections; lent connections are closed when they are returned."""
         self._closed.set()
         self.let_go()
+        self._timelines.close()
 
     def wait(self, seconds: float) -> None:
         """Wait for some seconds, or until close()."""
@@ -160,25 +178,22 @@ class Pool:
     def _attempt(self, host: ServerAddress) -> Connection:
         connection = Connection.open(host.url, self._watch)
         try:
-            connection.read_only = self._read_only or None
             self._introduce(connection, host)
         except psycopg.Error:
             connection.end()
             raise
+        self._away = None
         return connection
 
     def _introduce(self, connection: Connection, host: ServerAddress) -> None:
         """Find out what is at the other end, and set the limits of its statements."""
         session = limited(connection, connection.info.backend_pid)
-        connection.commit()
         connection.limit = session["seconds"] + GRACE
         if session["pooled"]:
             self.pooled, connection.pooled, connection.prepare_threshold = True, True, None
             if self._shared is None:
                 self._shared = self._meets_itself(session["pid"], host)
-        if self.fails_over:
-            connection.lineage = _lineage(connection)
-            self._meet(connection.lineage)
+        self.meet(connection)
 
     def _meets_itself(self, pid: int, host: ServerAddress) -> bool:
         """Return whether a second client of the pooler gets the session that the first one just had."""
@@ -208,33 +223,35 @@ class Pool:
                 with suppress(psycopg.OperationalError):
                     url = conninfo.make_conninfo(host.url, target_session_attrs="any")
                     with closing(Connection.open(url, self._watch)) as connection:
-                        self._meet(_lineage(connection))
+                        self.meet(connection)
         finally:
             self._looked = time.monotonic()
             self._looking.release()
 
-    def _meet(self, lineage: Lineage | None) -> None:
-        """Remember the newest timeline; raise ReplacedError if a newer one is already known."""
-        if lineage is None:
-            return
-        newest, self._asked = self._timelines.meet(lineage), True
-        if lineage.timeline < newest:
-            known = f"{lineage.timeline} instead of {newest}"
-            raise ReplacedError(f"its timeline is older than that of a server that has taken over, {known}")
+    def meet(self, connection: Connection) -> None:
+        """Ask a server for its lineage; raise ReplacedError if another has replaced it, or it has lost writes."""
+        connection.lineage = _lineage(connection)
+        if connection.lineage:
+            refusal, self._asked = self._timelines.meet(connection.lineage), True
+            if refusal:
+                raise ReplacedError(refusal)
+
+    def acknowledge(self, connection: Connection, flushed: Row) -> None:
+        """Remember how far the log of a server is durable."""
+        if connection.lineage and flushed["waited"]:
+            self._timelines.acknowledged(connection.lineage, flushed["place"], replicated=flushed["replicated"])
 
     def _is_replaced(self, lineage: Lineage | None) -> bool:
         return bool(lineage and lineage.timeline < self._timelines.newest(lineage.system))
 
 
 def _lineage(connection: Connection) -> Lineage | None:
-    """Return the timeline of a server, or None if it cannot be read."""
+    """Return the lineage of a server, or None if it cannot be read."""
     try:
         row = connection.execute(statements()["upkeep.lineage"]).fetchone() or {}
-        connection.commit()
     except (errors.ProgrammingError, errors.NotSupportedError, errors.ObjectNotInPrerequisiteState):
-        connection.rollback()
         return None
-    return Lineage(row["system"], row["timeline"])
+    return Lineage(row["system"], row["timeline"], row["place"])
 
 
 class Listener:
@@ -270,7 +287,6 @@ class Listener:
             if connection.pooled:
                 connection.end()
                 return None
-            connection.autocommit = True
             connection.execute(statements()["placement.listen"])
         except psycopg.Error:
             connection.end()

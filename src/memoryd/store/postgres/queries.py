@@ -19,6 +19,15 @@ from memoryd.store.base import Queries, Row
 from memoryd.store.postgres.connection import Connection
 from memoryd.store.sql import load, moving
 
+LOOKED_UP = {
+    "entities.by_id",
+    "entities.named",
+    "moved.entity_details_of",
+    "relations.beside",
+    "relations.find",
+}
+"""The statements for whose lists the planner would read a whole workspace, but looks each element of an array up."""
+
 
 class HalfvecDumper(Dumper):
     """The conversion of an array to pgvector's halfvec: its dimension, two zero bytes, big-endian float16."""
@@ -58,14 +67,20 @@ class PostgresQueries:
         """Return the first row, or None."""
         return self._run(name, parameters).fetchone()
 
-    def run(self, name: str, /, **parameters: Any) -> int:
+    def run(self, name: str, /, **parameters: Any) -> None:
+        """Change rows; the server's answer comes with that to a later statement."""
+        self._run(name, parameters)
+
+    def changed(self, name: str, /, **parameters: Any) -> int:
         """Change rows; return how many."""
-        return self._run(name, parameters).rowcount
+        cursor = self._run(name, parameters)
+        with self.connection.pipeline() as pipeline:
+            pipeline.sync()
+        return cursor.rowcount
 
     def many(self, name: str, rows: Iterable[Mapping[str, Any]], /) -> None:
-        """Run a statement once for each row of parameters."""
-        with self.connection.cursor() as cursor:
-            cursor.executemany(statements()[name], [self._bound | dict(row) for row in rows])
+        """Run a statement once for each row of parameters; see `run`."""
+        self.connection.cursor().executemany(statements()[name], [self._bound | dict(row) for row in rows])
 
     def composed(self, name: str, parts: Mapping[str, int | str], /, **parameters: Any) -> list[Row]:
         """Return every row of a statement with literals in place of its braces, planned for these values."""
@@ -101,9 +116,18 @@ def marks(queries: Queries) -> Row:
 def statements() -> dict[str, str]:
     """Return every statement, with psycopg's placeholders in place of `:name`."""
     return {
-        name: re.sub(r"(?<![:\w]):([a-z_]+)", r"%(\1)s", text.replace("%", "%%"))
+        name: re.sub(r"(?<![:\w]):([a-z_]+)", r"%(\1)s", _looked_up(name, text).replace("%", "%%"))
         for name, text in (load("postgres") | moving()).items()
     }
+
+
+def _looked_up(name: str, text: str) -> str:
+    """Return a statement with arrays in place of its lists, if it is one of LOOKED_UP."""
+    return (
+        re.sub(r"IN \((SELECT value FROM json_each\(:\w+\))\)", r"= ANY (ARRAY(\1))", text)
+        if name in LOOKED_UP
+        else text
+    )
 
 
 def configure(connection: Connection) -> None:
@@ -112,7 +136,6 @@ def configure(connection: Connection) -> None:
         dumper = type("Dumper", (HalfvecDumper,), {"oid": info.oid})
         connection.adapters.register_dumper(np.ndarray, dumper)
         connection.adapters.register_loader(info.oid, HalfvecLoader)
-    connection.commit()
 
 
 def limited(connection: Connection, pid: int = 0) -> Row:
@@ -120,6 +143,11 @@ def limited(connection: Connection, pid: int = 0) -> Row:
 
     Return `pid`, `pooled` (whether the process has another id) and `seconds` (how long a statement may take).
     """
-    row = connection.execute(statements()["upkeep.session"], {"pid": pid}).fetchone()
+    row = limit(connection, pid).fetchone()
     assert row
     return row
+
+
+def limit(connection: Connection, pid: int = 0) -> psycopg.Cursor[Row]:
+    """Set the same without waiting for the answer."""
+    return connection.execute(statements()["upkeep.session"], {"pid": pid})

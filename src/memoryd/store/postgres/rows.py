@@ -6,27 +6,29 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Generic, TypeVar
 
-from psycopg import IsolationLevel, errors
-from psycopg.pq import TransactionStatus
+import psycopg
+from psycopg import errors
 
 from memoryd.deadline import time_left
 from memoryd.errors import StoreError
 from memoryd.model import Workspace
 from memoryd.store.base import Queries
 from memoryd.store.base.rows import archived
-from memoryd.store.postgres.connection import Connection, ReplacedError
-from memoryd.store.postgres.failures import TransientError, commit, explained
+from memoryd.store.postgres import pool
+from memoryd.store.postgres.connection import Connection
+from memoryd.store.postgres.failures import Commit, StandbyError, TransientError, explained, read_only, unknown
 from memoryd.store.postgres.pool import Listener, Pool
-from memoryd.store.postgres.queries import PostgresQueries, limited
+from memoryd.store.postgres.queries import PostgresQueries, limit
 from memoryd.store.postgres.schema import bring_up_to_date, version_of
 from memoryd.store.postgres.server import Server
 from memoryd.store.postgres.timelines import Timelines
 
 T = TypeVar("T")
 
-ONE_SNAPSHOT, LATEST = IsolationLevel.REPEATABLE_READ, IsolationLevel.READ_COMMITTED
+READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+WRITING = "BEGIN ISOLATION LEVEL READ COMMITTED"  # a writer that waited has to see what the previous one wrote
 TRIES = 5  # of a transaction that conflicted with another one, or lost its connection
 
 
@@ -46,21 +48,18 @@ class PostgresRows:
     # connections -----------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def connection(self, *, writing: bool = False, snapshot: bool = False) -> Iterator[Connection]:
-        """Lend a connection to a database with the present schema; with `snapshot`, for one read-only snapshot."""
+    def connection(self, *, writing: bool = False) -> Iterator[Connection]:
+        """Lend a connection to a database with the present schema."""
         with explained(self.place):
             self.prepare()
             with self._pool.connection(writing=writing) as connection:
-                # both take effect with BEGIN; a writer that waited has to see what the previous one wrote
-                connection.isolation_level = ONE_SNAPSHOT if snapshot else LATEST
-                connection.read_only = snapshot or self.read_only or None
                 try:
                     yield connection
                 except errors.ReadOnlySqlTransaction as error:  # it is no longer the primary: find out which server is
                     self._pool.let_go()
                     connection.end()
-                    if self._pool.fails_over and not self.read_only:
-                        raise ReplacedError(str(error)) from error
+                    if self.read_only:
+                        raise read_only(error, self.place) from error
                     raise
                 except (errors.UndefinedTable, errors.UndefinedColumn, errors.UndefinedFunction):
                     self._ready = False  # dropped, restored from an early backup, or upgraded: check again
@@ -88,7 +87,6 @@ class PostgresRows:
 
     def _bring_up_to_date(self) -> None:
         with self.separate_connection() as connection:
-            connection.autocommit, connection.isolation_level = True, LATEST
             bring_up_to_date(connection, self.place, read_only=self.read_only)
 
     def rehearse(self) -> None:
@@ -100,11 +98,11 @@ class PostgresRows:
     def separate_connection(self, *, unlimited: bool = False) -> Iterator[Connection]:
         """Open a separate connection, which needs no schema: the database may lack the type of vectors.
 
-        With `unlimited`, each statement is a transaction, without a time limit.
+        With `unlimited`, its statements have no time limit.
         """
         with explained(self.place), closing(self._pool.connect()) as connection:
             if unlimited:
-                connection.autocommit, connection.limit = True, None
+                connection.limit = None
                 if not connection.pooled:
                     connection.execute("SET statement_timeout = 0")
             yield connection
@@ -135,33 +133,69 @@ class PostgresRows:
 
     def read(self, workspace: Workspace | None, work: Callable[[Queries], T]) -> T:
         """Run `work` on one consistent snapshot and return its result."""
-        return _retried(lambda: self._read_once(workspace, work))
+        begun = _Begun(work)
+        return self._repeated(begun, lambda: self._read_once(workspace, begun))
 
     def write(self, workspace: Workspace | None, work: Callable[[Queries], T], *, guarded: bool = True) -> T:
         """Run `work` as one transaction, one at a time for each workspace; return its result once it is durable.
 
         Without `guarded` the mark of an archived workspace is ignored.
         """
-        return _retried(lambda: self._write_once(workspace, work, guarded=guarded))
+        begun = _Begun(work)
+        return self._repeated(begun, lambda: self._write_once(workspace, begun, guarded=guarded))
+
+    def _repeated(self, work: "_Begun[T]", attempt: Callable[[], T]) -> T:
+        """Call `attempt` again while nothing was committed, and what prevented it may pass.
+
+        A server that takes no statements or no writes has FAILOVER seconds. Work that conflicts with other work, or
+        loses its connection, of which it may be the cause, is done TRIES times at most.
+        """
+        until, pauses = time.monotonic() + pool.FAILOVER, iter(pool.PAUSES)
+        while True:
+            before = work.times
+            try:
+                return attempt()
+            except TransientError as error:
+                if work.times == before or isinstance(error, StandbyError):
+                    pause, left = next(pauses, pool.AGAIN), min(time_left(), until - time.monotonic())
+                else:  # so that two do not conflict again
+                    pause, left = random.uniform(0, 0.05 * work.times), time_left()  # noqa: S311
+                    left = left if work.times < TRIES else -1
+                if pause > left:
+                    raise
+            self._pool.wait(pause)
 
     def _read_once(self, workspace: Workspace | None, work: Callable[[Queries], T]) -> T:
-        with self.connection(snapshot=True) as connection:
+        with self.connection() as connection, connection.pipeline():
+            connection.execute(READING, prepare=False)
             if connection.pooled:
-                limited(connection)
-            return work(PostgresQueries(connection, workspace))
+                limit(connection)
+            result = work(PostgresQueries(connection, workspace))
+            connection.execute("ROLLBACK", prepare=False)
+            return result
 
     def _write_once(self, workspace: Workspace | None, work: Callable[[Queries], T], *, guarded: bool) -> T:
+        sent: Commit | None = None
         with self.connection(writing=True) as connection:
-            if connection.pooled:
-                limited(connection)
-            queries = PostgresQueries(connection, workspace, writing=True)
-            queries.one("placement.lock")
-            if guarded and workspace and queries.one("placement.marked"):
-                raise archived(workspace)
-            result = work(queries)
-            if connection.info.transaction_status is not TransactionStatus.INTRANS:  # COMMIT would not report it
-                raise StoreError(f"A statement failed at {self.place}. Nothing was stored by this call.")
-            commit(connection, self.place)
+            try:
+                with connection.pipeline():
+                    connection.execute(f"{WRITING} READ ONLY" if self.read_only else WRITING, prepare=False)
+                    if connection.pooled:  # the pooler may lead each transaction to another server
+                        limit(connection)
+                        if connection.lineage:
+                            self._pool.meet(connection)
+                    queries = PostgresQueries(connection, workspace, writing=True)
+                    queries.run("placement.lock")
+                    if queries.one("placement.marked") and guarded and workspace:
+                        raise archived(workspace)
+                    result = work(queries)
+                    sent = Commit(connection)
+                    sent.send()
+            except psycopg.Error as error:
+                if sent and sent.is_uncertain(error):
+                    raise unknown(error, self.place) from error
+                raise
+            self._pool.acknowledge(connection, sent.flushed())
             return result
 
     def changes(self, wait: float) -> set[str] | None:
@@ -172,13 +206,13 @@ class PostgresRows:
         return None
 
 
-def _retried(attempt: Callable[[], T]) -> T:
-    """Call `attempt` again if it failed due to another transaction or a server restart, and committed nothing."""
-    for tried in range(1, TRIES):
-        try:
-            return attempt()
-        except TransientError:
-            if time_left() < 0:
-                raise
-            time.sleep(random.uniform(0, 0.05 * tried))  # noqa: S311 - so that two do not conflict again
-    return attempt()
+class _Begun(Generic[T]):
+    """The work of a transaction, and how many times it was begun."""
+
+    def __init__(self, work: Callable[[Queries], T]) -> None:
+        self.times = 0
+        self._work = work
+
+    def __call__(self, queries: Queries) -> T:
+        self.times += 1
+        return self._work(queries)

@@ -10,6 +10,10 @@ from memoryd.store.sql import load, migrations
 
 NEEDED = {"vector": (0, 8), "btree_gin": (1,), "unaccent": (1,)}
 """The required extensions, and their minimum versions."""
+FORMER = (
+    "run `memoryd export FILE --all` there with the version that wrote it (the history of memoryd's repository has "
+    "that), and `memoryd import FILE` on a new database."
+)
 
 
 def asked(connection: Connection, name: str) -> Row:
@@ -27,22 +31,22 @@ def version_of(connection: Connection) -> int:
 def bring_up_to_date(connection: Connection, place: str, *, read_only: bool) -> None:
     """Apply the scripts that the database lacks, each with its number in one transaction, one process at a time.
 
-    The connection must be in autocommit mode, unless everything is part of the caller's transaction.
     Raise StoreError, before anything is changed, if the database is newer or lacks what the schema requires.
     """
     found, scripts = version_of(connection), migrations("postgres")
+    waiting = outstanding(f"The database at {place}", found, scripts, FORMER)
     if lacks := lacking(connection, found):
         problem, _, remedy = lacks[0].partition(". ")
         raise StoreError(f"At {place} {problem}. Nothing was changed. {remedy}")
     connection.limit = None
-    if read_only and found < len(scripts):
+    if read_only and waiting:
         raise StoreError(
-            f"The database at {place} has schema version {found}, but this memoryd needs {len(scripts)}, and a "
+            f"The database at {place} has schema version {found}, but this memoryd needs {max(scripts)}, and a "
             "read-only process may not upgrade it. Start a memoryd process that can write there once."
         )
 
     try:
-        for version, script in outstanding(f"The database at {place}", found, scripts):
+        for version, script in waiting.items():
             _apply(connection, version, script)
     except errors.InsufficientPrivilege as error:
         raise StoreError(_for_an_operator(connection, place, str(error).splitlines()[0])) from error
@@ -58,10 +62,11 @@ def bring_up_to_date(connection: Connection, place: str, *, read_only: bool) -> 
 def _apply(connection: Connection, version: int, script: str) -> None:
     with connection.transaction():
         connection.execute(load("postgres")["upkeep.queue"])
-        if version_of(connection) < version:  # no other process has done it while this one waited
+        found = version_of(connection)
+        if found < version:  # no other process has done it while this one waited
             connection.execute(load("postgres")["upkeep.patience"])
             connection.execute(script)
-            if version == 1:
+            if not found:
                 connection.execute("CREATE TABLE schema_version (version INTEGER PRIMARY KEY)")
             connection.execute("INSERT INTO schema_version (version) VALUES (%s)", (version,))
 

@@ -1,9 +1,12 @@
-"""The newest timeline of each database system known on this machine: a server with a lower one was replaced."""
+"""What this machine knows of each database system: its newest timeline, and how far its log was acknowledged.
+
+A server with an older timeline was replaced. One whose log ends before the last acknowledged commit has lost it.
+"""
 
 import json
 import logging
 import threading
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from memoryd import disk
@@ -17,10 +20,23 @@ class Lineage:
 
     system: str
     timeline: int
+    end: int | None = None
+    """The place where its log ends, in bytes; None for a standby, which may be behind."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class KnownSystem:
+    """What is known of a database system; the greater one is newer."""
+
+    timeline: int = 0
+    acknowledged: int = 0
+    """The place in the log of the last acknowledged commit, in bytes; 0 if unknown."""
+    replicated: bool = False
+    """Whether a synchronous standby had it, too: then no failover may lose it."""
 
 
 class Timelines:
-    """The newest timelines, in memory and, if there is a `path`, in a file for processes that start later.
+    """What is known, in memory and, if there is a `path`, in a file for processes that start later.
 
     A file that cannot be read or written is logged once, and treated as empty.
     """
@@ -28,7 +44,7 @@ class Timelines:
     def __init__(self, path: Path | None, *, read_only: bool) -> None:
         self._path = path
         self._read_only = read_only
-        self._newest: dict[str, int] = {}
+        self._known: dict[str, KnownSystem] = {}
         self._lock = threading.Lock()
         self._logged = False
 
@@ -37,40 +53,68 @@ class Timelines:
         """The remedy for a refused server."""
         forgetting = f"delete {self._path} and restart" if self._path else "restart"
         return (
-            "Start the server that has taken over. If the older timeline is the right one, as after restoring an old "
-            f"backup, {forgetting} every memoryd process on this machine."
+            "Start the server that has taken over, or has what is missing. If this one is the right one, as after "
+            f"restoring an old backup, {forgetting} every memoryd process on this machine."
         )
 
     def newest(self, system: str) -> int:
         """Return the newest known timeline of a system, or 0."""
-        return self._newest.get(system, 0)
+        return self._known.get(system, KnownSystem()).timeline
 
-    def meet(self, met: Lineage) -> int:
-        """Remember a timeline if it is the newest of its system; return the newest."""
+    def acknowledged(self, lineage: Lineage, place: int, *, replicated: bool) -> None:
+        """Remember the place in its log up to which a server has made commits durable."""
+        with self._lock:
+            known = KnownSystem(lineage.timeline, place, replicated)
+            self._known[lineage.system] = max(known, self._known.get(lineage.system, known))
+
+    def meet(self, met: Lineage) -> str:
+        """Remember a server; return why it must not be used, as part of a sentence, or '' if it may be."""
         with self._lock:
             kept = self._kept()
-            known = kept.get(met.system, 0)
-            newest = self._newest[met.system] = max(met.timeline, known, self.newest(met.system))
-            if known < met.timeline == newest and not self._read_only:
-                self._keep(kept | {met.system: newest})
-            return newest
+            known = max(kept.get(met.system, KnownSystem()), self._known.get(met.system, KnownSystem()))
+            self._known[met.system] = known
+            if met.timeline < known.timeline:
+                numbers = f"{met.timeline} instead of {known.timeline}"
+                return f"its timeline is older than that of a server that has taken over, {numbers}"
+            loss = _loss(met, known)
+            if loss and (known.replicated or met.timeline == known.timeline):
+                return loss
+            if loss:  # the standby that took over was not a synchronous one, so this was to be expected
+                log.warning("The server of timeline %d has taken over, but %s", met.timeline, loss)
+                known = KnownSystem()
+            self._known[met.system] = KnownSystem(met.timeline, known.acknowledged, known.replicated)
+            self._keep(kept, met.system)
+            return ""
 
-    def _kept(self) -> dict[str, int]:
+    def close(self) -> None:
+        """Keep what was acknowledged for later processes, unless the file was deleted."""
+        with self._lock:
+            kept = self._kept()
+            for system in kept.keys() & self._known.keys():
+                self._keep(kept, system)
+
+    def _kept(self) -> dict[str, KnownSystem]:
         try:
             text = self._path.read_text(encoding="utf-8") if self._path else "{}"
-            return {str(system): int(timeline) for system, timeline in dict(json.loads(text)).items()}
+            return {
+                str(system): KnownSystem(int(of["timeline"]), int(of["acknowledged"]), bool(of["replicated"]))
+                for system, of in dict(json.loads(text)).items()
+            }
         except FileNotFoundError:
             return {}
-        except (OSError, ValueError, TypeError, OverflowError, RecursionError) as error:
+        except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
             self._log(f"{self._path} cannot be read", error)
             return {}
 
-    def _keep(self, timelines: dict[str, int]) -> None:
-        if self._path is None:
+    def _keep(self, kept: dict[str, KnownSystem], system: str) -> None:
+        """Write what is known of a system, if it is newer than what is kept."""
+        if self._path is None or self._read_only or self._known[system] <= kept.get(system, KnownSystem()):
             return
+        kept[system] = self._known[system]
         try:
             with disk.appearing(self._path) as path:
-                path.write_text(json.dumps(timelines, indent=2) + "\n", encoding="utf-8")
+                text = json.dumps({name: asdict(known) for name, known in kept.items()}, indent=2)
+                path.write_text(f"{text}\n", encoding="utf-8")
         except OSError as error:
             self._log(f"{self._path} cannot be written", error)
 
@@ -78,3 +122,16 @@ class Timelines:
         if not self._logged:
             self._logged = True
             log.warning("%s (%s): a later process may mistake a replaced server for the newest", what, error)
+
+
+def _loss(met: Lineage, known: KnownSystem) -> str:
+    """Return what a server lacks, or ''."""
+    if met.end is None or met.end >= known.acknowledged:
+        return ""
+    places = f"its log ends at {_place(met.end)}, that of acknowledged writes at {_place(known.acknowledged)}"
+    return f"it has lost the last of what was stored: {places}"
+
+
+def _place(number: int) -> str:
+    """Return a place in the log as Postgres shows it."""
+    return f"{number >> 32:X}/{number & 0xFFFFFFFF:X}"

@@ -1,7 +1,7 @@
 """The SQL statements, by name. Python builds SQL only here; elsewhere it names a statement and passes parameters."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 
@@ -52,11 +52,11 @@ def _putting(name: str, table: Table) -> str:
 
 
 @cache
-def migrations(dialect: str) -> tuple[str, ...]:
-    """Return the scripts of a dialect in order; a database of version n has the first n."""
+def migrations(dialect: str) -> Mapping[int, str]:
+    """Return the scripts of a dialect in order, by the version that each creates; the first one needs no other."""
     folder = files(__name__) / dialect / "migrations"
     scripts = sorted((file.name, file) for file in folder.iterdir() if file.name.endswith(".sql"))
-    return tuple(file.read_text(encoding="utf-8") for _, file in scripts)
+    return {int(name.partition("_")[0]): file.read_text(encoding="utf-8") for name, file in scripts}
 
 
 def counting(schema: str, table: str) -> str:
@@ -70,6 +70,11 @@ def copying(table: str, columns: Iterable[str]) -> str:
     values = ["''" if name == "db_path" else name for name in copied]
     into = f"INSERT INTO main.{table} ({', '.join(copied)})"
     return f"{into} SELECT {', '.join(values)} FROM source.{table}"  # noqa: S608 - names of our own schema
+
+
+def listing_common_columns() -> str:
+    """Return the statement that lists the columns of a table that the attached database `source` has, too."""
+    return "SELECT name FROM pragma_table_info(:table, 'main') JOIN pragma_table_info(:table, 'source') USING (name)"
 
 
 def listing_tables() -> str:

@@ -9,13 +9,15 @@ SELECT workspace_id, count(*) AS number FROM records GROUP BY workspace_id
 
 -- name: doctor.unembedded
 -- How many living records lack a vector of :model from one of their perspectives.
-SELECT count(*) AS number FROM records r
-WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL
-  AND (
-    SELECT count(*) FROM embeddings e
-    WHERE e.workspace_id = r.workspace_id AND e.id = r.id AND e.model = :model AND e.chunk = 0
-      AND e.perspective IN (SELECT value FROM json_each(:perspectives))
-  ) < CASE WHEN r.kind = 'observation' THEN :many ELSE 1 END
+SELECT count(*) AS number FROM (
+  SELECT id FROM (
+    SELECT id, CASE WHEN kind = 'observation' THEN :many ELSE 1 END AS vectors FROM records
+    WHERE workspace_id = :workspace AND deleted_at IS NULL
+    UNION ALL
+    SELECT id, -1 FROM embeddings
+    WHERE workspace_id = :workspace AND model = :model AND chunk = 0
+      AND perspective IN (SELECT value FROM json_each(:perspectives))) needed
+  GROUP BY id HAVING sum(vectors) > 0) lacking
 
 -- name: doctor.sample
 -- The beginnings of some living texts.

@@ -14,15 +14,16 @@ DELETE FROM embeddings WHERE workspace_id = :workspace AND id = :id AND perspect
 
 -- name: embeddings.missing
 -- Living records that lack a vector of :model, ordered by id, after the end of the last batch and up to :last:
--- observations from any of the :perspectives, all others from the general one.
-SELECT r.id FROM records r
-WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.id > :after AND r.id <= :last
-  AND (
-    SELECT count(*) FROM embeddings e
-    WHERE e.workspace_id = r.workspace_id AND e.id = r.id AND e.model = :model AND e.chunk = 0
-      AND e.perspective IN (SELECT value FROM json_each(:perspectives))
-  ) < CASE WHEN r.kind = 'observation' THEN :many ELSE 1 END
-ORDER BY r.id LIMIT :limit
+-- observations from any of the :perspectives, all others from the general one. What each needs minus what it has: no
+-- look-up for each record, of which nearly all have what they need.
+SELECT id FROM (
+  SELECT id, CASE WHEN kind = 'observation' THEN :many ELSE 1 END AS vectors FROM records
+  WHERE workspace_id = :workspace AND deleted_at IS NULL AND id > :after AND id <= :last
+  UNION ALL
+  SELECT id, -1 FROM embeddings
+  WHERE workspace_id = :workspace AND model = :model AND chunk = 0 AND id > :after AND id <= :last
+    AND perspective IN (SELECT value FROM json_each(:perspectives))) needed
+GROUP BY id HAVING sum(vectors) > 0 ORDER BY id LIMIT :limit
 
 -- name: embeddings.behind
 -- How many living records lack a vector of :model, as the difference of two counts: deleted records have none.
@@ -50,9 +51,11 @@ WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.id IN (SELECT v
 ORDER BY r.id
 
 -- name: embeddings.present
--- The perspectives from which some records have vectors of :model.
+-- The perspectives from which some records have vectors of :model; :first and :last of their ids keep this from reading
+-- a whole workspace for a batch of its backlog.
 SELECT id, perspective FROM embeddings
-WHERE workspace_id = :workspace AND model = :model AND chunk = 0 AND id IN (SELECT value FROM json_each(:ids))
+WHERE workspace_id = :workspace AND model = :model AND chunk = 0 AND id >= :first AND id <= :last
+  AND id IN (SELECT value FROM json_each(:ids))
 
 -- name: embeddings.some
 -- Whether a model has any vector here.

@@ -13,12 +13,13 @@ JOIN records r ON r.workspace_id = :workspace AND r.id = wanted.value
 SELECT seq FROM events WHERE workspace_id = :workspace AND at < :time ORDER BY at DESC, seq DESC LIMIT 1
 
 -- name: events.there
--- Whether an operation has happened to a subject.
-SELECT 1 AS yes FROM events WHERE workspace_id = :workspace AND operation = :operation AND subject = :subject LIMIT 1
+-- Whether an operation has happened to a subject at a time.
+SELECT 1 AS yes FROM events
+WHERE workspace_id = :workspace AND at = :now AND operation = :operation AND subject = :subject LIMIT 1
 
 -- name: events.remove
--- Delete the events of an operation on a subject.
-DELETE FROM events WHERE workspace_id = :workspace AND operation = :operation AND subject = :subject
+-- Delete the events of an operation on a subject at a time.
+DELETE FROM events WHERE workspace_id = :workspace AND at = :now AND operation = :operation AND subject = :subject
 
 -- name: events.subjects
 -- The subjects of the events after a given one, and the entities whose texts name them: the ends of a relation, and the

@@ -66,6 +66,16 @@ FROM observation_details o JOIN records r ON r.workspace_id = o.workspace_id AND
 WHERE o.workspace_id = :workspace AND o.entity_id = :entity AND o.ordinal >= :ordinal AND r.deleted_at IS NULL
 ORDER BY o.ordinal LIMIT :limit
 
+-- name: observations.first
+-- The first living observations of some entities, at most :limit of each.
+SELECT entity_id, ordinal, id, body, created_at, updated_at FROM (
+  SELECT o.entity_id, o.ordinal, r.id, r.body, r.created_at, r.updated_at,
+    row_number() OVER (PARTITION BY o.entity_id ORDER BY o.ordinal) AS number
+  FROM observation_details o JOIN records r ON r.workspace_id = o.workspace_id AND r.id = o.id
+  WHERE o.workspace_id = :workspace AND o.entity_id IN (SELECT value FROM json_each(:entities))
+    AND r.deleted_at IS NULL) numbered
+WHERE number <= :limit ORDER BY entity_id, ordinal
+
 -- name: observations.latest
 -- The last living observations of an entity, in descending order.
 SELECT o.ordinal, r.id, r.body, r.created_at, r.updated_at
@@ -118,6 +128,17 @@ JOIN records t ON t.workspace_id = x.workspace_id AND t.id = x.to_entity
 WHERE x.workspace_id = :workspace AND x.from_entity = :entity AND x.deleted_at IS NULL
   AND (x.created_at, x.id) >= (:made, :relation)
 ORDER BY x.created_at, x.id LIMIT :limit
+
+-- name: relations.first
+-- The first relations from some entities, at most :limit of each, in the order of their creation.
+SELECT x.id, x.from_entity, s.name AS source, t.name AS target, x.relation_type, x.created_at FROM (
+  SELECT id, from_entity, to_entity, relation_type, created_at,
+    row_number() OVER (PARTITION BY from_entity ORDER BY created_at, id) AS number
+  FROM relations WHERE workspace_id = :workspace AND deleted_at IS NULL
+    AND from_entity IN (SELECT value FROM json_each(:entities))) x
+JOIN records s ON s.workspace_id = :workspace AND s.id = x.from_entity
+JOIN records t ON t.workspace_id = :workspace AND t.id = x.to_entity
+WHERE x.number <= :limit ORDER BY x.from_entity, x.created_at, x.id
 
 -- name: relations.starting
 -- The relations from some entities.

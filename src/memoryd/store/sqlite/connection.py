@@ -19,7 +19,7 @@ from memoryd.store.base.rows import uncertain
 from memoryd.store.sql import load, moving
 from memoryd.store.sqlite import fork
 from memoryd.store.sqlite.layout import LOG
-from memoryd.text import indexed, segmented
+from memoryd.text import indexed
 
 BUSY_MS = 30_000  # eight processes that write at once occasionally exceed five seconds
 SHARED = 32 * 2**10  # minimum bytes of the index of a write-ahead log; without them SQLite reports an I/O error
@@ -51,7 +51,11 @@ class SqliteQueries:
         """Return the first row, or None."""
         return next(rows(self.connection, self._statements[name], self._bound | parameters), None)
 
-    def run(self, name: str, /, **parameters: Any) -> int:
+    def run(self, name: str, /, **parameters: Any) -> None:
+        """Change rows."""
+        self.connection.execute(self._statements[name], self._bound | parameters)
+
+    def changed(self, name: str, /, **parameters: Any) -> int:
         """Change rows; return how many."""
         before = self.connection.total_changes()
         self.connection.execute(self._statements[name], self._bound | parameters)
@@ -113,15 +117,10 @@ def connect(path: Path, durability: str, *, readonly: bool = False, create: bool
 
 
 def equipped(connection: apsw.Connection) -> apsw.Connection:
-    """Add to a connection the functions that the schema and its statements need; return it."""
+    """Add to a connection the function that the schema needs; return it."""
     connection.convert_binding = _as_blob
-    for name, function in (("segmented", _segmented), ("indexed", _indexed)):
-        connection.create_scalar_function(name, function, 1, deterministic=True, flags=apsw.SQLITE_INNOCUOUS)
+    connection.create_scalar_function("indexed", _indexed, 1, deterministic=True, flags=apsw.SQLITE_INNOCUOUS)
     return connection
-
-
-def _segmented(*values: Any) -> str:
-    return segmented(values[0])
 
 
 def _indexed(*values: Any) -> str:

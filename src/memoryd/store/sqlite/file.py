@@ -21,7 +21,7 @@ from memoryd.store.base import Queries
 from memoryd.store.base.rows import archived, closed
 from memoryd.store.columns import MOVED
 from memoryd.store.migrate import outstanding
-from memoryd.store.sql import copying, counting, migrations
+from memoryd.store.sql import copying, counting, listing_common_columns, migrations
 from memoryd.store.sqlite.connection import (
     BUSY_MS,
     SqliteQueries,
@@ -36,6 +36,7 @@ from memoryd.store.sqlite.connection import (
     store_error,
     writable,
 )
+from memoryd.store.sqlite.layout import REGISTRY
 
 T = TypeVar("T")
 
@@ -119,13 +120,15 @@ class SqliteFile:
         if not out_of_date:
             return
         with immediate(connection):  # all or nothing, and one wait for the disk
-            for version, script in self._outstanding(connection):  # another process may have applied them
+            for version, script in self._outstanding(connection).items():  # another process may have applied them
                 connection.execute(script)
                 connection.pragma("user_version", version)
             connection.pragma("application_id", APPLICATION_ID)
 
-    def _outstanding(self, connection: apsw.Connection) -> list[tuple[int, str]]:
-        return outstanding(str(self.path), connection.pragma("user_version"), migrations("sqlite"))
+    def _outstanding(self, connection: apsw.Connection) -> Mapping[int, str]:
+        memory = self.path.parent if self.path.name == REGISTRY else self.path
+        former = f"move {memory} to another place, and run `memoryd import` with that."
+        return outstanding(str(self.path), connection.pragma("user_version"), migrations("sqlite"), former)
 
     @contextmanager
     def _of_this_version(self, connection: apsw.Connection) -> Iterator[None]:
@@ -267,13 +270,15 @@ class SqliteFile:
     def copy_from(self, source: Path) -> Iterator[tuple[str, int]]:
         """Add every row of another file, from one snapshot of it; triggers add words and tags.
 
-        Yield each table and its number of rows.
+        That file may have an older schema. Yield each table and its number of rows.
         """
         mode = "immutable=1" if frozen(source) else "mode=ro"  # otherwise BEGIN IMMEDIATE would lock out its writers
         self._writer.execute("ATTACH ? AS source", (f"{source.absolute().as_uri()}?{mode}",))
         with immediate(self._writer):
             for table in MOVED:
-                columns = [row["name"] for row in rows(self._writer, f"PRAGMA table_info({table})")]
+                columns = [row["name"] for row in rows(self._writer, listing_common_columns(), {"table": table})]
+                if not columns:
+                    continue
                 try:
                     self._writer.execute(copying(table, columns))
                 except (apsw.CorruptError, apsw.NotADBError) as error:  # the new file is intact
@@ -340,6 +345,16 @@ def _raised(work: Callable[[], object]) -> BaseException | None:
     except BaseException as error:  # noqa: BLE001 - passed on, not swallowed
         return error
     return None
+
+
+def schema_version(path: Path) -> int | None:
+    """Return the version of the schema according to the header of a file; None unless it is a database of memoryd."""
+    head = b""
+    if path.is_file():
+        with path.open("rb") as file:
+            head = file.read(72)
+    ours = head.startswith(MAGIC) and head[68:] == APPLICATION_ID.to_bytes(4, "big")
+    return int.from_bytes(head[60:64], "big") if ours else None
 
 
 def _foreign(connection: apsw.Connection) -> bool:

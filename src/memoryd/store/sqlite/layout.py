@@ -12,7 +12,7 @@ from pathlib import Path
 from memoryd import private
 from memoryd.model import Workspace
 
-PROJECTS, ARCHIVE = "projects", "archive"
+REGISTRY, PROJECTS, ARCHIVE = "_meta.db", "projects", "archive"
 LOG = "-wal"
 """The suffix of a write-ahead log."""
 BESIDE = ("", LOG, "-shm", "-journal")
@@ -27,7 +27,7 @@ class DataDirectory:
 
     def path(self, workspace: Workspace | None) -> Path:
         """Return the file of a workspace, or of the registry if None. Another process may have just moved it."""
-        named = self.root / (workspace.db_path if workspace and workspace.db_path else "_meta.db")
+        named = self.root / (workspace.db_path if workspace and workspace.db_path else REGISTRY)
         if workspace and (pair := self.pair(workspace)) and not named.exists():
             return next((place for place in pair if place.exists()), named)
         return named

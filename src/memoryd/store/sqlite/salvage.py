@@ -69,7 +69,7 @@ def rows_in(source: Pages) -> Iterator[tuple[str, Row]]:
 def _forms() -> list[_Form]:
     """Return the forms of the tables in the present schema."""
     with closing(equipped(apsw.Connection(":memory:"))) as connection:
-        for script in migrations("sqlite"):
+        for script in migrations("sqlite").values():
             connection.execute(script)
         return [_form(connection, table) for table in WANTED]
 

@@ -43,7 +43,7 @@ def scratch() -> Iterator[Scratch]:
     """Yield an empty database; raise StoreError if the directory for temporary files cannot store it."""
     with explained(PLACE), closing(equipped(apsw.Connection(""))) as connection:
         connection.pragma("journal_mode", "off")  # nothing is ever rolled back
-        for script in migrations("sqlite"):
+        for script in migrations("sqlite").values():
             connection.execute(script)
         queries = SqliteQueries(connection, None)
         queries.run("scratch.wordless")

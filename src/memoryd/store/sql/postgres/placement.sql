@@ -11,5 +11,8 @@ LISTEN memoryd
 -- name: placement.flush
 -- A separate transaction whose commit waits, as configured on the server, for the log up to here, including all earlier
 -- commits. Concurrent waiters share one disk write. It writes something to the log, because a transaction that wrote
--- nothing would not wait.
-SELECT pg_logical_emit_message(true, 'memoryd', '') AS place
+-- nothing would not wait. Return the place in the log, whether its commit waits for the disk, and for a standby's.
+SELECT (pg_logical_emit_message(true, 'memoryd', '') - '0/0')::bigint AS place,
+  current_setting('synchronous_commit') <> 'off' AS waited,
+  current_setting('synchronous_commit') NOT IN ('off', 'local') AND current_setting('synchronous_standby_names') <> ''
+    AS replicated

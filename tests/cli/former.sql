@@ -1,0 +1,59 @@
+-- A memory of a version before the first release, without what the schema derived from these tables
+PRAGMA application_id = 1835363684;
+PRAGMA user_version = 17;
+CREATE TABLE projects ( id TEXT PRIMARY KEY, name TEXT NOT NULL UNIQUE, description TEXT NOT NULL DEFAULT '', db_path TEXT NOT NULL, status TEXT NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'archived')), created_at TEXT NOT NULL, updated_at TEXT NOT NULL, includes TEXT NOT NULL DEFAULT '[]');
+INSERT INTO projects VALUES ('5c289e6c-a71f-4a5b-ac32-2e6a224e1d4f', 'default', '', '', 'active', '2026-11-26T09:47:59.177Z', '2026-11-26T09:47:59.177Z', '[]');
+CREATE TABLE sessions ( principal TEXT NOT NULL, id TEXT NOT NULL, active_project TEXT, PRIMARY KEY (principal, id)) WITHOUT ROWID;
+CREATE TABLE session_holders ( principal TEXT NOT NULL, id TEXT NOT NULL, holder TEXT NOT NULL, expires_at TEXT NOT NULL, PRIMARY KEY (principal, id, holder)) WITHOUT ROWID;
+CREATE TABLE records ( rid INTEGER PRIMARY KEY AUTOINCREMENT, workspace_id TEXT NOT NULL, id TEXT NOT NULL, kind TEXT NOT NULL CHECK (kind IN ('memory', 'entity', 'observation', 'interaction', 'summary')), name TEXT, type TEXT NOT NULL DEFAULT '', body TEXT NOT NULL, tags TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(tags)), scope TEXT NOT NULL DEFAULT '', session_id TEXT, created_at TEXT NOT NULL, updated_at TEXT NOT NULL, deleted_at TEXT, client TEXT NOT NULL DEFAULT '', tool TEXT NOT NULL DEFAULT '', related TEXT NOT NULL DEFAULT '[]', UNIQUE (workspace_id, id));
+INSERT INTO records VALUES (1, '5c289e6c-a71f-4a5b-ac32-2e6a224e1d4f', '794a38fc-61b5-437a-93ae-6e0397a9c45f', 'memory', NULL, '', 'Staging listens on port 5433.', '["infra"]', '', NULL, '2026-11-26T09:47:59.180Z', '2026-11-26T09:47:59.180Z', NULL, '', '', '[]');
+INSERT INTO records VALUES (2, '5c289e6c-a71f-4a5b-ac32-2e6a224e1d4f', 'c26ccb2d-6fdd-4c65-a138-b8ba4ccb3aaa', 'memory', NULL, '', 'The office closes at six.', '[]', '', NULL, '2026-11-26T09:47:59.204Z', '2026-11-26T09:47:59.204Z', '2026-11-26T09:47:59.207Z', '', '', '[]');
+INSERT INTO records VALUES (3, '5c289e6c-a71f-4a5b-ac32-2e6a224e1d4f', '61b57e05-1149-4752-9d4b-dd73c8d04094', 'memory', NULL, '', 'The office closes at seven.', '[]', '', NULL, '2026-11-26T09:47:59.207Z', '2026-11-26T09:47:59.207Z', NULL, '', '', '[]');
+INSERT INTO records VALUES (4, '5c289e6c-a71f-4a5b-ac32-2e6a224e1d4f', '952c72d8-abee-4d45-a94d-4298b3fb25a8', 'memory', NULL, '', 'The lift is out of order.', '[]', '', NULL, '2026-11-26T09:47:59.209Z', '2026-11-26T09:47:59.209Z', '2026-11-26T09:47:59.212Z', '', '', '[]');
+INSERT INTO records VALUES (5, '5c289e6c-a71f-4a5b-ac32-2e6a224e1d4f', '4b2d13fb-af74-4da5-8224-17b5377bdcfd', 'memory', 'style', '', 'Short sentences.', '[]', '', NULL, '2026-11-26T09:47:59.217Z', '2026-11-26T09:47:59.217Z', NULL, '', '', '[]');
+INSERT INTO records VALUES (6, '5c289e6c-a71f-4a5b-ac32-2e6a224e1d4f', '1bb44682-4dfc-4932-b7e0-e38ec6b78227', 'entity', 'Ann', 'person', '', '[]', '', NULL, '2026-11-26T09:47:59.220Z', '2026-11-26T09:47:59.225Z', NULL, '', '', '[["","works_at","Acme"]]');
+INSERT INTO records VALUES (7, '5c289e6c-a71f-4a5b-ac32-2e6a224e1d4f', 'f483da21-c191-4019-a6cc-406f0b2f7c54', 'entity', 'Acme', 'company', '', '[]', '', NULL, '2026-11-26T09:47:59.220Z', '2026-11-26T09:47:59.225Z', NULL, '', '', '[["Ann","works_at",""]]');
+INSERT INTO records VALUES (8, '5c289e6c-a71f-4a5b-ac32-2e6a224e1d4f', 'bba023f7-653a-4683-947a-87290ef119de', 'observation', 'Ann', '', 'Lives in Berlin.', '[]', '', NULL, '2026-11-26T09:47:59.222Z', '2026-11-26T09:47:59.222Z', NULL, '', '', '[]');
+INSERT INTO records VALUES (9, '5c289e6c-a71f-4a5b-ac32-2e6a224e1d4f', 'mem_2026-11-26T09:47:59.230Z', 'interaction', NULL, 'agent-interaction', 'What is the port?
+
+It was noted.
+
+5433.', '[]', '', 's1', '2026-11-26T09:47:59.230Z', '2026-11-26T09:47:59.230Z', NULL, '', '', '[]');
+CREATE TABLE memory_details ( workspace_id TEXT NOT NULL, id TEXT NOT NULL, fingerprint TEXT NOT NULL DEFAULT '', importance REAL NOT NULL DEFAULT .5, access_count INTEGER NOT NULL DEFAULT 0, accessed_at TEXT, consolidated INTEGER NOT NULL DEFAULT 0, superseded_by TEXT, ending TEXT NOT NULL DEFAULT '', reason TEXT NOT NULL DEFAULT '', gist TEXT NOT NULL DEFAULT '', PRIMARY KEY (workspace_id, id), FOREIGN KEY (workspace_id, id) REFERENCES records (workspace_id, id) ON DELETE CASCADE) WITHOUT ROWID;
+INSERT INTO memory_details VALUES ('5c289e6c-a71f-4a5b-ac32-2e6a224e1d4f', '4b2d13fb-af74-4da5-8224-17b5377bdcfd', '', 0.5, 0, NULL, 1, NULL, '', '', '');
+INSERT INTO memory_details VALUES ('5c289e6c-a71f-4a5b-ac32-2e6a224e1d4f', '61b57e05-1149-4752-9d4b-dd73c8d04094', 'ab0718eae494634083dd5345be135d79', 0.5, 0, NULL, 0, NULL, '', '', '');
+INSERT INTO memory_details VALUES ('5c289e6c-a71f-4a5b-ac32-2e6a224e1d4f', '794a38fc-61b5-437a-93ae-6e0397a9c45f', 'cd7bbc9c2fc47769b658c95efb42b6ea', 0.5, 0, NULL, 0, NULL, '', '', '');
+INSERT INTO memory_details VALUES ('5c289e6c-a71f-4a5b-ac32-2e6a224e1d4f', '952c72d8-abee-4d45-a94d-4298b3fb25a8', 'd17d0773cb527b9f0594765b0a3d2d93', 0.5, 0, NULL, 0, NULL, '', '', '');
+INSERT INTO memory_details VALUES ('5c289e6c-a71f-4a5b-ac32-2e6a224e1d4f', 'c26ccb2d-6fdd-4c65-a138-b8ba4ccb3aaa', 'f9ffecc5f0a516b0de0c40cdfade23a3', 0.5, 0, NULL, 0, '61b57e05-1149-4752-9d4b-dd73c8d04094', 'superseded', 'replaced by a newer memory on request', '');
+CREATE TABLE entity_details ( workspace_id TEXT NOT NULL, id TEXT NOT NULL, summary_updated_at TEXT, next_ordinal INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (workspace_id, id), FOREIGN KEY (workspace_id, id) REFERENCES records (workspace_id, id) ON DELETE CASCADE) WITHOUT ROWID;
+INSERT INTO entity_details VALUES ('5c289e6c-a71f-4a5b-ac32-2e6a224e1d4f', '1bb44682-4dfc-4932-b7e0-e38ec6b78227', NULL, 1);
+INSERT INTO entity_details VALUES ('5c289e6c-a71f-4a5b-ac32-2e6a224e1d4f', 'f483da21-c191-4019-a6cc-406f0b2f7c54', NULL, 0);
+CREATE TABLE observation_details ( workspace_id TEXT NOT NULL, entity_id TEXT NOT NULL, ordinal INTEGER NOT NULL, id TEXT NOT NULL, PRIMARY KEY (workspace_id, entity_id, ordinal), UNIQUE (workspace_id, id), FOREIGN KEY (workspace_id, id) REFERENCES records (workspace_id, id) ON DELETE CASCADE, FOREIGN KEY (workspace_id, entity_id) REFERENCES records (workspace_id, id) ON DELETE CASCADE) WITHOUT ROWID;
+INSERT INTO observation_details VALUES ('5c289e6c-a71f-4a5b-ac32-2e6a224e1d4f', '1bb44682-4dfc-4932-b7e0-e38ec6b78227', 0, 'bba023f7-653a-4683-947a-87290ef119de');
+CREATE TABLE interaction_details ( workspace_id TEXT NOT NULL, id TEXT NOT NULL, thought_at INTEGER NOT NULL, response_at INTEGER NOT NULL, PRIMARY KEY (workspace_id, id), FOREIGN KEY (workspace_id, id) REFERENCES records (workspace_id, id) ON DELETE CASCADE) WITHOUT ROWID;
+INSERT INTO interaction_details VALUES ('5c289e6c-a71f-4a5b-ac32-2e6a224e1d4f', 'mem_2026-11-26T09:47:59.230Z', 19, 34);
+CREATE TABLE summary_details ( workspace_id TEXT NOT NULL, id TEXT NOT NULL, memory_count INTEGER NOT NULL, quality INTEGER, productivity INTEGER, impact INTEGER, complexity INTEGER, technologies TEXT NOT NULL DEFAULT '[]', PRIMARY KEY (workspace_id, id), FOREIGN KEY (workspace_id, id) REFERENCES records (workspace_id, id) ON DELETE CASCADE) WITHOUT ROWID;
+CREATE TABLE relations ( workspace_id TEXT NOT NULL, id TEXT NOT NULL, from_entity TEXT NOT NULL, to_entity TEXT NOT NULL, relation_type TEXT NOT NULL, created_at TEXT NOT NULL, deleted_at TEXT, PRIMARY KEY (workspace_id, id), FOREIGN KEY (workspace_id, from_entity) REFERENCES records (workspace_id, id) ON DELETE CASCADE, FOREIGN KEY (workspace_id, to_entity) REFERENCES records (workspace_id, id) ON DELETE CASCADE) WITHOUT ROWID;
+INSERT INTO relations VALUES ('5c289e6c-a71f-4a5b-ac32-2e6a224e1d4f', '94f0acfe-d25e-4eba-ac7c-2a5d0193fa25', '1bb44682-4dfc-4932-b7e0-e38ec6b78227', 'f483da21-c191-4019-a6cc-406f0b2f7c54', 'works_at', '2026-11-26T09:47:59.225Z', NULL);
+CREATE TABLE events ( workspace_id TEXT NOT NULL, seq INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, operation TEXT NOT NULL, subject TEXT);
+INSERT INTO events VALUES ('5c289e6c-a71f-4a5b-ac32-2e6a224e1d4f', 1, '2026-11-26T09:47:59.180Z', 'create_memory', '794a38fc-61b5-437a-93ae-6e0397a9c45f');
+INSERT INTO events VALUES ('5c289e6c-a71f-4a5b-ac32-2e6a224e1d4f', 2, '2026-11-26T09:47:59.204Z', 'create_memory', 'c26ccb2d-6fdd-4c65-a138-b8ba4ccb3aaa');
+INSERT INTO events VALUES ('5c289e6c-a71f-4a5b-ac32-2e6a224e1d4f', 3, '2026-11-26T09:47:59.207Z', 'create_memory', '61b57e05-1149-4752-9d4b-dd73c8d04094');
+INSERT INTO events VALUES ('5c289e6c-a71f-4a5b-ac32-2e6a224e1d4f', 4, '2026-11-26T09:47:59.207Z', 'delete_memory', 'c26ccb2d-6fdd-4c65-a138-b8ba4ccb3aaa');
+INSERT INTO events VALUES ('5c289e6c-a71f-4a5b-ac32-2e6a224e1d4f', 5, '2026-11-26T09:47:59.209Z', 'create_memory', '952c72d8-abee-4d45-a94d-4298b3fb25a8');
+INSERT INTO events VALUES ('5c289e6c-a71f-4a5b-ac32-2e6a224e1d4f', 6, '2026-11-26T09:47:59.212Z', 'delete_memory', '952c72d8-abee-4d45-a94d-4298b3fb25a8');
+INSERT INTO events VALUES ('5c289e6c-a71f-4a5b-ac32-2e6a224e1d4f', 7, '2026-11-26T09:47:59.217Z', 'create_memory', '4b2d13fb-af74-4da5-8224-17b5377bdcfd');
+INSERT INTO events VALUES ('5c289e6c-a71f-4a5b-ac32-2e6a224e1d4f', 8, '2026-11-26T09:47:59.220Z', 'create_entity', '1bb44682-4dfc-4932-b7e0-e38ec6b78227');
+INSERT INTO events VALUES ('5c289e6c-a71f-4a5b-ac32-2e6a224e1d4f', 9, '2026-11-26T09:47:59.220Z', 'create_entity', 'f483da21-c191-4019-a6cc-406f0b2f7c54');
+INSERT INTO events VALUES ('5c289e6c-a71f-4a5b-ac32-2e6a224e1d4f', 10, '2026-11-26T09:47:59.222Z', 'create_observation', 'bba023f7-653a-4683-947a-87290ef119de');
+INSERT INTO events VALUES ('5c289e6c-a71f-4a5b-ac32-2e6a224e1d4f', 11, '2026-11-26T09:47:59.225Z', 'create_relation', '94f0acfe-d25e-4eba-ac7c-2a5d0193fa25');
+INSERT INTO events VALUES ('5c289e6c-a71f-4a5b-ac32-2e6a224e1d4f', 12, '2026-11-26T09:47:59.231Z', 'create_interaction', 'mem_2026-11-26T09:47:59.230Z');
+CREATE TABLE perspectives ( workspace_id TEXT NOT NULL, name TEXT NOT NULL, template TEXT NOT NULL, PRIMARY KEY (workspace_id, name)) WITHOUT ROWID;
+CREATE TABLE embeddings ( seq INTEGER PRIMARY KEY AUTOINCREMENT, workspace_id TEXT NOT NULL, id TEXT NOT NULL, chunk INTEGER NOT NULL, perspective TEXT NOT NULL, model TEXT NOT NULL, dim INTEGER NOT NULL, vector BLOB NOT NULL, UNIQUE (workspace_id, id, perspective, model, chunk), FOREIGN KEY (workspace_id, id) REFERENCES records (workspace_id, id) ON DELETE CASCADE);
+CREATE TABLE tokens ( id TEXT PRIMARY KEY, name TEXT NOT NULL UNIQUE, hash TEXT NOT NULL, level TEXT NOT NULL, tools TEXT NOT NULL, workspace TEXT NOT NULL, created_at TEXT NOT NULL, expires_at TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE versions ( workspace_id TEXT NOT NULL, id TEXT NOT NULL, until TEXT NOT NULL, body TEXT NOT NULL, tags TEXT NOT NULL, importance REAL NOT NULL, client TEXT NOT NULL DEFAULT '', tool TEXT NOT NULL DEFAULT '', name TEXT, PRIMARY KEY (workspace_id, id, until), FOREIGN KEY (workspace_id, id) REFERENCES records (workspace_id, id) ON DELETE CASCADE) WITHOUT ROWID;
+CREATE TABLE workspace_keys ( key TEXT PRIMARY KEY, project TEXT NOT NULL REFERENCES projects (id) ON DELETE CASCADE) WITHOUT ROWID;
+CREATE TABLE accounts ( name TEXT PRIMARY KEY, hash TEXT NOT NULL, level TEXT NOT NULL, workspace TEXT NOT NULL, created_at TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE acts ( workspace_id TEXT NOT NULL, id TEXT NOT NULL, at TEXT NOT NULL, operation TEXT NOT NULL, other TEXT NOT NULL, client TEXT NOT NULL, tool TEXT NOT NULL, PRIMARY KEY (workspace_id, id, at)) WITHOUT ROWID;
+INSERT INTO acts VALUES ('5c289e6c-a71f-4a5b-ac32-2e6a224e1d4f', '952c72d8-abee-4d45-a94d-4298b3fb25a8', '2026-11-26T09:47:59.212Z', 'delete_memory', '', '', '');
+INSERT INTO acts VALUES ('5c289e6c-a71f-4a5b-ac32-2e6a224e1d4f', 'c26ccb2d-6fdd-4c65-a138-b8ba4ccb3aaa', '2026-11-26T09:47:59.207Z', 'delete_memory', '', '', '');
