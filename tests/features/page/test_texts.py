@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memoryd import features
 from memoryd.core.graph import entities, relations
@@ -21,7 +23,9 @@ from memoryd.core.memories.vault import Vault
 from memoryd.core.records.records import written_by
 from memoryd.core.scope import Scope
 from memoryd.features.page import app
-from memoryd.server.html import TEMPLATES, ago, day, differences, pieces, warnings
+from memoryd.server import differences as comparing
+from memoryd.server.differences import differences
+from memoryd.server.html import TEMPLATES, ago, day, pieces, warnings
 from tests.features.page.kit import Html, Site, site
 
 PAYLOADS = (
@@ -237,10 +241,47 @@ def test_a_change_is_shown_word_by_word() -> None:
     assert "".join(text for mark, text in found if mark != "gone") == "runs at 03:00 UTC"
 
 
-def test_long_texts_are_compared_by_lines() -> None:
-    lines = "".join(f"line {number} of many words\n" for number in range(900))
-    found = differences(lines, lines.replace("line 5 ", "line five "))
-    assert ("gone", "line 5 of many words\n") in found
+def test_a_long_text_with_some_changes_is_compared_word_by_word() -> None:
+    before = "".join(f"line {number} of many words\n" for number in range(900))
+    found = differences(before, before.replace("line 5 ", "line five ").replace("line 890 ", "line last "))
+    changed = [("gone", "5"), ("new", "five"), ("gone", "890"), ("new", "last")]
+    assert [piece for piece in found if piece[0] != "same"] == changed
+
+
+@given(st.text("ab \n", max_size=40), st.text("ab \n", max_size=40), st.integers(0, 40))
+def test_two_texts_can_be_read_from_their_comparison(before: str, after: str, work: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(comparing, "WORK", work)
+        found = differences(before, after)
+    assert "".join(text for mark, text in found if mark != "new") == before
+    assert "".join(text for mark, text in found if mark != "gone") == after
+
+
+def test_texts_of_few_distinct_words_are_compared_with_a_bound() -> None:
+    compared = 0
+
+    class Word(str):
+        __slots__ = ()
+
+        def __eq__(self, other: object) -> bool:
+            nonlocal compared
+            compared += 1
+            return str.__eq__(self, other)
+
+        __hash__ = str.__hash__
+
+    for one, other in (("a\nb\n", "b\na\nc\n"), ("a b ", "c d e "), ("a ", "a a b ")):
+        old, new = ([Word(part) for part in (text * 10_000)[:10_000]] for text in (one, other))
+        comparing._compared(old, new)
+        assert compared <= 2 * comparing.WORK
+        compared = 0
+
+
+def test_what_is_too_much_to_compare_is_replaced_between_the_common_ends() -> None:
+    before, after = "Start. " + "a\nb\n" * 2_500 + "End.", "Start. " + "b\nc\na\n" * 1_666 + "End."
+    found = differences(before, after)
+    assert [mark for mark, _ in found] == ["same", "gone", "new", "same"]
+    assert (found[0][1], found[-1][1]) == ("Start. ", "\nEnd.")
 
 
 def test_suspicious_texts_have_warnings() -> None:
