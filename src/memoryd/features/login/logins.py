@@ -289,7 +289,7 @@ class Logins:
         )
 
     def check(self, presented: str) -> Login | None:
-        """Return the login of an access token, or None if the token is unknown, revoked or expired."""
+        """Return the login of an access token, until the token's end; None if it is unknown, revoked or expired."""
         if not presented.startswith(ACCESS) or not self._store.placement.exists():
             return None
         known, now = hashed(presented.removeprefix(ACCESS)), self._clock.now()

@@ -65,8 +65,9 @@ SELECT id, subject, person, client, client_name, level, workspace, created_at, u
 FROM logins ORDER BY created_at, id
 
 -- name: logins.by_token
--- The grant of an access token.
-SELECT l.id, l.subject, l.person, l.client, l.client_name, l.level, l.workspace, l.created_at, l.used_at, l.expires_at
+-- The grant of an access token, which may end before the login.
+SELECT l.id, l.subject, l.person, l.client, l.client_name, l.level, l.workspace, l.created_at, l.used_at,
+  CASE WHEN t.expires_at < l.expires_at THEN t.expires_at ELSE l.expires_at END AS expires_at
 FROM login_tokens t JOIN logins l ON l.id = t.login
 WHERE t.hash = :hash AND t.kind = 'access' AND t.expires_at > :now AND l.expires_at > :now
 
