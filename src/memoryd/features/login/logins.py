@@ -296,6 +296,12 @@ class Logins:
         row = self._store.read(None, lambda q: q.one("logins.by_token", hash=known, now=now))
         return _login(row) if row else None
 
+    def admitted(self, client: str) -> bool:
+        """Return whether a person has admitted a client, and the login has not ended."""
+        return self._store.placement.exists() and bool(
+            self._store.read(None, lambda q: q.one("logins.of_client", client=client))
+        )
+
     def holds(self, queries: Queries, credential: str) -> bool:
         """Return whether a login with this id exists."""
         return queries.one("logins.by_id", id=credential) is not None

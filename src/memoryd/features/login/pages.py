@@ -25,7 +25,7 @@ from memoryd.features.login.logins import REQUEST_TIME, Asked, Authorization, Le
 from memoryd.features.login.metadata import AUTHORIZE, CALLBACK, resource_of
 from memoryd.features.login.oauth_clients import OAuthClient
 from memoryd.features.login.parts import accounts_of, clients_of, logins_of
-from memoryd.features.login.redirects import host_of, is_local
+from memoryd.features.login.redirects import host_of, is_local, is_this_machine
 from memoryd.model import Workspace
 from memoryd.server.html import SAFE, render
 from memoryd.server.http.bodies import sender_of
@@ -117,7 +117,7 @@ class LoginPages:
     # the client's request --------------------------------------------------------------------------------------------
 
     async def _authorize(self, request: Request) -> Response:
-        """Check a client's request. Without a valid redirect URI, a problem is shown only to the person."""
+        """Check a client's request. A problem is shown to the person unless the client is known, or on this machine."""
         self._asking.demand(request)
         given = once(request.query_params.multi_items()) if request.method in SAFE else await form_of(request)
         client = await self._client(given.get("client_id", ""))
@@ -128,9 +128,14 @@ class LoginPages:
         try:
             asked = _asked(client, redirect, given, resource_of(self._issuer))
         except OAuthProblem as problem:
-            return self._back(redirect, state=state[:STATE], error=problem.error, error_description=problem.text)
+            back = self._back(redirect, state=state[:STATE], error=problem.error, error_description=problem.text)
+            return back if await to_thread.run_sync(self._leads, client, redirect) else _stays(back, redirect, problem)
         key = await to_thread.run_sync(logins_of(self._engine).begin, asked)
         return RedirectResponse(f"{LOGIN}?{urlencode({'request': key})}", 302)
+
+    def _leads(self, client: OAuthClient, redirect: str) -> bool:
+        """Return whether a browser may be sent to a client before its person saw a page (RFC 9700, 4.11.2)."""
+        return is_this_machine(redirect) or logins_of(self._engine).admitted(client.id)
 
     async def _client(self, client_id: str) -> OAuthClient:
         if self._documents and client_id.startswith("https://"):
@@ -348,5 +353,10 @@ def _sign(browser: str, key: str) -> str:
     return derived(browser, key)
 
 
-def _problem(text: str, status: int, heading: str = "This did not work") -> Response:
-    return HTMLResponse(render("oauth_problem.html", heading=heading, text=text), status)
+def _problem(text: str, status: int, heading: str = "This did not work", **link: str) -> Response:
+    return HTMLResponse(render("oauth_problem.html", heading=heading, text=text, **link), status)
+
+
+def _stays(back: Response, redirect: str, problem: OAuthProblem) -> Response:
+    """Return a page from which the person, and not the sender of a link, goes back to the client."""
+    return _problem(problem.text, 400, back=back.headers["location"], host=host_of(redirect))

@@ -64,6 +64,10 @@ FROM logins WHERE id = :id
 SELECT id, subject, person, client, client_name, level, workspace, created_at, used_at, expires_at
 FROM logins ORDER BY created_at, id
 
+-- name: logins.of_client
+-- Whether a person has admitted a client.
+SELECT 1 AS yes FROM logins WHERE client = :client LIMIT 1
+
 -- name: logins.by_token
 -- The grant of an access token, which may end before the login.
 SELECT l.id, l.subject, l.person, l.client, l.client_name, l.level, l.workspace, l.created_at, l.used_at,
