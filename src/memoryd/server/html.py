@@ -86,6 +86,17 @@ def warnings(text: str) -> list[str]:
     )
 
 
+class _Exact(str):
+    """A text that goes back as it is: the value of a field, or a name by which something is found."""
+
+    __slots__ = ()
+
+
+def _legible(value: object) -> object:
+    """Return a value as it is put into a page: invisible characters are spelled out, also in titles and labels."""
+    return spelled_out(value) if type(value) is str and not (value.isascii() and value.isprintable()) else value
+
+
 def _environment() -> Environment:
     made = Environment(
         loader=FileSystemLoader([TEMPLATES, *map(str, features.folders("templates"))]),
@@ -93,8 +104,10 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=_legible,
     )
     made.filters |= {"pieces": pieces, "plural": plural, "ago": ago, "day": day, "warnings": warnings}
+    made.filters["exact"] = _Exact
     made.globals |= {"differences": differences, "next_day": next_day, "limits": limits}
     return made
 

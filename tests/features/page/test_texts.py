@@ -54,6 +54,10 @@ PAYLOADS = (
     "<base href=//xq>",
 )
 
+HIDDEN = re.compile("[\u00ad\u200b\u202a-\u202e\u2066-\u2069]")
+FIELDS = re.compile(r'<textarea.*?</textarea>|<input [^>]*>| data-node="[^"]*"', re.DOTALL)
+"""What must hold its text as it is, so that it is sent back unchanged."""
+
 PATHS = (
     "",
     "?deleted=1",
@@ -119,6 +123,30 @@ def test_payloads_stay_text(hostile: Site) -> None:
         )
         if answer.status_code == 200:
             check(Html(answer.text), path)
+            assert not HIDDEN.search(FIELDS.sub("", answer.text)), path
+
+
+def test_titles_and_labels_spell_out_invisible_characters(here: Site) -> None:
+    record = Memories(here.scope).store("\u202egnitirw\u200b", ["t\u00ad"])
+    entities.create(Graph(here.scope), [NewEntity(name="n\u202e", type="t\u202e")])
+    owner = here.owner()
+    for path in ("", "?tag=t%C2%AD", f"/m/{record.id}", "/n?name=n%E2%80%AE", "/graph/list", "/state"):
+        html = owner.seen(path)
+        assert not HIDDEN.search(FIELDS.sub("", html.html)), path
+    html = owner.seen(f"/m/{record.id}")
+    assert html.all("article", data_id=record.id)[0]["aria-label"] == "memory: <U+202E>gnitirw<U+200B>"
+    assert "<title>&lt;U+202E&gt;gnitirw&lt;U+200B&gt; · memoryd</title>" in html.html
+    seen = owner.get("/graph.json").json()
+    assert (seen["names"], seen["labels"], seen["types"]) == (["n\u202e"], {"0": "n<U+202E>"}, ["t<U+202E>"])
+    html = owner.seen("/n?name=n%E2%80%AE")
+    assert {own["value"] for own in html.all("input", name="name")} == {"n\u202e"}, "by which it is found"
+
+
+def test_what_is_typed_to_purge_is_what_is_shown(here: Site) -> None:
+    record = Memories(here.scope).store("a\u202eb is it.")
+    asked = Html(here.owner().get(f"/m/{record.id}/purge").text)
+    assert "type a<U+202E>b is it" in asked.text
+    assert "Permanently" in here.owner().done(f"/m/{record.id}/purge", typed="a<U+202E>b is it.").text
 
 
 def check(html: Html, path: str) -> None:
