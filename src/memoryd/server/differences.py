@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Literal
 
-Mark = Literal["same", "gone", "new"]
+ChangeMark = Literal["same", "gone", "new"]
 """Whether both of two texts have a part, or only the older or the newer one."""
-Change = tuple[Mark, str]
+TextChange = tuple[ChangeMark, str]
 
 WORK = 20_000
 """Steps that a comparison may take, at most 20 ms: 200 words of two texts may differ. A page shows up to 200."""
@@ -15,7 +15,7 @@ WORK = 20_000
 _WORD = re.compile(r"\s+|\w+|[^\w\s]")
 
 
-def differences(before: str, after: str) -> list[Change]:
+def differences(before: str, after: str) -> list[TextChange]:
     """Return two texts merged: unchanged, removed and new parts.
 
     They are compared word by word, else line by line; if both take too much WORK, all that lies between their common
@@ -37,7 +37,7 @@ def _in_common(old: Sequence[str], new: Sequence[str]) -> int:
     return next((place for place, (one, other) in enumerate(pairs) if one != other), min(len(old), len(new)))
 
 
-def _compared(old: Sequence[str], new: Sequence[str]) -> list[Change] | None:
+def _compared(old: Sequence[str], new: Sequence[str]) -> list[TextChange] | None:
     """Return the fewest changes from `old` to `new`, part by part; None if that takes too much work.
 
     The algorithm is that of E. W. Myers, "An O(ND) Difference Algorithm and Its Variations", 1986. difflib has no
@@ -71,7 +71,7 @@ def _reached(rows: Sequence[Sequence[int]], changes: int, place: int) -> tuple[i
     return before[place - 1] + 1, place - 1
 
 
-def _walked(rows: Sequence[Sequence[int]], place: int, old: Sequence[str], new: Sequence[str]) -> Iterator[Change]:
+def _walked(rows: Sequence[Sequence[int]], place: int, old: Sequence[str], new: Sequence[str]) -> Iterator[TextChange]:
     """Yield the changes from the last to the first."""
     for changes in range(len(rows) - 1, -1, -1):
         x, y = rows[changes][place], rows[changes][place] - (2 * place - changes)
@@ -83,11 +83,11 @@ def _walked(rows: Sequence[Sequence[int]], place: int, old: Sequence[str], new: 
         place = before
 
 
-def _joined(changes: Sequence[Change]) -> list[Change]:
+def _joined(changes: Sequence[TextChange]) -> list[TextChange]:
     """Return changes with those side by side in one, what is gone before what is new."""
-    found: list[Change] = []
+    found: list[TextChange] = []
     for _, run in groupby((change for change in changes if change[1]), lambda change: change[0] == "same"):
         parts = list(run)
-        marks: tuple[Mark, ...] = ("same", "gone", "new")
+        marks: tuple[ChangeMark, ...] = ("same", "gone", "new")
         found += [(mark, "".join(part for its, part in parts if its == mark)) for mark in marks]
     return [change for change in found if change[1]]

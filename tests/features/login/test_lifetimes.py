@@ -43,7 +43,8 @@ def test_refresh_tokens_rotate_with_a_grace_period(
     first = client.logs_in()
     second, third = (client.refreshes(first["refresh_token"]).json() for _ in range(2))
     tokens = {issued[kind] for issued in (first, second, third) for kind in ("access_token", "refresh_token")}
-    assert len(tokens) == 6
+    assert len(tokens) == 5, "one chain goes on, whoever takes part"
+    assert second["refresh_token"] == third["refresh_token"] != first["refresh_token"]
     assert all(works(server, issued["access_token"]) for issued in (first, second, third))
     assert client.refreshes(third["refresh_token"]).status_code == 200
     monkeypatch.setattr(logins, "GRACE", timedelta(0))
@@ -104,7 +105,7 @@ def test_a_stream_hears_only_what_a_valid_token_may(
                 until(lambda: len(ears.notices()) > heard, "notices, for the token was renewed")
 
 
-def test_a_modern_client_is_told_when_its_token_has_expired(
+def test_a_listening_client_gets_an_answer_when_its_token_expires(
     server: HttpServer, client: Plain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(logins, "ACCESS_TIME", timedelta(seconds=5))
@@ -274,7 +275,7 @@ def test_several_engines_refresh_at_once(tmp_path: Path) -> None:
         with ThreadPoolExecutor(AT_ONCE) as threads:
             every = list(threads.map(refresh, range(AT_ONCE)))
         assert all(one.credentials.check(each.access) for each in every)
-        assert len({each.refresh for each in every}) == AT_ONCE
+        assert len({each.refresh for each in every}) == 1
         assert all(logins_of(other).refresh(client.id, each.refresh) for each in every)
 
 
