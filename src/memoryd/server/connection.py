@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mcp import types
@@ -22,6 +22,7 @@ _STATE = "memoryd/session"
 _CLIENT = "memoryd/client"
 CLIENT_LENGTH = 100  # maximum characters of a client's name
 _CHOSEN = "memoryd/chosen"
+_ADMITTED = "memoryd/admitted"
 AT_ONCE = 250  # maximum unanswered requests: of a token, a quarter of the connections, and of a client over stdio
 PAUSE = 0.1  # seconds between notices of progress
 
@@ -66,7 +67,12 @@ class Callers:
         """The admission of each lasting stream: later requests over SSE need not name the workspace again."""
 
     async def remember(self, ctx: Any, call_next: Any) -> Any:
-        """Keep the client's data, as middleware: the SDK's model of `initialize` drops `clientInfo.extra`."""
+        """Keep the client's data, as middleware: the SDK's model of `initialize` drops `clientInfo.extra`.
+
+        Also keep the admission of its last request, for `listener`.
+        """
+        if ctx.request is not None:
+            connection_of(ctx).state[_ADMITTED] = ctx.request.scope.get(ADMISSION, Admission())
         if ctx.method == HELLO:
             info = (ctx.params or {}).get("clientInfo")
             connection_of(ctx).state |= {_STATE: _extra_session(info), _CLIENT: _client(info)}
@@ -98,6 +104,15 @@ class Callers:
             remote=True,
             client=client,
         )
+
+    def listener(self, ctx: Any) -> Caller:
+        """Return the sender of a request that lasts, with the rights of the connection's last request.
+
+        Tokens expire after an hour, and clients renew them.
+        """
+        admitted: Admission | None = connection_of(ctx).state.get(_ADMITTED)
+        caller = self.caller(ctx)
+        return replace(caller, grant=admitted.grant) if admitted else caller
 
     def _named(self, ctx: Any) -> str | None:
         meta = _meta(ctx)

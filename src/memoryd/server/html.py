@@ -1,6 +1,5 @@
 """HTML: the templates, and the layout of memories' texts: always as text, whatever they contain."""
 
-import difflib
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -15,6 +14,7 @@ from memoryd.core.base.clock import hours_since
 from memoryd.core.security.prompt_injection import reads_like_instructions
 from memoryd.core.security.secrets import find
 from memoryd.hidden import spelled_out
+from memoryd.server.differences import differences
 
 ROOT = "/ui"
 """The path of the page, and of the style that every HTML answer has."""
@@ -22,7 +22,6 @@ SAFE = frozenset({"GET", "HEAD"})
 """The methods that change nothing."""
 TEMPLATES = Path(__file__).parent / "templates"
 """The templates that all slices may use; each has its own besides."""
-WORDS = 4_000  # maximum words of two texts for a comparison word by word
 
 PLURALS = {
     "memory": "memories",
@@ -33,13 +32,12 @@ PLURALS = {
 }
 """The kinds of records in the plural."""
 
-Mark = Literal["text", "hidden", "link", "same", "new", "gone"]
+Mark = Literal["text", "hidden", "link"]
 Piece = tuple[Mark, str]
 """A part of a text, and how it is marked."""
 
 _HIDDEN = re.compile(r"(<U\+[0-9A-F]{4,6}>)")
 _LINK = re.compile(r"""(https?://[^\s<>"'`{}|\\^\[\]]+[^\s<>"'`{}|\\^\[\].,;:!?)])""")
-_WORD = re.compile(r"\s+|\w+|[^\w\s]")
 
 
 def pieces(text: str) -> Iterator[Piece]:
@@ -51,23 +49,6 @@ def pieces(text: str) -> Iterator[Piece]:
         for place, piece in enumerate(_LINK.split(part)):
             if piece:
                 yield "link" if place % 2 else "text", piece
-
-
-def differences(before: str, after: str) -> list[Piece]:
-    """Return two texts merged word by word: unchanged, removed and new parts."""
-    old, new = _WORD.findall(before), _WORD.findall(after)
-    if len(old) + len(new) > WORDS:
-        old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
-    found: list[Piece] = []
-    for verb, i, j, k, m in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if verb == "equal":
-            found.append(("same", "".join(old[i:j])))
-            continue
-        if i < j:
-            found.append(("gone", "".join(old[i:j])))
-        if k < m:
-            found.append(("new", "".join(new[k:m])))
-    return found
 
 
 def ago(time: str) -> str:
@@ -105,6 +86,17 @@ def warnings(text: str) -> list[str]:
     )
 
 
+class _Exact(str):
+    """A text that goes back as it is: the value of a field, or a name by which something is found."""
+
+    __slots__ = ()
+
+
+def _legible(value: object) -> object:
+    """Return a value as it is put into a page: invisible characters are spelled out, also in titles and labels."""
+    return spelled_out(value) if type(value) is str and not (value.isascii() and value.isprintable()) else value
+
+
 def _environment() -> Environment:
     made = Environment(
         loader=FileSystemLoader([TEMPLATES, *map(str, features.folders("templates"))]),
@@ -112,8 +104,10 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=_legible,
     )
     made.filters |= {"pieces": pieces, "plural": plural, "ago": ago, "day": day, "warnings": warnings}
+    made.filters["exact"] = _Exact
     made.globals |= {"differences": differences, "next_day": next_day, "limits": limits}
     return made
 

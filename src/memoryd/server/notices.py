@@ -1,6 +1,7 @@
 """Notices of changed resources, to each `subscriptions/listen` and each legacy connection."""
 
 import asyncio
+import math
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from typing import Any
@@ -112,7 +113,7 @@ class Notices:
     # subscriptions/listen --------------------------------------------------------------------------------------------
 
     async def listen(self, ctx: Any, params: types.SubscriptionsListenRequestParams) -> types.SubscriptionsListenResult:
-        """Handle subscriptions/listen, which is answered when it ends."""
+        """Handle subscriptions/listen, which is answered when it ends, at the latest when its token expires."""
         if len(params.notifications.resource_subscriptions or ()) > MOST:
             raise InvalidParamsError(f"{TOO_MANY} Listen for fewer.")
         bus = InMemorySubscriptionBus()
@@ -127,10 +128,14 @@ class Notices:
         end = await self._watch(ctx, object(), wanted, send)
         handler = ListenHandler(bus)
         self._listening.add(handler)
+        left = self._calls.engine.credentials.seconds_left(self._callers.caller(ctx).grant)
+        expiry = asyncio.get_running_loop().call_later(left, handler.close) if left < math.inf else None
         try:
             return await handler(ctx, params)
         finally:
             self._listening.discard(handler)
+            if expiry:
+                expiry.cancel()
             end()
 
     def _end(self) -> None:
@@ -161,7 +166,7 @@ class Notices:
                 loop.call_soon_threadsafe(gathered.add, listed, uris)
 
         def where() -> Workspace | None:
-            return self._calls.watched(self._callers.caller(ctx))
+            return self._calls.watched(self._callers.listener(ctx))
 
         end = self._calls.engine.changes.watch(where, heard, await _place(where))
         self._heard[whose] = heard

@@ -28,7 +28,7 @@ class ToolRequests:
         self._calls, self._engine = calls, calls.engine
         self._tools = chosen(["recall"], read_only=self._engine.settings.read_only)
         self._make = bool(hello.get("make")) and not self._engine.settings.read_only
-        self._origin = str(hello.get("origin", ""))
+        self._origin = hello.get("origin") or ""
         self._workspace: Workspace
 
     async def begin(self) -> Json:
@@ -41,9 +41,11 @@ class ToolRequests:
 
     async def answer(self, request: Mapping[str, Any]) -> Json:
         """Return the answer to `{"tool", "arguments"}` field by field, or an error."""
-        return await answered(self._answer(str(request.get("tool")), request.get("arguments") or {}))
+        return await answered(self._answer(request.get("tool"), request.get("arguments") or {}))
 
-    async def _answer(self, name: str, arguments: Mapping[str, Any]) -> Json:
+    async def _answer(self, name: object, arguments: object) -> Json:
+        if not isinstance(name, str) or not isinstance(arguments, dict):
+            raise InvalidInputError("This is not a request: it has no tool, or no arguments by name.")
         if name not in self._tools:
             raise InvalidInputError(f"{name} changes the memory, which --read-only (MEMORY_READ_ONLY) forbids.")
         writing = self._tools[name].capability != "read"

@@ -36,12 +36,14 @@ from memoryd.server.requests import Requests, ToolRequests
 from memoryd.server.threads import ThreadPools
 from memoryd.server.wire import LAST_CALLS, converse
 from memoryd.settings import Settings
+from memoryd.text import unstorable
 
 log = logging.getLogger(__name__)
 
 LOOK = 1.0  # seconds between checks whether the service is still needed
 PAUSE = 0.02  # seconds between checks for what may happen at any moment
 PIECE = 1 << 16
+TEXTS = ("directory", "id", "origin")  # the fields of a greeting that are texts, if they are there
 LONGEST = 64 << 20  # bytes of a line; an endless one would take the memory of all clients
 
 
@@ -225,10 +227,10 @@ class Service:
 
     def _calls(self, hello: Mapping[str, Any]) -> Calls:
         """Return the tools of a client according to its settings. Raise InvalidInputError."""
-        settings = Settings.read({**environment.current(), **environment.of_connection(hello["environ"])})
-        directory = Path(str(hello.get("directory", "/")))
+        settings = Settings.read({**environment.current(), **environment.of_connection(hello.get("environ") or {})})
+        directory = Path(hello.get("directory") or "/")
         with ExitStack() as undo:
-            engine = self._engine.client(settings, str(hello.get("id", "")), directory)
+            engine = self._engine.client(settings, hello.get("id") or "", directory)
             undo.callback(engine.close)
             calls = Calls(engine, self._pools)
             undo.pop_all()
@@ -260,16 +262,28 @@ async def _run_tools(calls: Calls, hello: Mapping[str, Any], lines: "_Lines", st
     """Serve a command of a person."""
     requests = ToolRequests(calls, hello)
     await lines.say({**state, **await requests.begin()})
-    async for line in lines:
-        await lines.say(await requests.answer(json.loads(line)))
+    await _answer(lines, requests)
 
 
 async def _run_requests(calls: Calls, hello: Mapping[str, Any], lines: "_Lines", state: Mapping[str, Any]) -> None:
     """Serve what is asked of a slice."""
     requests: Requests = features.load("requests", hello["want"])(calls)
     await lines.say(state)
+    await _answer(lines, requests)
+
+
+async def _answer(lines: "_Lines", requests: Requests) -> None:
     async for line in lines:
-        await lines.say(await requests.answer(json.loads(line)))
+        await lines.say(await requests.answer(_object(line)))
+
+
+def _object(line: str | bytes) -> dict[str, Any]:
+    """Return the object that a line is in JSON; an empty one if it is something else."""
+    with suppress(ValueError, RecursionError):
+        found = json.loads(line)
+        if isinstance(found, dict):
+            return found
+    return {}
 
 
 SERVED = {"client": _converse, "tools": _run_tools, **dict.fromkeys(features.names("requests"), _run_requests)}
@@ -308,12 +322,13 @@ class _Lines:
 
     async def greeting(self) -> dict[str, Any]:
         """Return the first line. Raise EndOfStream if it is not a greeting."""
-        line = await self._next()
-        with suppress(ValueError, RecursionError):
-            found = json.loads(line)
-            if isinstance(found, dict) and isinstance(found.get("environ", {}), dict):
-                return found
-        raise anyio.EndOfStream
+        found = _object(await self._next())
+        environ = found.get("environ") or {}
+        texts = [*environ.values(), *map(found.get, TEXTS)] if isinstance(environ, dict) else [environ]
+        if not found or not all(text is None or (isinstance(text, str) and not unstorable(text)) for text in texts):
+            log.warning("a connection began without a greeting, and was closed")
+            raise anyio.EndOfStream
+        return found
 
     async def say(self, answer: Mapping[str, Any]) -> None:
         """Answer the greeting."""

@@ -197,7 +197,7 @@ TABLES: Mapping[str, Table] = {
         key=("hash",),
         registry=True,
         moves=False,
-        columns={"hash": KEY, "login": KEY, "kind": TEXT, "expires_at": TIME, "rotated_at": TEXT},
+        columns={"hash": KEY, "login": KEY, "kind": TEXT, "expires_at": TIME, "rotated_at": TEXT, "salt": TEXT},
     ),
     "access_log": Table(
         key=("id",),

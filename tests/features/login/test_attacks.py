@@ -1,6 +1,7 @@
 """Attacks by strangers, thieves and other pages, and how they fail."""
 
 from collections.abc import Iterator
+from urllib.parse import parse_qs
 
 import httpx2
 import pytest
@@ -119,6 +120,23 @@ def test_an_invalid_request_is_answered_with_the_issuer(
     assert (back["error"], back["iss"]) == (error, server.url)
     assert back["state"].startswith("s")
     assert "code" not in back
+
+
+@pytest.mark.parametrize("redirect", ["https://evil.example/cb", "cursor://evil.example/x", "com.example.app:/x"])
+def test_a_stranger_sends_no_browser_away_before_its_person_saw_a_page(server: HttpServer, redirect: str) -> None:
+    client = Plain(server, redirect_uris=[redirect], client_name="<b>stranger</b>")
+    for changed in ({"response_type": "x"}, {"code_challenge": None}, {"resource": "https://a.example"}):
+        path, _, query = client.asks(**changed).removeprefix(server.url).partition("?")
+        form = {name: values[0] for name, values in parse_qs(query).items()}
+        for answer in (server.request("GET", f"{path}?{query}"), server.request("POST", path, data=form)):
+            assert (answer.status_code, "location" in answer.headers) == (400, False)
+            assert f'href="{redirect}?state=s&amp;error=' in answer.text, "the person may go there"
+    issued = client.exchanges(Browser(server).goes(client.asks())["code"], redirect_uri=redirect).json()
+    answer = server.request("GET", client.asks(response_type="x").removeprefix(server.url))
+    assert answer.headers["location"].startswith(f"{redirect}?state=s&error="), "it is known by now"
+    ended = {"client_id": client.registered["client_id"], "token": issued["refresh_token"]}
+    assert server.request("POST", "/oauth/revoke", data=ended).status_code == 200
+    assert "location" not in server.request("GET", client.asks(response_type="x").removeprefix(server.url)).headers
 
 
 @pytest.mark.parametrize(

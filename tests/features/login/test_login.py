@@ -11,12 +11,12 @@ from typer.testing import CliRunner
 from memoryd.cli import app
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError
-from memoryd.features.login import endpoints, pages
+from memoryd.features.login import endpoints, forms, pages
 from memoryd.features.login.parts import accounts_of
 from memoryd.settings import Settings
 from tests.clients import environment
 from tests.features.login.kit import BACK, PASSWORD, Browser, Plain, Storage, let_in, provider, published
-from tests.http import HttpServer, bearer, granted, memoryd, serving
+from tests.http import HttpServer, bearer, beside, granted, memoryd, serving
 
 
 @pytest.fixture(scope="module")
@@ -187,3 +187,40 @@ def test_passwords_registrations_and_tokens_have_rate_limits(tmp_path: Path, mon
         assert [answer.status_code for answer in answers] == [201, 429]
         assert int(answers[1].headers["Retry-After"]) > 0
         assert [client.refreshes("x").status_code for _ in range(3)] == [400, 400, 429]
+
+
+def test_wrong_passwords_of_strangers_lock_no_one_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "ALL_ATTEMPTS", "120/minute")
+    with published(tmp_path) as server:
+        client, owner, stranger = Plain(server), Browser(server), Browser(server)
+        assert "code" in owner.goes(client.asks())
+        page = stranger.opens(client.asks())
+        assert {stranger.logs_in(page, password="wrong").status_code for _ in range(122)} == {403}
+        assert "code" in Browser(server).goes(client.asks()), "a new browser, after it has waited for its turn"
+        monkeypatch.setattr(forms.Pace, "PATIENCE", 0.0)
+        assert stranger.logs_in(page, password="wrong").status_code == 429
+        assert "code" in owner.goes(client.asks()), "a browser that was in before has a share of its own"
+
+
+def test_a_browser_that_was_in_has_a_share_only_for_its_own_account(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with published(tmp_path) as server:
+        with beside(server) as engine:
+            accounts_of(engine).set("ann", "another long password")
+        client, ann = Plain(server), Browser(server, password="another long password")
+        assert ann.logs_in(ann.opens(client.asks()), name="ann").status_code == 200
+        (mark,) = [cookie for cookie in ann.cookies.jar if cookie.name.endswith("_known")]
+        assert mark.expires is not None
+    monkeypatch.setattr(pages, "ALL_ATTEMPTS", "1/hour")
+    monkeypatch.setattr(pages, "ATTEMPTS", "3/hour")
+    monkeypatch.setattr(forms.Pace, "PATIENCE", 0.0)
+    with published(tmp_path, port=str(server.port)) as server:
+        ann.server = client.server = server
+        page = ann.opens(client.asks())
+        assert [ann.logs_in(page, name="owner").status_code for _ in range(2)] == [403, 429]
+        wrong = {"name": "ann", "password": "wrong"}
+        assert [ann.logs_in(page, **wrong).status_code for _ in range(4)] == [403, 403, 403, 429]
+        with beside(server) as engine:
+            accounts_of(engine).set("ann", "a third long password")
+        assert ann.logs_in(page, name="ann", password="a third long password").status_code == 429

@@ -244,6 +244,35 @@ def test_scopes_of_the_provider_narrow_a_rule(relying: HttpServer, fake: FakePro
     assert relying.tool("memory_inspect", bearer(token) | {WORKSPACE: "default"}).status_code == 403
 
 
+@pytest.mark.parametrize(
+    ("claims", "stores"),
+    [
+        ({}, True),
+        ({"scope": "openid email"}, True),
+        ({"scope": ["openid", "write"]}, True),
+        ({"scp": "access write"}, True),
+        ({"scp": ["admin"]}, True),
+        ({"scope": ["read"]}, False),
+        ({"scp": ["read"]}, False),
+        ({"scp": "read"}, False),
+        ({"scp": ["openid read"]}, False),
+        ({"scope": "admin", "scp": ["read"]}, False),
+        ({"scope": "memory.use"}, False),
+        ({"scope": ""}, False),
+        ({"scope": []}, False),
+        ({"scope": {"write": True}}, False),
+        ({"scp": [["write"], 7]}, False),
+        ({"scp": True}, False),
+    ],
+)
+def test_scopes_have_several_forms_and_none_gives_more(
+    relying: HttpServer, fake: FakeProvider, claims: dict[str, Any], stores: bool
+) -> None:
+    token = bearer(fake.token(f"{relying.url}/mcp", **claims)) | {WORKSPACE: "team"}
+    assert relying.tool("memory_inspect", token).status_code == 200
+    assert relying.tool("memory_store", token, content="x").status_code == (200 if stores else 403)
+
+
 def test_a_slow_provider_keeps_only_one_request_waiting() -> None:
     goes_on, fetched = threading.Event(), list[int]()
 

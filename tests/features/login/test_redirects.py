@@ -18,6 +18,12 @@ GOOD = (
     "http://[::1]:9/cb?x=1",
     "cursor://anysphere.cursor-mcp/oauth/callback",
     "com.example.app:/oauth",
+    "com.example:/oauth",
+    "com.googleusercontent.apps.123-abc:/oauth2redirect",
+    "io.github.someone.my-editor://cb",
+    "zed://oauth/callback",
+    "vscode-insiders://vscode.github/did-authenticate",
+    "windsurf://codeium.windsurf/oauth",
     "vscode://vscode.github/did-authenticate",
 )
 BAD = (
@@ -45,6 +51,17 @@ BAD = (
     "ftp://x.example/",
     "ws://localhost/",
     "myapp:callback",
+    "myapp://callback",
+    "cursor:callback",
+    "x-apple.systempreferences:com.apple.preference",
+    "com.apple.systempreferences:x",
+    "ms.search://x",
+    ".example:/x",
+    *(
+        f"{scheme}://evil.example/share"
+        for scheme in "smb nfs afp ssh sftp telnet ldap vnc rdp steam shortcuts gopher dict feed help x-man-page mms "
+        "moz-extension chrome-extension itms-services intent callto facetime slack zoommtg web+x".split()
+    ),
     "https://x.example/a b",
     "https://x.example\\@evil.example/",
     "https://x.example/\r\nSet-Cookie: a=b",

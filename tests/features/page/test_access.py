@@ -218,8 +218,27 @@ def test_a_token_of_named_tools_may_do_what_these_tools_do(here: Site, record: s
     assert "hx-post" in finder.get().text
     assert finder.post(f"/m/{record}/correct", content="Ann lives in Oslo.").status_code == 403
     assert finder.post(f"/m/{record}/forget").status_code == 200
-    blind = here.granted("blind", "read", tools=["memory_store"])
-    assert blind.get().status_code == 403
+
+
+@pytest.mark.parametrize("tools", [["memory_store"], ["memory_forget"], ["memory_store", "memory_forget"]])
+def test_who_may_not_look_sees_no_text_and_changes_nothing(here: Site, record: str, tools: list[str]) -> None:
+    blind = here.granted("blind", "read", tools=tools)
+    before = Memories(here.scope).stats()
+    fields = {"id": record, "all": "1", "verb": "tag", "tags": "x", "number": "1", "name": "Ann", "key": "k"}
+    answers = [blind.get(filled(path, record)) for path in READS]
+    answers += [blind.post(filled(path, record), content="Ann moved.", **fields) for path in WRITES]
+    answers += [blind.request("GET", "/ui/", headers=OWN), blind.get("/events")]
+    assert {answer.status_code for answer in answers} == {403, 204}
+    assert not any("Ann" in answer.text for answer in answers)
+    assert Memories(here.scope).stats() == before
+
+
+def test_a_reader_creates_no_workspace(home: Path) -> None:
+    with site(home) as made:
+        made.engine.workspaces.delete("default")
+        reader = made.granted("reader")
+        assert "no workspaces" in reader.request("GET", "/ui/", headers=OWN).text
+        assert made.owner().request("GET", "/ui/", headers=OWN).headers["location"] == "/ui/w/default"
 
 
 def test_a_read_only_server_accepts_no_changes(home: Path) -> None:

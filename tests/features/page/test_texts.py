@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memoryd import features
 from memoryd.core.graph import entities, relations
@@ -21,7 +23,9 @@ from memoryd.core.memories.vault import Vault
 from memoryd.core.records.records import written_by
 from memoryd.core.scope import Scope
 from memoryd.features.page import app
-from memoryd.server.html import TEMPLATES, ago, day, differences, pieces, warnings
+from memoryd.server import differences as comparing
+from memoryd.server.differences import differences
+from memoryd.server.html import TEMPLATES, ago, day, pieces, warnings
 from tests.features.page.kit import Html, Site, site
 
 PAYLOADS = (
@@ -49,6 +53,10 @@ PAYLOADS = (
     "\u202e>xq\u2066",
     "<base href=//xq>",
 )
+
+HIDDEN = re.compile("[\u00ad\u200b\u202a-\u202e\u2066-\u2069]")
+FIELDS = re.compile(r'<textarea.*?</textarea>|<input [^>]*>| data-node="[^"]*"', re.DOTALL)
+"""What must hold its text as it is, so that it is sent back unchanged."""
 
 PATHS = (
     "",
@@ -115,6 +123,30 @@ def test_payloads_stay_text(hostile: Site) -> None:
         )
         if answer.status_code == 200:
             check(Html(answer.text), path)
+            assert not HIDDEN.search(FIELDS.sub("", answer.text)), path
+
+
+def test_titles_and_labels_spell_out_invisible_characters(here: Site) -> None:
+    record = Memories(here.scope).store("\u202egnitirw\u200b", ["t\u00ad"])
+    entities.create(Graph(here.scope), [NewEntity(name="n\u202e", type="t\u202e")])
+    owner = here.owner()
+    for path in ("", "?tag=t%C2%AD", f"/m/{record.id}", "/n?name=n%E2%80%AE", "/graph/list", "/state"):
+        html = owner.seen(path)
+        assert not HIDDEN.search(FIELDS.sub("", html.html)), path
+    html = owner.seen(f"/m/{record.id}")
+    assert html.all("article", data_id=record.id)[0]["aria-label"] == "memory: <U+202E>gnitirw<U+200B>"
+    assert "<title>&lt;U+202E&gt;gnitirw&lt;U+200B&gt; · memoryd</title>" in html.html
+    seen = owner.get("/graph.json").json()
+    assert (seen["names"], seen["labels"], seen["types"]) == (["n\u202e"], {"0": "n<U+202E>"}, ["t<U+202E>"])
+    html = owner.seen("/n?name=n%E2%80%AE")
+    assert {own["value"] for own in html.all("input", name="name")} == {"n\u202e"}, "by which it is found"
+
+
+def test_what_is_typed_to_purge_is_what_is_shown(here: Site) -> None:
+    record = Memories(here.scope).store("a\u202eb is it.")
+    asked = Html(here.owner().get(f"/m/{record.id}/purge").text)
+    assert "type a<U+202E>b is it" in asked.text
+    assert "Permanently" in here.owner().done(f"/m/{record.id}/purge", typed="a<U+202E>b is it.").text
 
 
 def check(html: Html, path: str) -> None:
@@ -237,10 +269,47 @@ def test_a_change_is_shown_word_by_word() -> None:
     assert "".join(text for mark, text in found if mark != "gone") == "runs at 03:00 UTC"
 
 
-def test_long_texts_are_compared_by_lines() -> None:
-    lines = "".join(f"line {number} of many words\n" for number in range(900))
-    found = differences(lines, lines.replace("line 5 ", "line five "))
-    assert ("gone", "line 5 of many words\n") in found
+def test_a_long_text_with_some_changes_is_compared_word_by_word() -> None:
+    before = "".join(f"line {number} of many words\n" for number in range(900))
+    found = differences(before, before.replace("line 5 ", "line five ").replace("line 890 ", "line last "))
+    changed = [("gone", "5"), ("new", "five"), ("gone", "890"), ("new", "last")]
+    assert [piece for piece in found if piece[0] != "same"] == changed
+
+
+@given(st.text("ab \n", max_size=40), st.text("ab \n", max_size=40), st.integers(0, 40))
+def test_two_texts_can_be_read_from_their_comparison(before: str, after: str, work: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(comparing, "WORK", work)
+        found = differences(before, after)
+    assert "".join(text for mark, text in found if mark != "new") == before
+    assert "".join(text for mark, text in found if mark != "gone") == after
+
+
+def test_texts_of_few_distinct_words_are_compared_with_a_bound() -> None:
+    compared = 0
+
+    class Word(str):
+        __slots__ = ()
+
+        def __eq__(self, other: object) -> bool:
+            nonlocal compared
+            compared += 1
+            return str.__eq__(self, other)
+
+        __hash__ = str.__hash__
+
+    for one, other in (("a\nb\n", "b\na\nc\n"), ("a b ", "c d e "), ("a ", "a a b ")):
+        old, new = ([Word(part) for part in (text * 10_000)[:10_000]] for text in (one, other))
+        comparing._compared(old, new)
+        assert compared <= 2 * comparing.WORK
+        compared = 0
+
+
+def test_what_is_too_much_to_compare_is_replaced_between_the_common_ends() -> None:
+    before, after = "Start. " + "a\nb\n" * 2_500 + "End.", "Start. " + "b\nc\na\n" * 1_666 + "End."
+    found = differences(before, after)
+    assert [mark for mark, _ in found] == ["same", "gone", "new", "same"]
+    assert (found[0][1], found[-1][1]) == ("Start. ", "\nEnd.")
 
 
 def test_suspicious_texts_have_warnings() -> None:

@@ -53,6 +53,12 @@ RUBBISH = {
     "another kind": b'{"want": {"client": 1}, "environ": {"MEMORY_TOOLSETS": 5}}\n',
     "wrong settings": b'{"want": "client", "environ": {"MEMORY_TOOLSETS": 5}}\n',
     "NUL": b"\0\n",
+    "tools without an environment": b'{"want": "tools"}\n{"tool": 7, "arguments": [8]}\n[]\nx\n',
+    "a hook without an environment": b'{"want": "hook"}\n{"event": 7}\n[]\nx\n',
+    "a directory that is none": b'{"want": "tools", "directory": "\\u0000", "environ": {"MEMORY_NAMESPACE": "auto"}}\n',
+    "names that are none": b'{"want": "tools", "id": [1], "origin": {"a": 1}, "directory": 3}\n{}\n',
+    "null": b'{"want": "tools", "id": null, "origin": null, "environ": null}\n{"tool": null}\n',
+    "a lone surrogate": b'{"want": "client", "environ": {"MEMORY_NAMESPACE": "\\ud800"}}\n',
 }
 
 
@@ -65,13 +71,16 @@ def test_rubbish_ends_only_its_own_connection(home: Path, name: str) -> None:
         while one.recv(1 << 16):
             pass
     assert state(home)["pid"] == service
-    assert state(home)["clients"] == 1
+    until(lambda: state(home)["clients"] == 1, "the end of the stranger")
+    assert "Traceback" not in Path(place(home).log).read_text(), "it is nothing unexpected"
 
 
 @pytest.mark.parametrize("want", ["client", "tools", "hook"])
 def test_rubbish_after_the_greeting(home: Path, want: str) -> None:
     service = pid(home)
-    for line in (RUBBISH["bytes"], RUBBISH["depth"], b"[]\n", b"{}\n", b'{"tool": 7, "arguments": 8}\n'):
+    odd = (b"[]\n", b"{}\n", b'{"tool": 7, "arguments": 8}\n', b'{"tool": "memory_store", "arguments": [1]}\n')
+    hooks = (b'{"event": "stop", "client": 1, "budget": "x", "input": 7}\n', b'{"event": "stop", "input": {}}\n')
+    for line in (RUBBISH["bytes"], RUBBISH["depth"], *odd, *hooks):
         with admitted(home, want).socket as one:
             one.sendall(line)
             one.shutdown(socket.SHUT_WR)
@@ -79,6 +88,7 @@ def test_rubbish_after_the_greeting(home: Path, want: str) -> None:
                 pass
     until(lambda: state(home)["clients"] == 1, "the end of strangers")
     assert pid(home) == service
+    assert "Traceback" not in Path(place(home).log).read_text()
 
 
 def test_clients_that_leave_within_a_line_or_an_answer(home: Path) -> None:

@@ -1,10 +1,11 @@
 """Credentials for access over HTTP, tokens and logins alike, and what they allow."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from memoryd.core.access.tokens import Grant, Tokens
-from memoryd.core.base.clock import Clock
+from memoryd.core.base.clock import FOREVER, Clock, moment
 from memoryd.errors import NotFoundError
 from memoryd.store.base import Queries, Store
 
@@ -28,7 +29,10 @@ class Admissions(Protocol):
     """The clients that people have admitted, if a slice lets people log in."""
 
     def check(self, presented: str) -> AdmittedClient | None:
-        """Return the client of a credential, or None if the credential is unknown, revoked or expired."""
+        """Return the client of a credential, or None if the credential is unknown, revoked or expired.
+
+        Its grant ends with the credential, even if the client may get another one.
+        """
 
     def holds(self, queries: Queries, credential: str) -> bool:
         """Return whether a credential with this id exists."""
@@ -68,6 +72,12 @@ class Credentials:
             return is_token or (admissions is not None and admissions.holds(queries, grant.credential))
 
         return grant.expires_at > self._clock.now() and self._store.read(None, known)
+
+    def seconds_left(self, grant: Grant) -> float:
+        """Return the seconds until a grant expires; infinity if it does not."""
+        if grant.expires_at == FOREVER:
+            return math.inf
+        return (moment(grant.expires_at) - moment(self._clock.now())).total_seconds()
 
     def admitted(self) -> Sequence[AdmittedClient]:
         """Return the clients that people have admitted, the oldest first."""

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import anyio
 
-from memoryd.errors import MemorydError
+from memoryd.errors import InvalidInputError, MemorydError
 from memoryd.features.agents.hooks import ASKING, PROMPTED, READING, Hooks, parse
 from memoryd.server.calls import Calls
 from memoryd.server.requests import Json, answered
@@ -29,12 +29,14 @@ class HookRequests:
         return await answered(self._delivered() if self._hooks else self._answer(request))
 
     async def _answer(self, request: Mapping[str, Any]) -> Json:
-        hooks = Hooks(self._calls.engine, parse(str(request["input"]).encode("utf-8", "surrogateescape")))
-        event, client, budget = request["event"], str(request["client"]), int(request["budget"])
+        try:
+            event, client, budget = str(request["event"]), str(request["client"]), int(request["budget"])
+            given, home = parse(str(request["input"]).encode("utf-8", "surrogateescape")), Path(str(request["home"]))
+        except (KeyError, ValueError, TypeError):
+            raise InvalidInputError("This is not the request of a hook. Update memoryd, then start again.") from None
+        hooks = Hooks(self._calls.engine, given)
         if event not in (START, PROMPT):
-            store = partial(
-                hooks.run, Path(request["home"]), client, ended=event == "session-end", bounded=lambda *_: nullcontext()
-            )
+            store = partial(hooks.run, home, client, ended=event == "session-end", bounded=lambda *_: nullcontext())
             await self._within(READING + ASKING, store, "The turns are not stored yet", writing=True)
             return {"print": ""}
         self._hooks = hooks

@@ -8,6 +8,7 @@ import unicodedata
 from dataclasses import dataclass
 
 from memoryd.core.access import access_log
+from memoryd.core.access.hashes import derived
 from memoryd.core.access.tokens import NAME_LENGTH, Level, is_name
 from memoryd.core.base.clock import FOREVER, Clock
 from memoryd.core.security.secrets import Secrets
@@ -110,6 +111,13 @@ class Accounts:
         if not known or not same:
             return None
         return Person(subject=subject_of(name), name=name, level=known["level"], workspace=known["workspace"])
+
+    def mark(self, name: str) -> str:
+        """Return what a browser keeps that has logged in as a person, until the password changes; '' for no person."""
+        known = self._store.placement.exists() and self._store.read(
+            None, lambda q: q.one("accounts.by_name", name=name)
+        )
+        return derived(known["hash"], "browser") if known else ""
 
 
 def subject_of(name: str) -> str:

@@ -20,7 +20,7 @@ from memoryd.features.login.logins import Issued
 from memoryd.features.login.metadata import METHODS, REGISTER, REVOKE, TOKEN, resource_of
 from memoryd.features.login.oauth_clients import OAuthClient
 from memoryd.features.login.parts import clients_of, logins_of
-from memoryd.features.login.redirects import acceptable
+from memoryd.features.login.redirects import EDITORS, acceptable
 from memoryd.server.http.challenge import scope_of
 from memoryd.text import unstorable
 
@@ -145,7 +145,8 @@ def redirects_in(given: Mapping[str, Any]) -> list[str]:
     if not found:
         raise OAuthProblem(
             "invalid_redirect_uri",
-            "None of redirect_uris is an https URL, one of this machine, or an application's own scheme.",
+            "None of redirect_uris is an https URL, one of this machine, or an application's scheme: a reversed domain "
+            f"name such as com.example.app:, or one of {', '.join(sorted(EDITORS))}.",
         )
     return list(dict.fromkeys(found))
 

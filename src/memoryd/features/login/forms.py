@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl
 
+import anyio
 from limits import parse
 from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
@@ -47,6 +48,32 @@ class Rate:
         if wait := self.hit(sender_of(request)):
             text = f"Too many requests. Try again in {wait} s."
             raise OAuthProblem("temporarily_unavailable", text, 429, **{"Retry-After": str(wait)})
+
+
+class Pace:
+    """A rate for all senders together, in this process: what is beyond it waits for its turn, up to PATIENCE.
+
+    Refusing it instead would let a stranger who sends enough keep everybody out.
+    """
+
+    PATIENCE = 20.0  # seconds
+
+    def __init__(self, rate: str) -> None:
+        item = parse(rate)
+        self._step = item.get_expiry() / item.amount
+        self._burst = item.amount * self._step
+        self._turn = -math.inf
+        """When the last one had its turn, or will have it, as if all came one after the other."""
+
+    async def wait(self) -> int:
+        """Wait for a turn and return 0; at once return the seconds until there may be one, if too many are waiting."""
+        now = time.monotonic()
+        turn = max(self._turn, now - self._burst) + self._step
+        if turn > now + self.PATIENCE:
+            return math.ceil(turn - now - self.PATIENCE)
+        self._turn = turn
+        await anyio.sleep(max(0.0, turn - now))
+        return 0
 
 
 async def form_of(request: Request) -> dict[str, str]:

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import quote_plus, urlencode
 
 from memoryd.core.access.hashes import derived, pkce_challenge
-from memoryd.core.access.tokens import LEVELS, NAME_LENGTH, Grant
+from memoryd.core.access.tokens import LEVELS, NAME_LENGTH, Grant, Level
 from memoryd.core.base.clock import timestamp
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError, NotFoundError
@@ -19,6 +19,10 @@ from memoryd.text import storable
 
 STAYS = timedelta(days=30)  # until a person has to log in at the provider again, since they may have left the team
 SCOPE = "openid email profile"
+SCOPES = ("scope", "scp")
+"""The claims with the scopes of a token: of RFC 9068, and of Okta and Entra; a text or a list."""
+OF_PEOPLE = frozenset({"openid", "profile", "email", "address", "phone", "offline_access"})
+"""The scopes of OpenID Connect, which are about the person and not about what a client may do."""
 MAIL = frozenset({"email", "email_verified"})  # claims
 
 
@@ -107,8 +111,8 @@ class Identities:
             until = timestamp(datetime.fromtimestamp(float(claims["exp"]), UTC))
         except (InvalidInputError, NotFoundError, ValueError, OverflowError, OSError):  # the last three: not a time
             return None
-        named = [level for level in LEVELS if level in str(claims.get("scope", "")).split()]
-        level = min(person.level, named[-1], key=LEVELS.index) if named else person.level
+        scopes = [_level_of(claims[name]) for name in SCOPES if name in claims]
+        level = min(person.level, *scopes, key=LEVELS.index) if scopes else person.level
         return Grant(principal=person.subject, level=level, workspace=person.workspace, expires_at=until)
 
     # rights ---------------------------------------------------------------------------------------------------------
@@ -130,6 +134,14 @@ class Identities:
             level=rule.level,
             workspace=workspace,
         )
+
+
+def _level_of(scopes: Any) -> Level:
+    """Return the highest level that a token's scopes name; the lowest if they have another meaning, or none."""
+    given = scopes if isinstance(scopes, list) else [scopes]
+    words = {word for one in given if isinstance(one, str) for word in one.split()}
+    named = [level for level in LEVELS if level in words]
+    return named[-1] if named else LEVELS[-1] if words and words <= OF_PEOPLE else LEVELS[0]
 
 
 def _needed(settings: Settings, field: str) -> str:

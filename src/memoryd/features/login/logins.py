@@ -251,15 +251,19 @@ class Logins:
         return self._tokens(write, "The code is unknown, used or expired, or the verifier does not match it.")
 
     def refresh(self, client: str, token: str) -> Issued:
-        """Return new tokens for a refresh token. Raise InvalidInputError; use after GRACE ends the login."""
-        known = hashed(token.removeprefix(REFRESH))
+        """Return new tokens for a refresh token. Raise InvalidInputError; use after GRACE ends the login.
+
+        Within GRACE every use returns the same refresh token: a thief who takes part gets no chain of their own.
+        """
+        secret = token.removeprefix(REFRESH)
+        known, salt = hashed(secret), secrets.token_hex(16)
 
         def write(queries: Queries) -> Issued | None:
             now, grace = self._clock.now(), self._clock.ago(GRACE)
-            done = queries.changed("login_tokens.rotate", hash=known, client=client, now=now, grace=grace)
+            done = queries.changed("login_tokens.rotate", hash=known, client=client, now=now, grace=grace, salt=salt)
             row = queries.one("login_tokens.by_hash", hash=known, client=client)
             if row and done:
-                return self._issue(queries, row["login"])
+                return self._issue(queries, row["login"], derived(secret, row["salt"]))
             if row and row["kind"] == "refresh" and row["rotated_at"]:
                 self._end(queries, row["login"], "refresh token reused")
             return None
@@ -272,11 +276,11 @@ class Logins:
             raise InvalidInputError(wrong)
         return issued
 
-    def _issue(self, queries: Queries, login: str) -> Issued | None:
+    def _issue(self, queries: Queries, login: str, refresh: str = "") -> Issued | None:
         row = queries.one("logins.by_id", id=login)
         if row is None:
             return None
-        access, refresh = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
+        access, refresh = secrets.token_urlsafe(32), refresh or secrets.token_urlsafe(32)
         until = {"access": self._clock.ago(-ACCESS_TIME), "refresh": self._clock.ago(-REFRESH_TIME)}
         for kind, token in (("access", access), ("refresh", refresh)):
             queries.run("login_tokens.add", hash=hashed(token), login=login, kind=kind, until=until[kind])
@@ -289,12 +293,18 @@ class Logins:
         )
 
     def check(self, presented: str) -> Login | None:
-        """Return the login of an access token, or None if the token is unknown, revoked or expired."""
+        """Return the login of an access token, until the token's end; None if it is unknown, revoked or expired."""
         if not presented.startswith(ACCESS) or not self._store.placement.exists():
             return None
         known, now = hashed(presented.removeprefix(ACCESS)), self._clock.now()
         row = self._store.read(None, lambda q: q.one("logins.by_token", hash=known, now=now))
         return _login(row) if row else None
+
+    def admitted(self, client: str) -> bool:
+        """Return whether a person has admitted a client, and the login has not ended."""
+        return self._store.placement.exists() and bool(
+            self._store.read(None, lambda q: q.one("logins.of_client", client=client))
+        )
 
     def holds(self, queries: Queries, credential: str) -> bool:
         """Return whether a login with this id exists."""

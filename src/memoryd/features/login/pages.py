@@ -5,6 +5,7 @@ import logging
 import re
 import secrets
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode, urlsplit
 
@@ -20,12 +21,12 @@ from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, Provi
 from memoryd.features.login.accounts import Person
 from memoryd.features.login.documents import ClientDocuments
 from memoryd.features.login.endpoints import AWAY, level_of
-from memoryd.features.login.forms import OAuthProblem, Rate, demand_resource, form_of, once
+from memoryd.features.login.forms import OAuthProblem, Pace, Rate, demand_resource, form_of, once
 from memoryd.features.login.logins import REQUEST_TIME, Asked, Authorization, LetInError
 from memoryd.features.login.metadata import AUTHORIZE, CALLBACK, resource_of
 from memoryd.features.login.oauth_clients import OAuthClient
 from memoryd.features.login.parts import accounts_of, clients_of, logins_of
-from memoryd.features.login.redirects import host_of, is_local
+from memoryd.features.login.redirects import host_of, is_local, is_this_machine
 from memoryd.model import Workspace
 from memoryd.server.html import SAFE, render
 from memoryd.server.http.bodies import sender_of
@@ -41,6 +42,7 @@ KEY = re.compile(r"[A-Za-z0-9_-]{43}")
 STATE = 4_000  # characters of a client's state
 REQUESTS, ATTEMPTS = "60/minute", "10/minute"  # from one address
 ALL_ATTEMPTS = "120/minute"  # from all addresses: many together must not guess a password
+KNOWN = timedelta(days=365)  # for which a browser that logged in has a share of attempts of its own
 PASSWORDS = 2  # concurrent password checks: each takes 32 MB and a processor
 HEADERS = {
     # No form-action: a form finally redirects to the client, and browsers apply form-action to redirects too.
@@ -73,10 +75,13 @@ class LoginPages:
         self._documents = documents
         self._every_workspace = every_workspace
         """Whether a client may be granted all workspaces, because something else chooses one of them."""
-        self._asking, self._trying, self._tries = Rate(REQUESTS), Rate(ATTEMPTS), Rate(ALL_ATTEMPTS)
+        self._asking, self._trying, self._tries = Rate(REQUESTS), Rate(ATTEMPTS), Pace(ALL_ATTEMPTS)
+        self._returning = Rate(ATTEMPTS)
+        """The attempts of browsers that logged in before, as the same person."""
         self._passwords = CapacityLimiter(PASSWORDS)
         secure = issuer.startswith("https:")
         self._cookie = "__Host-memoryd_login" if secure else f"memoryd_login_{urlsplit(issuer).port}"
+        self._known = f"{self._cookie}_known"
         self._secure = secure
 
     def routes(self) -> list[BaseRoute]:
@@ -117,7 +122,7 @@ class LoginPages:
     # the client's request --------------------------------------------------------------------------------------------
 
     async def _authorize(self, request: Request) -> Response:
-        """Check a client's request. Without a valid redirect URI, a problem is shown only to the person."""
+        """Check a client's request. A problem is shown to the person unless the client is known, or on this machine."""
         self._asking.demand(request)
         given = once(request.query_params.multi_items()) if request.method in SAFE else await form_of(request)
         client = await self._client(given.get("client_id", ""))
@@ -128,9 +133,14 @@ class LoginPages:
         try:
             asked = _asked(client, redirect, given, resource_of(self._issuer))
         except OAuthProblem as problem:
-            return self._back(redirect, state=state[:STATE], error=problem.error, error_description=problem.text)
+            back = self._back(redirect, state=state[:STATE], error=problem.error, error_description=problem.text)
+            return back if await to_thread.run_sync(self._leads, client, redirect) else _stays(back, redirect, problem)
         key = await to_thread.run_sync(logins_of(self._engine).begin, asked)
         return RedirectResponse(f"{LOGIN}?{urlencode({'request': key})}", 302)
+
+    def _leads(self, client: OAuthClient, redirect: str) -> bool:
+        """Return whether a browser may be sent to a client before its person saw a page (RFC 9700, 4.11.2)."""
+        return is_this_machine(redirect) or logins_of(self._engine).admitted(client.id)
 
     async def _client(self, client_id: str) -> OAuthClient:
         if self._documents and client_id.startswith("https://"):
@@ -175,38 +185,42 @@ class LoginPages:
 
     def _remembering(self, browser: str, answer: Response) -> Response:
         """Give the browser its key for the duration of a login."""
-        answer.set_cookie(
-            self._cookie,
-            browser,
-            max_age=int(REQUEST_TIME.total_seconds()),
-            path="/",
-            secure=self._secure,
-            httponly=True,
-            samesite="lax",
-        )
+        self._set(answer, self._cookie, browser, REQUEST_TIME)
         return answer
+
+    def _set(self, answer: Response, cookie: str, value: str, time: timedelta) -> None:
+        seconds = int(time.total_seconds())
+        answer.set_cookie(cookie, value, seconds, path="/", secure=self._secure, httponly=True, samesite="lax")
 
     async def _login(self, request: Request) -> Response:
         key, browser, form = await self._own_form(request)
         found = await to_thread.run_sync(logins_of(self._engine).pending, key)
-        wait = self._trying.hit(sender_of(request)) or self._tries.hit("")
+        name, mark = await to_thread.run_sync(self._account, form.get("name", ""))
+        if mark and hmac.compare_digest(request.cookies.get(self._known, "").encode(), mark.encode()):
+            wait = self._returning.hit(name)
+        else:
+            wait = self._trying.hit(sender_of(request)) or await self._tries.wait()
         if wait:
             text = f"Too many attempts. Wait {wait} s."
             return await to_thread.run_sync(self._login_page, request, key, found, text, 429)
-        name, password = form.get("name", ""), form.get("password", "")
-        person = await to_thread.run_sync(self._person, name, password, limiter=self._passwords)
+        check = accounts_of(self._engine).check
+        person = await to_thread.run_sync(check, name, form.get("password", ""), limiter=self._passwords)
         if person is None:
             await to_thread.run_sync(logins_of(self._engine).refuse, name, sender_of(request))
             return await to_thread.run_sync(
                 self._login_page, request, key, found, "The name or the password is wrong.", 403
             )
         await to_thread.run_sync(logins_of(self._engine).identify, key, browser, person)
-        return RedirectResponse(f"{CONSENT}?{urlencode({'request': key})}", 303)
+        answer = RedirectResponse(f"{CONSENT}?{urlencode({'request': key})}", 303)
+        self._set(answer, self._known, mark, KNOWN)
+        return answer
 
-    def _person(self, name: str, password: str) -> Person | None:
-        accounts = accounts_of(self._engine).all()
-        only = accounts[0].name if len(accounts) == 1 else name
-        return accounts_of(self._engine).check(only, password)
+    def _account(self, name: str) -> tuple[str, str]:
+        """Return the account that a form is for, which need not name the only one, and the mark of its browsers."""
+        accounts = accounts_of(self._engine)
+        every = accounts.all()
+        only = every[0].name if len(every) == 1 else name
+        return only, accounts.mark(only)
 
     async def _callback(self, request: Request) -> Response:
         """Handle the return of a person from the provider."""
@@ -348,5 +362,10 @@ def _sign(browser: str, key: str) -> str:
     return derived(browser, key)
 
 
-def _problem(text: str, status: int, heading: str = "This did not work") -> Response:
-    return HTMLResponse(render("oauth_problem.html", heading=heading, text=text), status)
+def _problem(text: str, status: int, heading: str = "This did not work", **link: str) -> Response:
+    return HTMLResponse(render("oauth_problem.html", heading=heading, text=text, **link), status)
+
+
+def _stays(back: Response, redirect: str, problem: OAuthProblem) -> Response:
+    """Return a page from which the person, and not the sender of a link, goes back to the client."""
+    return _problem(problem.text, 400, back=back.headers["location"], host=host_of(redirect))

@@ -7,14 +7,16 @@ from urllib.parse import SplitResult, urlsplit
 from memoryd.loopback import is_loopback
 
 LENGTH = 2_000
-UNSAFE = frozenset(
-    "about blob chrome data file filesystem ftp intent jar javascript mailto resource search search-ms sms tel"
-    " vbscript view-source ws wss".split()
+EDITORS = frozenset(
+    "antigravity cursor jetbrains kiro trae vscode vscode-insiders vscodium warp windsurf windsurf-next zed".split()
 )
-"""Schemes with which an address runs code, opens files or starts programs."""
-
+"""The schemes of applications that log in and whose scheme is no domain name. Any other could start a program that does
+not expect it, or mount a share: `smb:` sends a person's password hash."""
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?:[A-Za-z0-9._~:/?\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+")
 """The characters of RFC 3986 without `#`: none that a parser and a browser could read differently."""
+_REVERSED_DOMAIN = re.compile(r"[a-z]{2,}(?:\.[a-z0-9-]+)+")
+"""RFC 8252, 7.1: an application that has the domain example.com has the scheme `com.example` or `com.example.app`."""
+_OF_SYSTEMS = ("ms.", "com.apple.", "com.microsoft.")  # e.g. `ms.search:`, though the first is a domain as well
 
 
 def acceptable(uri: str) -> bool:
@@ -26,8 +28,9 @@ def acceptable(uri: str) -> bool:
         return bool(parts.hostname)
     if parts.scheme == "http":
         return is_loopback(parts.hostname or "")
-    own = bool(parts.netloc) or "." in parts.scheme  # RFC 8252, 7.1: a scheme is a reversed domain name
-    return own and parts.scheme not in UNSAFE and not parts.scheme.startswith("ms-")
+    if parts.scheme in EDITORS:
+        return bool(parts.netloc)
+    return bool(_REVERSED_DOMAIN.fullmatch(parts.scheme)) and not parts.scheme.startswith(_OF_SYSTEMS)
 
 
 def matching(registered: Iterable[str], given: str) -> bool:
@@ -41,6 +44,12 @@ def host_of(uri: str) -> str:
     if parts.scheme in ("http", "https"):
         return parts.netloc
     return f"{parts.scheme}: (an application on your machine)"
+
+
+def is_this_machine(uri: str) -> bool:
+    """Return whether a redirect goes to a server on the machine of the browser, and not to an application."""
+    parts = urlsplit(uri)
+    return parts.scheme in ("http", "https") and is_loopback(parts.hostname or "")
 
 
 def is_local(uri: str) -> bool:

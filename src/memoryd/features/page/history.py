@@ -11,6 +11,7 @@ from memoryd.core.memories import listing
 from memoryd.errors import InvalidInputError
 from memoryd.features.page.answers import changed, toast
 from memoryd.features.page.visit import View, Visit
+from memoryd.hidden import spelled_out
 from memoryd.model import Record
 from memoryd.text import counted
 
@@ -57,10 +58,14 @@ def name_of(record: Record) -> str:
     return record.name or " ".join(record.body.split())[:TYPED].strip() or record.id[:8]
 
 
+def _as_typed(text: str) -> str:
+    return " ".join(spelled_out(text).split())
+
+
 def purge(visit: Visit) -> Response:
     """Purge a record, and show what a search of the files found."""
     record = listing.one(visit.scope, visit.request.path_params["id"]).record
-    if " ".join(visit.text("typed").split()) != " ".join(name_of(record).split()):
+    if _as_typed(visit.text("typed")) != _as_typed(name_of(record)):
         raise InvalidInputError("The typed text does not match. Nothing was removed.")
     done = purging.purge(visit.scope, [record.id])
     if done.proven:

@@ -12,7 +12,7 @@ def workspaces(visit: Visit) -> Response:
     """Show the workspaces that the sender may see; if there is only one, redirect to it."""
     grant = visit.grant
     every = [one for one in visit.engine.workspaces.all("active") if grant.sees(one.id)]
-    if not every and not visit.engine.settings.read_only and not grant.workspace:
+    if not every and visit.writes and not grant.workspace:
         every = [visit.engine.workspace(make=True)]
     visits = [Visit(visit.request, visit.engine, grant, one, visit.kept) for one in every]
     if len(visits) == 1:

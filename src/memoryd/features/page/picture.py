@@ -1,7 +1,7 @@
 """The graph as a picture: the place and community of each node. The same graph always gives the same picture."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memoryd.core.graph.transaction import Graph
+from memoryd.hidden import spelled_out
 from memoryd.store.base import Queries, Row
 
 NODES, EDGES = 10_000, 60_000  # maximum numbers in a picture; more would be unreadable
@@ -25,6 +26,8 @@ class GraphPicture:
     """Nodes and relations as columns: nodes are given by index, times in seconds since 1970, 0 for never."""
 
     names: Sequence[str]
+    labels: Mapping[int, str]
+    """What is shown instead of the names that contain invisible characters."""
     types: Sequence[str]
     type: Sequence[int]
     community: Sequence[int]
@@ -56,7 +59,10 @@ def picture(graph: Graph) -> GraphPicture:
     types, relations = _names(row["type"] for row in nodes), _names(row["relation_type"] for row in edges)
     return GraphPicture(
         names=[row["name"] for row in nodes],
-        types=list(types),
+        labels={
+            number: shown for number, row in enumerate(nodes) if (shown := spelled_out(row["name"])) != row["name"]
+        },
+        types=list(map(spelled_out, types)),
         type=[types[row["type"]] for row in nodes],
         community=groups.tolist(),
         x=places[:, 0].tolist(),
@@ -64,7 +70,7 @@ def picture(graph: Graph) -> GraphPicture:
         born=[_seconds(row["created_at"]) for row in nodes],
         died=[_seconds(row["deleted_at"]) for row in nodes],
         edges=ends.ravel().tolist(),
-        relations=list(relations),
+        relations=list(map(spelled_out, relations)),
         relation=[relations[row["relation_type"]] for row in edges],
         edge_born=[_seconds(row["created_at"]) for row in edges],
         edge_died=[_seconds(row["deleted_at"]) for row in edges],

@@ -64,9 +64,14 @@ FROM logins WHERE id = :id
 SELECT id, subject, person, client, client_name, level, workspace, created_at, used_at, expires_at
 FROM logins ORDER BY created_at, id
 
+-- name: logins.of_client
+-- Whether a person has admitted a client.
+SELECT 1 AS yes FROM logins WHERE client = :client LIMIT 1
+
 -- name: logins.by_token
--- The grant of an access token.
-SELECT l.id, l.subject, l.person, l.client, l.client_name, l.level, l.workspace, l.created_at, l.used_at, l.expires_at
+-- The grant of an access token, which may end before the login.
+SELECT l.id, l.subject, l.person, l.client, l.client_name, l.level, l.workspace, l.created_at, l.used_at,
+  CASE WHEN t.expires_at < l.expires_at THEN t.expires_at ELSE l.expires_at END AS expires_at
 FROM login_tokens t JOIN logins l ON l.id = t.login
 WHERE t.hash = :hash AND t.kind = 'access' AND t.expires_at > :now AND l.expires_at > :now
 
@@ -83,17 +88,19 @@ DELETE FROM logins WHERE id = :id
 DELETE FROM logins WHERE expires_at < :now OR (created_at < :before AND id NOT IN (SELECT login FROM login_tokens))
 
 -- name: login_tokens.add
--- Add a token; the registry stores only its hash.
+-- Add a token, unless it is there; the registry stores only its hash.
 INSERT INTO login_tokens (hash, login, kind, expires_at, rotated_at) VALUES (:hash, :login, :kind, :until, '')
+ON CONFLICT (hash) DO NOTHING
 
 -- name: login_tokens.by_hash
 -- A token of a client, whatever its state.
-SELECT t.hash, t.login, t.kind, t.expires_at, t.rotated_at
+SELECT t.hash, t.login, t.kind, t.expires_at, t.rotated_at, t.salt
 FROM login_tokens t JOIN logins l ON l.id = t.login WHERE t.hash = :hash AND l.client = :client
 
 -- name: login_tokens.rotate
 -- Use a refresh token that is new, or was first used after :grace.
-UPDATE login_tokens SET rotated_at = CASE WHEN rotated_at = '' THEN :now ELSE rotated_at END
+UPDATE login_tokens SET rotated_at = CASE WHEN rotated_at = '' THEN :now ELSE rotated_at END,
+  salt = CASE WHEN salt = '' THEN :salt ELSE salt END
 WHERE hash = :hash AND kind = 'refresh' AND expires_at > :now AND (rotated_at = '' OR rotated_at > :grace)
   AND login IN (SELECT id FROM logins WHERE client = :client AND expires_at > :now)
 

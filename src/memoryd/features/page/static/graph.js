@@ -5,7 +5,7 @@ const SHAPES = 4, LABELS = 60, FEW = 24, FAR = 1500; // labels at once, and whil
 const EDGE = 40, NAMES = 100, BELOW = 70, NARROW = 640, ABOVE = 150; // pixels around the picture: for names, for what is below it and, if it is narrow, above it
 
 let ended = new AbortController();
-/** @typedef {{seen: number, names: string[], types: string[], type: number[], community: number[], x: number[], y: number[], born: number[], died: number[], edges: number[], relations: string[], relation: number[], edge_born: number[], edge_died: number[], complete: boolean}} Picture */
+/** @typedef {{seen: number, names: string[], labels: Record<number, string>, types: string[], type: number[], community: number[], x: number[], y: number[], born: number[], died: number[], edges: number[], relations: string[], relation: number[], edge_born: number[], edge_died: number[], complete: boolean}} Picture */
 
 export async function draw(again = false) {
   const box = /** @type {HTMLElement} */ (document.getElementById("picture"));
@@ -44,7 +44,7 @@ function shape(/** @type {CanvasRenderingContext2D} */ g, /** @type {number} */ 
 /** @param {HTMLElement} box @param {HTMLCanvasElement} canvas @param {Picture} D @param {string} base */
 function picture(box, canvas, D, base) {
   const g = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
-  const n = D.names.length, m = D.edges.length / 2, degree = new Uint16Array(n), beside = Array.from({ length: n }, () => /** @type {number[]} */ ([]));
+  const label = (/** @type {number} */ i) => D.labels[i] || D.names[i], n = D.names.length, m = D.edges.length / 2, degree = new Uint16Array(n), beside = Array.from({ length: n }, () => /** @type {number[]} */ ([]));
   for (let e = 0; e < m; e++) { const a = D.edges[2 * e], b = D.edges[2 * e + 1]; if (D.edge_died[e]) continue; degree[a]++; degree[b]++; beside[a].push(b); beside[b].push(a); }
   const order = [...Array(n).keys()].sort((a, b) => degree[b] - degree[a]), groups = Math.max(0, ...D.community) + 1;
   const off = new Set(), now = Math.floor(Date.now() / 1000);
@@ -102,7 +102,7 @@ function picture(box, canvas, D, base) {
       if (boxes.length >= most) break;
       const x = D.x[i] * k + ox, y = D.y[i] * k + oy;
       if (!there(i) || x < -40 || y < 0 || x > wide() || y > high()) continue;
-      const text = D.names[i].slice(0, 28), left = x + radius(i) * Math.sqrt(k) + 4, b = [left - 2, y - 9, left + g.measureText(text).width, y + 9];
+      const text = label(i).slice(0, 28), left = x + radius(i) * Math.sqrt(k) + 4, b = [left - 2, y - 9, left + g.measureText(text).width, y + 9];
       if (i !== chosen && boxes.some((o) => b[0] < o[2] && b[2] > o[0] && b[1] < o[3] && b[3] > o[1])) continue;
       boxes.push(b);
       g.strokeStyle = C.bg; g.strokeText(text, left, y);
@@ -130,7 +130,7 @@ function picture(box, canvas, D, base) {
     g.setTransform(d, 0, 0, d, 0, 0);
     g.font = "600 12px system-ui, sans-serif"; g.textBaseline = "middle"; g.textAlign = "center"; g.lineWidth = 3.5; g.lineJoin = "round";
     sums.map((s, c) => ({ s, c })).filter((one) => one.s.size > 2).sort((a, b) => b.s.size - a.s.size).slice(0, 24).forEach(({ s, c }) => {
-      const [x, y] = at(c), text = `${D.names[s.hub].slice(0, 24)} · ${s.size}`;
+      const [x, y] = at(c), text = `${label(s.hub).slice(0, 24)} · ${s.size}`;
       g.strokeStyle = C.bg; g.strokeText(text, x * k + ox, y * k + oy); g.fillStyle = C.ink; g.fillText(text, x * k + ox, y * k + oy);
     });
     g.textAlign = "start";
@@ -240,12 +240,12 @@ function picture(box, canvas, D, base) {
   const find = /** @type {HTMLInputElement} */ (document.getElementById("find")), names = /** @type {HTMLElement} */ (document.getElementById("names"));
   find.oninput = () => {
     const wanted = find.value.toLowerCase();
-    const found = wanted ? order.filter((i) => there(i) && D.names[i].toLowerCase().includes(wanted)).slice(0, 12) : [];
-    names.replaceChildren(...found.map((i) => { const option = document.createElement("option"); option.value = D.names[i]; return option; }));
-    const exact = found.find((i) => D.names[i].toLowerCase() === wanted);
+    const found = wanted ? order.filter((i) => there(i) && label(i).toLowerCase().includes(wanted)).slice(0, 12) : [];
+    names.replaceChildren(...found.map((i) => { const option = document.createElement("option"); option.value = label(i); return option; }));
+    const exact = found.find((i) => label(i).toLowerCase() === wanted);
     if (exact !== undefined) choose(exact, true);
   };
-  find.onkeydown = (event) => { if (event.key === "Enter") { const i = order.find((i) => there(i) && D.names[i].toLowerCase().includes(find.value.toLowerCase())); if (i !== undefined) { choose(i, true); canvas.focus(); } } };
+  find.onkeydown = (event) => { if (event.key === "Enter") { const i = order.find((i) => there(i) && label(i).toLowerCase().includes(find.value.toLowerCase())); if (i !== undefined) { choose(i, true); canvas.focus(); } } };
   const slider = /** @type {HTMLElement} */ (document.getElementById("time")), range = /** @type {HTMLInputElement} */ (slider.querySelector("input"));
   const first = Math.min(now, ...(n < 50000 ? D.born : D.born.slice(0, 1)));
   slider.hidden = n === 0 || now - first < 120;

@@ -65,9 +65,11 @@ CREATE TABLE logins (                          -- what people granted to clients
   workspace TEXT COLLATE "C" NOT NULL, created_at TEXT COLLATE "C" NOT NULL, used_at TEXT COLLATE "C" NOT NULL,
   expires_at TEXT COLLATE "C" NOT NULL);
 
-CREATE TABLE login_tokens (                    -- a refresh token that was used has `rotated_at`
+-- a refresh token that was used has `rotated_at`, and `salt`: from it and from itself its one successor is derived
+CREATE TABLE login_tokens (
   hash TEXT COLLATE "C" PRIMARY KEY, login TEXT COLLATE "C" NOT NULL, kind TEXT NOT NULL,
-  expires_at TEXT COLLATE "C" NOT NULL, rotated_at TEXT COLLATE "C" NOT NULL);
+  expires_at TEXT COLLATE "C" NOT NULL, rotated_at TEXT COLLATE "C" NOT NULL,
+  salt TEXT NOT NULL DEFAULT '');
 CREATE INDEX login_tokens_login ON login_tokens (login);
 
 CREATE TABLE access_log (                      -- who was let in, and what was changed about that

@@ -50,9 +50,10 @@ CREATE TABLE logins (                         -- what people granted to clients;
   level TEXT NOT NULL, workspace TEXT NOT NULL, created_at TEXT NOT NULL, used_at TEXT NOT NULL,
   expires_at TEXT NOT NULL) WITHOUT ROWID;
 
-CREATE TABLE login_tokens (                   -- a refresh token that was used has `rotated_at`
+-- a refresh token that was used has `rotated_at`, and `salt`: from it and from itself its one successor is derived
+CREATE TABLE login_tokens (
   hash TEXT PRIMARY KEY, login TEXT NOT NULL, kind TEXT NOT NULL, expires_at TEXT NOT NULL,
-  rotated_at TEXT NOT NULL) WITHOUT ROWID;
+  rotated_at TEXT NOT NULL, salt TEXT NOT NULL DEFAULT '') WITHOUT ROWID;
 CREATE INDEX login_tokens_login ON login_tokens (login);
 
 CREATE TABLE access_log (                     -- who was let in, and what was changed about that
