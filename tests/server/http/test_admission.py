@@ -16,7 +16,7 @@ import trustme
 
 from memoryd.server.http import admission, bodies, entry, mcp_sessions
 from tests.clients import LEGACY, MODERN, PATIENCE, until
-from tests.http import Ears, HttpServer, HttpThread, bearer, granted, serving
+from tests.http import WORKSPACE, Ears, HttpServer, HttpThread, bearer, granted, serving
 
 HELLO = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n"
 SECURITY = ("plain", "tls")
@@ -167,6 +167,36 @@ def test_invalid_frames_do_no_harm(place: Place) -> None:
         with place.raw() as raw:
             raw.send(CALL + b"Transfer-Encoding: chunked\r\n\r\n" + body)
             assert raw.answer()[0] in (0, 400, 401)
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/sse/messages/", "/tools/memory_store", "/ui/login", "/nowhere"])
+@pytest.mark.parametrize("form", ["length", "chunked"])
+def test_a_client_that_sends_twenty_megabytes_reads_the_answer(place: Place, path: str, form: str) -> None:
+    token = granted(place.server, f"sender {path} {form}")
+    body = b" " * (20 << 20)
+    rest = {
+        "length": b"Content-Length: %d\r\n\r\n%b" % (len(body), body),
+        "chunked": b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(body), body),
+    }[form]
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n{WORKSPACE}: default\r\n"
+    head += "Content-Type: application/json\r\n"
+    with place.raw() as raw:
+        assert raw.send(head.encode() + rest) == len(head) + len(rest)
+        status, text = raw.answer()
+        assert (status, b"error" in text or b"404" in text) == (404 if path == "/nowhere" else 413, True)
+        raw.send(HELLO + b"\r\n")
+        assert raw.answer()[0] == 200, "the connection goes on"
+
+
+def test_a_body_without_end_is_read_only_so_far(place: Place) -> None:
+    with place.raw() as raw:
+        raw.send(CALL + b"Content-Length: 999999999999\r\n\r\n")
+        assert raw.answer()[0] == 401
+        sent = 0
+        while (now := raw.send(b" " * (1 << 20))) == 1 << 20:
+            sent += now
+        assert admission.REST // 2 < sent < 2 * (admission.REST + admission.BODY)
+        assert raw.ended()
 
 
 def test_a_body_of_many_small_chunks_is_refused(place: Place) -> None:

@@ -26,6 +26,7 @@ REQUEST_LINE = 8 * 1024  # bytes
 HEAD = 64 * 1024  # bytes of the request line and the headers
 HEADERS = 100
 BODY = 2 * DEFAULT_MAX_REQUEST_BODY_SIZE  # bytes on the wire, with the frames of chunks; the content is counted later
+REST = 24 * 2**20  # further bytes of a body after the answer: many clients read that only after they have sent it all
 HEAD_TIME = 10.0  # seconds from the connection until a head is complete
 BODY_TIME = 30.0  # seconds that any body may take, and
 SLOWEST = 4 * 1024  # one second more for this many received bytes
@@ -237,8 +238,11 @@ class HttpConnection(H11Protocol):
             self._early += data
             return
         self._received += len(data)
-        if self._received > BODY:
+        if self._received > BODY + REST:
             self.cut()
+        elif self._received > BODY and not self._answered():
+            self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+            self._due = self.loop.time() + BODY_TIME
         elif data and not self._refused:
             if self.conn.their_state is h11.IDLE and not self.conn.trailing_data[0]:
                 self._due = self.loop.time() + HEAD_TIME
@@ -266,7 +270,8 @@ class HttpConnection(H11Protocol):
     def on_response_complete(self) -> None:
         """Wait for the next request, or for the rest of a body that is not read."""
         self._door.vacate(self)
-        self._due = self.loop.time() + self.timeout_keep_alive + LINGER
+        patience = BODY_TIME if self.conn.their_state is h11.SEND_BODY else self.timeout_keep_alive + LINGER
+        self._due = self.loop.time() + patience
         super().on_response_complete()
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - uvicorn has one text for all errors
@@ -301,6 +306,10 @@ class HttpConnection(H11Protocol):
         if self.conn.their_state is h11.IDLE:
             return bool(self.conn.trailing_data[0])
         return not self.cycle.response_complete
+
+    def _answered(self) -> bool:
+        """Return whether the request whose body arrives is answered, so that the rest of it is not kept."""
+        return self._refused or (self.cycle is not None and self.cycle.response_complete)
 
     def _refuse(self, status: HTTPStatus) -> None:
         """Answer instead of the application, and stop reading."""
