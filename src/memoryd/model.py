@@ -198,8 +198,8 @@ class Hit:
     """Its workspace, if several are read together."""
     bears: bool = True
     """Whether it bears on the question; False if it is only related to it, or to what bears."""
-    changes: bool = False
-    """Whether it changes what another, older hit states."""
+    timed: bool = False
+    """Whether its time of day matters, because it may change what another hit states, or be changed by it."""
     changed_by: str = ""
     """The id of the newer hit that changes what it states; '' if none does."""
     answer: tuple[int, int] | None = None

@@ -15,13 +15,14 @@ CLIENT = "io.modelcontextprotocol/clientInfo"
 def request(meta: object = None, initialized: object = None) -> Any:
     """Return a request as the SDK passes it, after an `initialize` with these parameters."""
     connection = SimpleNamespace(state={})
-    hello = SimpleNamespace(method="initialize", params=initialized, session=SimpleNamespace(_connection=connection))
+    session = SimpleNamespace(_connection=connection)
+    hello = SimpleNamespace(method="initialize", params=initialized, session=session, request=None)
 
     async def nothing(_ctx: object) -> None:
         return
 
     anyio.run(Callers("own").remember, hello, nothing)
-    return SimpleNamespace(params={"_meta": meta}, session=hello.session, request=None)
+    return SimpleNamespace(params={"_meta": meta}, session=session, request=None)
 
 
 def named(session: object) -> dict[str, Any]:

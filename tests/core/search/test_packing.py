@@ -147,7 +147,7 @@ def test_hits_that_are_not_laid_out_would_not_have_fitted(layout: type[BriefingL
 @pytest.mark.parametrize("layout", LAYOUTS.values())
 def test_no_budget_is_exceeded(layout: type[BriefingLayout], budget: int) -> None:
     related = [replace(one, bears=False) for one in HITS[5:9]]
-    changed = [replace(HITS[0], changes=True), replace(HITS[1], changed_by=HITS[0].record.id)]
+    changed = [replace(HITS[0], timed=True), replace(HITS[1], timed=True, changed_by=HITS[0].record.id)]
     for hits in (HITS, related, [*HITS[:2], *related], changed):
         briefing = brief(hits, budget, layout(ASKED))
         assert estimate_tokens(briefing.text) <= budget
@@ -191,8 +191,8 @@ def test_related_hits_follow_a_line_of_their_own() -> None:
 
 
 def test_an_older_hit_is_marked_and_both_have_their_times() -> None:
-    newer = replace(hit(1, "The key hangs in the shed."), changes=True)
-    older = replace(hit(2, "The key is under the mat."), changed_by=f"{1:032x}")
+    newer = replace(hit(1, "The key hangs in the shed."), timed=True)
+    older = replace(hit(2, "The key is under the mat."), timed=True, changed_by=f"{1:032x}")
     new, old, other = brief([newer, older, hit(3, "Faro")], 500, BulletsLayout("")).text.splitlines()
     assert new.endswith("The key hangs in the shed. (2026-03-04 00:00Z)")
     assert old.endswith("The key is under the mat. (older, 2026-03-04 00:00Z)")

@@ -93,7 +93,8 @@ def test_each_client_has_its_project(home: Path) -> None:
             wire.handshake()
             stored(wire, f"Of {directory.name}.")
             briefing = wire.call("memory_context")["content"][0]["text"]
-            assert briefing.startswith(f'Workspace "{directory.name}": declared by {directory / ".memoryd"}.\n')
+            source = f'Workspace "{directory.name}": declared by {directory / ".memoryd"}.\n'
+            assert briefing.startswith(f"{FRAME}\n{source}")
             assert briefing.count("Of ") == 1
     assert len({pid(home)}) == 1
 

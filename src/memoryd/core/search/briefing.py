@@ -364,8 +364,8 @@ def _place(hit: Hit) -> str:
 
 
 def _date(hit: Hit) -> str:
-    """Return the date of a hit, with its time of day and a mark if it changes another hit, or is changed by one."""
-    if not (hit.changed_by or hit.changes):
+    """Return the date of a hit, with its time of day if that matters, and a mark if a newer hit changes it."""
+    if not hit.timed:
         return hit.record.created_at[:10]
     time = hit.record.created_at[:16].replace("T", " ")
     return f"{OLDER}, {time}Z" if hit.changed_by else f"{time}Z"

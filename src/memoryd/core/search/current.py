@@ -17,6 +17,8 @@ FACTS = (Kind.MEMORY, Kind.OBSERVATION)
 LONGEST = 300
 """Characters of a text, on one line, that is taken for a statement. A longer one speaks of so much that words of change
 prove nothing about the question, and code, tables and lists state nothing."""
+NEAR = 2.0
+"""The weight of how near two facts are, in the order in which pairs are read."""
 COMMON = 3
 """A word that more than this many of the facts that were found have is common ..."""
 COMMON_SHARE = 0.05
@@ -29,19 +31,35 @@ class Pair:
 
     older: Hit
     newer: Hit
+    near: float
+    """Their rescaled cosine."""
     common: frozenset[str]
     """Stems of words that many of the found facts have."""
     frequent: frozenset[str]
     """Stems of words that more of them have than these two."""
 
-    def evidence(self, question: str, logit: float | None) -> Evidence:
-        """Return the evidence for a change, given the cross-encoder's logit of the newer hit, or None."""
-        older, newer = full_text(self.older.record), full_text(self.newer.record)
-        return changes.evidence(question, older, newer, logit, self.common, self.frequent)
+    @property
+    def key(self) -> tuple[str, str]:
+        """The ids of the older and the newer hit."""
+        return self.older.record.id, self.newer.record.id
+
+    @property
+    def texts(self) -> tuple[str, str]:
+        """What the older and the newer hit state."""
+        return full_text(self.older.record), full_text(self.newer.record)
+
+    def evidence(self, question: str, newer: float | None = None, matter: float | None = None) -> Evidence:
+        """Return the evidence for a change, given what the cross-encoder says of the newer hit, as far as it is known.
+
+        `newer` is its logit if it is asked with the question, `matter` if with the older hit.
+        """
+        older = self.older.why.get("reranker")
+        logits = changes.Logits(older, self.newer.why.get("reranker", newer), matter)
+        return changes.evidence(question, *self.texts, logits, self.common, self.frequent)
 
 
 def pairs(hits: Sequence[Hit], found: Found, profile: Profile) -> list[Pair]:
-    """Return the pairs that may be a fact and its change, of the best hits; for each, what is likeliest first."""
+    """Return the `profile.changes` likeliest pairs of a fact and its change, of the best hits, in the hits' order."""
     speakers = Counter(speaker(record.body) for record in found.records.values())
     best = [hit for hit in hits if hit.bears and states(hit.record) and not _speaks(hit.record, speakers)]
     best = best[: profile.compared]
@@ -55,8 +73,11 @@ def pairs(hits: Sequence[Hit], found: Found, profile: Profile) -> list[Pair]:
     ]
     texts = [full_text(fact.record) for fact in facts]
     common, frequent = common_stems(texts), common_stems(texts, 2, 0)
-    pairs = (Pair(older, newer, common, frequent) for older in best for newer in _newer(older, facts, found, profile))
-    return _likely(list(pairs), found.query)
+    pairs = (
+        Pair(older, newer, near, common, frequent)
+        for older in best for near, newer in _newer(older, facts, found, profile)
+    )  # fmt: skip
+    return _likely(list(pairs), found.query, profile.changes)
 
 
 def states(record: Record) -> bool:
@@ -79,19 +100,19 @@ def _speaks(record: Record, speakers: Mapping[str, int]) -> bool:
     return bool(name) and speakers[name] > 1
 
 
-def _likely(pairs: Sequence[Pair], question: str) -> list[Pair]:
-    """Return the pairs that may be a change for all that is known before the newer hit is read, likeliest first.
+def _likely(pairs: Sequence[Pair], question: str, most: int) -> list[Pair]:
+    """Return the likeliest pairs that may be a change for all that is known before the newer hit is read.
 
-    The order among different older hits stays.
+    They keep the order of their older hits; for each, what is likeliest comes first.
     """
     scored = []
     for pair in pairs:
-        logit = pair.newer.why.get("reranker")
-        total = pair.evidence(question, logit).total
-        if total + (changes.ANSWERS if logit is None else 0.0) >= changes.ENOUGH:
-            scored.append((total, pair))
+        total, read = pair.evidence(question).total, "reranker" in pair.newer.why
+        if total + (changes.READ / 2 if read else changes.READ) >= changes.ENOUGH:
+            scored.append((total + NEAR * pair.near, pair))
     places = {pair.older.record.id: place for place, pair in reversed(list(enumerate(pairs)))}
-    return [pair for _, pair in sorted(scored, key=lambda one: (places[one[1].older.record.id], -one[0]))]
+    likeliest = sorted(scored, key=lambda one: -one[0])[:most]
+    return [pair for _, pair in sorted(likeliest, key=lambda one: (places[one[1].older.record.id], -one[0]))]
 
 
 def common_stems(texts: Sequence[str], most: int = COMMON, share: float = COMMON_SHARE) -> frozenset[str]:
@@ -100,38 +121,42 @@ def common_stems(texts: Sequence[str], most: int = COMMON, share: float = COMMON
     return frozenset(stem for stem, number in numbers.items() if number > max(most, share * len(texts)))
 
 
-def _newer(older: Hit, facts: Sequence[Hit], found: Found, profile: Profile) -> Iterator[Hit]:
-    """Yield the newer facts that are near an older one, the nearest first."""
+def _newer(older: Hit, facts: Sequence[Hit], found: Found, profile: Profile) -> Iterator[tuple[float, Hit]]:
+    """Yield the newer facts that are near an older one, with how near they are."""
     if older.record.id not in found.vectors:
         return
     own, base = ranking.whole(found.vectors[older.record.id]), unrelated(found.candidates)
-    near: list[tuple[float, Hit]] = []
     for fact in facts:
         if fact.record.created_at > older.record.created_at and fact.record.id in found.vectors:
-            cosine = ranking.rescale(float(own @ ranking.whole(found.vectors[fact.record.id])), base)
-            if cosine >= profile.related:
-                near.append((cosine, fact))
-    for _, fact in sorted(near, key=lambda pair: -pair[0]):
-        yield fact
+            near = ranking.rescale(float(own @ ranking.whole(found.vectors[fact.record.id])), base)
+            if near >= profile.related:
+                yield near, fact
 
 
-def ordered(hits: Sequence[Hit], pairs: Sequence[Pair], question: str, logits: Mapping[str, float]) -> list[Hit]:
+def ordered(
+    hits: Sequence[Hit],
+    pairs: Sequence[Pair],
+    question: str,
+    logits: Mapping[str, float],
+    matters: Mapping[tuple[str, str], float],
+) -> list[Hit]:
     """Return the hits with each change right before the first hit that it changes; what it changes follows, marked.
 
-    `logits` are the cross-encoder's of newer hits that have none in `why`.
+    `logits` are the cross-encoder's of newer hits that have none in `why`, `matters` those of pairs by their keys.
     """
     order = {hit.record.id: hit for hit in hits}
     for pair in pairs:
         older, newer = order[pair.older.record.id], order.get(pair.newer.record.id, pair.newer)
-        key = newer.record.id
         if older.changed_by:
             continue
-        logit = newer.why.get("reranker", logits.get(key))
-        found = pair.evidence(question, logit)
+        key, logit = newer.record.id, logits.get(newer.record.id)
+        found = pair.evidence(question, logit, matters.get(pair.key))
         if found.total >= changes.ENOUGH:
             why = {**newer.why, **found.parts} | ({} if logit is None else {"reranker": logit})
-            newer = replace(newer, bears=True, changes=True, score=max(newer.score, older.score), why=why)
-            order = _placed(order, newer, replace(older, changed_by=key))
+            newer = replace(newer, bears=True, timed=True, score=max(newer.score, older.score), why=why)
+            order = _placed(order, newer, replace(older, timed=True, changed_by=key))
+        elif key in order and older.record.created_at[:10] == newer.record.created_at[:10]:  # which one is newer?
+            order |= {hit.record.id: replace(hit, timed=True) for hit in (older, newer)}
     return list(order.values())
 
 

@@ -5,8 +5,9 @@ from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from memoryd.core.records.records import full_text
-from memoryd.core.search import current, passages, ranking
+from memoryd.core.search import changes, current, passages, ranking
 from memoryd.core.search.candidates import Found, around, lengths, similarities
+from memoryd.core.search.current import Pair
 from memoryd.core.search.ranking import Profile
 from memoryd.errors import ModelError
 from memoryd.model import Findings, Hit
@@ -114,7 +115,7 @@ class Reranking:
         """Return the hits that bear on the question or are related to it; those not `legible` by words only."""
         profile, near = self._profile, similarities(found.candidates)
         lifted = {
-            hit.record.id: hit.why["lifted"] + profile.time * hit.why.get("time", 0.0)
+            hit.record.id: hit.why["lifted"] + profile.time * (hit.why.get("time", 0.5) - 0.5)
             for hit in hits if "reranker" in hit.why
         }  # fmt: skip
         bearing = ranking.bearing(lifted, profile)
@@ -142,6 +143,8 @@ class Reranking:
         terms = content_words(found.query)
         speaks = bool(found.candidates.words) or not STOP_WORDS.isdisjoint(words(found.query))
         least = ranking.nearness(len(near), profile, speaks=speaks)
+        if of_time := [hit for hit in hits if hit.why.get("time")]:  # what was then answers as well as anything
+            return [replace(hit, bears=near.get(hit.record.id, 0.0) >= least) for hit in of_time]
         parted = []
         for hit in hits:
             shared = in_common(terms, full_text(hit.record)) / max(len(terms), 1) if hit.why["words"] else 0.0
@@ -166,10 +169,21 @@ class Reranking:
         hits, and speaks of a change, even if it is not among the first.
         """
         pairs = current.pairs(hits, found, self._profile)
-        unread = [pair.newer for pair in pairs if "reranker" not in pair.newer.why]
-        more = {hit.record.id: hit for hit in unread[: self._profile.changes]}
-        logits = self._read(reranker, more, found)
-        return current.ordered(hits, pairs, found.query, logits)
+        unread = {pair.newer.record.id: pair.newer for pair in pairs if "reranker" not in pair.newer.why}
+        logits = self._read(reranker, unread, found)
+        promising = [
+            pair for pair in pairs
+            if pair.evidence(found.query, logits.get(pair.newer.record.id)).total + changes.READ / 2 >= changes.ENOUGH
+        ]  # fmt: skip
+        return current.ordered(hits, pairs, found.query, logits, self._matters(reranker, promising))
+
+    def _matters(self, reranker: Reranker, pairs: Sequence[Pair]) -> dict[tuple[str, str], float]:
+        """Return the cross-encoder's logit of each newer hit, asked with the older one; empty if it fails."""
+        try:
+            return {pair.key: reranker.score(pair.texts[0], [pair.texts[1]])[0] for pair in pairs}
+        except ModelError as error:
+            log.warning("no changes were looked for: %s", error)
+            return {}
 
     # parts -----------------------------------------------------------------------------------------------------------
 
