@@ -151,7 +151,7 @@ def test_what_of_a_vault_is_not_imported_and_why(engine: Engine, tmp_path: Path)
         f"# Tea\n\n## Green\n\n{'Steep it for two minutes. ' * 90}\n\n## Black\n\nBoiling water.\n"
     )
     read, _ = bring(engine, vault)
-    assert dict(read.found.left_out) == {"other files, such as images": 1}
+    assert dict(read.found.left_out) == {"other files (1 .png)": 1}
     (hint,) = read.found.hints.first
     assert hint.startswith("torn.md: its properties are not valid YAML (line 3: did not find expected ',' or ']')")
     assert {text.split("\n\nSteep")[0] for text in records(engine)} == {
@@ -212,8 +212,8 @@ def test_a_damaged_sample_is_read_as_far_as_possible_or_refused(name: str, how: 
     damaged(path, how)
     with suppress(InvalidInputError), opened(path) as source:
         intake.recognize(source, FORMATS.values())
-        for item in FORMATS[form].read(source, frozenset(FORMATS[form].more)):
-            assert item
+        for known, part in intake.named(source, FORMATS[form]).kinds:
+            assert all(known.read(part, frozenset(known.more)))
 
 
 JUNK: list[Any] = [

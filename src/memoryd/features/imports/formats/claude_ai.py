@@ -27,11 +27,11 @@ _BULLET = re.compile(r"^\s*[-*•]\s+")
 _HEADING = re.compile(r"^(?:\*\*[^*\n]+\*\*:?|#{1,6}\s[^\n]+)$")
 
 
-def _recognizes(source: Source) -> bool:
-    if source.named("memories.json") and source.named("projects.json", "users.json", *CONVERSATIONS):
-        return True
-    files = source.candidates(*CONVERSATIONS)
-    return any(b'"chat_messages"' in file.head() or b'"conversations_memory"' in file.head() for file in files)
+def _files(source: Source) -> list[SourceFile]:
+    """Return the files of the folders with conversations or memories: the rest of an export is about them."""
+    files = source.candidates("memories.json", *CONVERSATIONS)
+    marks = (b'"chat_messages"', b'"conversations_memory"', b'"project_memories"')
+    return source.beside(file for file in files if any(mark in file.head() for mark in marks))
 
 
 def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
@@ -145,4 +145,4 @@ def _message(value: Mapping[str, Any], begun: str) -> SourceMessage:
     )
 
 
-FORMAT = ForeignFormat("claude-ai", "a data export of Claude.ai", _recognizes, _read)
+FORMAT = ForeignFormat("claude-ai", "a data export of Claude.ai", _files, _read)

@@ -25,20 +25,24 @@ from memoryd.features.imports.formats.items import (
     texts,
     when,
 )
-from memoryd.features.imports.formats.source import ForeignFormat, Source
+from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
 
 CONTENT = ("content", "memory", "text", "data")
 """The possible fields of a memory's text; the first that contains text is used."""
+SIMPLE = (
+    '{"content": "Ann prefers tea.", "created_at": "2026-03-15T10:30:00Z", "tags": ["food"]}',
+    '{"session": "s1", "prompt": "Which port?", "response": "5433.", "created_at": "2026-03-15T10:30:00Z"}',
+)
+"""A memory and a turn, for people whose files are in no known format."""
 _SHAPES = ({"entity"}, {"from", "to"}, {"session", "prompt"}, {"session", "title"})
 
 
-def _recognizes(source: Source) -> bool:
-    if not source.only or source.only.base.endswith((".md", ".txt")):
-        return False
-    if not source.only.head().lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")):
-        return False
-    first = next((one for one in parsing.values(source.only) if not isinstance(one, Fault)), {})
-    return any(text(first.get(name)) for name in CONTENT) or any(shape <= first.keys() for shape in _SHAPES)
+def _files(source: Source) -> Iterator[SourceFile]:
+    for file in source.candidates("*.json", "*.jsonl"):
+        first = {} if file.base.endswith((".md", ".txt")) else parsing.first_object(file)
+        first = next(iter(parsing.listed(first)), first)
+        if any(text(first.get(name)) for name in CONTENT) or any(shape <= first.keys() for shape in _SHAPES):
+            yield file
 
 
 def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
@@ -84,6 +88,4 @@ def _id(value: Mapping[str, Any], name: str) -> str:
     return str(found) if isinstance(found, int) and not isinstance(found, bool) else text(found)
 
 
-FORMAT = ForeignFormat(
-    "jsonl", "a file of JSON objects with memories, entities, relations or turns", _recognizes, _read
-)
+FORMAT = ForeignFormat("jsonl", "a file of JSON objects with memories, entities, relations or turns", _files, _read)

@@ -40,8 +40,11 @@ _HEADING = re.compile(r"(?:#{1,2} [^\n]*\s*)+")
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 
-def _recognizes(source: Source) -> bool:
-    return any(one.base.endswith((*SUFFIXES, *LISTS)) for one in _visible(source))
+def _files(source: Source) -> list[SourceFile]:
+    """Return the notes and lists; none if all of them are hidden."""
+    suffixes = (*SUFFIXES, *LISTS)
+    is_there = any(one.base.casefold().endswith(suffixes) for one in _visible(source))
+    return [one for one in source.files if one.base.casefold().endswith(suffixes)] if is_there else []
 
 
 def _visible(source: Source) -> list[SourceFile]:
@@ -55,14 +58,11 @@ def _is_aside(folders: tuple[str, ...]) -> bool:
 
 def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
     visible = _visible(source)
-    files = [one for one in visible if one.base.endswith(SUFFIXES)]
-    left = len(source.named("*.md")) - len([one for one in files if one.base.endswith(".md")])
-    if left:
+    if left := len(source.files) - len(visible):
         yield LeftOut("notes in hidden folders and folders of templates", left)
-    if beside := sum(not one.base.startswith(".") and not one.base.endswith((*SUFFIXES, *LISTS)) for one in visible):
-        yield LeftOut("other files, such as images", beside)
-    notes = [one for one in files if source.only or not _is_instruction(one)]
-    if others := len(files) - len(notes):
+    lists = [one for one in visible if one.base.casefold().endswith(LISTS)]
+    notes = [one for one in visible if one not in lists and (source.only or not _is_instruction(one))]
+    if others := len(visible) - len(lists) - len(notes):
         yield LeftOut("files of instructions, such as AGENTS.md (name the file itself to import it)", others)
     titles: dict[str, str] = {}
     names = basic_memory.NameIndex(_noting(_readable(notes), titles))
@@ -71,7 +71,7 @@ def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
             yield from _items(source, note(file), names, titles)
         except InvalidInputError as error:
             yield Fault(str(error).rstrip("."))
-    for file in (one for one in visible if one.base.endswith(LISTS)):
+    for file in lists:
         yield from _listed(file)
 
 
@@ -252,4 +252,4 @@ def _listed(file: SourceFile) -> Iterator[Yielded]:
         yield SourceMemory(id=digest(content), text=content, created_at=at, tags=(f"file:{file.base}",))
 
 
-FORMAT = ForeignFormat("markdown", "Markdown or a list of texts", _recognizes, _read)
+FORMAT = ForeignFormat("markdown", "Markdown or a list of texts", _files, _read)

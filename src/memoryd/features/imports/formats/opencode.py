@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from memoryd.features.imports.foreign_sqlite import ForeignDatabase, foreign_database
+from memoryd.features.imports.foreign_sqlite import ForeignDatabase
 from memoryd.features.imports.formats import parsing
 from memoryd.features.imports.formats.conversations import BETWEEN, SourceMessage, turns
-from memoryd.features.imports.formats.databases import databases
+from memoryd.features.imports.formats.databases import databases, parted, read_each
 from memoryd.features.imports.formats.items import LeftOut, Yielded, mapping, mappings, tagged, text, when
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
 from memoryd.store.base import Row
@@ -21,18 +21,19 @@ def _fits(database: ForeignDatabase) -> bool:
     return all("data" in database.tables.get(table, ()) for table in ("part", "message"))
 
 
-def _recognizes(source: Source) -> bool:
-    head = source.only.head() if source.only else b""
-    return (b'"info"' in head and b'"ses_' in head) or any(databases(source, _fits, FILES))
+def _files(source: Source) -> Iterator[SourceFile]:
+    for file in source.candidates("*.json"):
+        head = file.head()
+        if b'"info"' in head and b'"ses_' in head:
+            yield file
+    yield from databases(source, _fits, FILES)
 
 
 def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
-    found = list(databases(source, _fits, FILES))
-    for path in found:
-        with foreign_database(path) as database:
-            yield from _stored(database)
-    if source.only and not found:
-        yield from session(source.only)
+    stored, exported = parted(source)
+    yield from read_each(stored, _stored)
+    for file in exported.files:
+        yield from session(file)
 
 
 def session(file: SourceFile) -> Iterator[Yielded]:
@@ -98,4 +99,4 @@ def _message(info: Mapping[str, Any], parts: list[dict[str, Any]], time: Mapping
     )
 
 
-FORMAT = ForeignFormat("opencode", "sessions of opencode", _recognizes, _read)
+FORMAT = ForeignFormat("opencode", "sessions of opencode", _files, _read)
