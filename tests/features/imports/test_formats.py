@@ -28,10 +28,12 @@ from tests.core import kit
 from tests.features.imports.formats_kit import NAMES, bring, sample
 
 EXPECTED: dict[str, tuple[str, dict[str, int], int, str]] = {
+    "aider": ("aider", {"turns": 2}, 0, "Which port?\nThe one of staging.\n\n\n\n5433."),
     "basic-memory": (
         "markdown", {"entities": 7, "observations": 5, "relations": 6}, 0,
         "[decision] @2026-07-27 The grinder stays at 18.",
     ),
+    "chat": ("chat", {"turns": 1}, 0, "Which port?\n\nLook into the file.\n\n5433."),
     "chatgpt": ("chatgpt", {"memories": 1, "turns": 3}, 1, "Ann prefers Assam."),
     "claude-ai": ("claude-ai", {"memories": 5, "turns": 3, "summaries": 1}, 2, "Work: Ann prefers short answers."),
     "claude-code": ("claude-code", {"turns": 2}, 0, "Which port?\n\nLook into the file.\n\n5433."),
@@ -73,6 +75,7 @@ EXPECTED: dict[str, tuple[str, dict[str, int], int, str]] = {
     ),
     "opencode": ("opencode", {"turns": 1}, 1, "Which port?\n\nLook.\n\n5433."),
     "opencode-export": ("opencode", {"turns": 1}, 0, "Which port?\n\nLook.\n\n5433."),
+    "qwen": ("qwen", {"turns": 1}, 0, "Which port?\n\nLook into the file.\n\n5433."),
     "server-memory": (
         "server-memory", {"entities": 2, "observations": 2, "relations": 1}, 1, "Ann climbs on Tuesdays.",
     ),
@@ -152,7 +155,8 @@ def test_what_of_a_vault_is_not_imported_and_why(engine: Engine, tmp_path: Path)
     )
     read, _ = bring(engine, vault)
     assert dict(read.found.left_out) == {"other files (1 .png)": 1}
-    (hint,) = read.found.hints.first
+    hint, timeless = read.found.hints.first
+    assert timeless == "2 notes state no time: they get that at which their files last changed"
     assert hint.startswith("torn.md: its properties are not valid YAML (line 3: did not find expected ',' or ']')")
     assert {text.split("\n\nSteep")[0] for text in records(engine)} == {
         "torn\n\nHalf a property.", "# Tea\n\n## Green", "Tea\n\n## Black\n\nBoiling water.",

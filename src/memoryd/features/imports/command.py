@@ -129,7 +129,7 @@ def _read(stack: ExitStack, engine: Engine, source: Source, found: Recognized, w
     for failure in failures:
         note(str(failure))
     for file in found.listed[:REMARKS]:
-        note(f"{file.name} may contain memories too: {intake.command(source, file)}")
+        note(f"{file.name} may contain memories too: {source.command(file)} shows them")
     return every
 
 

@@ -1,6 +1,5 @@
 """Import what another memory, agent or notebook has written: recognize it, show its contents, merge it."""
 
-import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -184,13 +183,6 @@ def staged(
         for part in parts:
             engine.workspaces.usable(part.name)
         yield Intake(form, source.path, staging.found, parts)
-
-
-def command(source: Source, file: SourceFile) -> str:
-    """Return how to import one file of a source."""
-    if source.is_archive:
-        return "unpack the archive, and import the file by its name"
-    return f"`memoryd import {shlex.quote(str(source.path / file.name))}`"
 
 
 def omitted(found: SourceAccount) -> str:

@@ -45,7 +45,6 @@ _WAKES = (
 )
 _INTERRUPT = "[Request interrupted by user"
 _PARTS = re.compile(rb'"message"\s*:\s*\{[^{}\[\]]*"parts"\s*:')
-"""A message of a program that is descended from Gemini CLI."""
 _ATTACHED = {"image": "[image]", "document": "[document]"}
 
 
@@ -310,13 +309,18 @@ def _joined(parts: list[tuple[BlockKind, str]], *kinds: BlockKind) -> str:
     return BETWEEN.join(text for kind, text in parts if kind in kinds)
 
 
+def is_descendant_of_gemini(head: bytes) -> bool:
+    """Return whether the lines of a transcript have the fields of Claude Code's, but messages with parts."""
+    return bool(_PARTS.search(head))
+
+
 # a source of an import -----------------------------------------------------------------------------------------------
 
 
 def _files(source: Source) -> Iterator[SourceFile]:
     for file in source.named("*.jsonl"):
         head = file.head()
-        if b'"sessionId"' in head and b'"uuid"' in head and not _PARTS.search(head):
+        if b'"sessionId"' in head and b'"uuid"' in head and not is_descendant_of_gemini(head):
             yield file
 
 

@@ -121,7 +121,10 @@ class Hint:
 Yielded: TypeAlias = SourceItem | LeftOut | Fault | Hint
 
 
-CREATED = ("created_at", "createdAt", "created", "create_time", "timestamp", "ts", "time", "datetime", "date")
+CREATED = (
+    *("created_at", "createdAt", "created", "create_time", "created_timestamp"),
+    *("timestamp", "ts", "time", "datetime", "date"),
+)
 UPDATED = (
     "updated_at",
     "updatedAt",

@@ -72,10 +72,15 @@ def _decoded(text: str, at: int) -> Any:
 
 
 def listed(value: Any) -> list[dict[str, Any]]:
-    """Return the objects of a list, or of the first non-empty list among an object's usual fields."""
+    """Return the objects of a list, or of the first non-empty list among an object's usual fields; also of texts."""
     if isinstance(value, dict):
-        return next((found for name in _EMPTY_BESIDE_FULL if (found := mappings(value.get(name)))), [])
-    return mappings(value)
+        return next((found for name in _EMPTY_BESIDE_FULL if (found := listed(value.get(name) or None))), [])
+    return mappings(list(map(_object, value))) if isinstance(value, list) else []
+
+
+def _object(value: Any) -> Any:
+    """Return a text as an object; any other value unchanged."""
+    return {"content": value} if isinstance(value, str) and value.strip() else value
 
 
 def values(file: SourceFile) -> Iterator[dict[str, Any] | Fault]:
@@ -140,7 +145,7 @@ def _lines(file: SourceFile) -> Iterator[dict[str, Any] | Fault]:
             if line.isspace():
                 continue
             try:
-                value = value_of(decoded(line))
+                value = _object(value_of(decoded(line)))
             except ValueError as error:
                 is_torn = not line.endswith(b"\n")
                 torn = ", and ends without a line break: it may be truncated" if is_torn else ""
@@ -170,7 +175,7 @@ class _Array:
         while self._skip():
             self._number += 1
             try:
-                value = self._element()
+                value = _object(self._element())
             except ValueError as error:
                 yield Fault(f"{self._name}, element {self._number}: is truncated or not JSON ({error})")
                 if not self._resume():

@@ -6,6 +6,7 @@ Nothing is unpacked. Symbolic links and special files are skipped, since those o
 import codecs
 import io
 import os
+import shlex
 import stat
 import zipfile
 import zlib
@@ -165,8 +166,12 @@ class Source:
         return [one for one in self.files if any(PurePosixPath(one.name).match(pattern) for pattern in patterns)]
 
     def candidates(self, *patterns: str) -> list[SourceFile]:
-        """Return the only file of the source, or the files of a folder or an archive that match a pattern."""
-        return [self.only] if self.only else self.named(*patterns)
+        """Return the only file of the source, or the files of a folder or an archive that match a pattern.
+
+        Those of installed packages are no candidates.
+        """
+        found = [self.only] if self.only else self.named(*patterns)
+        return [one for one in found if "node_modules" not in one.name.split("/")]
 
     def narrowed(self, files: Iterable[SourceFile]) -> "Source":
         """Return the source with some of its files only."""
@@ -176,6 +181,10 @@ class Source:
         """Return all files that are in the folders of some files, or below."""
         folders = {PurePosixPath(one.name).parent for one in files}
         return [one for one in self.files if not folders.isdisjoint(PurePosixPath(one.name).parents)]
+
+    def command(self, file: SourceFile) -> str:
+        """Return the command that imports one of its files."""
+        return f"`memoryd import {shlex.quote(str(self.path / file.name))}`"
 
     @cached_property
     def names(self) -> frozenset[str]:
