@@ -29,6 +29,7 @@ from memoryd.store.sqlite.scratch import scratch
 
 BATCH = 100  # turns that a journal gets at once
 TICK = 100  # items between progress reports
+LOGS = ("-wal", "-shm")  # what belongs to a database
 SUFFIXES = 10  # maximum suffixes of files that are listed
 
 
@@ -107,7 +108,7 @@ class Recognized:
 
     def beside(self) -> Counter[str]:
         """Return the number of visible files in no format, described as for LeftOut."""
-        visible = [PurePosixPath(file.name) for file in self.rest if not is_hidden(file)]
+        visible = [PurePosixPath(one.name) for one in self.rest if not (is_hidden(one) or one.name.endswith(LOGS))]
         suffixes = Counter(path.suffix or "without a suffix" for path in visible)
         most = ", ".join(f"{number} {suffix}" for suffix, number in suffixes.most_common(SUFFIXES))
         return Counter({f"other files ({most})": len(visible)} if visible else {})
