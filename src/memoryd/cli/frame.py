@@ -179,7 +179,9 @@ def errors_reported() -> Iterator[None]:
         raise fail(str(error), FAILED) from None
     except OSError as error:
         raise fail(_about(error), FAILED) from None
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
+        if str(error):
+            note(str(error))
         raise typer.Exit(INTERRUPTED) from None
 
 

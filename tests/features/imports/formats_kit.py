@@ -33,9 +33,11 @@ def bring(
 ) -> tuple[Intake, list[RestoredWorkspace]]:
     """Import a source, in the recognized format unless one is named; check the counts of a rehearsal."""
     with opened(path) as source:
-        found = FORMATS[form] if form else intake.recognize(source, FORMATS.values())
-        assert found, f"{path} is not recognized"
-        with intake.staged(engine, source, found, frozenset(include), lambda *_: None, by_project=by_project) as read:
+        found = intake.named(source, FORMATS[form]) if form else intake.recognize(source, FORMATS.values())
+        ((known, part),) = found.kinds
+        with intake.staged(
+            engine, part, known, frozenset(include), lambda *_: None, by_project=by_project, left_out=found.beside()
+        ) as read:
             counted = read.rehearse(engine, lambda *_: None)
             done = read.load(engine, lambda *_: None)
             added = {noun: sum(one.new[noun] for one in done) for noun in read.numbers}

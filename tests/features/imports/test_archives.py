@@ -77,5 +77,5 @@ def test_a_big_export_is_no_zip_bomb(tmp_path: Path) -> None:
     assert member.file_size > SUSPECT
     assert member.file_size > 8 * member.compress_size
     with opened(path) as source:
-        assert FORMATS["chatgpt"].recognizes(source)
+        assert FORMATS["chatgpt"].files(source)
         assert next(iter(FORMATS["chatgpt"].read(source, frozenset())))

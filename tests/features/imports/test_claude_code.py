@@ -250,11 +250,11 @@ def test_a_transcript_that_is_none_does_not_end_the_import(
 ) -> None:
     monkeypatch.setattr("memoryd.features.imports.formats.claude_code.LINE", 1_000)
     path = sample("claude-code", tmp_path)
-    (path / "-srv-shop" / "a.jsonl").write_text("x" * 5_000)
+    (path / "-srv-shop" / "a.jsonl").write_text('{"sessionId": "s", "uuid": "u"}\n' + "x" * 5_000)
     with kit.engine(home) as engine:
         read, (done,) = bring(engine, path)
     assert done.new["turns"] == 2
-    assert read.found.faults.first == ["-srv-shop/a.jsonl, Line 1 is longer than 0 MB: this is not a transcript"]
+    assert read.found.faults.first == ["-srv-shop/a.jsonl, Line 2 is longer than 0 MB: this is not a transcript"]
 
 
 def test_imported_turns_go_to_the_journal_in_chroma(chroma: str, model_dir: Path, home: Path, tmp_path: Path) -> None:

@@ -28,10 +28,12 @@ from tests.core import kit
 from tests.features.imports.formats_kit import NAMES, bring, sample
 
 EXPECTED: dict[str, tuple[str, dict[str, int], int, str]] = {
+    "aider": ("aider", {"turns": 2}, 0, "Which port?\nThe one of staging.\n\n\n\n5433."),
     "basic-memory": (
         "markdown", {"entities": 7, "observations": 5, "relations": 6}, 0,
         "[decision] @2026-07-27 The grinder stays at 18.",
     ),
+    "chat": ("chat", {"turns": 1}, 0, "Which port?\n\nLook into the file.\n\n5433."),
     "chatgpt": ("chatgpt", {"memories": 1, "turns": 3}, 1, "Ann prefers Assam."),
     "claude-ai": ("claude-ai", {"memories": 5, "turns": 3, "summaries": 1}, 2, "Work: Ann prefers short answers."),
     "claude-code": ("claude-code", {"turns": 2}, 0, "Which port?\n\nLook into the file.\n\n5433."),
@@ -73,6 +75,7 @@ EXPECTED: dict[str, tuple[str, dict[str, int], int, str]] = {
     ),
     "opencode": ("opencode", {"turns": 1}, 1, "Which port?\n\nLook.\n\n5433."),
     "opencode-export": ("opencode", {"turns": 1}, 0, "Which port?\n\nLook.\n\n5433."),
+    "qwen": ("qwen", {"turns": 1}, 0, "Which port?\n\nLook into the file.\n\n5433."),
     "server-memory": (
         "server-memory", {"entities": 2, "observations": 2, "relations": 1}, 1, "Ann climbs on Tuesdays.",
     ),
@@ -151,8 +154,9 @@ def test_what_of_a_vault_is_not_imported_and_why(engine: Engine, tmp_path: Path)
         f"# Tea\n\n## Green\n\n{'Steep it for two minutes. ' * 90}\n\n## Black\n\nBoiling water.\n"
     )
     read, _ = bring(engine, vault)
-    assert dict(read.found.left_out) == {"other files, such as images": 1}
-    (hint,) = read.found.hints.first
+    assert dict(read.found.left_out) == {"other files (1 .png)": 1}
+    hint, timeless = read.found.hints.first
+    assert timeless == "2 notes state no time: they get that at which their files last changed"
     assert hint.startswith("torn.md: its properties are not valid YAML (line 3: did not find expected ',' or ']')")
     assert {text.split("\n\nSteep")[0] for text in records(engine)} == {
         "torn\n\nHalf a property.", "# Tea\n\n## Green", "Tea\n\n## Black\n\nBoiling water.",
@@ -212,8 +216,8 @@ def test_a_damaged_sample_is_read_as_far_as_possible_or_refused(name: str, how: 
     damaged(path, how)
     with suppress(InvalidInputError), opened(path) as source:
         intake.recognize(source, FORMATS.values())
-        for item in FORMATS[form].read(source, frozenset(FORMATS[form].more)):
-            assert item
+        for known, part in intake.named(source, FORMATS[form]).kinds:
+            assert all(known.read(part, frozenset(known.more)))
 
 
 JUNK: list[Any] = [

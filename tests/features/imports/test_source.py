@@ -41,9 +41,8 @@ def engine(home: Path) -> Iterator[Engine]:
 
 def read_of(path: Path) -> list[Yielded]:
     with opened(path) as source:
-        form = intake.recognize(source, FORMATS.values())
-        assert form
-        return list(form.read(source, frozenset()))
+        ((form, part),) = intake.recognize(source, FORMATS.values()).kinds
+        return list(form.read(part, frozenset()))
 
 
 def texts(items: list[Yielded]) -> list[str]:

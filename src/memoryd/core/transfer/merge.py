@@ -223,6 +223,14 @@ class Merging:
         self._place_memories(queries, by_kind[Kind.MEMORY], put)
         entities = [bundle for bundle in batch if bundle.kind is Kind.ENTITY]
         found = named(queries, [str(bundle.record["name"]) for bundle in entities])
+        typed = [
+            {"id": there.id, "type": bundle.record["type"], "placeholder": UNKNOWN}
+            for bundle in entities
+            if not bundle.is_deleted and (there := found.get(bundle.record["name"]))
+            if there.type == UNKNOWN != bundle.record["type"]
+        ]
+        queries.many("imports.type", typed)
+        perspectives.drop(queries, [one["id"] for one in typed], "related")
         # of all entities, known ones too: a repeated import has the same remarks
         put.remarks += filter(None, (_other_type(b.record, found.get(b.record["name"])) for b in entities))
         for bundle in by_kind[Kind.ENTITY]:
@@ -442,7 +450,7 @@ def _happen(events: Sequence[Row], queries: Queries) -> int:
 
 def _other_type(record: Row, there: Entity | None) -> str:
     """Return a remark if an entity here keeps another type than that of the file; '' if not."""
-    if there is None or record["deleted_at"] or record["type"] in (there.type, UNKNOWN):
+    if there is None or record["deleted_at"] or UNKNOWN in (there.type, record["type"]) or record["type"] == there.type:
         return ""
     kept = f"keeps the type {there.type[:100]!r}, instead of {record['type'][:100]!r}"
     return f"The entity {record['name'][:100]!r} already exists and {kept}."

@@ -67,14 +67,15 @@ def load(
 
 @contextmanager
 def telling() -> Iterator[list[RestoredWorkspace]]:
-    """Yield a list of what is imported, possibly in part; a StoreError after that says what is stored."""
+    """Yield a list of what is imported, possibly in part; a StoreError or Ctrl-C after that says what is stored."""
     done: list[RestoredWorkspace] = []
     try:
         yield done
-    except StoreError as error:
+    except (StoreError, KeyboardInterrupt) as error:
         if not (stored := [f"{counts_text(one.new)} in the workspace {one.workspace!r}" for one in done if +one.new]):
             raise
-        raise error.after(STORED.format(", ".join(stored))) from error
+        before = STORED.format(", ".join(stored))
+        raise error.after(before) if isinstance(error, StoreError) else KeyboardInterrupt(f"{before}.") from error
 
 
 def removed(engine: Engine, name: str) -> Numbers:

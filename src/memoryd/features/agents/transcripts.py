@@ -49,7 +49,7 @@ def finished(
     """
     for form, read in READERS:
         with opened(path) as source:
-            known = form.recognizes(source)
+            known = any(form.files(source))
         if known:
             return _of_session(path, form.name, read, position, ended=ended, last=last, tally=tally)
     turns = transcript_import.collect(path, session, position, ended=ended, last=last, tally=tally)

@@ -2,8 +2,10 @@
 
 import sys
 from collections import Counter
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -15,9 +17,10 @@ from memoryd.core.transfer.export import NOUNS
 from memoryd.core.transfer.jsonl import is_ours
 from memoryd.errors import InvalidInputError
 from memoryd.features.imports import intake
-from memoryd.features.imports.formats.source import ForeignFormat, Source, opened
+from memoryd.features.imports.formats.json_lines import SIMPLE
+from memoryd.features.imports.formats.source import Source, opened
 from memoryd.features.imports.formats.table import FORMATS
-from memoryd.features.imports.intake import Intake
+from memoryd.features.imports.intake import Intake, Recognized
 from memoryd.features.imports.staging import REMARKS, Remarked
 from memoryd.models.providers import Spec
 from memoryd.settings import Settings
@@ -25,81 +28,109 @@ from memoryd.store.sqlite.file import schema_version
 
 LISTED = ", ".join(FORMATS)
 PROJECTS = 20  # maximum projects listed
+UNTOUCHED = "Stopped. Nothing was imported."
+EMBEDDING = "Stopped. Everything is imported, for search by words; a running server makes the missing vectors."
 MANY = 1_000  # new records whose vectors take a minute or more
 
 
-def preview(
-    settings: Settings,
-    source: Source,
-    form: ForeignFormat,
-    include: frozenset[str],
-    *,
-    by_project: bool,
-    as_json: bool,
-) -> None:
+def preview(settings: Settings, source: Source, found: Recognized, wish: ImportOptions) -> None:
     """Show the content of a source and how much of it is new; import nothing."""
-    with Engine(settings, fetch=False) as engine, ExitStack() as stack:
-        read = _read(stack, engine, source, form, include, by_project=by_project)
-        new = _new(read, engine)
-        if as_json:
-            show.as_json(read.as_dict(new))
+    with stopping(UNTOUCHED), Engine(settings, fetch=False) as engine, ExitStack() as stack:
+        each = [(read, _new(read, engine)) for read in _read(stack, engine, source, found, wish)]
+        if wish.as_json:
+            _as_json([read.as_dict(new) for read, new in each])
         else:
-            _print(read, new)
+            for read, new in each:
+                _print(read, new)
             out.print("Nothing was imported.")
 
 
-def take(
-    settings: Settings,
-    source: Source,
-    form: ForeignFormat,
-    include: frozenset[str],
-    *,
-    by_project: bool,
-    agreed: bool,
-    vectors: bool,
-    as_json: bool,
-) -> None:
-    """Import a source, after asking unless `agreed`; fail the command if parts of it cannot be read."""
+def take(settings: Settings, source: Source, found: Recognized, wish: ImportOptions) -> None:
+    """Import a source, after asking unless that is agreed; fail the command if parts of it cannot be read."""
     if not sys.stdin.isatty():
-        demand_agreement(source, form, agreed=agreed)
-    with Engine(settings, fetch=False) as engine, ExitStack() as stack:
-        read = _read(stack, engine, source, form, include, by_project=by_project)
-        if not as_json:
-            _print(read, None if agreed else _new(read, engine))
-        if not agreed:
+        demand_agreement(source, found, agreed=wish.agreed)
+    with stopping(UNTOUCHED), Engine(settings, fetch=False) as engine, ExitStack() as stack:
+        every = _read(stack, engine, source, found, wish)
+        for read in [] if wish.as_json else every:
+            _print(read, None if wish.agreed else _new(read, engine))
+        if not wish.agreed:
             typer.confirm("Import this?", abort=True, err=True)
-        with reported() as report:
-            done = read.load(engine, report)
-        if as_json:
-            show.as_json(read.as_dict() | {"workspaces": [outcome.as_dict() for outcome in done]})
-        else:
-            exports.print_restored(done)
-        if vectors and not Spec.parse(settings.embedder).off:
-            if sum(one.new.total() for one in done) > MANY:
-                note("Everything is imported, for search by words. Vectors follow; Ctrl-C leaves them to a server.")
-            exports.embed(engine)
-    if read.found.faults.number:
+        new = sum(_load(every, engine, wish))
+        with stopping(EMBEDDING):
+            if wish.vectors and not Spec.parse(settings.embedder).off:
+                if new > MANY:
+                    note("Everything is imported, for search by words. Vectors follow; Ctrl-C leaves them to a server.")
+                exports.embed(engine)
+    if faults := sum(read.found.faults.number for read in every):
         raise fail(
-            f"Parts that were not imported: {read.found.faults.number}. The rest is imported; importing it again "
-            "does not change what exists.",
+            f"Parts that were not imported: {faults}. The rest is imported; importing it again does not change what "
+            "exists.",
             FAILED,
         )
 
 
-def demand_agreement(source: Source, form: ForeignFormat, *, agreed: bool) -> None:
-    """Raise InvalidInputError that names the recognized format, unless the import is agreed to."""
+def _load(every: list[Intake], engine: Engine, wish: ImportOptions) -> list[int]:
+    """Merge each kind, and show the results; return the numbers of new records."""
+    accounts, new = [], []
+    for read in every:
+        with reported() as report:
+            done = read.load(engine, report)
+        new.append(sum(one.new.total() for one in done))
+        accounts.append(read.as_dict() | {"workspaces": [outcome.as_dict() for outcome in done]})
+        if not wish.as_json:
+            exports.print_restored(done)
+    if wish.as_json:
+        _as_json(accounts)
+    return new
+
+
+def _as_json(accounts: list[dict[str, Any]]) -> None:
+    """Print the account of a source of one kind, or the list of those of several kinds."""
+    show.as_json(accounts if len(accounts) > 1 else accounts[0])
+
+
+@contextmanager
+def stopping(message: str) -> Iterator[None]:
+    """Let Ctrl-C say what was imported, unless it already says so."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise KeyboardInterrupt(str(error) or message) from None
+
+
+def demand_agreement(source: Source, found: Recognized, *, agreed: bool) -> None:
+    """Raise InvalidInputError that names the recognized formats, unless the import is agreed to."""
     if not agreed:
+        what = " and ".join(f"{form.title} ({form.name})" for form, _ in found.kinds)
+        one = f" or --from {found.kinds[0][0].name}" if len(found.kinds) == 1 else ", or one of them with --from"
         raise InvalidInputError(
-            f"{source.path.name} is {form.title} ({form.name}). Nothing was imported: preview it with --dry-run, "
-            f"import it with --yes or --from {form.name}."
+            f"{source.path.name} is {what}. Nothing was imported: preview it with --dry-run, import it with --yes{one}."
         )
 
 
-def _read(
-    stack: ExitStack, engine: Engine, source: Source, form: ForeignFormat, include: frozenset[str], *, by_project: bool
-) -> Intake:
-    with reported() as report:
-        return stack.enter_context(intake.staged(engine, source, form, include, report, by_project=by_project))
+def _read(stack: ExitStack, engine: Engine, source: Source, found: Recognized, wish: ImportOptions) -> list[Intake]:
+    """Return what each format contains. Raise InvalidInputError if none contains anything; else that is a note."""
+    every: list[Intake] = []
+    failures: list[InvalidInputError] = []
+    more = {name for form, _ in found.kinds for name in form.more}
+    for form, part in found.kinds:
+        include = wish.include & form.more.keys() if wish.include <= more else wish.include
+        left_out = found.beside() if part is found.kinds[-1][1] else Counter[str]()
+        try:
+            with reported() as report:
+                staged = intake.staged(
+                    engine, part, form, include, report, by_project=wish.by_project, left_out=left_out
+                )
+                every.append(stack.enter_context(staged))
+        except InvalidInputError as error:
+            failures.append(error)
+    if not every:
+        raise failures[0]
+    for failure in failures:
+        note(str(failure))
+    for file in found.listed[:REMARKS]:
+        note(f"{file.name} may contain memories too: {source.command(file)} shows them")
+    return every
 
 
 def _new(read: Intake, engine: Engine) -> Counter[str] | None:
@@ -128,7 +159,7 @@ def _print(read: Intake, new: Counter[str] | None) -> None:
         for line in first:
             show.verbatim(f"  {line}", style="dim")
     if found.left_out:
-        show.verbatim(f"Omitted: {', '.join(f'{number} {what}' for what, number in found.left_out.items())}.")
+        show.verbatim(f"Omitted: {intake.omitted(found)}.")
     _remark(found.hints)
     _remark(found.faults)
 
@@ -136,8 +167,8 @@ def _print(read: Intake, new: Counter[str] | None) -> None:
 def _remark(remarked: Remarked) -> None:
     for remark in remarked.first:
         note(f"{remark}.")
-    if remarked.number > REMARKS:
-        note(f"... and {remarked.number - REMARKS} more like that.")
+    if remarked.further:
+        note(f"... and {remarked.further} more like that.")
 
 
 def _run(settings: Settings, path: Path, form: str | None, wish: ImportOptions) -> None:
@@ -148,33 +179,30 @@ def _run(settings: Settings, path: Path, form: str | None, wish: ImportOptions) 
             "as it is, `memoryd --db FILE export` writes a file to import, `memoryd migrate` copies all of it."
         )
     with opened(path) as source:
-        known = FORMATS[form] if form else intake.recognize(source, FORMATS.values())
-        if known is None:
-            if own := [one.name for one in source.named("*.jsonl") if is_ours(one.head())]:
-                raise InvalidInputError(
-                    f"{path.name} contains memoryd exports: {', '.join(own[:5])}. Nothing was imported; import each "
-                    "of them separately."
-                )
-            ours = "is neither a memoryd export nor in another recognized format"
-            what = ours if source.only else "contains nothing in a recognized format"
-            what = "is empty" if source.only and not source.only.size else what
-            what = f"cannot be read ({source.unreadable[0]})" if source.unreadable else what
-            raise InvalidInputError(
-                f"{path.name} {what}. Nothing was imported. If you know its format, name it with --from: {LISTED}."
-            )
-        if wish.dry_run:
-            preview(settings, source, known, wish.include, by_project=wish.by_project, as_json=wish.as_json)
-        else:
-            take(
-                settings,
-                source,
-                known,
-                wish.include,
-                by_project=wish.by_project,
-                agreed=wish.agreed,
-                vectors=wish.vectors,
-                as_json=wish.as_json,
-            )
+        found = intake.named(source, FORMATS[form]) if form else intake.recognize(source, FORMATS.values())
+        if not found.kinds:
+            raise _unknown(source, form)
+        (preview if wish.dry_run else take)(settings, source, found, wish)
+
+
+def _unknown(source: Source, form: str | None) -> InvalidInputError:
+    """Return the refusal of a source without anything in a known, or the named, format."""
+    name = source.path.name
+    if own := [one.name for one in source.named("*.jsonl") if is_ours(one.head())]:
+        return InvalidInputError(
+            f"{name} contains memoryd exports: {', '.join(own[:5])}. Nothing was imported; import each of them "
+            "separately."
+        )
+    what = "is neither a memoryd export nor in another recognized format"
+    what = what if source.only else "contains nothing in a recognized format"
+    what = "is empty" if source.only and not source.only.size else what
+    what = f"cannot be read ({source.unreadable[0]})" if source.unreadable else what
+    there = ", ".join(f"{number} {files}" for files, number in Recognized((), rest=source.files).beside().items())
+    return InvalidInputError(
+        f"{name} {what}{f': {there}' if there and not source.only else ''}. Nothing was imported. Tried: "
+        f"{form or LISTED}. If you know its format, name it with --from. Else write a line for each memory or turn, "
+        f"such as `{SIMPLE[0]}` or `{SIMPLE[1]}`, and import that file."
+    )
 
 
 FOREIGN_IMPORT = ForeignImport(tuple(FORMATS), _run)

@@ -1,10 +1,12 @@
 """Read-only access to SQLite files of other programs: nothing is written, and none of their code runs."""
 
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import apsw
 
@@ -57,8 +59,7 @@ class ForeignDatabase:
 def foreign_database(path: Path) -> Iterator[ForeignDatabase]:
     """Open a file for reading; raise InvalidInputError if it cannot be opened, or later if its rows cannot be read."""
     try:
-        with closing(_opened(path)) as connection:
-            connection.set_busy_timeout(BUSY_MS)
+        with _connected(path) as connection:
             connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
             connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
             connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
@@ -72,5 +73,27 @@ def foreign_database(path: Path) -> Iterator[ForeignDatabase]:
         ) from error
 
 
-def _opened(path: Path) -> apsw.Connection:
-    return apsw.Connection(f"{path.absolute().as_uri()}?mode=ro", apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+@contextmanager
+def _connected(path: Path) -> Iterator[apsw.Connection]:
+    """Open a file; on a medium that is read-only as it is, without a log as unchanging, with one in a copy."""
+    log = path.with_name(f"{path.name}-wal")
+    with ExitStack() as stack:
+        try:
+            connection = stack.enter_context(closing(_opened(path, "mode=ro")))
+            connection.pragma("schema_version")
+        except (apsw.CantOpenError, apsw.ReadOnlyError):
+            if log.is_file() and log.stat().st_size:
+                folder = Path(stack.enter_context(TemporaryDirectory(prefix="memoryd-import-")))
+                for file in (path, log):
+                    shutil.copyfile(file, folder / file.name)
+                connection = stack.enter_context(closing(_opened(folder / path.name, "mode=rw")))
+            else:
+                connection = stack.enter_context(closing(_opened(path, "immutable=1")))
+        yield connection
+
+
+def _opened(path: Path, how: str) -> apsw.Connection:
+    flags = apsw.SQLITE_OPEN_READWRITE if how == "mode=rw" else apsw.SQLITE_OPEN_READONLY
+    connection = apsw.Connection(f"{path.absolute().as_uri()}?{how}", flags | apsw.SQLITE_OPEN_URI)
+    connection.set_busy_timeout(BUSY_MS)
+    return connection

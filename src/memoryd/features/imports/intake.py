@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from memoryd.core.base.batches import batches
@@ -22,13 +22,15 @@ from memoryd.core.transfer.rehearsal import rehearse
 from memoryd.core.transfer.restore import RestoredWorkspace
 from memoryd.errors import InvalidInputError
 from memoryd.features.imports.formats.items import Yielded
-from memoryd.features.imports.formats.source import ForeignFormat, Source
+from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile, is_hidden
 from memoryd.features.imports.staging import SourceAccount, Staging
 from memoryd.model import Kind
 from memoryd.store.sqlite.scratch import scratch
 
 BATCH = 100  # turns that a journal gets at once
 TICK = 100  # items between progress reports
+LOGS = ("-wal", "-shm")  # what belongs to a database
+SUFFIXES = 10  # maximum suffixes of files that are listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +95,45 @@ class Intake:
                 done[-1].new[NOUNS[Kind.INTERACTION]] += kept.put([turn for turn in batch if turn.id not in known])
 
 
-def recognize(source: Source, known: Iterable[ForeignFormat]) -> ForeignFormat | None:
-    """Return the first known format that a source has, or None."""
-    return next((form for form in known if form.recognizes(source)), None)
+@dataclass(frozen=True, slots=True)
+class Recognized:
+    """What a source contains."""
+
+    kinds: tuple[tuple[ForeignFormat, Source], ...]
+    """Each format that was found, with its files."""
+    listed: tuple[SourceFile, ...] = ()
+    """The files that could be imported one by one, but may be no memories: any program has files like them."""
+    rest: tuple[SourceFile, ...] = ()
+    """The files in no format."""
+
+    def beside(self) -> Counter[str]:
+        """Return the number of visible files in no format, described as for LeftOut."""
+        visible = [PurePosixPath(one.name) for one in self.rest if not (is_hidden(one) or one.name.endswith(LOGS))]
+        suffixes = Counter(path.suffix or "without a suffix" for path in visible)
+        most = ", ".join(f"{number} {suffix}" for suffix, number in suffixes.most_common(SUFFIXES))
+        return Counter({f"other files ({most})": len(visible)} if visible else {})
+
+
+def recognize(source: Source, known: Iterable[ForeignFormat]) -> Recognized:
+    """Find the files of each known format. A file is in the first format that takes it."""
+    kinds: list[tuple[ForeignFormat, Source]] = []
+    listed: list[SourceFile] = []
+    rest = source
+    for form in known:
+        own = {file.name: file for file in form.files(rest)} if rest.files else {}
+        if own and form.is_any and kinds:
+            listed += own.values()
+        elif own:
+            kinds.append((form, rest.narrowed(own.values())))
+        if own:
+            rest = replace(rest.narrowed(one for one in rest.files if one.name not in own), skipped=0, unreadable=())
+    return Recognized(tuple(kinds), tuple(listed), rest.files)
+
+
+def named(source: Source, form: ForeignFormat) -> Recognized:
+    """Return a source as of a format that a person has named: its files in the format, or the only file."""
+    found = recognize(source, [form])
+    return found if found.kinds or not source.only else Recognized(((form, source),))
 
 
 @contextmanager
@@ -107,10 +145,12 @@ def staged(
     report: StepProgress,
     *,
     by_project: bool,
+    left_out: Counter[str] | None = None,
 ) -> Iterator[Intake]:
     """Read a source, but import nothing yet.
 
-    Raise InvalidInputError if nothing in it can be imported, or if a workspace for it is archived or cannot exist.
+    `left_out` is what the caller left out. Raise InvalidInputError if nothing in it can be imported, or if a workspace
+    for it is archived or cannot exist.
     """
     if unknown := include - form.more.keys():
         there = ", ".join(form.more) or "nothing"
@@ -132,16 +172,23 @@ def staged(
         parts = staging.end()
         if source.skipped:
             staging.found.left_out["symbolic links and special files"] += source.skipped
+        staging.found.left_out.update(left_out or {})
         for why in source.unreadable:
             staging.found.faults.add(f"a folder cannot be read: {why}")
         if not parts:
-            first = next(iter(staging.found.faults.first), "")
-            raise InvalidInputError(
-                f"{source.path} contains nothing in the format {form.name} that can be imported. {first}".strip()
-            )
+            reasons = [*staging.found.faults.first[:1], *staging.found.hints.first[:1]]
+            if staging.found.left_out:
+                reasons.append(f"Omitted: {omitted(staging.found)}")
+            nothing = f"{source.path} contains nothing in the format {form.name} that can be imported"
+            raise InvalidInputError(f"{'. '.join([nothing, *reasons])}.")
         for part in parts:
             engine.workspaces.usable(part.name)
         yield Intake(form, source.path, staging.found, parts)
+
+
+def omitted(found: SourceAccount) -> str:
+    """Return what is left out, by reason."""
+    return ", ".join(f"{number} {what}" for what, number in found.left_out.items())
 
 
 def _metered(source: Source, items: Iterator[Yielded], report: StepProgress) -> Iterator[Yielded]:

@@ -46,6 +46,7 @@ FIRST = 5  # items of a kind that a preview shows
 REMARKS = 20  # maximum remarks that are kept; further ones are only counted
 TOOL = "memoryd import"
 
+_PLACE = re.compile(r"^(?:line|object) \d+ ")
 _BLANKS = re.compile(r"\s+")
 
 
@@ -53,14 +54,28 @@ _BLANKS = re.compile(r"\s+")
 class Remarked:
     """The first remarks of a kind, and the total number."""
 
+    folds: bool = False
+    """Whether remarks that differ in their places only become one."""
     number: int = 0
-    first: list[str] = field(default_factory=list)
+    _kept: dict[str, tuple[str, int]] = field(default_factory=dict)
 
     def add(self, remark: str) -> None:
         """Add a remark."""
         self.number += 1
-        if self.number <= REMARKS:
-            self.first.append(remark)
+        same = _PLACE.sub("", remark) if self.folds else str(self.number)
+        if same in self._kept or len(self._kept) < REMARKS:
+            first, times = self._kept.get(same, (remark, 0))
+            self._kept[same] = first, times + 1
+
+    @property
+    def first(self) -> list[str]:
+        """The first remarks, each with the number of others that are like it."""
+        return [one if times == 1 else f"{one} (and {times - 1:,} more like it)" for one, times in self._kept.values()]
+
+    @property
+    def further(self) -> int:
+        """The number of remarks that are not among the first."""
+        return self.number - sum(times for _, times in self._kept.values())
 
 
 @dataclass(slots=True)
@@ -73,7 +88,7 @@ class SourceAccount:
     """The first items of each noun, for people."""
     left_out: Counter[str] = field(default_factory=Counter)
     faults: Remarked = field(default_factory=Remarked)
-    hints: Remarked = field(default_factory=Remarked)
+    hints: Remarked = field(default_factory=lambda: Remarked(folds=True))
 
 
 @dataclass(slots=True)

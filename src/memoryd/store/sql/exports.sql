@@ -80,6 +80,10 @@ WHERE workspace_id = :workspace AND to_entity IN (SELECT value FROM json_each(:e
 -- Raise the next ordinal of an entity to a value, if it is lower.
 UPDATE entity_details SET next_ordinal = :next WHERE workspace_id = :workspace AND id = :id AND next_ordinal < :next
 
+-- name: imports.type
+-- Give an entity a type in place of another, such as that of a placeholder.
+UPDATE records SET type = :type WHERE workspace_id = :workspace AND id = :id AND type = :placeholder
+
 -- name: imports.touch
 -- Set the time at which an entity last changed. It never goes back.
 UPDATE records SET updated_at = :at WHERE workspace_id = :workspace AND id = :id AND updated_at < :at

@@ -25,13 +25,15 @@ _TASK = re.compile(r"\[[ xX-]\]\s")
 _LINKS = re.compile(r"\[\[([^\[\]\n]+)\]\]")
 _TYPED = re.compile(r"""(?:"([^"]+)"|'([^']+)'|([^\s"'\[\]]+))\s*\[\[""")
 _HASHED = re.compile(r"(?<!\S)#[^\W\d][\w/-]*")
+_SECTION = re.compile(r"^#{1,3} (?:Observations\s+[-*] \[[^\[\]x ]|Relations\s+[-*] \S[^\n]*\[\[)", re.MULTILINE)
+"""A section that only its notes have, if they have no permalink."""
 _HEADING = re.compile(r"#{1,6} ")
 _FENCE = re.compile(r"^ {0,3}(?:```|~~~)")
 
 
 def is_note(note: Note) -> bool:
-    """Return whether a note was written by basic-memory."""
-    return bool(text(note.properties.get("permalink")))
+    """Return whether a note was written by, or for, basic-memory."""
+    return bool(text(note.properties.get("permalink")) or _SECTION.search(note.body))
 
 
 @dataclass(slots=True)

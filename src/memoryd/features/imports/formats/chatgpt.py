@@ -17,7 +17,7 @@ from memoryd.features.imports.formats.items import (
     text,
     when,
 )
-from memoryd.features.imports.formats.source import ForeignFormat, Source
+from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
 
 FILES = ("conversations*.json",)
 SAVED = "bio"
@@ -26,8 +26,9 @@ _ASIDE = frozenset({"thoughts", "reasoning_recap"})
 _HIDDEN = frozenset({"user_editable_context", "model_editable_context", "system_error"})
 
 
-def _recognizes(source: Source) -> bool:
-    return any(b'"mapping"' in file.head() for file in source.candidates(*FILES))
+def _files(source: Source) -> list[SourceFile]:
+    """Return the files of the folders with conversations: the rest of an export is about them."""
+    return source.beside(file for file in source.candidates(*FILES) if b'"mapping"' in file.head())
 
 
 def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
@@ -115,4 +116,4 @@ def _message(message: Mapping[str, Any], place: str, begun: str) -> SourceMessag
     )
 
 
-FORMAT = ForeignFormat("chatgpt", "a data export of ChatGPT", _recognizes, _read)
+FORMAT = ForeignFormat("chatgpt", "a data export of ChatGPT", _files, _read)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from memoryd.features.imports.formats import parsing
-from memoryd.features.imports.formats.conversations import BETWEEN, SourceMessage, attached, turns
+from memoryd.features.imports.formats.conversations import BETWEEN, SourceMessage, attached, branch, turns
 from memoryd.features.imports.formats.items import (
     Fault,
     LeftOut,
@@ -27,11 +27,11 @@ _BULLET = re.compile(r"^\s*[-*•]\s+")
 _HEADING = re.compile(r"^(?:\*\*[^*\n]+\*\*:?|#{1,6}\s[^\n]+)$")
 
 
-def _recognizes(source: Source) -> bool:
-    if source.named("memories.json") and source.named("projects.json", "users.json", *CONVERSATIONS):
-        return True
-    files = source.candidates(*CONVERSATIONS)
-    return any(b'"chat_messages"' in file.head() or b'"conversations_memory"' in file.head() for file in files)
+def _files(source: Source) -> list[SourceFile]:
+    """Return the files of the folders with conversations or memories: the rest of an export is about them."""
+    files = source.candidates("memories.json", *CONVERSATIONS)
+    marks = (b'"chat_messages"', b'"conversations_memory"', b'"project_memories"')
+    return source.beside(file for file in files if any(mark in file.head() for mark in marks))
 
 
 def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
@@ -104,7 +104,8 @@ def _conversation(value: Mapping[str, Any]) -> Iterator[Yielded]:
     if not messages:
         yield LeftOut("empty conversations")
         return
-    shown = _branch(messages, text(value.get("current_leaf_message_uuid")))
+    leaf = text(value.get("current_leaf_message_uuid"))
+    shown = branch(messages, leaf, lambda one: text(one.get("uuid")), lambda one: text(one.get("parent_message_uuid")))
     if len(messages) > len(shown):
         yield LeftOut("messages of abandoned branches", len(messages) - len(shown))
     session, begun = f"claude:{place}", when(value.get("created_at"))
@@ -113,19 +114,6 @@ def _conversation(value: Mapping[str, Any]) -> Iterator[Yielded]:
         title = text(value.get("name")) or session
         at = when(value.get("updated_at")) or begun
         yield SourceSummary(id=place, session_id=session, title=title, text=summary, created_at=at)
-
-
-def _branch(messages: list[dict[str, Any]], leaf: str) -> list[dict[str, Any]]:
-    """Return the messages from the first to the leaf; if the chain is broken, all of them in the order of the file."""
-    by_id = {text(one.get("uuid")): one for one in messages}
-    branch: list[dict[str, Any]] = []
-    seen = set[str]()
-    while leaf in by_id and leaf not in seen:
-        seen.add(leaf)
-        branch.append(by_id[leaf])
-        leaf = text(by_id[leaf].get("parent_message_uuid"))
-    begins = text(messages[0].get("uuid")) in seen
-    return branch[::-1] if begins else messages
 
 
 def _message(value: Mapping[str, Any], begun: str) -> SourceMessage:
@@ -145,4 +133,4 @@ def _message(value: Mapping[str, Any], begun: str) -> SourceMessage:
     )
 
 
-FORMAT = ForeignFormat("claude-ai", "a data export of Claude.ai", _recognizes, _read)
+FORMAT = ForeignFormat("claude-ai", "a data export of Claude.ai", _files, _read)

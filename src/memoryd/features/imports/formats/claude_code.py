@@ -44,6 +44,7 @@ _WAKES = (
     "This session is being continued from a previous conversation",  # after a compaction
 )
 _INTERRUPT = "[Request interrupted by user"
+_PARTS = re.compile(rb'"message"\s*:\s*\{[^{}\[\]]*"parts"\s*:')
 _ATTACHED = {"image": "[image]", "document": "[document]"}
 
 
@@ -308,18 +309,25 @@ def _joined(parts: list[tuple[BlockKind, str]], *kinds: BlockKind) -> str:
     return BETWEEN.join(text for kind, text in parts if kind in kinds)
 
 
+def is_descendant_of_gemini(head: bytes) -> bool:
+    """Return whether the lines of a transcript have the fields of Claude Code's, but messages with parts."""
+    return bool(_PARTS.search(head))
+
+
 # a source of an import -----------------------------------------------------------------------------------------------
 
 
-def _recognizes(source: Source) -> bool:
-    files = [] if source.is_archive else source.named("*.jsonl")
-    return any(b'"sessionId"' in head and b'"uuid"' in head for head in (file.head() for file in files))
+def _files(source: Source) -> Iterator[SourceFile]:
+    for file in source.named("*.jsonl"):
+        head = file.head()
+        if b'"sessionId"' in head and b'"uuid"' in head and not is_descendant_of_gemini(head):
+            yield file
 
 
 def _items(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
     """Yield the finished turns of all transcripts, each once: a resumed session may repeat the lines of another."""
     seen: set[str] = set()
-    for file in source.candidates("*.jsonl"):
+    for file in source.files:
         faults: list[str] = []
         try:
             yield from _turns_of(file, seen, faults)
@@ -350,4 +358,4 @@ def _turns_of(file: SourceFile, seen: set[str], faults: list[str]) -> Iterator[Y
                 )
 
 
-FORMAT = ForeignFormat("claude-code", "transcripts of Claude Code", _recognizes, _items, turns_by_id=True)
+FORMAT = ForeignFormat("claude-code", "transcripts of Claude Code", _files, _items, turns_by_id=True)

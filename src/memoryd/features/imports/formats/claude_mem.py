@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from memoryd.features.imports.foreign_sqlite import ForeignDatabase, foreign_database
+from memoryd.features.imports.foreign_sqlite import ForeignDatabase
 from memoryd.features.imports.formats import parsing
-from memoryd.features.imports.formats.databases import databases
+from memoryd.features.imports.formats.databases import databases, read_each
 from memoryd.features.imports.formats.items import (
     LeftOut,
     SourceMemory,
@@ -17,7 +17,7 @@ from memoryd.features.imports.formats.items import (
     texts,
     when,
 )
-from memoryd.features.imports.formats.source import ForeignFormat, Source
+from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
 from memoryd.store.base import Row
 
 FILE = "claude-mem.db"
@@ -36,20 +36,22 @@ def _fits(database: ForeignDatabase) -> bool:
     return database.tables.keys() >= {"observations", "session_summaries", "sdk_sessions"}
 
 
-def _recognizes(source: Source) -> bool:
-    return any(databases(source, _fits, FILE))
+def _files(source: Source) -> Iterator[SourceFile]:
+    return databases(source, _fits, FILE)
 
 
 def _read(source: Source, more: frozenset[str]) -> Iterator[Yielded]:
-    for path in databases(source, _fits, FILE):
-        with foreign_database(path) as database:
-            sessions = _sessions(database)
-            for row in database.rows("observations", "created_at_epoch", "id"):
-                yield _observation(row, sessions)
-            for row in database.rows("session_summaries", "created_at_epoch", "id"):
-                yield _summary(row, sessions)
-            for row in database.rows("user_prompts", "created_at_epoch", "id"):
-                yield _prompt(row, sessions) if PROMPTS in more else LeftOut("prompts (--include prompts imports them)")
+    return read_each(source, lambda database: _stored(database, more))
+
+
+def _stored(database: ForeignDatabase, more: frozenset[str]) -> Iterator[Yielded]:
+    sessions = _sessions(database)
+    for row in database.rows("observations", "created_at_epoch", "id"):
+        yield _observation(row, sessions)
+    for row in database.rows("session_summaries", "created_at_epoch", "id"):
+        yield _summary(row, sessions)
+    for row in database.rows("user_prompts", "created_at_epoch", "id"):
+        yield _prompt(row, sessions) if PROMPTS in more else LeftOut("prompts (--include prompts imports them)")
 
 
 def _sessions(database: ForeignDatabase) -> dict[str, Row]:
@@ -114,5 +116,5 @@ def _list(row: Row, name: str) -> tuple[str, ...]:
 
 
 FORMAT = ForeignFormat(
-    "claude-mem", "a database of claude-mem", _recognizes, _read, {PROMPTS: "prompts, which have no answers there"}
+    "claude-mem", "a database of claude-mem", _files, _read, {PROMPTS: "prompts, which have no answers there"}
 )

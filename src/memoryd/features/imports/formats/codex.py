@@ -23,14 +23,15 @@ _READ = ("message", "reasoning")
 """The kinds of model input that are read; most of a file is tool results."""
 
 
-def _recognizes(source: Source) -> bool:
+def _files(source: Source) -> list[SourceFile]:
     if source.only:
-        return source.only.head().startswith(b"{") and b'"session_meta"' in source.only.head().partition(b"\n")[0]
-    return bool(source.named(*FILES))
+        is_rollout = b'"session_meta"' in source.only.head().lstrip().partition(b"\n")[0]
+        return [source.only] if is_rollout else []
+    return source.named(*FILES)
 
 
 def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
-    for file in source.candidates(*FILES):
+    for file in source.files:
         yield from session(file)
 
 
@@ -92,4 +93,4 @@ def _words(value: Mapping[str, Any]) -> str:
     return BETWEEN.join(one for one in parts if one and not one.startswith(INJECTED))
 
 
-FORMAT = ForeignFormat("codex", "sessions of Codex", _recognizes, _read)
+FORMAT = ForeignFormat("codex", "sessions of Codex", _files, _read)

@@ -16,14 +16,16 @@ from memoryd.features.imports.formats.items import (
     text,
     when,
 )
-from memoryd.features.imports.formats.source import ForeignFormat, Source
+from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
 
 _ENTITY, _CHUNK = "Entity", "DocumentChunk"
 
 
-def _recognizes(source: Source) -> bool:
-    head = source.only.head() if source.only else b""
-    return head.lstrip().startswith(b"{") and b'"nodes"' in head and (b'"Entity"' in head or b'"DocumentChunk"' in head)
+def _files(source: Source) -> Iterator[SourceFile]:
+    for file in source.candidates("*.json"):
+        head = file.head()
+        if b'"nodes"' in head and any(f'"{kind}"'.encode() in head for kind in (_ENTITY, _CHUNK)):
+            yield file
 
 
 def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
@@ -73,4 +75,4 @@ def _edge(one: Mapping[str, Any], names: Mapping[str, str]) -> Yielded:
     return SourceRelation(id=digest(source, target, kind), source=source, target=target, type=kind or "related_to")
 
 
-FORMAT = ForeignFormat("cognee", "an export of cognee", _recognizes, _read)
+FORMAT = ForeignFormat("cognee", "an export of cognee", _files, _read)

@@ -1,8 +1,8 @@
 """Turn the messages of a conversation into turns: a prompt, with the reasoning and answers until the next one."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from memoryd.features.imports.formats.items import SourceTurn
 
@@ -65,6 +65,18 @@ def _turn(opened: _Open, session: str, project: str, tags: tuple[str, ...]) -> S
         thought=thought,
         response=response,
     )
+
+
+def branch(
+    messages: list[dict[str, Any]], leaf: str, own: Callable[[Any], str], parent: Callable[[Any], str]
+) -> list[dict[str, Any]]:
+    """Return the messages from the first to the leaf, by their ids; if the chain is broken, all in their order."""
+    by_id = {own(one): one for one in messages}
+    found: dict[str, dict[str, Any]] = {}
+    while leaf in by_id and leaf not in found:
+        found[leaf] = by_id[leaf]
+        leaf = parent(by_id[leaf])
+    return list(found.values())[::-1] if own(messages[0]) in found else messages
 
 
 def attached(name: str, content: str) -> str:

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from memoryd.features.imports.foreign_sqlite import ForeignDatabase, foreign_database
+from memoryd.features.imports.foreign_sqlite import ForeignDatabase
 from memoryd.features.imports.formats import parsing
 from memoryd.features.imports.formats.conversations import BETWEEN, SourceMessage, turns
-from memoryd.features.imports.formats.databases import databases, has
+from memoryd.features.imports.formats.databases import databases, has, parted, read_each
 from memoryd.features.imports.formats.items import (
     Fault,
     LeftOut,
@@ -29,24 +29,19 @@ _INJECTED = "<user_info>"
 _FITS = has(STATE, "key", "value")
 
 
-def _recognizes(source: Source) -> bool:
-    if source.only and source.only.base.endswith(".jsonl"):
-        head = source.only.head()
-        return b'"role"' in head and b'"message"' in head and b'"sessionId"' not in head
-    return bool(_transcripts(source)) or any(databases(source, _FITS, FILE))
-
-
-def _transcripts(source: Source) -> list[SourceFile]:
-    here = TRANSCRIPTS in source.path.absolute().parts
-    return [one for one in source.named("*.jsonl") if source.is_folder and (here or TRANSCRIPTS in one.name.split("/"))]
+def _files(source: Source) -> Iterator[SourceFile]:
+    for file in source.named("*.jsonl"):
+        first = parsing.first_object(file)
+        is_message = "role" in first and isinstance(first.get("message"), dict) and "role" not in first["message"]
+        if is_message or TRANSCRIPTS in file.name.split("/"):
+            yield file
+    yield from databases(source, _FITS, FILE)
 
 
 def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
-    found = list(databases(source, _FITS, FILE))
-    for path in found:
-        with foreign_database(path) as database:
-            yield from _composers(database)
-    for file in [] if found else [source.only] if source.only else _transcripts(source):
+    stored, transcripts = parted(source)
+    yield from read_each(stored, _composers)
+    for file in transcripts.files:
         if "subagents" in file.name.split("/"):
             yield LeftOut("sessions of subagents")
         else:
@@ -103,4 +98,4 @@ def _bubble(value: Mapping[str, Any], place: str, begun: str) -> SourceMessage:
     return SourceMessage("user" if value.get("type") == 1 else "assistant", text(value.get("text")), place, at, thought)
 
 
-FORMAT = ForeignFormat("cursor", "conversations of Cursor", _recognizes, _read)
+FORMAT = ForeignFormat("cursor", "conversations of Cursor", _files, _read)

@@ -15,13 +15,14 @@ _INJECTED = re.compile(r"<(session|hook)_context>.*?(?:</\1_context>|\Z)", re.DO
 _SPEAKERS = {"user": "user", "gemini": "assistant"}
 
 
-def _recognizes(source: Source) -> bool:
-    files = source.candidates(*FILES)
-    return any(b'"sessionId"' in file.head() and b'"projectHash"' in file.head() for file in files)
+def _files(source: Source) -> Iterator[SourceFile]:
+    for file in source.candidates(*FILES):
+        if b'"sessionId"' in file.head() and b'"projectHash"' in file.head():
+            yield file
 
 
 def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
-    for file in source.candidates(*FILES):
+    for file in source.files:
         yield from session(file)
 
 
@@ -88,4 +89,4 @@ def _message(value: Mapping[str, Any], place: str, begun: str) -> SourceMessage:
     )
 
 
-FORMAT = ForeignFormat("gemini", "sessions of Gemini CLI", _recognizes, _read)
+FORMAT = ForeignFormat("gemini", "sessions of Gemini CLI", _files, _read)

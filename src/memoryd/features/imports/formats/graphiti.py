@@ -18,17 +18,18 @@ from memoryd.features.imports.formats.items import (
     texts,
     when,
 )
-from memoryd.features.imports.formats.source import ForeignFormat, Source
+from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
 
 HISTORY = "history"
+_PARTS = ("episodes", "entities", "nodes", "facts", "edges")
 
 
-def _recognizes(source: Source) -> bool:
-    if not source.only:
-        return False
-    head = source.only.head()
-    of_nodes = b'"source_node_uuid"' in head or b'"group_id"' in head
-    return head.lstrip().startswith(b"{") and of_nodes
+def _files(source: Source) -> Iterator[SourceFile]:
+    for file in source.candidates("*.json"):
+        first = parsing.first_object(file)
+        parts = [one for name in _PARTS for one in mappings(first.get(name))] or [first]
+        if any("source_node_uuid" in one or {"uuid", "group_id"} <= one.keys() for one in parts):
+            yield file
 
 
 def _read(source: Source, more: frozenset[str]) -> Iterator[Yielded]:
@@ -90,4 +91,4 @@ def _fact(one: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[Yielded]
         yield SourceEntity(id=source, name=source, observations=(fact,), **common)
 
 
-FORMAT = ForeignFormat("graphiti", "a graph of Graphiti", _recognizes, _read, {HISTORY: "facts that have ended"})
+FORMAT = ForeignFormat("graphiti", "a graph of Graphiti", _files, _read, {HISTORY: "facts that have ended"})

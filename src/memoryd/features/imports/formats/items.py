@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -11,6 +12,7 @@ from memoryd.core.base.clock import moment, timestamp
 from memoryd.errors import InvalidInputError
 
 MILLISECONDS = 1e11  # numbers above this are milliseconds since 1970, others are seconds
+_SECONDS = re.compile(r"\d{10}(\d{3})?(\.\d+)?")
 EARLIEST = datetime(1971, 1, 1, tzinfo=UTC)
 """A time before this is an empty field, or the start of a counter."""
 
@@ -119,6 +121,23 @@ class Hint:
 Yielded: TypeAlias = SourceItem | LeftOut | Fault | Hint
 
 
+CREATED = (
+    *("created_at", "createdAt", "created", "create_time", "created_timestamp"),
+    *("timestamp", "ts", "time", "datetime", "date"),
+)
+UPDATED = (
+    "updated_at",
+    "updatedAt",
+    "updated",
+    "update_time",
+    "modified",
+    "modified_at",
+    "last_modified",
+    "lastModified",
+)
+"""What programs call the time at which something began, and that of its last change."""
+
+
 # values of any type --------------------------------------------------------------------------------------------------
 
 
@@ -155,6 +174,8 @@ def when(value: Any, *, local: bool = False) -> str:
     Text without an offset is UTC, or this machine's time if `local`.
     """
     try:
+        if isinstance(value, str) and _SECONDS.fullmatch(value):
+            value = float(value)
         if isinstance(value, str):
             parsed = datetime.fromisoformat(value.strip()) if local else moment(value)
             found = parsed.astimezone(UTC)
@@ -165,6 +186,16 @@ def when(value: Any, *, local: bool = False) -> str:
         return timestamp(found) if found >= EARLIEST else ""
     except (InvalidInputError, ValueError, OverflowError, OSError):
         return ""
+
+
+def created(value: Mapping[str, Any]) -> str:
+    """Return the time at which an object began, whatever its field is called; '' if it has none."""
+    return next(filter(None, (when(value.get(name)) for name in CREATED)), "")
+
+
+def updated(value: Mapping[str, Any]) -> str:
+    """Return the time at which an object was last changed, whatever its field is called; '' if it has none."""
+    return next(filter(None, (when(value.get(name)) for name in UPDATED)), "")
 
 
 def tagged(prefix: str, *values: Any) -> tuple[str, ...]:

@@ -7,57 +7,155 @@
 {"session": "s1", "title": "Greetings", "summary": "They greet each other."}
 """
 
+import csv
+import io
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from memoryd.errors import InvalidInputError
 from memoryd.features.imports.formats import parsing
 from memoryd.features.imports.formats.items import (
+    CREATED,
+    UPDATED,
     Fault,
+    Hint,
+    LeftOut,
     SourceEntity,
     SourceMemory,
     SourceRelation,
     SourceSummary,
     SourceTurn,
     Yielded,
+    created,
     digest,
     share,
+    tagged,
     text,
     texts,
-    when,
+    updated,
 )
-from memoryd.features.imports.formats.source import ForeignFormat, Source
+from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
 
-CONTENT = ("content", "memory", "text", "data")
+CONTENT = ("content", "memory", "text", "data", "value", "fact", "note", "observation", "description", "page_content")
 """The possible fields of a memory's text; the first that contains text is used."""
+SIMPLE = (
+    '{"content": "Ann prefers tea.", "created_at": "2026-03-15T10:30:00Z", "tags": ["food"]}',
+    '{"session": "s1", "prompt": "Which port?", "response": "5433.", "created_at": "2026-03-15T10:30:00Z"}',
+)
+"""A memory and a turn, for people whose files are in no known format."""
+_MESSAGES = frozenset({"assistant", "system", "tool", "tool_result", "tool_call", "tool_use"})
+"""The types of messages that are never memories."""
 _SHAPES = ({"entity"}, {"from", "to"}, {"session", "prompt"}, {"session", "title"})
+_IDS, _TAGS = ("id", "uuid", "_id", "memory_id", "hash"), ("tags", "labels", "topics", "keywords", "categories")
+_SESSIONS = ("session", "session_id", "sessionId", "run_id", "thread_id")
+_OWN = frozenset({
+    *CONTENT, *CREATED, *UPDATED, *_IDS, *_TAGS, *_SESSIONS, "type", "kind", "category", "title", "key", "importance",
+    "project", "namespace", "entity", "observations", "summary", "from", "to", "relation", "prompt", "thought",
+    "response",
+})  # fmt: skip
+"""The fields that are imported."""
+DEPTH = 5  # maximum objects around a text
+TABLES = (".csv", ".tsv")
 
 
-def _recognizes(source: Source) -> bool:
-    if not source.only or source.only.base.endswith((".md", ".txt")):
-        return False
-    if not source.only.head().lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")):
-        return False
-    first = next((one for one in parsing.values(source.only) if not isinstance(one, Fault)), {})
-    return any(text(first.get(name)) for name in CONTENT) or any(shape <= first.keys() for shape in _SHAPES)
+def _files(source: Source) -> Iterator[SourceFile]:
+    for file in source.candidates("*.json", "*.jsonl", *(f"*{suffix}" for suffix in TABLES)):
+        if file.base.casefold().endswith((".md", ".txt")):
+            continue
+        if _is_table(file):
+            first: dict[str, Any] = dict.fromkeys(_table(file).fieldnames or (), "text")
+        else:
+            found = parsing.first_object(file)
+            found = found or next((one for one in parsing.values(file) if isinstance(one, dict)), {})
+            first = next(iter(parsing.listed(found)), found)
+        if _text_of(first) or any(shape <= first.keys() for shape in _SHAPES):
+            yield file
 
 
 def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
+    others = Counter[str]()
     for file in source.files:
-        for value in parsing.values(file):
+        for value in _rows(file) if _is_table(file) else parsing.values(file):
             yield value if isinstance(value, Fault) else _item(value)
+            others.update(() if isinstance(value, Fault) else value.keys() - _OWN)
+    if others:
+        named = ", ".join(f"{name[:100]} ({number})" for name, number in others.most_common(20))
+        yield Hint(f"Fields that are not imported, and the number of objects with them: {named}")
+
+
+def _is_table(file: SourceFile) -> bool:
+    return file.base.casefold().endswith(TABLES)
+
+
+def _table(file: SourceFile) -> "csv.DictReader[str]":
+    whole = file.whole()
+    head = whole.partition("\n")[0]
+    found: csv.DictReader[str] = csv.DictReader(io.StringIO(whole), delimiter=max(",;\t", key=head.count))
+    found.fieldnames = ["_".join(name.casefold().split()) for name in found.fieldnames or ()]
+    return found
+
+
+def _rows(file: SourceFile) -> Iterator[dict[str, Any] | Fault]:
+    try:
+        for row in _table(file):
+            yield {name: given for name, given in row.items() if name and given}
+    except (csv.Error, InvalidInputError) as error:
+        yield Fault(f"{file.name}: {str(error).rstrip('.')}")
+
+
+def _text_of(value: Mapping[str, Any], depth: int = 0) -> str:
+    """Return the text of a memory, which other objects may be around, or the fields of the innermost one."""
+    for name in CONTENT:
+        given = value.get(name)
+        if found := _text_of(given, depth + 1) if isinstance(given, dict) and depth < DEPTH else text(given):
+            return found
+    plain = (f"{name}: {one}" for name, one in value.items() if isinstance(one, str | int | float) and name != "kind")
+    return "\n".join(plain) if depth else ""
 
 
 def _item(value: Mapping[str, Any]) -> Yielded:
+    namespace = texts(value.get("namespace"))
     common: dict[str, Any] = {
-        "created_at": when(value.get("created_at")),
-        "updated_at": when(value.get("updated_at")),
-        "tags": texts(value.get("tags")),
+        "created_at": created(value) or updated(value),
+        "updated_at": updated(value),
+        "tags": (
+            *tagged("type", value.get("type"), value.get("kind")),
+            *tagged("category", value.get("category")),
+            *(tag for name in _TAGS for tag in texts(value.get(name))),
+            *tagged("namespace", "/".join(namespace)),
+        ),
         "project": text(value.get("project")),
-        "session_id": _id(value, "session"),
+        "session_id": next(filter(None, (_id(value, name) for name in _SESSIONS)), ""),
     }
-    if content := next((found for name in CONTENT if (found := text(value.get(name)))), ""):
-        more: dict[str, Any] = {"key": text(value.get("key")), "importance": share(value.get("importance"))}
-        return SourceMemory(id=_id(value, "id") or digest(content), text=content, **more, **common)
+    if "role" in value or text(value.get("type")) in _MESSAGES:
+        return LeftOut("messages that are in no conversation")
+    title, content = text(value.get("title")), _text_of(value)
+    if content or (title and not {"summary", "prompt"} & value.keys()):
+        return _memory(value, title, content, namespace, common)
+    return _other(value, common)
+
+
+def _memory(
+    value: Mapping[str, Any], title: str, content: str, namespace: tuple[str, ...], common: Mapping[str, Any]
+) -> SourceMemory:
+    headed = content if not title or content.startswith(title) else f"{title}\n\n{content}".strip()
+    own, key = next(filter(None, (_id(value, name) for name in _IDS)), ""), text(value.get("key"))
+    if namespace:  # the key is one within the namespace
+        own, key = digest(*namespace, key), ""
+    weight = value.get("importance")
+    return SourceMemory(id=own or digest(headed), text=headed, key=key, importance=share(_number(weight)), **common)
+
+
+def _number(given: Any) -> Any:
+    try:
+        return float(given) if isinstance(given, str) else given
+    except ValueError:
+        return None
+
+
+def _other(value: Mapping[str, Any], common: Mapping[str, Any]) -> Yielded:
+    common = {**common, "tags": texts(value.get("tags"))}
     match value:
         case {"entity": str(name)}:
             about: dict[str, Any] = {"type": text(value.get("type")), "summary": text(value.get("summary"))}
@@ -85,5 +183,5 @@ def _id(value: Mapping[str, Any], name: str) -> str:
 
 
 FORMAT = ForeignFormat(
-    "jsonl", "a file of JSON objects with memories, entities, relations or turns", _recognizes, _read
+    "jsonl", "a file of JSON objects with memories, entities, relations or turns", _files, _read, is_any=True
 )

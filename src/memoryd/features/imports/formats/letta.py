@@ -6,18 +6,17 @@ from typing import Any
 from memoryd.features.imports.formats import parsing
 from memoryd.features.imports.formats.conversations import BETWEEN, SourceMessage, turns
 from memoryd.features.imports.formats.items import SourceMemory, Yielded, digest, mapping, mappings, text, when
-from memoryd.features.imports.formats.source import ForeignFormat, Source
+from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
 
 _SPEAKERS = ("user", "assistant")
 
 
-def _recognizes(source: Source) -> bool:
-    if not source.only:
-        return False
-    if source.only.base.endswith(".af"):
-        return True
-    head = source.only.head()
-    return b'"agents"' in head and b'"block_ids"' in head
+def _files(source: Source) -> Iterator[SourceFile]:
+    for file in source.candidates("*.af", "*.json"):
+        head, agents = file.head(), mappings(parsing.first_object(file).get("agents"))
+        is_long = b'"agents"' in head and b'"block_ids"' in head
+        if file.base.endswith(".af") or is_long or any("block_ids" in one for one in agents):
+            yield file
 
 
 def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
@@ -60,4 +59,4 @@ def _message(one: Mapping[str, Any], place: str) -> SourceMessage:
     return SourceMessage(role, words, text(one.get("id")) or digest(place, at, words), at)  # type: ignore[arg-type]
 
 
-FORMAT = ForeignFormat("letta", "an agent file of Letta", _recognizes, _read)
+FORMAT = ForeignFormat("letta", "an agent file of Letta", _files, _read)

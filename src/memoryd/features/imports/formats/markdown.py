@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -26,22 +27,37 @@ from memoryd.features.imports.formats.splitting import sections
 IDEA = 1_500  # maximum characters of a note that stays one memory; a longer note is split at its headings
 SUFFIXES = (".md", ".markdown", ".mdc")
 LISTS = (".txt",)
+PLAIN = (".xml", ".yaml", ".yml")
+"""Files that are read as texts in a folder of nothing but texts, as agents write them with the memory tool."""
 INSTRUCTIONS = frozenset({"AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "copilot-instructions.md"})
 """Files of instructions for agents; imported only if they are named themselves."""
 CODEX = frozenset({"raw_memories.md", "memory_summary.md"})
 """The files from which Codex makes its MEMORY.md."""
 _ASIDE = frozenset({"templates", "node_modules", "rollout_summaries"})
+_OLD = frozenset({"logseq/bak", "logseq/version-files"})
+"""Folders of earlier texts of the notes."""
+_MEMORIES = frozenset({"memory", "memories"})
+"""Folders whose notes are read even in a hidden folder, as in .serena."""
 _CLAUDE_TYPES = frozenset({"user", "feedback", "project", "reference"})
 _LINE = re.compile(r"^(?:[-*+]|\d+[.)])\s+")
 _DATED = re.compile(r"^\[(\d{4}-\d\d-\d\d)\]\s*[-:–]?\s*")
 _INDEX = re.compile(r"\[[^\]]*\]\(([^)\s]+\.md)\)")
 _ADDED = "Gemini Added Memories"
 _HEADING = re.compile(r"(?:#{1,2} [^\n]*\s*)+")
+_BLOCK = re.compile(r"^# ([^\n]*)\n(.*?)(?=^# |\Z)", re.DOTALL | re.MULTILINE)
+"""A memory of goose: its tags, and its text."""
+_WRAPPED = re.compile(r"\n[A-Z\u00c0-\u00de][^\n]*[^.!?:;\s][ \t]*\r?\n[a-z\u00df-\u00ff]")
+"""A line that begins like a sentence, and goes on in the next one."""
+_EMBEDS = re.compile(r"!\[\[[^\]]*\]\]|!\[[^\]]*\]\([^)]*\)")
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 
-def _recognizes(source: Source) -> bool:
-    return any(one.base.endswith((*SUFFIXES, *LISTS)) for one in _visible(source))
+def _files(source: Source) -> list[SourceFile]:
+    """Return the notes and lists; none if all of them are hidden."""
+    texts_only = all(one.base.casefold().endswith((*SUFFIXES, *LISTS, *PLAIN)) for one in source.files)
+    suffixes = (*SUFFIXES, *LISTS, *(PLAIN if texts_only else ()))
+    is_there = any(one.base.casefold().endswith(suffixes) for one in _visible(source))
+    return [one for one in source.files if one.base.casefold().endswith(suffixes)] if is_there else []
 
 
 def _visible(source: Source) -> list[SourceFile]:
@@ -50,28 +66,39 @@ def _visible(source: Source) -> list[SourceFile]:
 
 
 def _is_aside(folders: tuple[str, ...]) -> bool:
-    return any(folder.startswith(".") or folder.casefold() in _ASIDE for folder in folders)
+    hidden = [at for at, folder in enumerate(folders) if folder.startswith(".")]
+    has_memory = hidden and _MEMORIES & {folder.casefold() for folder in folders[hidden[0] :]}
+    if (hidden and not has_memory) or _OLD & {"/".join(pair) for pair in pairwise(folders)}:
+        return True
+    return any(folder.casefold() in _ASIDE for folder in folders)
 
 
 def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
     visible = _visible(source)
-    files = [one for one in visible if one.base.endswith(SUFFIXES)]
-    left = len(source.named("*.md")) - len([one for one in files if one.base.endswith(".md")])
-    if left:
-        yield LeftOut("notes in hidden folders and folders of templates", left)
-    if beside := sum(not one.base.startswith(".") and not one.base.endswith((*SUFFIXES, *LISTS)) for one in visible):
-        yield LeftOut("other files, such as images", beside)
-    notes = [one for one in files if source.only or not _is_instruction(one)]
-    if others := len(files) - len(notes):
-        yield LeftOut("files of instructions, such as AGENTS.md (name the file itself to import it)", others)
+    candidates = [] if source.only else source.candidates("*.md", "*.mdc")
+    instructions = [one for one in candidates if _is_instruction(one)]
+    if left := len(source.files) - len({one.name for one in (*visible, *instructions)}):
+        yield LeftOut("notes in hidden folders, templates and earlier versions", left)
+    lists = [one for one in visible if not one.base.casefold().endswith(SUFFIXES)]
+    every = [one for one in visible if one.base.casefold().endswith(SUFFIXES)]
+    notes = [one for one in every if source.only or not _is_instruction(one)]
+    for file in instructions:
+        yield LeftOut("files of instructions, such as AGENTS.md")
+        yield Hint(f"{file.name} has instructions, not facts: {source.command(file)} imports it")
     titles: dict[str, str] = {}
     names = basic_memory.NameIndex(_noting(_readable(notes), titles))
+    timeless = 0
     for file in notes:
         try:
-            yield from _items(source, note(file), names, titles)
+            one = note(file)
         except InvalidInputError as error:
             yield Fault(str(error).rstrip("."))
-    for file in (one for one in visible if one.base.endswith(LISTS)):
+            continue
+        timeless += not one.stated_at
+        yield from _items(source, one, names, titles)
+    if timeless:
+        yield Hint(f"{timeless} notes state no time: they get that at which their files last changed")
+    for file in lists:
         yield from _listed(file)
 
 
@@ -94,7 +121,7 @@ def _noting(notes: Iterator[Note], titles: dict[str, str]) -> Iterator[Note]:
 
 def _items(source: Source, one: Note, names: basic_memory.NameIndex, titles: Mapping[str, str]) -> Iterator[Yielded]:
     if one.fault:
-        yield Hint(f"{one.file.name}: {one.fault}; its text is imported without them")
+        yield Hint(f"{one.file.name}: {one.fault}; they are read line by line")
     if own_notes.is_own(one):
         yield from own_notes.items(one, titles)
     elif basic_memory.is_note(one):
@@ -118,10 +145,11 @@ def _items(source: Source, one: Note, names: basic_memory.NameIndex, titles: Map
 
 def _sections(one: Note) -> Iterator[Yielded]:
     """Yield a note as one memory, or one for each section if it is long."""
-    if not one.body:
-        yield LeftOut("empty notes")
+    body = f"{one.others}\n\n{one.body}".strip()
+    if not _EMBEDS.sub("", body).strip():
+        yield LeftOut("notes that only embed other files" if body else "empty notes")
         return
-    pieces = [one.body] if len(one.body) <= IDEA else _top_sections(one.body)
+    pieces = [body] if len(body) <= IDEA else _top_sections(body)
     for piece in pieces:
         headed = piece if piece.startswith(f"# {one.title}") else f"{one.title}\n\n{piece}"
         yield _memory(one, headed, (*one.tags, f"note:{one.title}"))
@@ -238,13 +266,23 @@ def _mem0(one: Note) -> Iterator[Yielded]:
 
 
 def _listed(file: SourceFile) -> Iterator[Yielded]:
-    """Yield a memory for each line; a date in brackets before it is its time."""
+    """Yield a memory for each line, for each block under `# tags`, or for the whole text if its lines are wrapped.
+
+    A date in brackets before a line is its time.
+    """
     try:
-        lines = file.whole().split("\n")
+        one = note(file)
     except InvalidInputError as error:
         yield Fault(str(error).rstrip("."))
         return
-    for line in filter(None, map(str.strip, lines)):
+    if one.body.startswith("# "):
+        for tags, content in _BLOCK.findall(one.body):
+            yield _memory(one, content.strip(), (f"file:{file.base}", *tags.split()))
+        return
+    if not file.base.casefold().endswith(LISTS) or _WRAPPED.search(f"\n{one.body}"):
+        yield from _sections(one)
+        return
+    for line in filter(None, map(str.strip, one.body.split("\n"))):
         plain = _LINE.sub("", line)
         dated = _DATED.match(plain)
         content = plain[dated.end() :] if dated else plain
@@ -252,4 +290,4 @@ def _listed(file: SourceFile) -> Iterator[Yielded]:
         yield SourceMemory(id=digest(content), text=content, created_at=at, tags=(f"file:{file.base}",))
 
 
-FORMAT = ForeignFormat("markdown", "Markdown or a list of texts", _recognizes, _read)
+FORMAT = ForeignFormat("markdown", "Markdown or a list of texts", _files, _read)

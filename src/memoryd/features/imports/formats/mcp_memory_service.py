@@ -4,9 +4,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from memoryd.features.imports.foreign_sqlite import ForeignDatabase, foreign_database
+from memoryd.features.imports.foreign_sqlite import ForeignDatabase
 from memoryd.features.imports.formats import parsing
-from memoryd.features.imports.formats.databases import databases, has
+from memoryd.features.imports.formats.databases import databases, has, parted, read_each
 from memoryd.features.imports.formats.items import (
     Fault,
     LeftOut,
@@ -20,7 +20,7 @@ from memoryd.features.imports.formats.items import (
     texts,
     when,
 )
-from memoryd.features.imports.formats.source import ForeignFormat, Source
+from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
 
 FILE = "sqlite_vec.db"
 HISTORY = "history"
@@ -30,19 +30,16 @@ _ENTITY = "has_entity"
 _FITS = has("memories", "content_hash", "content", "tags", "memory_type")
 
 
-def _recognizes(source: Source) -> bool:
-    if source.only and b'"export_metadata"' in source.only.head():
-        return True
-    return any(databases(source, _FITS, FILE))
+def _files(source: Source) -> Iterator[SourceFile]:
+    yield from (file for file in source.candidates("*.json") if b'"export_metadata"' in file.head())
+    yield from databases(source, _FITS, FILE)
 
 
 def _read(source: Source, more: frozenset[str]) -> Iterator[Yielded]:
-    found = list(databases(source, _FITS, FILE))
-    for path in found:
-        with foreign_database(path) as database:
-            yield from _stored(database, more)
-    if source.only and not found:
-        for value in parsing.values(source.only):
+    stored, exported = parted(source)
+    yield from read_each(stored, lambda database: _stored(database, more))
+    for file in exported.files:
+        for value in parsing.values(file):
             yield value if isinstance(value, Fault) else _memory(value, more)
 
 
@@ -91,7 +88,7 @@ def _object(value: Any) -> dict[str, Any]:
 FORMAT = ForeignFormat(
     "mcp-memory-service",
     "memories of mcp-memory-service",
-    _recognizes,
+    _files,
     _read,
     {HISTORY: "memories that were deleted or superseded"},
 )

@@ -6,9 +6,8 @@ from typing import Any
 
 from memoryd.core.base.clock import timestamp
 from memoryd.errors import InvalidInputError
-from memoryd.features.imports.foreign_sqlite import foreign_database
 from memoryd.features.imports.formats import parsing
-from memoryd.features.imports.formats.databases import databases, has
+from memoryd.features.imports.formats.databases import databases, has, parted, read_each
 from memoryd.features.imports.formats.items import (
     Fault,
     LeftOut,
@@ -27,6 +26,8 @@ from memoryd.store.base import Row
 
 HISTORY = "history"
 FILE = "history.db"
+QDRANT = "collection/*/storage.sqlite"
+"""The files of Qdrant's local store."""
 _FITS = has(HISTORY, "memory_id", "new_memory", "event")
 _TEXTS = ("memory", "data", "content", "text")
 _SCOPES = {"user": "user_id", "agent": "agent_id", "actor": "actor_id", "app": "app"}
@@ -39,33 +40,28 @@ PICKLED = (
 )
 
 
-def _recognizes(source: Source) -> bool:
+def _files(source: Source) -> Iterator[SourceFile]:
     if source.names >= {"memories.json", "memories.jsonl.gz"}:  # OpenMemory
-        return True
-    return any(databases(source, _FITS, FILE)) or bool(_qdrant(source)) or bool(source.only and _is_list(source.only))
+        yield from source.named("memories.json", "memories.jsonl.gz")
+    yield from databases(source, _FITS, FILE)
+    yield from source.named(QDRANT)
+    yield from (file for file in source.candidates("*.json", "*.jsonl") if _is_list(file))
 
 
 def _is_list(file: SourceFile) -> bool:
-    if not file.head().lstrip().startswith((b"{", b"[")):
-        return False
-    first = next((one for one in parsing.values(file) if not isinstance(one, Fault)), {})
+    first = parsing.first_object(file)
+    first = next(iter(parsing.listed(first)), first)
     return bool(text(first.get("memory"))) and bool({"user_id", "agent_id", "hash", "run_id"} & first.keys())
 
 
-def _qdrant(source: Source) -> list[SourceFile]:
-    """Return the files of Qdrant's local store."""
-    return source.named("collection/*/storage.sqlite") if source.is_folder else []
-
-
 def _read(source: Source, more: frozenset[str]) -> Iterator[Yielded]:
-    for file in _qdrant(source):
-        yield Fault(f"{file.name} {PICKLED}")
-    found = list(databases(source, _FITS, FILE))
-    for path in found:
-        with foreign_database(path) as database:
-            yield from _rebuilt(database.rows(HISTORY, "created_at", "updated_at"))
-    for file in [] if found else source.candidates("memories.json"):
-        yield from _listed(file, more)
+    pickled = source.named(QDRANT)
+    yield from (Fault(f"{file.name} {PICKLED}") for file in pickled)
+    stored, lists = parted(source.narrowed(file for file in source.files if file not in pickled))
+    yield from read_each(stored, lambda database: _rebuilt(database.rows(HISTORY, "created_at", "updated_at")))
+    for file in lists.files:
+        if not file.base.endswith(".gz"):  # it has the texts of memories.json
+            yield from _listed(file, more)
 
 
 def _listed(file: SourceFile, more: frozenset[str]) -> Iterator[Yielded]:
@@ -127,5 +123,5 @@ def _rebuilt(events: Iterator[Row]) -> Iterator[Yielded]:
 
 
 FORMAT = ForeignFormat(
-    "mem0", "memories of mem0", _recognizes, _read, {"history": "memories that were deleted or have expired"}
+    "mem0", "memories of mem0", _files, _read, {"history": "memories that were deleted or have expired"}
 )

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
-from memoryd.features.imports.foreign_sqlite import ForeignDatabase, foreign_database
-from memoryd.features.imports.formats.databases import databases
+from memoryd.features.imports.foreign_sqlite import ForeignDatabase
+from memoryd.features.imports.formats.databases import databases, read_each
 from memoryd.features.imports.formats.items import (
     LeftOut,
     SourceEntity,
@@ -18,7 +18,7 @@ from memoryd.features.imports.formats.items import (
     text,
     when,
 )
-from memoryd.features.imports.formats.source import ForeignFormat, Source
+from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
 
 FILES = ("chroma.sqlite3", "knowledge_graph.sqlite3", "knowledge_graph.db")
 MINED = "mined"
@@ -41,8 +41,8 @@ def _fits(database: ForeignDatabase) -> bool:
     return _is_graph(database) or bool(_drawers(database))
 
 
-def _recognizes(source: Source) -> bool:
-    return any(databases(source, _fits, *FILES))
+def _files(source: Source) -> Iterator[SourceFile]:
+    return databases(source, _fits, *FILES)
 
 
 def _drawers(database: ForeignDatabase) -> str:
@@ -52,9 +52,7 @@ def _drawers(database: ForeignDatabase) -> str:
 
 
 def _read(source: Source, more: frozenset[str]) -> Iterator[Yielded]:
-    for path in databases(source, _fits, *FILES):
-        with foreign_database(path) as database:
-            yield from _graph(database, more) if _is_graph(database) else _memories(database, more)
+    return read_each(source, lambda one: _graph(one, more) if _is_graph(one) else _memories(one, more))
 
 
 # drawers -------------------------------------------------------------------------------------------------------------
@@ -171,7 +169,7 @@ def _graph(database: ForeignDatabase, more: frozenset[str]) -> Iterator[Yielded]
 FORMAT = ForeignFormat(
     "mempalace",
     "a palace of MemPalace",
-    _recognizes,
+    _files,
     _read,
     {MINED: "chunks of mined files, joined again", HISTORY: "relations that have ended"},
 )

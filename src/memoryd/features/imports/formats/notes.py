@@ -7,14 +7,24 @@ from typing import Any
 
 import yaml
 
-from memoryd.features.imports.formats.items import text, texts, when
+from memoryd.features.imports.formats.dates import date_of_name, dated
+from memoryd.features.imports.formats.items import text, texts
 from memoryd.features.imports.formats.source import SourceFile
 
 PROPERTIES = 64_000  # maximum characters of a frontmatter
 _FRONT = re.compile(r"---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _CODE = re.compile(r"^ {0,3}(```|~~~).*?(?:^ {0,3}\1[^\n]*$|\Z)|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 _TAG = re.compile(r"(?<![\w#/&])#([^\W\d][\w/-]*)")
-_DAILY = re.compile(r"\d{4}-\d\d-\d\d")
+_LINE = re.compile(r"([\w][\w ./-]*?):(?:[ \t]+(.*)|[ \t]*)")
+_PAGE = re.compile(r"(?:[-*][ \t]+)?([\w][\w./-]*):: ?(.*)")
+_OF_LOGSEQ = re.compile(
+    r"^[ \t]*(?:[-*][ \t]+)?(?:id|collapsed|heading|logseq[\w./-]*|[\w-]+-color):: ?.*\n?", re.MULTILINE
+)
+_LINK = re.compile(r"\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]")
+_CREATED = ("created", "createdat", "datecreated", "creationdate", "createdon", "createdtime", "ctime", "date")
+_UPDATED = ("modified", "modifiedat", "datemodified", "updated", "updatedat", "dateupdated", "lastmodified", "mtime")
+"""The names of times, without blanks and marks."""
+_KNOWN = frozenset({"title", "tags", "tag", "cssclass", "cssclasses", *_CREATED, *_UPDATED})
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 """The loader: it returns all scalars as text, and otherwise only lists and mappings."""
 
@@ -38,22 +48,34 @@ class Note:
 
     @property
     def created_at(self) -> str:
-        """When it was written, according to its properties, its name if that is a date, or the file."""
-        names = ("created", "created_at", "date")
-        stated = (when(self.properties.get(name), local=True) for name in names)
-        daily = when(self.file.stem, local=True) if _DAILY.fullmatch(self.file.stem) else ""
-        return next(filter(None, stated), "") or daily or self.file.modified
+        """When it was written, according to the note itself, or the file."""
+        return self.stated_at or self.file.modified
+
+    @property
+    def stated_at(self) -> str:
+        """When it was written, according to its properties, or its name if that begins with a date; '' if unknown."""
+        return self._time(_CREATED) or date_of_name(self.file.stem)
 
     @property
     def updated_at(self) -> str:
         """When it was last changed, according to its properties; '' if unknown."""
-        stated = (when(self.properties.get(name), local=True) for name in ("modified", "updated", "updated_at"))
-        return next(filter(None, stated), "")
+        return self._time(_UPDATED)
+
+    def _time(self, names: tuple[str, ...]) -> str:
+        given = {_bare(name): value for name, value in self.properties.items()}
+        return next(filter(None, (dated(given.get(name)) for name in names)), "")
+
+    @property
+    def others(self) -> str:
+        """The properties that have no meaning here, as lines of text."""
+        known = ((name, _plain_text(value)) for name, value in self.properties.items() if _bare(name) not in _KNOWN)
+        return "\n".join(f"{name}: {words}" for name, words in known if words)
 
     @property
     def tags(self) -> tuple[str, ...]:
         """The tags in its properties and its text."""
-        listed = (*texts(self.properties.get("tags")), *texts(self.properties.get("tag")))
+        given = {_bare(name): value for name, value in self.properties.items()}
+        listed = (_LINK.sub(r"\1", tag).strip() for tag in (*texts(given.get("tags")), *texts(given.get("tag"))))
         inline = _TAG.findall(_CODE.sub("", self.body))
         return tuple(dict.fromkeys(tag.removeprefix("#") for tag in (*listed, *inline)))
 
@@ -63,7 +85,8 @@ def note(file: SourceFile) -> Note:
     whole = file.whole()
     front = _FRONT.match(whole)
     if not front:
-        return Note(file, {}, _plain(whole), whole)
+        properties, body = _of_page(_plain(whole))
+        return Note(file, properties, body, whole)
     raw = whole[front.end() :]
     if "\r\n" in front[0]:  # git or an editor has converted the whole file to Windows line endings
         raw = raw.replace("\r\n", "\n")
@@ -73,12 +96,48 @@ def note(file: SourceFile) -> Note:
     try:
         properties = yaml.load(front[1], _LOADER)  # noqa: S506 - the loader makes only texts, lists and mappings
     except (yaml.YAMLError, RecursionError, ValueError) as error:
-        return Note(file, {}, body, raw, f"its properties are not valid YAML ({_why(error)})")
+        return Note(file, _by_lines(front[1]), body, raw, f"its properties are not valid YAML ({_why(error)})")
     if properties in (None, ""):
         return Note(file, {}, body, raw)
     if not isinstance(properties, dict):
         return Note(file, {}, _plain(whole), whole)
     return Note(file, {str(name): value for name, value in properties.items()}, body, raw)
+
+
+def _by_lines(front: str) -> dict[str, Any]:
+    """Return properties that are not valid YAML, each as the text or the list that follows its name."""
+    found: dict[str, Any] = {}
+    name = ""
+    for line in front.replace("\r\n", "\n").split("\n"):
+        if given := _LINE.fullmatch(line):
+            name, words = given[1], text(given[2])
+            found[name] = texts(words[1:-1]) if words.startswith("[") and words[1:2] != "[" else words.strip("\"'")
+        elif name and line.lstrip().startswith("- "):
+            found[name] = (*texts(found[name]), line.strip()[2:].strip("\"' "))
+    return found
+
+
+def _of_page(body: str) -> tuple[dict[str, Any], str]:
+    """Return the properties of a page of Logseq, `name:: value`, and the rest without what only Logseq reads."""
+    found: dict[str, Any] = {}
+    lines = body.split("\n")
+    while lines and (given := _PAGE.fullmatch(lines[0].strip())):
+        found[given[1]] = given[2]
+        lines.pop(0)
+    return found, _OF_LOGSEQ.sub("", "\n".join(lines)).strip()
+
+
+def _bare(name: str) -> str:
+    return re.sub(r"[\s_-]", "", name.casefold())
+
+
+def _plain_text(value: Any) -> str:
+    """Return a property as text: links as their titles, lists and mappings as what they contain."""
+    if isinstance(value, dict):
+        return "; ".join(f"{name}: {words}" for name, one in value.items() if (words := _plain_text(one)))
+    if isinstance(value, list | tuple):
+        return ", ".join(filter(None, map(_plain_text, value)))
+    return _LINK.sub(r"\1", text(value))
 
 
 def _why(error: Exception) -> str:

@@ -1,19 +1,23 @@
 """The sessions of opencode: its SQLite file, or the JSON of `opencode export`."""
 
+import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from memoryd.features.imports.foreign_sqlite import ForeignDatabase, foreign_database
+from memoryd.errors import InvalidInputError
+from memoryd.features.imports.foreign_sqlite import ForeignDatabase
 from memoryd.features.imports.formats import parsing
 from memoryd.features.imports.formats.conversations import BETWEEN, SourceMessage, turns
-from memoryd.features.imports.formats.databases import databases
+from memoryd.features.imports.formats.databases import databases, parted, read_each
 from memoryd.features.imports.formats.items import LeftOut, Yielded, mapping, mappings, tagged, text, when
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
 from memoryd.store.base import Row
 
 FILES = "opencode*.db"
+SESSIONS, MESSAGES, PARTS = ("session/*/*.json",), ("message/*/*.json",), ("part/*/*.json", "part/*.json")
+"""The files of versions before the database, in the folder storage."""
 _SPEAKERS = ("user", "assistant")
 
 
@@ -21,18 +25,39 @@ def _fits(database: ForeignDatabase) -> bool:
     return all("data" in database.tables.get(table, ()) for table in ("part", "message"))
 
 
-def _recognizes(source: Source) -> bool:
-    head = source.only.head() if source.only else b""
-    return (b'"info"' in head and b'"ses_' in head) or any(databases(source, _fits, FILES))
+def _files(source: Source) -> Iterator[SourceFile]:
+    if sessions := source.named(*SESSIONS):
+        yield from (*sessions, *source.named(*MESSAGES), *source.named(*PARTS))
+    for file in source.candidates("*.json"):
+        head = file.head()
+        if b'"info"' in head and b'"ses_' in head:
+            yield file
+    yield from databases(source, _fits, FILES)
 
 
 def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
-    found = list(databases(source, _fits, FILES))
-    for path in found:
-        with foreign_database(path) as database:
-            yield from _stored(database)
-    if source.only and not found:
-        yield from session(source.only)
+    stored, files = parted(source)
+    yield from read_each(stored, _stored)
+    old = [files.named(*patterns) for patterns in (SESSIONS, MESSAGES, PARTS)]
+    names = {file.name for listed in old for file in listed}
+    for file in files.files:
+        if file.name not in names:
+            yield from session(file)
+    sessions, messages, parts = (list(map(_row, listed)) for listed in old)
+    yield from _joined(sessions, messages, parts)
+
+
+def _row(file: SourceFile) -> Row:
+    """Return a file of versions before the database as a row of its tables."""
+    try:
+        value = mapping(parsing.loaded(file))
+    except InvalidInputError:
+        value = {}
+    folder = file.name.split("/")[-2]
+    ids = {"message_id": value.get("messageID") or folder, "session_id": value.get("sessionID") or folder}
+    at = mapping(value.get("time")).get("created")
+    more = {"parent_id": value.get("parentID"), "data": json.dumps(value), "time_created": at}
+    return value | ids | more
 
 
 def session(file: SourceFile) -> Iterator[Yielded]:
@@ -52,13 +77,18 @@ def session(file: SourceFile) -> Iterator[Yielded]:
 def _stored(database: ForeignDatabase) -> Iterator[Yielded]:
     if newer := sum(1 for _ in database.rows("session_message")):
         yield LeftOut("messages in tables of a newer version (export them with `opencode export`)", newer)
+    order = ("time_created", "id")
+    yield from _joined(database.rows("session", *order), database.rows("message", *order), database.rows("part", "id"))
+
+
+def _joined(sessions: Iterable[Row], messages_: Iterable[Row], parts_: Iterable[Row]) -> Iterator[Yielded]:
     parts: dict[Any, list[dict[str, Any]]] = defaultdict(list)
-    for row in database.rows("part", "id"):
+    for row in parts_:
         parts[row.get("message_id")].append(_data(row))
     messages: dict[Any, list[Row]] = defaultdict(list)
-    for row in database.rows("message", "time_created", "id"):
+    for row in messages_:
         messages[row.get("session_id")].append(row)
-    for row in database.rows("session", "time_created", "id"):
+    for row in sessions:
         if row.get("parent_id"):
             yield LeftOut("sessions of subagents")
             continue
@@ -98,4 +128,4 @@ def _message(info: Mapping[str, Any], parts: list[dict[str, Any]], time: Mapping
     )
 
 
-FORMAT = ForeignFormat("opencode", "sessions of opencode", _recognizes, _read)
+FORMAT = ForeignFormat("opencode", "sessions of opencode", _files, _read)

@@ -8,6 +8,7 @@ import codecs
 import json
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import IO, Any
 
 from memoryd.errors import InvalidInputError
@@ -15,6 +16,7 @@ from memoryd.features.imports.formats.items import Fault, mappings
 from memoryd.features.imports.formats.source import SourceFile, decoded
 
 CHUNK = 1 << 20  # bytes read at a time
+TRIES = 100  # places at which a first object is looked for
 ELEMENT = 256 << 20  # maximum characters of one element, or of one line
 NEAR_END = 32  # an error within so many characters of the end may be due to data not yet read
 DIGITS = 18  # maximum digits of a number that stays an integer; counters and times have fewer
@@ -28,6 +30,7 @@ _DECODER = json.JSONDecoder(strict=False, parse_int=_integer)
 _NEXT = re.compile(r"[\s,]*")
 _NOT_UTF_8 = re.compile("[\udc80-\udcff]")  # stand-ins for invalid bytes; JSON itself escapes surrogates
 _HEAD = re.compile(r'\{\s*"(?:[^"\\]|\\.)*"\s*:')
+_LINE_BEGIN, _ANY_BEGIN = re.compile(r"^[\s\[]*\{", re.MULTILINE), re.compile(r"\{")
 _EMPTY_BESIDE_FULL = ("results", "memories", "items", "data", "conversations")
 """The fields in which exports keep their list; the first non-empty one is used."""
 _LIST = re.compile(rf'"(?:{"|".join(_EMPTY_BESIDE_FULL)})"\s*:\s*\[')
@@ -42,18 +45,42 @@ def value_of(text: str) -> Any:
 
 
 def loaded(file: SourceFile) -> Any:
-    """Return the value of a file; raise InvalidInputError if it is not JSON."""
+    """Return the value of a file, also of one that is encoded twice; raise InvalidInputError if it is not JSON."""
     try:
-        return value_of(file.whole())
+        value = value_of(file.whole())
+        return value_of(value) if isinstance(value, str) else value
     except ValueError as error:
         raise InvalidInputError(f"{file.name} is truncated or not JSON ({error}). Export it again.") from None
 
 
+def first_object(file: SourceFile) -> dict[str, Any]:
+    """Return the first complete object of a file within CHUNK bytes: of its lines, else of any; {} if there is none."""
+    text = file.head(CHUNK).decode("utf-8-sig", "replace").lstrip()
+    if text.startswith('"'):
+        text = _decoded(text, 0) or ""
+    if not text.startswith(("{", "[")) and "\n{" not in text:
+        return {}
+    begins = (found.end() - 1 for begin in (_LINE_BEGIN, _ANY_BEGIN) for found in islice(begin.finditer(text), TRIES))
+    return next((value for at in begins if isinstance(value := _decoded(text, at), dict) and value), {})
+
+
+def _decoded(text: str, at: int) -> Any:
+    try:
+        return _DECODER.raw_decode(text, at)[0]
+    except (ValueError, RecursionError):
+        return None
+
+
 def listed(value: Any) -> list[dict[str, Any]]:
-    """Return the objects of a list, or of the first non-empty list among an object's usual fields."""
+    """Return the objects of a list, or of the first non-empty list among an object's usual fields; also of texts."""
     if isinstance(value, dict):
-        return next((found for name in _EMPTY_BESIDE_FULL if (found := mappings(value.get(name)))), [])
-    return mappings(value)
+        return next((found for name in _EMPTY_BESIDE_FULL if (found := listed(value.get(name) or None))), [])
+    return mappings(list(map(_object, value))) if isinstance(value, list) else []
+
+
+def _object(value: Any) -> Any:
+    """Return a text as an object; any other value unchanged."""
+    return {"content": value} if isinstance(value, str) and value.strip() else value
 
 
 def values(file: SourceFile) -> Iterator[dict[str, Any] | Fault]:
@@ -118,7 +145,7 @@ def _lines(file: SourceFile) -> Iterator[dict[str, Any] | Fault]:
             if line.isspace():
                 continue
             try:
-                value = value_of(decoded(line))
+                value = _object(value_of(decoded(line)))
             except ValueError as error:
                 is_torn = not line.endswith(b"\n")
                 torn = ", and ends without a line break: it may be truncated" if is_torn else ""
@@ -148,7 +175,7 @@ class _Array:
         while self._skip():
             self._number += 1
             try:
-                value = self._element()
+                value = _object(self._element())
             except ValueError as error:
                 yield Fault(f"{self._name}, element {self._number}: is truncated or not JSON ({error})")
                 if not self._resume():

@@ -3,14 +3,18 @@
 import codecs
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from itertools import groupby
 from typing import Any
 
 from memoryd.core.base.clock import timestamp
 from memoryd.core.base.limits import KNOWN_NAME
 from memoryd.core.transfer.schema import UNKNOWN
+from memoryd.features.imports.formats import parsing
 from memoryd.features.imports.formats.items import (
+    CREATED,
+    UPDATED,
     Fault,
     Hint,
     LeftOut,
@@ -18,32 +22,77 @@ from memoryd.features.imports.formats.items import (
     SourceRelation,
     Yielded,
     brief,
+    created,
+    mappings,
+    updated,
 )
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
 from memoryd.text import unstorable
 
-NAMES = ("memory.jsonl", "memory.json")
-"""The names of the file, as the server calls it."""
 SHOWN = 60  # characters of a value in a sentence
+NAME, TYPE = ("name", "entityName", "entity_name"), ("entityType", "entity_type")
+FROM, TO = ("from", "from_entity", "fromEntity", "source"), ("to", "to_entity", "toEntity", "target")
+RELATION = ("relationType", "relation_type")
+"""The names of the fields: first that of the server, then those of programs that are like it."""
+DEPTH = 20  # maximum lists and objects around an observation
+_WORDS = ("text", "content", "observation", "fact", "value", "item", "items", "contents", "observations")
+_LISTS = ("entities", "relations")
 
 _DECODER = json.JSONDecoder(strict=False, parse_int=float)  # integers of any length are accepted, since none is used
-_SPACE = re.compile(r"\s*")
+_SPACE, _OBJECT = re.compile(r"\s*"), re.compile(r"[{\[]")
+_DOCUMENT = re.compile(rb'\s*(\[|\{\s*(\n|"(entities|relations)"\s*:))')
 
 
-def _recognizes(source: Source) -> bool:
-    files = source.candidates(*NAMES)
-    head = files[0].head().partition(b"\n")[0] if files else b""
-    return any(isinstance(item, SourceEntity | SourceRelation) for item in _of_line(head, 1))
+def _files(source: Source) -> Iterator[SourceFile]:
+    for file in source.candidates("*.json", "*.jsonl"):
+        first = parsing.first_object(file)
+        within = [one for name in _LISTS for one in mappings(first.get(name))]
+        if any(_kind(one) and _has(one, *NAME, *FROM) for one in (first, *within)):
+            yield file
+
+
+def _kind(value: Mapping[str, Any]) -> str:
+    """Return whether an object is an entity or a relation, from its type or, if it states none, its fields."""
+    if (stated := value.get("type")) in ("entity", "relation"):
+        return str(stated)
+    if _has(value, *NAME) and _has(value, *TYPE, "observations"):
+        return "entity"
+    return "relation" if _has(value, *FROM) and _has(value, *TO) and _has(value, *RELATION) else ""
+
+
+def _has(value: Mapping[str, Any], *fields: str) -> bool:
+    return not value.keys().isdisjoint(fields)
 
 
 def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
-    for file in source.candidates(*NAMES):
-        with file.open() as lines:
-            for number, line in enumerate(lines, 1):
-                if not line.isspace():
-                    yield from _of_line(line, number, file.modified)
+    for file in source.files:
+        if _is_document(file):
+            for number, one in enumerate(_flat(_values(file.whole(), is_document=True)), 1):
+                yield from _of_value(one, f"object {number}", file.modified)
+        else:
+            with file.open() as lines:
+                for number, line in enumerate(lines, 1):
+                    if not line.isspace():
+                        yield from _of_line(line, number, file.modified)
         if _has_changed(file):
             yield Fault(f"{file.name} changed while it was read. Stop the server that uses it, and import it again")
+
+
+def _is_document(file: SourceFile) -> bool:
+    """Return whether a file is one JSON value, such as the answer of read_graph, instead of one for each line."""
+    first = parsing.first_object(file)
+    is_graph = not _kind(first) and any(isinstance(first.get(name), list) for name in _LISTS)
+    return is_graph or bool(_DOCUMENT.match(file.head().removeprefix(codecs.BOM_UTF8)))
+
+
+def _flat(values: Iterable[Any]) -> Iterator[Any]:
+    for value in values:
+        if isinstance(value, list):
+            yield from _flat(value)
+        elif isinstance(value, dict) and not _kind(value) and _has(value, *_LISTS):
+            yield from _flat(value.get(name) for name in _LISTS)
+        elif value is not None:
+            yield value
 
 
 def _has_changed(file: SourceFile) -> bool:
@@ -66,66 +115,99 @@ def _of_line(line: bytes, number: int, at: str = "") -> Iterator[Yielded]:
         yield Fault(f"{place} is not UTF-8 text: {error.reason} at byte {error.start + 1}")
         return
     for value in _values(text):
-        match value:
-            case Fault(reason):
-                yield Fault(f"{place} {reason}")
-            case {"type": "entity"}:
-                yield from _entity(value, place, at)
-            case {"type": "relation"}:
-                yield from _relation(value, place, at)
-            case {"type": other}:
-                yield Fault(f"{place} has the type {_quoted(other)}, which is neither entity nor relation")
-            case _:
-                yield Fault(f"{place} is not a JSON object with a type")
+        yield from _of_value(value, place, at)
 
 
-def _values(text: str) -> Iterator[Any]:
-    """Yield the consecutive JSON values of a text, and a Fault if the rest is not JSON."""
-    at, end = 0, len(text.rstrip())
+def _of_value(value: Any, place: str, at: str) -> Iterator[Yielded]:
+    kind = _kind(value) if isinstance(value, dict) else ""
+    match value:
+        case Fault(reason):
+            yield Fault(f"{place} {reason}")
+        case dict() if kind:
+            yield from (_entity if kind == "entity" else _relation)(value, place, at)
+        case {"type": other}:
+            yield Fault(f"{place} has the type {_quoted(other)}, which is neither entity nor relation")
+        case _:
+            yield Fault(f"{place} is neither an entity, with a name and a type, nor a relation")
+
+
+def _values(text: str, *, is_document: bool = False) -> Iterator[Any]:
+    """Yield the consecutive JSON values of a text, and a Fault if it is damaged; of a document also what follows."""
+    at, end, is_damaged = 0, len(text.rstrip()), False
     while at < end:
+        at = _SPACE.match(text, at).end()  # type: ignore[union-attr]
         try:
-            value, at = _DECODER.raw_decode(text, _SPACE.match(text, at).end())  # type: ignore[union-attr]
-        except RecursionError:
-            yield Fault("is nested too deeply")
-            return
-        except json.JSONDecodeError as error:
-            yield Fault(f"is truncated or not JSON: {error.msg} at character {error.pos + 1}")
-            return
+            value, at = _DECODER.raw_decode(text, at)
+        except (RecursionError, json.JSONDecodeError) as error:
+            if not is_damaged:
+                yield Fault(_why(error))
+            is_damaged, begins = True, _OBJECT.search(text, at + 1)
+            if not is_document or not begins:
+                return
+            at = begins.start()
+            continue
         yield value
 
 
+def _why(error: RecursionError | json.JSONDecodeError) -> str:
+    if isinstance(error, RecursionError):
+        return "is nested too deeply"
+    return f"is truncated or not JSON: {error.msg} at character {error.pos + 1}"
+
+
 def _entity(value: Mapping[str, Any], place: str, at: str) -> Iterator[Yielded]:
-    type_, given = value.get("entityType"), value.get("observations")
+    name, kind, given = _named(value, NAME), _named(value, TYPE), value.get("observations")
+    type_ = value.get(kind, value.get("type") if value.get("type") != "entity" else None)
     if type_ is None or (isinstance(type_, str) and not type_.strip()):
-        yield Hint(f"{place} has no entityType: it gets the type {UNKNOWN}")
+        yield Hint(f"{place} has no {kind}: it gets the type {UNKNOWN}")
         type_ = UNKNOWN
-    fault = _unfit(value, "name") or _unfit({"entityType": type_}, "entityType")
-    if fault or not isinstance(given, list | None):
-        yield Fault(f"{place} {fault or 'has observations that are not a list'}")
+    if fault := _unfit(value, name) or _unfit({kind: type_}, kind):
+        yield Fault(f"{place} {fault}")
         return
-    kept = tuple(one for one in given or () if _is_text(one))
-    if lost := len(given or ()) - len(kept):
-        yield Fault(f"{place} has observations that are not text, or cannot be stored: {lost} of {len(given or ())}")
-    if empty := kept.count(""):
+    observed = list(_observed(given, created(value)))
+    kept = [(words, time) for words, time in observed if _is_text(words)]
+    if lost := len(observed) - len(kept):
+        yield Fault(f"{place} has observations that are not text, or cannot be stored: {lost} of {len(observed)}")
+    if empty := sum(not words for words, _ in kept):
         yield LeftOut("empty observations", empty)
-    yield from _extras(value, place, "name", "entityType", "observations")
-    observations = tuple(filter(None, kept))
-    yield SourceEntity(
-        id=place, name=value["name"], type=type_, observations=observations, created_at=at, is_verbatim=True
-    )
+    yield from _extras(value, place, *NAME, *TYPE, "observations")
+    known = created(value) or min((time for _, time in kept if time), default=at)
+    about: dict[str, Any] = {"name": value[name], "updated_at": updated(value), "is_verbatim": True}
+    yield SourceEntity(id=place, type=type_, created_at=known, **about)
+    for time, same in groupby(kept, lambda one: one[1]):
+        texts = tuple(filter(None, (words for words, _ in same)))
+        yield SourceEntity(id=place, observations=texts, created_at=time or known, **about)
+
+
+def _observed(given: Any, at: str, depth: int = 0) -> Iterator[tuple[Any, str]]:
+    """Yield each observation, in lists and objects of any shape, with its time; None for one without text."""
+    if isinstance(given, list) and depth < DEPTH:
+        for one in given:
+            yield from _observed(one, at, depth + 1)
+    elif isinstance(given, dict) and depth < DEPTH:
+        words = next((given[name] for name in _WORDS if given.get(name) is not None), None)
+        yield from [(None, at)] if words is None else _observed(words, created(given) or at, depth + 1)
+    elif given is not None or depth:
+        yield given, at
 
 
 def _relation(value: Mapping[str, Any], place: str, at: str) -> Iterator[Yielded]:
-    if fault := _unfit(value, "from", "to", "relationType"):
+    source, target, kind = _named(value, FROM), _named(value, TO), _named(value, RELATION)
+    if fault := _unfit(value, source, target, kind):
         yield Fault(f"{place} {fault}")
         return
-    yield from _extras(value, place, "from", "to", "relationType")
-    ends = {"source": value["from"], "target": value["to"], "type": value["relationType"]}
-    yield SourceRelation(id=place, **ends, created_at=at, is_verbatim=True)
+    yield from _extras(value, place, source, target, kind)
+    ends = {"source": value[source], "target": value[target], "type": value[kind]}
+    yield SourceRelation(id=place, **ends, created_at=created(value) or at, is_verbatim=True)
+
+
+def _named(value: Mapping[str, Any], names: tuple[str, ...]) -> str:
+    """Return the first of some names of a field that an object has; without any, the first."""
+    return next((name for name in names if name in value), names[0])
 
 
 def _extras(value: Mapping[str, Any], place: str, *fields: str) -> Iterator[Hint]:
-    if extras := [name for name in value if name not in {"type", *fields}]:
+    if extras := [name for name in value if name not in {"type", "id", *fields, *CREATED, *UPDATED}]:
         yield Hint(f"{place} has fields that are not imported: {_quoted(', '.join(extras))}")
 
 
@@ -152,4 +234,4 @@ def _quoted(value: object) -> str:
     return repr(brief(str(value), SHOWN))
 
 
-FORMAT = ForeignFormat("server-memory", "a graph of server-memory", _recognizes, _read)
+FORMAT = ForeignFormat("server-memory", "a graph of server-memory", _files, _read)

@@ -6,13 +6,14 @@ Nothing is unpacked. Symbolic links and special files are skipped, since those o
 import codecs
 import io
 import os
+import shlex
 import stat
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -125,10 +126,13 @@ class SourceFile:
         """The name without folders."""
         return PurePosixPath(self.name).name
 
-    def head(self) -> bytes:
-        """Return the first bytes."""
-        with self.open() as file:
-            return file.read(HEAD)
+    def head(self, size: int = HEAD) -> bytes:
+        """Return the first bytes; none if they cannot be read."""
+        try:
+            with self.open() as file:
+                return file.read(size)
+        except InvalidInputError:
+            return b""
 
     def whole(self) -> str:
         """Return the whole file as text. Raise InvalidInputError if it is too long, or not UTF-8."""
@@ -162,8 +166,25 @@ class Source:
         return [one for one in self.files if any(PurePosixPath(one.name).match(pattern) for pattern in patterns)]
 
     def candidates(self, *patterns: str) -> list[SourceFile]:
-        """Return the only file of the source, or the files of a folder or an archive that match a pattern."""
-        return [self.only] if self.only else self.named(*patterns)
+        """Return the only file of the source, or the files of a folder or an archive that match a pattern.
+
+        Those of installed packages are no candidates.
+        """
+        found = [self.only] if self.only else self.named(*patterns)
+        return [one for one in found if "node_modules" not in one.name.split("/")]
+
+    def narrowed(self, files: Iterable[SourceFile]) -> "Source":
+        """Return the source with some of its files only."""
+        return replace(self, files=tuple(files))
+
+    def beside(self, files: Iterable[SourceFile]) -> list[SourceFile]:
+        """Return all files that are in the folders of some files, or below."""
+        folders = {PurePosixPath(one.name).parent for one in files}
+        return [one for one in self.files if not folders.isdisjoint(PurePosixPath(one.name).parents)]
+
+    def command(self, file: SourceFile) -> str:
+        """Return the command that imports one of its files."""
+        return f"`memoryd import {shlex.quote(str(self.path / file.name))}`"
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -205,6 +226,11 @@ def opened(path: Path) -> Iterator[Source]:
             yield Source(path, False, True, _of_archive(path, archive, meter), meter=meter)
     else:
         yield Source(path, False, False, (_of_path(path, path.name, meter),), meter=meter)
+
+
+def is_hidden(file: SourceFile) -> bool:
+    """Return whether a file, or a folder that it is in, is hidden."""
+    return any(part.startswith(".") for part in PurePosixPath(file.name).parts)
 
 
 def _begins(path: Path, head: bytes) -> bool:
@@ -276,10 +302,13 @@ class ForeignFormat:
     """Its name for `--from`."""
     title: str
     """The description of a source, for a sentence that begins with `PATH is`."""
-    recognizes: Callable[[Source], bool]
+    files: Callable[[Source], Iterable[SourceFile]]
+    """The function that yields the files of a source that are in this format, by their names or first bytes."""
     read: Callable[[Source, frozenset[str]], Iterator[Yielded]]
-    """The function that yields the items of a source; the set names what of `more` is also imported."""
+    """The function that yields the items of these files; the set names what of `more` is also imported."""
     more: Mapping[str, str] = field(default_factory=dict)
     """The descriptions of what `--include` may name."""
+    is_any: bool = False
+    """Whether files of any program may look like it, so that those beside other formats are only listed."""
     turns_by_id: bool = False
     """Whether hooks store the same turns under the same ids."""

@@ -1,6 +1,8 @@
 """The foreign formats that memoryd imports."""
 
 from memoryd.features.imports.formats import (
+    aider,
+    chat,
     chatgpt,
     claude_ai,
     claude_code,
@@ -17,6 +19,7 @@ from memoryd.features.imports.formats import (
     mem0,
     mempalace,
     opencode,
+    qwen,
     server_memory,
 )
 from memoryd.features.imports.formats.source import ForeignFormat
@@ -26,6 +29,7 @@ FORMATS: dict[str, ForeignFormat] = {
     for module in (
         server_memory,
         claude_code,
+        qwen,
         claude_ai,
         chatgpt,
         claude_mem,
@@ -35,10 +39,12 @@ FORMATS: dict[str, ForeignFormat] = {
         gemini,
         opencode,
         cursor,
-        graphiti,
         letta,
+        graphiti,
         cognee,
         mem0,
+        aider,
+        chat,
         markdown,
         json_lines,
     )

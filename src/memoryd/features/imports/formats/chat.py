@@ -1,0 +1,245 @@
+"""Conversations of any program whose messages have a role and a content: lists, lines, or lists within objects.
+
+Of all that such files hold, only what the user and the model said becomes turns: no system prompts, no tool output.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from pathlib import PurePosixPath
+from typing import Any, Literal
+
+from memoryd.features.imports.foreign_sqlite import ForeignDatabase
+from memoryd.features.imports.formats import parsing
+from memoryd.features.imports.formats.codex import INJECTED
+from memoryd.features.imports.formats.conversations import BETWEEN, SourceMessage, branch, turns
+from memoryd.features.imports.formats.databases import databases, parted, read_each
+from memoryd.features.imports.formats.items import (
+    Fault,
+    LeftOut,
+    Yielded,
+    created,
+    digest,
+    mapping,
+    mappings,
+    tagged,
+    text,
+)
+from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
+
+PEEKED = 100  # objects of a file by which it is recognized
+_USER = ("user", "human", "you", "user_input", "user.message", "userpromptsubmitted")
+_MODEL = (
+    "assistant",
+    "model",
+    "ai",
+    "bot",
+    "agent",
+    "gpt",
+    "planner_response",
+    "assistant.message",
+    "assistantresponse",
+)
+_STREAMED = ("content.part", "completion")
+"""The types of what is part of an answer."""
+_ROLES: dict[str, Literal["user", "assistant"]] = {
+    **dict.fromkeys(_USER, "user"),
+    **dict.fromkeys((*_MODEL, *_STREAMED), "assistant"),
+}  # fmt: skip
+_WRAPS = ("message", "data", "event")
+_WORDS = ("content", "parts", "part", "text", "value", "message", "prompt", "response", "output", "result", "finalText")
+_THOUGHT = ("thinking", "think", "reasoning", "reasoning_content", "reasoningText")
+_TABLES = (
+    ("messages", {"role", "content"}),
+    ("messages", {"role", "content_json"}),
+    ("responses", {"prompt", "response"}),
+)
+"""Tables of conversations, and the columns that they have at least."""
+_LISTS = ("messages", "chat_messages", "conversation", "conversations", "history", "turns")
+_IDS, _PARENTS = ("id", "messageId", "message_id", "uuid"), ("parentId", "parentMessageId", "parent_id", "parentUuid")
+_SESSIONS = ("sessionId", "session_id", "conversationId", "conversation_id", "chat_id", "thread_id")
+_FOLDERS = ("cwd", "working_dir", "workdir", "directory", "workspacePath", "workspace")
+_ADDED = ("synthetic", "synthetic_reason", "isMeta", "isSynthetic", "subtype", "is_hidden", "hidden")
+"""The fields that mark what a program adds to a conversation."""
+_ASIDE = re.compile(
+    r"(?si)<(system-reminder|environment_\w+|user_info|additional_metadata|user_settings_change|system_message"
+    r"|ephemeral_message|[\w:-]+[_-]context)\b[^>]*>.*?(?:</\1>|\Z)",
+)
+_SAID = re.compile(
+    r"<(user_query|user_request|user_message|task|feedback|answer)>\s*(.*?)\s*</\1>", re.DOTALL | re.IGNORECASE
+)
+_TOOL = re.compile(r"\[[\w-]+(?: for [^\n]*)?\] Result:")
+"""The beginning of a tool's output in a message of the user."""
+
+
+def _files(source: Source) -> Iterator[SourceFile]:
+    for file in source.candidates("*.json", "*.jsonl"):
+        if parsing.first_object(file) and _is_talk(file):
+            yield file
+    yield from databases(source, _fits, "*.db", "*.sqlite", "*.sqlite3")
+
+
+def _fits(database: ForeignDatabase) -> bool:
+    return any(database.tables.get(name, frozenset()) >= columns for name, columns in _TABLES)
+
+
+def _is_talk(file: SourceFile) -> bool:
+    """Return whether a file has messages with a role, or both sides of a conversation."""
+    seen = set[str]()
+    for value in islice(parsing.values(file), PEEKED):
+        for one in [value] if isinstance(value, Fault) else nested(value)[:PEEKED] or [value]:
+            if isinstance(one, dict):
+                inner = _inner(one)
+                has_words = any(name in inner for name in _WORDS)
+                seen.update({"user", "assistant"} if "role" in inner and has_words else filter(None, [_role(one)]))
+    return seen >= {"user", "assistant"}
+
+
+def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
+    stored, files = parted(source)
+    yield from read_each(stored, _stored)
+    for file in files.files:
+        yield from session(file, FORMAT.name)
+
+
+def _stored(database: ForeignDatabase) -> Iterator[Yielded]:
+    """Yield the turns of a database: rows of messages, or of prompts with their responses."""
+    abouts = {text(row.get("id")): row for name in ("sessions", "conversations") for row in database.rows(name)}
+    talks: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for row in database.rows("messages", "created_timestamp", "created_at", "timestamp", "id"):
+        given = text(row.get("content_json"))
+        talks[_first(row, _SESSIONS)].append(row | ({"content": _json(given)} if given else {}))
+    for row in database.rows("responses", "datetime_utc", "id"):
+        at = {"created": row.get("datetime_utc"), "id": f"{row.get('id')}"}
+        talk = talks[text(row.get("conversation_id"))]
+        talk += [at | {"role": "user", "content": row.get("prompt")}]
+        talk += [at | {"role": "assistant", "content": row.get("response")}]
+    for place, values in talks.items():
+        yield from _conversation(abouts.get(place, {}) | {"sessionId": place}, values, None, FORMAT.name)
+
+
+def _json(given: str) -> Any:
+    try:
+        return parsing.value_of(given)
+    except ValueError:
+        return given
+
+
+def session(file: SourceFile, form: str) -> Iterator[Yielded]:
+    """Yield the turns of a file that is one conversation, or contains several, in lists or as a database."""
+    if "subagents" in file.name.split("/"):
+        yield LeftOut("sessions of subagents")
+        return
+    loose: list[dict[str, Any]] = []
+    for value in parsing.values(file):
+        if isinstance(value, Fault):
+            yield value
+        elif within := nested(value):
+            yield from _conversation(value, within, file, form)
+        else:
+            loose.append(value)
+    yield from _conversation({}, loose, file, form)
+
+
+def nested(value: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the messages within a conversation: those of the branch that is shown."""
+    for holder in (value, mapping(value.get("chat")), mapping(mapping(value.get("chat")).get("history"))):
+        for name in _LISTS:
+            listed = holder.get(name)
+            if found := mappings(list(listed.values()) if isinstance(listed, dict) and name == _LISTS[0] else listed):
+                return _branch(found, text(holder.get("currentId")))
+    return []
+
+
+def _branch(values: list[dict[str, Any]], leaf: str = "") -> list[dict[str, Any]]:
+    """Return the messages up to the leaf, or the last one, if each but the first names the one before it."""
+    if not any(_first(one, _PARENTS) for one in values):
+        return values
+    leaf = leaf or _first(values[-1], _IDS)
+    return branch(values, leaf, lambda one: _first(one, _IDS), lambda one: _first(one, _PARENTS))
+
+
+def _conversation(
+    about: Mapping[str, Any], values: list[dict[str, Any]], file: SourceFile | None, form: str
+) -> Iterator[Yielded]:
+    shown = _branch(values)
+    if len(shown) < len(values):
+        yield LeftOut("messages of abandoned branches", len(values) - len(shown))
+    inner = [_inner(one) for one in values[:PEEKED]]
+    chain = (about, *values[:PEEKED], *inner, *(mapping(one.get("context")) for one in inner))
+    head = next((_first(one, _IDS) for one in chain if text(one.get("type")).startswith("session")), "")
+    place = next(filter(None, (_first(one, _SESSIONS) for one in chain)), "") or head or _first(about, _IDS)
+    folder = next(filter(None, (_first(one, _FOLDERS) for one in chain)), "")
+    title = next(filter(None, (_first(one, ("title", "name", "description")) for one in (about, *values[:1]))), "")
+    spoken = list(messages(shown, place))
+    if spoken and not place:  # neither the name of the file nor its place, which may change
+        known = spoken[0].at or (file.path.parent.name if file and file.path else "")
+        place = digest(spoken[0].text, known)[:16]
+        spoken = list(messages(shown, place))
+    project = PurePosixPath(folder.replace("\\", "/")).name
+    yield from turns(spoken, f"{form}:{place}", project, tagged("title", title))
+
+
+def messages(values: Iterable[Mapping[str, Any]], place: str) -> Iterator[SourceMessage]:
+    """Yield what the user and the model said. A message without a time has that of the one before."""
+    at = ""
+    for number, value in enumerate(values):
+        inner, role = _inner(value), _role(value)
+        if role and not _is_added(value) and not _is_added(inner):
+            words, thought = _words(inner)
+            at = created(inner) or created(value) or at
+            own = _first(inner, _IDS) or _first(value, _IDS)
+            name = f"{place}:{own}" if own else digest(place, str(number), words)
+            yield SourceMessage(role, said(words) if role == "user" else words, name, at, thought)
+
+
+def _inner(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the message within a line, or the line itself."""
+    return next((value[name] for name in _WRAPS if isinstance(value.get(name), dict)), value)
+
+
+def _role(value: Mapping[str, Any]) -> Literal["user", "assistant", ""]:
+    """Return who speaks; '' for anything else, such as a system or a tool."""
+    for one in (_inner(value), value):
+        for name in ("role", "type", "sender", "author", "from"):
+            given = text(mapping(one.get(name)).get("role") or one.get(name)).casefold()
+            if given and (name == "role" or given in _ROLES):
+                return _ROLES.get(given, "")
+        if isinstance(one.get("isCreatedByUser"), bool):
+            return "user" if one["isCreatedByUser"] else "assistant"
+    return ""
+
+
+def _is_added(value: Mapping[str, Any]) -> bool:
+    return any(value.get(name) for name in _ADDED) or mapping(value.get("origin")).get("kind", "user") != "user"
+
+
+def _words(message: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the text and the reasoning of a message, without the calls and the output of tools."""
+    given = next((message[name] for name in _WORDS if message.get(name)), None)
+    words, thoughts = [], [text(message.get(name)) for name in _THOUGHT]
+    for part in given if isinstance(given, list) else [given]:
+        block = part if isinstance(part, dict) else {"text": part}
+        kind = text(block.get("type")) or "text"
+        if kind in _THOUGHT or block.get("thought") is True:
+            thoughts.append(_first(block, ("text", *_THOUGHT)))
+        elif kind in ("text", "input_text", "output_text"):
+            words.append(_first(block, ("text", "content")))
+    if words and _TOOL.match(words[0]):
+        words = [one for one in words if _SAID.search(one)]
+    return BETWEEN.join(filter(None, words)), BETWEEN.join(filter(None, thoughts))
+
+
+def said(words: str) -> str:
+    """Return what the user typed, without what the program added."""
+    typed = BETWEEN.join(found[2] for found in _SAID.finditer(words))
+    plain = typed or _ASIDE.sub("", words).strip()
+    return "" if plain.startswith(INJECTED) else plain
+
+
+def _first(value: Mapping[str, Any], names: tuple[str, ...]) -> str:
+    return next(filter(None, (text(value.get(name)) for name in names)), "")
+
+
+FORMAT = ForeignFormat("chat", "conversations of messages with roles", _files, _read)
