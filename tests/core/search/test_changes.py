@@ -148,7 +148,7 @@ def test_a_change_that_answers_is_one(question: str, older: str, newer: str) -> 
 
 
 @pytest.mark.parametrize(("question", "older", "newer"), BOTH.values(), ids=BOTH)
-@pytest.mark.parametrize("logits", [UNREAD, APART, changes.Logits(older=8.5, newer=-2.0, matter=-1.0)])
+@pytest.mark.parametrize("logits", [UNREAD, APART, changes.Logits(older=8.5, newer=-5.7, matter=-5.3)])
 def test_two_facts_that_both_hold_are_no_change(question: str, older: str, newer: str, logits: changes.Logits) -> None:
     assert changes.evidence(question, older, newer, logits).total < changes.ENOUGH
 

@@ -13,6 +13,7 @@ import pytest
 from memoryd import environment as environment_of
 from memoryd.errors import InvalidInputError
 from memoryd.settings import Settings, variables
+from memoryd.toolsets.recall import FRAME
 from tests.clients import LEGACY, MODERN, PATIENCE, Json, environment, until
 from tests.commands import run
 from tests.conftest import Start
@@ -94,7 +95,7 @@ def test_each_client_has_its_project(home: Path) -> None:
             stored(wire, f"Of {directory.name}.")
             briefing = wire.call("memory_context")["content"][0]["text"]
             source = f'Workspace "{directory.name}": declared by {directory / ".memoryd"}.\n'
-            assert briefing.startswith(f"{FRAME}\n{source}")
+            assert briefing.startswith(FRAME + source)
             assert briefing.count("Of ") == 1
     assert len({pid(home)}) == 1
 

@@ -35,8 +35,9 @@ _READ = ((2.0, 1.25), (-2.5, 0.75), (-6.5, 0.25), (-math.inf, -1.0))
 """The cross-encoder's logits of the newer text, and their points."""
 READ = 2 * _READ[0][1]
 """The points that reading a text can add at most: asked with the question, and with the older text."""
-_ANSWERS, _WEAK, _BETTER = 5.0, 2.0, 3.5
-"""Logits: the older text surely answers the question, hardly does, and does far worse than the newer one."""
+_ANSWERS, _WEAK, _BETTER, _DOUBT = 5.0, 2.0, 3.5, -2.5
+"""Logits: the older text surely answers the question, hardly does, does far worse than the newer one; below the last
+one the newer text is about the same matter only if it has a sign of a change."""
 
 _CHANGE = re.compile(
     r"""\b(?:no\ longer|any\ ?more|any\ longer|after\ all|not\ [\w%.]+[,;]|instead|rather\ than|in\ place\ of
@@ -202,7 +203,8 @@ def evidence(
     what both are about.
     """
     asked, old, new = _statement(question), _statement(older), _statement(newer)
-    parts = (_read(logits), _about(asked, old, new, common, frequent), _against(asked, old, new))
+    signs = new.changes or new.hints or _same_kind(old, new)
+    parts = (_read(logits, signs=signs), _about(asked, old, new, common, frequent), _against(asked, old, new))
     return Evidence({name: points for part in parts for name, points in part if points})
 
 
@@ -252,9 +254,12 @@ def stems(text: str) -> frozenset[str]:
     return _statement(text).content
 
 
-def _read(logits: Logits) -> Iterator[tuple[str, float]]:
+def _read(logits: Logits, *, signs: bool) -> Iterator[tuple[str, float]]:
+    """Yield what the cross-encoder says; `signs` says whether the newer text has any sign of a change."""
     yield "answers", _points(logits.newer)
     yield "same_matter", _points(logits.matter)
+    if not signs and max(logits.newer or 0.0, logits.matter or 0.0) < _DOUBT:
+        yield "no_sign", -1.0
     if logits.older is not None:
         yield "older_answers", 0.5 if logits.older >= _ANSWERS else -1.5 if logits.older < _WEAK else 0.0
         far_better = logits.newer is not None and logits.newer - logits.older > _BETTER

@@ -1,6 +1,6 @@
 """Memories from before the first release: their schemas are not known any more, but their tables still are."""
 
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 from memoryd.store.sql import migrations
@@ -10,7 +10,9 @@ from memoryd.store.sqlite.layout import REGISTRY, DataDirectory, Layout, SingleF
 
 def former(path: Path) -> Layout | None:
     """Return the layout of a data directory or a file of a former schema; None for anything else."""
-    layout: Layout = DataDirectory(path) if (path / REGISTRY).is_file() else SingleFile(path)
+    layout: Layout = SingleFile(path)
+    with suppress(PermissionError):
+        layout = DataDirectory(path) if (path / REGISTRY).is_file() else layout
     version = schema_version(layout.path(None))
     return layout if version is not None and version < min(migrations("sqlite")) else None
 
