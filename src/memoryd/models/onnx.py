@@ -108,7 +108,7 @@ class _Graph:
         self._tokenizer.no_truncation()
         self._tokenizer.encode_special_tokens = True  # `[SEP]` in a text is plain text
         try:
-            self._session = InferenceSession(str(files["model.onnx"]), _options(), providers=["CPUExecutionProvider"])
+            self._session = InferenceSession(str(files["model.onnx"]), options(), providers=["CPUExecutionProvider"])
         except GRAPH_ERRORS as error:
             raise ModelError(f"onnxruntime cannot load {files['model.onnx']}: {error}. Update onnxruntime.") from error
 
@@ -131,15 +131,15 @@ class _Graph:
         return result
 
 
-def _options() -> SessionOptions:
+def options() -> SessionOptions:
     """Return options that avoid extra threads, spinning, and a cached memory plan for each input length."""
-    options = SessionOptions()
-    options.intra_op_num_threads = THREADS
-    options.inter_op_num_threads = 1
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.enable_mem_pattern = False
-    options.log_severity_level = 3
-    return options
+    chosen = SessionOptions()
+    chosen.intra_op_num_threads = THREADS
+    chosen.inter_op_num_threads = 1
+    chosen.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    chosen.enable_mem_pattern = False
+    chosen.log_severity_level = 3
+    return chosen
 
 
 def _name(model: str, bundled: str) -> str:
