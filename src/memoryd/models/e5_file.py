@@ -3,6 +3,7 @@
 The file has a header, a tokenizer and a directory of tensors: float32, or blocks of 32 numbers of 4 bits with a scale.
 """
 
+import itertools
 import json
 import struct
 from collections.abc import Iterator
@@ -34,7 +35,7 @@ class E5File:
         ends, self.scores = self._array("<u4", count + 1), self._array("<f4", count)
         pieces = self._bytes[self._at : self._at + size]
         self._at += size
-        self.pieces = [pieces[start:end] for start, end in zip(ends[:-1], ends[1:], strict=True)]
+        self.pieces = [pieces[start:end] for start, end in itertools.pairwise(ends)]
         self.replaced = dict(self._replacements())
         self._tensors = dict(self._directory())
 
@@ -103,7 +104,11 @@ class E5File:
         )
         special = ((40, self.unknown), (41, self.first), (42, self.last), (43, self.pad))
         training = _number(3, 1) + b"".join(_number(field, value) for field, value in special)
-        return pieces + _field(2, training) + _field(3, _field(1, b"identity") + b"".join(_number(n, 1) for n in (3, 4, 5)))
+        return (
+            pieces
+            + _field(2, training)
+            + _field(3, _field(1, b"identity") + b"".join(_number(n, 1) for n in (3, 4, 5)))
+        )
 
 
 def widened(blocks: NDArray[np.uint8]) -> NDArray[np.float32]:

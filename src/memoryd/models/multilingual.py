@@ -6,7 +6,7 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 from onnxruntime import InferenceSession  # type: ignore[import-untyped]
-from sentencepiece import SentencePieceProcessor  # type: ignore[import-untyped]
+from sentencepiece import SentencePieceProcessor
 
 from memoryd.errors import InvalidInputError, ModelError
 from memoryd.models import weights

