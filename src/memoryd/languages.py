@@ -12,35 +12,11 @@ from memoryd.text import STOP_WORDS, is_latin, within_names
 READ = 1_000
 """Characters of a text that are looked at, from its beginning."""
 
-FOREIGN = frozenset(
-    # German, Dutch, Danish, Swedish, Norwegian
-    """der die das den dem des ein eine einen einem einer eines und oder aber nicht ist sind wird werden wurde wurden
-    hat haben hatte mit von vom zum zur auf aus bei nach seit um für über unter wie wo wer wann warum wieso welche
-    welcher welches welchem welchen ich du er sie wir ihr mir mich dir dich uns unser unsere mein meine meinen meiner
-    dein sein seine sich nur noch schon auch sehr immer nie jeden jeder jede als wenn weil dass im am kein keine kann
-    soll muss darf gibt ab bis ohne gegen heute morgen gestern woher wohin wofür womit habe bin war'n het een niet
-    voor naar zijn wordt werd heeft hebben ook maar dat deze waar wat wie hoe wanneer welke ons onze mijn haar hij zij
-    uit og jeg ikke det til med på af som hvor hvad hvem hvornår och inte är jag att för till vad när var vilken
-    hva når vi min mitt"""
-    # Spanish, Portuguese, French, Italian, Catalan, Romanian
-    """ el la los las un una unos unas del al que qué y o en con por para su sus se es son está están fue fueron ser
-    tiene hay muy más pero como cómo cuando cuándo cuál dónde donde quién quien mi mis nuestro nuestra lo le les ya
-    desde hasta sobre cada cuánto yo nos não é uma um dos das no na nos nas com ao à pelo pela seu sua minha meu nosso
-    nossa quem onde quando qual quanto como mais mas foi está são tem dia ele ela isso este esta eu você les des du au
-    aux et ou où est sont dans sur avec pour par pas ne je tu il elle nous vous ils mon ma mes ton sa ses notre nos
-    votre leur qui quel quelle quels quelles quand comment pourquoi combien cette ces ce chez sans sous plus tous
-    toutes très été était ont avait fait di il lo gli della delle dei degli nel nella che è sono non per più anche
-    come dove chi quale mio mia nostro alla dal i si da în și este sunt cu pe la care unde când amb els les què"""
-    # Polish, Czech, Slovak, Croatian, Hungarian, Finnish, Turkish, Indonesian, Vietnamese
-    """ jest nie się na z w i do od po za czy jak gdzie kiedy kto co jaki jaka dla przez je není se s v ve že kde kdy
-    kdo jak jaký jsou byl byla nije gdje kada tko što koji koja az egy és nem van hogy hol mikor ki mi milyen ja ei on
-    ovat oli mikä missä milloin kuka kun että ve bir bu için ile ne nerede zaman kim hangi değil var yok yang di dan
-    itu ini untuk dengan tidak adalah ke dari siapa kapan mana là của và không có cho ở đâu gì nào""".split()
-) - frozenset("a do i in is on me we an am as at so no to was were will war man one more him her his be e".split())
-"""Function words of languages in Latin script, without those that are English words, too."""
-
-_SHARED = frozenset("die du on no me at an so in is was am or as do he i a to we be his her has more hat war".split())
+_SHARED = frozenset("on no me at an so in is was am or as do he i a to we be his her has more hat war".split())
 """Function words of English that are also words elsewhere, which tell nothing alone."""
+
+FOREIGN = frozenset(files("memoryd").joinpath("foreign_words.txt").read_text("utf-8").split()) - STOP_WORDS - _SHARED
+"""Function words of languages in Latin script, without those that are English words, too."""
 
 _WORD = re.compile(r"[^\W\d_]+")
 _ENDINGS = re.compile("(?:'s|s|es|ed|d|ing|ly|er)$")
@@ -65,7 +41,7 @@ def _evidence(word: str) -> float:
         return -2.0
     if word in _frequent() or _ENDINGS.sub("", word) in _frequent() or _ENDINGS.sub("e", word) in _frequent():
         return 1.0
-    return -0.4 if len(word) > 3 else 0.0
+    return -0.3 if len(word) > 3 else 0.0
 
 
 @cache

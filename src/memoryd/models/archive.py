@@ -17,8 +17,9 @@ _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError)
 
 
 def export_archive(directory: Path, target: Path) -> None:
-    """Write the models of `directory` to `target`, atomically, replacing an existing file; the multilingual one if it
-    is there.
+    """Write the models of `directory` to `target`, atomically; an existing file is replaced.
+
+    The multilingual model is among them if it is there.
 
     Raise ModelError if a model is missing or corrupt, OSError if the file cannot be written.
     """

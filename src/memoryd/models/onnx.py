@@ -21,11 +21,11 @@ from onnxruntime.capi.onnxruntime_pybind11_state import (  # type: ignore[import
 from tokenizers import Tokenizer
 
 from memoryd.errors import InvalidInputError, ModelError
+from memoryd.languages import is_english
 from memoryd.models import weights
 from memoryd.models.base import clean, spans, unit
 from memoryd.models.native import GATE, THREADS, TURNS
 from memoryd.settings import Settings
-from memoryd.text import is_latin
 
 WINDOW = 512
 """The maximum input of both models in tokens, special ones included."""
@@ -84,8 +84,8 @@ class BundledReranker:
         self._graph = _Graph(weights.RERANKER, settings)
 
     def reads(self, text: str) -> bool:
-        """See Reranker. It reads English only; it makes the ranking of Chinese and Japanese worse (bench/languages)."""
-        return is_latin(text)
+        """See Reranker. It reads English only; it makes the ranking of every other language worse (bench/languages)."""
+        return is_english(text)
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """See Reranker."""
