@@ -46,10 +46,10 @@ def _checked(engine: Engine, size: int) -> list[float]:
     memories = Memories(Scope(engine, workspace, "bench"))
 
     def look(_: int) -> None:
-        engine.store.read(workspace, lambda q: backlog.lacking(q, "bench", Filter()))
+        engine.store.read(workspace, lambda q: backlog.lacking(q, {"model": "bench", "other": "bench"}, Filter()))
 
     def first(_: int) -> None:
-        engine.store.read(workspace, lambda q: Backlog().lacking(q, "bench", Filter()))
+        engine.store.read(workspace, lambda q: Backlog().lacking(q, {"model": "bench", "other": "bench"}, Filter()))
 
     steps: list[tuple[Callable[[int], object], int]] = [(first, 10), (look, 1_000)]
     took = [median_ms(step, rounds)[0] for step, rounds in steps]

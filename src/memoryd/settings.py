@@ -247,6 +247,11 @@ class Settings(BaseModel):
         validation_alias=_names("MEMORY_MODEL_DIR"),
         description="The directory of the model files; if unset, one for each user, shared by all data directories.",
     )
+    languages: Literal["all", "english"] = Field(
+        "all",
+        validation_alias=_names("MEMORY_MODELS"),
+        description="`english`: no text is embedded by the multilingual model, which is then never fetched.",
+    )
     model_runs: int = Field(
         2,
         ge=1,

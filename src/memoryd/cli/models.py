@@ -10,23 +10,30 @@ from memoryd.cli.frame import FILES, AsJson, command, demand_writable, named, ne
 from memoryd.core.engine import Engine
 from memoryd.errors import ModelError
 from memoryd.models import archive, weights
+from memoryd.models.embedders import MULTILINGUAL
 from memoryd.models.helpers import LOADING
-from memoryd.models.providers import BY_NAME, Spec
+from memoryd.models.providers import Spec
 from memoryd.models.pull import pull as fetch
+from memoryd.models.pull import pull_languages
 from memoryd.settings import Settings
 
 models = typer.Typer(add_completion=False, no_args_is_help=True, help="The bundled models: fetch, list and move them.")
-_USES = {weights.EMBEDDER: "embedder", weights.RERANKER: "reranker"}
+_USES = {weights.EMBEDDER: "embedder", weights.RERANKER: "reranker", weights.MULTILINGUAL: "other languages"}
 
 
 @models.command()
 @command("data_dir")
-def pull(settings: Settings) -> None:
+def pull(
+    settings: Settings,
+    every: Annotated[
+        bool, typer.Option("--all", help="Also the model for all languages but English, another 91 MB.")
+    ] = False,
+) -> None:
     """Download the bundled models, 69 MB, and verify them; verified files are kept."""
     directory = weights.place(settings)
     with reported() as report:
-        source = fetch(directory, report)
-    came = f" They came from {source}." if source else ""
+        sources = [fetch(directory, report), pull_languages(directory, report) if every else ""]
+    came = f" They came from {' and '.join(filter(None, sources))}." if any(sources) else ""
     out.print(f"The models in {directory} are verified.{came}", soft_wrap=True)
 
 
@@ -70,8 +77,6 @@ def use(
         engine.embedding.complete(lambda done: report(f"embedding with {embedder.name}", done))
     out.print(f"Everything stored has vectors of {embedder.name}.", soft_wrap=True)
     out.print(f"Now set MEMORY_EMBEDDER={model} for every client of this database.", soft_wrap=True)
-    if model in BY_NAME:
-        out.print("The bundled reranker is for English: MEMORY_RERANKER=none turns it off.", soft_wrap=True)
 
 
 @models.command(name="list")
@@ -79,6 +84,7 @@ def use(
 def list_(settings: Settings, as_json: AsJson = False) -> None:
     """List the models: state, size, path, and which are configured."""
     force = {"embedder": settings.embedder, "reranker": settings.reranker_spec}
+    force["other languages"] = MULTILINGUAL if settings.languages == "all" else "none"
     rows = [_model(settings, model, force[use]) for model, use in _USES.items()]
     if as_json:
         show.as_json({"in_force": force, "models": rows})
@@ -94,12 +100,12 @@ def list_(settings: Settings, as_json: AsJson = False) -> None:
 def _model(settings: Settings, model: str, spec: str) -> dict[str, Any]:
     """Return the description of a bundled model; its state is that of its worst file."""
     directory = weights.place(settings)
-    files = [weight for weight in weights.WEIGHTS if weight.model == model]
+    files = [weight for weight in (*weights.WEIGHTS, *weights.LANGUAGES) if weight.model == model]
     states = {weights.check(directory, weight) for weight in files}
     return {
-        "model": f"bundled:{model}",
+        "model": MULTILINGUAL if model == weights.MULTILINGUAL else f"bundled:{model}",
         "use": _USES[model],
-        "in_force": Spec.parse(spec) in (Spec("bundled"), Spec("bundled", model)),
+        "in_force": Spec.parse(spec) in (Spec("bundled"), Spec("bundled", model), Spec.parse(MULTILINGUAL)),
         "state": next(state for state in ("corrupt", "missing", "verified") if state in states),
         "size": sum(weight.size for weight in files),
         "path": str(directory / model),

@@ -1,4 +1,4 @@
-"""The bundled models as one archive, for machines without a network: an uncompressed zip of the four files."""
+"""The bundled models as one archive, for machines without a network: an uncompressed zip of their files."""
 
 import zipfile
 import zlib
@@ -6,10 +6,10 @@ from pathlib import Path
 
 from memoryd import disk
 from memoryd.errors import InvalidInputError
-from memoryd.models.weights import WEIGHTS, Weight, files, put, sha256
+from memoryd.models.weights import LANGUAGES, MULTILINGUAL, WEIGHTS, Weight, files, present, put, sha256
 from memoryd.models.workplace import workplace
 
-MOST = sum(weight.size for weight in WEIGHTS) + 65_536
+MOST = sum(weight.size for weight in (*WEIGHTS, *LANGUAGES)) + 65_536
 """Maximum size of an archive in bytes: its files are not compressed, and the rest of the zip is smaller than 64 KiB."""
 
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError)
@@ -17,19 +17,22 @@ _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError)
 
 
 def export_archive(directory: Path, target: Path) -> None:
-    """Write the models of `directory` to `target`, atomically, replacing an existing file.
+    """Write the models of `directory` to `target`, atomically; an existing file is replaced.
+
+    The multilingual model is among them if it is there.
 
     Raise ModelError if a model is missing or corrupt, OSError if the file cannot be written.
     """
-    for model in dict.fromkeys(weight.model for weight in WEIGHTS):
+    every = (*WEIGHTS, *(LANGUAGES if present(directory, LANGUAGES) else ()))
+    for model in dict.fromkeys(weight.model for weight in every):
         files(directory, model)
     with disk.appearing(target) as written, zipfile.ZipFile(written, "w") as archive:
-        for weight in WEIGHTS:
+        for weight in every:
             archive.write(directory / weight.path, weight.path)
 
 
 def import_archive(file: Path, directory: Path) -> None:
-    """Put the models of an archive into `directory`, all four files or none, each verified by its digest.
+    """Put the models of an archive into `directory`, all files or none, each verified by its digest.
 
     Only the expected members are read, up to their expected size. Raise InvalidInputError for any other file,
     ModelError if `directory` cannot be written, OSError if `file` cannot be read.
@@ -41,7 +44,8 @@ def import_archive(file: Path, directory: Path) -> None:
     with file.open("rb") as opened, workplace(directory) as temporary:
         try:
             with zipfile.ZipFile(opened) as archive:
-                unpacked = [(weight, _unpack(archive, weight, file, temporary)) for weight in WEIGHTS]
+                more = LANGUAGES if f"{MULTILINGUAL}/" in " ".join(archive.namelist()) else ()
+                unpacked = [(weight, _unpack(archive, weight, file, temporary)) for weight in (*WEIGHTS, *more)]
         except _BROKEN as error:
             raise InvalidInputError(f"{file} is not an archive of the models, or damaged: {error}. {_NEXT}") from error
         for weight, whole in unpacked:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from memoryd.errors import ModelError
 from memoryd.models import weights
-from memoryd.models.embedders import Embedder, load_embedder
+from memoryd.models.embedders import ENGLISH, MULTILINGUAL, Embedder, load_embedder
 from memoryd.models.llm import TimedWriter, Writer, configured, load_llm
 from memoryd.models.loader import Loader
 from memoryd.models.native import TURNS
@@ -46,7 +46,8 @@ class Helpers:
         self.reranker = self._loader(self._specs["reranker"], self._load_reranker)
         self._loaders: dict[str, Loader[Any]] = {"embedder": self.embedder, "reranker": self.reranker}
         self.llm = Loader(lambda: load_llm(settings))
-        self._older: dict[str, Loader[Embedder | None]] = {}
+        self.multilingual = self._loader(Spec.parse(MULTILINGUAL), lambda: load_embedder(MULTILINGUAL, settings))
+        self._older: dict[str, Loader[Embedder | None]] = {MULTILINGUAL: self.multilingual}
         TURNS.allow(settings.model_runs)
 
     def start(self) -> None:
@@ -55,6 +56,27 @@ class Helpers:
         self.reranker.start()
         if configured(self._settings):
             self.llm.start()
+
+    @property
+    def speaks(self) -> bool:
+        """Whether texts that are not English have an embedder of their own."""
+        english = self._specs["embedder"] in (Spec("bundled"), Spec.parse(ENGLISH))
+        return english and self._settings.languages == "all"
+
+    def other(self, wait: float | None = None) -> Embedder | None:
+        """Return the multilingual embedder, or None; start to fetch or load it, and wait if that is no download."""
+        self.multilingual.start()
+        if wait is None:
+            here = weights.present(weights.place(self._settings), weights.LANGUAGES)
+            wait = PATIENCE if here and not self.multilingual.failed_before else 0.0
+        return self.multilingual.get(wait)
+
+    def why_not_other(self) -> str:
+        """Return why the multilingual embedder is absent, as the end of a sentence."""
+        if self.multilingual.state == "failed":
+            return "the multilingual model cannot be used; `memoryd doctor` says why"
+        here = weights.present(weights.place(self._settings), weights.LANGUAGES)
+        return f"the multilingual model is still being {'loaded' if here else 'fetched'}"
 
     @property
     def patience(self) -> float:
@@ -131,7 +153,7 @@ class Helpers:
 
     def _loader(self, spec: Spec, load: Callable[[], T]) -> Loader[T]:
         def fetch_and_load() -> T:
-            if self._fetch and spec.bundled and not weights.present(weights.place(self._settings)):
+            if self._fetch and spec.bundled and not weights.present(weights.place(self._settings), spec.files):
                 fetch(spec, self._settings.models, _log_progress)
             return load()
 

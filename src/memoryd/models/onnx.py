@@ -21,11 +21,11 @@ from onnxruntime.capi.onnxruntime_pybind11_state import (  # type: ignore[import
 from tokenizers import Tokenizer
 
 from memoryd.errors import InvalidInputError, ModelError
+from memoryd.languages import is_english
 from memoryd.models import weights
 from memoryd.models.base import clean, spans, unit
 from memoryd.models.native import GATE, THREADS, TURNS
 from memoryd.settings import Settings
-from memoryd.text import is_latin
 
 WINDOW = 512
 """The maximum input of both models in tokens, special ones included."""
@@ -84,8 +84,8 @@ class BundledReranker:
         self._graph = _Graph(weights.RERANKER, settings)
 
     def reads(self, text: str) -> bool:
-        """See Reranker. It reads English only; it makes the ranking of Chinese and Japanese worse (bench/languages)."""
-        return is_latin(text)
+        """See Reranker. It reads English only; it makes the ranking of every other language worse (bench/languages)."""
+        return is_english(text)
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """See Reranker."""
@@ -108,7 +108,7 @@ class _Graph:
         self._tokenizer.no_truncation()
         self._tokenizer.encode_special_tokens = True  # `[SEP]` in a text is plain text
         try:
-            self._session = InferenceSession(str(files["model.onnx"]), _options(), providers=["CPUExecutionProvider"])
+            self._session = InferenceSession(str(files["model.onnx"]), options(), providers=["CPUExecutionProvider"])
         except GRAPH_ERRORS as error:
             raise ModelError(f"onnxruntime cannot load {files['model.onnx']}: {error}. Update onnxruntime.") from error
 
@@ -131,15 +131,15 @@ class _Graph:
         return result
 
 
-def _options() -> SessionOptions:
+def options() -> SessionOptions:
     """Return options that avoid extra threads, spinning, and a cached memory plan for each input length."""
-    options = SessionOptions()
-    options.intra_op_num_threads = THREADS
-    options.inter_op_num_threads = 1
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.enable_mem_pattern = False
-    options.log_severity_level = 3
-    return options
+    chosen = SessionOptions()
+    chosen.intra_op_num_threads = THREADS
+    chosen.inter_op_num_threads = 1
+    chosen.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    chosen.enable_mem_pattern = False
+    chosen.log_severity_level = 3
+    return chosen
 
 
 def _name(model: str, bundled: str) -> str:

@@ -1,12 +1,13 @@
 """Parses `provider:model` and loads the object that it names. A provider's modules are imported only for that."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from memoryd import extras
 from memoryd.errors import InvalidInputError, ModelError
+from memoryd.models.weights import LANGUAGES, WEIGHTS, Weight
 from memoryd.settings import Settings
 
 NONE = "none"
@@ -14,11 +15,8 @@ _BUNDLED = "bundled"
 _HUB = "fastembed"
 """The provider of models with a name as on a hub, `owner/name`."""
 
-BY_NAME = {"multilingual": "fastembed:Xenova/multilingual-e5-small@q8"}
-"""The specs of short names."""
-
 _EXTRAS = {"fastembed": "fastembed"}
-_FETCHERS = {_BUNDLED: "memoryd.models.pull:pull"}
+_FETCHERS = {_BUNDLED: "memoryd.models.pull:pull", "multilingual": "memoryd.models.pull:pull_languages"}
 """The function that fetches the files of a provider's models."""
 _CHAT = "memoryd.models.chat:open_llm"
 
@@ -32,8 +30,7 @@ class Spec:
 
     @classmethod
     def parse(cls, text: str) -> "Spec":
-        """Parse `provider:model`, `provider`, `owner/name` or a name of BY_NAME. The provider is checked on loading."""
-        text = BY_NAME.get(text.strip().lower(), text)
+        """Parse `provider:model`, `provider` or `owner/name`. The provider is checked on loading."""
         provider, _, model = text.strip().partition(":")
         if "/" in provider:
             return cls(_HUB, text.strip())
@@ -46,8 +43,13 @@ class Spec:
 
     @property
     def bundled(self) -> bool:
-        """Whether it names a bundled model."""
-        return self.provider == _BUNDLED
+        """Whether it names a model whose files memoryd fetches itself."""
+        return self.provider in _FETCHERS
+
+    @property
+    def files(self) -> Sequence[Weight]:
+        """The files of a model that memoryd fetches itself."""
+        return WEIGHTS if self.provider == _BUNDLED else LANGUAGES
 
     def __str__(self) -> str:
         return f"{self.provider}:{self.model}" if self.model else self.provider

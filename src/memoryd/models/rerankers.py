@@ -18,7 +18,7 @@ class Reranker(Protocol):
     name: str
 
     def reads(self, text: str) -> bool:
-        """Return whether it was trained on the language of a question or a text, judging by the letters."""
+        """Return whether it was trained on the language of a question or a text."""
         ...
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:

@@ -1,7 +1,7 @@
 """The files of the bundled models: names and digests, location, verification and installation."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -16,6 +16,8 @@ EMBEDDER = "e5-small-v2"
 """int8, 384 dimensions, 512 tokens, MIT."""
 RERANKER = "ms-marco-minilm-l-12-v2"
 """int8 cross-encoder, 512 tokens, Apache-2.0."""
+MULTILINGUAL = "multilingual-e5-small"
+"""int8 with words in 4 bits, 384 dimensions, 512 tokens, MIT."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,45 @@ WEIGHTS = (
     Weight(RERANKER, "tokenizer.json", f"{_DATA}/reranker_en/tokenizer.json", *_TOKENIZER),
 )
 
+LANGUAGES = (
+    Weight(
+        MULTILINGUAL,
+        "model.onnx",
+        "",
+        59_770,
+        "5a12e1dd86a7404fec4983ed18f43208071e9404fc60e7f809891761f7858f1e",
+    ),
+    Weight(
+        MULTILINGUAL,
+        "weights.bin",
+        "",
+        22_431_744,
+        "f6290c31d146c7dbefff254eca8add4fff293bda2da1917dbab189fe1aca0111",
+    ),
+    Weight(
+        MULTILINGUAL,
+        "words.bin",
+        "",
+        54_007_992,
+        "3bdb42d56fa5ba2b3d0630d4187eacdbe8ac6a4c83c762b209ded1377dbc50e2",
+    ),
+    Weight(
+        MULTILINGUAL,
+        "pieces.model",
+        "",
+        5_331_401,
+        "b85fc524da3cd7fcfe3d9afe4f60fb43840d3745a5ff41c9763ed05611fe1006",
+    ),
+    Weight(
+        MULTILINGUAL,
+        "replaced.json",
+        "",
+        93_682,
+        "ad1d27d82677ee3eaf9f1b299ff206303827c3bb8ead3e160f7e06dbd563ba01",
+    ),
+)
+"""The files of the multilingual embedder, which are made from one file: see e5_file.py."""
+
 
 def place(settings: Settings, has: Callable[[Path], bool] | None = None) -> Path:
     """Return the directory of the models; the one in the data directory, as in older versions, if only that has them.
@@ -68,9 +109,9 @@ def place(settings: Settings, has: Callable[[Path], bool] | None = None) -> Path
     return older if only_older else settings.models
 
 
-def present(directory: Path) -> bool:
+def present(directory: Path, of: Sequence[Weight] = WEIGHTS) -> bool:
     """Return whether every file exists and has the right size, without reading the files."""
-    return all(_size(directory / weight.path) == weight.size for weight in WEIGHTS)
+    return all(_size(directory / weight.path) == weight.size for weight in of)
 
 
 def check(directory: Path, weight: Weight) -> FileState:
@@ -82,22 +123,23 @@ def check(directory: Path, weight: Weight) -> FileState:
 
 
 def files(directory: Path, model: str) -> dict[str, Path]:
-    """Return the verified files of a model by name, `model.onnx` and `tokenizer.json`.
+    """Return the verified files of a model by name, such as `model.onnx`.
 
     Raise ModelError, which names the missing or corrupt file and the next step.
     """
     verified = {}
-    for weight in (weight for weight in WEIGHTS if weight.model == model):
+    every = " --all" if model == MULTILINGUAL else ""
+    for weight in (weight for weight in (*WEIGHTS, *LANGUAGES) if weight.model == model):
         path = directory / weight.path
         if (state := check(directory, weight)) != "verified":
-            raise ModelError(f"The model file {path} is {state}. Run `memoryd models pull` to fetch it.")
+            raise ModelError(f"The model file {path} is {state}. Run `memoryd models pull{every}` to fetch it.")
         verified[weight.file] = path
     return verified
 
 
-def wrong(directory: Path) -> list[Weight]:
+def wrong(directory: Path, of: Sequence[Weight] = WEIGHTS) -> list[Weight]:
     """Return the files that are missing or corrupt."""
-    return [weight for weight in WEIGHTS if check(directory, weight) != "verified"]
+    return [weight for weight in of if check(directory, weight) != "verified"]
 
 
 def put(file: Path, directory: Path, weight: Weight) -> None:

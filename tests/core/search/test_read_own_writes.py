@@ -48,6 +48,8 @@ ASKED = {
 
 CANNOT = "Searched by words alone: the embedding model cannot be used; `memoryd doctor` says why."
 
+SETS = {"model": NOMIC, "other": NOMIC}
+
 
 def engine(home: Path, **variables: str) -> Engine:
     """An engine on the store of this run, whose background work is done when a test asks for it."""
@@ -240,7 +242,7 @@ def test_only_records_a_search_may_see_count(tmp_path: Path, server: Ollama, mon
         place, looked = here.workspaces.ensure("default"), Backlog()
 
         def lacking(**allowed: object) -> int:
-            return here.store.read(place, lambda q: looked.lacking(q, NOMIC, Filter(**allowed))).number  # type: ignore[arg-type]
+            return here.store.read(place, lambda q: looked.lacking(q, SETS, Filter(**allowed))).number  # type: ignore[arg-type]
 
         (ann,) = graph(here).read(lambda q: q.all("entities.named", names='["Ann"]'))
         one = memories(here).recent(1)[0].record.id
@@ -321,8 +323,8 @@ def test_the_known_backlog_equals_a_count(tmp_path: Path, server: Ollama) -> Non
         place, looked = here.workspaces.ensure("default"), Backlog()
 
         def lacking() -> int:
-            known = here.store.read(place, lambda q: looked.lacking(q, NOMIC, Filter()))
-            assert known == here.store.read(place, lambda q: Backlog().lacking(q, NOMIC, Filter()))
+            known = here.store.read(place, lambda q: looked.lacking(q, SETS, Filter()))
+            assert known == here.store.read(place, lambda q: Backlog().lacking(q, SETS, Filter()))
             return known.number
 
         assert lacking() == 0
@@ -349,6 +351,6 @@ def test_many_events_lead_to_a_count(tmp_path: Path, server: Ollama, monkeypatch
     monkeypatch.setattr(backlog, "NEWS", 3)
     with with_ollama(tmp_path, server) as here:
         place, looked = here.workspaces.ensure("default"), Backlog()
-        assert here.store.read(place, lambda q: looked.lacking(q, NOMIC, Filter())).number == 0
+        assert here.store.read(place, lambda q: looked.lacking(q, SETS, Filter())).number == 0
         stored(tmp_path, *FACTS)
-        assert here.store.read(place, lambda q: looked.lacking(q, NOMIC, Filter())).number == len(FACTS)
+        assert here.store.read(place, lambda q: looked.lacking(q, SETS, Filter())).number == len(FACTS)

@@ -14,25 +14,25 @@ from memoryd.core.admin.shared_folders import REMEDY, shared_folder
 from memoryd.core.base.progress import StepProgress
 from memoryd.core.engine import Engine
 from memoryd.core.journal.home import own_home
+from memoryd.core.records.spaces import ACROSS
 from memoryd.environment import current
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.model import Workspace
 from memoryd.models import weights
+from memoryd.models.embedders import MULTILINGUAL
 from memoryd.models.llm import described
 from memoryd.models.loader import Loader
 from memoryd.models.providers import Spec
 from memoryd.settings import Settings, shown, variables
 from memoryd.store import MANAGED
-from memoryd.store.base import Queries, Row, StoredFile
+from memoryd.store.base import StoredFile
 from memoryd.store.sqlite.connection import has_contents
 from memoryd.store.sqlite.store import SqliteStore
-from memoryd.text import counted, is_latin
+from memoryd.text import counted
 
 LOAD = 60.0  # seconds to wait for a model: a provider may have to download it
 LISTED = 5  # maximum paths readable by others that a report lists
 LITTLE_SPACE = 100 * 2**20  # bytes
-SAMPLE = 200  # texts of a workspace whose script is examined
-ENGLISH = "most texts are not in Latin script, and the embedding model is English; `memoryd models use multilingual`"
 ALIKE = 0.8  # minimum similarity of an unknown variable to a known one to count as a misspelling
 
 
@@ -120,23 +120,11 @@ class Doctor:
             "secrets": self._settings.secrets,
             "models": str(weights.place(self._settings)),
             **self._engine.helpers.states(),
-            **self._hint(),
             "language model": described(self._settings),
             "settings": changed(self._settings),
             "files": {place.name: place.size for place in self._places()},
             "workspaces": [dict(self._counts(workspace)) for workspace in self._workspaces],
         }
-
-    def _hint(self) -> dict[str, str]:
-        """Return a hint about the embedder if it is the English one, and most texts are in another script."""
-        if not Spec.parse(self._settings.embedder).bundled:
-            return {}
-        try:
-            rows = [row for place in self._workspaces for row in self._store.read(place, _sample)]
-        except StoreError:
-            return {}
-        others = sum(not is_latin(row["text"]) for row in rows)
-        return {"hint": ENGLISH} if 2 * others > len(rows) else {}
 
     def _described(self) -> str:
         try:
@@ -285,8 +273,9 @@ class Doctor:
                 f"{counted(missing, 'record has', 'records have')} no vector of {embedder.name} yet",
                 "A running server makes them in the background; `memoryd doctor --repair` makes them now.",
             )
+        known = {embedder.name, MULTILINGUAL, ACROSS} if self._engine.helpers.speaks else {embedder.name}
         for model, number in self._engine.embedding.sets(workspace).items():
-            if model != embedder.name:
+            if model not in known:
                 yield Finding(
                     subject,
                     f"{counted(number, 'record still has', 'records still have')} vectors of {model}",
@@ -297,7 +286,9 @@ class Doctor:
         """Return the number of vectors that a search cannot use; delete them with `drop`."""
         self._report(f"checking the vectors of {workspace.name}", 0.0)
         embedder = self._engine.helpers.embedder.get()
-        return self._store.upkeep.damaged(workspace, {embedder.name: embedder.dim} if embedder else {}, drop=drop)
+        known = (embedder.name, MULTILINGUAL, ACROSS) if embedder and self._engine.helpers.speaks else ()
+        dims = dict.fromkeys(known or (embedder.name,), embedder.dim) if embedder else {}
+        return self._store.upkeep.damaged(workspace, dims, drop=drop)
 
 
 def _may_write(path: Path) -> bool:
@@ -331,10 +322,6 @@ def changed(settings: Settings) -> dict[str, str]:
         for name, field in Settings.model_fields.items()
         if getattr(settings, name) != field.get_default(call_default_factory=True)
     }
-
-
-def _sample(queries: Queries) -> list[Row]:
-    return queries.all("doctor.sample", limit=SAMPLE)
 
 
 def _guarded(subject: str, check: Iterable[Finding]) -> list[Finding]:

@@ -11,6 +11,7 @@ from typing_extensions import TypedDict
 from memoryd.core.base.results import Searched, without_empty
 from memoryd.core.graph.transaction import Graph, entity
 from memoryd.core.records.question import Question
+from memoryd.core.records.spaces import routes
 from memoryd.core.search import ranking
 from memoryd.model import GENERAL, Entity, Filter, Findings, Kind, VectorSet
 from memoryd.store.base import Queries, Vector
@@ -97,11 +98,27 @@ def means_of(graph: Graph) -> Means:
         degraded = question.degraded(Filter(kinds=(Kind.OBSERVATION,)), "not compared")
         if question.embedder is None:
             return Means([], np.empty((0, 0), np.float32), 0.0, degraded, np.empty((0, 2), np.int64))
-        among = VectorSet(GENERAL, question.embedder.name)
-        ids, vectors = graph.scope.index.means(question.queries, among)
-        return Means(ids, vectors, question.embedder.unrelated, degraded, _related(question.queries, ids))
+        index, queries = graph.scope.index, question.queries
+        own, *others = routes(question.embedder)
+        ids, vectors = index.means(queries, VectorSet(GENERAL, own.own))
+        unrelated = own.unrelated
+        # nodes that are not all English are compared in the multilingual vectors of all: one matrix has one embedder
+        found = [index.means(queries, VectorSet(GENERAL, route.own)) for route in reversed(others)]
+        if found and found[0][0]:
+            ids, vectors, unrelated = *_merged(found), others[0].unrelated
+        return Means(ids, vectors, unrelated, degraded, _related(queries, ids))
 
     return graph.scope.ask(None, work)
+
+
+def _merged(parts: Sequence[tuple[list[str], Vector]]) -> tuple[list[str], Vector]:
+    """Return the means of several sets as one; a node with several gets their mean, of unit length."""
+    sums: dict[str, Vector] = {}
+    for ids, vectors in parts:
+        for key, vector in zip(ids, vectors, strict=True):
+            sums[key] = sums[key] + vector if key in sums else vector
+    rows = np.stack(list(sums.values()))
+    return list(sums), np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), np.float32)
 
 
 def tiles(vectors: Vector) -> Iterator[Tile]:

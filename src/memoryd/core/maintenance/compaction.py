@@ -2,7 +2,7 @@
 
 import logging
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 
 from memoryd.core.base.clock import moment
@@ -12,11 +12,12 @@ from memoryd.core.maintenance.actions import Act, summary
 from memoryd.core.maintenance.decay import HALF_LIFE, LEAST, vitality
 from memoryd.core.records import records
 from memoryd.core.records.retention import FOREVER_DAYS
+from memoryd.core.records.spaces import routes
 from memoryd.core.search.ranking import rescale, whole
 from memoryd.errors import ModelError
 from memoryd.model import GENERAL, Record, VectorSet, Workspace
 from memoryd.models.llm import Writer
-from memoryd.store.base import Queries
+from memoryd.store.base import Queries, Vector
 
 log = logging.getLogger(__name__)
 
@@ -68,14 +69,25 @@ def groups(engine: Engine, workspace: Workspace, memories: Sequence[Record]) -> 
     embedder = engine.embedding.serving(workspace)
     if embedder is None:
         return []
-    among, ids = VectorSet(GENERAL, embedder.name), [memory.id for memory in memories]
-    vectors = engine.store.read(workspace, lambda q: engine.store.index.vectors(q, among, ids))
-    means = {key: whole(chunks) for key, chunks in vectors.items()}
-    left = [memory for memory in memories if memory.id in means and generation.is_seen_whole(memory)]
+    ids, index = [memory.id for memory in memories], engine.store.index
+    found, taken = [], set[str]()
+    for route in routes(embedder):  # memories in one language, and what is near them in another
+        sets = [VectorSet(GENERAL, model) for model in dict.fromkeys((route.own, *route.others))]
+        parts = engine.store.read(workspace, lambda q: [index.vectors(q, among, ids) for among in sets])  # noqa: B023
+        means = {key: whole(chunks) for part in parts for key, chunks in part.items() if key not in taken}
+        left = [memory for memory in memories if memory.id in means and generation.is_seen_whole(memory)]
+        groups = _grouped(left, means, route.unrelated)
+        taken |= {memory.id for group in groups for memory in group}
+        found += groups
+    return found
+
+
+def _grouped(left: list[Record], means: Mapping[str, Vector], unrelated: float) -> list[list[Record]]:
+    """Return disjoint groups of similar memories by their mean vectors."""
     found = []
     while left:
         first = left[0]
-        alike = {m.id: rescale(float(means[first.id] @ means[m.id]), embedder.unrelated) for m in left}
+        alike = {m.id: rescale(float(means[first.id] @ means[m.id]), unrelated) for m in left}
         near = sorted((m for m in left if alike[m.id] >= ALIKE), key=lambda m: -alike[m.id])[:MOST]
         members = {memory.id for memory in (first, *near)}
         left = [memory for memory in left if memory.id not in members]

@@ -15,6 +15,7 @@ from memoryd.core.llm import generation
 from memoryd.core.maintenance import verdicts
 from memoryd.core.maintenance.actions import BY_WORDS, JUDGED, Act
 from memoryd.core.records import deduplication, records
+from memoryd.core.records.spaces import routes
 from memoryd.core.search import ranking
 from memoryd.errors import ModelError
 from memoryd.model import GENERAL, Filter, Kind, Record, VectorSet, Workspace
@@ -110,14 +111,18 @@ def neighbours(
 
     Some of the others have a key, or belong to a session.
     """
-    among, memories = VectorSet(GENERAL, embedder.name), Filter(kinds=(Kind.MEMORY,))
-    vectors = index.vectors(queries, among, ids)
+    memories, compared = Filter(kinds=(Kind.MEMORY,)), set[str]()
     near: Closeness = {}
-    for key, chunks in vectors.items():
-        (found,) = index.nearest(queries, [among], ranking.whole(chunks), memories, NEAREST + 1)
-        cosines = ((other, ranking.rescale(cosine, embedder.unrelated)) for other, cosine in found if other != key)
-        near |= {frozenset((key, other)): cosine for other, cosine in cosines if cosine >= CLOSE}
-    return near, vectors
+    for route in routes(embedder):
+        sets = [VectorSet(GENERAL, model) for model in route.others]
+        vectors = index.vectors(queries, VectorSet(GENERAL, route.own), ids)
+        compared |= vectors.keys()
+        for key, chunks in vectors.items():
+            found = index.nearest(queries, sets, ranking.whole(chunks), memories, NEAREST + 1)
+            cosines = {other: ranking.rescale(cosine, route.unrelated) for part in found for other, cosine in part}
+            near |= {frozenset((key, other)): cosines[other] for other in cosines.keys() - {key}
+                     if cosines[other] >= CLOSE}  # fmt: skip
+    return near, compared
 
 
 def _pairs(queries: Queries, near: Iterable[frozenset[str]]) -> Iterator[MemoryPair]:

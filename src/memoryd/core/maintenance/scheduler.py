@@ -18,6 +18,7 @@ from memoryd.core.records.records import written_by
 from memoryd.core.workspaces.registry import going_on
 from memoryd.errors import BusyError, ModelError
 from memoryd.model import Workspace
+from memoryd.models.embedders import MULTILINGUAL
 from memoryd.models.llm import Writer, configured
 from memoryd.models.providers import Spec
 from memoryd.store.base import Row
@@ -213,7 +214,7 @@ def _unjudged(engine: Engine, workspace: Workspace, limit: int, after: tuple[str
     embedder = engine.embedding.serving(workspace)
     if embedder is None:
         return []
-    page = {"limit": limit, "time": after[0], "id": after[1], "model": embedder.name}
+    page = {"limit": limit, "time": after[0], "id": after[1], "model": embedder.name, "other": MULTILINGUAL}
     return engine.store.read(workspace, lambda q: q.all("maintenance.unjudged", **page))
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from memoryd.core.records import records, short_ids
 from memoryd.core.records.records import Embedded
+from memoryd.core.records.spaces import Route, routes
 from memoryd.core.scope import Scope
 from memoryd.core.search import changes, ranking
 from memoryd.core.search.current import common_stems, is_statement
@@ -31,20 +32,22 @@ def by(scope: Scope, content: str, embedded: Embedded | None) -> tuple[Replaceab
     Memories with a key are left out: they are replaced under their key.
     """
     embedder = scope.engine.helpers.embedder.get()
-    if embedded is None or embedder is None or embedder.name != embedded.model or not is_statement(content):
+    if embedded is None or embedder is None or not is_statement(content):
         return ()
-    return scope.read(lambda queries: _by(scope, queries, content, embedded, embedder.unrelated))
+    route = next((route for route in routes(embedder) if route.own == embedded.model), None)
+    return scope.read(lambda queries: _by(scope, queries, content, embedded, route)) if route else ()
 
 
-def _by(scope: Scope, queries: Queries, content: str, embedded: Embedded, unrelated: float) -> tuple[Replaceable, ...]:
+def _by(scope: Scope, queries: Queries, content: str, embedded: Embedded, route: Route) -> tuple[Replaceable, ...]:
     own = ranking.whole(embedded.vectors)
     allowed = Filter(kinds=(Kind.MEMORY,), session=scope.session)
-    (near,) = scope.index.nearest(queries, [VectorSet(GENERAL, embedded.model)], own, allowed, NEAR)
+    sets = [VectorSet(GENERAL, model) for model in route.others]
+    near = [one for part in scope.index.nearest(queries, sets, own, allowed, NEAR) for one in part]
     found = records.fetch(queries, [key for key, _ in near], scope.session)
     texts = {key: one.body for key, one in found.items() if not one.name and is_statement(one.body)}
     common = common_stems(list(texts.values()), COMMON)
     evidence = {
-        key: changes.may_replace(texts[key], content, ranking.rescale(cosine, unrelated), common).total
+        key: changes.may_replace(texts[key], content, ranking.rescale(cosine, route.unrelated), common).total
         for key, cosine in near if key in texts
     }  # fmt: skip
     enough = [key for key in evidence if evidence[key] >= changes.SUGGESTED]

@@ -6,6 +6,7 @@ Only the vector from the general perspective counts: a record that has it can be
 import json
 import math
 import time
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
@@ -49,10 +50,10 @@ class Backlog:
             if place[0] == workspace_id:
                 self._known.pop(place, None)
 
-    def lacking(self, queries: Queries, model: str, allowed: Filter) -> Lacking:
-        """Return the records that pass a filter and lack a vector of a model."""
-        place = (queries.workspace_id, model)
-        known = self._kept_up(place, queries)
+    def lacking(self, queries: Queries, sets: Mapping[str, str], allowed: Filter) -> Lacking:
+        """Return the records that pass a filter and lack a vector in both of two sets, `model` and `other`."""
+        place = (queries.workspace_id, sets["model"])
+        known = self._kept_up(place, queries, sets)
         self._known[place] = known
         if known.ids is None:
             return Lacking(known.number)
@@ -62,31 +63,31 @@ class Backlog:
             "embeddings.lacking",
             ids=json.dumps(sorted(known.ids)),
             perspective=GENERAL,
-            model=model,
+            **sets,
             **_parameters(allowed),
         )
         self._known[place] = replace(known, ids={row["id"] for row in rows})
         seen = tuple(row["id"] for row in rows if row["seen"])
         return Lacking(len(seen), seen)
 
-    def _kept_up(self, place: tuple[str, str], queries: Queries) -> _Known:
+    def _kept_up(self, place: tuple[str, str], queries: Queries, sets: Mapping[str, str]) -> _Known:
         """Return what is known, updated by the events since then; count again if they do not suffice."""
         row = queries.one("events.latest")
         latest = row["seq"] if row else 0
         known = self._known.get(place)
         if known is None or latest < known.seq or time.monotonic() > known.counted + RECOUNT:
-            return _counted(queries, place[1], latest)
+            return _counted(queries, sets, latest)
         if known.ids is None or latest == known.seq:
             return known
         news = queries.all("events.subjects", after=known.seq, limit=NEWS + 1)
         if len(news) > NEWS:
-            return _counted(queries, place[1], latest)
+            return _counted(queries, sets, latest)
         return _Known(latest, known.ids | {row["subject"] for row in news})
 
 
-def _counted(queries: Queries, model: str, latest: int) -> _Known:
+def _counted(queries: Queries, sets: Mapping[str, str], latest: int) -> _Known:
     """Return what the rows say; the records themselves are listed only if some lack a vector, but not too many."""
-    row = queries.one("embeddings.behind", perspective=GENERAL, model=model)
+    row = queries.one("embeddings.behind", perspective=GENERAL, **sets)
     number = row["number"] if row else 0
     if number > KNOWN:
         return _Known(latest, None, number, time.monotonic())
@@ -94,7 +95,7 @@ def _counted(queries: Queries, model: str, latest: int) -> _Known:
         return _Known(latest, frozenset())
     rows = queries.all(
         "embeddings.missing",
-        model=model,
+        **sets,
         perspectives=json.dumps([GENERAL]),
         many=1,
         after="",

@@ -4,7 +4,6 @@ Each vector has the name of its model. After a change of model only the old set 
 complete. Both are kept, since another process may use the other model; an operator drops the old one.
 """
 
-import json
 import logging
 import math
 import random
@@ -16,20 +15,20 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-import numpy as np
-
 from memoryd.core.base.batches import batches
 from memoryd.core.base.leases import TERM, Leases
 from memoryd.core.records import perspectives
 from memoryd.core.records.backlog import Backlog, Lacking
 from memoryd.core.records.question import Question
-from memoryd.core.records.records import Embedded, embed
+from memoryd.core.records.records import Embedded
+from memoryd.core.records.spaces import ACROSS, Need, OtherAbsentError, Spaces
+from memoryd.core.records.unembedded import BATCH, Texts, embedded, lacking_texts, length, missing, write
 from memoryd.core.security.secrets import Secrets
 from memoryd.core.workspaces.registry import Workspaces, going_on
 from memoryd.daemon import started
 from memoryd.errors import MemorydError, ModelError
 from memoryd.model import GENERAL, Filter, Workspace
-from memoryd.models.embedders import Embedder
+from memoryd.models.embedders import ENGLISH, MULTILINGUAL, Embedder
 from memoryd.models.helpers import UNUSABLE, Helpers
 from memoryd.store.base import AFTER_EVERY_ID, Queries, Row, Store
 from memoryd.text import shortened
@@ -38,7 +37,6 @@ log = logging.getLogger(__name__)
 
 INLINE = 4_000  # characters up to which the texts of a call are embedded before its transaction ...
 INLINE_TEXTS = 16  # ... if there are at most so many
-BATCH = 64  # records in a transaction of the backfill
 DROPPED = 1_000  # records whose vectors are dropped in a transaction
 FAILURES = 3  # texts in a row that a model refuses before a pass gives up
 LACKING = 10_000  # records whose ids are kept because they lack vectors; if there are more, all records are checked
@@ -50,17 +48,16 @@ AWAITED_TEXT = 20_000  # characters of a record that is awaited: about .4 s; a l
 AGAIN = 20.0  # seconds until a later search may try again to embed what could not be embedded for a search
 
 T = TypeVar("T")
-Texts = Mapping[str, str]
-"""The texts of one record to embed, by perspective."""
 
 
 class _OutdatedError(Exception):
     """The snapshot is of no use: its vectors are by another embedder than expected, or some have to be made first."""
 
-    def __init__(self, embedder: Embedder, lacking: Sequence[str] = ()) -> None:
+    def __init__(self, embedder: Embedder, lacking: Sequence[str] = (), need: Need | None = None) -> None:
         super().__init__()
         self.embedder = embedder
         self.lacking = lacking
+        self.need = need
 
 
 class Embedding:
@@ -86,6 +83,11 @@ class Embedding:
         self._leases = leases
         self._workspaces = workspaces
         self._helpers = helpers
+        self._spaces = Spaces(helpers)
+        self._mixed: set[str] = set()
+        """The workspaces with texts or questions that are not English."""
+        self._waiting: set[str] = set()
+        """The workspaces with texts whose embedder is still absent."""
         self._serving: dict[str, str] = {}
         self._checked: dict[str, float] = {}
         self._lock = threading.Lock()
@@ -102,12 +104,21 @@ class Embedding:
         embedder = self._helpers.embedder.get() if few else None
         if embedder is None:
             return [None] * len(texts)
+        self._start_other(embedder, texts)
+        spaces = [self._spaces.need(embedder).space(text) for text in texts]
         try:
-            return [Embedded(embedder.name, embedder.embed_passage(text, hurry=True)) for text in texts]
+            return [
+                embedded(space, text, hurry=True) if space else None for space, text in zip(spaces, texts, strict=True)
+            ]
         except ModelError as error:
             log.warning("stored without a vector for now: %s", error)
             self._helpers.failed(embedder, error)
             return [None] * len(texts)
+
+    def _start_other(self, embedder: Embedder, texts: Iterable[str]) -> None:
+        """Have the multilingual embedder fetched or loaded if one of the texts needs it."""
+        if self._spaces.splits(embedder):
+            any(map(self._spaces.other, texts))
 
     def ask(self, workspace: Workspace, text: str | None, work: Callable[[Question], T]) -> T:
         """Run `work` on one snapshot, and return its result; a `text` gets a vector before the snapshot opens.
@@ -117,30 +128,35 @@ class Embedding:
         """
         # the vector before the snapshot: a model takes long, and a snapshot must not stay open meanwhile
         present = self._present()
-        asked = self._asked(self._expected(workspace, present) if present else None, text)
+        asked = self._asked(workspace, self._expected(workspace, present) if present else None, text)
         until = time.monotonic() + AWAITED
         while True:
             try:
                 return self._store.read(workspace, partial(self._run, work, asked, present, until))
             except _OutdatedError as outdated:
                 if not outdated.lacking:  # expected wrongly: the snapshot shows which embedder's vectors are searched
-                    asked = self._asked(outdated.embedder, text)
+                    asked = self._asked(workspace, outdated.embedder, text)
                 elif not self._hurried(workspace, outdated, until):
                     until = -math.inf  # the next snapshot waits for nothing more, so the loop ends
 
-    def _asked(self, embedder: Embedder | None, text: str | None) -> Callable[[Queries], Question]:
+    def _asked(
+        self, workspace: Workspace, embedder: Embedder | None, text: str | None
+    ) -> Callable[[Queries], Question]:
         """Return a function that makes the question, with its vector, from the queries of a snapshot."""
         searched, cut = shortened(text or "")
         question = partial(Question, text=searched, cut=cut)
         if embedder is None:
             return partial(question, why_not=self._helpers.why_not("embedder"))
         try:
-            vector = embedder.embed_query(searched) if text is not None else np.empty(0, np.float32)
+            mixed = workspace.id in self._mixed
+            compared = self._spaces.asked(embedder, None if text is None else searched, mixed=mixed)
+        except OtherAbsentError as absent:
+            return partial(question, why_not=str(absent))
         except ModelError as error:
             log.warning("searched by words alone: %s", error)
             self._helpers.failed(embedder, error)
             return partial(question, why_not=UNUSABLE["embedder"])
-        return partial(question, embedder=embedder, vector=vector)
+        return partial(question, embedder=compared[0].embedder, vector=compared[0].vector, compared=compared)
 
     def _run(
         self,
@@ -155,9 +171,28 @@ class Embedding:
         embedder = question.embedder
         if embedder is None or present is None:
             return work(question)
-        if (serving := self._served(queries, present)).name != embedder.name:
+        serving = self._served(queries, present)
+        if question.compared[0].model not in (serving.name, MULTILINGUAL if self._spaces.splits(serving) else ""):
             raise _OutdatedError(serving)
-        return work(replace(question, lacking=partial(self._lacking_for, queries, embedder, until)))
+        if question.compared[0].model != serving.name:  # a question that is not English wants all in one embedder
+            self._mixed.add(queries.workspace_id)
+            need: Need | None = self._spaces.across()
+        else:
+            need = self._spaces.need(serving)
+            if self._turned_mixed(queries, serving) and question.text:
+                raise _OutdatedError(serving)
+        if need is None:
+            return work(question)
+        return work(replace(question, lacking=partial(self._lacking_for, queries, serving, need, until)))
+
+    def _turned_mixed(self, queries: Queries, embedder: Embedder) -> bool:
+        """Return whether a workspace has texts that are not English, and was not known to."""
+        if queries.workspace_id in self._mixed or not self._spaces.splits(embedder):
+            return False
+        if queries.one("embeddings.some", perspective=GENERAL, model=MULTILINGUAL) is None:
+            return False
+        self._mixed.add(queries.workspace_id)
+        return True
 
     def _present(self) -> Embedder | None:
         """Return the embedder of the settings once it is loaded, or None."""
@@ -195,6 +230,9 @@ class Embedding:
 
     def _most_complete(self, queries: Queries, present: str) -> str:
         numbers = _sets(queries)
+        if self._helpers.speaks and ENGLISH in (present, *numbers):
+            numbers[ENGLISH] = numbers.get(ENGLISH, 0) + numbers.pop(MULTILINGUAL, 0)
+        numbers.pop(ACROSS, 0)
         name = max(numbers, key=lambda name: (numbers[name], name == present), default=present)
         self._serving[queries.workspace_id], self._checked[queries.workspace_id] = name, time.monotonic()
         return name
@@ -205,19 +243,19 @@ class Embedding:
 
     # what a search waits for -----------------------------------------------------------------------------------------
 
-    def _lacking_for(self, queries: Queries, embedder: Embedder, until: float, allowed: Filter) -> int:
+    def _lacking_for(self, queries: Queries, embedder: Embedder, need: Need, until: float, allowed: Filter) -> int:
         """Return how many records lack a vector; raise _OutdatedError if it is worth waiting for them."""
         # only what the filter lets through: this search needs no other vectors
-        lacking = self._backlog.lacking(queries, embedder.name, allowed)
+        lacking = self._backlog.lacking(queries, need.sets, allowed)
         if time.monotonic() < until and (wanted := self._hopeful(lacking)):
-            raise _OutdatedError(embedder, wanted)
+            raise _OutdatedError(embedder, wanted, need)
         if lacking.number and embedder is self._helpers.embedder.get():  # the backfill completes no older model's set
             self._remember(queries.workspace_id, lacking.ids or None)
         return lacking.number
 
     def _hurried(self, workspace: Workspace, outdated: _OutdatedError, until: float) -> bool:
         """Have some records embedded by a thread; return whether it ended in time."""
-        hurrying = self._hurry(workspace, outdated.embedder, outdated.lacking)
+        hurrying = self._hurry(workspace, outdated.need or self._spaces.need(outdated.embedder), outdated.lacking)
         hurrying.join(max(0.0, until - time.monotonic()))
         return not hurrying.is_alive()  # otherwise the thread goes on without this search
 
@@ -228,7 +266,7 @@ class Embedding:
         now = time.monotonic()
         return [key for key in lacking.ids if now >= self._failed.get(key, -math.inf) + AGAIN]
 
-    def _hurry(self, workspace: Workspace, embedder: Embedder, ids: Sequence[str]) -> threading.Thread:
+    def _hurry(self, workspace: Workspace, need: Need, ids: Sequence[str]) -> threading.Thread:
         """Return the thread that embeds for searches of a workspace: the running one, or a new one for these records.
 
         No search embeds records itself: a model may hang, or another process may keep the database locked.
@@ -236,29 +274,29 @@ class Embedding:
         with self._lock:
             thread = self._hurrying.get(workspace.id)
             if thread is None or not thread.is_alive():
-                thread = started(partial(self._embed_soon, workspace, embedder, ids), "memoryd-hurry")
+                thread = started(partial(self._embed_soon, workspace, need, ids), "memoryd-hurry")
                 self._hurrying[workspace.id] = thread
             return thread
 
-    def _embed_soon(self, workspace: Workspace, embedder: Embedder, ids: Sequence[str]) -> None:
+    def _embed_soon(self, workspace: Workspace, need: Need, ids: Sequence[str]) -> None:
         """Embed some records, the shortest first, until the time is up."""
         deadline = time.monotonic() + AWAITED
         made: list[tuple[str, Texts, dict[str, Embedded]]] = []
         done: set[str] = set()
         in_a_row = 0
         try:
-            lacking = self._lacking_texts(workspace, embedder.name, ids)
+            lacking = lacking_texts(self._store, workspace, need, ids)
             # shortest first: as many records as possible before the deadline
-            for record_id, texts in sorted(lacking.items(), key=lambda item: _length(item[1])):
-                if time.monotonic() > deadline or _length(texts) > AWAITED_TEXT or in_a_row == FAILURES:
+            for record_id, texts in sorted(lacking.items(), key=lambda item: length(item[1])):
+                if time.monotonic() > deadline or length(texts) > AWAITED_TEXT or in_a_row == FAILURES:
                     break
-                vectors = self._try(embedder, record_id, texts, hurry=True)
-                in_a_row = 0 if vectors else in_a_row + 1
+                vectors = self._try(need, record_id, texts, hurry=True)
+                in_a_row = 0 if vectors is not None else in_a_row + 1
                 if vectors:
                     made.append((record_id, texts, vectors))
             # one write at the end: a commit a record would use up the time
             if made:
-                self._store.write(workspace, partial(_write, workspace, made))
+                self._store.write(workspace, partial(write, workspace, made))
             done = {record_id for record_id, _, _ in made}
         except MemorydError as error:
             log.warning("not embedded for a search: %s", error)
@@ -301,6 +339,10 @@ class Embedding:
         embedder = self._helpers.embedder.get(wait=3600)
         if embedder is None:
             return
+        if self._waiting and self._helpers.other(wait):
+            with self._lock:
+                self._lacking |= dict.fromkeys(self._waiting)
+                self._waiting.clear()
         for workspace in self._workspaces.all("active") if self._lacking else ():
             if workspace.id in self._lacking and not stopping():
                 with going_on(workspace):  # a workspace that cannot be used now waits for the next catch_up()
@@ -311,12 +353,22 @@ class Embedding:
         # taken out before the work: what is stored meanwhile is noted again
         with self._lock:
             ids = self._lacking.pop(workspace.id, None)
-        shared = self._shared(workspace, embedder.name, wait) if ids is None else batches(sorted(ids), BATCH)
-        with closing(shared) as some:  # a pass that gives up leaves no lease behind
-            done = self._embed_all(workspace, embedder, some, stopping)
+        done = True
+        for need in self._needs(workspace, embedder):
+            shared = self._shared(workspace, need, wait) if ids is None else batches(sorted(ids), BATCH)
+            with closing(shared) as some:  # a pass that gives up leaves no lease behind
+                done = done and self._embed_all(workspace, need, some, stopping)
         if not done:
             with self._lock:
                 self._lacking[workspace.id] = None
+
+    def _needs(self, workspace: Workspace, embedder: Embedder) -> Iterator[Need]:
+        """Yield what the records of a workspace need, what every search needs first."""
+        yield self._spaces.need(embedder)
+        if self._spaces.splits(embedder):
+            self._store.read(workspace, lambda queries: self._turned_mixed(queries, embedder))
+            across = self._spaces.across() if workspace.id in self._mixed else None
+            yield from (across,) if across else ()
 
     def complete(self, report: Callable[[float], None]) -> None:
         """Embed everything that lacks vectors; `report` gets the progress, 0 to 1."""
@@ -342,34 +394,36 @@ class Embedding:
 
         def count(queries: Queries) -> Row | None:
             wanted = perspectives.to_be_counted(queries)
-            return queries.one("doctor.unembedded", **wanted, model=embedder.name)
+            return queries.one("doctor.unembedded", **wanted, **self._spaces.need(embedder).sets)
 
         row = self._store.read(workspace, count)
         return row["number"] if row else 0
 
     def _embed_all(
-        self, workspace: Workspace, embedder: Embedder, batches: Iterable[Sequence[str]], stopping: Callable[[], bool]
+        self, workspace: Workspace, need: Need, batches: Iterable[Sequence[str]], stopping: Callable[[], bool]
     ) -> bool:
         """Embed batches of records; return whether none was skipped."""
         in_a_row = 0
         for ids in batches:
             made: list[tuple[str, Texts, dict[str, Embedded]]] = []
             # read, embed and write apart: no transaction stays open while the model works
-            for record_id, texts in self._lacking_texts(workspace, embedder.name, ids).items():
+            for record_id, texts in lacking_texts(self._store, workspace, need, ids).items():
                 if stopping() or in_a_row == FAILURES:
                     break
-                vectors = self._try(embedder, record_id, texts)
-                in_a_row = 0 if vectors else in_a_row + 1
+                vectors = self._try(need, record_id, texts)
+                in_a_row = 0 if vectors is not None else in_a_row + 1
+                if vectors == {}:
+                    self._waiting.add(workspace.id)
                 if vectors:
                     made.append((record_id, texts, vectors))
             if made:
-                self._store.write(workspace, partial(_write, workspace, made))
+                self._store.write(workspace, partial(write, workspace, made))
             if stopping() or in_a_row == FAILURES:
                 return False
         self._checked.pop(workspace.id, None)  # complete: the next search counts the sets again
         return True
 
-    def _shared(self, workspace: Workspace, model: str, wait: float) -> Generator[Sequence[str]]:
+    def _shared(self, workspace: Workspace, need: Need, wait: float) -> Generator[Sequence[str]]:
         """Yield batches of ids that lack vectors, slice by slice; skip the slices that other processes work on.
 
         This is how processes share a backlog, on any store, without locks on rows while they embed.
@@ -377,55 +431,34 @@ class Embedding:
         # in random order, so that processes which start together take different slices
         for number in random.sample(range(len(SLICES)), len(SLICES)):
             # look before leasing: most slices lack nothing, and a lease is a write
-            if next(self._slice(workspace, model, number), None):
-                lease = f"embed {workspace.id} {number}"
+            if next(self._slice(workspace, need, number), None):
+                lease = f"embed {workspace.id} {number} {need.english}"
                 with self._leases.alone(lease, wait) as mine:
                     if not mine:
                         with self._lock:  # the holder may die
                             self._lacking[workspace.id] = None
                     # read again under the lease: its last holder has embedded some; renew it before each batch
-                    batches = self._slice(workspace, model, number) if mine else ()
+                    batches = self._slice(workspace, need, number) if mine else ()
                     yield from (ids for ids in batches if self._leases.take(lease))
 
-    def _slice(self, workspace: Workspace, model: str, number: int) -> Iterator[list[str]]:
+    def _slice(self, workspace: Workspace, need: Need, number: int) -> Iterator[list[str]]:
         """Yield batches of ids in one slice that lack vectors."""
         after, last = SLICES[number], (*SLICES, AFTER_EVERY_ID)[number + 1]
-        while batch := self._missing(workspace, model, after, last):
+        while batch := missing(self._store, workspace, need, after, last):
             yield batch
             after = batch[-1]
 
-    def _missing(self, workspace: Workspace, model: str, after: str, last: str = AFTER_EVERY_ID) -> list[str]:
-        def next_batch(queries: Queries) -> list[str]:
-            wanted = perspectives.to_be_counted(queries)
-            rows = queries.all("embeddings.missing", **wanted, model=model, after=after, last=last, limit=BATCH)
-            return [row["id"] for row in rows]
+    def _try(self, need: Need, record_id: str, texts: Texts, *, hurry: bool = False) -> dict[str, Embedded] | None:
+        """Return the vectors of one record by perspective, or None if the model refused; embed equal texts once.
 
-        return self._store.read(workspace, next_batch)
-
-    def _lacking_texts(self, workspace: Workspace, model: str, ids: Sequence[str]) -> dict[str, Texts]:
-        """Return the texts of some records that have no vector yet."""
-
-        def lacking_texts(queries: Queries) -> dict[str, Texts]:
-            bounds = {"first": min(ids), "last": max(ids)}
-            rows = queries.all("embeddings.present", **bounds, ids=json.dumps(ids), model=model)
-            present = {(row["id"], row["perspective"]) for row in rows}
-            texts = perspectives.texts(queries, workspace, ids)
-            lacking = {
-                record_id: {name: text for name, text in by_perspective.items() if (record_id, name) not in present}
-                for record_id, by_perspective in texts.items()
-            }
-            return {record_id: by_perspective for record_id, by_perspective in lacking.items() if by_perspective}
-
-        return self._store.read(workspace, lacking_texts)
-
-    def _try(
-        self, embedder: Embedder, record_id: str, texts: Texts, *, hurry: bool = False
-    ) -> dict[str, Embedded] | None:
-        """Return the vectors of one record by perspective, or None if the model refused; embed equal texts once."""
+        They are none while the model for the language of the text is absent.
+        """
+        space = need.space(texts.get(GENERAL) or min(texts.values(), key=len))
+        if space is None:
+            self._helpers.multilingual.start()
+            return {}
         try:
-            vectors = {
-                text: Embedded(embedder.name, embedder.embed_passage(text, hurry=hurry)) for text in set(texts.values())
-            }
+            vectors = {text: embedded(space, text, hurry=hurry) for text in set(texts.values())}
         except ModelError as error:
             log.warning("record %s is not embedded: %s", record_id, error)
             return None
@@ -439,8 +472,9 @@ class Embedding:
         A process that uses another model on the same database would have to embed everything again.
         """
         embedder = self._helpers.embedder.get()
-        if embedder and not self._missing(workspace, embedder.name, ""):
-            self._drop(workspace, lambda made: made["model"] != embedder.name)
+        if embedder and not missing(self._store, workspace, self._spaces.need(embedder), ""):
+            kept = {embedder.name, *((MULTILINGUAL, ACROSS) if self._spaces.splits(embedder) else ())}
+            self._drop(workspace, lambda made: made["model"] not in kept)
 
     def change_perspectives(
         self, workspace: Workspace, changed: Mapping[str, str], removed: Sequence[str] = (), *, reset: bool = False
@@ -474,20 +508,5 @@ def _sets(queries: Queries) -> dict[str, int]:
     return {row["model"]: row["number"] for row in queries.all("embeddings.models", perspective=GENERAL)}
 
 
-def _length(texts: Texts) -> int:
-    """Return how many characters of a record are embedded."""
-    return sum(map(len, texts.values()))
-
-
 def _drop(made: Row, queries: Queries) -> int:
     return queries.changed("embeddings.drop", **made, limit=DROPPED)
-
-
-def _write(workspace: Workspace, made: Sequence[tuple[str, Texts, Mapping[str, Embedded]]], queries: Queries) -> None:
-    """Write the vectors whose texts are still current."""
-    # compared inside the transaction: a record may have changed while the model worked
-    now = perspectives.texts(queries, workspace, [record_id for record_id, _, _ in made])
-    for record_id, texts, vectors in made:
-        for name, embedded in vectors.items():
-            if now.get(record_id, {}).get(name) == texts[name]:
-                embed(queries, record_id, name, embedded)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from memoryd.core.records.spaces import Compared
 from memoryd.model import Filter
 from memoryd.models.embedders import Embedder
 from memoryd.store.base import Queries, Vector
@@ -23,6 +24,8 @@ class Question:
     """The embedder whose vectors are searched in the workspace; None: search by words alone."""
     vector: Vector = field(default_factory=lambda: np.empty(0, np.float32))
     """Empty without an embedder or a text."""
+    compared: tuple[Compared, ...] = ()
+    """The sets of vectors that are searched, with the question's vector for each; those above are the first one's."""
     cut: str = ""
     """What part of a long query the text is, in one sentence; '' if it is all of it."""
     why_not: str = ""

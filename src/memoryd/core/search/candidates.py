@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from memoryd.core.records.spaces import Compared
 from memoryd.core.search import ranking
 from memoryd.core.search.as_of import Past
 from memoryd.core.search.ranking import Neighbours, Profile
@@ -22,7 +23,9 @@ class Candidates:
     vectors: Mapping[str, float] = field(default_factory=dict)
     embedder: Embedder | None = None
     vector: Vector = field(default_factory=lambda: np.empty(0, np.float32))
-    """The question's vector; empty without an embedder."""
+    """The question's vector, for the vectors in Found; empty without an embedder."""
+    compared: Sequence[Compared] = ()
+    """The sets of vectors that were searched."""
     nearest_from: Mapping[str, str] = field(default_factory=dict)
     """The perspective from which each record is nearest, by id."""
     timely: tuple[str, ...] = ()

@@ -17,7 +17,7 @@ from memoryd.core.records.question import Question
 from memoryd.core.records.records import fetch, full_text
 from memoryd.core.scope import Scope
 from memoryd.core.search import as_of as past
-from memoryd.core.search import ranking, related, times
+from memoryd.core.search import ranking, related, side_by_side, times
 from memoryd.core.search.as_of import Past
 from memoryd.core.search.candidates import Candidates, Found, around, lengths, similarities, spread, unrelated
 from memoryd.core.search.ranking import Profile
@@ -116,11 +116,12 @@ class Search:
         vectors = [found.vectors[_id(hit)] for hit in best if _id(hit) in found.vectors]
         if embedder is None or len(found.candidates.vectors) < self._profile.depth:  # then all are candidates anyway
             return found
-        sets = [VectorSet(GENERAL, embedder.name)]
         near = [
-            self._scope.index.nearest(question.queries, sets, ranking.whole(of), allowed, self._profile.alike)[0]
-            for of in vectors
-        ]
+            self._scope.index.nearest(
+                question.queries, [VectorSet(GENERAL, model)], ranking.whole(part), allowed, self._profile.alike
+            )[0]
+            for of in vectors for model, part in side_by_side.parts(found.candidates.compared, of)
+        ]  # fmt: skip
         ids = [key for key in dict.fromkeys(key for one in near for key, _ in one) if key not in found.records]
         return replace(
             found,
@@ -227,20 +228,25 @@ class Search:
         if embedder is None:
             return by_words
         names = list(perspectives.templates(queries)) if self._profile.every_perspective else [GENERAL]
-        sets = [VectorSet(name, embedder.name) for name in names]
-        if by_words.closed:
-            cosines = index.cosines(queries, sets, question.vector, list(by_words.words))
-        else:
-            cosines = list(map(dict, index.nearest(queries, sets, question.vector, allowed, depth)))
         best: dict[str, float] = {}
         nearest_from: dict[str, str] = {}
-        for perspective, near in zip(names, cosines, strict=True):
-            aside = 0.0 if perspective == GENERAL else self._profile.aside * (1 - embedder.unrelated)
-            for key, cosine in near.items():
-                if cosine - aside > best.get(key, -np.inf):
-                    best[key], nearest_from[key] = cosine - aside, perspective
+        for one in question.compared:
+            sets = [VectorSet(name, one.model) for name in names]
+            if by_words.closed:
+                cosines = index.cosines(queries, sets, one.vector, list(by_words.words))
+            else:
+                cosines = list(map(dict, index.nearest(queries, sets, one.vector, allowed, depth)))
+            for perspective, near in zip(names, cosines, strict=True):
+                aside = 0.0 if perspective == GENERAL else self._profile.aside * (1 - embedder.unrelated)
+                for key, own in near.items():
+                    cosine = ranking.on_scale(own, one.embedder.unrelated, embedder.unrelated) - aside
+                    if cosine > best.get(key, -np.inf):
+                        best[key], nearest_from[key] = cosine, perspective
+        if len(question.compared) > 1:
+            best = {key: best[key] for key in _best(best, depth)}
         return replace(
-            by_words, vectors=best, embedder=embedder, vector=question.vector, nearest_from=nearest_from
+            by_words, vectors=best, embedder=embedder, vector=side_by_side.joint(question.compared),
+            compared=question.compared, nearest_from=nearest_from
         )  # fmt: skip
 
     def _with_time(self, question: Question, found: Candidates, allowed: Filter) -> Candidates:
@@ -269,7 +275,7 @@ class Search:
         if same.embedder is None:
             return {}
         try:
-            return past.by_meaning(then, scores, same.embedder, same.vector)
+            return past.by_meaning(then, scores, same.embedder, same.compared[0].vector)
         except ModelError as error:
             log.warning("changed and deleted records are searched by words alone: %s", error)
             return {}
@@ -287,7 +293,8 @@ class Search:
     def _vectors(self, queries: Queries, ids: Sequence[str], candidates: Candidates) -> dict[str, Vector]:
         if not ids or candidates.embedder is None:
             return {}
-        return self._scope.index.vectors(queries, VectorSet(GENERAL, candidates.embedder.name), ids)
+        found = [self._scope.index.vectors(queries, VectorSet(GENERAL, one.model), ids) for one in candidates.compared]
+        return side_by_side.joined(candidates.compared, found)
 
     def _beside(self, queries: Queries, ids: Sequence[str], allowed: Filter) -> dict[str, dict[int, str]]:
         """Return the neighbours of each of `ids` in its session, by place."""

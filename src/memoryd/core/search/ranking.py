@@ -323,6 +323,11 @@ def rescale(cosine: Number, unrelated: float) -> Number:
     return (cosine - unrelated) / (1 - unrelated)
 
 
+def on_scale(cosine: float, own: float, other: float) -> float:
+    """Return a cosine as it would be for an embedder whose unrelated texts have the cosine `other` instead of `own`."""
+    return cosine if own == other else other + (1 - other) * rescale(cosine, own)
+
+
 def whole(chunks: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the unit vector of a text from the vectors of its chunks: (chunks, dim) to (dim,)."""
     if len(chunks) == 1:

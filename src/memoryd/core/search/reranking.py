@@ -5,7 +5,7 @@ from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from memoryd.core.records.records import full_text
-from memoryd.core.search import changes, current, passages, ranking
+from memoryd.core.search import changes, current, passages, ranking, unread
 from memoryd.core.search.candidates import Found, around, lengths, similarities
 from memoryd.core.search.current import Pair
 from memoryd.core.search.ranking import Profile
@@ -35,14 +35,16 @@ class Reranking:
         if reranker is None:
             return self._unread(hits, found, self._helpers.why_not("reranker"))
         legible = self._legible(reranker, found)
-        if not legible:
+        meant = unread.logits(found, legible)
+        if not legible and not meant:
             return self._unread(hits, found)
         readable = {hit.record.id: hit for hit in hits if hit.record.id in legible}
         logits, lifted = self._logits(reranker, readable, found)
         if readable and not logits:
             return self._unread(hits, found, UNUSABLE["reranker"])
-        scored = self._scored(hits, logits, lifted, found)
-        return Findings(self._current(reranker, self._parted(scored, legible, found), found))
+        scored = self._scored(hits, logits | meant, lifted | meant, found)
+        parted = self._parted(scored, legible, found)
+        return Findings(self._current(reranker, parted, found) if legible else parted)
 
     def _legible(self, reranker: Reranker, found: Found) -> set[str]:
         """Return the records whose language the cross-encoder reads; none if it cannot read the question."""
@@ -101,12 +103,12 @@ class Reranking:
     ) -> list[Hit]:
         """Return the hits with their final scores, best first."""
         profile, near = self._profile, similarities(found.candidates)
-        unread = min([profile.hopeless, *logits.values()])
-        weight = 0.0 if max(lifted.values(), default=unread) >= profile.sure else profile.unsure
+        least = min([profile.hopeless, *logits.values()])
+        weight = 0.0 if max(lifted.values(), default=least) >= profile.sure else profile.unsure
         scored = []
         for hit in hits:
             key = hit.record.id
-            logit = lifted.get(key, unread)
+            logit = lifted.get(key, least)
             total = ranking.blend(logit, hit.why, hit.score, profile) + weight * max(0.0, near.get(key, 0.0))
             scored.append(_scored(hit, logit, logits.get(key), total))
         return sorted(scored, key=lambda hit: -hit.score)
@@ -127,7 +129,7 @@ class Reranking:
         def related(hit: Hit) -> bool:
             key, worded = hit.record.id, hit.why["words"]
             if key not in legible:
-                return worded >= profile.worded
+                return worded >= profile.worded or hit.why["lifted"] >= unread.NEAREST
             return worded > 0 or near.get(key, 0.0) >= profile.near or key in beside
 
         return [
@@ -150,7 +152,8 @@ class Reranking:
             shared = in_common(terms, full_text(hit.record)) / max(len(terms), 1) if hit.why["words"] else 0.0
             key = hit.record.id
             is_near = key in near and near[key] >= least
-            stands_out = key in legible and (is_near or hit.why["lifted"] >= profile.least)
+            floor = profile.least if key in legible else unread.NEAREST
+            stands_out = (key in legible and is_near) or hit.why["lifted"] >= floor
             if found.narrowed or shared >= profile.worded or stands_out:
                 parted.append(replace(hit, bears=shared == 1))
         return parted

@@ -41,9 +41,8 @@ def union(parts: Sequence[tuple[Workspace, Found]], depth: int) -> Found:
     )  # fmt: skip
 
 
-def _name(found: Found) -> str:
-    embedder = found.candidates.embedder
-    return embedder.name if embedder else ""
+def _name(found: Found) -> list[str]:
+    return list(dict.fromkeys(one.embedder.name for one in found.candidates.compared))
 
 
 def _only(found: Found, origins: Mapping[str, Workspace], workspace: Workspace) -> Found:
@@ -97,9 +96,7 @@ def _comparable(found: Found) -> dict[str, float]:
 def _as_of_embedder(candidates: Candidates, other: float) -> dict[str, float]:
     """Return the cosines as they would be for an embedder whose unrelated texts have the cosine `other`."""
     own = unrelated(candidates)
-    if own == other:
-        return dict(candidates.vectors)
-    return {key: other + (1 - other) * ranking.rescale(cosine, own) for key, cosine in candidates.vectors.items()}
+    return {key: ranking.on_scale(cosine, own, other) for key, cosine in candidates.vectors.items()}
 
 
 def _best(scores: Mapping[str, float], number: int) -> dict[str, float]:

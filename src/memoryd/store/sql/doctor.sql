@@ -8,17 +8,13 @@ WHERE workspace_id = :workspace GROUP BY kind ORDER BY kind
 SELECT workspace_id, count(*) AS number FROM records GROUP BY workspace_id
 
 -- name: doctor.unembedded
--- How many living records lack a vector of :model from one of their perspectives.
+-- How many living records lack a vector of :model or :other from one of their perspectives.
 SELECT count(*) AS number FROM (
   SELECT id FROM (
     SELECT id, CASE WHEN kind = 'observation' THEN :many ELSE 1 END AS vectors FROM records
     WHERE workspace_id = :workspace AND deleted_at IS NULL
     UNION ALL
     SELECT id, -1 FROM embeddings
-    WHERE workspace_id = :workspace AND model = :model AND chunk = 0
+    WHERE workspace_id = :workspace AND model IN (:model, :other) AND chunk = 0
       AND perspective IN (SELECT value FROM json_each(:perspectives))) needed
   GROUP BY id HAVING sum(vectors) > 0) lacking
-
--- name: doctor.sample
--- The beginnings of some living texts.
-SELECT substr(body, 1, 200) AS text FROM records WHERE workspace_id = :workspace AND deleted_at IS NULL LIMIT :limit

@@ -12,8 +12,12 @@ DELETE FROM embeddings WHERE workspace_id = :workspace AND id = :id AND perspect
 -- Drop the vectors of a record from one perspective.
 DELETE FROM embeddings WHERE workspace_id = :workspace AND id = :id AND perspective = :perspective
 
+-- name: embeddings.refile
+-- Drop the vectors of a record in a set to which its text does not belong.
+DELETE FROM embeddings WHERE workspace_id = :workspace AND id = :id AND model = :model
+
 -- name: embeddings.missing
--- Living records that lack a vector of :model, ordered by id, after the end of the last batch and up to :last:
+-- Living records that lack a vector of :model or :other, ordered by id, after the end of the last batch and up to :last:
 -- observations from any of the :perspectives, all others from the general one. What each needs minus what it has: no
 -- look-up for each record, of which nearly all have what they need.
 SELECT id FROM (
@@ -21,18 +25,18 @@ SELECT id FROM (
   WHERE workspace_id = :workspace AND deleted_at IS NULL AND id > :after AND id <= :last
   UNION ALL
   SELECT id, -1 FROM embeddings
-  WHERE workspace_id = :workspace AND model = :model AND chunk = 0 AND id > :after AND id <= :last
+  WHERE workspace_id = :workspace AND model IN (:model, :other) AND chunk = 0 AND id > :after AND id <= :last
     AND perspective IN (SELECT value FROM json_each(:perspectives))) needed
 GROUP BY id HAVING sum(vectors) > 0 ORDER BY id LIMIT :limit
 
 -- name: embeddings.behind
--- How many living records lack a vector of :model, as the difference of two counts: deleted records have none.
+-- How many living records lack a vector of :model or :other, as the difference of two counts: deleted records have none.
 SELECT (SELECT count(*) FROM records r WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL)
   - (SELECT count(*) FROM embeddings e
-    WHERE e.workspace_id = :workspace AND e.perspective = :perspective AND e.model = :model AND e.chunk = 0) AS number
+    WHERE e.workspace_id = :workspace AND e.perspective = :perspective AND e.model IN (:model, :other) AND e.chunk = 0) AS number
 
 -- name: embeddings.lacking
--- The living records among :ids that lack a vector of :model, and whether a search may see each.
+-- The living records among :ids that lack a vector of :model or :other, and whether a search may see each.
 SELECT r.id, CASE WHEN (r.scope = '' OR r.scope = :session)
     AND (:kinds = '[]' OR r.kind IN (SELECT value FROM json_each(:kinds)))
     AND (:tag_count = 0 OR :tag_count = (
@@ -46,15 +50,15 @@ FROM records r
 WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.id IN (SELECT value FROM json_each(:ids))
   AND NOT EXISTS (
     SELECT 1 FROM embeddings e
-    WHERE e.workspace_id = r.workspace_id AND e.id = r.id AND e.perspective = :perspective AND e.model = :model
-      AND e.chunk = 0)
+    WHERE e.workspace_id = r.workspace_id AND e.id = r.id AND e.perspective = :perspective
+      AND e.model IN (:model, :other) AND e.chunk = 0)
 ORDER BY r.id
 
 -- name: embeddings.present
 -- The perspectives from which some records have vectors of :model; :first and :last of their ids keep this from reading
 -- a whole workspace for a batch of its backlog.
 SELECT id, perspective FROM embeddings
-WHERE workspace_id = :workspace AND model = :model AND chunk = 0 AND id >= :first AND id <= :last
+WHERE workspace_id = :workspace AND model IN (:model, :other) AND chunk = 0 AND id >= :first AND id <= :last
   AND id IN (SELECT value FROM json_each(:ids))
 
 -- name: embeddings.some

@@ -11,7 +11,7 @@ SELECT r.id, r.created_at FROM memory_details d JOIN records r ON r.workspace_id
 WHERE d.workspace_id = :workspace AND d.consolidated = 1 AND r.kind = 'memory' AND r.name IS NULL AND r.scope = ''
   AND r.deleted_at IS NULL AND (r.created_at, r.id) > (:time, :id)
   AND EXISTS (SELECT 1 FROM embeddings e WHERE e.workspace_id = d.workspace_id AND e.id = d.id
-    AND e.perspective = 'general' AND e.model = :model)
+    AND e.perspective = 'general' AND e.model IN (:model, :other))
 ORDER BY r.created_at, r.id LIMIT :limit
 
 -- name: maintenance.twins

@@ -1,0 +1,49 @@
+"""Tells whether a text is English: by its script, then by its function words, then by frequent English words.
+
+In doubt a text is not English: the multilingual model reads English too.
+"""
+
+import re
+from functools import cache
+from importlib.resources import files
+
+from memoryd.text import STOP_WORDS, is_latin, within_names
+
+READ = 1_000
+"""Characters of a text that are looked at, from its beginning."""
+
+_SHARED = frozenset("on no me at an so in is was am or as do he i a to we be his her has more hat war".split())
+"""Function words of English that are also words elsewhere, which tell nothing alone."""
+
+FOREIGN = frozenset(files("memoryd").joinpath("foreign_words.txt").read_text("utf-8").split()) - STOP_WORDS - _SHARED
+"""Function words of languages in Latin script, without those that are English words, too."""
+
+_WORD = re.compile(r"[^\W\d_]+")
+_ENDINGS = re.compile("(?:'s|s|es|ed|d|ing|ly|er)$")
+
+
+def is_english(text: str) -> bool:
+    """Return whether a text is English, or has no word at all."""
+    read = text[:READ]
+    if not is_latin(read):
+        return False
+    words = _WORD.findall(" ".join([read, *within_names(read)]).lower())
+    return not words or sum(map(_evidence, words)) > 0
+
+
+def _evidence(word: str) -> float:
+    """Return how much a word speaks for English, or below 0 against it."""
+    if word in FOREIGN:
+        return -2.0
+    if word in STOP_WORDS:
+        return 0.5 if word in _SHARED else 2.0
+    if not word.isascii():
+        return -2.0
+    if word in _frequent() or _ENDINGS.sub("", word) in _frequent() or _ENDINGS.sub("e", word) in _frequent():
+        return 1.0
+    return -0.3 if len(word) > 3 else 0.0
+
+
+@cache
+def _frequent() -> frozenset[str]:
+    return frozenset(files("memoryd").joinpath("english_words.txt").read_text("ascii").split())
