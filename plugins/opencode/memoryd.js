@@ -6,7 +6,7 @@ import { closeSync, mkdirSync, openSync, writeFileSync } from "node:fs"
 import { homedir } from "node:os"
 import { join } from "node:path"
 
-const COMMAND = ["uvx", "--from", "memoryd>=0.1.0", "memoryd", "hook", "stop", "--client", "opencode"]
+const COMMAND = ["uvx", "--from", "memoryd>=0.2.0", "memoryd", "hook", "stop", "--client", "opencode"]
 const WORKSPACE = "auto"
 const FOLDER = join(homedir(), ".local", "share", "memoryd-opencode")
 

@@ -2,7 +2,7 @@
 
 from memoryd import extras
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 PUBLIC = {"Memory": "memoryd.api:Memory"}
 """The names that Python programs may import from here, and where they are; each is loaded on first use."""

@@ -22,6 +22,7 @@ from memoryd.cli.frame import (
     fail,
     overrides,
     tolerate_streams,
+    with_suggestion,
 )
 
 PANELS = {
@@ -96,6 +97,14 @@ class _Group(TyperGroup):
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
         self.commands: Any = _Commands(COMMANDS)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; suggest what was meant by a word that it does not know."""
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            error.message = with_suggestion(error.message)
+            raise
 
 
 app = typer.Typer(

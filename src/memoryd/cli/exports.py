@@ -10,6 +10,7 @@ import typer
 
 from memoryd.cli import show
 from memoryd.cli.frame import PLACE, AsJson, command, named, new_file, note, out, reported
+from memoryd.cli.here import here
 from memoryd.core.base.progress import StepProgress
 from memoryd.core.engine import Engine
 from memoryd.core.journal.journal import Journal
@@ -70,6 +71,7 @@ def export(
     if salvage:
         _salvage(settings, path, form, vectors=vectors, as_json=as_json)
         return
+    settings = here(settings)
     if other:
         _folder(settings, other, path, every=every, as_json=as_json)
         return

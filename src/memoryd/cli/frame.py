@@ -1,6 +1,8 @@
 """The frame of all commands: the options for settings, the consoles, and how errors are printed."""
 
+import difflib
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -190,6 +192,16 @@ def _about(error: OSError) -> str:
     if not error.filename:
         return str(error)
     return f"{error.filename} cannot be used: {error.strerror}. Check that it exists and that this user may use it."
+
+
+def with_suggestion(message: str) -> str:
+    """Return typer's message about a word that is none of several, with the one that was probably meant."""
+    message = message.replace("Value error, ", "")
+    if not (found := re.search(r"'([^']*)' is not one of ('.*')\.", message)):
+        return message
+    given, names = found[1].casefold(), re.findall(r"'([^']*)'", found[2])
+    meant = [name for name in names if given and name.startswith(given)] or difflib.get_close_matches(given, names)
+    return f"{message} Did you mean {meant[0]}?" if meant else message
 
 
 def fail(message: str, code: int) -> typer.Exit:

@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from memoryd.cli import exports, show
-from memoryd.cli.frame import FAILED, PLACE, AsJson, command, demand_writable, err, note, out
+from memoryd.cli.frame import FAILED, AsJson, demand_writable, err, note, out
+from memoryd.cli.here import command_here
 from memoryd.core.engine import Engine
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.maintenance import compaction, contradictions, purging, scheduler
@@ -24,7 +25,7 @@ from memoryd.text import counted
 SHOWN = 200  # characters of a text in a list
 
 
-@command(*PLACE)
+@command_here
 def maintain(
     settings: Settings,
     *,
@@ -106,7 +107,7 @@ def _print_survey(survey: Survey) -> None:
         note(f"Contradictions: {survey.degraded}")
 
 
-@command(*PLACE)
+@command_here
 def history(
     settings: Settings,
     *,
@@ -135,7 +136,7 @@ def _print_entry(entry: HistoryEntry) -> None:
     show.verbatim("  ".join(filter(None, (f"  {entry.id}", entry.reason, by and f"by {by}"))), style="dim")
 
 
-@command(*PLACE)
+@command_here
 def restore(
     settings: Settings,
     ids: Annotated[list[str], typer.Argument(metavar="ID...", help="As `memoryd history` lists them.")],
@@ -158,7 +159,7 @@ def restore(
         show.verbatim(f"Restored {one.kind} {one.id}{_along(one)}: {_short(one.text)}")
 
 
-@command(*PLACE)
+@command_here
 def purge(
     settings: Settings,
     ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Ids of records or relations, deleted or not.")],

@@ -10,7 +10,8 @@ import typer
 
 from memoryd import errors
 from memoryd.cli import results, service, show
-from memoryd.cli.frame import PLACE, AsJson, command, demand_writable, err, note
+from memoryd.cli.frame import AsJson, demand_writable, err, note
+from memoryd.cli.here import command_here
 from memoryd.core.base.batches import batches
 from memoryd.core.base.limits import TEXT
 from memoryd.core.engine import Engine
@@ -130,7 +131,7 @@ def answered(answer: dict[str, Any]) -> dict[str, Any]:
 # storing -------------------------------------------------------------------------------------------------------------
 
 
-@command(*PLACE)
+@command_here
 def store(
     settings: Settings,
     text: Annotated[list[str] | None, typer.Argument(help="The memory; `-` or a pipe: from stdin.")] = None,
@@ -166,7 +167,7 @@ def _piped() -> str:
 # finding -------------------------------------------------------------------------------------------------------------
 
 
-@command(*PLACE)
+@command_here
 def recall(
     settings: Settings,
     query: Annotated[list[str], typer.Argument(help='A question; AND, OR, NOT, "phrases" and prefix* work too.')],
@@ -211,7 +212,7 @@ def recall(
             note(f"{found['omitted']} more did not fit into the budget; --budget raises it.")
 
 
-@command(*PLACE)
+@command_here
 def context(
     settings: Settings,
     task: Annotated[list[str] | None, typer.Argument(help="What the conversation is about.")] = None,
@@ -227,7 +228,7 @@ def context(
         _print_answer(tools.run("memory_context", task=about, token_budget=budget), as_json=as_json)
 
 
-@command(*PLACE)
+@command_here
 def inspect(
     settings: Settings,
     ids: Annotated[list[str] | None, typer.Argument(help="Show these memories in full.")] = None,
@@ -253,7 +254,7 @@ def inspect(
 # correcting ----------------------------------------------------------------------------------------------------------
 
 
-@command(*PLACE)
+@command_here
 def edit(
     settings: Settings,
     record_id: Annotated[str, typer.Argument(metavar="ID", help="The id of the memory, or the beginning of the id.")],
@@ -292,7 +293,7 @@ def edit(
 # forgetting ----------------------------------------------------------------------------------------------------------
 
 
-@command(*PLACE)
+@command_here
 def forget(
     settings: Settings,
     ids: Annotated[list[str] | None, typer.Argument(help="Ids of memories.")] = None,

@@ -8,7 +8,8 @@ import typer
 from memoryd import features
 from memoryd.cli import exports
 from memoryd.cli.foreign import ForeignImport, ImportOptions
-from memoryd.cli.frame import PLACE, AsJson, command, demand_writable, named
+from memoryd.cli.frame import AsJson, demand_writable, named
+from memoryd.cli.here import command_here
 from memoryd.core.base.progress import ignore_progress
 from memoryd.core.transfer import former
 from memoryd.errors import InvalidInputError
@@ -19,7 +20,7 @@ FORMATS = FOREIGN.formats if FOREIGN else ()
 LISTED = ", ".join(FORMATS)
 
 
-@command(*PLACE)
+@command_here
 def import_(
     settings: Settings,
     path: Annotated[

@@ -12,13 +12,14 @@ import typer
 from memoryd import environment
 from memoryd.cli import show
 from memoryd.cli.frame import FILES, PLACE, AsJson, command, demand_writable, note
+from memoryd.cli.here import command_here
 from memoryd.core.engine import Engine
 from memoryd.core.records.perspectives import templates
 from memoryd.core.workspaces.project import declare, declared_keys
 from memoryd.core.workspaces.registry import ARCHIVED, StatusFilter
 from memoryd.errors import InvalidInputError
 from memoryd.model import Workspace
-from memoryd.settings import AUTO, Settings
+from memoryd.settings import AUTO, DEFAULT_WORKSPACE, Settings
 
 workspaces = typer.Typer(
     add_completion=False, no_args_is_help=True, help="Workspaces: separate memories, which agents know as projects."
@@ -113,6 +114,8 @@ def which(settings: Settings, *, as_json: AsJson = False) -> None:
     else:
         why = f": {choice.found_by}" if choice.found_by else ""
         show.verbatim(f"{found.name if found else f'{choice.name} (not created yet)'}{why}.")
+        if choice.keys and not found:
+            note(f"Its first memory creates it. Until then the commands here use {DEFAULT_WORKSPACE}.")
 
 
 @workspaces.command()
@@ -130,7 +133,7 @@ def use(settings: Settings, name: WorkspaceArgument, *, as_json: AsJson = False)
 
 
 @workspaces.command()
-@command(*PLACE)
+@command_here
 def include(
     settings: Settings,
     names: Annotated[list[str] | None, typer.Argument(metavar="NAME...", help="Workspaces; none: list them.")] = None,

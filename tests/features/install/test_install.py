@@ -170,9 +170,9 @@ def test_only_the_entry_is_added_and_removed(at_home: Run, home: Path, client: s
     assert (file.read_bytes(), beside(file)) == (installed, [backup])
     at_home("uninstall", client)
     assert file.read_text(encoding="utf-8") == foreign(client)
-    assert len(beside(file)) == 2
+    assert beside(file) == []
     assert "is not installed" in at_home("uninstall", client).stdout
-    assert len(beside(file)) == 2
+    assert beside(file) == []
 
 
 OTHER = '"other": {"command": "npx", "args": ["-y", "x"], "env": {"KEY": "secret"}}'
@@ -187,7 +187,8 @@ def test_a_server_elsewhere(at_home: Run, home: Path, client: str) -> None:
     assert (
         made
         == {
-            "claude-code": {"type": "http", "url": URL, "headers": atlas | {"Authorization": "Bearer ${MY_TOKEN}"}},
+            "claude-code": {"type": "http", "url": URL, "headers": atlas | {"Authorization": "Bearer ${MY_TOKEN}"}}
+            | {"alwaysLoad": True},
             "cursor": {"url": URL, "headers": atlas | {"Authorization": "Bearer ${env:MY_TOKEN}"}},
             "vscode": {
                 "type": "http",
@@ -210,7 +211,7 @@ def test_a_server_elsewhere(at_home: Run, home: Path, client: str) -> None:
         in at_home("install", client, "--http", URL, "--workspace", "atlas", "--token-variable", "MY_TOKEN").stdout
     )
     at_home("install", client)
-    assert entry(file, client).keys() <= {"type", "command", "args"}
+    assert entry(file, client).keys() <= {"type", "command", "args", "alwaysLoad"}
     at_home("uninstall", client)
     assert TABLES.get(client, "mcpServers") in held(file)
     assert held(file).get("inputs", []) == []
@@ -486,4 +487,5 @@ def test_on_this_machine_no_token_is_needed(at_home: Run, home: Path) -> None:
             "type": "http",
             "url": re.sub("/?$", "", url).removesuffix("/mcp") + "/mcp",
             "headers": {"X-Memory-Workspace": "default"},
+            "alwaysLoad": True,
         }

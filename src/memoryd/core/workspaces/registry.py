@@ -31,6 +31,8 @@ SLUG_LENGTH = 100
 EXPORTS = "exports"
 """The name of the directory, in the data directory, with the journal exports of all workspaces."""
 ACTIVE, ARCHIVED = "active", "archived"
+PERSONAL = "personal"
+"""The workspace that is read together with every project that gets a workspace from now on, if it exists."""
 COMMIT = "commit:"
 """The prefix of a project's key that is the first commit of its repository."""
 
@@ -110,6 +112,10 @@ class Workspaces:
         if not complete:
             self._store.write(None, lambda q: _add_keys(q, keys, _of_keys(q, keys)[0]))
         return found
+
+    def is_of_project(self, workspace: Workspace) -> bool:
+        """Return whether a workspace belongs to a project, and is therefore known by more than its name."""
+        return bool(self._look(lambda q: q.one("workspaces.of_project", id=workspace.id)))
 
     def free(self, name: str) -> str:
         """Return the name, plus a number if a workspace has that name or if the name is reserved."""
@@ -215,8 +221,9 @@ class Workspaces:
             added = not (keys and _of_keys(queries, keys)[0]) and queries.changed(
                 "workspaces.add", **row, now=self._clock.now()
             )
-            if added:
+            if added and keys:
                 _add_keys(queries, keys, new)
+                _set_included(queries, new, _personal(queries))
             if not added and new.db_path != self._store.placement.home:
                 self._store.placement.erase(queries, new)
             return bool(added)
@@ -391,6 +398,18 @@ def _known(queries: Queries, workspace: Workspace) -> Workspace | None:
     """Return the current state of a workspace in the registry, or None."""
     row = queries.one("workspaces.by_id", id=workspace.id)
     return workspace_of(row) if row else None
+
+
+def _personal(queries: Queries) -> list[str]:
+    """Return the ids of what every new project reads: the personal workspace, and what that one includes.
+
+    A repository of that name is a project like any other.
+    """
+    row = _by_name(queries, PERSONAL)
+    if row is None or queries.one("workspaces.of_project", id=row["id"]):
+        return []
+    found = workspace_of(row)
+    return [found.id, *found.includes] if found.status == ACTIVE else []
 
 
 def _set_included(queries: Queries, workspace: Workspace, ids: Sequence[str]) -> None:

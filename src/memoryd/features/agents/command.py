@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from memoryd.cli.frame import FAILED, PLACE, command, fail, printable
+from memoryd.cli.frame import FAILED, PLACE, command, fail, printable, with_suggestion
 from memoryd.core.engine import Engine
 from memoryd.core.search.briefing import BUDGET, CONTEXT_BUDGET
 from memoryd.errors import InvalidInputError
@@ -56,7 +56,7 @@ class Unblocking(TyperCommand):
         try:
             return super().make_context(*args, **extra)
         except _WRONG_USAGE as error:
-            raise fail(error.format_message(), FAILED) from None
+            raise fail(with_suggestion(error.format_message()), FAILED) from None
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; report an unexpected error as one line too."""

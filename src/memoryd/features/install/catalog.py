@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
@@ -42,10 +43,18 @@ class Client:
     """How a header names an environment variable; empty: the client asks for the token, see `token_prompt`."""
     bearer: str = ""
     """The key for the name of the bearer token's variable, if the client has such a key."""
+    trusting: bool = False
+    """Whether it runs a hook only after the user has agreed, and otherwise skips it silently."""
+    notes: tuple[str, str] = ("", "")
+    """A pattern, below the home directory, of the notes that it keeps by itself, and the command that imports them."""
+    in_project: bool = True
+    """Whether it starts memoryd in the directory of the project that the user works in."""
     one_list: bool = False
     """Whether `command` is a list that includes the arguments."""
     loading: Mapping[str, Any] = field(default_factory=dict)
     """The keys that make the tools available at the agent's first step; empty: they always are, or cannot be."""
+    loading_costs: str = ""
+    """What these keys cost besides tokens; if nothing, they are set unless the user refuses."""
     allowing: Mapping[str, Any] = field(default_factory=dict)
     """The keys that let the agent call the tools without asking."""
     permissions: Callable[[], Path] | None = None
@@ -90,14 +99,18 @@ CLIENTS: Mapping[ClientName, Client] = {
         remote=_HTTP,
         loading={"alwaysLoad": True},
         permissions=_below(".claude", "settings.json"),
+        notes=(".claude/projects/*/memory/*.md", "memoryd import ~/.claude/projects --from markdown --by-project"),
     ),
     "claude-desktop": Client(
         "Claude Desktop",
         _desktop(),
         _desktop("claude_desktop_config.json"),
         url="",
+        in_project=False,
     ),
-    "cursor": Client("Cursor", _below(".cursor"), _below(".cursor", "mcp.json"), reference="${env:%s}"),
+    "cursor": Client(
+        "Cursor", _below(".cursor"), _below(".cursor", "mcp.json"), reference="${env:%s}", in_project=False
+    ),
     "vscode": Client(
         "VS Code",
         _application("Code", "User"),
@@ -115,6 +128,9 @@ CLIENTS: Mapping[ClientName, Client] = {
         headers="http_headers",
         bearer=BEARER,
         loading={"required": True},
+        notes=(".codex/memories/*.md", "memoryd import ~/.codex/memories --from markdown --workspace personal"),
+        trusting=True,
+        loading_costs="a session does not start unless memoryd does",
     ),
     "gemini": Client(
         "Gemini CLI",
@@ -183,6 +199,13 @@ def renewed(old: Mapping[str, Any], new: ServerEntry) -> ServerEntry:
     """Return `new` with the keys that the user added to `old`."""
     gone = _OURS if "command" in new else _OURS | _OF_A_PROCESS
     return {**{key: value for key, value in old.items() if key not in gone or key in new}, **new}
+
+
+def workspace_of(entry: object) -> str | None:
+    """Return the workspace that an entry names in the arguments of memoryd, or None."""
+    words = [entry.get("args"), entry.get("command")] if isinstance(entry, Mapping) else []
+    listed = next((given for given in words if isinstance(given, list)), [])
+    return next((str(value) for option, value in pairwise(listed) if option == "--workspace"), None)
 
 
 def is_of_memoryd(entry: object, url: str = "") -> bool:

@@ -3,6 +3,7 @@
 import re
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -12,7 +13,7 @@ import typer
 from memoryd.cli import show
 from memoryd.cli.frame import command, note
 from memoryd.errors import InvalidInputError, MemorydError, NotFoundError
-from memoryd.features.install import edit_json, hooks, permissions, starting
+from memoryd.features.install import edit_json, hooks, permissions, projects, starting
 from memoryd.features.install.catalog import (
     BEARER,
     CLIENTS,
@@ -26,9 +27,10 @@ from memoryd.features.install.catalog import (
     needs_prompt,
     renewed,
     token_prompt,
+    workspace_of,
 )
 from memoryd.features.install.edit_json import RefusedError
-from memoryd.features.install.safe_replace import FileChange, change
+from memoryd.features.install.safe_replace import FileChange, change, clear_away, text_of
 from memoryd.loopback import is_loopback
 from memoryd.setting_types import demand_home
 from memoryd.settings import AUTO, DEFAULT_WORKSPACE, Settings
@@ -36,8 +38,12 @@ from memoryd.settings import AUTO, DEFAULT_WORKSPACE, Settings
 NAME = r"[A-Za-z0-9_-]{1,64}"  # accepted by Codex and Claude Code
 VARIABLE = r"[A-Za-z_][A-Za-z0-9_]*"
 
-LOADING = "Make the tools available from the first step of"
-ALLOWING = "Allow tool calls without asking in"
+EMPTY = ("", "{}", '{"version":1}')
+"""What is left of a file that only had what `install` wrote."""
+LOADING = "Let {client} wait for the tools at its start? (yes: {cost}; no: the agent may begin without a memory)"
+ALLOWING = (
+    "Let the agent use the memory without asking you? (no: {client} asks at each call, and without a window refuses)"
+)
 
 Which = Annotated[ClientName, typer.Argument(help="The client.", show_default=False)]
 ServerName = Annotated[str, typer.Option(metavar="NAME", help="The client's name for the server.")]
@@ -82,18 +88,15 @@ def install(
     """Add memoryd to the configuration of a client; the rest of the file stays as it is."""
     wanted = CLIENTS[client]
     _check("name", name, NAME)
-    url, entry = _entry(wanted, name, http, settings, token_variable)
     place = _Place(wanted, name, file)
     if run_hooks:
         _check_hooks(client, http, file)
+    if http is None:
+        place.demand_client(force=force)
+        settings = projects.decided(settings, wanted, place.workspace(), dry_run=dry_run)
+    url, entry = _entry(wanted, name, http, settings, token_variable)
     place.demand_client(force=force)
-    if _wanted(always_load, wanted.loading, "--always-load", f"{LOADING} {wanted.title}", dry_run=dry_run):
-        entry |= wanted.loading
-    allowing = _wanted(
-        allow_tools, wanted.allowing or place.rules, "--allow-tools", f"{ALLOWING} {wanted.title}", dry_run=dry_run
-    )
-    if allowing:
-        entry |= wanted.allowing
+    allowing = _add_extras(entry, place, always_load, allow_tools, dry_run=dry_run)
     done = [_entered(place, entry, url, force=force, dry_run=dry_run)]
     if allowing and place.rules:
         done.append(permissions.allow(place.rules, name, dry_run=dry_run))
@@ -106,6 +109,26 @@ def install(
     _print_changes(done, f"Installed {name} for {wanted.title}", dry_run=dry_run)
     if not dry_run:
         _advise(settings, entry, name, url)
+        _advise_on(wanted, run_hooks=run_hooks)
+        if settings.workspace == AUTO:
+            projects.prepare(settings)
+
+
+def _add_extras(
+    entry: ServerEntry, place: "_Place", always_load: bool | None, allow_tools: bool | None, *, dry_run: bool
+) -> bool:
+    """Add the extras that are wanted to an entry; return whether the tools are to be called without asking."""
+    client = place.client
+    if always_load is None and client.loading and not client.loading_costs:
+        always_load = True
+    question = LOADING.format(client=client.title, cost=client.loading_costs)
+    if _wanted(always_load, client.loading, "--always-load", question, default=True, dry_run=dry_run):
+        entry |= client.loading
+    offered, question = client.allowing or place.rules, ALLOWING.format(client=client.title)
+    allowing = _wanted(allow_tools, offered, "--allow-tools", question, default=False, dry_run=dry_run)
+    if allowing:
+        entry |= client.allowing
+    return allowing
 
 
 def _entered(place: "_Place", entry: ServerEntry, url: str, *, force: bool, dry_run: bool) -> FileChange | None:
@@ -142,7 +165,10 @@ def uninstall(
     if not any(done):
         show.verbatim(f"{name} is not installed for {place.client.title}: {place.file}")
         return
-    _print_changes(done, f"Uninstalled {name} for {place.client.title}", dry_run=dry_run)
+    gone = [replace(one, backup=None) for one in done if one]
+    for changed in {one.file for one in gone} if not dry_run else ():
+        clear_away(changed, EMPTY)
+    _print_changes(gone, f"Uninstalled {name} for {place.client.title}", dry_run=dry_run)
 
 
 class _Place:
@@ -167,6 +193,14 @@ class _Place:
                 f"{self.client.title} was never started here: there is no {self._directory}. Start it once, or add "
                 "--force to create the file anyway."
             )
+
+    def workspace(self) -> str | None:
+        """Return the workspace that the entry names now; None if there is none, or the file cannot be read."""
+        try:
+            held = edit_json.parsed(text_of(self.file), toml=self._toml)
+            return workspace_of(edit_json.value_at(held, self._keys))
+        except RefusedError:
+            return None
 
     def put(self, text: str, entry: ServerEntry, url: str = "", *, force: bool = False) -> str:
         """Return a text with the entry; what the user added to an older one stays."""
@@ -241,13 +275,14 @@ def _check_hooks(client: ClientName, http: str | None, file: Path | None) -> Non
 # extras --------------------------------------------------------------------------------------------------------------
 
 
-def _wanted(given: bool | None, offered: object, option: str, question: str, *, dry_run: bool) -> bool:
+def _wanted(given: bool | None, offered: object, option: str, question: str, *, default: bool, dry_run: bool) -> bool:
     """Return whether the user wants an extra; ask at a terminal, and otherwise do without.
 
     Raise InvalidInputError if it is wanted and not available.
     """
     if given is None:
-        return bool(offered) and not dry_run and sys.stdin.isatty() and typer.confirm(f"{question}?", err=True)
+        asked = bool(offered) and not dry_run and sys.stdin.isatty()
+        return asked and typer.confirm(question, default=default, err=True)
     if given and not offered:
         raise InvalidInputError(f"{option} is not available here. docs/clients.md lists the clients that take it.")
     return given
@@ -305,6 +340,15 @@ def _print_changes(changes: Sequence[FileChange | None], what: str, *, dry_run: 
     show.verbatim(f"{what}: {', '.join(dict.fromkeys(str(one.file) for one in done))}")
     show.verbatim("\n".join(f"Backup: {one.backup}" for one in done if one.backup))
     note("Restart the client, or reload its servers.")
+
+
+def _advise_on(client: Client, *, run_hooks: bool) -> None:
+    """Print what the client asks before it runs hooks, and how to import the notes that it keeps by itself."""
+    if run_hooks and client.trusting:
+        note(f"{client.title} runs hooks once you have trusted them: start it once in a window, and agree.")
+    pattern, importing = client.notes
+    if pattern and next(Path.home().glob(pattern), None):
+        note(f"{client.title} keeps notes of its own (docs/beside.md). To import them: {importing}")
 
 
 def _advise(settings: Settings, entry: ServerEntry, name: str, url: str) -> None:

@@ -6,9 +6,10 @@ is repeated on its current content.
 
 import difflib
 import os
+import re
 import stat
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,6 +23,7 @@ TRIES = 5
 
 BOM = "\N{ZERO WIDTH NO-BREAK SPACE}"
 WRITABLE = 0o222
+_BACKUP = re.compile(r"\.\d{8}-\d{6}(-\d+)?\.backup")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,28 @@ def change(file: Path, edit: Callable[[str], str], *, dry_run: bool) -> FileChan
         if replaced:
             return FileChange(file, made.diff, backup)
     raise RefusedError("it keeps changing: close the client first.")
+
+
+def clear_away(file: Path, empty: Sequence[str]) -> None:
+    """Remove the backups of a file, and the file itself if it is as good as empty and was not so before.
+
+    `empty` are the texts, without blanks, of files that nobody would miss.
+    """
+    file = Path(os.path.realpath(file))
+    backups = [path for path in file.parent.glob("*.backup") if _BACKUP.fullmatch(path.name.removeprefix(file.name))]
+    if _bare(file) in empty and not any(_bare(backup) in empty for backup in backups):
+        file.unlink()
+    for backup in backups:
+        backup.unlink()
+
+
+def _bare(file: Path) -> str:
+    return "".join((_read(file) or b"").decode(errors="replace").split())
+
+
+def text_of(file: Path) -> str:
+    """Return the text of a file, '' if there is none. Raise RefusedError."""
+    return _decoded(_read(file) or b"").removeprefix(BOM)
 
 
 def _read(file: Path) -> bytes | None:

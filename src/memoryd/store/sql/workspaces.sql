@@ -56,6 +56,11 @@ WHERE k.project IN (SELECT project FROM workspace_keys WHERE key IN (SELECT valu
 -- Make a key lead to a workspace, instead of any earlier one.
 INSERT INTO workspace_keys (key, project) VALUES (:key, :id) ON CONFLICT (key) DO UPDATE SET project = excluded.project
 
+-- name: workspaces.of_project
+-- A workspace, if it belongs to a project.
+SELECT id, name, description, db_path, status, includes, created_at, updated_at FROM projects
+WHERE id = :id AND EXISTS (SELECT 1 FROM workspace_keys WHERE project = :id)
+
 -- name: workspaces.include
 -- Set the workspaces that a workspace includes.
 UPDATE projects SET includes = :includes WHERE id = :id
