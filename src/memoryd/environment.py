@@ -28,6 +28,7 @@ CONNECTION = frozenset(
 TRANSPORT = frozenset(
     {
         "MEMORY_ALLOWED_HOSTS",
+        "MEMORY_HOOKS",
         "MEMORY_HOST",
         "MEMORY_HTTP_SESSIONS",
         "MEMORY_LOGIN",

@@ -165,6 +165,12 @@ class Settings(BaseModel):
         description="The limit of HTTP requests for each token, and of attempts without a valid token for each "
         "address; `none`: no limit.",
     )
+    hooks: bool = Field(
+        True,
+        validation_alias=_names("MEMORY_HOOKS"),
+        description="Whether [hooks](hooks.md) do anything; `off` in the environment of a client silences them for its "
+        "session, as for agents that run without people.",
+    )
     service: bool = Field(
         True,
         validation_alias=_names("MEMORY_SERVICE"),

@@ -40,13 +40,15 @@ def main() -> None:
     """
     environ, others = given(sys.argv[1:], environment.current())
     request = hook.request_of(others[1:]) if others[:1] == ["hook"] else None
+    if request and environ.get("MEMORY_HOOKS", "on").lower() not in YES:
+        _do_without()
     if _may_share(environ):
         if not others:
             _connect(environ)
         elif request:
             _ask(environ, request)
     if request and request["event"] == hook.PROMPT:
-        _do_without()
+        _do_without()  # loading the models would make the user wait for seconds
 
 
 def _connect(environ: Mapping[str, str]) -> None:
@@ -102,7 +104,7 @@ def _ask(environ: Mapping[str, str], request: Mapping[str, Any]) -> None:
 
 
 def _do_without() -> NoReturn:
-    """Exit without adding memories to the prompt: loading the models would make its user wait for seconds."""
+    """Exit as a hook that has nothing to add, and stores nothing."""
     if _has_streams():
         hook.read()  # a client must not find its pipe closed
     os._exit(0)

@@ -100,7 +100,7 @@ def hook(
     with _bounded(READING, "nothing came on stdin"):
         given = parse(_input())
     alone = settings.model_copy(update=WITHOUT)
-    if event is HookEvent.PROMPT_SUBMIT:
+    if event is HookEvent.PROMPT_SUBMIT or not settings.hooks:
         return  # without a service there are no models, and loading them takes seconds
     if event is HookEvent.SESSION_START:
         _brief(alone.model_copy(update={"read_only": True}), given, client, budget)

@@ -53,7 +53,12 @@ HOOK_FILES: Mapping[ClientName, HookFile] = {
     ),
     "codex": HookFile(
         (".codex", "hooks.json"),
-        {"SessionStart": "session-start", "UserPromptSubmit": "prompt-submit", "Stop": "stop"},
+        {
+            "SessionStart": "session-start",
+            "UserPromptSubmit": "prompt-submit",
+            "Stop": "stop",
+            "SessionEnd": "session-end",
+        },
     ),
     "gemini": HookFile(
         (".gemini", "settings.json"),
