@@ -58,12 +58,27 @@ def test_deleting_asks(run: Run) -> None:
 
 
 def test_impossible_requests_are_reported(run: Run) -> None:
-    assert error_of(run("workspace", "archive", "p", code=1)) == 'project "p" not found. There are: none yet.'
+    assert error_of(run("workspace", "archive", "p", code=1)) == 'workspace "p" not found. There are: none yet.'
     run("workspace", "create", "p")
     assert "the name is taken" in error_of(run("workspace", "create", "p", code=2))
     assert "1 to 100 letters" in error_of(run("workspace", "create", "a b", code=2))
-    assert error_of(run("workspace", "restore", "p", code=2)) == 'project "p" is not archived'
-    assert error_of(run("workspace", "delete", "q", "--yes", code=1)) == 'project "q" not found. There are: p.'
+    assert error_of(run("workspace", "restore", "p", code=2)) == 'workspace "p" is not archived'
+    assert error_of(run("workspace", "delete", "q", "--yes", code=1)) == 'workspace "q" not found. There are: p.'
+
+
+def test_a_new_workspace_is_named_as_it_may_be_a_typing_error(run: Run) -> None:
+    assert "is new" not in run("store", "One.", "--workspace", "blog").stderr
+    assert "'blgo' is new. There are: blog." in run("store", "Two.", "--workspace", "blgo").stderr
+    assert "is new" not in run("store", "Three.", "--workspace", "blog").stderr
+
+
+def test_a_file_is_no_record_to_restore(run: Run, tmp_path: Path) -> None:
+    run("store", "One.")
+    run("backup", str(tmp_path / "b.db"))
+    message = error_of(run("restore", str(tmp_path / "b.db"), code=2))
+    command = message.partition("`memoryd ")[2].partition("`")[0].replace("DIRECTORY", str(tmp_path / "new"))
+    run(*command.split())
+    assert "One." in run("recall", "One", "--data-dir", str(tmp_path / "new")).stdout
 
 
 def test_read_only_only_lists(run: Run) -> None:

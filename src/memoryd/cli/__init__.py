@@ -109,7 +109,6 @@ class _Group(TyperGroup):
 
 app = typer.Typer(
     cls=_Group,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -5,8 +5,9 @@ from contextlib import suppress
 from functools import wraps
 from typing import Any
 
-from memoryd.cli.frame import PLACE, command
+from memoryd.cli.frame import PLACE, command, note
 from memoryd.core.engine import Engine
+from memoryd.core.workspaces.registry import LISTED
 from memoryd.errors import InvalidInputError
 from memoryd.settings import AUTO, Settings
 
@@ -19,6 +20,16 @@ def command_here(function: Callable[..., None]) -> Callable[..., None]:
         function(here(settings), **given)
 
     return command(*PLACE)(run)
+
+
+def note_if_new(settings: Settings) -> None:
+    """Print a note if the workspace that is named does not exist yet: it may be a typing error."""
+    if "workspace" not in settings.model_fields_set or settings.workspace == AUTO:
+        return
+    with Engine(settings, fetch=False) as engine:
+        if (known := engine.workspaces.all()) and not engine.workspaces.get(settings.workspace):
+            names = ", ".join(workspace.name for workspace in known[:LISTED])
+            note(f"The workspace {settings.workspace!r} is new. There are: {names}.")
 
 
 def here(settings: Settings) -> Settings:

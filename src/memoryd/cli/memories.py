@@ -11,7 +11,7 @@ import typer
 from memoryd import errors
 from memoryd.cli import results, service, show
 from memoryd.cli.frame import AsJson, demand_writable, err, note
-from memoryd.cli.here import command_here
+from memoryd.cli.here import command_here, note_if_new
 from memoryd.core.base.batches import batches
 from memoryd.core.base.limits import TEXT
 from memoryd.core.engine import Engine
@@ -146,6 +146,7 @@ def store(
     content = _piped() if text in (None, ["-"]) else " ".join(text or ())
     if not content.strip():
         raise InvalidInputError(NOTHING)
+    note_if_new(settings)
     with opened(settings, make=True) as tools:
         tools.use_meaning()
         _print_answer(tools.run("memory_store", content=content, tags=tag, importance=importance), as_json=as_json)

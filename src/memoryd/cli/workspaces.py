@@ -1,5 +1,6 @@
 """Commands for workspaces: list, create, archive, restore, delete. Agents know workspaces as projects."""
 
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +18,7 @@ from memoryd.core.engine import Engine
 from memoryd.core.records.perspectives import templates
 from memoryd.core.workspaces.project import declare, declared_keys
 from memoryd.core.workspaces.registry import ARCHIVED, StatusFilter
-from memoryd.errors import InvalidInputError
+from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import Workspace
 from memoryd.settings import AUTO, DEFAULT_WORKSPACE, Settings
 
@@ -203,7 +204,10 @@ def _demand_writable(settings: Settings) -> None:
 def _changing(settings: Settings) -> Iterator[Engine]:
     _demand_writable(settings)
     with Engine(settings, fetch=False) as engine:
-        yield engine
+        try:
+            yield engine
+        except (InvalidInputError, NotFoundError) as error:  # agents know workspaces as projects, people do not
+            raise type(error)(re.sub(r'\bproject (?=")', "workspace ", str(error))) from None
 
 
 def _ask(workspace: Workspace) -> None:

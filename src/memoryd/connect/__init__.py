@@ -29,6 +29,8 @@ FLAGS = {"--read-only": "MEMORY_READ_ONLY"}
 """Options, and the environment variables that they set."""
 YES = {"on", "true", "1", "yes", "t", "y"}
 """Values that turn a switch on; an invalid value is refused by the server that this process becomes."""
+COMPLETING = "_MEMORYD_COMPLETE"
+"""The variable with which a shell asks the command line for what could follow."""
 CODES = {signal.SIGTERM: 0, signal.SIGINT: 130}
 """The exit codes after signals."""
 
@@ -39,6 +41,8 @@ def main() -> None:
     Return if this process has to do the work itself: another command was given, or there can be no service.
     """
     environ, others = given(sys.argv[1:], environment.current())
+    if COMPLETING in environ:
+        return
     request = hook.request_of(others[1:]) if others[:1] == ["hook"] else None
     if request and environ.get("MEMORY_HOOKS", "on").lower() not in YES:
         _do_without()
