@@ -4,6 +4,7 @@ import difflib
 import os
 import re
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from inspect import Parameter, Signature, signature
@@ -73,6 +74,7 @@ OPTIONS: Mapping[str, tuple[Any, Any]] = {
 FILES = ("data_dir", "db_path")
 PLACE = (*FILES, "workspace")
 
+SILENCE = 15.0  # seconds between two lines of progress if stderr is not a terminal
 UNFOLDED = 1_000  # columns if stdout is not a terminal: programs that read tables need whole lines
 
 
@@ -187,6 +189,15 @@ def errors_reported() -> Iterator[None]:
         raise typer.Exit(INTERRUPTED) from None
 
 
+@contextmanager
+def stopping(message: str) -> Iterator[None]:
+    """Let Ctrl-C print what was done, unless something within already says it."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise KeyboardInterrupt(str(error) or message) from None
+
+
 def _about(error: OSError) -> str:
     """Return a message that names the unusable file or folder and the reason; the error's text if it names none."""
     if not error.filename:
@@ -267,11 +278,16 @@ def progress_bar() -> Progress:
 
 @contextmanager
 def reported() -> Iterator[Callable[[str, float], None]]:
-    """Show a progress bar; yield a function that sets its step and its progress, 0 to 1."""
+    """Show a progress bar, or lines without a terminal; yield a function that sets its step and progress, 0 to 1."""
     with progress_bar() as bar:
         task = bar.add_task("", total=None)
+        told = time.monotonic()
 
         def report(what: str, done: float) -> None:
+            nonlocal told
             bar.update(task, description=what, completed=done, total=1.0 if done else None)
+            if not err.is_terminal and time.monotonic() - told > SILENCE:
+                told = time.monotonic()
+                note(f"{what}: {done:.0%}")
 
         yield report

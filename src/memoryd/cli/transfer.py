@@ -1,6 +1,11 @@
 """`memoryd import`: import memoryd's exports and the files of other memories, agents and notebooks."""
 
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
@@ -8,7 +13,7 @@ import typer
 from memoryd import features
 from memoryd.cli import exports
 from memoryd.cli.foreign import ForeignImport, ImportOptions
-from memoryd.cli.frame import AsJson, demand_writable, named
+from memoryd.cli.frame import AsJson, demand_writable, named, stopping
 from memoryd.cli.here import command_here
 from memoryd.core.base.progress import ignore_progress
 from memoryd.core.transfer import former
@@ -18,6 +23,7 @@ from memoryd.settings import Settings
 FOREIGN: ForeignImport | None = next(features.hooked("foreign_import"), None)
 FORMATS = FOREIGN.formats if FOREIGN else ()
 LISTED = ", ".join(FORMATS)
+UNTOUCHED = "Stopped. Nothing was imported."
 
 
 @command_here
@@ -26,7 +32,8 @@ def import_(
     path: Annotated[
         Path,
         typer.Argument(
-            parser=named, help="An export, or the files of another memory or an agent: a file, a folder, a zip."
+            parser=named,
+            help="An export, or the files of another memory or an agent: a file, folder or zip, - for stdin.",
         ),
     ],
     *,
@@ -57,8 +64,7 @@ def import_(
     wish = ImportOptions(
         frozenset(include or ()), dry_run, yes or form is not None, by_project, not no_vectors, as_json
     )
-    given = path.expanduser().absolute()
-    with former.exported(given, settings, ignore_progress) as place:
+    with stopping(UNTOUCHED), _regular(path) as given, former.exported(given, settings, ignore_progress) as place:
         if form is None and exports.is_own(place):
             if dry_run:
                 exports.preview_own(settings, place, mode, every=every, as_json=as_json)
@@ -66,6 +72,23 @@ def import_(
                 exports.import_own(settings, place, mode, every=every, vectors=wish.vectors, as_json=as_json)
         else:
             _foreign(mode, place).run(settings, place, form, wish)
+
+
+@contextmanager
+def _regular(path: Path) -> Iterator[Path]:
+    """Yield the absolute path of a file or folder; of stdin (`-`) or a pipe that of a temporary copy."""
+    given = path.expanduser().absolute()
+    if str(path) != "-" and not (given.is_fifo() or given.is_char_device()):
+        yield given
+        return
+    with TemporaryDirectory(prefix="memoryd-import-") as folder, (Path(folder) / "stdin").open("wb") as copy:
+        if str(path) == "-":
+            shutil.copyfileobj(sys.stdin.buffer, copy)
+        else:
+            with given.open("rb") as pipe:
+                shutil.copyfileobj(pipe, copy)
+        copy.flush()
+        yield Path(copy.name)
 
 
 def _foreign(mode: str, place: Path) -> ForeignImport:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import zipfile
 from functools import partial
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from memoryd.core.workspaces.project import declare
 from memoryd.features.imports import command as intake
+from memoryd.features.imports.formats.json_lines import SIMPLE
 from tests.commands import run
 from tests.features.imports.formats_kit import sample
 from tests.features.imports.test_source import lowered
@@ -89,6 +91,78 @@ def test_omitted_parts_are_listed_and_can_be_included(home: Path, tmp_path: Path
     run(home, "import", path, "--yes", "--include", "prompts")
     assert "Which port has staging?" in run(home, "recall", "which port has staging").stdout
     assert "can include: prompts" in run(home, "import", path, "--yes", "--include", "x", code=2).stderr
+
+
+@pytest.fixture
+def several(tmp_path: Path) -> Path:
+    """A folder of a graph, notes, a conversation, and a file that may be anything."""
+    folder = tmp_path / "several"
+    folder.mkdir()
+    graph = {"type": "entity", "name": "Ann", "entityType": "person", "observations": ["Climbs."]}
+    said = [{"role": "user", "content": "Which port?"}, {"role": "assistant", "content": "5433."}]
+    (folder / "memory.jsonl").write_text(json.dumps(graph))
+    (folder / "Tea.md").write_text("Bob prefers tea.")
+    (folder / "chat.json").write_text(json.dumps(said))
+    (folder / "fixtures.json").write_text(json.dumps([MEMORY]))
+    (folder / "picture.png").write_bytes(b"")
+    return folder
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+def test_each_kind_in_a_folder_is_imported_and_the_rest_named(home: Path, several: Path, zipped: bool) -> None:
+    source = Path(shutil.make_archive(str(several), "zip", several)) if zipped else several
+    error = run(home, "import", source, code=2).stderr
+    assert all(f"({form})" in error for form in ("server-memory", "chat", "markdown"))
+    assert not (home / "data").exists()
+    shown = run(home, "import", source, "--dry-run")
+    assert shown.stdout.count("It contains:") == 3
+    assert "Nothing was imported." in shown.stdout
+    assert (
+        f"fixtures.json may contain memories too: `memoryd import {source / 'fixtures.json'}` shows them"
+        in shown.stderr
+    )
+    ended = run(home, "import", source, "--yes")
+    assert "Omitted: 1 other files (1 .png)." in ended.stdout
+    for query, text in (("climbs", "Climbs."), ("tea", "Bob prefers tea."), ("port", "5433.")):
+        assert text in run(home, "recall", query).stdout
+    assert "Ann prefers tea" not in run(home, "recall", "tea").stdout
+    again = json.loads(run(home, "import", source, "--dry-run", "--json").stdout)
+    assert [sum(kind["new"].values()) for kind in again] == [0, 0, 0]
+
+
+def test_of_a_folder_of_several_kinds_one_can_be_named(home: Path, several: Path) -> None:
+    shown = run(home, "import", several, "--dry-run", "--from", "markdown")
+    assert shown.stdout.count("It contains:") == 1
+    assert "3 other files" not in shown.stdout
+    run(home, "import", several, "--from", "jsonl", "--yes")
+    assert "Ann prefers tea." in run(home, "recall", "tea").stdout
+
+
+def test_a_kind_with_nothing_to_import_does_not_stop_the_others(home: Path, several: Path) -> None:
+    (several / "chat.json").write_text(json.dumps([{"role": "user", "content": ""}, {"role": "user", "content": " "}]))
+    ended = run(home, "import", several, "--yes")
+    assert "contains nothing in the format chat" in ended.stderr
+    assert "Bob prefers tea." in run(home, "recall", "tea").stdout
+
+
+def test_a_folder_with_nothing_to_import_says_what_was_left_out_and_why(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "CLAUDE.md").write_text("Be kind.")
+    error = run(home, "import", tmp_path / "project", "--yes", code=2).stderr
+    assert "1 files of instructions" in error
+    assert f"`memoryd import {tmp_path / 'project' / 'CLAUDE.md'}` imports it" in error
+    run(home, "import", tmp_path / "project" / "CLAUDE.md", "--yes")
+    assert "Be kind." in run(home, "recall", "kind").stdout
+
+
+def test_a_refusal_names_what_was_tried_and_shows_the_simple_format(home: Path, tmp_path: Path) -> None:
+    path = tmp_path / "issues.json"
+    path.write_text(json.dumps([{"number": 7, "state": "open"}]))
+    error = run(home, "import", path, code=2).stderr
+    assert "Tried: server-memory, claude-code, qwen," in error
+    assert all(f"`{line}`" in error for line in SIMPLE)
+    path.write_text("\n".join(SIMPLE))
+    assert "memories  1     1" in run(home, "import", path, "--yes").stdout
 
 
 def test_a_graph_of_server_memory_is_recognized_and_shown(home: Path, tmp_path: Path) -> None:

@@ -2,8 +2,7 @@
 
 import sys
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import typer
 
 from memoryd.cli import exports, show
 from memoryd.cli.foreign import ForeignImport, ImportOptions
-from memoryd.cli.frame import FAILED, fail, note, out, reported
+from memoryd.cli.frame import FAILED, fail, note, out, reported, stopping
 from memoryd.core.engine import Engine
 from memoryd.core.transfer.export import NOUNS
 from memoryd.core.transfer.jsonl import is_ours
@@ -28,14 +27,13 @@ from memoryd.store.sqlite.file import schema_version
 
 LISTED = ", ".join(FORMATS)
 PROJECTS = 20  # maximum projects listed
-UNTOUCHED = "Stopped. Nothing was imported."
 EMBEDDING = "Stopped. Everything is imported, for search by words; a running server makes the missing vectors."
 MANY = 1_000  # new records whose vectors take a minute or more
 
 
 def preview(settings: Settings, source: Source, found: Recognized, wish: ImportOptions) -> None:
     """Show the content of a source and how much of it is new; import nothing."""
-    with stopping(UNTOUCHED), Engine(settings, fetch=False) as engine, ExitStack() as stack:
+    with Engine(settings, fetch=False) as engine, ExitStack() as stack:
         each = [(read, _new(read, engine)) for read in _read(stack, engine, source, found, wish)]
         if wish.as_json:
             _as_json([read.as_dict(new) for read, new in each])
@@ -49,7 +47,7 @@ def take(settings: Settings, source: Source, found: Recognized, wish: ImportOpti
     """Import a source, after asking unless that is agreed; fail the command if parts of it cannot be read."""
     if not sys.stdin.isatty():
         demand_agreement(source, found, agreed=wish.agreed)
-    with stopping(UNTOUCHED), Engine(settings, fetch=False) as engine, ExitStack() as stack:
+    with Engine(settings, fetch=False) as engine, ExitStack() as stack:
         every = _read(stack, engine, source, found, wish)
         for read in [] if wish.as_json else every:
             _print(read, None if wish.agreed else _new(read, engine))
@@ -87,15 +85,6 @@ def _load(every: list[Intake], engine: Engine, wish: ImportOptions) -> list[int]
 def _as_json(accounts: list[dict[str, Any]]) -> None:
     """Print the account of a source of one kind, or the list of those of several kinds."""
     show.as_json(accounts if len(accounts) > 1 else accounts[0])
-
-
-@contextmanager
-def stopping(message: str) -> Iterator[None]:
-    """Let Ctrl-C say what was imported, unless it already says so."""
-    try:
-        yield
-    except KeyboardInterrupt as error:
-        raise KeyboardInterrupt(str(error) or message) from None
 
 
 def demand_agreement(source: Source, found: Recognized, *, agreed: bool) -> None:

@@ -79,8 +79,8 @@ def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
     instructions = [one for one in candidates if _is_instruction(one)]
     if left := len(source.files) - len({one.name for one in (*visible, *instructions)}):
         yield LeftOut("notes in hidden folders, templates and earlier versions", left)
-    lists = [one for one in visible if not one.base.casefold().endswith(SUFFIXES)]
-    every = [one for one in visible if one.base.casefold().endswith(SUFFIXES)]
+    lists = [one for one in visible if one.base.casefold().endswith((*LISTS, *PLAIN))]
+    every = [one for one in visible if not one.base.casefold().endswith((*LISTS, *PLAIN))]
     notes = [one for one in every if source.only or not _is_instruction(one)]
     for file in instructions:
         yield LeftOut("files of instructions, such as AGENTS.md")

@@ -184,7 +184,8 @@ class Source:
 
     def command(self, file: SourceFile) -> str:
         """Return the command that imports one of its files."""
-        return f"`memoryd import {shlex.quote(str(self.path / file.name))}`"
+        path = Path(file.name) if self.is_archive else self.path / file.name
+        return f"`memoryd import {shlex.quote(str(path))}`{' in the unpacked archive' if self.is_archive else ''}"
 
     @cached_property
     def names(self) -> frozenset[str]:

@@ -1,0 +1,124 @@
+"""An import that is killed or stopped midway: what is in stays, and the next one adds the rest, once."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import closing, suppress
+from pathlib import Path
+
+import pytest
+
+from tests.clients import PATIENCE, environment
+from tests.commands import process
+
+pytestmark = pytest.mark.process
+NUMBER = 3_000
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A graph and a conversation beside it: two kinds, each of many batches."""
+    (tmp_path / "brought").mkdir()
+    entities = [
+        {"type": "entity", "name": f"E{number}", "entityType": "thing", "observations": [f"Has the number {number}."]}
+        for number in range(NUMBER)
+    ]
+    ties = [
+        {"type": "relation", "from": f"E{number}", "to": f"E{number + 1}", "relationType": "precedes"}
+        for number in range(NUMBER - 1)
+    ]
+    lines = "".join(json.dumps(one) + "\n" for one in (*entities, *ties))
+    (tmp_path / "brought" / "memory.jsonl").write_text(lines)
+    said = [{"role": role, "content": f"{role} {number}"} for number in range(50) for role in ("user", "assistant")]
+    (tmp_path / "brought" / "chat.json").write_text(json.dumps(said))
+    return tmp_path / "brought"
+
+
+def kept(home: Path) -> tuple[Counter[str], Counter[str]]:
+    """Return how many records of each kind there are, and how often each text occurs, and each relation."""
+    file = next((home / "data" / "projects").glob("*.db"), None)
+    if file is None:
+        return Counter(), Counter()
+    with closing(sqlite3.connect(file)) as database:
+        rows = database.execute("SELECT kind, name || body FROM records WHERE deleted_at IS NULL").fetchall()
+        ties = database.execute("SELECT from_entity || to_entity FROM relations WHERE deleted_at IS NULL").fetchall()
+    kinds = Counter(kind for kind, _ in rows) + Counter({"relation": len(ties)})
+    return kinds, Counter(text for _, text in rows if text) + Counter(text for (text,) in ties)
+
+
+def begun(home: Path, file: Path, is_reached: Callable[[Counter[str]], bool]) -> subprocess.Popen[str]:
+    """Begin to import a source; return once so much of it is stored."""
+    command = [sys.executable, "-m", "memoryd", "import", str(file), "--yes", "--no-vectors"]
+    child = subprocess.Popen(command, env=environment(home), stderr=subprocess.PIPE, text=True)
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until and child.poll() is None:
+        with suppress(sqlite3.Error):
+            if is_reached(kept(home)[0]):
+                break
+        time.sleep(0.01)
+    assert child.poll() is None, "it ended before it could be stopped"
+    return child
+
+
+STAGES: dict[str, Callable[[Counter[str]], bool]] = {
+    "observations": lambda kinds: kinds["observation"] > 0,
+    "relations": lambda kinds: kinds["relation"] > 0,
+}
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_killed_import_loses_and_doubles_nothing(home: Path, file: Path, stage: str) -> None:
+    child = begun(home, file, STAGES[stage])
+    child.kill()
+    child.communicate()
+    assert child.returncode == -signal.SIGKILL
+    assert kept(home)[0]["interaction"] == 0, "it was not midway"
+    process(home, "import", file, "--yes", "--no-vectors")
+    kinds, texts = kept(home)
+    assert kinds == {"entity": NUMBER, "observation": NUMBER, "relation": NUMBER - 1, "interaction": 50}
+    assert set(texts.values()) == {1}
+    process(home, "import", file, "--yes", "--no-vectors")
+    assert kept(home)[0] == kinds
+
+
+def test_a_stopped_import_says_what_is_in(home: Path, file: Path) -> None:
+    child = begun(home, file, STAGES["observations"])
+    child.send_signal(signal.SIGINT)
+    _, error = child.communicate()
+    assert child.returncode == 130
+    assert f"Stored before that: {NUMBER:,} entities" in error
+    assert "importing it again skips what is there" in error
+    process(home, "import", file, "--yes", "--no-vectors")
+    assert kept(home)[0]["observation"] == NUMBER
+
+
+def test_an_import_that_is_stopped_while_it_reads_says_that_nothing_is_in(home: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    command = [sys.executable, "-m", "memoryd", "import", str(pipe), "--dry-run"]
+    child = subprocess.Popen(command, env=environment(home), stderr=subprocess.PIPE, text=True)
+    with pipe.open("w"):  # opens once it is read
+        child.send_signal(signal.SIGINT)
+        _, error = child.communicate(timeout=PATIENCE)
+    assert (child.returncode, error.strip()) == (130, "Stopped. Nothing was imported.")
+
+
+@pytest.mark.parametrize("by_name", [False, True])
+def test_a_pipe_is_imported_like_a_file(home: Path, tmp_path: Path, by_name: bool) -> None:
+    pipe, line = tmp_path / "pipe", json.dumps({"content": "Ann prefers tea."})
+    if by_name:
+        os.mkfifo(pipe)
+        command = [sys.executable, "-m", "memoryd", "import", str(pipe), "--yes", "--no-vectors"]
+        child = subprocess.Popen(command, env=environment(home), stdout=subprocess.PIPE, text=True)
+        pipe.write_text(line)
+        out, _ = child.communicate(timeout=PATIENCE)
+    else:
+        out = process(home, "import", "-", "--yes", "--no-vectors", stdin=line).stdout
+    assert "stdin is a file of JSON objects" in out
+    assert "Ann prefers tea." in process(home, "recall", "tea").stdout
