@@ -29,26 +29,17 @@ from memoryd.features.imports.formats.items import (
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
 
 PEEKED = 100  # objects of a file by which it is recognized
-_USER = ("user", "human", "you", "user_input", "user.message", "userpromptsubmitted")
-_MODEL = (
-    "assistant",
-    "model",
-    "ai",
-    "bot",
-    "agent",
-    "gpt",
-    "planner_response",
-    "assistant.message",
-    "assistantresponse",
-)
-_STREAMED = ("content.part", "completion")
-"""The types of what is part of an answer."""
 _ROLES: dict[str, Literal["user", "assistant"]] = {
-    **dict.fromkeys(_USER, "user"),
-    **dict.fromkeys((*_MODEL, *_STREAMED), "assistant"),
-}  # fmt: skip
+    **dict.fromkeys(("user", "human", "you", "user_input", "user.message", "userpromptsubmitted"), "user"),
+    **dict.fromkeys(("assistant", "model", "ai", "bot", "agent", "gpt", "gemini", "planner_response"), "assistant"),
+    **dict.fromkeys(("assistant.message", "assistantresponse", "content.part", "completion"), "assistant"),
+}
+"""Who speaks, by the roles and the types of messages."""
 _WRAPS = ("message", "data", "event")
-_WORDS = ("content", "parts", "part", "text", "value", "message", "prompt", "response", "output", "result", "finalText")
+_WORDS = (
+    *("displayContent", "content", "parts", "part", "text", "value", "message"),
+    *("prompt", "response", "output", "result", "finalText"),
+)
 _THOUGHT = ("thinking", "think", "reasoning", "reasoning_content", "reasoningText")
 _TABLES = (
     ("messages", {"role", "content"}),
@@ -181,16 +172,18 @@ def _conversation(
     yield from turns(spoken, f"{form}:{place}", project, tagged("title", title))
 
 
-def messages(values: Iterable[Mapping[str, Any]], place: str) -> Iterator[SourceMessage]:
-    """Yield what the user and the model said. A message without a time has that of the one before."""
-    at = ""
+def messages(values: Iterable[Mapping[str, Any]], place: str = "", at: str = "") -> Iterator[SourceMessage]:
+    """Yield what the user and the model said. A message without a time has that of the one before, the first has `at`.
+
+    The ids are those of the messages, which are unique within `place`.
+    """
     for number, value in enumerate(values):
         inner, role = _inner(value), _role(value)
         if role and not _is_added(value) and not _is_added(inner):
             words, thought = _words(inner)
             at = created(inner) or created(value) or at
             own = _first(inner, _IDS) or _first(value, _IDS)
-            name = f"{place}:{own}" if own else digest(place, str(number), words)
+            name = f"{place}:{own}" if own and place else own or digest(place, str(number), words)
             yield SourceMessage(role, said(words) if role == "user" else words, name, at, thought)
 
 
@@ -224,7 +217,7 @@ def _words(message: Mapping[str, Any]) -> tuple[str, str]:
         kind = text(block.get("type")) or "text"
         if kind in _THOUGHT or block.get("thought") is True:
             thoughts.append(_first(block, ("text", *_THOUGHT)))
-        elif kind in ("text", "input_text", "output_text"):
+        elif kind in ("text", "input_text", "output_text") and not block.get("synthetic"):
             words.append(_first(block, ("text", "content")))
     if words and _TOOL.match(words[0]):
         words = [one for one in words if _SAID.search(one)]

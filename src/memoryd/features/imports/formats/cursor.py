@@ -1,18 +1,16 @@
 """The conversations of Cursor: agent transcripts, and the editor's state.vscdb. Neither format is documented."""
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from memoryd.features.imports.foreign_sqlite import ForeignDatabase
-from memoryd.features.imports.formats import parsing
-from memoryd.features.imports.formats.conversations import BETWEEN, SourceMessage, turns
+from memoryd.features.imports.formats import chat, parsing
+from memoryd.features.imports.formats.conversations import SourceMessage, turns
 from memoryd.features.imports.formats.databases import databases, has, parted, read_each
 from memoryd.features.imports.formats.items import (
     Fault,
     LeftOut,
     Yielded,
-    digest,
     mapping,
     mappings,
     tagged,
@@ -24,8 +22,6 @@ from memoryd.features.imports.formats.source import ForeignFormat, Source, Sourc
 TRANSCRIPTS = "agent-transcripts"
 STATE, FILE = "cursorDiskKV", "state.vscdb"
 _COMPOSER, _BUBBLE = "composerData:", "bubbleId:"
-_QUERY = re.compile(r"<user_query>\s*(.*?)\s*</user_query>", re.DOTALL)
-_INJECTED = "<user_info>"
 _FITS = has(STATE, "key", "value")
 
 
@@ -50,18 +46,9 @@ def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
 
 def session(file: SourceFile) -> Iterator[Yielded]:
     """Yield the turns of a transcript, with the time of the file, since it has no times."""
-    messages: list[SourceMessage] = []
-    for number, value in enumerate(parsing.lines(file)):
-        if isinstance(value, Fault):
-            yield value
-        elif value.get("role") in ("user", "assistant"):
-            parts = mappings(mapping(value.get("message")).get("content"))
-            words = BETWEEN.join(filter(None, (text(one.get("text")) for one in parts if one.get("type") == "text")))
-            if not words.startswith(_INJECTED):
-                query = _QUERY.search(words)
-                role = "user" if value["role"] == "user" else "assistant"
-                place = digest(file.stem, str(number), words)
-                messages.append(SourceMessage(role, query[1] if query else words, place, file.modified))  # type: ignore[arg-type]
+    values = list(parsing.lines(file))
+    yield from (one for one in values if isinstance(one, Fault))
+    messages = chat.messages([{} if isinstance(one, Fault) else one for one in values], file.stem, file.modified)
     folders = file.name.split("/")
     project = folders[folders.index(TRANSCRIPTS) - 1] if TRANSCRIPTS in folders[1:] else ""
     yield from turns(messages, f"cursor:{file.stem}", project)

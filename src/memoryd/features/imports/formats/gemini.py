@@ -1,18 +1,14 @@
 """The sessions of Gemini CLI: a head, then messages, which later lines may replace, remove or rewind."""
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from memoryd.features.imports.formats import parsing
-from memoryd.features.imports.formats.conversations import BETWEEN, SourceMessage, turns
+from memoryd.features.imports.formats import chat, parsing
+from memoryd.features.imports.formats.conversations import BETWEEN, turns
 from memoryd.features.imports.formats.items import Fault, LeftOut, SourceSummary, Yielded, mappings, text, when
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
 
 FILES = ("session-*.jsonl", "session-*.json")
-_INJECTED = re.compile(r"<(session|hook)_context>.*?(?:</\1_context>|\Z)", re.DOTALL)
-"""Texts that the program adds to a prompt, or sends as a prompt."""
-_SPEAKERS = {"user": "user", "gemini": "assistant"}
 
 
 def _files(source: Source) -> Iterator[SourceFile]:
@@ -29,7 +25,7 @@ def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
 def session(file: SourceFile) -> Iterator[Yielded]:
     """Yield the turns of a session after all rewinds; none if it belongs to a subagent."""
     head: dict[str, Any] = {}
-    messages: dict[str, Mapping[str, Any]] = {}
+    messages: dict[str, dict[str, Any]] = {}
     for value in _values(file):
         if isinstance(value, Fault):
             yield value
@@ -54,11 +50,11 @@ def _values(file: SourceFile) -> Iterator[dict[str, Any] | Fault]:
     return parsing.lines(file) if file.base.endswith(".jsonl") else parsing.values(file)
 
 
-def _by_id(given: Any) -> dict[str, Mapping[str, Any]]:
+def _by_id(given: Any) -> dict[str, dict[str, Any]]:
     return {text(one.get("id")): one for one in mappings(given)}
 
 
-def _session(file: SourceFile, head: Mapping[str, Any], messages: Mapping[str, Mapping[str, Any]]) -> Iterator[Yielded]:
+def _session(file: SourceFile, head: Mapping[str, Any], messages: Mapping[str, dict[str, Any]]) -> Iterator[Yielded]:
     if head.get("kind") == "subagent":
         yield LeftOut("sessions of subagents")
         return
@@ -66,27 +62,15 @@ def _session(file: SourceFile, head: Mapping[str, Any], messages: Mapping[str, M
     name, begun = f"gemini:{place}", when(head.get("startTime")) or file.modified
     folders = file.name.split("/")
     project = folders[-3] if len(folders) > 2 and folders[-2] == "chats" and len(folders[-3]) != 64 else ""
-    spoken = (one for one in messages.values() if text(one.get("type")) in _SPEAKERS)
-    yield from turns((_message(one, place, begun) for one in spoken), name, project)
+    spoken = (one | {"thinking": _thoughts(one)} for one in messages.values())
+    yield from turns(chat.messages(spoken, place, begun), name, project)
     if summary := text(head.get("summary")):
         yield SourceSummary(id=place, session_id=name, title=summary, text=summary, created_at=begun, project=project)
 
 
-def _message(value: Mapping[str, Any], place: str, begun: str) -> SourceMessage:
-    thoughts = (
-        ": ".join(filter(None, (text(one.get("subject")), text(one.get("description")))))
-        for one in mappings(value.get("thoughts"))
-    )
-    words = value.get("displayContent") or value.get("content")
-    texts = [words] if isinstance(words, str) else [text(one.get("text")) for one in mappings(words)]
-    parts = (_INJECTED.sub("", one).strip() for one in texts)
-    return SourceMessage(
-        "user" if value.get("type") == "user" else "assistant",
-        BETWEEN.join(filter(None, parts)),
-        f"{place}:{value.get('id')}",
-        when(value.get("timestamp")) or begun,
-        BETWEEN.join(filter(None, thoughts)),
-    )
+def _thoughts(value: Mapping[str, Any]) -> str:
+    pairs = ((text(one.get("subject")), text(one.get("description"))) for one in mappings(value.get("thoughts")))
+    return BETWEEN.join(filter(None, (": ".join(filter(None, pair)) for pair in pairs)))
 
 
 FORMAT = ForeignFormat("gemini", "sessions of Gemini CLI", _files, _read)

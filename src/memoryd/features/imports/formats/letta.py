@@ -3,12 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from memoryd.features.imports.formats import parsing
-from memoryd.features.imports.formats.conversations import BETWEEN, SourceMessage, turns
+from memoryd.features.imports.formats import chat, parsing
+from memoryd.features.imports.formats.conversations import turns
 from memoryd.features.imports.formats.items import SourceMemory, Yielded, digest, mapping, mappings, text, when
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
-
-_SPEAKERS = ("user", "assistant")
 
 
 def _files(source: Source) -> Iterator[SourceFile]:
@@ -29,7 +27,7 @@ def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
             yield _block(one, names.get(text(one.get("id")), ""), at)
         for agent in agents:
             place = text(agent.get("id")) or text(agent.get("name"))
-            spoken = (_message(one, place) for one in mappings(agent.get("messages")) if one.get("role") in _SPEAKERS)
+            spoken = chat.messages(mappings(agent.get("messages")))
             yield from turns(spoken, f"letta:{place}", text(agent.get("name")))
 
 
@@ -48,15 +46,6 @@ def _block(one: Mapping[str, Any], agent: str, at: str) -> SourceMemory:
         project=agent,
         created_at=when(one.get("created_at")) or at,
     )
-
-
-def _message(one: Mapping[str, Any], place: str) -> SourceMessage:
-    content = one.get("content")
-    parts = [text(content)] if isinstance(content, str) else [text(part.get("text")) for part in mappings(content)]
-    words = BETWEEN.join(filter(None, parts)) or text(one.get("text"))
-    at = when(one.get("created_at"))
-    role = "user" if one.get("role") == "user" else "assistant"
-    return SourceMessage(role, words, text(one.get("id")) or digest(place, at, words), at)  # type: ignore[arg-type]
 
 
 FORMAT = ForeignFormat("letta", "an agent file of Letta", _files, _read)

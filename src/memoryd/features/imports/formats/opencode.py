@@ -8,17 +8,16 @@ from typing import Any
 
 from memoryd.errors import InvalidInputError
 from memoryd.features.imports.foreign_sqlite import ForeignDatabase
-from memoryd.features.imports.formats import parsing
-from memoryd.features.imports.formats.conversations import BETWEEN, SourceMessage, turns
+from memoryd.features.imports.formats import chat, parsing
+from memoryd.features.imports.formats.conversations import turns
 from memoryd.features.imports.formats.databases import databases, parted, read_each
-from memoryd.features.imports.formats.items import LeftOut, Yielded, mapping, mappings, tagged, text, when
+from memoryd.features.imports.formats.items import LeftOut, Yielded, mapping, mappings, tagged, text
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
 from memoryd.store.base import Row
 
 FILES = "opencode*.db"
 SESSIONS, MESSAGES, PARTS = ("session/*/*.json",), ("message/*/*.json",), ("part/*/*.json", "part/*.json")
 """The files of versions before the database, in the folder storage."""
-_SPEAKERS = ("user", "assistant")
 
 
 def _fits(database: ForeignDatabase) -> bool:
@@ -67,9 +66,9 @@ def session(file: SourceFile) -> Iterator[Yielded]:
     if info.get("parentID"):
         yield LeftOut("sessions of subagents")
         return
+    pairs = ((mapping(one.get("info")), one.get("parts")) for one in mappings(value.get("messages")))
     messages = (
-        _message(mapping(one.get("info")), mappings(one.get("parts")), mapping(mapping(one.get("info")).get("time")))
-        for one in mappings(value.get("messages"))
+        about | {"content": parts, "created": mapping(about.get("time")).get("created")} for about, parts in pairs
     )
     yield from _turns(messages, text(info.get("id")), info)
 
@@ -93,16 +92,15 @@ def _joined(sessions: Iterable[Row], messages_: Iterable[Row], parts_: Iterable[
             yield LeftOut("sessions of subagents")
             continue
         every = (
-            _message(_data(one) | {"id": one.get("id")}, parts[one.get("id")], {"created": one.get("time_created")})
+            _data(one) | {"id": one.get("id"), "content": parts[one.get("id")], "created": one.get("time_created")}
             for one in messages[row.get("id")]
         )
         yield from _turns(every, text(row.get("id")), row)
 
 
-def _turns(messages: Iterator[SourceMessage | None], place: str, about: Mapping[str, Any]) -> Iterator[Yielded]:
+def _turns(messages: Iterable[dict[str, Any]], place: str, about: Mapping[str, Any]) -> Iterator[Yielded]:
     project = PurePosixPath(text(about.get("directory")).replace("\\", "/")).name
-    spoken = (one for one in messages if one)
-    yield from turns(spoken, f"opencode:{place}", project, tagged("title", about.get("title")))
+    yield from turns(chat.messages(messages), f"opencode:{place}", project, tagged("title", about.get("title")))
 
 
 def _data(row: Row) -> dict[str, Any]:
@@ -110,22 +108,6 @@ def _data(row: Row) -> dict[str, Any]:
         return mapping(parsing.value_of(text(row.get("data"))))
     except ValueError:
         return {}
-
-
-def _message(info: Mapping[str, Any], parts: list[dict[str, Any]], time: Mapping[str, Any]) -> SourceMessage | None:
-    role = info.get("role")
-    if role not in _SPEAKERS:
-        return None
-    words = (text(one.get("text")) for one in parts if one.get("type") == "text" and not one.get("synthetic"))
-    thought = (text(one.get("text")) for one in parts if one.get("type") == "reasoning")
-    at = when(time.get("created"))
-    return SourceMessage(
-        "user" if role == "user" else "assistant",
-        BETWEEN.join(filter(None, words)),
-        text(info.get("id")),
-        at,
-        BETWEEN.join(filter(None, thought)),
-    )
 
 
 FORMAT = ForeignFormat("opencode", "sessions of opencode", _files, _read)
