@@ -90,6 +90,14 @@ def test_a_value_without_a_known_field_is_its_fields(engine: Engine, tmp_path: P
     assert set(records(engine)) == {"subject: Ann\nobject: tea", "Bob sings."}
 
 
+def test_prompts_with_their_responses_are_turns(engine: Engine, tmp_path: Path) -> None:
+    value = {"id": "r1", "model": "m", "prompt": "Which port?", "response": "5433.", "conversation_id": "c1"}
+    (tmp_path / "logs.json").write_text(json.dumps([value | {"system": "You are.", "datetime_utc": MAY}]))
+    bring(engine, tmp_path / "logs.json")
+    (turn,) = records(engine).values()
+    assert (turn.body, turn.session_id, turn.created_at) == ("Which port?\n\n\n\n5433.", "c1", MAY)
+
+
 def test_other_fields_are_counted_and_named_once(engine: Engine, tmp_path: Path) -> None:
     values = [{"content": f"Fact {number}.", "created_at": MAY, "score": 1} for number in range(50)]
     values.append({"content": "Bob sings.", "created_at": MAY, "score": 1, "model": "m"})

@@ -123,7 +123,7 @@ Yielded: TypeAlias = SourceItem | LeftOut | Fault | Hint
 
 CREATED = (
     *("created_at", "createdAt", "created", "create_time", "created_timestamp"),
-    *("timestamp", "ts", "time", "datetime", "date"),
+    *("timestamp", "ts", "time", "datetime", "datetime_utc", "date"),
 )
 UPDATED = (
     "updated_at",

@@ -46,9 +46,9 @@ SIMPLE = (
 """A memory and a turn, for people whose files are in no known format."""
 _MESSAGES = frozenset({"assistant", "system", "tool", "tool_result", "tool_call", "tool_use"})
 """The types of messages that are never memories."""
-_SHAPES = ({"entity"}, {"from", "to"}, {"session", "prompt"}, {"session", "title"})
+_SHAPES = ({"entity"}, {"from", "to"}, {"session", "prompt"}, {"prompt", "response"}, {"session", "title"})
 _IDS, _TAGS = ("id", "uuid", "_id", "memory_id", "hash"), ("tags", "labels", "topics", "keywords", "categories")
-_SESSIONS = ("session", "session_id", "sessionId", "run_id", "thread_id")
+_SESSIONS = ("session", "session_id", "sessionId", "run_id", "thread_id", "conversation_id")
 _OWN = frozenset({
     *CONTENT, *CREATED, *UPDATED, *_IDS, *_TAGS, *_SESSIONS, "type", "kind", "category", "title", "key", "importance",
     "project", "namespace", "entity", "observations", "summary", "from", "to", "relation", "prompt", "thought",
