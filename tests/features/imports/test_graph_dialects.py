@@ -115,7 +115,9 @@ def test_an_object_without_text_among_observations_is_named(graph: Graph, tmp_pa
     file.write_text(lines(ANN | {"observations": [{"score": 1}, "Climbs."]}))
     read, _ = bring(graph.engine, file)
     assert there(graph)[0] == {"Ann": ("person", ["Climbs."])}
-    assert read.found.faults.first == ["line 1 has observations that are not text, or cannot be stored: 1 of 2"]
+    assert read.found.faults.first == [
+        "memory.jsonl, line 1 has observations that are not text, or cannot be stored: 1 of 2"
+    ]
 
 
 def test_entities_relations_and_observations_keep_their_own_times(graph: Graph, tmp_path: Path) -> None:
@@ -156,7 +158,9 @@ def test_equal_remarks_are_one_with_a_count_and_hide_no_fault(graph: Graph, tmp_
     file = tmp_path / "memory.jsonl"
     file.write_text(lines(*[ANN | {"name": f"Ann {number}", "mood": "good"} for number in range(50)], "torn\n"))
     read, _ = bring(graph.engine, file)
-    assert read.found.hints.first == ["line 1 has fields that are not imported: 'mood' (and 49 more like it)"]
+    assert read.found.hints.first == [
+        "memory.jsonl, line 1 has fields that are not imported: 'mood' (and 49 more like it)"
+    ]
     assert (read.found.hints.number, read.found.hints.further, read.found.faults.number) == (50, 0, 1)
 
 

@@ -129,7 +129,7 @@ def test_an_entity_that_occurs_twice_is_one(graph: Graph, file: Path) -> None:
     summary = load(graph, file, entity("Ann", "a", "b"), entity("Ann", "b", "c", kind="robot"), relation("Ann", "Ann"))
     assert there(graph) == {"Ann": ("person", ["a", "b", "c"])}
     assert summary.new == {"entities": 1, "observations": 3, "relations": 1}
-    assert summary.hints == ["line 2 gives 'Ann' the type 'robot', but it keeps 'person'"]
+    assert summary.hints == ["memory.jsonl, line 2 gives 'Ann' the type 'robot', but it keeps 'person'"]
 
 
 def test_a_missing_end_of_a_relation_becomes_an_entity(graph: Graph, file: Path) -> None:
@@ -140,7 +140,8 @@ def test_a_missing_end_of_a_relation_becomes_an_entity(graph: Graph, file: Path)
     assert len(edges(graph)) == 3
     assert (summary.new["entities"], summary.faults) == (2, [])
     assert summary.hints == [
-        f"line {line} relates {name!r}, which is not in the source: created, of type unknown, unless it exists"
+        f"memory.jsonl, line {line} relates {name!r}, which is not in the source: created, of type unknown, "
+        "unless it exists"
         for line, name in ((2, "Ghost"), (4, "Here"))
     ]
 
@@ -158,8 +159,8 @@ def test_what_old_versions_wrote_is_read(graph: Graph, file: Path) -> None:
     assert (summary.faults, summary.hints) == (
         [],
         [
-            "line 1 has no entityType: it gets the type unknown",
-            "line 2 has fields that are not imported: 'since, mood'",
+            "memory.jsonl, line 1 has no entityType: it gets the type unknown",
+            "memory.jsonl, line 2 has fields that are not imported: 'since, mood'",
         ],
     )
 
@@ -177,28 +178,28 @@ def test_times_are_those_of_the_file(graph: Graph, file: Path) -> None:
 DEEP = "[" * 200_000
 
 WRONG = [
-    (entity("Ann", "torn")[:-9], "is truncated or not JSON: "),
-    ("garbage", "is truncated or not JSON: Expecting value at character 1"),
-    (b'{"type":"entity","name":"caf\xe9"}', "is not UTF-8 text: "),
-    ("[1, 2]", "is neither an entity, with a name and a type, nor a relation"),
-    ('{"name": "x"}', "is neither an entity, with a name and a type, nor a relation"),
-    ('{"type":"person","name":"x"}', "has the type 'person', which is neither"),
-    ('{"type":{},"name":"x"}', "has the type '{}', which is neither"),
-    ('{"type":"entity"}', "has no name"),
-    ('{"type":"entity","name":7}', "has a name that is not text"),
-    ('{"type":"entity","name":"x","entityType":7}', "has a entityType that is not text"),
-    ('{"type":"entity","name":"\\ud800","entityType":"x"}', "has U+D800 in its name"),
-    ('{"type":"relation","from":"x","to":"y"}', "has no relationType"),
-    ('{"type":"relation","from":"x","to":"\\u0000","relationType":"z"}', "has U+0000 in its to"),
-    (DEEP, "is nested too deeply"),
-    (entity(""), "has only blanks in its name"),
-    (entity(" \u2003\n"), "has only blanks in its name"),
-    (entity("x" * 10_001), "has 10,001 characters in its name"),
-    (entity("x", kind="k" * 10_001), "has 10,001 characters in its entityType"),
-    (relation("x", ""), "has only blanks in its to"),
-    (relation("x" * 10_001, "y"), "has 10,001 characters in its from"),
-    (relation("x", "y", "\t"), "has only blanks in its relationType"),
-    (relation("x", "y", "k" * 10_001), "has 10,001 characters in its relationType"),
+    (entity("Ann", "torn")[:-9], ": is not JSON ("),
+    ("garbage", ": is not JSON (Expecting value: line 1 column 1 (char 0))"),
+    (b'{"type":"entity","name":"caf\xe9"}', ": is not UTF-8"),
+    ("[1, 2]", ": is not a JSON object"),
+    ('{"name": "x"}', " is neither an entity, with a name and a type, nor a relation"),
+    ('{"type":"person","name":"x"}', " has the type 'person', which is neither"),
+    ('{"type":{},"name":"x"}', " has the type '{}', which is neither"),
+    ('{"type":"entity"}', " has no name"),
+    ('{"type":"entity","name":7}', " has a name that is not text"),
+    ('{"type":"entity","name":"x","entityType":7}', " has a entityType that is not text"),
+    ('{"type":"entity","name":"\\ud800","entityType":"x"}', " has U+D800 in its name"),
+    ('{"type":"relation","from":"x","to":"y"}', " has no relationType"),
+    ('{"type":"relation","from":"x","to":"\\u0000","relationType":"z"}', " has U+0000 in its to"),
+    (DEEP, ": is not JSON (it is nested too deeply)"),
+    (entity(""), " has only blanks in its name"),
+    (entity(" \u2003\n"), " has only blanks in its name"),
+    (entity("x" * 10_001), " has 10,001 characters in its name"),
+    (entity("x", kind="k" * 10_001), " has 10,001 characters in its entityType"),
+    (relation("x", ""), " has only blanks in its to"),
+    (relation("x" * 10_001, "y"), " has 10,001 characters in its from"),
+    (relation("x", "y", "\t"), " has only blanks in its relationType"),
+    (relation("x", "y", "k" * 10_001), " has 10,001 characters in its relationType"),
 ]
 
 
@@ -212,7 +213,7 @@ def test_a_broken_line_is_reported_by_its_number_and_the_rest_is_kept(
         [entity("C"), relation("C", "C"), line],
     ):
         (fault,) = load(graph, file, *lines).faults
-        assert fault.startswith(f"line {lines.index(line) + 1} {reason}")
+        assert fault.startswith(f"memory.jsonl, line {lines.index(line) + 1}{reason}")
     assert there(graph) == {"A": ("person", ["1"]), "B": ("person", []), "C": ("person", [])}
     assert edges(graph) == {("A", "knows", "B"), ("C", "knows", "C")}
 
@@ -221,13 +222,13 @@ def test_observations_that_cannot_be_stored_are_reported_and_the_others_kept(gra
     line = '{"type":"entity","name":"Ann","entityType":"x","observations":["a","\\ud800",7,"\\ud83d\\ude00","\\u0000"]}'
     summary = load(graph, file, line)
     assert there(graph) == {"Ann": ("x", ["a", "\U0001f600"])}
-    assert summary.faults == ["line 1 has observations that are not text, or cannot be stored: 3 of 5"]
+    assert summary.faults == ["memory.jsonl has observations that are not text, or cannot be stored: 3 of 5"]
 
 
 def test_remains_of_a_longer_write_are_reported_and_whole_objects_count(graph: Graph, file: Path) -> None:
     summary = load(graph, file, entity("A") + entity("B") + ' ionType":"knows"}', relation("A", "B"))
     assert there(graph).keys() == {"A", "B"}
-    assert [fault.partition(" is")[0] for fault in summary.faults] == ["line 1"]
+    assert [fault.partition(": is")[0] for fault in summary.faults] == ["memory.jsonl, line 1"]
 
 
 def test_the_first_of_many_faults_and_hints_are_reported_and_all_counted(graph: Graph, file: Path) -> None:
@@ -235,7 +236,10 @@ def test_the_first_of_many_faults_and_hints_are_reported_and_all_counted(graph: 
     file.write_text("\n".join(broken))
     read, _ = bring(graph.engine, file, "server-memory")
     faults, hints = read.found.faults, read.found.hints
-    assert (faults.number, [fault.split()[1] for fault in faults.first]) == (50, list(map(str, range(2, 22))))
+    assert (faults.number, [fault.split()[2] for fault in faults.first]) == (
+        50,
+        [f"{number}:" for number in range(2, 22)],
+    )
     assert (hints.number, len(hints.first)) == (30, 20)
 
 
@@ -251,9 +255,9 @@ def test_an_integer_of_any_length_breaks_nothing(graph: Graph, file: Path) -> No
         (b"\xef\xbb\xbf", "contains nothing"),
         (b"[\n]\n", "contains nothing"),
         (b'{"entities": []}', "contains nothing"),
-        (b'{"entities": [{"name": "A"}', "object 1 is truncated"),
-        (b"SQLite format 3\0 and more", "line 1 is truncated or not JSON"),
-        (b"\x7fELF\0\0\xff\n", "line 1 is not UTF-8 text"),
+        (b'{"entities": [{"name": "A"}', "memory.jsonl: is not JSON"),
+        (b"SQLite format 3\0 and more", "line 1: is not JSON"),
+        (b"\x7fELF\0\0\xff\n", "line 1: is not"),
     ],
 )
 def test_a_file_with_nothing_to_import_is_refused(engine: Engine, file: Path, content: bytes, reason: str) -> None:

@@ -46,7 +46,7 @@ FIRST = 5  # items of a kind that a preview shows
 REMARKS = 20  # maximum remarks that are kept; further ones are only counted
 TOOL = "memoryd import"
 
-_PLACE = re.compile(r"^(?:line|object) \d+ ")
+_PLACE = re.compile(r"^.*?(?:line|element) \d+ ")
 _BLANKS = re.compile(r"\s+")
 
 

@@ -13,7 +13,7 @@ from typing import IO, Any
 
 from memoryd.errors import InvalidInputError
 from memoryd.features.imports.formats.items import Fault, mappings
-from memoryd.features.imports.formats.source import SourceFile, decoded
+from memoryd.features.imports.formats.source import WHOLE, SourceFile
 
 CHUNK = 1 << 20  # bytes read at a time
 TRIES = 100  # places at which a first object is looked for
@@ -33,7 +33,14 @@ _HEAD = re.compile(r'\{\s*"(?:[^"\\]|\\.)*"\s*:')
 _LINE_BEGIN, _ANY_BEGIN = re.compile(r"^[\s\[]*\{", re.MULTILINE), re.compile(r"\{")
 _EMPTY_BESIDE_FULL = ("results", "memories", "items", "data", "conversations")
 """The fields in which exports keep their list; the first non-empty one is used."""
-_LIST = re.compile(rf'"(?:{"|".join(_EMPTY_BESIDE_FULL)})"\s*:\s*\[')
+
+
+class Placed(dict[str, Any]):
+    """An object, and where it is in the source."""
+
+    def __init__(self, value: dict[str, Any], place: str) -> None:
+        super().__init__(value)
+        self.place = place
 
 
 def value_of(text: str) -> Any:
@@ -83,7 +90,7 @@ def _object(value: Any) -> Any:
     return {"content": value} if isinstance(value, str) and value.strip() else value
 
 
-def values(file: SourceFile) -> Iterator[dict[str, Any] | Fault]:
+def values(file: SourceFile) -> Iterator[Placed | Fault]:
     """Yield the objects of a file: the elements of an array, one object per line, or the list in a single object."""
     try:
         yield from _values(file)
@@ -91,70 +98,75 @@ def values(file: SourceFile) -> Iterator[dict[str, Any] | Fault]:
         yield Fault(str(error).rstrip("."))
 
 
-def _values(file: SourceFile) -> Iterator[dict[str, Any] | Fault]:
-    with file.open() as opened:
-        first = opened.read(CHUNK).lstrip(b"\xef\xbb\xbf \t\r\n")
+def _values(file: SourceFile) -> Iterator[Placed | Fault]:
+    first = file.head(CHUNK).lstrip(b"\xef\xbb\xbf \t\r\n")
     if first.startswith(b"["):
         with file.open() as opened:
             yield from _Array(opened, file.name).elements("[")
     elif _is_one_object(first):
-        yield from _of_one(file, first)
+        yield from _of_one(file)
     else:
         yield from lines(file)
 
 
-def _of_one(file: SourceFile, first: bytes) -> Iterator[dict[str, Any] | Fault]:
-    """Yield the elements of the list in a single object; if it is truncated, the complete ones."""
+def _of_one(file: SourceFile) -> Iterator[Placed | Fault]:
+    """Yield the elements of the list in a single object; if it is damaged, or one of several, the complete ones."""
     try:
         found = loaded(file)
-    except InvalidInputError as error:
-        begins = _LIST.search(first.decode("utf-8", "replace"))
-        if not begins:
-            yield from lines(file)
-            return
-        yield Fault(str(error).rstrip("."))
+    except InvalidInputError:
         with file.open() as opened:
-            yield from _Array(opened, file.name).elements(begins[0])
+            text = opened.read(WHOLE).decode("utf-8-sig", "surrogateescape")
+        yield from _objects(text, file.name, resumes=True)
     else:
-        yield from listed(found) or [found]
+        yield from (Placed(one, file.name) for one in listed(found) or [found])
 
 
 def _is_one_object(first: bytes) -> bool:
-    """Return whether a file begins with an object that does not end on its first line."""
-    line = first.partition(b"\n")[0].decode("utf-8", "replace").strip()
-    if not line.startswith("{"):
+    """Return whether a file begins with an object that does not end on its first line, nor another on the second."""
+    line, _, rest = first.partition(b"\n")
+    if not line.startswith(b"{"):
         return False
-    try:
-        whole = value_of(line)
-    except ValueError:
-        return not line.endswith("}") or b"\n" not in first.strip()
-    return bool(listed(whole)) or len(line) == len(first.decode("utf-8", "replace").strip())
+    found = _decoded(line.decode("utf-8", "replace"), 0)
+    if found is None:
+        return not isinstance(_decoded(rest.lstrip().partition(b"\n")[0].decode("utf-8", "replace"), 0), dict)
+    return bool(listed(found)) or not rest.strip()
 
 
-def lines(file: SourceFile) -> Iterator[dict[str, Any] | Fault]:
-    """Yield the object of each line that is not blank."""
+def lines(file: SourceFile) -> Iterator[Placed | Fault]:
+    """Yield the objects of each line, usually one: programs that write at the same time leave several on a line."""
     try:
-        yield from _lines(file)
+        with file.open() as opened:
+            for number, line in enumerate(iter(lambda: opened.readline(ELEMENT), b""), 1):
+                text = line.decode("utf-8-sig", "surrogateescape")
+                yield from _objects(text, f"{file.name}, line {number}", is_torn=not line.endswith(b"\n"))
     except InvalidInputError as error:
         yield Fault(str(error).rstrip("."))
 
 
-def _lines(file: SourceFile) -> Iterator[dict[str, Any] | Fault]:
-    with file.open() as opened:
-        for number, line in enumerate(iter(lambda: opened.readline(ELEMENT), b""), 1):
-            if line.isspace():
-                continue
-            try:
-                value = _object(value_of(decoded(line)))
-            except ValueError as error:
-                is_torn = not line.endswith(b"\n")
-                torn = ", and ends without a line break: it may be truncated" if is_torn else ""
-                yield Fault(f"{file.name}, line {number}: is not JSON ({error}){torn}", is_torn)
-                continue
-            if isinstance(value, dict):
-                yield value
-            else:
-                yield Fault(f"{file.name}, line {number}: is not a JSON object")
+def _objects(text: str, place: str, *, resumes: bool = False, is_torn: bool = False) -> Iterator[Placed | Fault]:
+    """Yield the consecutive objects of a text; if it is damaged a Fault and, if it `resumes`, the objects after it."""
+    at, end, is_damaged = 0, len(text.rstrip()), False
+    while (at := _NEXT.match(text, at).end()) < end:  # type: ignore[union-attr]
+        begun = at
+        try:
+            value, at = _DECODER.raw_decode(text, at)
+        except (ValueError, RecursionError) as error:
+            why = "it is nested too deeply" if isinstance(error, RecursionError) else error
+            torn = ", and ends without a line break: it may be truncated" if is_torn else ""
+            if not is_damaged:
+                yield Fault(f"{place}: is not JSON ({why}){torn}", is_torn)
+            is_damaged, at = True, text.find("{", at + 1)
+            if not resumes or at < 0:
+                return
+            continue
+        yield _checked(value, place, not _NOT_UTF_8.search(text, begun, at))
+
+
+def _checked(value: Any, place: str, is_text: bool) -> Placed | Fault:
+    found = _object(value)
+    if not is_text:
+        return Fault(f"{place}: is not UTF-8")
+    return Placed(found, place) if isinstance(found, dict) else Fault(f"{place}: is not a JSON object")
 
 
 class _Array:
@@ -168,23 +180,21 @@ class _Array:
         self._head: re.Pattern[str] | None = None
         self._number = 0
 
-    def elements(self, begins: str) -> Iterator[dict[str, Any] | Fault]:
+    def elements(self, begins: str) -> Iterator[Placed | Fault]:
         """Yield the objects of the array that begins with a text, and a Fault for each bad element."""
         self._fill()
         self._at = self._text.index(begins) + len(begins)
         while self._skip():
             self._number += 1
+            place = f"{self._name}, element {self._number}"
             try:
-                value = _object(self._element())
+                value, is_text = self._element()
             except ValueError as error:
-                yield Fault(f"{self._name}, element {self._number}: is truncated or not JSON ({error})")
+                yield Fault(f"{place}: is truncated or not JSON ({error})")
                 if not self._resume():
                     return
                 continue
-            if isinstance(value, dict | Fault):
-                yield value
-            else:
-                yield Fault(f"{self._name}, element {self._number}: is not a JSON object")
+            yield _checked(value, place, is_text)
 
     def _fill(self) -> None:
         """Read more; drop what was used."""
@@ -203,7 +213,8 @@ class _Array:
                 return False
             self._fill()
 
-    def _element(self) -> Any:
+    def _element(self) -> tuple[Any, bool]:
+        """Return the next element, and whether it is UTF-8."""
         while True:
             try:
                 value, end = _DECODER.raw_decode(self._text, self._at)
@@ -219,7 +230,7 @@ class _Array:
                 self._head = re.compile(r",\s*(?=" + re.escape(head[0]) + ")")
             is_text = not _NOT_UTF_8.search(self._text, self._at, end)
             self._at = end
-            return value if is_text else Fault(f"{self._name}, element {self._number}: is not UTF-8")
+            return value, is_text
 
     def _resume(self) -> bool:
         """Go to the next element that begins like the first; return whether there is one."""

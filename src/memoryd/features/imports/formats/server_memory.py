@@ -1,9 +1,6 @@
 """The graph of the official memory server: memory.jsonl of @modelcontextprotocol/server-memory."""
 
-import codecs
-import json
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any
@@ -38,10 +35,6 @@ DEPTH = 20  # maximum lists and objects around an observation
 _WORDS = ("text", "content", "observation", "fact", "value", "item", "items", "contents", "observations")
 _LISTS = ("entities", "relations")
 
-_DECODER = json.JSONDecoder(strict=False, parse_int=float)  # integers of any length are accepted, since none is used
-_SPACE, _OBJECT = re.compile(r"\s*"), re.compile(r"[{\[]")
-_DOCUMENT = re.compile(rb'\s*(\[|\{\s*(\n|"(entities|relations)"\s*:))')
-
 
 def _files(source: Source) -> Iterator[SourceFile]:
     for file in source.candidates("*.json", "*.jsonl"):
@@ -66,33 +59,10 @@ def _has(value: Mapping[str, Any], *fields: str) -> bool:
 
 def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
     for file in source.files:
-        if _is_document(file):
-            for number, one in enumerate(_flat(_values(file.whole(), is_document=True)), 1):
-                yield from _of_value(one, f"object {number}", file.modified)
-        else:
-            with file.open() as lines:
-                for number, line in enumerate(lines, 1):
-                    if not line.isspace():
-                        yield from _of_line(line, number, file.modified)
+        for value in parsing.values(file):
+            yield from [value] if isinstance(value, Fault) else _of_value(value, value.place, file.modified)
         if _has_changed(file):
             yield Fault(f"{file.name} changed while it was read. Stop the server that uses it, and import it again")
-
-
-def _is_document(file: SourceFile) -> bool:
-    """Return whether a file is one JSON value, such as the answer of read_graph, instead of one for each line."""
-    first = parsing.first_object(file)
-    is_graph = not _kind(first) and any(isinstance(first.get(name), list) for name in _LISTS)
-    return is_graph or bool(_DOCUMENT.match(file.head().removeprefix(codecs.BOM_UTF8)))
-
-
-def _flat(values: Iterable[Any]) -> Iterator[Any]:
-    for value in values:
-        if isinstance(value, list):
-            yield from _flat(value)
-        elif isinstance(value, dict) and not _kind(value) and _has(value, *_LISTS):
-            yield from _flat(value.get(name) for name in _LISTS)
-        elif value is not None:
-            yield value
 
 
 def _has_changed(file: SourceFile) -> bool:
@@ -102,57 +72,17 @@ def _has_changed(file: SourceFile) -> bool:
     return (state.st_size, timestamp(datetime.fromtimestamp(state.st_mtime, UTC))) != (file.size, file.modified)
 
 
-def _of_line(line: bytes, number: int, at: str = "") -> Iterator[Yielded]:
-    """Yield the items of a line: usually one.
-
-    Concurrent writers leave lines with more than one object; all complete objects count. Older versions wrote whatever
-    fields a client sent.
-    """
-    place = f"line {number}"
-    try:
-        text = (line.removeprefix(codecs.BOM_UTF8) if number == 1 else line).decode()
-    except UnicodeDecodeError as error:
-        yield Fault(f"{place} is not UTF-8 text: {error.reason} at byte {error.start + 1}")
-        return
-    for value in _values(text):
-        yield from _of_value(value, place, at)
-
-
-def _of_value(value: Any, place: str, at: str) -> Iterator[Yielded]:
-    kind = _kind(value) if isinstance(value, dict) else ""
-    match value:
-        case Fault(reason):
-            yield Fault(f"{place} {reason}")
-        case dict() if kind:
-            yield from (_entity if kind == "entity" else _relation)(value, place, at)
-        case {"type": other}:
-            yield Fault(f"{place} has the type {_quoted(other)}, which is neither entity nor relation")
-        case _:
-            yield Fault(f"{place} is neither an entity, with a name and a type, nor a relation")
-
-
-def _values(text: str, *, is_document: bool = False) -> Iterator[Any]:
-    """Yield the consecutive JSON values of a text, and a Fault if it is damaged; of a document also what follows."""
-    at, end, is_damaged = 0, len(text.rstrip()), False
-    while at < end:
-        at = _SPACE.match(text, at).end()  # type: ignore[union-attr]
-        try:
-            value, at = _DECODER.raw_decode(text, at)
-        except (RecursionError, json.JSONDecodeError) as error:
-            if not is_damaged:
-                yield Fault(_why(error))
-            is_damaged, begins = True, _OBJECT.search(text, at + 1)
-            if not is_document or not begins:
-                return
-            at = begins.start()
-            continue
-        yield value
-
-
-def _why(error: RecursionError | json.JSONDecodeError) -> str:
-    if isinstance(error, RecursionError):
-        return "is nested too deeply"
-    return f"is truncated or not JSON: {error.msg} at character {error.pos + 1}"
+def _of_value(value: Mapping[str, Any], place: str, at: str) -> Iterator[Yielded]:
+    """Yield the items of an object: an entity, a relation, or a graph as read_graph returns it."""
+    if kind := _kind(value):
+        yield from (_entity if kind == "entity" else _relation)(value, place, at)
+    elif _has(value, *_LISTS):
+        for one in (one for name in _LISTS for one in mappings(value.get(name))):
+            yield from _of_value(one, place, at)
+    elif "type" in value:
+        yield Fault(f"{place} has the type {_quoted(value['type'])}, which is neither entity nor relation")
+    else:
+        yield Fault(f"{place} is neither an entity, with a name and a type, nor a relation")
 
 
 def _entity(value: Mapping[str, Any], place: str, at: str) -> Iterator[Yielded]:
