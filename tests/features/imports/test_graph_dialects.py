@@ -115,9 +115,7 @@ def test_an_object_without_text_among_observations_is_named(graph: Graph, tmp_pa
     file.write_text(lines(ANN | {"observations": [{"score": 1}, "Climbs."]}))
     read, _ = bring(graph.engine, file)
     assert there(graph)[0] == {"Ann": ("person", ["Climbs."])}
-    assert read.found.faults.first == [
-        "memory.jsonl, line 1 has observations that are not text, or cannot be stored: 1 of 2"
-    ]
+    assert read.found.faults.first == ["memory.jsonl has observations that are not text, or cannot be stored: 1 of 2"]
 
 
 def test_entities_relations_and_observations_keep_their_own_times(graph: Graph, tmp_path: Path) -> None:

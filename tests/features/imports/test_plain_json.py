@@ -167,3 +167,19 @@ def test_a_group_alone_makes_nothing_graphiti_s(tmp_path: Path, value: object, f
     with opened(from_file) as source:
         ((found, _),) = intake.recognize(source, FORMATS.values()).kinds
     assert found.name == form
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "form"),
+    [
+        ("conversations.json", [{"uuid": "u", "summary": "z" * 20_000, "chat_messages": []}], "claude-ai"),
+        ("conversations.json", [{"title": "z" * 20_000, "mapping": {}}], "chatgpt"),
+        ("export.json", {"memories": [{"content": "z" * 20_000}], "export_metadata": {}}, "mcp-memory-service"),
+    ],
+    ids=["claude-ai", "chatgpt", "mcp-memory-service"],
+)
+def test_the_field_that_tells_a_program_may_come_late(tmp_path: Path, name: str, value: object, form: str) -> None:
+    (tmp_path / name).write_text(json.dumps(value))
+    with opened(tmp_path / name) as source:
+        ((found, _),) = intake.recognize(source, FORMATS.values()).kinds
+    assert found.name == form

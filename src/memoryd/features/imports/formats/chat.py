@@ -210,15 +210,15 @@ def _is_added(value: Mapping[str, Any]) -> bool:
 
 def _words(message: Mapping[str, Any]) -> tuple[str, str]:
     """Return the text and the reasoning of a message, without the calls and the output of tools."""
-    given = next((message[name] for name in _WORDS if message.get(name)), None)
-    words, thoughts = [], [text(message.get(name)) for name in _THOUGHT]
-    for part in given if isinstance(given, list) else [given]:
-        block = part if isinstance(part, dict) else {"text": part}
-        kind = text(block.get("type")) or "text"
-        if kind in _THOUGHT or block.get("thought") is True:
-            thoughts.append(_first(block, ("text", *_THOUGHT)))
-        elif kind in ("text", "input_text", "output_text") and not block.get("synthetic"):
-            words.append(_first(block, ("text", "content")))
+    words, thoughts = list[str](), [text(message.get(name)) for name in _THOUGHT]
+    for given in (message[name] for name in _WORDS if message.get(name) and not any(words)):
+        for part in given if isinstance(given, list) else [given]:
+            block = part if isinstance(part, dict) else {"text": part}
+            kind = text(block.get("type")) or "text"
+            if kind in _THOUGHT or block.get("thought") is True:
+                thoughts.append(_first(block, ("text", *_THOUGHT)))
+            elif kind in ("text", "input_text", "output_text") and not block.get("synthetic"):
+                words.append(_first(block, ("text", "content")))
     if words and _TOOL.match(words[0]):
         words = [one for one in words if _SAID.search(one)]
     return BETWEEN.join(filter(None, words)), BETWEEN.join(filter(None, thoughts))

@@ -28,7 +28,7 @@ _HIDDEN = frozenset({"user_editable_context", "model_editable_context", "system_
 
 def _files(source: Source) -> list[SourceFile]:
     """Return the files of the folders with conversations: the rest of an export is about them."""
-    return source.beside(file for file in source.candidates(*FILES) if b'"mapping"' in file.head())
+    return source.beside(file for file in source.candidates(*FILES) if parsing.has_field(file, "mapping"))
 
 
 def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:

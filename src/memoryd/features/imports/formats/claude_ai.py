@@ -30,8 +30,8 @@ _HEADING = re.compile(r"^(?:\*\*[^*\n]+\*\*:?|#{1,6}\s[^\n]+)$")
 def _files(source: Source) -> list[SourceFile]:
     """Return the files of the folders with conversations or memories: the rest of an export is about them."""
     files = source.candidates("memories.json", *CONVERSATIONS)
-    marks = (b'"chat_messages"', b'"conversations_memory"', b'"project_memories"')
-    return source.beside(file for file in files if any(mark in file.head() for mark in marks))
+    marks = ("chat_messages", "conversations_memory", "project_memories")
+    return source.beside(file for file in files if parsing.has_field(file, *marks))
 
 
 def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:

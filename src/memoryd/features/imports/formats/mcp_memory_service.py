@@ -31,7 +31,7 @@ _FITS = has("memories", "content_hash", "content", "tags", "memory_type")
 
 
 def _files(source: Source) -> Iterator[SourceFile]:
-    yield from (file for file in source.candidates("*.json") if b'"export_metadata"' in file.head())
+    yield from (file for file in source.candidates("*.json") if parsing.has_field(file, "export_metadata"))
     yield from databases(source, _FITS, FILE)
 
 

@@ -71,6 +71,12 @@ def first_object(file: SourceFile) -> dict[str, Any]:
     return next((value for at in begins if isinstance(value := _decoded(text, at), dict) and value), {})
 
 
+def has_field(file: SourceFile, *names: str) -> bool:
+    """Return whether a file begins with one of some fields, or its first object has one, however far behind."""
+    head = file.head()
+    return any(f'"{name}"'.encode() in head for name in names) or not first_object(file).keys().isdisjoint(names)
+
+
 def _decoded(text: str, at: int) -> Any:
     try:
         return _DECODER.raw_decode(text, at)[0]
