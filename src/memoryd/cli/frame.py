@@ -281,13 +281,13 @@ def reported() -> Iterator[Callable[[str, float], None]]:
     """Show a progress bar, or lines without a terminal; yield a function that sets its step and progress, 0 to 1."""
     with progress_bar() as bar:
         task = bar.add_task("", total=None)
-        told = time.monotonic()
+        shown_at = time.monotonic()
 
         def report(what: str, done: float) -> None:
-            nonlocal told
+            nonlocal shown_at
             bar.update(task, description=what, completed=done, total=1.0 if done else None)
-            if not err.is_terminal and time.monotonic() - told > SILENCE:
-                told = time.monotonic()
+            if not err.is_terminal and time.monotonic() - shown_at > SILENCE:
+                shown_at = time.monotonic()
                 note(f"{what}: {done:.0%}")
 
         yield report

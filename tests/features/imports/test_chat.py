@@ -1,4 +1,4 @@
-"""Conversations of messages with roles: many shapes of them, one reader, and nothing but what the two sides said."""
+"""Conversations of messages with roles: many shapes of them, one reader, and nothing but what the two sides wrote."""
 
 import json
 import sqlite3
@@ -30,7 +30,7 @@ def engine(home: Path) -> Iterator[Engine]:
         yield made
 
 
-def said(role: str, words: object, **more: object) -> dict[str, Any]:
+def message(role: str, words: object, **more: object) -> dict[str, Any]:
     return {"role": role, "content": words} | more
 
 
@@ -43,24 +43,24 @@ def jsonl(*values: object) -> str:
 
 
 CALL, OUTPUT = {"type": "tool_use", "name": "Read"}, {"type": "tool_result", "content": "PORT=5433"}
-ASK, ANSWER = said("user", "Which port?", timestamp=MAY), said("assistant", "5433.")
+ASK, ANSWER = message("user", "Which port?", timestamp=MAY), message("assistant", "5433.")
 TREE = {
     "a": {"id": "a", "parentId": None, "role": "user", "content": "Which port?", "timestamp": 1_777_708_800},
     "b": {"id": "b", "parentId": "a", "role": "assistant", "content": "An older answer."},
     "c": {"id": "c", "parentId": "a", "role": "assistant", "content": "5433."},
 }
 SHAPES: dict[str, tuple[str, str]] = {
-    "a list": (json.dumps([said("system", SECRET), ASK, said("tool", "PORT=5433"), ANSWER]), TURN),
-    "lines": (jsonl(said("system", SECRET), ASK, ANSWER), TURN),
-    "blank and torn lines, a BOM": ("\ufeff\n" + jsonl("\n", said("system", SECRET), "{torn\n", ASK, ANSWER), TURN),
-    "blocks": (json.dumps([said("user", blocks("Which port?"), ts=1_777_708_800), said("assistant", blocks(CALL)),
-                           said("user", [OUTPUT]), said("assistant", blocks("5433."))]), TURN),
+    "a list": (json.dumps([message("system", SECRET), ASK, message("tool", "PORT=5433"), ANSWER]), TURN),
+    "lines": (jsonl(message("system", SECRET), ASK, ANSWER), TURN),
+    "blank and torn lines, a BOM": ("\ufeff\n" + jsonl("\n", message("system", SECRET), "{torn\n", ASK, ANSWER), TURN),
+    "blocks": (json.dumps([message("user", blocks("Which port?"), ts=1_777_708_800), message("assistant", blocks(CALL)),
+                           message("user", [OUTPUT]), message("assistant", blocks("5433."))]), TURN),
     "a wrapped message": (jsonl(
         {"type": "session_start", "id": "s", "title": "Ports"},
-        {"type": "message", "timestamp": MAY, "message": said("user", blocks("Which port?"))},
-        {"type": "message", "message": said("toolResult", "PORT=5433")},
+        {"type": "message", "timestamp": MAY, "message": message("user", blocks("Which port?"))},
+        {"type": "message", "message": message("toolResult", "PORT=5433")},
         {"type": "custom_message", "content": SECRET},
-        {"type": "message", "message": said("assistant", blocks({"type": "thinking", "thinking": "Look."}, "5433."))},
+        {"type": "message", "message": message("assistant", blocks({"type": "thinking", "thinking": "Look."}, "5433."))},
     ), THOUGHT),
     "types for roles": (jsonl(
         {"type": "system", "content": SECRET},
@@ -76,8 +76,8 @@ SHAPES: dict[str, tuple[str, str]] = {
     ), THOUGHT),
     "streamed events": (jsonl(
         {"type": "config", "systemPrompt": SECRET},
-        {"type": "append", "message": said("user", blocks("Which port?"), origin={"kind": "user"}), "time": MAY},
-        {"type": "append", "message": said("user", blocks("Injected."), origin={"kind": "trigger"})},
+        {"type": "append", "message": message("user", blocks("Which port?"), origin={"kind": "user"}), "time": MAY},
+        {"type": "append", "message": message("user", blocks("Injected."), origin={"kind": "trigger"})},
         {"type": "event", "event": {"type": "content.part", "part": {"type": "think", "think": "Look."}}},
         {"type": "event", "event": {"type": "content.part", "part": {"type": "text", "text": "5433."}}},
     ), THOUGHT),
@@ -93,10 +93,10 @@ SHAPES: dict[str, tuple[str, str]] = {
         {"role": "model", "parts": [{"text": "Look.", "thought": True}, {"text": "5433."}]},
     ]}), THOUGHT),
     "a task": (json.dumps([
-        said("user", blocks("<task>\nWhich port?\n</task>", f"<environment_details>{SECRET}</environment_details>"),
+        message("user", blocks("<task>\nWhich port?\n</task>", f"<environment_details>{SECRET}</environment_details>"),
              ts=1_777_708_800_000),
-        said("assistant", blocks("Let me look.")),
-        said("user", blocks("[read_file for 'x'] Result:", "PORT=5433")), said("assistant", blocks("5433.")),
+        message("assistant", blocks("Let me look.")),
+        message("user", blocks("[read_file for 'x'] Result:", "PORT=5433")), message("assistant", blocks("5433.")),
     ]), "Which port?\n\n\n\nLet me look.\n\n5433."),
     "messages in an object": (json.dumps({"session_id": "s", "messages": [ASK, ANSWER]}, indent=1), TURN),
     "sender and text": (json.dumps({"conversationId": "s", "title": "Ports", "messages": [
@@ -111,7 +111,7 @@ SHAPES: dict[str, tuple[str, str]] = {
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("name", ["chat.json", "sessions/2026/log.jsonl"])
-def test_a_conversation_of_any_shape_becomes_turns_of_what_both_sides_said(
+def test_a_conversation_of_any_shape_becomes_turns_of_what_both_sides_wrote(
     engine: Engine, tmp_path: Path, shape: str, name: str
 ) -> None:
     content, expected = SHAPES[shape]
@@ -130,8 +130,8 @@ def test_a_conversation_of_any_shape_becomes_turns_of_what_both_sides_said(
 @pytest.mark.parametrize(
     "values",
     [
-        [said("system", SECRET)],
-        [said("system", SECRET), said("tool", "PORT=5433")],
+        [message("system", SECRET)],
+        [message("system", SECRET), message("tool", "PORT=5433")],
         [{"type": "system", "content": SECRET}, {"type": "tool_result", "content": "PORT=5433"}],
     ],
     ids=str,
@@ -161,7 +161,7 @@ def test_two_conversations_of_a_folder_stay_two_and_one_that_was_moved_stays_one
 ) -> None:
     for name, word in (("a", "port"), ("b", "host")):
         (tmp_path / name).mkdir()
-        (tmp_path / name / "history.json").write_text(json.dumps([said("user", f"Which {word}?", ts=MAY), ANSWER]))
+        (tmp_path / name / "history.json").write_text(json.dumps([message("user", f"Which {word}?", ts=MAY), ANSWER]))
     bring(engine, tmp_path)
     assert len({turn.session_id for turn in records(engine).values()}) == 2
     (tmp_path / "a").rename(tmp_path / "c")

@@ -99,10 +99,10 @@ def several(tmp_path: Path) -> Path:
     folder = tmp_path / "several"
     folder.mkdir()
     graph = {"type": "entity", "name": "Ann", "entityType": "person", "observations": ["Climbs."]}
-    said = [{"role": "user", "content": "Which port?"}, {"role": "assistant", "content": "5433."}]
+    messages = [{"role": "user", "content": "Which port?"}, {"role": "assistant", "content": "5433."}]
     (folder / "memory.jsonl").write_text(json.dumps(graph))
     (folder / "Tea.md").write_text("Bob prefers tea.")
-    (folder / "chat.json").write_text(json.dumps(said))
+    (folder / "chat.json").write_text(json.dumps(messages))
     (folder / "fixtures.json").write_text(json.dumps([MEMORY]))
     (folder / "picture.png").write_bytes(b"")
     return folder

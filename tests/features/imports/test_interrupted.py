@@ -35,8 +35,8 @@ def file(tmp_path: Path) -> Path:
     ]
     lines = "".join(json.dumps(one) + "\n" for one in (*entities, *ties))
     (tmp_path / "brought" / "memory.jsonl").write_text(lines)
-    said = [{"role": role, "content": f"{role} {number}"} for number in range(50) for role in ("user", "assistant")]
-    (tmp_path / "brought" / "chat.json").write_text(json.dumps(said))
+    messages = [{"role": role, "content": f"{role} {number}"} for number in range(50) for role in ("user", "assistant")]
+    (tmp_path / "brought" / "chat.json").write_text(json.dumps(messages))
     return tmp_path / "brought"
 
 

@@ -85,7 +85,7 @@ def test_one_property_that_is_not_yaml_loses_no_other(engine: Engine, tmp_path: 
     assert "Green." in record.body
 
 
-def test_suffixes_in_capitals_are_read_and_other_texts_are_told(engine: Engine, tmp_path: Path) -> None:
+def test_suffixes_in_capitals_are_read_and_other_texts_are_counted(engine: Engine, tmp_path: Path) -> None:
     folder = vault(tmp_path, **{"A.MD": "One.", "B.TXT": "Two.", "c.org": "* Three", "d.canvas": "{}", "e.ORG": "* x"})
     read, _ = bring(engine, folder)
     assert set(records(engine)) == {"A\n\nOne.", "Two."}

@@ -1,4 +1,4 @@
-"""The chat history of aider: Markdown in which `####` is what the user typed and `>` what the program said."""
+"""The chat history of aider: Markdown in which `####` is what the user typed and `>` what the program printed."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from memoryd.features.imports.formats.items import Yielded, digest, when
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
 
 _BEGUN = re.compile(r"^# aider chat started at (.*)$", re.MULTILINE)
-_TYPED, _TOLD = "####", ">"
+_TYPED, _PRINTED = "####", ">"
 
 
 def _files(source: Source) -> Iterator[SourceFile]:
@@ -39,7 +39,7 @@ def _messages(talk: str, at: str) -> Iterator[SourceMessage]:
 def _role(line: str) -> str:
     if line.startswith(f"{_TYPED} "):
         return "user"
-    return "" if line.startswith(_TOLD) else "assistant"
+    return "" if line.startswith(_PRINTED) else "assistant"
 
 
 FORMAT = ForeignFormat("aider", "the chat history of aider", _files, _read)

@@ -1,6 +1,6 @@
 """Conversations of any program whose messages have a role and a content: lists, lines, or lists within objects.
 
-Of all that such files hold, only what the user and the model said becomes turns: no system prompts, no tool output.
+Of all that such files hold, only the words of the user and the model become turns: no system prompts, no tool output.
 """
 
 import re
@@ -57,7 +57,7 @@ _ASIDE = re.compile(
     r"(?si)<(system-reminder|environment_\w+|user_info|additional_metadata|user_settings_change|system_message"
     r"|ephemeral_message|[\w:-]+[_-]context)\b[^>]*>.*?(?:</\1>|\Z)",
 )
-_SAID = re.compile(
+_TYPED = re.compile(
     r"<(user_query|user_request|user_message|task|feedback|answer)>\s*(.*?)\s*</\1>", re.DOTALL | re.IGNORECASE
 )
 _TOOL = re.compile(r"\[[\w-]+(?: for [^\n]*)?\] Result:")
@@ -173,7 +173,7 @@ def _conversation(
 
 
 def messages(values: Iterable[Mapping[str, Any]], place: str = "", at: str = "") -> Iterator[SourceMessage]:
-    """Yield what the user and the model said. A message without a time has that of the one before, the first has `at`.
+    """Yield the words of the user and the model. A message without a time has that of the one before, or `at`.
 
     The ids are those of the messages, which are unique within `place`.
     """
@@ -184,7 +184,7 @@ def messages(values: Iterable[Mapping[str, Any]], place: str = "", at: str = "")
             at = created(inner) or created(value) or at
             own = _first(inner, _IDS) or _first(value, _IDS)
             name = f"{place}:{own}" if own and place else own or digest(place, str(number), words)
-            yield SourceMessage(role, said(words) if role == "user" else words, name, at, thought)
+            yield SourceMessage(role, typed(words) if role == "user" else words, name, at, thought)
 
 
 def _inner(value: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -220,14 +220,14 @@ def _words(message: Mapping[str, Any]) -> tuple[str, str]:
             elif kind in ("text", "input_text", "output_text") and not block.get("synthetic"):
                 words.append(_first(block, ("text", "content")))
     if words and _TOOL.match(words[0]):
-        words = [one for one in words if _SAID.search(one)]
+        words = [one for one in words if _TYPED.search(one)]
     return BETWEEN.join(filter(None, words)), BETWEEN.join(filter(None, thoughts))
 
 
-def said(words: str) -> str:
+def typed(words: str) -> str:
     """Return what the user typed, without what the program added."""
-    typed = BETWEEN.join(found[2] for found in _SAID.finditer(words))
-    plain = typed or _ASIDE.sub("", words).strip()
+    marked = BETWEEN.join(found[2] for found in _TYPED.finditer(words))
+    plain = marked or _ASIDE.sub("", words).strip()
     return "" if plain.startswith(INJECTED) else plain
 
 

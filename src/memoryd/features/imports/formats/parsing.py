@@ -35,7 +35,7 @@ _EMPTY_BESIDE_FULL = ("results", "memories", "items", "data", "conversations")
 """The fields in which exports keep their list; the first non-empty one is used."""
 
 
-class Placed(dict[str, Any]):
+class PlacedObject(dict[str, Any]):
     """An object, and where it is in the source."""
 
     def __init__(self, value: dict[str, Any], place: str) -> None:
@@ -96,7 +96,7 @@ def _object(value: Any) -> Any:
     return {"content": value} if isinstance(value, str) and value.strip() else value
 
 
-def values(file: SourceFile) -> Iterator[Placed | Fault]:
+def values(file: SourceFile) -> Iterator[PlacedObject | Fault]:
     """Yield the objects of a file: the elements of an array, one object per line, or the list in a single object."""
     try:
         yield from _values(file)
@@ -104,7 +104,7 @@ def values(file: SourceFile) -> Iterator[Placed | Fault]:
         yield Fault(str(error).rstrip("."))
 
 
-def _values(file: SourceFile) -> Iterator[Placed | Fault]:
+def _values(file: SourceFile) -> Iterator[PlacedObject | Fault]:
     first = file.head(CHUNK).lstrip(b"\xef\xbb\xbf \t\r\n")
     if first.startswith(b"["):
         with file.open() as opened:
@@ -115,7 +115,7 @@ def _values(file: SourceFile) -> Iterator[Placed | Fault]:
         yield from lines(file)
 
 
-def _of_one(file: SourceFile) -> Iterator[Placed | Fault]:
+def _of_one(file: SourceFile) -> Iterator[PlacedObject | Fault]:
     """Yield the elements of the list in a single object; if it is damaged, or one of several, the complete ones."""
     try:
         found = loaded(file)
@@ -124,7 +124,7 @@ def _of_one(file: SourceFile) -> Iterator[Placed | Fault]:
             text = opened.read(WHOLE).decode("utf-8-sig", "surrogateescape")
         yield from _objects(text, file.name, resumes=True)
     else:
-        yield from (Placed(one, file.name) for one in listed(found) or [found])
+        yield from (PlacedObject(one, file.name) for one in listed(found) or [found])
 
 
 def _is_one_object(first: bytes) -> bool:
@@ -138,7 +138,7 @@ def _is_one_object(first: bytes) -> bool:
     return bool(listed(found)) or not rest.strip()
 
 
-def lines(file: SourceFile) -> Iterator[Placed | Fault]:
+def lines(file: SourceFile) -> Iterator[PlacedObject | Fault]:
     """Yield the objects of each line, usually one: programs that write at the same time leave several on a line."""
     try:
         with file.open() as opened:
@@ -149,7 +149,7 @@ def lines(file: SourceFile) -> Iterator[Placed | Fault]:
         yield Fault(str(error).rstrip("."))
 
 
-def _objects(text: str, place: str, *, resumes: bool = False, is_torn: bool = False) -> Iterator[Placed | Fault]:
+def _objects(text: str, place: str, *, resumes: bool = False, is_torn: bool = False) -> Iterator[PlacedObject | Fault]:
     """Yield the consecutive objects of a text; if it is damaged a Fault and, if it `resumes`, the objects after it."""
     at, end, is_damaged = 0, len(text.rstrip()), False
     while (at := _NEXT.match(text, at).end()) < end:  # type: ignore[union-attr]
@@ -168,11 +168,11 @@ def _objects(text: str, place: str, *, resumes: bool = False, is_torn: bool = Fa
         yield _checked(value, place, not _NOT_UTF_8.search(text, begun, at))
 
 
-def _checked(value: Any, place: str, is_text: bool) -> Placed | Fault:
+def _checked(value: Any, place: str, is_text: bool) -> PlacedObject | Fault:
     found = _object(value)
     if not is_text:
         return Fault(f"{place}: is not UTF-8")
-    return Placed(found, place) if isinstance(found, dict) else Fault(f"{place}: is not a JSON object")
+    return PlacedObject(found, place) if isinstance(found, dict) else Fault(f"{place}: is not a JSON object")
 
 
 class _Array:
@@ -186,7 +186,7 @@ class _Array:
         self._head: re.Pattern[str] | None = None
         self._number = 0
 
-    def elements(self, begins: str) -> Iterator[Placed | Fault]:
+    def elements(self, begins: str) -> Iterator[PlacedObject | Fault]:
         """Yield the objects of the array that begins with a text, and a Fault for each bad element."""
         self._fill()
         self._at = self._text.index(begins) + len(begins)
