@@ -42,6 +42,7 @@ def jsonl(*values: object) -> str:
     return "".join(one if isinstance(one, str) else json.dumps(one) + "\n" for one in values)
 
 
+THINKS = {"type": "thinking", "thinking": "Look."}
 CALL, OUTPUT = {"type": "tool_use", "name": "Read"}, {"type": "tool_result", "content": "PORT=5433"}
 ASK, ANSWER = message("user", "Which port?", timestamp=MAY), message("assistant", "5433.")
 TREE = {
@@ -60,7 +61,7 @@ SHAPES: dict[str, tuple[str, str]] = {
         {"type": "message", "timestamp": MAY, "message": message("user", blocks("Which port?"))},
         {"type": "message", "message": message("toolResult", "PORT=5433")},
         {"type": "custom_message", "content": SECRET},
-        {"type": "message", "message": message("assistant", blocks({"type": "thinking", "thinking": "Look."}, "5433."))},
+        {"type": "message", "message": message("assistant", blocks(THINKS, "5433."))},
     ), THOUGHT),
     "types for roles": (jsonl(
         {"type": "system", "content": SECRET},
