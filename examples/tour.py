@@ -282,7 +282,11 @@ def snippets(program: str, *arguments: str) -> Iterator[tuple[str, str]]:
     """Yield the configuration for each client."""
     entry = {"command": program, "args": list(arguments)}
     toml = "\n".join(f"{key} = {json.dumps(value)}" for key, value in entry.items())
-    yield "Claude Code", f"claude mcp add memory -- {shlex.join([program, *arguments])}"
+    installed = shlex.join([program, *arguments])
+    yield (
+        "Claude Code, with a memory for each project and hooks (or codex, gemini)",
+        f"{installed} install claude-code --hooks",
+    )
     yield "Claude Desktop (claude_desktop_config.json) and Cursor (~/.cursor/mcp.json)", as_json("mcpServers", entry)
     yield "VS Code (.vscode/mcp.json)", as_json("servers", {"type": "stdio", **entry})
     yield "Codex (~/.codex/config.toml)", f"[mcp_servers.memory]\n{toml}"

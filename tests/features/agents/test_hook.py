@@ -350,24 +350,6 @@ def test_a_turn_of_another_agent_that_may_go_on_is_left_for_the_next_hook(home: 
     assert sum(row["kind"] == "summary" for row in rows_of(home)) == 1
 
 
-def test_the_end_of_a_codex_session_keeps_its_last_turn_and_a_summary(home: Path) -> None:
-    given = handed("session-end", recorded(home, "codex"), "codex")
-    run(home, "hook", "session-end", "--client", "codex", stdin=given)
-    assert turns(home) == ANSWERS
-    assert sum(row["kind"] == "summary" for row in rows_of(home)) == 1
-
-
-@pytest.mark.process
-@pytest.mark.parametrize("runs", [run, process])
-def test_a_variable_silences_all_hooks(home: Path, transcript: Path, runs: Callable[..., Ended]) -> None:
-    remember(home, "Staging listens on port 5433.")
-    transcript.write_bytes((HOOKS / "session.jsonl").read_bytes())
-    for event in ("session-start", "stop", "pre-compact", "session-end"):
-        ended = runs(home, "hook", event, stdin=handed(event, transcript), MEMORY_HOOKS="off")
-        assert (ended.stdout, ended.stderr) == ("", "")
-    assert [row["kind"] for row in rows_of(home)] == ["memory"]
-
-
 def test_the_client_is_recognized_by_its_transcript(home: Path) -> None:
     """Cursor and VS Code also run the hooks in Claude Code's files."""
     run(home, "hook", "stop", stdin=handed("stop", recorded(home, "codex"), "codex"))

@@ -110,6 +110,21 @@ def test_a_wrong_memory_is_found_corrected_and_the_correction_undone_by_keys_onl
     assert listing.typed(tab.served.scope, "door archive", listing.Facets())[0].record.body.endswith("key 7.")
 
 
+def test_the_versions_of_a_memory_follow_its_correction(tab: Tab) -> None:
+    stored = Memories(tab.served.scope).store("The lamp room opens with key 7.")
+    tab.go(f"/m/{stored.id}", "article.card")
+    tab.sees("It was never changed.")
+    tab.page.locator("article.card").first.focus()
+    tab.page.keyboard.press("e")
+    tab.page.wait_for_selector(".editing textarea:focus")
+    tab.page.fill(".editing textarea", "The lamp room opens with key 9.")
+    tab.page.keyboard.press("Control+Enter")
+    tab.sees("changed", "#versions .version")
+    tab.misses("It was never changed.", "#main")
+    tab.page.keyboard.press("u")
+    tab.sees("back to the previous state", "#versions")
+
+
 def test_two_memories_that_may_contradict_are_judged_by_keys_only(browser: Any, tmp_path: Path) -> None:
     with ollama() as embedder:
         served = Served(tmp_path, stand_ups, MEMORY_EMBEDDER=NOMIC, OLLAMA_HOST=embedder.url)

@@ -64,7 +64,7 @@ def change(file: Path, edit: Callable[[str], str], *, dry_run: bool) -> FileChan
 def clear_away(file: Path, empty: Sequence[str]) -> None:
     """Remove the backups of a file, and the file itself if it is as good as empty and was not so before.
 
-    `empty` are the texts, without blanks, of files that nobody would miss.
+    `empty` are the texts, without blanks, of files without content.
     """
     file = Path(os.path.realpath(file))
     backups = [path for path in file.parent.glob("*.backup") if _BACKUP.fullmatch(path.name.removeprefix(file.name))]

@@ -102,7 +102,8 @@ def correct(visit: Visit) -> Response:
     now = _listed(visit)
     card = render("card.html", visit=visit, listed=now, open=False)
     undo = undoing(now, done.at) if done.at else None
-    return HTMLResponse(card + toast(visit, "Corrected." if done.at else "Nothing was changed.", undo))
+    news = toast(visit, "Corrected." if done.at else "Nothing was changed.", undo)
+    return HTMLResponse(card + news, headers={"HX-Trigger": "memoryd:corrected"})
 
 
 VIEWS = (View("/m/{id}/edit", show_form, right="correct"), View("/m/{id}/correct", correct, "POST", "correct"))
