@@ -93,10 +93,8 @@ class Embedding:
         self._workspaces = workspaces
         self._helpers = helpers
         self._spaces = Spaces(helpers)
-        self._mixed: set[str] = set()
-        """The workspaces with texts or questions that are not English."""
-        self._waiting: set[str] = set()
-        """The workspaces with texts whose embedder is still absent."""
+        self._mixed: set[str] = set()  # the workspaces with texts or questions that are not English
+        self._waiting: set[str] = set()  # the workspaces with texts whose embedder is still absent
         self._serving: dict[str, str] = {}
         self._checked: dict[str, float] = {}
         self._lock = threading.Lock()
@@ -179,13 +177,11 @@ class Embedding:
             raise _OutdatedError(serving)
         if question.compared[0].model != serving.name:  # a question that is not English wants all in one embedder
             self._mixed.add(queries.workspace_id)
-            need: Need | None = self._spaces.across()
+            need = self._spaces.across() or self._spaces.need(serving)
         else:
             need = self._spaces.need(serving)
             if self._turned_mixed(queries, serving) and question.text:
                 raise _OutdatedError(serving)
-        if need is None:
-            return work(question)
         return work(replace(question, lacking=partial(self._lacking_for, queries, serving, need, until)))
 
     def _turned_mixed(self, queries: Queries, embedder: Embedder) -> bool:
