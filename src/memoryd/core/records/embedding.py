@@ -87,8 +87,7 @@ class Embedding:
         self._read_only = read_only
         self._backlog = Backlog()
         self._hurrying: dict[str, threading.Thread] = {}
-        self._failed: dict[str, float] = {}
-        """When a record could not be embedded for a search, by its id."""
+        self._failed: dict[str, float] = {}  # when a record could not be embedded for a search, by its id
         self._leases = leases
         self._workspaces = workspaces
         self._helpers = helpers
