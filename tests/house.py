@@ -46,6 +46,7 @@ _PLAIN = {
     "deadline",
     "origin",
     "setting_types",
+    "languages",
 }
 _GROUND = _PLAIN | {"settings"}
 _CORE = _GROUND | {"store", "models", "core"}

@@ -36,7 +36,7 @@ def _evidence(word: str) -> float:
     if word in FOREIGN:
         return -2.0
     if word in STOP_WORDS:
-        return 0.5 if word in _SHARED else 2.0
+        return 0.2 if word in _SHARED else 2.0
     if not word.isascii():
         return -2.0
     if word in _frequent() or _ENDINGS.sub("", word) in _frequent() or _ENDINGS.sub("e", word) in _frequent():

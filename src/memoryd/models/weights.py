@@ -109,9 +109,9 @@ def place(settings: Settings, has: Callable[[Path], bool] | None = None) -> Path
     return older if only_older else settings.models
 
 
-def present(directory: Path, of: Sequence[Weight] = WEIGHTS) -> bool:
-    """Return whether every file exists and has the right size, without reading the files."""
-    return all(_size(directory / weight.path) == weight.size for weight in of)
+def present(directory: Path, of: Sequence[Weight] = ()) -> bool:
+    """Return whether every file, or every file of WEIGHTS, exists and has the right size, without reading the files."""
+    return all(_size(directory / weight.path) == weight.size for weight in of or WEIGHTS)
 
 
 def check(directory: Path, weight: Weight) -> FileState:
@@ -137,9 +137,9 @@ def files(directory: Path, model: str) -> dict[str, Path]:
     return verified
 
 
-def wrong(directory: Path, of: Sequence[Weight] = WEIGHTS) -> list[Weight]:
+def wrong(directory: Path, of: Sequence[Weight] = ()) -> list[Weight]:
     """Return the files that are missing or corrupt."""
-    return [weight for weight in of if check(directory, weight) != "verified"]
+    return [weight for weight in of or WEIGHTS if check(directory, weight) != "verified"]
 
 
 def put(file: Path, directory: Path, weight: Weight) -> None:

@@ -118,12 +118,6 @@ def test_facts(patient: Patient) -> None:
     assert diagnosis.as_dict()["facts"] == facts
 
 
-def test_texts_in_another_script_give_a_hint_at_the_english_embedder(embedded: Patient) -> None:
-    assert "hint" not in embedded.examine().facts
-    embedded.store("データベースのポートは五四三三", "猫は机の下で眠る", "会議は月曜日", "鍵は灰色の箱")
-    assert "memoryd models use multilingual" in embedded.examine().facts["hint"]
-
-
 def test_changed_settings_go_by_their_variables_and_keep_secrets() -> None:
     given = {"MEMORY_NAMESPACE": "work", "OPENAI_API_KEY": "sk-secret", "MEMORY_DURABILITY": "full"}
     settings = Settings.read({**given, "MEMORY_SERVICE": "off"})

@@ -7,7 +7,7 @@ import pytest
 
 from memoryd.core.records import unembedded
 from memoryd.core.records.spaces import Need
-from memoryd.core.records.unembedded import missing
+from memoryd.core.records.unembedded import missing, slice_of
 from tests.core.kit import NOMIC, Ollama, embedded, never, stored, with_ollama
 from tests.store.kit import together
 
@@ -29,7 +29,7 @@ def test_slices_contain_every_record_once(tmp_path: Path, server: Ollama, monkey
     monkeypatch.setattr(unembedded, "BATCH", 3)
     with with_ollama(tmp_path, server) as here:
         place = here.workspaces.ensure("default")
-        walked = [key for n in range(16) for ids in here.embedding._slice(place, NEED, n) for key in ids]
+        walked = [key for n in range(16) for ids in slice_of(here.store, place, NEED, n) for key in ids]
         assert len(walked) == len(set(walked)) == 40
         assert walked == sorted(walked)
 
@@ -52,7 +52,7 @@ def test_what_another_process_embeds_is_left_to_it_or_waited_for(tmp_path: Path,
     stored(tmp_path, [f"number {n}" for n in range(30)])
     with with_ollama(tmp_path, server) as one, with_ollama(tmp_path, server) as two:
         place = one.workspaces.ensure("default")
-        rest = sum(len(ids) for n in range(1, 16) for ids in one.embedding._slice(place, NEED, n))
+        rest = sum(len(ids) for n in range(1, 16) for ids in slice_of(one.store, place, NEED, n))
         with two.leases.alone(f"embed {place.id} 0 {NOMIC}"):
             one.embedding.catch_up(never)
             assert embedded(one) == {NOMIC: rest}

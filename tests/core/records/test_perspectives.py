@@ -55,7 +55,7 @@ def ids(graph: Graph, content: str) -> list[str]:
 def present(graph: Graph, content: str) -> list[str]:
     """Return the perspectives from which an observation has vectors."""
     some = ids(graph, content)
-    given = {"ids": json.dumps(some), "first": min(some), "last": max(some), "model": NOMIC}
+    given = {"ids": json.dumps(some), "first": min(some), "last": max(some), "model": NOMIC, "other": NOMIC}
     rows = graph.read(lambda q: q.all("embeddings.present", **given))
     return sorted(row["perspective"] for row in rows)
 

@@ -7,7 +7,6 @@ import pytest
 
 from memoryd.core.engine import Engine
 from memoryd.core.scope import Scope
-from memoryd.core.search import ranking
 from memoryd.core.search.briefing import chosen
 from memoryd.core.search.pipeline import Search
 from memoryd.model import Filter
@@ -60,10 +59,10 @@ def test_a_text_in_another_script_is_found_by_its_words(mixed: Engine) -> None:
     assert found(mixed, "Which port has Postgres?")[:1] == ["テスト環境のPostgresはポート5433です。"]
 
 
-def test_if_nothing_can_be_read_the_nearest_are_found(mixed: Engine) -> None:
-    for number in range(ranking.RECALL.keep):
-        memories(mixed, name="others").store(f"{number}番目の引き出しには古い手紙が入っています。")
-    assert len(found(mixed, STRANGE[0], "others")) == ranking.RECALL.keep
+@pytest.mark.parametrize("question", STRANGE)
+def test_if_nothing_can_be_read_and_nothing_answers_nothing_bears(mixed: Engine, question: str) -> None:
+    search = Search(Scope(mixed, mixed.workspaces.ensure("others")))
+    assert not any(hit.bears for hit in search.hits(question, Filter()).best)
 
 
 def test_texts_that_cannot_be_read_do_not_wait_for_the_reranker(mixed: Engine) -> None:

@@ -22,15 +22,25 @@ from memoryd.core.records.backlog import Backlog, Lacking
 from memoryd.core.records.question import Question
 from memoryd.core.records.records import Embedded
 from memoryd.core.records.spaces import ACROSS, Need, OtherAbsentError, Spaces
-from memoryd.core.records.unembedded import BATCH, Texts, embedded, lacking_texts, length, missing, write
+from memoryd.core.records.unembedded import (
+    BATCH,
+    SLICES,
+    Texts,
+    embedded,
+    lacking_texts,
+    length,
+    missing,
+    slice_of,
+    write,
+)
 from memoryd.core.security.secrets import Secrets
 from memoryd.core.workspaces.registry import Workspaces, going_on
 from memoryd.daemon import started
 from memoryd.errors import MemorydError, ModelError
 from memoryd.model import GENERAL, Filter, Workspace
-from memoryd.models.embedders import ENGLISH, MULTILINGUAL, Embedder
+from memoryd.models.embedders import MULTILINGUAL, Embedder
 from memoryd.models.helpers import UNUSABLE, Helpers
-from memoryd.store.base import AFTER_EVERY_ID, Queries, Row, Store
+from memoryd.store.base import Queries, Row, Store
 from memoryd.text import shortened
 
 log = logging.getLogger(__name__)
@@ -40,7 +50,6 @@ INLINE_TEXTS = 16  # ... if there are at most so many
 DROPPED = 1_000  # records whose vectors are dropped in a transaction
 FAILURES = 3  # texts in a row that a model refuses before a pass gives up
 LACKING = 10_000  # records whose ids are kept because they lack vectors; if there are more, all records are checked
-SLICES = ("", *"123456789abcdef")  # the starts of slices of all ids, which are random
 RECHECK = 5.0  # seconds between checks whether the present model's set is complete, which count all vectors
 AWAITED = 2.0  # seconds that a search waits for the vectors of new records ...
 AWAITED_RECORDS = 64  # ... if there are at most so many (about .6 s); of more it reports that they lack vectors
@@ -78,16 +87,13 @@ class Embedding:
         self._read_only = read_only
         self._backlog = Backlog()
         self._hurrying: dict[str, threading.Thread] = {}
-        self._failed: dict[str, float] = {}
-        """When a record could not be embedded for a search, by its id."""
+        self._failed: dict[str, float] = {}  # when a record could not be embedded for a search, by its id
         self._leases = leases
         self._workspaces = workspaces
         self._helpers = helpers
         self._spaces = Spaces(helpers)
-        self._mixed: set[str] = set()
-        """The workspaces with texts or questions that are not English."""
-        self._waiting: set[str] = set()
-        """The workspaces with texts whose embedder is still absent."""
+        self._mixed: set[str] = set()  # the workspaces with texts or questions that are not English
+        self._waiting: set[str] = set()  # the workspaces with texts whose embedder is still absent
         self._serving: dict[str, str] = {}
         self._checked: dict[str, float] = {}
         self._lock = threading.Lock()
@@ -104,8 +110,7 @@ class Embedding:
         embedder = self._helpers.embedder.get() if few else None
         if embedder is None:
             return [None] * len(texts)
-        self._start_other(embedder, texts)
-        spaces = [self._spaces.need(embedder).space(text) for text in texts]
+        spaces = self._spaces.of(embedder, texts)
         try:
             return [
                 embedded(space, text, hurry=True) if space else None for space, text in zip(spaces, texts, strict=True)
@@ -114,11 +119,6 @@ class Embedding:
             log.warning("stored without a vector for now: %s", error)
             self._helpers.failed(embedder, error)
             return [None] * len(texts)
-
-    def _start_other(self, embedder: Embedder, texts: Iterable[str]) -> None:
-        """Have the multilingual embedder fetched or loaded if one of the texts needs it."""
-        if self._spaces.splits(embedder):
-            any(map(self._spaces.other, texts))
 
     def ask(self, workspace: Workspace, text: str | None, work: Callable[[Question], T]) -> T:
         """Run `work` on one snapshot, and return its result; a `text` gets a vector before the snapshot opens.
@@ -176,13 +176,11 @@ class Embedding:
             raise _OutdatedError(serving)
         if question.compared[0].model != serving.name:  # a question that is not English wants all in one embedder
             self._mixed.add(queries.workspace_id)
-            need: Need | None = self._spaces.across()
+            need = self._spaces.across() or self._spaces.need(serving)
         else:
             need = self._spaces.need(serving)
             if self._turned_mixed(queries, serving) and question.text:
                 raise _OutdatedError(serving)
-        if need is None:
-            return work(question)
         return work(replace(question, lacking=partial(self._lacking_for, queries, serving, need, until)))
 
     def _turned_mixed(self, queries: Queries, embedder: Embedder) -> bool:
@@ -229,10 +227,7 @@ class Embedding:
         return time.monotonic() > self._checked.get(workspace_id, -math.inf) + RECHECK
 
     def _most_complete(self, queries: Queries, present: str) -> str:
-        numbers = _sets(queries)
-        if self._helpers.speaks and ENGLISH in (present, *numbers):
-            numbers[ENGLISH] = numbers.get(ENGLISH, 0) + numbers.pop(MULTILINGUAL, 0)
-        numbers.pop(ACROSS, 0)
+        numbers = self._spaces.counted(_sets(queries), present)
         name = max(numbers, key=lambda name: (numbers[name], name == present), default=present)
         self._serving[queries.workspace_id], self._checked[queries.workspace_id] = name, time.monotonic()
         return name
@@ -431,22 +426,15 @@ class Embedding:
         # in random order, so that processes which start together take different slices
         for number in random.sample(range(len(SLICES)), len(SLICES)):
             # look before leasing: most slices lack nothing, and a lease is a write
-            if next(self._slice(workspace, need, number), None):
+            if next(slice_of(self._store, workspace, need, number), None):
                 lease = f"embed {workspace.id} {number} {need.english}"
                 with self._leases.alone(lease, wait) as mine:
                     if not mine:
                         with self._lock:  # the holder may die
                             self._lacking[workspace.id] = None
                     # read again under the lease: its last holder has embedded some; renew it before each batch
-                    batches = self._slice(workspace, need, number) if mine else ()
+                    batches = slice_of(self._store, workspace, need, number) if mine else ()
                     yield from (ids for ids in batches if self._leases.take(lease))
-
-    def _slice(self, workspace: Workspace, need: Need, number: int) -> Iterator[list[str]]:
-        """Yield batches of ids in one slice that lack vectors."""
-        after, last = SLICES[number], (*SLICES, AFTER_EVERY_ID)[number + 1]
-        while batch := missing(self._store, workspace, need, after, last):
-            yield batch
-            after = batch[-1]
 
     def _try(self, need: Need, record_id: str, texts: Texts, *, hurry: bool = False) -> dict[str, Embedded] | None:
         """Return the vectors of one record by perspective, or None if the model refused; embed equal texts once.

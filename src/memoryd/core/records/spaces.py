@@ -4,7 +4,7 @@ English texts have a vector of the English embedder, all others one of the multi
 has multilingual vectors of its English texts, in a set of their own, so that questions cross languages.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -85,12 +85,19 @@ class Spaces:
         other = self._helpers.multilingual.get()
         return Need(ACROSS, MULTILINGUAL, other, other) if other else None
 
-    def other(self, text: str) -> bool:
-        """Return whether a text needs the multilingual embedder; then start to fetch or load it."""
-        if is_english(text):
-            return False
-        self._helpers.multilingual.start()
-        return True
+    def counted(self, numbers: Mapping[str, int], present: str) -> dict[str, int]:
+        """Return the numbers of records by embedder, given those by set: two sets may belong together."""
+        found = {name: number for name, number in numbers.items() if name != ACROSS}
+        if self._helpers.speaks and ENGLISH in (present, *found):
+            found[ENGLISH] = found.get(ENGLISH, 0) + found.pop(MULTILINGUAL, 0)
+        return found
+
+    def of(self, embedder: Embedder, texts: Sequence[str]) -> list[Space | None]:
+        """Return the set of each text; have the multilingual embedder fetched or loaded if one of them needs it."""
+        spaces = [self.need(embedder).space(text) for text in texts]
+        if None in spaces:
+            self._helpers.multilingual.start()
+        return spaces
 
     def asked(self, embedder: Embedder, text: str | None, *, mixed: bool) -> tuple[Compared, ...]:
         """Return the sets with which a question is compared, its own language's embedder first.

@@ -1,7 +1,7 @@
 """The texts that still need vectors, and the vectors made of them, read and written in batches."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from memoryd.core.records import perspectives
 from memoryd.core.records.records import Embedded, embed
@@ -11,17 +11,28 @@ from memoryd.models.embedders import ENGLISH, MULTILINGUAL
 from memoryd.store.base import AFTER_EVERY_ID, Queries, Store
 
 BATCH = 64  # records in a transaction of the backfill
+SLICES = ("", *"123456789abcdef")  # the starts of slices of all ids, which are random
 Texts = Mapping[str, str]
 """The texts of one record to embed, by perspective."""
 
 
 def missing(store: Store, workspace: Workspace, need: Need, after: str, last: str = AFTER_EVERY_ID) -> list[str]:
+    """Return the ids of a batch of records that lack vectors, in order."""
+
     def next_batch(queries: Queries) -> list[str]:
         wanted = perspectives.to_be_counted(queries)
         rows = queries.all("embeddings.missing", **wanted, **need.sets, after=after, last=last, limit=BATCH)
         return [row["id"] for row in rows]
 
     return store.read(workspace, next_batch)
+
+
+def slice_of(store: Store, workspace: Workspace, need: Need, number: int) -> Iterator[list[str]]:
+    """Yield batches of ids in one slice that lack vectors."""
+    after, last = SLICES[number], (*SLICES, AFTER_EVERY_ID)[number + 1]
+    while batch := missing(store, workspace, need, after, last):
+        yield batch
+        after = batch[-1]
 
 
 def lacking_texts(store: Store, workspace: Workspace, need: Need, ids: Sequence[str]) -> dict[str, Texts]:

@@ -24,8 +24,9 @@ SURE_LOGIT = -4.0
 LOWEST, HIGHEST = -11.0, 4.0
 NEAREST = -10.0
 """The logit from which a record is named as one of the nearest."""
-EXPECTED, COUNTED = 0.0, 10
-"""The rescaled cosine of a question with what does not answer it, which counts like that of so many candidates."""
+EXPECTED, COUNTED = {True: 0.0, False: -0.1}, 10
+"""The rescaled cosine of a question with what does not answer it, in its own language and else; it counts like that of
+so many candidates."""
 
 
 def logits(found: Found, legible: Collection[str]) -> dict[str, float]:
@@ -37,22 +38,24 @@ def logits(found: Found, legible: Collection[str]) -> dict[str, float]:
     for key, cosine in similarities(found.candidates).items():
         if key in found.records and key not in legible:
             near[is_english(found.records[key].body)][key] = cosine
-    if is_english(found.query):
+    if asked := is_english(found.query):
         near[True].clear()  # their cosines are the English embedder's
-    return {
-        key: _logit(cosine - _expected(group, key) + WORDED * _share(terms, found, key))
-        for group in near.values() for key, cosine in group.items()
-    }  # fmt: skip
+    made = {}
+    for english, group in near.items():
+        for key, cosine in group.items():
+            evidence = cosine - _expected(group, key, EXPECTED[english == asked]) + WORDED * _share(terms, found, key)
+            made[key] = _logit(evidence, few=len(group) < COUNTED)
+    return made
 
 
-def _expected(near: Mapping[str, float], key: str) -> float:
+def _expected(near: Mapping[str, float], key: str, usual: float) -> float:
     """Return the mean cosine of the other records."""
-    return (sum(near.values()) - near[key] + COUNTED * EXPECTED) / (len(near) - 1 + COUNTED)
+    return (sum(near.values()) - near[key] + COUNTED * usual) / (len(near) - 1 + COUNTED)
 
 
 def _share(terms: Collection[str], found: Found, key: str) -> float:
     return in_common(terms, full_text(found.records[key])) / max(1, len(terms))
 
 
-def _logit(evidence: float) -> float:
-    return min(HIGHEST, max(LOWEST, SURE_LOGIT * (1 - (evidence - SURE) / (NONE - SURE))))
+def _logit(evidence: float, *, few: bool) -> float:
+    return min(HIGHEST, max(NEAREST if few else LOWEST, SURE_LOGIT * (1 - (evidence - SURE) / (NONE - SURE))))

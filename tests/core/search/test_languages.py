@@ -1,0 +1,76 @@
+"""Meaning in every language: English texts by the English embedder, all others, and across, by the multilingual one."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memoryd.core.engine import Engine
+from memoryd.core.records.spaces import ACROSS
+from memoryd.core.scope import Scope
+from memoryd.core.search.pipeline import Search
+from memoryd.model import Filter
+from memoryd.models.embedders import ENGLISH, MULTILINGUAL
+from memoryd.settings import Settings
+from tests.core.kit import memories, with_models
+
+JAPANESE = ["歯医者が予約を木曜日の四時に変更した。", "家賃は毎月三日に払っている。", "パンは駅の隣のパン屋で買う。"]
+PLAIN = ["The dentist moved my appointment to Thursday.", "We buy bread next to the station.", "Sven collects maps."]
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> Iterator[Engine]:
+    with with_models(tmp_path_factory.mktemp("languages"), model_dir) as here:
+        assert here.helpers.other(600) is not None
+        for workspace, texts in (("japanese", JAPANESE), ("english", PLAIN), ("both", JAPANESE + PLAIN[2:])):
+            for text in texts:
+                memories(here, name=workspace).store(text)
+        yield here
+
+
+def first(engine: Engine, question: str, workspace: str) -> str:
+    search = Search(Scope(engine, engine.workspaces.ensure(workspace)))
+    return search.hits(question, Filter()).best[0].record.body
+
+
+def test_a_question_finds_its_answer_in_its_own_and_in_other_languages(engine: Engine) -> None:
+    assert first(engine, "歯科に行くのはいつ？", "japanese") == JAPANESE[0]
+    assert first(engine, "Wann muss ich zum Zahnarzt?", "japanese") == JAPANESE[0]
+    assert first(engine, "When do I pay the rent?", "both") == JAPANESE[1]
+    assert first(engine, "Wo holen wir Brot?", "english") == PLAIN[1]
+
+
+def test_english_texts_alone_have_the_vectors_of_the_english_model_alone(engine: Engine) -> None:
+    for text in PLAIN:
+        memories(engine, name="alone").store(text)
+    assert first(engine, "Where do we get bread?", "alone") == PLAIN[1]
+    assert engine.embedding.sets(engine.workspaces.ensure("alone")) == {ENGLISH: 3}
+
+
+def test_in_a_workspace_with_both_english_texts_have_vectors_of_both(engine: Engine) -> None:
+    engine.embedding.catch_up(lambda: False, 600)
+    sets = engine.embedding.sets(engine.workspaces.ensure("both"))
+    assert sets == {ENGLISH: 1, ACROSS: 1, MULTILINGUAL: 3}
+
+
+def test_with_english_models_alone_every_text_has_the_english_vector(tmp_path: Path, model_dir: Path) -> None:
+    settings = Settings.read(
+        {}, db_path=tmp_path / "memory.db", model_dir=model_dir, languages="english", service="off"
+    )
+    with Engine(settings) as here:
+        here.helpers.start()
+        assert here.helpers.embedder.get(60) is not None
+        memories(here).store(JAPANESE[0])
+        assert here.embedding.sets(here.workspaces.ensure("default")) == {ENGLISH: 1}
+        assert here.helpers.multilingual.state == "idle"
+
+
+def test_until_the_model_is_there_words_serve_and_the_answer_says_so(
+    tmp_path: Path, model_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with with_models(tmp_path, model_dir) as here:
+        monkeypatch.setattr(here.helpers.multilingual, "start", lambda: None)
+        memories(here).store(JAPANESE[0])
+        answer = memories(here).recall("歯医者", 500)
+        assert [hit.record.body for hit in answer.hits] == JAPANESE[:1]
+        assert answer.degraded.startswith("Searched by words alone: the multilingual model is still being")

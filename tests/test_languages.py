@@ -1,0 +1,26 @@
+"""A text is English, or it is not."""
+
+import pytest
+
+from memoryd.languages import is_english
+
+ENGLISH = [
+    "Where is Gina's internship?", "npm install fails", "Take care!", "lighthouse lamp", "wifi password",
+    "getUserProfile returns None", "Lives in Berlin", "5433", "", "The café in Zürich closes at six.",
+    "CI runs on GitHub Actions", "Bob's birthday: March 3",
+]  # fmt: skip
+OTHERS = [
+    "Wo ist Anna?", "Über welchen Port?", "Die API erlaubt jedem Client hundert Anfragen.", "limite de l'API",
+    "¿Dónde vive Paul?", "senha do wifi", "Какой порт?", "порт", "ポートは？", "端口", "포트 번호는?", "पोर्ट क्या है?",
+    "أي منفذ؟", "getUserProfile gibt None zurück, wenn der Nutzer fehlt", "wat is het wachtwoord",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ENGLISH)
+def test_an_english_text_is_told(text: str) -> None:
+    assert is_english(text)
+
+
+@pytest.mark.parametrize("text", OTHERS)
+def test_a_text_in_another_language_is_told(text: str) -> None:
+    assert not is_english(text)
