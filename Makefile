@@ -14,7 +14,8 @@ NEW_ENOUGH = $(PYTHON) -c 'import sys; sys.exit("memoryd needs Python 3.11 or ne
 
 .PHONY: run quick test all check lint types docs models conformance clients ui-test clean
 
-run: models
+run: $(VENV)/ready
+	$(BIN)/memoryd models pull
 	$(BIN)/python examples/tour.py
 
 quick: $(VENV)/quick
@@ -29,7 +30,7 @@ all: models
 	$(PYTEST) --backend postgres --durations 5 tests/seeds
 
 models: $(VENV)/ready
-	$(BIN)/memoryd models pull
+	$(BIN)/memoryd models pull --all
 
 check: lint types docs
 

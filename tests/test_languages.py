@@ -17,10 +17,10 @@ OTHERS = [
 
 
 @pytest.mark.parametrize("text", ENGLISH)
-def test_an_english_text_is_told(text: str) -> None:
+def test_an_english_text_is_recognized(text: str) -> None:
     assert is_english(text)
 
 
 @pytest.mark.parametrize("text", OTHERS)
-def test_a_text_in_another_language_is_told(text: str) -> None:
+def test_a_text_in_another_language_is_recognized(text: str) -> None:
     assert not is_english(text)
