@@ -52,6 +52,8 @@ _CORE = _GROUND | {"store", "models", "core"}
 _SPINE = _CORE | {"toolsets", "connect", "server", "cli"}
 _TABLE = {"features"}  # check_slices_stand_alone says what may be imported of it
 
+_DOORS = {"langgraph", "anthropic"}  # of frameworks: public names, each of which alone imports its framework
+
 MAY_IMPORT = {
     **dict.fromkeys(_PLAIN | {"settings"}, _PLAIN),
     "errors": {"model"},
@@ -62,6 +64,7 @@ MAY_IMPORT = {
     "connect": {"environment"},
     "server": _CORE | {"toolsets", "connect"} | _TABLE,
     "api": _CORE | {"toolsets"} | _TABLE,
+    **dict.fromkeys(_DOORS, _GROUND | {"core", "api"}),
     "cli": _SPINE | _TABLE,
     "features": _SPINE,
     "__main__": _SPINE,
@@ -92,6 +95,8 @@ HOMES = {
     **dict.fromkeys(("typer", "rich", "tomlkit"), ("cli/", "features/")),
     "numpy": ("store/", "models/", "core/", "features/chroma/", "features/page/"),
     "jinja2": ("server/html.py",),
+    **dict.fromkeys(("langchain", "langchain_core", "langgraph"), ("langgraph.py",)),
+    "anthropic": ("anthropic.py",),
 }
 """Where a library may be imported; libraries not listed may be imported anywhere."""
 
