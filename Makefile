@@ -56,7 +56,7 @@ frameworks: build/frameworks/ready
 
 build/frameworks/ready: pyproject.toml
 	$(PYTHON) -m venv build/frameworks
-	build/frameworks/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[langgraph,anthropic]' \
+	build/frameworks/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[adk,anthropic,langgraph,pydantic-ai]' \
 		'langgraph-checkpoint-sqlite>=3,<4' 'openai-agents>=0.24,<1' 'pytest>=9,<10'
 	touch $@
 

@@ -52,7 +52,12 @@ _CORE = _GROUND | {"store", "models", "core"}
 _SPINE = _CORE | {"toolsets", "connect", "server", "cli"}
 _TABLE = {"features"}  # check_slices_stand_alone says what may be imported of it
 
-_DOORS = {"langgraph", "anthropic"}  # of frameworks: public names, each of which alone imports its framework
+_DOORS = {
+    "adk",
+    "anthropic",
+    "langgraph",
+    "pydantic_ai",
+}  # of frameworks: public names, each of which alone imports its framework
 
 MAY_IMPORT = {
     **dict.fromkeys(_PLAIN | {"settings"}, _PLAIN),
@@ -97,6 +102,8 @@ HOMES = {
     "jinja2": ("server/html.py",),
     **dict.fromkeys(("langchain", "langchain_core", "langgraph"), ("langgraph.py",)),
     "anthropic": ("anthropic.py",),
+    "google": ("adk.py",),
+    "pydantic_ai_harness": ("pydantic_ai.py",),
 }
 """Where a library may be imported; libraries not listed may be imported anywhere."""
 

@@ -22,7 +22,7 @@ from langgraph.store.base import (
     SearchOp,
 )
 
-from memoryd.api.keyed import KeyedTexts
+from memoryd.api.keyed import KeyedTexts, label, path_of
 from memoryd.api.memory import Memory
 from memoryd.core.memories.vault import KeyedChange
 from memoryd.model import Record
@@ -87,7 +87,7 @@ class MemorydStore(BaseStore):
         return [SearchItem(**_fields(record), score=score) for record, score in found[op.offset : op.offset + op.limit]]
 
     def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
-        known = {_path(key)[:-1] for key in self._texts.keys(f"{ROOT}/")}
+        known = {tuple(path_of(key)[1:-1]) for key in self._texts.keys(f"{ROOT}/")}
         kept = {one for one in known if all(_fits(one, condition) for condition in op.match_conditions or ())}
         return sorted({one[: op.max_depth] for one in kept})[op.offset : op.offset + op.limit]
 
@@ -122,20 +122,12 @@ class BriefingMiddleware(AgentMiddleware):
 # keys and values -----------------------------------------------------------------------------------------------------
 
 
-def _label(text: str) -> str:
-    return text.replace("%", "%25").replace("/", "%2F")
-
-
 def _begins(namespace: tuple[str, ...]) -> str:
-    return "".join(f"{_label(part)}/" for part in (ROOT, *namespace))
+    return "".join(f"{label(part)}/" for part in (ROOT, *namespace))
 
 
 def _key(namespace: tuple[str, ...], key: str) -> str:
-    return _begins(namespace) + _label(key)
-
-
-def _path(key: str) -> tuple[str, ...]:
-    return tuple(part.replace("%2F", "/").replace("%25", "%") for part in key.split("/")[1:])
+    return _begins(namespace) + label(key)
 
 
 def _text(key: str, op: PutOp) -> KeyedChange:
@@ -163,7 +155,7 @@ def _value(record: Record) -> dict[str, Any]:
 
 
 def _fields(record: Record) -> dict[str, Any]:
-    *namespace, key = _path(record.name or "")
+    _, *namespace, key = path_of(record.name or "")
     times = {name: datetime.fromisoformat(getattr(record, name)) for name in ("created_at", "updated_at")}
     return {"value": _value(record), "key": key, "namespace": tuple(namespace), **times}
 

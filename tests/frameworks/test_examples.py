@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +10,14 @@ import httpx2
 import pytest
 from agents import Model, ModelResponse, Usage, set_tracing_disabled
 from anthropic import Anthropic
+from google.adk.models import BaseLlm, LlmResponse
+from google.genai import types
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
+from pydantic_ai.messages import ModelResponse as AnswerOfModel
+from pydantic_ai.messages import TextPart, ToolCallPart
+from pydantic_ai.models.function import FunctionModel
 
 PAGE = Path(__file__).parents[2] / "docs" / "python.md"
 FACT = "Ann prefers green tea to drink."
@@ -26,9 +31,9 @@ def example(name: str) -> str:
 
 
 def run(name: str, **given: Any) -> None:
-    scope = {"__name__": name, **given}
+    scope: dict[str, Any] = {"__name__": name, **given}
     exec(compile(example(name), PAGE.name, "exec", dont_inherit=True), scope)
-    scope["memory"].close()  # type: ignore[attr-defined]
+    scope["memory"].close()
 
 
 class Scripted(GenericFakeChatModel):
@@ -93,4 +98,26 @@ class ScriptedAgentsModel(Model):
 def test_openai(capsys: pytest.CaptureFixture[str]) -> None:
     set_tracing_disabled(True)
     run("openai", model=ScriptedAgentsModel())
+    assert FACT in capsys.readouterr().out
+
+
+class ScriptedLlm(BaseLlm):
+    """A model that repeats what it is told, for ADK."""
+
+    async def generate_content_async(self, *_: Any, **__: Any) -> AsyncGenerator[LlmResponse, None]:
+        yield LlmResponse(content=types.Content(role="model", parts=[types.Part(text=FACT)]))
+
+
+def test_adk(capsys: pytest.CaptureFixture[str]) -> None:
+    run("adk", model=ScriptedLlm(model="scripted"))
+    assert "green tea" in capsys.readouterr().out.splitlines()[-1]
+
+
+def test_pydantic_ai(capsys: pytest.CaptureFixture[str]) -> None:
+    def answer(messages: list[Any], _: Any) -> AnswerOfModel:
+        if len(messages) == 1:
+            return AnswerOfModel([ToolCallPart("write_memory", {"content": FACT, "file": "MEMORY.md"})])
+        return AnswerOfModel([TextPart("Kept.")])
+
+    run("pydantic_ai", model=FunctionModel(answer))
     assert FACT in capsys.readouterr().out

@@ -13,6 +13,16 @@ KEY = 400
 """The longest key, as of `vault.set`."""
 
 
+def label(text: str) -> str:
+    """Return a text as one part of a key, in which `/` separates parts."""
+    return text.replace("%", "%25").replace("/", "%2F")
+
+
+def path_of(key: str) -> list[str]:
+    """Return the parts of a key, as texts."""
+    return [part.replace("%2F", "/").replace("%25", "%") for part in key.split("/")]
+
+
 class KeyedTexts:
     """The texts under keys of one memory."""
 
