@@ -52,7 +52,7 @@ def test_langgraph(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_anthropic(capsys: pytest.CaptureFixture[str]) -> None:
     create = {"command": "create", "path": "/memories/ann.md", "file_text": FACT}
-    parts = iter(
+    parts: Iterator[Any] = iter(
         [{"type": "tool_use", "id": "1", "name": "memory", "input": create}, {"type": "text", "text": "Kept."}]
     )
 
@@ -102,7 +102,7 @@ def test_openai(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 class ScriptedLlm(BaseLlm):
-    """A model that repeats what it is told, for ADK."""
+    """A model that states the fact, for ADK."""
 
     async def generate_content_async(self, *_: Any, **__: Any) -> AsyncGenerator[LlmResponse, None]:
         yield LlmResponse(content=types.Content(role="model", parts=[types.Part(text=FACT)]))
