@@ -1,6 +1,7 @@
 # `make run` shows it at work, `make quick` tests in a minute what needs neither processes nor models, `make test` all but
 # the browser and what works on copies of the repository, `make ui-test` the page in one, `make all` everything,
-# `make check` holds it to the rules, `make conformance` to the protocol, `make clients` tries real ones.
+# `make check` holds it to the rules, `make conformance` to the protocol, `make clients` tries real
+# ones, `make frameworks` the doors of agent frameworks.
 # Each sets up what it needs.
 
 PYTHON ?= python3
@@ -12,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 NEW_ENOUGH = $(PYTHON) -c 'import sys; sys.exit("memoryd needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 
-.PHONY: run quick test all check lint types docs models conformance clients ui-test clean
+.PHONY: run quick test all check lint types docs models conformance clients frameworks ui-test clean
 
 run: $(VENV)/ready
 	$(BIN)/memoryd models pull
@@ -49,6 +50,16 @@ conformance: $(VENV)/ready
 
 clients: models
 	$(BIN)/python -m tests.real_clients.run $(CLIENTS)
+
+# The doors of agent frameworks against the frameworks' own stores, in an environment of its own.
+frameworks: build/frameworks/ready
+	build/frameworks/bin/python -m pytest -q -W default -o addopts= --confcutdir tests/frameworks tests/frameworks
+
+build/frameworks/ready: pyproject.toml
+	$(PYTHON) -m venv build/frameworks
+	build/frameworks/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[adk,anthropic,langgraph,pydantic-ai]' \
+		'langgraph-checkpoint-sqlite>=3,<4' 'openai-agents>=0.24,<1' 'pytest>=9,<10'
+	touch $@
 
 # The page and the app in a real browser; it makes the pictures of docs/ui.md.
 ui-test: $(VENV)/ready

@@ -53,6 +53,13 @@ _CORE = _GROUND | {"store", "models", "core"}
 _SPINE = _CORE | {"toolsets", "connect", "server", "cli"}
 _TABLE = {"features"}  # check_slices_stand_alone says what may be imported of it
 
+_DOORS = {
+    "adk",
+    "anthropic",
+    "langgraph",
+    "pydantic_ai",
+}  # of frameworks: public names, each of which alone imports its framework
+
 MAY_IMPORT = {
     **dict.fromkeys(_PLAIN | {"settings"}, _PLAIN),
     "errors": {"model"},
@@ -63,6 +70,7 @@ MAY_IMPORT = {
     "connect": {"environment"},
     "server": _CORE | {"toolsets", "connect"} | _TABLE,
     "api": _CORE | {"toolsets"} | _TABLE,
+    **dict.fromkeys(_DOORS, _GROUND | {"core", "api"}),
     "cli": _SPINE | _TABLE,
     "features": _SPINE,
     "__main__": _SPINE,
@@ -93,6 +101,10 @@ HOMES = {
     **dict.fromkeys(("typer", "rich", "tomlkit"), ("cli/", "features/")),
     "numpy": ("store/", "models/", "core/", "features/chroma/", "features/page/"),
     "jinja2": ("server/html.py",),
+    **dict.fromkeys(("langchain", "langchain_core", "langgraph"), ("langgraph.py",)),
+    "anthropic": ("anthropic.py",),
+    "google": ("adk.py",),
+    "pydantic_ai_harness": ("pydantic_ai.py",),
 }
 """Where a library may be imported; libraries not listed may be imported anywhere."""
 

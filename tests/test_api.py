@@ -1,19 +1,23 @@
 """`from memoryd import Memory`: the examples of docs/python.md run, and the package itself stays light."""
 
+import asyncio
 import inspect
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import memoryd
-from memoryd import Memory
+from memoryd import AsyncMemory, Memory
+from memoryd.api.parts import MemoryGraph, MemoryTurns, MemoryVault
 from memoryd.errors import InvalidInputError, NotFoundError
 from tests.clients import PATIENCE, environment
 from tests.test_docs import ROOT, fences
 
+PARTS = ("vault", "turns", "graph")
 PAGE = ROOT / "docs" / "python.md"
 
 
@@ -32,7 +36,7 @@ def memory(home: Path) -> Iterator[Memory]:
 
 def test_the_examples_run_one_after_the_other(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     scope: dict[str, object] = {}
-    for example in fences(PAGE, "python"):
+    for example in (one for one in fences(PAGE, "python") if "assistant" not in one):
         exec(compile(example, PAGE.name, "exec"), scope)
     shown = capsys.readouterr().out
     assert "Staging listens on port 5433." in shown
@@ -43,8 +47,11 @@ def test_the_examples_run_one_after_the_other(capsys: pytest.CaptureFixture[str]
 
 def test_every_method_is_on_the_page() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    methods = [name for name, _ in inspect.getmembers(Memory, inspect.isfunction) if not name.startswith("_")]
-    assert [name for name in methods if f"`{name}(" not in text] == []
+    parts = {"": Memory, "vault.": MemoryVault, "turns.": MemoryTurns, "graph.": MemoryGraph}
+    named = [place + name for place, part in parts.items() for name, _ in inspect.getmembers(part, inspect.isfunction)]
+    methods = [name for name in named if "_" not in (name[0], name.partition(".")[2][:1])]
+    former = {"commit_memory", "search_memories", "add_memory", "get_session_memories"}
+    assert [name for name in methods if f"`{name}(" not in text and name not in former] == []
 
 
 def test_a_correction_is_found_and_the_replaced_text_is_not(memory: Memory) -> None:
@@ -68,8 +75,6 @@ def test_a_recall_is_limited_in_time(memory: Memory) -> None:
 def test_invalid_arguments_are_named(memory: Memory, home: Path) -> None:
     with pytest.raises(InvalidInputError, match="importance"):
         memory.store("x", importance=2)
-    with pytest.raises(NotFoundError, match="There is no database yet"):
-        Memory("nowhere", data_dir=home / "empty").recall("x")
     with pytest.raises(InvalidInputError, match="There is no setting 'colour'"):
         Memory(colour="blue")
     with pytest.raises(InvalidInputError, match="read_only"):
@@ -90,9 +95,9 @@ def test_a_string_is_not_accepted_as_a_list(memory: Memory) -> None:
 
 def test_an_incomplete_relation_is_reported(memory: Memory) -> None:
     with pytest.raises(InvalidInputError, match=r"\('Ann', 'works_at'\) is not a relation"):
-        memory.create_relations(("Ann", "works_at"))  # type: ignore[arg-type]
+        memory.graph.create_relations(("Ann", "works_at"))  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match="None is not a relation"):
-        memory.create_relations(None)  # type: ignore[arg-type]
+        memory.graph.create_relations(None)  # type: ignore[arg-type]
 
 
 def test_an_unknown_format_of_an_export_is_an_error(memory: Memory, tmp_path: Path) -> None:
@@ -102,9 +107,121 @@ def test_an_unknown_format_of_an_export_is_an_error(memory: Memory, tmp_path: Pa
     assert not (tmp_path / "notes").exists()
 
 
+READS: dict[str, tuple[Callable[[Memory], object], object]] = {
+    "recall": (lambda memory: memory.recall("which port?"), []),
+    "context": (lambda memory: memory.context("a task"), ""),
+    "list": (lambda memory: memory.list(), []),
+    "history": (lambda memory: memory.history(), []),
+    "workspaces": (lambda memory: memory.workspaces(), []),
+    "inspect": (lambda memory: memory.inspect("recent")["memories"], []),
+    "vault.get": (lambda memory: memory.vault.get("style"), None),
+    "vault.keys": (lambda memory: memory.vault.keys(), []),
+    "vault.search": (lambda memory: memory.vault.search("style"), []),
+    "turns.list": (lambda memory: memory.turns.list("s1"), []),
+    "graph.open_nodes": (lambda memory: memory.graph.open_nodes("Ann")["entities"], []),
+    "graph.search_nodes": (lambda memory: memory.graph.search_nodes("Ann")["result"], []),
+}
+
+
+@pytest.mark.parametrize("read", READS)
+def test_reading_where_nothing_was_stored_returns_nothing_and_makes_nothing(read: str, home: Path) -> None:
+    work, nothing = READS[read]
+    with Memory("fresh", data_dir=home / "empty") as memory:
+        assert work(memory) == nothing
+        assert memory.workspaces() == []
+        with pytest.raises(InvalidInputError, match="query"):
+            memory.recall("")
+        with pytest.raises(NotFoundError, match="nothing is stored yet"):
+            memory.get("abc")
+
+
+def test_a_budget_counts_the_text_of_hits_and_a_limit_their_number(memory: Memory) -> None:
+    for hour in ("six on Mondays", "seven on Fridays", "four on Sundays"):
+        memory.store(f"The office closes at {hour}.")
+    question = "when does the office close?"
+    assert len(memory.recall(question)) == 3
+    assert len(memory.recall(question, token_budget=1)) == 1
+    assert len(memory.recall(question, token_budget=20)) == 2
+    assert len(memory.recall(question, limit=2)) == 2
+
+
+def test_a_hit_is_plain_and_says_why_on_request(memory: Memory) -> None:
+    memory.store("The office closes at six.")
+    (hit,) = memory.recall("when does the office close?")
+    assert type(hit["kind"]) is str
+    assert hit["client"]
+    assert "why" not in hit
+    assert memory.recall("when does the office close?", why=True)[0]["why"]["words"] == 1.0
+
+
+def test_errors_are_in_the_words_of_the_api(memory: Memory) -> None:
+    memory.store("A fact.")
+    with pytest.raises(InvalidInputError, match="confirm=True"):
+        memory.forget(tags=["x"])
+    with pytest.raises(InvalidInputError, match=r"Invalid arguments for store\. content"):
+        memory.store("")
+    with pytest.raises(NotFoundError, match=r"find ids with recall\(\)"):
+        memory.store("Another.", supersedes=["zzz"])
+    with pytest.raises(InvalidInputError, match=r"Invalid arguments for vault\.set\. key"):
+        memory.vault.set("", "x")
+
+
+def test_former_names_work_with_a_warning(memory: Memory) -> None:
+    with pytest.warns(DeprecationWarning, match=r"vault\.set"):
+        memory.commit_memory("style", "Short sentences.")
+    with pytest.warns(DeprecationWarning, match=r"vault\.search"):
+        assert memory.search_memories("sentences")[0]["key"] == "style"
+    with pytest.warns(DeprecationWarning, match=r"turns\.add"):
+        memory.add_memory("Which port?", "Look.", "5433.", session_id="s1")
+    with pytest.warns(DeprecationWarning, match=r"turns\.list"):
+        assert memory.get_session_memories("s1")[0]["response"] == "5433."
+    with pytest.warns(DeprecationWarning, match=r"graph\.create_entities"):
+        memory.create_entities({"name": "Ann", "entity_type": "person"})
+
+
+def test_a_session_marks_what_is_stored(home: Path) -> None:
+    with Memory("atlas", session="chat-17") as memory:
+        kept = memory.store("A fact.")
+        memory.turns.add("Which port?", "5433.")
+        assert memory.get(kept["id"])["session_id"] == "chat-17"
+        assert memory.turns.list()[0]["prompt"] == "Which port?"
+
+
+def test_the_asynchronous_class_has_the_same_methods(memory: Memory) -> None:
+    twin = AsyncMemory("atlas")
+    for part, other in ((memory, twin), *((getattr(memory, name), getattr(twin, name)) for name in PARTS)):
+        names = [name for name in dir(part) if not name.startswith("_") and name not in PARTS]
+        assert sorted({*dir(other)} - set(PARTS)) == names
+        assert all(inspect.iscoroutinefunction(getattr(other, name)) for name in names)
+        assert all(inspect.signature(getattr(other, name)) == inspect.signature(getattr(part, name)) for name in names)
+
+
+def test_asynchronous_calls_run_side_by_side(home: Path) -> None:
+    async def work() -> list[str]:
+        async with AsyncMemory("atlas") as memory:
+            await asyncio.gather(*(memory.vault.set(f"key {number}", "text") for number in range(8)))
+            return list(await memory.vault.keys())
+
+    assert asyncio.run(work()) == [f"key {number}" for number in range(8)]
+
+
+@pytest.mark.parametrize(
+    ("form", "schema"), [("openai", "parameters"), ("anthropic", "input_schema"), ("mcp", "inputSchema")]
+)
+def test_a_model_gets_tools_and_answers(memory: Memory, form: Any, schema: str) -> None:
+    tools = {tool["name"]: tool for tool in memory.tools(form)}
+    assert "query" in tools["memory_recall"][schema]["properties"]
+    assert memory.call("memory_recall", {"query": "the port"}) == "Nothing is stored yet."
+    memory.call("memory_store", '{"content": "Staging listens on port 5433."}')
+    assert "5433" in memory.call("memory_recall", {"query": "which port has staging?"})
+    assert memory.call("memory_recall", {}).startswith("Error: Invalid arguments")
+    assert memory.call("no_such_tool", {}).startswith("There is no tool")
+
+
 FORKED = """
 import os
-from memoryd import Memory
+from memoryd import AsyncMemory, Memory
+from memoryd.api.parts import MemoryGraph, MemoryTurns, MemoryVault
 from memoryd.errors import MemorydError
 
 unused = Memory("atlas")

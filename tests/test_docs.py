@@ -9,6 +9,7 @@ import tomllib
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -182,11 +183,17 @@ def test_snippets_parse(page: Path) -> None:
         tomllib.loads(text)
 
 
+DOORS = {"memoryd.adk", "memoryd.anthropic", "memoryd.langgraph", "memoryd.pydantic_ai"}
+
+
 @every_page_about_this
 def test_imports_in_python_blocks_exist(page: Path) -> None:
     for text in fences(page, "python"):
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("memoryd"):
+                if node.module in DOORS:  # `make frameworks` runs these
+                    assert find_spec(node.module)
+                    continue
                 module = import_module(node.module or "")
                 assert all(hasattr(module, alias.name) for alias in node.names), ast.unparse(node)
 

@@ -58,7 +58,7 @@ def test_the_only_pattern_is_that_a_text_is_not_blank(tool: Tool) -> None:
 
 def test_the_error_for_a_blank_text_is_readable() -> None:
     with pytest.raises(InvalidInputError) as error:
-        chosen(["recall"], read_only=False)["memory_store"]._valid({"content": " "})
+        chosen(["recall"], read_only=False)["memory_store"].valid({"content": " "})
     assert str(error.value) == "Invalid arguments for memory_store. content: must not be blank (it is ' ')"
 
 
@@ -127,12 +127,12 @@ def test_a_list_may_come_as_json_in_a_text(tool: Tool) -> None:
 
 def test_json_in_a_text_is_read_at_every_level() -> None:
     deletions = '[{"entity_name": "Ann", "ordinals": "[3]"}, "{\\"entity_name\\": \\"Bob\\", \\"ordinals\\": [0]}"]'
-    valid: Any = chosen(["graph"], read_only=False)["delete_observations"]._valid({"deletions": deletions})
+    valid: Any = chosen(["graph"], read_only=False)["delete_observations"].valid({"deletions": deletions})
     assert [(one.entity_name, one.ordinals) for one in valid.deletions] == [("Ann", [3]), ("Bob", [0])]
 
 
 def test_json_in_a_text_stays_a_text_where_one_is_expected() -> None:
-    valid: Any = chosen(["recall"], read_only=False)["memory_store"]._valid({"content": '["a"]', "tags": '["[1]"]'})
+    valid: Any = chosen(["recall"], read_only=False)["memory_store"].valid({"content": '["a"]', "tags": '["[1]"]'})
     assert (valid.content, valid.tags) == ('["a"]', ["[1]"])
 
 
@@ -159,13 +159,13 @@ def test_another_text_instead_of_a_list_is_refused_with_the_right_form(
     name: str, arguments: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(InvalidInputError) as error:
-        chosen(["all"], read_only=False)[name]._valid(arguments)
+        chosen(["all"], read_only=False)[name].valid(arguments)
     assert str(error.value) == f"Invalid arguments for {name}. {message}"
 
 
 def test_text_that_no_store_can_keep_is_found_in_json_too() -> None:
     with pytest.raises(InvalidInputError, match="not text"):
-        chosen(["recall"], read_only=False)["memory_store"]._valid({"content": "x", "tags": '["\\ud800"]'})
+        chosen(["recall"], read_only=False)["memory_store"].valid({"content": "x", "tags": '["\\ud800"]'})
 
 
 # text that no store can keep -----------------------------------------------------------------------------------------

@@ -182,10 +182,7 @@ class Memories:
         Only what was stored `after` a time, inclusive, and `before` one. Without `note` this is a preview that does not
         count as a recall. Raise InvalidInputError if one of the three is not a time, or nothing is between the two.
         """
-        first, end = bounds(after, before)
-        allowed = Filter(
-            tags=tuple(tags), kinds=tuple(kinds), session=self._scope.session, after=first, before=end
-        )  # fmt: skip
+        allowed = self._allowed(tags, kinds, after, before)
         at = timestamp(moment(as_of)) if as_of else ""
         if is_small_talk(query):
             return brief([], budget, LAYOUTS[form](query), looked.SMALL_TALK)
@@ -202,6 +199,42 @@ class Memories:
         empty = "" if hits else looked.where(self._scope, allowed)
         briefing = _headed(annotated(written or brief(hits, left, layout, empty), budget, degraded, layout), head)
         return self._noted(briefing, bearing) if note else briefing
+
+    def hits(
+        self,
+        query: str,
+        budget: int,
+        limit: int,
+        tags: Sequence[str] = (),
+        kinds: Sequence[Kind] = (),
+        as_of: str | None = None,
+        *,
+        after: str | None = None,
+        before: str | None = None,
+    ) -> list[Hit]:
+        """Return what bears on a query, whole, best first: at most `limit`, of which `budget` tokens of text.
+
+        The best hit is returned whatever its length. For the rest see `recall`.
+        """
+        allowed = self._allowed(tags, kinds, after, before)
+        at = timestamp(moment(as_of)) if as_of else ""
+        if is_small_talk(query):
+            return []
+        read, _ = self._search.read(query, allowed, at, named=False)
+        found = self._search.ranked(read, with_related=True)
+        bearing = {hit.record.id for hit in found.best if hit.bears}
+        kept: list[Hit] = []
+        for hit in chosen(found.best, budget / self._engine.settings.token_budget):
+            tokens = estimate_tokens(hit.record.body)
+            if len(kept) < limit and (not kept or tokens <= budget):
+                kept.append(hit)
+                budget -= tokens
+        self._noted(Briefing("", tuple(kept), 0, 0), bearing)
+        return kept
+
+    def _allowed(self, tags: Sequence[str], kinds: Sequence[Kind], after: str | None, before: str | None) -> Filter:
+        first, end = bounds(after, before)
+        return Filter(tags=tuple(tags), kinds=tuple(kinds), session=self._scope.session, after=first, before=end)
 
     def _written(self, query: str, hits: Sequence[Hit], budget: int, form: Format) -> Briefing | None:
         """Return a language model's text about the hits; None without one or if it fails (d: a fallback follows)."""

@@ -12,7 +12,7 @@ from memoryd.core.records.records import Embedded
 from memoryd.core.scope import Scope
 from memoryd.core.search import ranking
 from memoryd.core.security.secrets import cleaned, matched
-from memoryd.errors import InvalidInputError, NotFoundError
+from memoryd.errors import ChangedMeanwhileError, InvalidInputError, NotFoundError
 from memoryd.model import CLIENT, Filter, Findings, Kind, Record, Shelf, VectorSet, Workspace
 from memoryd.query_syntax import WordQuery, literal_query, parse_query
 from memoryd.store.base import Queries
@@ -32,6 +32,24 @@ class Match:
     relevance: float
     workspace: Workspace | None = None
     """Its workspace, if several are read together."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyedChange:
+    """A text to store under a key, or a key to delete."""
+
+    key: str
+    content: str | None
+    """None deletes it."""
+    tags: Sequence[str] | None = None
+    """None keeps those of an existing text."""
+    seen: str | None = None
+    """The version that must be in force, '' for none; None for any state."""
+
+
+def version_of(record: Record | None) -> str:
+    """Return the version of a memory, which changes whenever it is written; '' of None."""
+    return f"{record.updated_at} {record.id}" if record else ""
 
 
 class Vault:
@@ -63,37 +81,75 @@ class Vault:
         embedded = self._scope.passages([records.text_of(Kind.MEMORY, key, "", content)])[0]
 
         def work(queries: Queries) -> str:
-            now = self._engine.clock.now()
-            known = queries.one("vault.named", scope=owner, key=key)
-            if known is None:
-                record = Record(
-                    id=records.new_id(),
-                    kind=Kind.MEMORY,
-                    name=key,
-                    body=content,
-                    tags=tuple(tags or ()),
-                    scope=owner,
-                    session_id=self._scope.session or None,
-                )
-                records.add(queries, record, embedded, now)
-                queries.run("memories.add", id=record.id, fingerprint="", importance=0.5, consolidated=1)
-                records.embed(queries, record.id, CLIENT, own)
-                return record.id
-            kept = json.loads(known["tags"]) if tags is None else tags
-            same = known["body"] == content
-            if own is not None or not same:
-                queries.run("embeddings.withdraw", id=known["id"], perspective=CLIENT)
-            if same:
-                records.retag(queries, known["id"], kept, now)
-            else:
-                records.change(queries, known["id"], content, kept, embedded, now)
-            records.embed(queries, known["id"], CLIENT, own)
-            return str(known["id"])
+            return self._put(queries, owner, KeyedChange(key=key, content=content, tags=tags), embedded, own)
 
         written = self._scope.write(work)
         if embedded is None:
             self._scope.embed_later([written])
         return key
+
+    @cleaned
+    def change(self, texts: Sequence["KeyedChange"]) -> list[str]:
+        """Store and delete texts of the vault, all or none; return the version of each, '' of a deleted one.
+
+        Raise ChangedMeanwhileError if one is not in the version that was `seen`.
+        """
+        embedded = self._scope.passages([records.text_of(Kind.MEMORY, one.key, "", one.content or "") for one in texts])
+
+        def work(queries: Queries) -> tuple[list[str], list[str]]:
+            versions, lacking = [], []
+            for one, vector in zip(texts, embedded, strict=True):
+                known = queries.one("vault.named", scope="", key=one.key)
+                before = next(iter(records.fetch(queries, [known["id"]] if known else [], "").values()), None)
+                if one.seen is not None and one.seen != version_of(before):
+                    raise ChangedMeanwhileError(f"The memory {one.key[:100]!r} was changed meanwhile; read it again.")
+                if one.content is not None:
+                    record_id = self._put(queries, "", one, vector, None)
+                    (now,) = records.fetch(queries, [record_id], "").values()
+                    versions.append(version_of(now))
+                    lacking += [record_id] if vector is None else []
+                    continue
+                versions.append("")
+                if known:
+                    records.delete(queries, [known["id"]], self._engine.clock.now())
+            return versions, lacking
+
+        versions, lacking = self._scope.write(work)
+        if lacking:
+            self._scope.embed_later(lacking)
+        self._engine.purge_if_at_once(self._scope.workspace)
+        return versions
+
+    def _put(
+        self, queries: Queries, owner: str, text: "KeyedChange", embedded: Embedded | None, own: Embedded | None
+    ) -> str:
+        """Store a text under its key; return the id of its record."""
+        now, content = self._engine.clock.now(), text.content or ""
+        known = queries.one("vault.named", scope=owner, key=text.key)
+        if known is None:
+            record = Record(
+                id=records.new_id(),
+                kind=Kind.MEMORY,
+                name=text.key,
+                body=content,
+                tags=tuple(text.tags or ()),
+                scope=owner,
+                session_id=self._scope.session or None,
+            )
+            records.add(queries, record, embedded, now)
+            queries.run("memories.add", id=record.id, fingerprint="", importance=0.5, consolidated=1)
+            records.embed(queries, record.id, CLIENT, own)
+            return record.id
+        kept = json.loads(known["tags"]) if text.tags is None else text.tags
+        same = known["body"] == content
+        if own is not None or not same:
+            queries.run("embeddings.withdraw", id=known["id"], perspective=CLIENT)
+        if same:
+            records.retag(queries, known["id"], kept, now)
+        else:
+            records.change(queries, known["id"], content, kept, embedded, now)
+        records.embed(queries, known["id"], CLIENT, own)
+        return str(known["id"])
 
     @matched
     def prune(
@@ -221,6 +277,17 @@ class Vault:
         if record := self._scope.read(work):
             return record
         raise NotFoundError(f"There is no memory {key[:100]!r} in the vault.")
+
+    def under(self, begins: str, offset: int = 0, limit: int = ALL) -> list[Record]:
+        """Return the vault's memories whose keys begin with `begins`, last changed first."""
+        parameters = {"begins": begins, "end": begins + AFTER_ALL, "limit": limit, "offset": offset}
+
+        def work(queries: Queries) -> list[Record]:
+            ids = [row["id"] for row in queries.all("vault.under", **parameters)]
+            fetched = records.fetch(queries, ids, "")
+            return [fetched[key] for key in ids]
+
+        return self._scope.read(work)
 
     def page(self, offset: int, limit: int) -> list[Record]:
         """Return up to `limit` memories of the vault ordered by key, from `offset` on."""

@@ -43,6 +43,13 @@ WHERE r.workspace_id = :workspace AND r.kind = 'memory' AND r.scope = '' AND r.n
   AND r.deleted_at IS NULL
 ORDER BY r.name LIMIT :limit
 
+-- name: vault.under
+-- The memories of the vault with keys from :begins up to, but not including, :end, last changed first.
+SELECT r.id FROM records r
+WHERE r.workspace_id = :workspace AND r.kind = 'memory' AND r.scope = '' AND r.name >= :begins AND r.name < :end
+  AND r.deleted_at IS NULL
+ORDER BY r.updated_at DESC, r.name LIMIT :limit OFFSET :offset
+
 -- name: vault.events
 -- What happened to memories with a key after an event; the key is null if the memory was purged.
 SELECT e.seq, e.operation, r.name AS key, r.scope FROM events e

@@ -155,13 +155,14 @@ class Tool:
 
         Raise InvalidInputError that names each invalid argument, or MemorydError.
         """
-        valid = self._valid(arguments)
+        valid = self.valid(arguments)
         with noted() as masked:
             result = self.handler(call, **dict(valid))
         answer = result if isinstance(result, Answer) else Answer(result)
         return replace(answer, masked=(*answer.masked, *masked))
 
-    def _valid(self, arguments: Any) -> Arguments:
+    def valid(self, arguments: Any) -> Arguments:
+        """Return the arguments as their model; raise InvalidInputError that names each invalid one."""
         try:
             return self.arguments.model_validate(arguments)
         except ValidationError as error:
