@@ -43,11 +43,21 @@ def test_append_observations_to_existing_nodes(graph: Agent) -> None:
     assert list(graph.facts("Ann").items()) == [(0, "zero"), (1, "one"), (2, "two"), (3, "three")]
 
 
-def test_an_observation_added_twice_exists_twice(graph: Agent) -> None:
-    graph.node("Ann")
-    assert add(graph, "Ann", "same", "same") == [0, 1]
-    assert add(graph, "Ann", "same") == [2]
-    assert set(graph.facts("Ann").values()) == {"same"}
+def test_an_observation_that_a_node_has_is_left_out_and_named(graph: Agent) -> None:
+    graph.node("Ann", "first")
+    wanted = [
+        {"entity_name": "Ann", "contents": ["same", "first", "same", "Same"]},
+        {"entity_name": "Ann", "contents": ["same", "other"]},
+    ]
+    one, two = graph.ok("add_observations", observations=wanted)["result"]
+    assert [fact["content"] for fact in one["added"]] == ["same", "Same"], "other letters are another text"
+    assert one["already_existed"] == ["same", "first"]
+    assert ([fact["content"] for fact in two["added"]], two["already_existed"]) == (["other"], ["same"])
+    assert graph.facts("Ann") == {0: "first", 1: "same", 2: "Same", 3: "other"}
+    delete(graph, "Ann", ordinals=[1])
+    assert add(graph, "Ann", "same") == [4], "a deleted one can be added again"
+    (new,) = graph.ok("add_observations", observations=[{"entity_name": "Ann", "contents": ["new"]}])["result"]
+    assert "already_existed" not in new
 
 
 def test_an_empty_list_adds_nothing(graph: Agent) -> None:
@@ -59,9 +69,9 @@ def test_observations_are_kept_verbatim(graph: Agent) -> None:
     for content in ("x" * 10_000, "💥" * 10_000, " kept \n\n verbatim\t", "'; DROP TABLE x; -- %s _ {}"):
         name = content[:40]
         graph.node(name, content)
-        add(graph, name, content)
-        assert graph.facts(name) == {0: content, 1: content}
-        assert delete(graph, name, observations=[content])["deleted_count"] == 2
+        assert add(graph, name, f"{content[1:]}2") == [1]
+        assert graph.facts(name) == {0: content, 1: f"{content[1:]}2"}
+        assert delete(graph, name, observations=[content])["deleted_count"] == 1
 
 
 # replace_observation -------------------------------------------------------------------------------------------------
@@ -121,8 +131,8 @@ def test_an_ordinal_is_stable_and_never_used_again(graph: Agent) -> None:
 
 def test_delete_observations_by_their_texts(graph: Agent) -> None:
     # b: "Observation content strings to match and delete" "Returns: Count of deleted observations"
-    graph.node("Ann", "same", "other", "Same", "last")
-    add(graph, "Ann", "same")
+    graph.node("Ann", "same", "other", "Same", "last", "once more")
+    graph.ok("replace_observation", entity_name="Ann", ordinal=4, new_content="same")
     answer = delete(graph, "Ann", observations=["same", "nothing"])
     assert answer["deleted_count"] == 2
     assert answer["result"][0]["deleted_ordinals"] == [0, 4]

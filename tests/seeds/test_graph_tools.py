@@ -14,7 +14,7 @@ C = """create_entities delete_entities open_nodes get_nodes_by_type get_recently
     find_similar_nodes search_nodes get_consolidation_report get_pending_consolidation get_stats"""
 
 READING = {"open_nodes", "read_graph", "search_nodes", "query_observations", "find_similar_nodes"}
-ONCE = {"add_observations", "update_relation_type"}
+ONCE = {"update_relation_type"}
 """Tools that are not idempotent."""
 
 

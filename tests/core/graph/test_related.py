@@ -9,8 +9,9 @@ import pytest
 from memoryd.core.graph import entities, relations, renaming
 from memoryd.core.graph import search as node_search
 from memoryd.core.graph.entities import NewEntity
+from memoryd.core.graph.names import named
 from memoryd.core.graph.relations import Edge
-from memoryd.core.graph.transaction import Graph, named
+from memoryd.core.graph.transaction import Graph
 from memoryd.core.maintenance import history
 from memoryd.core.scope import Scope
 from memoryd.store.base import Queries

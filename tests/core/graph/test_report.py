@@ -14,11 +14,12 @@ from memoryd.core.graph import report as consolidate
 from memoryd.core.graph.clustering import Nearest
 from memoryd.core.graph.entities import NewEntity
 from memoryd.core.graph.keywords import Rarity
+from memoryd.core.graph.names import named
 from memoryd.core.graph.observations import Deletion
 from memoryd.core.graph.relations import Edge
 from memoryd.core.graph.report import PendingNode
 from memoryd.core.graph.similarity import BestPairs
-from memoryd.core.graph.transaction import Change, Graph, named
+from memoryd.core.graph.transaction import Change, Graph
 from memoryd.core.records.records import Embedded
 from memoryd.core.scope import Scope
 from memoryd.model import GENERAL, VectorSet

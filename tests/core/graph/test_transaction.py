@@ -13,9 +13,10 @@ import pytest
 
 from memoryd.core.graph import entities, observations, relations
 from memoryd.core.graph.entities import NewEntity
+from memoryd.core.graph.names import named
 from memoryd.core.graph.observations import Deletion
 from memoryd.core.graph.relations import Edge
-from memoryd.core.graph.transaction import Change, Graph, named
+from memoryd.core.graph.transaction import Change, Graph
 from memoryd.core.scope import Scope
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import Entity

@@ -8,9 +8,10 @@ import pytest
 from memoryd.core.engine import Engine
 from memoryd.core.graph import as_of, entities, observations, relations, renaming, report, view
 from memoryd.core.graph.entities import NewEntity
+from memoryd.core.graph.names import named
 from memoryd.core.graph.observations import Deletion
 from memoryd.core.graph.relations import Edge
-from memoryd.core.graph.transaction import Graph, named
+from memoryd.core.graph.transaction import Graph
 from memoryd.core.maintenance import purging
 from memoryd.core.maintenance.history import BEGINNING, HistoryFilter, entries, restore
 from memoryd.core.memories import correction, listing

@@ -8,8 +8,9 @@ import pytest
 
 from memoryd.core.graph import entities, observations, relations, renaming
 from memoryd.core.graph.entities import NewEntity
+from memoryd.core.graph.names import demand
 from memoryd.core.graph.relations import Edge
-from memoryd.core.graph.transaction import Graph, demand
+from memoryd.core.graph.transaction import Graph
 from memoryd.core.maintenance.history import restore
 from memoryd.core.memories import listing
 from memoryd.core.memories.listing import Facets

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 from memoryd.core.admin.audit import AuditFinding
 from memoryd.core.graph import relations, renaming
-from memoryd.core.graph.transaction import Change, Graph, named
+from memoryd.core.graph.names import named
+from memoryd.core.graph.transaction import Change, Graph
 from memoryd.core.memories import correction
 from memoryd.core.memories.correction import Corrected, Correction
 from memoryd.core.records import records

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from memoryd.core.graph.names import composed
 from memoryd.core.graph.observations import observation
 from memoryd.core.graph.relations import relation
 from memoryd.core.graph.transaction import Graph, entity
@@ -14,7 +15,7 @@ from memoryd.text import containing
 
 @dataclass(frozen=True, slots=True)
 class Nodes:
-    """Entities by name as they were at a time, their observations by entity id, and all their relations."""
+    """Entities as they were at a time by the name asked for, their observations by entity id, their relations."""
 
     entities: Mapping[str, Entity]
     observations: Mapping[str, Sequence[Observation]]
@@ -23,8 +24,10 @@ class Nodes:
 
 def nodes(queries: Queries, names: Sequence[str], time: str) -> Nodes:
     """Return the entities that had these names at a time, with their observations and relations of that time."""
-    rows = queries.all("past.entities", names=json.dumps(list(names), ensure_ascii=False), at=time)
-    entities = {row["name"]: entity(row) for row in rows}
+    wanted = json.dumps([*names, *map(composed, names)], ensure_ascii=False)
+    there = {row["name"]: entity(row) for row in queries.all("past.entities", names=wanted, at=time)}
+    meant = {name: there.get(name) or there.get(composed(name)) for name in names}
+    entities = {name: one for name, one in meant.items() if one}
     ids = json.dumps([one.id for one in entities.values()])
     observed: dict[str, list[Observation]] = {one.id: [] for one in entities.values()}
     for row in queries.all("past.observations", entities=ids, at=time):

@@ -3,12 +3,15 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import NotRequired
 
 from typing_extensions import TypedDict
 
+from memoryd.core.base.results import without_empty
 from memoryd.core.graph import observations, relations
+from memoryd.core.graph.names import MEANT, LookedUp, Suggesting, composed, demand, look_up, spelling
 from memoryd.core.graph.observations import ShownObservation
-from memoryd.core.graph.transaction import Change, Graph, demand, entity, named
+from memoryd.core.graph.transaction import Change, Graph, entity
 from memoryd.core.records import records
 from memoryd.core.records.records import Embedded
 from memoryd.core.security.secrets import cleaned, matched
@@ -64,6 +67,8 @@ class CreatedNode(TypedDict):
     entity_type: str
     created_at: str
     already_existed: bool
+    did_you_mean: NotRequired[list[str]]
+    """The names of other nodes that differ from a new one's only in case, blanks, `-` or `_`; absent if none does."""
 
 
 class CreatedNodes(TypedDict):
@@ -87,7 +92,7 @@ class TaggedNode(TypedDict):
     tags: list[str]
 
 
-class DeletedNodes(TypedDict):
+class DeletedNodes(Suggesting):
     """The names of the deleted nodes, and the names that were not found."""
 
     deleted: list[str]
@@ -109,31 +114,44 @@ def create(graph: Graph, news: Sequence[NewEntity]) -> CreatedNodes:
 def put(change: Change, news: Sequence[NewEntity], vectors: Mapping[str, Embedded]) -> list[CreatedNode]:
     """Do the work of `create` within a change."""
     known, observed = _known(change.queries, news)
+    added: dict[str, Entity] = {}
     made: list[CreatedNode] = []
     for new in news:
-        existing = known.get(new.name)
+        existing = known.found.get(new.name) or added.get(composed(new.name))
         one = _revise(change, existing, new) if existing else _add(change, new, vectors)
         before = observed.setdefault(one.id, set())
         lacking = [c for c in dict.fromkeys(new.observations) if c not in before] if existing else new.observations
         observations.append(change, one, lacking, vectors)
         before.update(lacking)
-        known[new.name] = one
-        made.append(
-            {
-                "id": one.id,
-                "name": one.name,
-                "entity_type": one.type,
-                "created_at": one.created_at,
-                "already_existed": existing is not None,
-            }
-        )
+        shown = _created(one, existing, [] if existing else _similar(new.name, known, added.values()))
+        made.append(shown)
+        if not existing:
+            added[composed(new.name)] = one
     return made
 
 
-def _known(queries: Queries, news: Sequence[NewEntity]) -> tuple[dict[str, Entity], dict[str, set[str]]]:
-    """Return the entities that exist, by name, and which of the new observations each has, by id."""
-    known = named(queries, [new.name for new in news])
-    ids = [existing.id for existing in known.values()]
+def _similar(name: str, known: LookedUp, added: Iterable[Entity]) -> list[str]:
+    """Return the names of nodes, also of those just added, that differ from a new one's only in spelling."""
+    before = known.similar.get(name, [])
+    return [*before, *(one.name for one in added if spelling(one.name) == spelling(name))][:MEANT]
+
+
+def _created(one: Entity, existing: Entity | None, similar: list[str]) -> CreatedNode:
+    shown: CreatedNode = {
+        "id": one.id,
+        "name": one.name,
+        "entity_type": one.type,
+        "created_at": one.created_at,
+        "already_existed": existing is not None,
+        "did_you_mean": similar,
+    }
+    return without_empty(shown, "did_you_mean")
+
+
+def _known(queries: Queries, news: Sequence[NewEntity]) -> tuple[LookedUp, dict[str, set[str]]]:
+    """Return the entities that exist, and which of the new observations each has, by id."""
+    known = look_up(queries, [new.name for new in news])
+    ids = [existing.id for existing in known.found.values()]
     return known, observations.same(queries, ids, [content for new in news for content in new.observations])
 
 
@@ -142,11 +160,11 @@ def _texts(queries: Queries, news: Sequence[NewEntity]) -> list[str]:
     known, observed = _known(queries, news)
     found = []
     for new in news:
-        existing = known.get(new.name)
+        existing = known.found.get(new.name)
         if existing is None:
             found.append(records.text_of(Kind.ENTITY, new.name, new.type, new.summary or ""))
         lacking = [content for content in new.observations if not existing or content not in observed[existing.id]]
-        found += [observations.text(new.name, content) for content in lacking]
+        found += [observations.text(existing.name if existing else new.name, content) for content in lacking]
     return found
 
 
@@ -189,11 +207,15 @@ def delete(graph: Graph, names: Sequence[str]) -> DeletedNodes:
     """Mark entities as deleted, with their observations and relations; return which were found."""
 
     def work(change: Change) -> DeletedNodes:
-        found = named(change.queries, names)
-        drop(change, list(found.values()))
-        wanted = dict.fromkeys(names)
-        gone = [name for name in wanted if name in found]
-        return {"deleted": gone, "not_found": [n for n in wanted if n not in found], "deleted_count": len(gone)}
+        known = look_up(change.queries, names)
+        gone = {one.id: one for one in known.found.values()}
+        drop(change, list(gone.values()))
+        return {
+            "deleted": [one.name for one in gone.values()],
+            "not_found": [name for name in dict.fromkeys(names) if name not in known.found],
+            "deleted_count": len(gone),
+            **known.suggested(),
+        }
 
     deleted = graph.change(work)
     graph.engine.purge_if_at_once(graph.workspace)

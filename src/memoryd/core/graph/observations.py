@@ -1,14 +1,18 @@
 """Observations: facts about an entity, each with an ordinal that is never changed or reused."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
+from typing import NotRequired
 
 from typing_extensions import TypedDict
 
-from memoryd.core.graph.transaction import Change, Graph, demand, named
+from memoryd.core.base.results import without_empty
+from memoryd.core.graph.names import LookedUp, demand, look_up
+from memoryd.core.graph.transaction import Change, Graph
 from memoryd.core.records import records
 from memoryd.core.records.records import Embedded
 from memoryd.core.security.secrets import cleaned, matched
@@ -38,7 +42,11 @@ class NodeAdditions(TypedDict):
 
     entity_name: str
     added: list[StoredObservation]
+    already_existed: NotRequired[list[str]]
+    """The texts that were left out because the node has equal ones; absent if none was."""
     not_found: bool
+    did_you_mean: NotRequired[list[str]]
+    """If it was not found, the nodes whose names differ only in case, blanks, `-` or `_`; absent if there are none."""
 
 
 class AddedObservations(TypedDict):
@@ -177,19 +185,52 @@ def same(queries: Queries, entity_ids: Iterable[str], contents: Iterable[str]) -
 
 @cleaned
 def add(graph: Graph, wanted: Sequence[tuple[str, Sequence[str]]]) -> AddedObservations:
-    """Append observations to entities by name; return them, with the names that were not found."""
-    vectors = graph.passages([text(name, content) for name, contents in wanted for content in contents])
+    """Append the observations that entities lack; return them, the others, and the names that were not found.
+
+    So a call can safely be repeated.
+    """
+    vectors = graph.passages(graph.read(lambda q: _texts(q, wanted)))
 
     def work(change: Change) -> list[NodeAdditions]:
-        found = named(change.queries, [name for name, _ in wanted])
-        return [
-            {"entity_name": name, "added": _stored(append(change, found[name], contents, vectors)), "not_found": False}
-            if name in found
-            else {"entity_name": name, "added": [], "not_found": True}
-            for name, contents in wanted
-        ]
+        known, present = _known(change.queries, wanted)
+        made = []
+        for name, contents in wanted:
+            one = known.found.get(name)
+            before = present[one.id] if one else set()
+            new = [content for content in dict.fromkeys(contents) if content not in before] if one else []
+            added: NodeAdditions = {
+                "entity_name": one.name if one else name,
+                "added": _stored(append(change, one, new, vectors)) if one else [],
+                "already_existed": _left_out(contents, new) if one else [],
+                "not_found": one is None,
+                "did_you_mean": known.similar.get(name, []),
+            }
+            before.update(new)
+            made.append(without_empty(added, "already_existed", "did_you_mean"))
+        return made
 
     return {"result": graph.change(work)}
+
+
+def _known(queries: Queries, wanted: Sequence[tuple[str, Sequence[str]]]) -> tuple[LookedUp, dict[str, set[str]]]:
+    """Return the entities, and which of the texts each already has, by id."""
+    known = look_up(queries, [name for name, _ in wanted])
+    ids = [one.id for one in known.found.values()]
+    return known, same(queries, ids, [content for _, contents in wanted for content in contents])
+
+
+def _texts(queries: Queries, wanted: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
+    """Return the texts that `add` will embed."""
+    known, present = _known(queries, wanted)
+    found = ((known.found[name], contents) for name, contents in wanted if name in known.found)
+    return [
+        text(one.name, content) for one, contents in found for content in contents if content not in present[one.id]
+    ]
+
+
+def _left_out(contents: Sequence[str], new: Sequence[str]) -> list[str]:
+    """Return the texts that were given but not added, each once, however often it was given."""
+    return list((Counter(contents) - Counter(new)).keys())
 
 
 def _stored(made: Iterable[Observation]) -> list[StoredObservation]:
@@ -202,8 +243,7 @@ def replace(graph: Graph, name: str, ordinal: int, content: str, seen: str = "")
 
     Raise NotFoundError for an unknown node or ordinal, ChangedMeanwhileError if it was changed after it was `seen`.
     """
-    passage = text(name, content)
-    vectors = graph.passages([passage])
+    vectors = graph.passages([text(name, content)])
 
     def work(change: Change) -> ReplacedObservation:
         (entity,) = demand(change.queries, name)
@@ -213,10 +253,10 @@ def replace(graph: Graph, name: str, ordinal: int, content: str, seen: str = "")
                 f"Node {name!r} has no observation {ordinal}. List its observations and their ordinals with open_nodes."
             )
         records.demand_unchanged(existing.updated_at, seen)
-        records.change(change.queries, existing.id, content, (), vectors.get(passage), change.now)
+        records.change(change.queries, existing.id, content, (), vectors.get(text(entity.name, content)), change.now)
         change.touch([entity.id])
         change.lacking.add(existing.id)
-        return {"entity_name": name, "ordinal": ordinal, "old_content": existing.content, "new_content": content}
+        return {"entity_name": entity.name, "ordinal": ordinal, "old_content": existing.content, "new_content": content}
 
     return graph.change(work)
 
@@ -246,7 +286,7 @@ def _remove(change: Change, entity: Entity, deletion: Deletion) -> DeletedFromNo
         change.touch([entity.id])
     contents = {observation.content for observation in gone}
     return {
-        "entity_name": deletion.entity,
+        "entity_name": entity.name,
         "deleted_ordinals": [observation.ordinal for observation in gone],
         "not_found_ordinals": [n for n in dict.fromkeys(deletion.ordinals) if n not in by_ordinal],
         "not_found_observations": [c for c in dict.fromkeys(deletion.contents) if c not in contents],

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from memoryd.core.graph.transaction import Graph, demand
+from memoryd.core.graph.names import demand
+from memoryd.core.graph.transaction import Graph
 from memoryd.core.records import records
 from memoryd.core.security.secrets import matched
 from memoryd.errors import InvalidInputError

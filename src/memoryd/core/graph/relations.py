@@ -4,13 +4,14 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
 
 from typing_extensions import TypedDict
 
-from memoryd.core.graph.transaction import Change, Graph, demand, named
+from memoryd.core.graph.names import Suggesting, demand, look_up
+from memoryd.core.graph.transaction import Change, Graph
 from memoryd.core.records.records import new_id
 from memoryd.core.security.secrets import cleaned, matched
 from memoryd.errors import InvalidInputError, NotFoundError
@@ -40,7 +41,7 @@ class StoredRelation(ShownRelation):
     created_at: str
 
 
-class CreatedRelations(TypedDict):
+class CreatedRelations(Suggesting):
     """The new relations, those that already existed, and the names that were not found."""
 
     created: list[StoredRelation]
@@ -48,7 +49,7 @@ class CreatedRelations(TypedDict):
     not_found: list[str]
 
 
-class DeletedRelations(TypedDict):
+class DeletedRelations(Suggesting):
     """The numbers of relations that were deleted, and that were not found."""
 
     deleted: int
@@ -78,7 +79,8 @@ def create(graph: Graph, edges: Sequence[Edge]) -> CreatedRelations:
 
 def put(change: Change, edges: Sequence[Edge]) -> CreatedRelations:
     """Do the work of `create` within a change. The ends of existing relations are not touched."""
-    found = named(change.queries, _ends(edges))
+    known = look_up(change.queries, _ends(edges))
+    found, edges = known.by_own_name(), _as_named(known.found, edges)
     existing = _find(change.queries, found, edges)
     new = [e for e in dict.fromkeys(edges) if e.source in found and e.target in found and e not in existing]
     change.relate(found[name].id for name in _ends(new))
@@ -88,6 +90,7 @@ def put(change: Change, edges: Sequence[Edge]) -> CreatedRelations:
         "created": list(map(_stored, created.values())),
         "already_existed": [*map(_stored, existing.values()), *(_stored(created[edge]) for edge in again)],
         "not_found": [name for name in dict.fromkeys(_ends(edges)) if name not in found],
+        **known.suggested(),
     }
 
 
@@ -96,11 +99,12 @@ def delete(graph: Graph, edges: Sequence[Edge]) -> DeletedRelations:
     """Mark relations as deleted; return how many there were, each edge counted once."""
 
     def work(change: Change) -> DeletedRelations:
-        found = named(change.queries, _ends(edges))
-        existing = _find(change.queries, found, edges)
+        known = look_up(change.queries, _ends(edges))
+        found, wanted = known.by_own_name(), _as_named(known.found, edges)
+        existing = _find(change.queries, found, wanted)
         change.relate(found[name].id for name in _ends(existing))
         remove(change, [relation.id for relation in existing.values()])
-        return {"deleted": len(existing), "not_found": len(set(edges)) - len(existing)}
+        return {"deleted": len(existing), "not_found": len(set(wanted)) - len(existing), **known.suggested()}
 
     gone = graph.change(work)
     graph.engine.purge_if_at_once(graph.workspace)
@@ -125,9 +129,9 @@ def rename(graph: Graph, edge: Edge, new_type: str) -> RetypedRelation:
     def work(change: Change) -> None:
         source, target = demand(change.queries, edge.source, edge.target)
         found = {source.name: source, target.name: target}
-        retyped = Edge(edge.source, edge.target, new_type)
-        existing = _find(change.queries, found, [edge, retyped])
-        if edge not in existing:
+        old, retyped = (Edge(source.name, target.name, kind) for kind in (edge.type, new_type))
+        existing = _find(change.queries, found, [old, retyped])
+        if old not in existing:
             raise NotFoundError(
                 f"There is no relation {edge.source!r} {edge.type!r} {edge.target!r}. "
                 "List the relations of the two nodes with get_relations_between."
@@ -140,8 +144,8 @@ def rename(graph: Graph, edge: Edge, new_type: str) -> RetypedRelation:
                 "Delete one of the two with delete_relations instead."
             )
         change.relate([source.id, target.id])
-        change.queries.run("relations.delete", ids=json.dumps([existing[edge].id]), now=change.now)
-        change.sign("update_relation", existing[edge].id)
+        change.queries.run("relations.delete", ids=json.dumps([existing[old].id]), now=change.now)
+        change.sign("update_relation", existing[old].id)
         change.note("update_relation", _put(change, found, retyped).id)
 
     graph.change(work)
@@ -215,6 +219,12 @@ def shown(of: Relation) -> ShownRelation:
 
 def _stored(of: Relation) -> StoredRelation:
     return {**shown(of), "id": of.id, "created_at": of.created_at}
+
+
+def _as_named(found: Mapping[str, Entity], edges: Iterable[Edge]) -> list[Edge]:
+    """Return edges with the names that the nodes of their ends have, as far as they were found."""
+    own = {name: one.name for name, one in found.items()}
+    return [replace(e, source=own.get(e.source, e.source), target=own.get(e.target, e.target)) for e in edges]
 
 
 def _ends(edges: Iterable[Edge]) -> list[str]:

@@ -1,12 +1,13 @@
 """Renames a node, or merges it into another one."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memoryd.core.base.limits import NODE_NAME
 from memoryd.core.graph import entities, observations, relations
+from memoryd.core.graph.names import demand, look_up, named
 from memoryd.core.graph.relations import Edge
-from memoryd.core.graph.transaction import Change, Graph, demand, named
+from memoryd.core.graph.transaction import Change, Graph
 from memoryd.core.records import records
 from memoryd.core.security.secrets import cleaned
 from memoryd.errors import InvalidInputError
@@ -40,7 +41,8 @@ def rename(graph: Graph, name: str, new_name: str) -> Entity:
         (node,) = demand(change.queries, name)
         if node.name == wanted:
             return node
-        if wanted in named(change.queries, [wanted]):
+        other = look_up(change.queries, [wanted]).found.get(wanted)
+        if other and other.id != node.id:
             raise InvalidInputError(f"Node {wanted[:100]!r} already exists. Merge the two, or choose another name.")
         change.queries.run("versions.keep_whole", id=node.id, now=change.now)
         call(change, node.id, wanted)
@@ -70,22 +72,22 @@ def merge(graph: Graph, name: str, into: str) -> MergedNodes:
     An observation keeps its provenance. `restore` of the merged node brings it back, and removes from the other one
     what it gained. Raise NotFoundError for an unknown name, InvalidInputError if both names are the same.
     """
-    if name == into:
-        raise InvalidInputError("A node cannot be merged with itself.")
 
     def work(change: Change) -> MergedNodes:
         gone, kept = demand(change.queries, name, into)
+        if gone.id == kept.id:
+            raise InvalidInputError("A node cannot be merged with itself.")
         seen = {one.content: one.id for one in observations.of(change.queries, [gone.id])[gone.id]}
         known = observations.same(change.queries, [kept.id], seen)[kept.id]
         new = [text for text in seen if text not in known]
         gained = observations.append(change, kept, new, {})
         change.queries.many("records.attribute", [{"id": one.id, "source": seen[one.content]} for one in gained])
         edges = [
-            Edge(into if one.source == name else one.source, into if one.target == name else one.target, one.type)
-            for one in relations.of(change.queries, [gone.id])
+            replace(edge, **{end: kept.name for end in ("source", "target") if getattr(edge, end) == gone.name})
+            for edge in (Edge(one.source, one.target, one.type) for one in relations.of(change.queries, [gone.id]))
         ]
         made = relations.put(change, [edge for edge in dict.fromkeys(edges) if edge.source != edge.target])
         entities.drop(change, [gone], kept.id)
-        return MergedNodes(into, gone.id, len(new), len(made["created"]))
+        return MergedNodes(kept.name, gone.id, len(new), len(made["created"]))
 
     return graph.change(work)

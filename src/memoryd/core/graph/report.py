@@ -26,6 +26,7 @@ TOGETHER = 0.6  # ... and for two nodes to be linked within a cluster
 MEMBERS = 50  # nodes of a cluster that are named, and read for its label
 READ = 200  # latest observations of a node that are read
 SHOWN, SENT = 8, 50  # ... that are sent to a language model, and maximum tokens of each
+SAME_NAME = "their names differ only in case, blanks, - or _: perhaps one node, recorded twice"
 VERBS = {"create": "creates", "update": "updates", "delete": "deletes"}
 KINDS = (Kind.ENTITY, Kind.OBSERVATION, "relation")
 
@@ -76,7 +77,7 @@ class StaleSummary(TypedDict):
 
 
 class CandidatePair(TypedDict):
-    """Two nodes that may lack a relation."""
+    """Two nodes that may lack a relation, or be one."""
 
     node_a: str
     node_b: str
@@ -194,17 +195,22 @@ def report(graph: Graph, limit: int = 20) -> ConsolidationReport:
 
 
 def _surveyed(graph: Graph, means: Means, limit: int) -> tuple[list[SimilarPair], int, list[list[str]]]:
-    """Return the best unrelated pairs, their total number, and the clusters, from one pass over the vectors."""
+    """Return the best unrelated pairs, their total number, and the clusters, from one pass over the vectors.
+
+    Pairs whose names differ only in spelling come first.
+    """
+    twins, number = similarity.of_same_name(graph, limit)
     if not means.ids:
         ids, found = graph.read(clustering.by_relations)
-        return [], 0, [[ids[place] for place in cluster] for cluster in found]
-    best = similarity.best_pairs(means, limit, CANDIDATES)
+        return twins, number, [[ids[place] for place in cluster] for cluster in found]
+    best = similarity.best_pairs(means, limit - len(twins), CANDIDATES, similarity.ids_of(twins))
     nearest = Nearest(len(means.ids), TOGETHER * (1 - means.unrelated) + means.unrelated)
     for tile in similarity.tiles(means.vectors):
         nearest.offer(tile)
         best.offer(tile)
     found = clustering.joined(nearest.links())
-    return similarity.pairs_of(graph, means, best), best.total, [[means.ids[place] for place in each] for each in found]
+    pairs = [*twins, *similarity.pairs_of(graph, means, best)]
+    return pairs, number + best.total, [[means.ids[place] for place in each] for each in found]
 
 
 class _Writer:
@@ -242,6 +248,8 @@ class _Writer:
         ]
 
     def _rationale(self, pair: SimilarPair, about: dict[str, Terms]) -> str:
+        if pair.same_name:
+            return SAME_NAME
         if common := keywords.shared(about[pair.one.id], about[pair.other.id], self._rare):
             return f"both mention {', '.join(common)}"
         return "close in meaning, without a word in common"
@@ -274,8 +282,9 @@ class _Writer:
         summaries, rationales, labels = (drafts.get(name, {}) for name in ("summaries", "rationales", "labels"))
         for at, node in enumerate(stale):
             node["draft_summary"] = summaries.get(at, node["draft_summary"])
-        for at, pair in enumerate(candidates):
-            pair["rationale"] = rationales.get(at, pair["rationale"])
+        for at, (pair, shown) in enumerate(zip(pairs, candidates, strict=True)):
+            if not pair.same_name:
+                shown["rationale"] = rationales.get(at, shown["rationale"])
         for at, cluster in enumerate(clusters):
             cluster["centroid_label"] = labels.get(at, cluster["centroid_label"])
 

@@ -8,8 +8,9 @@ from typing import Literal, TypeVar
 
 from memoryd.core.base.results import Searched, without_empty
 from memoryd.core.graph import observations
+from memoryd.core.graph.names import demand, named
 from memoryd.core.graph.observations import ShownObservation
-from memoryd.core.graph.transaction import Graph, demand, named
+from memoryd.core.graph.transaction import Graph
 from memoryd.core.records import records
 from memoryd.core.records.question import Question, by_words
 from memoryd.core.search import ranking

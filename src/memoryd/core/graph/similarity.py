@@ -3,12 +3,14 @@
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NotRequired
 
 import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import TypedDict
 
 from memoryd.core.base.results import Searched, without_empty
+from memoryd.core.graph.names import same_spelling
 from memoryd.core.graph.transaction import Graph, entity
 from memoryd.core.records.question import Question
 from memoryd.core.records.spaces import routes
@@ -30,6 +32,8 @@ class SimilarPair:
     one: Entity
     other: Entity
     similarity: float
+    same_name: bool = False
+    """Whether their names differ only in case, blanks, `-` and `_`; then the similarity is 1."""
 
 
 class NodePair(TypedDict):
@@ -40,10 +44,12 @@ class NodePair(TypedDict):
     similarity: float
     node_a_type: str
     node_b_type: str
+    same_name: NotRequired[bool]
+    """True if the names differ only in case, blanks, `-` and `_`; absent otherwise."""
 
 
 class SimilarNodes(Searched):
-    """Pairs of similar nodes, most similar first."""
+    """Pairs of similar nodes: those of the same name but for its spelling, then the most similar ones first."""
 
     result: list[NodePair]
 
@@ -64,31 +70,57 @@ class Means:
 def similar(
     graph: Graph, limit: int = 20, min_score: float = 0.75, without: Iterable[tuple[str, str]] = ()
 ) -> Findings[SimilarPair]:
-    """Return the most similar pairs of nodes without a relation, with at least `min_score`; none without a model.
+    """Return the pairs of nodes without a relation whose names differ only in spelling, then the most similar ones.
 
-    Pairs of ids in `without` are left out.
+    The latter have at least `min_score`; there are none without a model. Pairs of ids in `without` are left out.
     """
+    left_out = list(without)
+    twins, _ = of_same_name(graph, limit, left_out)
     means = means_of(graph)
-    best = best_pairs(means, limit, min_score, without)
+    best = best_pairs(means, limit - len(twins), min_score, [*left_out, *ids_of(twins)])
     for tile in tiles(means.vectors):
         best.offer(tile)
-    return Findings(pairs_of(graph, means, best), means.degraded)
+    return Findings([*twins, *pairs_of(graph, means, best)], means.degraded)
+
+
+def of_same_name(graph: Graph, limit: int, without: Iterable[tuple[str, str]] = ()) -> tuple[list[SimilarPair], int]:
+    """Return the unrelated pairs of nodes whose names differ only in spelling, by name, and their total number."""
+
+    def work(queries: Queries) -> tuple[list[tuple[str, str]], dict[str, Entity]]:
+        every = same_spelling(queries)
+        left_out = {frozenset(pair) for pair in without}
+        if every:
+            rows = queries.all("relations.pairs")
+            left_out |= {frozenset((row["from_entity"], row["to_entity"])) for row in rows}
+        pairs = [pair for pair in every if frozenset(pair) not in left_out]
+        ids = json.dumps(sorted({key for pair in pairs[:limit] for key in pair}))
+        return pairs, {row["id"]: entity(row) for row in queries.all("entities.by_id", ids=ids)}
+
+    pairs, nodes = graph.read(work)
+    return [SimilarPair(nodes[one], nodes[other], 1.0, same_name=True) for one, other in pairs[:limit]], len(pairs)
+
+
+def ids_of(pairs: Iterable[SimilarPair]) -> list[tuple[str, str]]:
+    """Return the ids of the nodes of pairs."""
+    return [(pair.one.id, pair.other.id) for pair in pairs]
 
 
 def shown(found: Findings[SimilarPair]) -> SimilarNodes:
     """Return pairs of similar nodes as the tool shows them."""
-    pairs: list[NodePair] = [
-        {
-            "node_a": pair.one.name,
-            "node_b": pair.other.name,
-            "similarity": pair.similarity,
-            "node_a_type": pair.one.type,
-            "node_b_type": pair.other.type,
-        }
-        for pair in found.best
-    ]
-    result: SimilarNodes = {"degraded": found.degraded, "result": pairs}
+    result: SimilarNodes = {"degraded": found.degraded, "result": list(map(_shown, found.best))}
     return without_empty(result, "degraded")
+
+
+def _shown(pair: SimilarPair) -> NodePair:
+    shown: NodePair = {
+        "node_a": pair.one.name,
+        "node_b": pair.other.name,
+        "similarity": pair.similarity,
+        "node_a_type": pair.one.type,
+        "node_b_type": pair.other.type,
+        "same_name": pair.same_name,
+    }
+    return without_empty(shown, "same_name")
 
 
 def means_of(graph: Graph) -> Means:

@@ -7,13 +7,10 @@ from typing import TypeVar
 from memoryd.core.records import perspectives, records
 from memoryd.core.records.records import Embedded
 from memoryd.core.scope import Scope
-from memoryd.errors import NotFoundError
 from memoryd.model import Entity, Record
 from memoryd.store.base import Queries, Row
 
 T = TypeVar("T")
-
-LISTED, LISTED_LENGTH = 10, 500  # maximum names in an error, and maximum characters of each
 
 
 class Change:
@@ -94,29 +91,6 @@ class Graph:
         each = list(dict.fromkeys(texts))
         made = self.scope.passages(each)
         return {text: embedded for text, embedded in zip(each, made, strict=True) if embedded}
-
-
-def named(queries: Queries, names: Iterable[str]) -> dict[str, Entity]:
-    """Return the entities with these names, by name."""
-    rows = queries.all("entities.named", names=json.dumps(list(dict.fromkeys(names)), ensure_ascii=False))
-    return {row["name"]: entity(row) for row in rows}
-
-
-def demand(queries: Queries, *names: str) -> list[Entity]:
-    """Return the entity of each name; raise NotFoundError that lists the names without one."""
-    found = named(queries, names)
-    if missing := [name for name in dict.fromkeys(names) if name not in found]:
-        raise NotFoundError(
-            f"{'Nodes' if len(missing) > 1 else 'Node'} {_listed(missing)} not found. "
-            "Names are matched exactly; look them up with search_nodes."
-        )
-    return [found[name] for name in names]
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Return the first LISTED names for an error, shortened, and the number of the rest."""
-    listed = [repr(name) if len(name) <= LISTED_LENGTH else f"{name[:LISTED_LENGTH]!r}..." for name in names[:LISTED]]
-    return ", ".join(listed) + (f" and {len(names) - LISTED} more" if len(names) > LISTED else "")
 
 
 def entity(row: Row) -> Entity:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing_extensions import TypedDict
 
 from memoryd.core.graph import relations
+from memoryd.core.graph.names import demand
 from memoryd.core.graph.relations import ShownRelation
-from memoryd.core.graph.transaction import Graph, demand, entity
+from memoryd.core.graph.transaction import Graph, entity
 from memoryd.errors import InvalidInputError
 from memoryd.model import Entity, Relation
 from memoryd.store.base import Queries

@@ -24,12 +24,13 @@ from memoryd.core.graph import (
 )
 from memoryd.core.graph.entities import BriefNode, ShownNode
 from memoryd.core.graph.missing_relations import RelationGap
+from memoryd.core.graph.names import Suggesting, look_up
 from memoryd.core.graph.observations import ShownObservation
 from memoryd.core.graph.pagination import GraphPart, PagePosition
 from memoryd.core.graph.relations import ShownRelation
 from memoryd.core.graph.report import PendingNode, PendingSummary
 from memoryd.core.graph.search import MatchingNode
-from memoryd.core.graph.transaction import Graph, named
+from memoryd.core.graph.transaction import Graph
 from memoryd.core.records.question import Question
 from memoryd.core.search.pipeline import Mode
 from memoryd.model import Entity, Findings, Observation, Relation, Workspace
@@ -123,7 +124,7 @@ class OpenedNode(ShownNode):
     observations_omitted: int
 
 
-class OpenedNodes(TypedDict):
+class OpenedNodes(Suggesting):
     """Nodes, and every relation that begins or ends at one of them."""
 
     entities: list[OpenedNode]
@@ -139,9 +140,10 @@ def opened(graph: Graph, names: Sequence[str], tokens: int) -> OpenedNodes:
 
 
 def _opened(queries: Queries, names: Sequence[str], budget: Budget) -> OpenedNodes:
-    found = named(queries, names)
-    missing = _missing(names, found, budget)
-    wanted = [found[name] for name in names if name in found]
+    known = look_up(queries, names)
+    missing = _missing(names, known.found, budget)
+    found = {one.id: one for one in known.found.values()}
+    wanted = list(found.values())
     counts = observations.counts(queries, [one.id for one in wanted])
     heads = {one.id: _opened_node(one, counts[one.id]) for one in wanted}
     nodes = {key: node for key, node in heads.items() if budget.take(node)}
@@ -154,6 +156,7 @@ def _opened(queries: Queries, names: Sequence[str], budget: Budget) -> OpenedNod
         "not_found": missing,
         "omitted": _omitted(entities, len(found), [ends]),
         "tokens_used": 0,
+        **known.suggested(),
     }
     return counted(shown)
 
@@ -165,7 +168,8 @@ def opened_then(graph: Graph, names: Sequence[str], tokens: int, time: str) -> O
     budget = Budget(tokens)
     missing = _missing(wanted, then.entities, budget)
     entities: list[OpenedNode] = []
-    for one in (then.entities[name] for name in wanted if name in then.entities):
+    found = {one.id: one for one in then.entities.values()}
+    for one in found.values():
         facts = list(map(observations.shown, then.observations[one.id]))
         node = _opened_node(one, len(facts))
         if budget.take(node):
@@ -174,7 +178,7 @@ def opened_then(graph: Graph, names: Sequence[str], tokens: int, time: str) -> O
             entities.append(node)
     edges = budget.fill(map(relations.shown, then.relations))
     omitted: OmittedParts = {
-        "entities": len(then.entities) - len(entities),
+        "entities": len(found) - len(entities),
         "observations": sum(node["observations_omitted"] for node in entities),
         "relations": len(then.relations) - len(edges),
     }

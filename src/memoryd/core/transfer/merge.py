@@ -15,7 +15,7 @@ from memoryd.core.base.batches import batches
 from memoryd.core.base.progress import Progress
 from memoryd.core.engine import Engine
 from memoryd.core.graph import observations
-from memoryd.core.graph.transaction import named
+from memoryd.core.graph.names import named
 from memoryd.core.records import perspectives
 from memoryd.core.records.records import act
 from memoryd.core.records.records import event as note_event

@@ -11,9 +11,10 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from memoryd.core.base.clock import moment, timestamp
 from memoryd.core.base.limits import TEXT
 from memoryd.core.graph import as_of, entities, observations, relations, renaming, search, traversal
+from memoryd.core.graph.names import demand, named
 from memoryd.core.graph.observations import Deletion
 from memoryd.core.graph.relations import Edge
-from memoryd.core.graph.transaction import Graph, demand, named
+from memoryd.core.graph.transaction import Graph
 from memoryd.core.memories import listing
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.features.page import picture

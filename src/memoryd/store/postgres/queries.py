@@ -22,6 +22,7 @@ from memoryd.store.sql import load, moving
 LOOKED_UP = {
     "entities.by_id",
     "entities.named",
+    "entities.spelled",
     "moved.entity_details_of",
     "relations.beside",
     "relations.find",

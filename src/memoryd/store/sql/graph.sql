@@ -4,6 +4,13 @@ SELECT id, name, type, body, tags, created_at, updated_at FROM records
 WHERE workspace_id = :workspace AND kind = 'entity' AND kind IN ('memory', 'entity') AND scope = ''
   AND deleted_at IS NULL AND name IN (SELECT value FROM json_each(:names))
 
+-- name: entities.spelled
+-- Living entities by the spelling of their names, as the index `records_spelling` has it.
+SELECT id, name, type, body, tags, created_at, updated_at FROM records
+WHERE workspace_id = :workspace AND kind = 'entity' AND deleted_at IS NULL
+  AND lower(replace(replace(replace(substr(name, 1, 200), ' ', ''), '-', ''), '_', ''))
+    IN (SELECT value FROM json_each(:keys))
+
 -- name: entities.add
 -- Add the details of an entity.
 INSERT INTO entity_details (workspace_id, id, summary_updated_at) VALUES (:workspace, :id, :summary_updated_at)

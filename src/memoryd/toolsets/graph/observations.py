@@ -21,7 +21,7 @@ class AdditionArguments(Arguments):
     contents: Annotated[list[shapes.ObservationText], Field(max_length=ITEMS)]
 
 
-@TOOLS.tool("Add observations", "write")
+@TOOLS.tool("Add observations", "write", idempotent=True)
 def add_observations(
     call: Call,
     *,
@@ -30,7 +30,7 @@ def add_observations(
         Field(min_length=1, max_length=ITEMS, description="Contents are self-contained facts, one each."),
     ],
 ) -> AddedObservations:
-    """Append observations to nodes that exist; each gets the next ordinal of its node."""
+    """Append the observations that nodes lack; each gets the next ordinal of its node."""
     return core.add(graph_of(call), [(one.entity_name, one.contents) for one in observations])
 
 

@@ -66,6 +66,6 @@ def find_similar_nodes(
 ) -> SimilarNodes:
     """Pairs of nodes with similar observations and no relation: candidates for a relation, a merge or a group.
 
-    Finds nothing until observations are embedded.
+    Pairs of the same name but for case, blanks, - and _ come first; others are found once observations are embedded.
     """
     return similarity.shown(similarity.similar(graph_of(call), limit, min_score))

@@ -145,6 +145,9 @@ CREATE TABLE records (
   PRIMARY KEY (workspace_id, id));
 CREATE UNIQUE INDEX records_name ON records (workspace_id, kind, scope, name)
   WHERE deleted_at IS NULL AND name IS NOT NULL AND kind IN ('memory', 'entity');
+CREATE INDEX records_spelling  -- entities whose names differ only in case, blanks, - and _
+  ON records (workspace_id, lower(replace(replace(replace(substr(name, 1, 200), ' ', ''), '-', ''), '_', '')))
+  WHERE kind = 'entity' AND deleted_at IS NULL;
 CREATE INDEX records_type ON records (workspace_id, kind, type, updated_at) WHERE deleted_at IS NULL;
 CREATE INDEX records_session ON records (workspace_id, session_id, created_at)
   WHERE session_id IS NOT NULL AND deleted_at IS NULL;

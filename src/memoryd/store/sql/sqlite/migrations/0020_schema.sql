@@ -80,6 +80,9 @@ CREATE TABLE records (
   UNIQUE (workspace_id, id));
 CREATE UNIQUE INDEX records_name ON records (workspace_id, kind, scope, name)
   WHERE deleted_at IS NULL AND name IS NOT NULL AND kind IN ('memory', 'entity');
+CREATE INDEX records_spelling  -- entities whose names differ only in case, blanks, - and _
+  ON records (workspace_id, lower(replace(replace(replace(substr(name, 1, 200), ' ', ''), '-', ''), '_', '')))
+  WHERE kind = 'entity' AND deleted_at IS NULL;
 CREATE INDEX records_type ON records (workspace_id, kind, type, updated_at) WHERE deleted_at IS NULL;
 CREATE INDEX records_session ON records (workspace_id, session_id, created_at)
   WHERE session_id IS NOT NULL AND deleted_at IS NULL;
@@ -312,6 +315,7 @@ ANALYZE sqlite_schema;
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
   ('records', 'sqlite_autoindex_records_1', '1000000 100000 1'),
   ('records', 'records_name', '200000 20000 10000 5000 1'),
+  ('records', 'records_spelling', '100000 10000 1'),
   ('records', 'records_type', '1000000 100000 20000 2000 1'),
   ('records', 'records_session', '500000 50000 50 1'),
   ('records', 'records_recent', '1000000 100000 20000 1'),
