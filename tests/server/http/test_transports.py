@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import httpx2
 import pytest
 from mcp import MCPError, types
 
@@ -187,3 +188,34 @@ def test_a_workspace_of_the_settings_needs_no_header(tmp_path: Path) -> None:
     with serving(tmp_path, "--toolsets", "vault", "--workspace", "mine") as server, remote(server) as agent:
         agent.ok("commit_memory", scope="vault", key="k", content="text")
         assert place_of(agent.call("search_memories", {"query": "text"})) == "mine"
+
+
+def test_a_client_with_an_unknown_session_id_opens_a_new_session(server: HttpServer) -> None:
+    accept = {"Accept": "application/json, text/event-stream", WORKSPACE: "one"}
+    stale = accept | {"Mcp-Session-Id": "0123456789abcdef"}
+
+    def ask(headers: dict[str, str], method: str, **params: object) -> httpx2.Response:
+        return server.request(
+            "POST", "/mcp", headers=headers, json={"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        )
+
+    hello = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    opened = ask(stale, "initialize", **hello)
+    assert (opened.status_code, opened.json()["result"]["protocolVersion"]) == (200, LEGACY)
+    session = accept | {"Mcp-Session-Id": opened.headers["Mcp-Session-Id"]}
+    assert session != stale
+    assert ask(session, "tools/list").status_code == 200
+    assert server.request("DELETE", "/mcp", headers=session).status_code == 200
+    again = ask(session, "initialize", **hello)
+    assert again.status_code == 200
+    assert again.headers["Mcp-Session-Id"] not in session.values(), "an ended session stays ended"
+    for method in ("tools/list", "ping"):  # the specification: 404, and the client begins anew
+        assert [ask(headers, method).status_code for headers in (stale, session)] == [404, 404]
+    assert server.request("GET", "/mcp", headers=stale | {"Accept": "text/event-stream"}).status_code == 404
+    assert server.request("DELETE", "/mcp", headers=stale).status_code == 404
+
+
+def test_the_sdks_client_connects_with_an_old_session_id(server: HttpServer) -> None:
+    with remote(server, "legacy", X_Memory_Workspace="one", Mcp_Session_Id="of-an-earlier-server") as agent:
+        agent.store("Stored after a restart.")
+        assert agent.found('"after a restart"') == ["Stored after a restart."]

@@ -8,9 +8,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from memoryd.server.connection import HELLO
 from memoryd.server.http.bodies import body_of
 from memoryd.server.wire import refusal_of
 
+SESSION = MCP_SESSION_ID_HEADER.encode()
 IN_USE = "Invalid request: another request of this session has this id and is not answered yet. Use a new id."
 
 
@@ -30,7 +32,10 @@ class Messages:
             return
         request = Request(scope, receive)
         read = [await body_of(request, DEFAULT_MAX_REQUEST_BODY_SIZE)]
-        number, refusal = _read(read[0])
+        number, opens, refusal = _read(read[0])
+        if opens:  # a client that names a session which has ended meanwhile must get a new one
+            scope = scope | {"headers": [one for one in scope["headers"] if one[0] != SESSION]}
+            request = Request(scope, receive)
         session = request.headers.get(MCP_SESSION_ID_HEADER)
         asked = {(session, str(number))} if session and number is not None else set()
         if asked & self._open:
@@ -52,13 +57,15 @@ class Messages:
             self._open -= asked
 
 
-def _read(body: bytes) -> tuple[types.RequestId | None, types.JSONRPCError | None]:
-    """Return the id of a request, None for another message; and the error for a body that is not a message."""
+def _read(body: bytes) -> tuple[types.RequestId | None, bool, types.JSONRPCError | None]:
+    """Return the id of a request, None for another message; whether it opens a session; and why it is not a message."""
     try:
         found = from_json(body)
         message = types.jsonrpc_message_adapter.validate_python(found, by_name=False)
     except ValueError as error:
-        return None, refusal_of(error)
+        return None, False, refusal_of(error)
     if isinstance(message, types.JSONRPCNotification) and "id" in found:
-        return None, refusal_of(None)  # its id is invalid; the SDK would omit it, and not answer
-    return (message.id if isinstance(message, types.JSONRPCRequest) else None), None
+        return None, False, refusal_of(None)  # its id is invalid; the SDK would omit it, and not answer
+    if isinstance(message, types.JSONRPCRequest):
+        return message.id, message.method == HELLO, None
+    return None, False, None
