@@ -34,7 +34,7 @@ class Messages:
         read = [await body_of(request, DEFAULT_MAX_REQUEST_BODY_SIZE)]
         number, opens, refusal = _read(read[0])
         if opens:  # a client that names a session which has ended meanwhile must get a new one
-            scope = scope | {"headers": [one for one in scope["headers"] if one[0] != SESSION]}
+            scope = {**scope, "headers": [one for one in scope["headers"] if one[0] != SESSION]}
             request = Request(scope, receive)
         session = request.headers.get(MCP_SESSION_ID_HEADER)
         asked = {(session, str(number))} if session and number is not None else set()
