@@ -209,7 +209,7 @@ def test_a_client_with_an_unknown_session_id_opens_a_new_session(server: HttpSer
     again = ask(session, "initialize", **hello)
     assert again.status_code == 200
     assert again.headers["Mcp-Session-Id"] not in session.values(), "an ended session stays ended"
-    for method in ("tools/list", "ping"):  # the specification: 404, and the client begins anew
+    for method in ("tools/list", "ping"):  # the specification: 404, and the client begins again
         assert [ask(headers, method).status_code for headers in (stale, session)] == [404, 404]
     assert server.request("GET", "/mcp", headers=stale | {"Accept": "text/event-stream"}).status_code == 404
     assert server.request("DELETE", "/mcp", headers=stale).status_code == 404
