@@ -51,6 +51,8 @@ def large(url: str) -> Iterator[tuple[psycopg.Connection[tuple[object]], str]]:
             1_000,
         ),
         ("doctor.unembedded", {"many": 1, "perspectives": '["general"]'}, 1_000),
+        ("records.kinds", {"session": "s"}, 60),
+        ("listing.origins", {}, 60),
         ("events.there", {"now": NOW, "operation": "try_out", "subject": "x"}, 10),
     ],
 )
@@ -59,6 +61,6 @@ def test_a_statement_does_not_read_a_workspace_for_each_row(
 ) -> None:
     connection, here = large
     explain = f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {statements()[name]}".encode()
-    (row,) = connection.execute(explain, {"workspace": here, "model": MODEL, **given}).fetchall()
+    (row,) = connection.execute(explain, {"workspace": here, "model": MODEL, "other": MODEL, **given}).fetchall()
     plan = row[0][0]["Plan"]  # type: ignore[index]
     assert plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] <= pages

@@ -175,7 +175,7 @@ class JournalRows:
         """Return the number of turns (`memories`) and of summaries."""
 
         def work(queries: Queries) -> JournalCounts:
-            kinds = {row["kind"]: row["number"] for row in queries.all("records.counts", session="")}
+            kinds = {row["kind"]: row["number"] for row in queries.all("records.kinds", session="")}
             return {"memories": kinds.get(Kind.INTERACTION, 0), "summaries": kinds.get(Kind.SUMMARY, 0)}
 
         return self._scope.read(work)

@@ -208,17 +208,13 @@ def counts(scope: Scope) -> dict[str, dict[str, int]]:
 
 def kinds(scope: Scope) -> dict[str, int]:
     """Return the number of living records of each kind."""
-    return scope.read(lambda q: _counted(q.all("listing.kinds")))
+    return {row["kind"]: row["number"] for row in scope.read(lambda q: q.all("records.kinds", session=""))}
 
 
 def latest(scope: Scope) -> int:
     """Return the number of the last event in a workspace's database, which increases with every change."""
     row = scope.read(lambda q: q.one("events.latest"))
     return row["seq"] if row else 0
-
-
-def _counted(rows: Sequence[Row]) -> dict[str, int]:
-    return {row["value"]: row["number"] for row in rows}
 
 
 def _summed(rows: Sequence[Row], facet: str) -> dict[str, int]:

@@ -33,7 +33,7 @@ def where(scope: Scope, allowed: Filter) -> str:
 
 def _numbers(scope: Scope) -> Counter[str]:
     """Return how many records of each kind a workspace has."""
-    rows = scope.read(lambda queries: queries.all("records.counts", session=scope.session))
+    rows = scope.read(lambda queries: queries.all("records.kinds", session=scope.session))
     return Counter({row["kind"]: row["number"] for row in rows})
 
 

@@ -54,4 +54,4 @@ def prepare(settings: Settings) -> None:
 
 
 def _number(engine: Engine, workspace: Workspace) -> int:
-    return sum(row["number"] for row in engine.store.read(workspace, lambda q: q.all("records.counts", session="")))
+    return sum(row["number"] for row in engine.store.read(workspace, lambda q: q.all("records.kinds", session="")))

@@ -109,7 +109,7 @@ class Metrics:
         workspaces: list[Any] = self._engine.workspaces.all("active")
         for workspace in workspaces:
             with going_on(workspace):
-                for row in self._engine.store.read(workspace, lambda q: q.all("records.counts", session="")):
+                for row in self._engine.store.read(workspace, lambda q: q.all("records.kinds", session="")):
                     kinds[row["kind"]] = kinds.get(row["kind"], 0) + row["number"]
                 waiting += self._engine.embedding.unembedded(workspace)
         self._records.clear()

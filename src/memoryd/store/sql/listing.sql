@@ -48,11 +48,6 @@ SELECT r.id, r.kind, r.name, r.type, r.body, r.tags, r.scope, r.session_id, r.cl
 FROM records r LEFT JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
 WHERE r.workspace_id = :workspace AND r.scope = '' AND r.id IN (SELECT value FROM json_each(:ids))
 
--- name: listing.kinds
--- How many living records there are of each kind.
-SELECT kind AS value, count(*) AS number FROM records
-WHERE workspace_id = :workspace AND deleted_at IS NULL AND scope = '' GROUP BY kind ORDER BY count(*) DESC, kind
-
 -- name: listing.origins
 -- How many living records each client has written with each tool or command, by kind: all facets except tags.
 SELECT kind, client, tool, count(*) AS number FROM records

@@ -53,6 +53,12 @@ FROM records r LEFT JOIN memory_details d ON d.workspace_id = r.workspace_id AND
 WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND (r.scope = '' OR r.scope = :session)
   AND r.id IN (SELECT value FROM json_each(:ids))
 
+-- name: records.kinds
+-- The number of records of each kind, from an index alone.
+SELECT kind, count(*) AS number FROM records
+WHERE workspace_id = :workspace AND deleted_at IS NULL AND scope IN ('', :session)
+GROUP BY kind ORDER BY count(*) DESC, kind
+
 -- name: records.counts
 -- The number of records of each kind, and since when.
 SELECT kind, count(*) AS number, min(created_at) AS oldest, max(updated_at) AS newest FROM records
