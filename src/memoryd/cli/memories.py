@@ -21,6 +21,7 @@ from memoryd.core.memories.view import ForgottenMemories, InspectedMemories, Rec
 from memoryd.core.records import short_ids
 from memoryd.core.records.records import origin
 from memoryd.core.scope import together
+from memoryd.core.search.briefing import UNSURE
 from memoryd.core.security import secrets
 from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, UncertainError
 from memoryd.model import Workspace
@@ -205,12 +206,17 @@ def recall(
             _print_answer(answer, as_json=as_json)
             return
         found: RecalledMemories = answer.result
+        text = found.get("text", "")
         if not found["memories"]:
-            show.verbatim(found.get("text", ""))
+            show.verbatim(text)
+        elif UNSURE in text.splitlines():
+            show.verbatim(UNSURE)
         scores = {memory["id"]: memory["score"] for memory in found["memories"]}
         show.cards(tools.whole(list(scores)), scores)
         if found["omitted"]:
             note(f"{found['omitted']} more did not fit into the budget; --budget raises it.")
+        if found["memories"] and (degraded := found.get("degraded")):
+            note(degraded)
 
 
 @command_here
