@@ -1,0 +1,1 @@
+"""Citus: memoryd's tables on several servers."""
