@@ -29,6 +29,7 @@ from memoryd.cli.frame import overrides
 from memoryd.core.engine import Engine
 from memoryd.core.maintenance import scheduler
 from memoryd.core.records import perspectives
+from memoryd.models.embedders import ENGLISH, MULTILINGUAL
 from memoryd.server.app import MemoryServer
 from memoryd.server.calls import Calls
 from memoryd.settings import Settings
@@ -290,7 +291,7 @@ def _lacking(engine: Engine) -> int:
 
     def count(queries: Queries) -> int:
         wanted = perspectives.to_be_counted(queries)
-        row = queries.one("doctor.unembedded", **wanted, model="bundled:e5-small-v2")
+        row = queries.one("doctor.unembedded", **wanted, model=ENGLISH, other=MULTILINGUAL)
         assert row is not None
         return int(row["number"])
 

@@ -39,7 +39,8 @@ def test_what_was_imported_is_counted_and_found(home: Path, file: Path) -> None:
         ("relations", "1", "1", "0"),
     ]
     assert "Omitted: 1 empty observations." in result.stdout
-    hint = "line 2 relates 'Acme', which is not in the source: created, of type unknown, unless it exists.\n"
+    unknown = "which is not in the source: created, of type unknown, unless it exists."
+    hint = f"memory.jsonl, line 2 relates 'Acme', {unknown}\n"
     assert result.stderr == hint
     assert "Ann climbs on Tuesdays." in run(home, "recall", "who climbs").stdout
     again = imported(home, file)
@@ -65,7 +66,7 @@ def test_a_workspace_may_be_new(home: Path, file: Path) -> None:
 def test_a_torn_line_is_reported_and_the_command_fails_though_the_rest_is_imported(home: Path, file: Path) -> None:
     file.write_bytes(file.read_bytes()[:-9] + b"\n" + b"broken\n" * 25)
     result = imported(home, file, code=1)
-    assert "line 2 is truncated or not JSON" in result.stderr
+    assert "memory.jsonl, line 2: is not JSON" in result.stderr
     assert "... and 6 more like that." in result.stderr
     assert "Parts that were not imported: 26." in result.stderr
     assert "climbs" in run(home, "recall", "climbs").stdout
@@ -80,7 +81,7 @@ def test_a_torn_line_is_reported_and_the_command_fails_though_the_rest_is_import
         (["import", "{file}"], "--from"),
         (["import", "{file}", "--from", "csv"], "Use one of: server-memory, claude-code, "),
         (["import", "{folder}/none", "--from", "server-memory"], "There is no file"),
-        (["import", "{python}", "--from", "server-memory"], "is not UTF-8 text"),
+        (["import", "{python}", "--from", "server-memory"], "line 1: is not JSON"),
         (["--read-only", "import", "{file}", "--from", "server-memory"], "--read-only"),
         (["import", "{file}", "--from", "server-memory", "--workspace", " "], "is not a valid workspace name"),
     ],

@@ -50,8 +50,8 @@ class Tools(ABC):
         """Run a tool with the arguments that are not None. Raise MemorydError."""
 
     @abstractmethod
-    def use_meaning(self) -> None:
-        """Wait for the embedder; print a note if it is not available."""
+    def use_meaning(self) -> bool:
+        """Wait for the embedder and return whether it can be used; print a note if it cannot."""
 
     def whole(self, ids: Sequence[str]) -> list[dict[str, Any]]:
         """Return memories with all fields."""
@@ -77,13 +77,15 @@ class OwnTools(Tools):
             raise InvalidInputError(f"{name} changes the memory, which --read-only (MEMORY_READ_ONLY) forbids.")
         return tool.run(Call(self._engine, self._workspace, settings.session_id or ""), arguments)
 
-    def use_meaning(self) -> None:
+    def use_meaning(self) -> bool:
         """See Tools."""
         helpers = self._engine.helpers
         helpers.embedder.start()
         if helpers.embedder.get(helpers.patience) is None and not Spec.parse(self._engine.settings.embedder).off:
             reason = helpers.embedder.reason or "The model is still being loaded."
             note(f"Only words are used, not meaning. {reason}")
+            return False
+        return True
 
 
 class ServedTools(Tools):
@@ -102,8 +104,9 @@ class ServedTools(Tools):
             raise UncertainError(f"The service ended during {name}: check whether it took effect. ({error})") from None
         return Answer(answer["result"], answer["text"], answer["figures"], masked=tuple(answer["masked"]))
 
-    def use_meaning(self) -> None:
+    def use_meaning(self) -> bool:
         """See Tools."""
+        return True
 
 
 @contextmanager
@@ -190,7 +193,7 @@ def recall(
         raise InvalidInputError("The query is empty. Give a question.")
     form = form or ("list" if as_of else None)  # cards show memories as they are now
     with opened(settings) as tools:
-        tools.use_meaning()
+        by_meaning = tools.use_meaning()
         answer = tools.run(
             "memory_recall",
             query=" ".join(query),
@@ -215,7 +218,7 @@ def recall(
         show.cards(tools.whole(list(scores)), scores)
         if found["omitted"]:
             note(f"{found['omitted']} more did not fit into the budget; --budget raises it.")
-        if found["memories"] and (degraded := found.get("degraded")):
+        if by_meaning and found["memories"] and (degraded := found.get("degraded")):
             note(degraded)
 
 
