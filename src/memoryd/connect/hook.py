@@ -19,7 +19,7 @@ DEFAULTS = {"client": "claude-code", "budget": "800"}
 PROMPT = "prompt-submit"
 BUDGET = 50_000  # maximum tokens, as in the command
 OF_PROMPT = {**DEFAULTS, "budget": "300"}
-EVENTS = {"session-start", PROMPT, "stop", "pre-compact", "session-end"}
+EVENTS = {"session-start", PROMPT, "stop", "subagent-stop", "pre-compact", "session-end"}
 HURRY = 1.5  # maximum seconds that a prompt waits for the service
 CLIENTS = {"claude-code", "codex", "cursor", "gemini", "opencode", "vscode"}
 

@@ -7,7 +7,18 @@ import pytest
 
 from tests.clients import rows_of
 from tests.commands import Ended, process, run
-from tests.features.agents.test_hook import ANSWERS, HOOKS, handed, projects, recorded, remember, transcript, turns
+from tests.features.agents.test_hook import (
+    ANSWERS,
+    ASKED,
+    HOOKS,
+    SESSION,
+    handed,
+    projects,
+    recorded,
+    remember,
+    transcript,
+    turns,
+)
 
 __all__ = ["projects", "transcript"]  # fixtures
 
@@ -17,6 +28,20 @@ def test_the_end_of_a_codex_session_keeps_its_last_turn_and_a_summary(home: Path
     run(home, "hook", "session-end", "--client", "codex", stdin=given)
     assert turns(home) == ANSWERS
     assert sum(row["kind"] == "summary" for row in rows_of(home)) == 1
+
+
+def test_the_turns_of_a_subagent_are_kept_in_the_session_that_started_it(home: Path, transcript: Path) -> None:
+    lines = (HOOKS / "session.jsonl").read_text().splitlines(keepends=True)
+    transcript.write_text("".join(lines[:12]))
+    own = transcript.parent / SESSION / "subagents" / "agent-b1c2.jsonl"
+    own.parent.mkdir(parents=True)
+    own.write_text("".join(line for line in lines if '"agentId":"b1c2"' in line))
+    given = {"agent_transcript_path": str(own), "last_assistant_message": "Found none besides."}
+    for event, more in (("stop", {}), ("subagent-stop", given), ("subagent-stop", given), ("session-end", {})):
+        run(home, "hook", event, stdin=handed(event, transcript, **more))
+    asked = [("Search all files for ports.", "Found none besides."), (ASKED["mem_u1"], "Staging listens on port 5433.")]
+    assert sorted(turns(home)) == asked
+    assert {row["session_id"] for row in rows_of(home)} == {SESSION}
 
 
 @pytest.mark.process

@@ -33,6 +33,7 @@ class HookEvent(StrEnum):
     SESSION_START = "session-start"
     PROMPT_SUBMIT = "prompt-submit"
     STOP = "stop"
+    SUBAGENT_STOP = "subagent-stop"
     PRE_COMPACT = "pre-compact"
     SESSION_END = "session-end"
 
@@ -91,7 +92,7 @@ def hook(
         int, typer.Option(min=1, max=BUDGET, metavar="TOKENS", help="Maximum tokens of a briefing; of a prompt, 300.")
     ] = CONTEXT_BUDGET,
 ) -> None:
-    """Run as a coding agent's hook: session-start prints a briefing; stop, pre-compact and session-end store turns.
+    """Run as a coding agent's hook: session-start prints a briefing; the events at a stop or an end store turns.
 
     prompt-submit prints what bears on the prompt if a service is running, otherwise nothing.
 

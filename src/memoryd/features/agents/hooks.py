@@ -59,6 +59,8 @@ class Event:
 
     session: str
     transcript: str = ""
+    of_subagent: bool = False
+    """Whether the transcript is that of a subagent, whose turns belong to the session too."""
     source: str = ""
     last: str | None = None
     """The agent's last message."""
@@ -79,10 +81,11 @@ def parse(data: bytes) -> Event:
     if not session.strip() or len(session) > SESSION_LENGTH:
         raise InvalidInputError(f"The hook's session_id must be a text of 1 to {SESSION_LENGTH} characters.")
     last = next(filter(None, (_text(value, name).strip() for name in LAST)), "")
-    directory = _text(value, "cwd")
+    directory, of_subagent = _text(value, "cwd"), _text(value, "agent_transcript_path")
     return Event(
         storable(session),
-        _text(value, "transcript_path"),
+        of_subagent or _text(value, "transcript_path"),
+        bool(of_subagent),
         _text(value, "source"),
         storable(last) or None,
         Path(directory) if os.path.isabs(directory) and "\0" not in directory else None,  # noqa: PTH117
@@ -255,15 +258,16 @@ class Hooks:
             self._event.session,
             self._notes.position(memory, path),
             client=client,
-            ended=ended,
+            ended=ended or self._event.of_subagent,
             last=self._event.last,
             tally=tally,
+            of_subagent=self._event.of_subagent,
         )
         clean = tuple(transcript_import.cleaned(found.turns, self._engine.secrets, tally, path))
         if clean:
             sessions = {turn.session_id for turn in clean} if ended else ()
             self.spool.put(SpooledTurns(choice.name, found.client, clean, tuple(sessions), choice.keys))
-        if found.position:
+        if found.position and not self._event.of_subagent:  # it is short, and the position in the agent's own matters
             self._notes.set_position(memory, path, found.position)
         return tally
 

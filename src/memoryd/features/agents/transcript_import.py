@@ -113,18 +113,26 @@ def transcript(path: str, home: Path) -> Path:
 
 
 def collect(
-    path: Path, session: str, position: ReadPosition, *, ended: bool, last: str | None, tally: Tally
+    path: Path,
+    session: str,
+    position: ReadPosition,
+    *,
+    ended: bool,
+    last: str | None,
+    tally: Tally,
+    of_subagent: bool = False,
 ) -> list[Turn]:
     """Return the turns of a transcript from a position on; the last one may be unfinished.
 
     If the agent has stopped, `last` is its last message: its turn is over once the transcript contains that text, for
     which this waits a little. `ended` means that the session is over, so a turn that ends with a text is over too.
+    A transcript `of_subagent` has the turns of one that the agent started.
     """
 
     def is_there(found: tuple[list[Turn], Tally]) -> bool:
         return not last or bool(found[0] and says(found[0][-1].words, last))
 
-    turns, faults = awaited(partial(_turns, path, session, position), is_there)
+    turns, faults = awaited(partial(_turns, path, session, position, of_subagent=of_subagent), is_there)
     tally.add(faults)
     if turns and not turns[-1].closed:
         words = turns[-1].words
@@ -140,11 +148,11 @@ def awaited(read: Callable[[], T], is_whole: Callable[[T], bool]) -> T:
     return found
 
 
-def _turns(path: Path, session: str, position: ReadPosition) -> tuple[list[Turn], Tally]:
+def _turns(path: Path, session: str, position: ReadPosition, *, of_subagent: bool) -> tuple[list[Turn], Tally]:
     tally = Tally()
     with path.open("rb") as file:
         begin = position if _is_valid(file, position) else ReadPosition()
-        reader = Reader(file, session, lambda line, text: tally.fault(path, line, text))
+        reader = Reader(file, session, lambda line, text: tally.fault(path, line, text), of_subagent=of_subagent)
         turns = list(reader.turns(begin.offset))
     if tally.faults and not reader.lines:
         raise InvalidInputError(f"{path} is not a transcript: it has no JSON object on any line.")

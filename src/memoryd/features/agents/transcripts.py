@@ -41,18 +41,28 @@ class FinishedTurns:
 
 
 def finished(
-    path: Path, session: str, position: ReadPosition, *, client: str, ended: bool, last: str | None, tally: Tally
+    path: Path,
+    session: str,
+    position: ReadPosition,
+    *,
+    client: str,
+    ended: bool,
+    last: str | None,
+    tally: Tally,
+    of_subagent: bool = False,
 ) -> FinishedTurns:
     """Return the finished turns of a transcript by `client`, unless its content names another agent.
 
-    For `ended` and `last` see transcript_import.collect. Raise InvalidInputError if it is not a transcript.
+    For `ended`, `last` and `of_subagent` see transcript_import.collect. Raise InvalidInputError if it is no transcript.
     """
     for form, read in READERS:
         with opened(path) as source:
             known = any(form.files(source))
         if known:
             return _of_session(path, form.name, read, position, ended=ended, last=last, tally=tally)
-    turns = transcript_import.collect(path, session, position, ended=ended, last=last, tally=tally)
+    turns = transcript_import.collect(
+        path, session, position, ended=ended, last=last, tally=tally, of_subagent=of_subagent
+    )
     further = ReadPosition(turns[-1].offset, turns[-1].origin) if turns else None
     return FinishedTurns(client, [turn.interaction() for turn in turns if turn.ended], further)
 

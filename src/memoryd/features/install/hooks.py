@@ -47,6 +47,7 @@ HOOK_FILES: Mapping[ClientName, HookFile] = {
             "SessionStart": "session-start",
             "UserPromptSubmit": "prompt-submit",
             "Stop": "stop",
+            "SubagentStop": "subagent-stop",
             "PreCompact": "pre-compact",
             "SessionEnd": "session-end",
         },

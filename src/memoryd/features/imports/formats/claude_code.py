@@ -124,12 +124,16 @@ FaultHandler = Callable[[int, str], None]
 
 
 class Reader:
-    """Reads the turns of a transcript. `session` is the default for lines that name no session."""
+    """Reads the turns of a transcript. `session` is the default for lines that name no session.
 
-    def __init__(self, file: IO[bytes], session: str, fault: FaultHandler) -> None:
+    The lines of subagents are skipped, unless it is the transcript `of_subagent`, which has no others.
+    """
+
+    def __init__(self, file: IO[bytes], session: str, fault: FaultHandler, *, of_subagent: bool = False) -> None:
         self._file = file
         self._session = session
         self._fault = fault
+        self._of_subagent = of_subagent
         self._seen: set[str] = set()
         self._turn: Turn | None = None
         self._waiting: Turn | None = None
@@ -180,7 +184,7 @@ class Reader:
 
     def _message(self, number: int, offset: int, value: dict[str, Any]) -> Message | None:
         """Return a message of the conversation the first time it appears; None for any other line."""
-        if value.get("isSidechain") or value.get("isApiErrorMessage"):
+        if (value.get("isSidechain") and not self._of_subagent) or value.get("isApiErrorMessage"):
             return None
         if value.get("type") not in ("user", "assistant") and not _queued(value):
             return None
