@@ -5,9 +5,8 @@ from contextlib import suppress
 from functools import wraps
 from typing import Any
 
-from memoryd.cli.frame import PLACE, command, note
+from memoryd.cli.frame import PLACE, command
 from memoryd.core.engine import Engine
-from memoryd.core.workspaces.registry import LISTED, check_name
 from memoryd.errors import InvalidInputError
 from memoryd.settings import AUTO, Settings
 
@@ -20,17 +19,6 @@ def command_here(function: Callable[..., None]) -> Callable[..., None]:
         function(here(settings), **given)
 
     return command(*PLACE)(run)
-
-
-def note_if_new(settings: Settings) -> None:
-    """Print a note if the workspace that is named does not exist yet: it may be a typing error."""
-    if "workspace" not in settings.model_fields_set or settings.workspace == AUTO:
-        return
-    check_name(settings.workspace)
-    with Engine(settings, fetch=False) as engine:
-        if (known := engine.workspaces.all()) and not engine.workspaces.get(settings.workspace):
-            names = ", ".join(workspace.name for workspace in known[:LISTED])
-            note(f"The workspace {settings.workspace!r} is new. There are: {names}.")
 
 
 def here(settings: Settings) -> Settings:

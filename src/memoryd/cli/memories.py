@@ -11,7 +11,7 @@ import typer
 from memoryd import errors
 from memoryd.cli import results, service, show
 from memoryd.cli.frame import AsJson, demand_writable, err, note
-from memoryd.cli.here import command_here, note_if_new
+from memoryd.cli.here import command_here
 from memoryd.core.base.batches import batches
 from memoryd.core.base.limits import TEXT
 from memoryd.core.engine import Engine
@@ -23,10 +23,11 @@ from memoryd.core.records.records import origin
 from memoryd.core.scope import together
 from memoryd.core.search.briefing import UNSURE
 from memoryd.core.security import secrets
+from memoryd.core.workspaces.registry import check_name
 from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, UncertainError
 from memoryd.model import Workspace
 from memoryd.models.providers import Spec
-from memoryd.settings import Settings
+from memoryd.settings import AUTO, Settings
 from memoryd.toolsets import chosen
 from memoryd.toolsets.recall import IDS
 from memoryd.toolsets.registry import Answer, Call
@@ -150,10 +151,23 @@ def store(
     content = _piped() if text in (None, ["-"]) else " ".join(text or ())
     if not content.strip():
         raise InvalidInputError(NOTHING)
-    note_if_new(settings)
+    _note_if_new(settings)
     with opened(settings, make=True) as tools:
         tools.use_meaning()
         _print_answer(tools.run("memory_store", content=content, tags=tag, importance=importance), as_json=as_json)
+
+
+def _note_if_new(settings: Settings) -> None:
+    """Print a note if the workspace that is named does not exist yet, while others do: it may be a typing error."""
+    if "workspace" not in settings.model_fields_set or settings.workspace == AUTO:
+        return
+    check_name(settings.workspace)
+    try:
+        with opened(settings):
+            return
+    except NotFoundError as error:  # it names the others
+        if others := str(error).partition(" There are: ")[2]:
+            note(f"The workspace {settings.workspace!r} is new. There are: {others}")
 
 
 def _piped() -> str:
