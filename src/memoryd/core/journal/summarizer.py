@@ -54,11 +54,12 @@ class Digest:
 
 def of(turns: Sequence[Interaction]) -> Digest:
     """Return the digest of a session's turns, at least one."""
-    return Digest(_title(turns), _summary(turns), _category(turns), tuple(_technologies(turns)))
+    return Digest(title(turns[0].prompt), _summary(turns), _category(turns), tuple(_technologies(turns)))
 
 
-def _title(turns: Sequence[Interaction]) -> str:
-    return cut(_first(turns[0].prompt), TITLE).rstrip(".") or "Untitled"
+def title(prompt: str) -> str:
+    """Return the title of a session that begins with a prompt."""
+    return cut(_first(prompt), TITLE).rstrip(".") or "Untitled"
 
 
 def _summary(turns: Sequence[Interaction]) -> str:

@@ -4,7 +4,9 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
+from memoryd.core.journal import summarizer
 from memoryd.core.scope import Scope
 
 SESSIONS = 1_000  # maximum sessions listed
@@ -32,8 +34,8 @@ class SeenSession:
     turns: int
     stored: int
     """The number of memories and observations."""
-    title: str | None
-    """The title of its summary."""
+    title: str
+    """The title of its summary, else that of its first turn; '' if there is neither."""
     client: str
 
 
@@ -52,4 +54,8 @@ def days(scope: Scope, number: int) -> list[ChronicleDay]:
 def sessions(scope: Scope) -> list[SeenSession]:
     """Return the sessions from which something durable is stored, latest first."""
     rows = scope.read(lambda q: q.all("chronicle.sessions", limit=SESSIONS))
-    return [SeenSession(**row) for row in rows]
+    return [_seen(**row) for row in rows]
+
+
+def _seen(*, title: str | None, prompt: str | None, **known: Any) -> SeenSession:
+    return SeenSession(title=title or (summarizer.title(prompt) if prompt else ""), **known)

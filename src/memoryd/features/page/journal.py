@@ -5,6 +5,7 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
+from memoryd.core.journal import summarizer
 from memoryd.core.journal.journal import Journal
 from memoryd.core.memories import listing
 from memoryd.core.memories.listing import Facets
@@ -40,10 +41,14 @@ def session(visit: Visit) -> Response:
         for begins, ends in pairwise([*beginnings, AFTER_ALL])
     ]
     before = [one for one in others if not beginnings or one.record.created_at < beginnings[0]]
+    title = summary.record.name if summary else None
+    if not title and turns.page:
+        title = summarizer.title(Journal(visit.scope).kept.of_session(name, 1, 0).page[0].prompt)
     return visit.page(
         "session.html",
         "sessions",
         name=name,
+        title=title or name,
         turns=list(zip(turns.page, beside, strict=True)),
         total=turns.total,
         before=before if offset == 0 else [],
