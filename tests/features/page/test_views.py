@@ -487,13 +487,3 @@ def test_a_workspace_may_be_called_anything(here: Site, owner: Visitor) -> None:
     pages = [Html(owner.request("GET", f"{way}/history", headers=OWN).text) for way in ways]
     assert {page.all("body")[0]["data-workspace"] for page in pages} == {"default", *names}
     assert {page.all("body")[0]["data-base"] for page in pages} == set(ways)
-
-
-def test_kinds_and_sessions_are_named_in_words(here: Site, owner: Visitor) -> None:
-    turn = Journal(here.scope).add("Which port? Say it.", "", "5433.", "3f0c-id")
-    for path in ("?kind=interaction", f"/m/{turn.id}"):
-        shown = owner.seen(path).text
-        assert "turn" in shown
-        assert "interaction" not in shown, path
-    assert "Which port?" in owner.seen("/sessions").text
-    assert "Which port?" in owner.seen("/sessions/3f0c-id").text

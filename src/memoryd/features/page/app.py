@@ -138,9 +138,21 @@ class Page:
             try:
                 return await to_thread.run_sync(self._answered, request, view, form, limiter=self._threads)
             except MemorydError as error:
-                return _failed(request, error)
+                return await to_thread.run_sync(self._failed, request, error, limiter=self._threads)
 
         return answer
+
+    def _failed(self, request: Request, error: MemorydError) -> Response:
+        """Answer with an error: in a toast for htmx, else in the frame of the page, from which people go on."""
+        grant = self.access.grant(request.cookies.get(cookie_of(request), ""))
+        if grant is None or "hx-request" in request.headers:
+            return _failed(request, error)
+        try:
+            place = self._place(request, grant)
+        except MemorydError:
+            place = None
+        visit = Visit(request, self._engine, grant, place, self._kept)
+        return visit.page("failed.html", "", _status(request, error), text=str(error))
 
     def _answered(self, request: Request, view: View, form: Mapping[str, list[str]]) -> Response:
         grant = self.access.grant(request.cookies.get(cookie_of(request), ""))
@@ -273,10 +285,16 @@ def _refused(status: int, text: str) -> Response:
     return HTMLResponse(render("problem.html", status=status, text=text), status, IN_TOAST)
 
 
-def _failed(request: Request, error: MemorydError) -> Response:
+def _status(request: Request, error: MemorydError) -> int:
+    """Return the status of an error; log it if it is not the sender's."""
     status = next((code for kind, code in STATUS.items() if isinstance(error, kind)), 500)
     if status >= 500:
         log.warning("%s %s: %s", request.method, request.url.path, error)
+    return status
+
+
+def _failed(request: Request, error: MemorydError) -> Response:
+    status = _status(request, error)
     template = "toast.html" if "hx-request" in request.headers else "problem.html"
     return HTMLResponse(render(template, status=status, text=str(error), undo=None), status, IN_TOAST)
 
