@@ -59,6 +59,7 @@ def test_a_statement_does_not_read_a_workspace_for_each_row(
 ) -> None:
     connection, here = large
     explain = f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {statements()[name]}".encode()
-    (row,) = connection.execute(explain, {"workspace": here, "model": MODEL, **given}).fetchall()
+    given = {"workspace": here, "model": MODEL, "other": "another", **given}
+    (row,) = connection.execute(explain, given).fetchall()
     plan = row[0][0]["Plan"]  # type: ignore[index]
     assert plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] <= pages
