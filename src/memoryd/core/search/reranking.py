@@ -145,6 +145,7 @@ class Reranking:
         terms = content_words(found.query)
         speaks = bool(found.candidates.words) or not STOP_WORDS.isdisjoint(words(found.query))
         least = ranking.nearness(len(near), profile, speaks=speaks)
+        least_unread = unread.least(found.query, speaks=speaks)
         if of_time := [hit for hit in hits if hit.why.get("time")]:  # what was then answers as well as anything
             return [replace(hit, bears=near.get(hit.record.id, 0.0) >= least) for hit in of_time]
         parted = []
@@ -152,7 +153,7 @@ class Reranking:
             shared = in_common(terms, full_text(hit.record)) / max(len(terms), 1) if hit.why["words"] else 0.0
             key = hit.record.id
             is_near = key in near and near[key] >= least
-            floor = profile.least if key in legible else unread.NEAREST
+            floor = profile.least if key in legible else least_unread
             stands_out = (key in legible and is_near) or hit.why["lifted"] >= floor
             if found.narrowed or shared >= profile.worded or stands_out:
                 parted.append(replace(hit, bears=shared == 1))
