@@ -59,6 +59,15 @@ def test_in_a_workspace_with_both_english_texts_have_vectors_of_both(engine: Eng
     assert sets == {ENGLISH: 1, ACROSS: 1, MULTILINGUAL: 3}
 
 
+def test_english_texts_and_questions_fetch_no_other_model(tmp_path: Path, model_dir: Path) -> None:
+    with with_models(tmp_path, model_dir) as here:
+        for text in [*FACTS, "getUserProfile(id) returns None: see src/app.py:42", "5433", "TCP 4370"]:
+            memories(here).store(text)
+            memories(here).recall(text, 500)
+        assert here.helpers.speaks
+        assert here.helpers.multilingual.state == "idle"
+
+
 def test_with_english_models_alone_every_text_has_the_english_vector(tmp_path: Path, model_dir: Path) -> None:
     settings = Settings.read(
         {}, db_path=tmp_path / "memory.db", model_dir=model_dir, languages="english", service="off"

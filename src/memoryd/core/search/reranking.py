@@ -11,6 +11,7 @@ from memoryd.core.search.current import Pair
 from memoryd.core.search.ranking import Profile
 from memoryd.errors import ModelError
 from memoryd.model import Findings, Hit
+from memoryd.models.embedders import MULTILINGUAL
 from memoryd.models.helpers import UNUSABLE, Helpers
 from memoryd.models.rerankers import Reranker
 from memoryd.store.base import Vector
@@ -48,7 +49,8 @@ class Reranking:
 
     def _legible(self, reranker: Reranker, found: Found) -> set[str]:
         """Return the records whose language the cross-encoder reads; none if it cannot read the question."""
-        if not reranker.reads(found.query):
+        taken_for_another = any(one.model == MULTILINGUAL for one in found.candidates.compared[:1])
+        if taken_for_another or not reranker.reads(found.query):
             return set()
         read = self._profile.read
         return {key for key, record in found.records.items() if reranker.reads(record.body[:read])}
