@@ -54,7 +54,7 @@ class Need:
         return {"model": self.english, "other": self.other}
 
     def space(self, text: str) -> Space | None:
-        """Return the set to which a text belongs, in doubt that of the present embedder; None while its own is absent."""
+        """Return the set of a text, in doubt that of the present embedder; None while its embedder is absent."""
         english = self.english == self.other or is_english(text) or not (self.by_other or is_foreign(text))
         embedder = self.by if english else self.by_other
         return Space(self.english if english else self.other, embedder) if embedder else None
