@@ -31,6 +31,7 @@ from rich.progress import track
 from rich.text import Text
 
 from memoryd.errors import MemorydError
+from memoryd.models import weights
 from memoryd.settings import Settings
 
 HERE = Path(__file__).parent
@@ -85,6 +86,9 @@ class Question:
 
     question: str
     expects: str
+
+
+JAPANESE = Question(question="誰が変更を二文で説明してほしいと言っていますか？", expects="explained in two sentences")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -365,6 +369,9 @@ async def visit(report: Report, memory: Memory, facts: Sequence[Fact]) -> tuple[
     report.title("Asked in other words")
     report.line(LEGEND, "dim")
     answers = await ask(report, memory, [Question(**line) for line in lines_of("questions.jsonl")])
+    if weights.present(Settings.read().models, weights.LANGUAGES):
+        report.title("Asked in another language")
+        await ask(report, memory, [JAPANESE])
     report.title(f"Briefing for the task: {TASK}")
     await brief(report, memory)
     return answers, embedded

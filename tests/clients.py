@@ -29,6 +29,7 @@ from memoryd.cli.frame import overrides
 from memoryd.core.engine import Engine
 from memoryd.core.maintenance import scheduler
 from memoryd.core.records import perspectives
+from memoryd.models import weights
 from memoryd.models.embedders import ENGLISH, MULTILINGUAL
 from memoryd.server.app import MemoryServer
 from memoryd.server.calls import Calls
@@ -60,7 +61,10 @@ MODERN, LEGACY = "2026-07-28", "2025-11-25"
 
 
 def environment(home: Path, models: Path | None = None, **settings: str) -> dict[str, str]:
-    """Return a clean environment for a server: data below `home`, models from `models` (else none), and settings."""
+    """Return a clean environment for a server: data below `home`, models from `models` (else none), and settings.
+
+    It fetches no model: texts in other languages have their own embedder if that is among the user's models.
+    """
     home.mkdir(parents=True, exist_ok=True)
     if POSTGRES:
         settings = {"MEMORY_DATABASE_URL": database(POSTGRES[0], home)} | settings
@@ -71,6 +75,7 @@ def environment(home: Path, models: Path | None = None, **settings: str) -> dict
         "MEMORY_DATA_DIR": str(home / "data"),
         **SERVICE,
         **({"MEMORY_MODEL_DIR": str(models)} if models else NO_MODELS),
+        "MEMORY_MODELS": "all" if weights.present(models or Settings.read().models, weights.LANGUAGES) else "english",
         **settings,
     }
 
@@ -287,7 +292,7 @@ def edge(words: str) -> Json:
 
 
 def _lacking(engine: Engine) -> int:
-    """Return the number of records that lack a vector of the bundled model from some perspective."""
+    """Return the number of records that lack a vector of the bundled models from some perspective."""
 
     def count(queries: Queries) -> int:
         wanted = perspectives.to_be_counted(queries)

@@ -80,7 +80,7 @@ def pytest_sessionfinish() -> None:
 
 NEEDS = {
     "pipe": "process", "spawn": "process", "model_dir": "models", "postgres": "servers", "chroma": "servers",
-    "browser": "browser",
+    "browser": "browser", "wheelhouse": "index",
 }  # fmt: skip
 """The marker that a fixture gives to its tests."""
 

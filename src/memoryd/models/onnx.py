@@ -21,7 +21,7 @@ from onnxruntime.capi.onnxruntime_pybind11_state import (  # type: ignore[import
 from tokenizers import Tokenizer
 
 from memoryd.errors import InvalidInputError, ModelError
-from memoryd.languages import is_english
+from memoryd.languages import is_foreign
 from memoryd.models import weights
 from memoryd.models.base import clean, spans, unit
 from memoryd.models.native import GATE, THREADS, TURNS
@@ -85,7 +85,7 @@ class BundledReranker:
 
     def reads(self, text: str) -> bool:
         """See Reranker. It reads English only; it makes the ranking of every other language worse (bench/languages)."""
-        return is_english(text)
+        return not is_foreign(text)
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """See Reranker."""

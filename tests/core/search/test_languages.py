@@ -17,6 +17,12 @@ from tests.core.kit import memories, with_models
 JAPANESE = ["歯医者が予約を木曜日の四時に変更した。", "家賃は毎月三日に払っている。", "パンは駅の隣のパン屋で買う。"]
 PLAIN = ["The dentist moved my appointment to Thursday.", "We buy bread next to the station.", "Sven collects maps."]
 
+FACTS = [
+    "Bread is baked at 245 degrees.", "Pebble 874 g.", "Wren home with a cough.", "The plumber is Mr. Achterberg.",
+    "Our choir sings in the minster.", "My call sign is M7RWQ.", "The Skoda passed its inspection.",
+    "Rent is due on the third.", "Ruta drives the second van.", "The tap leaks.", "Otis lost a molar.",
+]  # fmt: skip
+
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> Iterator[Engine]:
@@ -53,6 +59,15 @@ def test_in_a_workspace_with_both_english_texts_have_vectors_of_both(engine: Eng
     assert sets == {ENGLISH: 1, ACROSS: 1, MULTILINGUAL: 3}
 
 
+def test_english_texts_and_questions_fetch_no_other_model(tmp_path: Path, model_dir: Path) -> None:
+    with with_models(tmp_path, model_dir) as here:
+        for text in [*FACTS, "getUserProfile(id) returns None: see src/app.py:42", "5433", "TCP 4370"]:
+            memories(here).store(text)
+            memories(here).recall(text, 500)
+        assert here.helpers.speaks
+        assert here.helpers.multilingual.state == "idle"
+
+
 def test_with_english_models_alone_every_text_has_the_english_vector(tmp_path: Path, model_dir: Path) -> None:
     settings = Settings.read(
         {}, db_path=tmp_path / "memory.db", model_dir=model_dir, languages="english", service="off"
@@ -74,3 +89,10 @@ def test_until_the_model_is_there_words_serve_and_the_answer_says_so(
         answer = memories(here).recall("歯医者", 500)
         assert [hit.record.body for hit in answer.hits] == JAPANESE[:1]
         assert answer.degraded.startswith("Searched by words alone: the multilingual model is still being")
+
+
+def test_nonsense_gets_nothing(engine: Engine) -> None:
+    for text in FACTS:  # of fewer than ten records the nearest are named in any case
+        memories(engine, name="many").store(text)
+    assert memories(engine, name="many").recall("wibblefrotz", 500).hits == ()
+    assert first(engine, "Backofen Temperatur", "many") == FACTS[0]

@@ -9,7 +9,7 @@ SMALL_TALK = {
            "How are you today?", "What’s up?", "No, stop", "good evening everyone", "hahaha", "..."],
     "de": ["Guten Morgen", "Vielen Dank!", "passt so", "alles klar, mach weiter", "Gute Nacht"],
     "fr": ["Bonjour", "merci beaucoup", "d’accord, on continue", "bonne nuit", "vas-y"],
-    "es": ["¡Buenos días!", "muchas gracias", "vale, sigue", "todo bien", "jajaja"],
+    "es": ["¡Buenos días!", "muchas gracias", "vale", "de acuerdo", "vale, sigue", "todo bien", "jajaja"],
     "it": ["Buongiorno", "grazie mille", "va bene, continua"],
     "pt": ["Bom dia", "muito obrigada", "tá bom"],
     "nl": ["Goedemorgen", "dank je wel", "ga maar door"],
@@ -17,11 +17,11 @@ SMALL_TALK = {
     "ru": ["Доброе утро", "спасибо большое", "хорошо, продолжай", "хахаха"],
     "tr": ["Günaydın", "teşekkürler"],
     "sv": ["God dag", "tack så mycket"],
-    "ja": ["ありがとうございます。", "おはよう", "はい、お願いします"],
+    "ja": ["ありがとうございます。", "おはよう", "オーケー", "はい、お願いします"],
     "zh": ["谢谢！", "好的，继续", "早上好"],
     "ko": ["감사합니다", "네, 좋아요", "ㅋㅋㅋ"],
-    "ar": ["شكرا جزيلا"],
-    "hi": ["धन्यवाद"],
+    "ar": ["شكرا جزيلا", "شكرًا لك"],
+    "hi": ["धन्यवाद", "ओके"],
     "th": ["ขอบคุณครับ", "555"],
 }  # fmt: skip
 ASKING = [

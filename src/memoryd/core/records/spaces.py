@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from memoryd.errors import ModelError
-from memoryd.languages import is_english
+from memoryd.languages import is_english, is_foreign
 from memoryd.models.embedders import ENGLISH, MULTILINGUAL, MULTILINGUAL_UNRELATED, Embedder
 from memoryd.models.helpers import Helpers
 from memoryd.store.base import Vector
@@ -54,8 +54,8 @@ class Need:
         return {"model": self.english, "other": self.other}
 
     def space(self, text: str) -> Space | None:
-        """Return the set to which a text belongs, or None while its embedder is absent."""
-        english = self.english == self.other or is_english(text)
+        """Return the set of a text, in doubt that of the present embedder; None while its embedder is absent."""
+        english = self.english == self.other or is_english(text) or not (self.by_other or is_foreign(text))
         embedder = self.by if english else self.by_other
         return Space(self.english if english else self.other, embedder) if embedder else None
 
@@ -106,7 +106,7 @@ class Spaces:
         """
         if text is None or not self.splits(embedder):
             return (_compared(embedder, embedder.name, text),)
-        if is_english(text):
+        if is_english(text) or not (mixed or is_foreign(text) or self._helpers.multilingual.get()):
             other = self._helpers.other() if mixed else None
             own = _compared(embedder, ENGLISH, text)
             return (own, _compared(other, MULTILINGUAL, text)) if other else (own,)

@@ -11,6 +11,7 @@ from memoryd.core.search.current import Pair
 from memoryd.core.search.ranking import Profile
 from memoryd.errors import ModelError
 from memoryd.model import Findings, Hit
+from memoryd.models.embedders import MULTILINGUAL
 from memoryd.models.helpers import UNUSABLE, Helpers
 from memoryd.models.rerankers import Reranker
 from memoryd.store.base import Vector
@@ -48,7 +49,8 @@ class Reranking:
 
     def _legible(self, reranker: Reranker, found: Found) -> set[str]:
         """Return the records whose language the cross-encoder reads; none if it cannot read the question."""
-        if not reranker.reads(found.query):
+        taken_for_another = any(one.model == MULTILINGUAL for one in found.candidates.compared[:1])
+        if taken_for_another or not reranker.reads(found.query):
             return set()
         read = self._profile.read
         return {key for key, record in found.records.items() if reranker.reads(record.body[:read])}
@@ -145,6 +147,7 @@ class Reranking:
         terms = content_words(found.query)
         speaks = bool(found.candidates.words) or not STOP_WORDS.isdisjoint(words(found.query))
         least = ranking.nearness(len(near), profile, speaks=speaks)
+        least_unread = unread.least(found.query, speaks=speaks)
         if of_time := [hit for hit in hits if hit.why.get("time")]:  # what was then answers as well as anything
             return [replace(hit, bears=near.get(hit.record.id, 0.0) >= least) for hit in of_time]
         parted = []
@@ -152,7 +155,7 @@ class Reranking:
             shared = in_common(terms, full_text(hit.record)) / max(len(terms), 1) if hit.why["words"] else 0.0
             key = hit.record.id
             is_near = key in near and near[key] >= least
-            floor = profile.least if key in legible else unread.NEAREST
+            floor = profile.least if key in legible else least_unread
             stands_out = (key in legible and is_near) or hit.why["lifted"] >= floor
             if found.narrowed or shared >= profile.worded or stands_out:
                 parted.append(replace(hit, bears=shared == 1))

@@ -18,7 +18,7 @@ _LAUGHTER = re.compile(
 """Laughter in Latin, Cyrillic and Arabic letters, and the Thai 555."""
 _GLYPHS = "[\u314b\u314e\u3160\u315c\u8349]+"  # Korean and Japanese laughter
 _STRETCHED = re.compile(r"(.)\1{2,}")
-_WORD = re.compile(r"[^\W_]+(?:['\u0300-\u036f\u0900-\u0963-][^\W_]*)*")
+_WORD = re.compile(r"[^\W_]+(?:['\u0300-\u036f\u064b-\u0652\u0900-\u0963-][^\W_]*)*")
 
 
 _GREETING = re.compile(r"\b(?:how are (?:you|things)(?: doing)?(?: today)?|how(?:'s| is) it going|what(?:'s| is) up)\b")

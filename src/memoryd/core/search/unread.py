@@ -11,7 +11,7 @@ from memoryd.core.records.records import full_text
 from memoryd.core.search.candidates import Found, similarities
 from memoryd.languages import FOREIGN, is_english
 from memoryd.models.embedders import MULTILINGUAL
-from memoryd.text import content_words, in_common
+from memoryd.text import content_words, in_common, is_latin, words
 
 WORDED = 0.08
 """The evidence of all words of the question."""
@@ -22,8 +22,8 @@ NONE = 0.35
 SURE_LOGIT = -4.0
 """The logit at SURE, as Profile.sure; at NONE it is 0, from which a prompt takes it for an answer."""
 LOWEST, HIGHEST = -11.0, 4.0
-NEAREST = -10.0
-"""The logit from which a record is named as one of the nearest."""
+NEAREST, OF_NONSENSE = -10.0, -6.6
+"""The logit from which a record is named as one of the nearest; the same if the question may be nonsense."""
 EXPECTED, COUNTED = {True: 0.0, False: -0.1}, 10
 """The rescaled cosine of a question with what does not answer it, in its own language and else; it counts like that of
 so many candidates."""
@@ -40,12 +40,21 @@ def logits(found: Found, legible: Collection[str]) -> dict[str, float]:
             near[is_english(found.records[key].body)][key] = cosine
     if asked := is_english(found.query):
         near[True].clear()  # their cosines are the English embedder's
-    made = {}
+    few, made = len(similarities(found.candidates)) < COUNTED, {}
     for english, group in near.items():
         for key, cosine in group.items():
             evidence = cosine - _expected(group, key, EXPECTED[english == asked]) + WORDED * _share(terms, found, key)
-            made[key] = _logit(evidence, few=len(group) < COUNTED)
+            made[key] = _logit(evidence, few=few)
     return made
+
+
+def least(query: str, *, speaks: bool) -> float:
+    """Return the logit from which a record is named as one of the nearest.
+
+    `speaks` says whether a word of the query is in a record or is an English function word.
+    """
+    known = speaks or not is_latin(query) or not FOREIGN.isdisjoint(words(query))
+    return NEAREST if known else OF_NONSENSE
 
 
 def _expected(near: Mapping[str, float], key: str, usual: float) -> float:

@@ -55,7 +55,7 @@ WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.id IN (SELECT v
 ORDER BY r.id
 
 -- name: embeddings.present
--- The perspectives from which some records have vectors of :model; :first and :last of their ids keep this from reading
+-- The perspectives from which some records have vectors of :model or :other; :first and :last of their ids keep this from reading
 -- a whole workspace for a batch of its backlog.
 SELECT id, perspective FROM embeddings
 WHERE workspace_id = :workspace AND model IN (:model, :other) AND chunk = 0 AND id >= :first AND id <= :last
