@@ -10,6 +10,7 @@ from memoryd.core.journal import summarizer
 from memoryd.core.scope import Scope
 
 SESSIONS = 1_000  # maximum sessions listed
+BEGINNING = 1_000  # characters of a prompt that its title is taken from
 VERBS: Mapping[str, str] = {"create": "stored", "update": "changed", "restore": "changed", "delete": "forgotten"}
 """The figure of a day that each verb of an event counts towards."""
 
@@ -58,4 +59,4 @@ def sessions(scope: Scope) -> list[SeenSession]:
 
 
 def _seen(*, title: str | None, prompt: str | None, **known: Any) -> SeenSession:
-    return SeenSession(title=title or (summarizer.title(prompt) if prompt else ""), **known)
+    return SeenSession(title=title or (summarizer.title(prompt[:BEGINNING]) if prompt else ""), **known)
