@@ -18,6 +18,7 @@ FEATURES: Mapping[str, str] = {
     "login": "memoryd.features.login:FEATURE",
     "notes": "memoryd.features.notes:FEATURE",
     "page": "memoryd.features.page:FEATURE",
+    "sync": "memoryd.features.sync:FEATURE",
 }
 """The slices by their package's name."""
 
