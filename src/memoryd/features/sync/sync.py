@@ -70,6 +70,7 @@ class Sync:
 
     def run(self, *, drop_history: bool = False) -> Outcome:
         """Bring both sides together. Raise OfflineError if the repository cannot be reached, or another MemorydError."""
+        self._engine.store.placement.create(None)
         with self._engine.leases.alone("sync", WAIT, TERM) as taken:
             if not taken:
                 raise StoreError("Another sync of this memory is running. Wait for it.")
@@ -111,7 +112,7 @@ class Sync:
         found = []
         for name in sorted(names):
             if not wanted or name in wanted:
-                known = here.get(name) or registry.find(name)
+                known = here.get(name) or registry.get(name)
                 workspace = known or registry.ensure(name)
                 if workspace.status == ACTIVE:
                     found.append((workspace, folder_of(name)))

@@ -1,0 +1,111 @@
+"""Machines that share a repository: homes in folders, and what a machine remembers."""
+
+import random
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from memoryd.core.engine import Engine
+from memoryd.core.graph import entities, observations, relations, renaming
+from memoryd.core.graph.entities import NewEntity
+from memoryd.core.graph.relations import Edge
+from memoryd.core.graph.transaction import Graph
+from memoryd.core.journal.journal import Journal
+from memoryd.core.maintenance import history
+from memoryd.core.memories import correction
+from memoryd.core.memories.correction import Correction
+from memoryd.core.memories.memories import Criteria, Memories
+from memoryd.core.memories.vault import Vault
+from memoryd.core.scope import Scope
+from memoryd.errors import MemorydError
+from memoryd.features.sync import items
+from memoryd.features.sync.git import Git
+from memoryd.features.sync.sync import Outcome, Sync, place
+from tests.core.exports_kit import opened
+
+
+def repository(path: Path) -> Path:
+    """Make an empty repository."""
+    subprocess.run(["git", "init", "--quiet", "--bare", str(path)], check=True)
+    return path
+
+
+class Machine:
+    """A home with its own clock."""
+
+    def __init__(self, home: Path, url: Path, branch: str = "") -> None:
+        self.engine: Engine = opened(home)
+        git = Git(place(self.engine.settings.data_dir))
+        git.init(str(url))
+        git.configure("memoryd.branch", [branch] if branch else [])
+        self.scope = Scope(self.engine, self.engine.workspaces.ensure("default"))
+        self.memories, self.vault, self.journal = Memories(self.scope), Vault(self.scope), Journal(self.scope)
+        self.graph = Graph(self.scope)
+
+    def sync(self, **how: Any) -> Outcome:
+        return Sync(self.engine).run(**how)
+
+    def files(self) -> dict[str, bytes]:
+        """Return all files as this machine would write them."""
+        return self.scope.read(lambda q: {path: data for _, path, data in items.documents(q, items.all_groups(q))})
+
+    def texts(self) -> list[str]:
+        """Return the texts of the living memories."""
+        every = self.scope.read(lambda q: items.read(q, items.all_groups(q)))
+        return sorted(
+            one["body"] for each in every.values() for one in each if one["kind"] == "memory" and not one["deleted_at"]
+        )
+
+    def forget(self, *ids: str) -> None:
+        self.memories.forget(Criteria(ids=ids), confirm=True)
+
+
+def act(machine: Machine, dice: random.Random, step: int) -> None:
+    """Do something at random, as an agent would."""
+    scope, graph = machine.scope, machine.graph
+    every = scope.read(lambda q: [one for each in items.read(q, items.all_groups(q)).values() for one in each])
+    living = [one["id"] for one in every if one["kind"] == "memory" and not one["deleted_at"]]
+    nodes = [one["name"] for one in every if one["kind"] == "entity"]
+    name, other = (f"node {dice.randrange(6)}" for _ in range(2))
+    said = f"fact {step} is {dice.randrange(10_000)}"
+
+    def edit() -> None:
+        correction.correct(scope, Correction(id=dice.choice(living), content=said))
+
+    def retag() -> None:
+        correction.correct(scope, Correction(id=dice.choice(living), tags=(f"t{dice.randrange(4)}", "all")))
+
+    acts = [
+        lambda: machine.memories.store(said, tags=[f"t{dice.randrange(4)}"], importance=dice.random()),
+        lambda: machine.vault.commit("vault", f"key {dice.randrange(4)}", said),
+        lambda: entities.create(graph, [NewEntity(name=name, type="thing", observations=(said,), summary=said)]),
+        lambda: machine.journal.add(said, "", "yes", f"session {dice.randrange(3)}"),
+        *(
+            [edit, retag, lambda: machine.forget(dice.choice(living))]
+            + [lambda: machine.memories.store(said, supersedes=(dice.choice(living),))]
+            if living
+            else []
+        ),
+        *(
+            [
+                lambda: observations.add(graph, {dice.choice(nodes): [said]}),
+                lambda: relations.create(graph, [Edge(dice.choice(nodes), dice.choice(nodes), "knows")]),
+                lambda: entities.set_summary(graph, dice.choice(nodes), said),
+                lambda: renaming.rename(graph, dice.choice(nodes), other),
+                lambda: renaming.merge(graph, dice.choice(nodes), dice.choice(nodes)),
+                lambda: entities.delete(graph, [dice.choice(nodes)]),
+            ]
+            if nodes
+            else []
+        ),
+    ]
+    try:
+        dice.choice(acts)()
+    except MemorydError:
+        pass
+    if dice.random() < 0.1:
+        last = history.entries(graph, 5)
+        try:
+            history.restore(graph, [dice.choice(last).id]) if last else None
+        except MemorydError:
+            pass
