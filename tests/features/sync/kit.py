@@ -88,7 +88,7 @@ def act(machine: Machine, dice: random.Random, step: int) -> None:
         ),
         *(
             [
-                lambda: observations.add(graph, {dice.choice(nodes): [said]}),
+                lambda: observations.add(graph, [(dice.choice(nodes), [said])]),
                 lambda: relations.create(graph, [Edge(dice.choice(nodes), dice.choice(nodes), "knows")]),
                 lambda: entities.set_summary(graph, dice.choice(nodes), said),
                 lambda: renaming.rename(graph, dice.choice(nodes), other),

@@ -39,7 +39,7 @@ def apply(change: Change, ours: Items, merged: Merged) -> int:
     after = merged.items
     gone = [one for key, one in ours.items() if key not in after]
     new = [one for key, one in after.items() if ours.get(key) != one]
-    _delete(change, gone, merged)
+    _delete(change, gone)
     for kind in FIRST:
         _put(change, [one for one in new if one["kind"] == kind], ours, merged.lost)
     _move(change, merged.became)
@@ -51,8 +51,8 @@ def apply(change: Change, ours: Items, merged: Merged) -> int:
 # what is gone --------------------------------------------------------------------------------------------------------
 
 
-def _delete(change: Change, gone: Sequence[Item], merged: Merged) -> None:
-    """Delete records; entities that became others wait until their relations have moved."""
+def _delete(change: Change, gone: Sequence[Item]) -> None:
+    """Delete records; entities wait until the relations of those that became others have moved."""
     relations_gone = [one for one in gone if one["kind"] == "relation"]
     change.relate({one[end] for one in relations_gone for end in ("from_entity", "to_entity")})
     relations.remove(change, [one["id"] for one in relations_gone])
@@ -60,9 +60,8 @@ def _delete(change: Change, gone: Sequence[Item], merged: Merged) -> None:
     change.queries.run("sync.release", ids=json.dumps([one["id"] for one in plain if one.get("deleted_at")]))
     records.delete(change.queries, [one["id"] for one in plain if not one.get("deleted_at")], change.now)
     change.touch({one["entity_id"] for one in plain if one["kind"] == "observation"})
-    for one in gone:
-        if one["kind"] == "entity" and one["id"] in merged.became:  # its name is free for the other one
-            change.queries.run("sync.unnamed", ids=json.dumps([one["id"]]))
+    # the names of the entities are free for others
+    change.queries.run("sync.unnamed", ids=json.dumps([one["id"] for one in gone if one["kind"] == "entity"]))
 
 
 def _drop(change: Change, gone: Sequence[Item], merged: Merged) -> None:
@@ -95,8 +94,8 @@ def _put(change: Change, items: Sequence[Item], ours: Items, lost: Items) -> Non
     queries, ids = change.queries, [one["id"] for one in items]
     there = {row["id"]: row for row in rows.of(queries, "records", ids)}
     _keep(change, items, there, lost)
-    renamed = [one["id"] for one in items if one["id"] in there and one.get("name") != there[one["id"]]["name"]]
-    queries.run("sync.unnamed", ids=json.dumps(renamed))
+    given_up = [one for one in items if one["id"] in there and _gives_up(one, there[one["id"]])]
+    queries.run("sync.unnamed", ids=json.dumps([one["id"] for one in given_up]))
     _make_room(change, [one for one in items if one["kind"] == "observation"])
     names = _names(change, items)
     queries.many("sync.put_record", [_record(one, names) for one in items])
@@ -105,6 +104,11 @@ def _put(change: Change, items: Sequence[Item], ours: Items, lost: Items) -> Non
     _reserve(change, [one for one in items if one["kind"] == "observation"])
     queries.many("sync.put_memory", [_memory(one) for one in items if one["kind"] == "memory"])
     _note(change, items, there, ours)
+
+
+def _gives_up(item: Item, row: Mapping[str, object]) -> bool:
+    """Return whether a record gives its name or key to another one."""
+    return item.get("name") != row["name"] or bool(item.get("deleted_at"))
 
 
 def _keep(change: Change, items: Sequence[Item], there: Mapping[str, Mapping[str, object]], lost: Items) -> None:
