@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-Hook = Literal["admissions", "chores", "client_app", "foreign_import", "gate", "journal", "routes", "session_hook", "state"]
+Hook = Literal[
+    "admissions", "chores", "client_app", "foreign_import", "gate", "journal", "routes", "session_hook", "state"
+]
 """The hooks that name one object."""
 HookTable = Literal["exports", "requests"]
 """The hooks that name several objects, each under a name of its own."""

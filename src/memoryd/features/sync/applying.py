@@ -14,6 +14,7 @@ from memoryd.features.sync.documents import Item
 from memoryd.features.sync.merging import Items, Merged, order
 from memoryd.store import rows
 
+
 class QuietChange(Change):
     """A change that leaves the times of entities as they are on the machine that made it."""
 
@@ -23,7 +24,19 @@ class QuietChange(Change):
 
 TEXT = ("name", "type", "body", "tags")
 """The fields that are embedded, or are kept as a version before they change."""
-RECORD = ("id", "kind", "name", "type", "body", "session_id", "client", "tool", "created_at", "updated_at", "deleted_at")
+RECORD = (
+    "id",
+    "kind",
+    "name",
+    "type",
+    "body",
+    "session_id",
+    "client",
+    "tool",
+    "created_at",
+    "updated_at",
+    "deleted_at",
+)
 DETAILS: Mapping[str, tuple[str, ...]] = {
     "entity": ("id", "summary_updated_at", "next_ordinal"),
     "observation": ("id", "entity_id", "ordinal"),
@@ -119,7 +132,7 @@ def _keep(change: Change, items: Sequence[Item], there: Mapping[str, Mapping[str
             continue
         until, other = one["updated_at"], lost.get(one["id"])
         before = timestamp(moment(until) - timedelta(milliseconds=1))
-        if row["body"] != one["body"] or one["kind"] == "entity" and row["name"] != one["name"]:
+        if row["body"] != one["body"] or (one["kind"] == "entity" and row["name"] != one["name"]):
             change.queries.run("sync.earlier", id=one["id"], until=until, earlier=before)
             change.queries.run("versions.keep_whole", id=one["id"], now=until)
         elif other and other["body"] != row["body"]:  # what was written there lies between the last version and ours

@@ -51,9 +51,13 @@ NUMBERS = ("ordinal", "next_ordinal")
 OBSERVATIONS, RELATIONS = "\n## Observations\n", "\n## Relations\n"
 _PATH = re.compile(rf"(memories|vault|replaced|entities|sessions)/.*([0-9a-f]{{{HASH}}})\.(md|jsonl)$")
 _MARK = re.compile(r" \^(\d{1,9})$")
-_LINK = re.compile(rf"^- (.+) \[\[(?:[^\[\]|\n]*?([0-9a-f]{{{HASH}}})|([^\[\]|\n]+))(?:\|[^\[\]\n]*)?\]\]\s*$", re.MULTILINE)
+_LINK = re.compile(
+    rf"^- (.+) \[\[(?:[^\[\]|\n]*?([0-9a-f]{{{HASH}}})|([^\[\]|\n]+))(?:\|[^\[\]\n]*)?\]\]\s*$", re.MULTILINE
+)
 _DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-_LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # every value is a text: `yes` and `2026` stay what they are
+_LOADER: Any = getattr(
+    yaml, "CBaseLoader", yaml.BaseLoader
+)  # every value is a text: `yes` and `2026` stay what they are
 _TIMES = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
 
@@ -71,8 +75,10 @@ def mark_of(path: str) -> str:
 
 def is_document(path: str) -> bool:
     """Return whether a path below the folder of a workspace may be that of a document, also of a new one of a person."""
-    return path.startswith(("memories/", "vault/", "replaced/", "entities/")) and path.lower().endswith(".md") or (
-        path.startswith("sessions/") and path.endswith(".jsonl")
+    return (
+        (path.startswith(("memories/", "vault/", "replaced/", "entities/"))
+        and path.lower().endswith(".md"))
+        or (path.startswith("sessions/") and path.endswith(".jsonl"))
     )
 
 
@@ -137,7 +143,7 @@ def _properties(item: Item, without: Sequence[str] = ("body",)) -> dict[str, Any
     found = {"id": item["id"]}
     for name in FIELDS[item["kind"]]:
         value = item[name]
-        if name not in without and value not in (None, [], "") or name == "name" and value == "":
+        if (name not in without and value not in (None, [], "")) or (name == "name" and value == ""):
             found[name] = value
     return found
 
@@ -236,9 +242,7 @@ def _listed(text: str) -> list[str]:
     return ["\n".join(lines).rstrip() for lines in found]
 
 
-def _ties(
-    head: Item, stated: list[dict[str, Any]], links: str, entity: Callable[[str, str], str]
-) -> list[Item]:
+def _ties(head: Item, stated: list[dict[str, Any]], links: str, entity: Callable[[str, str], str]) -> list[Item]:
     """Return the relations that the list of links still has, or that a person has added to it."""
     known = {}
     for one in stated:

@@ -15,8 +15,10 @@ OURS = {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"}
 NETWORK = 300.0  # seconds after which a fetch or a push is given up
 SAID = 1_000  # characters of git's own words that are shown
 _SECRET = re.compile(r"(://)[^/@\s]*@")
-_OFFLINE = re.compile(r"resolve host|timed out|unreachable|refused|not appear to be a git repo|Could not read from", re.I)
-_QUICKER = re.compile(r"rejected|stale info|cannot lock ref|failed to update ref|remote rejected", re.I)
+_OFFLINE = re.compile(
+    r"resolve host|timed out|unreachable|refused|not appear to be a git repo|Could not read from", re.IGNORECASE
+)
+_QUICKER = re.compile(r"rejected|stale info|cannot lock ref|failed to update ref|remote rejected", re.IGNORECASE)
 
 Files = Mapping[str, bytes | None]
 """The contents of files by path; None for one that is removed."""
@@ -212,5 +214,3 @@ def _failure(arguments: Iterable[str], said: str) -> MemorydError:
     if what in ("ls-remote", "fetch", "push") and _OFFLINE.search(said):
         return OfflineError(f"The repository cannot be reached; what is new here waits. git says: {said}")
     return StoreError(f"`git {what}` failed. Nothing was lost; repeat `memoryd sync`. git says: {said}")
-
-

@@ -117,7 +117,9 @@ def _entities(queries: Queries, ids: list[str]) -> Iterator[tuple[str, Item]]:
     for key, row in _records(queries, about).items():
         if row["deleted_at"] is None:
             yield about[key]["entity_id"], _item("observation", row, about[key])
-    ties = [row for row in queries.all("imports.related", entities=asked) if row["deleted_at"] is None] if records else []
+    ties = (
+        [row for row in queries.all("imports.related", entities=asked) if row["deleted_at"] is None] if records else []
+    )
     ends = _records(queries, {row["to_entity"] for row in ties})
     for row in ties:
         if row["from_entity"] in records and (end := ends.get(row["to_entity"])) and end["deleted_at"] is None:
@@ -142,6 +144,8 @@ def _sessions(queries: Queries, sessions: list[str]) -> Iterator[tuple[str, Item
     if "" in sessions:
         ids += [row["id"] for row in queries.all("sync.turns_alone")]
     records = _records(queries, ids)
-    details = {row["id"]: row for table in ("interaction", "summary") for row in rows.of(queries, f"{table}_details", ids)}
+    details = {
+        row["id"]: row for table in ("interaction", "summary") for row in rows.of(queries, f"{table}_details", ids)
+    }
     for key, row in records.items():
         yield row["session_id"] or "", _item(row["kind"], row, details[key])

@@ -53,7 +53,7 @@ def merge(base: Items, ours: Items, theirs: Items, gone: Iterable[str] = ()) -> 
             chosen = _both(result, before or {}, one, other)
         if chosen is not None:
             result.items[key] = dict(chosen)
-        elif one and other is None and before and one != before or other and one is None and before and other != before:
+        elif (one and other is None and before and one != before) or (other and one is None and before and other != before):
             result.forgotten.append(key)
     _unite_keys(result)
     _unite_names(result)
@@ -176,7 +176,9 @@ def _move(result: Merged) -> None:
     """Give what is about an entity that became another one to that one; drop what it has already."""
     items, moved = result.items, result.became
     for key, item in list(items.items()):
-        ends = {name: moved[item[name]] for name in ("entity_id", "from_entity", "to_entity") if item.get(name) in moved}
+        ends = {
+            name: moved[item[name]] for name in ("entity_id", "from_entity", "to_entity") if item.get(name) in moved
+        }
         if ends:
             items[key] = item | ends
     seen = dict[tuple[str, ...], str]()
@@ -185,7 +187,10 @@ def _move(result: Merged) -> None:
             same = (item["from_entity"], item["to_entity"], item["relation_type"])
             is_loop = item["from_entity"] == item["to_entity"] and item["from_entity"] in moved.values()
         else:
-            same, is_loop = (item["entity_id"], item["body"]) if item["entity_id"] in moved.values() else (item["id"],), False
+            same, is_loop = (
+                (item["entity_id"], item["body"]) if item["entity_id"] in moved.values() else (item["id"],),
+                False,
+            )
         if is_loop or seen.setdefault(same, item["id"]) != item["id"]:
             del items[item["id"]]
 

@@ -93,7 +93,9 @@ class Sides:
         if not found or name.endswith(".jsonl"):
             return found
         digest = mark(group_of(found[0]))
-        if path == min(self._there.get(digest, [path]), key=lambda one: (one not in self._known(digest), len(one), one)):
+        if path == min(
+            self._there.get(digest, [path]), key=lambda one: (one not in self._known(digest), len(one), one)
+        ):
             return found
         if path not in self._there.get(digest, []) and not self._there.get(digest):
             return found

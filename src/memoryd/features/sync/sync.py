@@ -262,9 +262,11 @@ class WorkspaceSync:
             if not items.groups_of(queries, subjects)[0] <= sides.groups:
                 return None
             ours = {one["id"]: one for each in items.read(queries, sides.groups - sides.left).values() for one in each}
-            dead = () if sides.base else [
-                row["id"] for row in queries.all("sync.forgotten", ids=json.dumps(sorted(sides.theirs)))
-            ]
+            dead = (
+                ()
+                if sides.base
+                else [row["id"] for row in queries.all("sync.forgotten", ids=json.dumps(sorted(sides.theirs)))]
+            )
             merged = merge(sides.before, ours, sides.theirs, dead)
             change = QuietChange(queries, self._engine.clock.now(), "")
             count = applying.apply(change, ours, merged)
@@ -310,7 +312,11 @@ def replaced(git: Git, head: str) -> bool:
 def folder_of(name: str) -> str:
     """Return the folder of a workspace: its name, if every system accepts that and no other one has it."""
     plain = readable(name)
-    return name if plain == name == name.casefold() and len(name) <= documents.TITLE else f"{plain[:30]} {mark(('', name))}"
+    return (
+        name
+        if plain == name == name.casefold() and len(name) <= documents.TITLE
+        else f"{plain[:30]} {mark(('', name))}"
+    )
 
 
 def _named(git: Git, head: str) -> list[str]:
