@@ -75,10 +75,8 @@ def mark_of(path: str) -> str:
 
 def is_document(path: str) -> bool:
     """Return whether a path below the folder of a workspace may be that of a document, also of a new one of a person."""
-    return (
-        (path.startswith(("memories/", "vault/", "replaced/", "entities/"))
-        and path.lower().endswith(".md"))
-        or (path.startswith("sessions/") and path.endswith(".jsonl"))
+    return (path.startswith(("memories/", "vault/", "replaced/", "entities/")) and path.lower().endswith(".md")) or (
+        path.startswith("sessions/") and path.endswith(".jsonl")
     )
 
 

@@ -53,7 +53,9 @@ def merge(base: Items, ours: Items, theirs: Items, gone: Iterable[str] = ()) -> 
             chosen = _both(result, before or {}, one, other)
         if chosen is not None:
             result.items[key] = dict(chosen)
-        elif (one and other is None and before and one != before) or (other and one is None and before and other != before):
+        elif (one and other is None and before and one != before) or (
+            other and one is None and before and other != before
+        ):
             result.forgotten.append(key)
     _unite_keys(result)
     _unite_names(result)
