@@ -2,6 +2,8 @@
 
 import random
 import subprocess
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ from memoryd.core.scope import Scope
 from memoryd.errors import MemorydError
 from memoryd.features.sync import items
 from memoryd.features.sync.git import Git
-from memoryd.features.sync.sync import Outcome, Sync, place
+from memoryd.features.sync.sync import Sync, SyncReport, place
 from tests.core.exports_kit import opened
 
 
@@ -42,7 +44,7 @@ class Machine:
         self.memories, self.vault, self.journal = Memories(self.scope), Vault(self.scope), Journal(self.scope)
         self.graph = Graph(self.scope)
 
-    def sync(self, **how: Any) -> Outcome:
+    def sync(self, **how: Any) -> SyncReport:
         return Sync(self.engine).run(**how)
 
     def files(self) -> dict[str, bytes]:
@@ -67,45 +69,34 @@ def act(machine: Machine, dice: random.Random, step: int) -> None:
     living = [one["id"] for one in every if one["kind"] == "memory" and not one["deleted_at"]]
     nodes = [one["name"] for one in every if one["kind"] == "entity"]
     name, other = (f"node {dice.randrange(6)}" for _ in range(2))
-    said = f"fact {step} is {dice.randrange(10_000)}"
+    fact = f"fact {step} is {dice.randrange(10_000)}"
 
     def edit() -> None:
-        correction.correct(scope, Correction(id=dice.choice(living), content=said))
+        correction.correct(scope, Correction(id=dice.choice(living), content=fact))
 
     def retag() -> None:
         correction.correct(scope, Correction(id=dice.choice(living), tags=(f"t{dice.randrange(4)}", "all")))
 
-    acts = [
-        lambda: machine.memories.store(said, tags=[f"t{dice.randrange(4)}"], importance=dice.random()),
-        lambda: machine.vault.commit("vault", f"key {dice.randrange(4)}", said),
-        lambda: entities.create(graph, [NewEntity(name=name, type="thing", observations=(said,), summary=said)]),
-        lambda: machine.journal.add(said, "", "yes", f"session {dice.randrange(3)}"),
-        *(
-            [edit, retag, lambda: machine.forget(dice.choice(living))]
-            + [lambda: machine.memories.store(said, supersedes=(dice.choice(living),))]
-            if living
-            else []
-        ),
-        *(
-            [
-                lambda: observations.add(graph, [(dice.choice(nodes), [said])]),
-                lambda: relations.create(graph, [Edge(dice.choice(nodes), dice.choice(nodes), "knows")]),
-                lambda: entities.set_summary(graph, dice.choice(nodes), said),
-                lambda: renaming.rename(graph, dice.choice(nodes), other),
-                lambda: renaming.merge(graph, dice.choice(nodes), dice.choice(nodes)),
-                lambda: entities.delete(graph, [dice.choice(nodes)]),
-            ]
-            if nodes
-            else []
-        ),
+    acts: list[Callable[[], object]] = [
+        lambda: machine.memories.store(fact, tags=[f"t{dice.randrange(4)}"], importance=dice.random()),
+        lambda: machine.vault.commit("vault", f"key {dice.randrange(4)}", fact),
+        lambda: entities.create(graph, [NewEntity(name=name, type="thing", observations=(fact,), summary=fact)]),
+        lambda: machine.journal.add(fact, "", "yes", f"session {dice.randrange(3)}"),
     ]
-    try:
+    if living:
+        acts += [edit, retag, lambda: machine.forget(dice.choice(living))]
+        acts += [lambda: machine.memories.store(fact, supersedes=(dice.choice(living),))]
+    if nodes:
+        acts += [
+            lambda: observations.add(graph, [(dice.choice(nodes), [fact])]),
+            lambda: relations.create(graph, [Edge(dice.choice(nodes), dice.choice(nodes), "knows")]),
+            lambda: entities.set_summary(graph, dice.choice(nodes), fact),
+            lambda: renaming.rename(graph, dice.choice(nodes), other),
+            lambda: renaming.merge(graph, dice.choice(nodes), dice.choice(nodes)),
+            lambda: entities.delete(graph, [dice.choice(nodes)]),
+        ]
+    with suppress(MemorydError):
         dice.choice(acts)()
-    except MemorydError:
-        pass
-    if dice.random() < 0.1:
-        last = history.entries(graph, 5)
-        try:
-            history.restore(graph, [dice.choice(last).id]) if last else None
-        except MemorydError:
-            pass
+    if dice.random() < 0.1 and (last := history.entries(graph, 5)):
+        with suppress(MemorydError):
+            history.restore(graph, [dice.choice(last).id])

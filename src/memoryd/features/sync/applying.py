@@ -43,6 +43,13 @@ DETAILS: Mapping[str, tuple[str, ...]] = {
     "interaction": ("id", "thought_at", "response_at"),
     "summary": ("id", "memory_count", "quality", "productivity", "impact", "complexity"),
 }
+PUT: Mapping[str, str] = {
+    "entity": "sync.put_entity",
+    "observation": "sync.put_observation",
+    "interaction": "sync.put_interaction",
+    "summary": "sync.put_summary",
+}
+"""The statements that write these details."""
 FIRST = ("memory", "entity", "observation", "interaction", "summary")
 """The kinds of records in the order in which they are written: an observation after its entity."""
 
@@ -113,7 +120,7 @@ def _put(change: Change, items: Sequence[Item], ours: Items, lost: Items) -> Non
     names = _names(change, items)
     queries.many("sync.put_record", [_record(one, names) for one in items])
     for kind in DETAILS.keys() & {one["kind"] for one in items}:
-        queries.many(f"sync.put_{kind}", [_details(one) for one in items])
+        queries.many(PUT[kind], [_details(one) for one in items])
     _reserve(change, [one for one in items if one["kind"] == "observation"])
     queries.many("sync.put_memory", [_memory(one) for one in items if one["kind"] == "memory"])
     _note(change, items, there, ours)

@@ -13,7 +13,7 @@ def sync_later(settings: Settings) -> None:
     if settings.read_only or not (place(settings.data_dir) / "HEAD").is_file():
         return
     subprocess.Popen(
-        [sys.executable, "-m", "memoryd", "sync", "--quiet"],
+        [sys.executable, "-m", "memoryd", "sync"],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

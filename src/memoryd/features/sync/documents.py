@@ -74,7 +74,7 @@ def mark_of(path: str) -> str:
 
 
 def is_document(path: str) -> bool:
-    """Return whether a path below the folder of a workspace may be that of a document, also of a new one of a person."""
+    """Return whether a path in the folder of a workspace may be that of a document, also of a person's new one."""
     return (path.startswith(("memories/", "vault/", "replaced/", "entities/")) and path.lower().endswith(".md")) or (
         path.startswith("sessions/") and path.endswith(".jsonl")
     )
@@ -242,14 +242,14 @@ def _listed(text: str) -> list[str]:
 
 def _ties(head: Item, stated: list[dict[str, Any]], links: str, entity: Callable[[str, str], str]) -> list[Item]:
     """Return the relations that the list of links still has, or that a person has added to it."""
-    known = {}
+    known = dict[tuple[str, str], Item]()
     for one in stated:
         tie = _item("relation", one | {"from_entity": head["id"]})
         known[" ".join(tie["relation_type"].split()), mark(("entity", tie["to_entity"]))] = tie
     found = []
     for kind, digest, name in _LINK.findall(links):
-        if tie := known.get((" ".join(kind.split()), digest)):
-            found.append(tie)
+        if stated_tie := known.get((" ".join(kind.split()), digest)):
+            found.append(stated_tie)
         elif target := entity(digest, name):
             new = {"id": derived_id("relation", head["id"], kind, target), "from_entity": head["id"]}
             new |= {"to_entity": target, "relation_type": kind, "created_at": head["updated_at"]}

@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from pathlib import Path
 
 from memoryd import disk, environment
@@ -13,7 +14,7 @@ QUIET = {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
 OURS = {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"}
 """Variables of another repository, which a hook of git sets for what it starts."""
 NETWORK = 300.0  # seconds after which a fetch or a push is given up
-SAID = 1_000  # characters of git's own words that are shown
+QUOTED = 1_000  # characters of git's own words that are shown
 _SECRET = re.compile(r"(://)[^/@\s]*@")
 _OFFLINE = re.compile(
     r"resolve host|timed out|unreachable|refused|not appear to be a git repo|Could not read from", re.IGNORECASE
@@ -166,8 +167,8 @@ class Git:
         if shutil.which("git") is None:
             raise InvalidInputError("`memoryd sync` needs git, which is not installed here. Install it, then repeat.")
         try:
-            done = subprocess.run(
-                ["git", *arguments],
+            done = subprocess.run(  # noqa: S603 - fixed arguments, and what the user has set up
+                ["git", *arguments],  # noqa: S607 - the user's git
                 cwd=self.place,
                 input=given,
                 capture_output=True,
@@ -179,27 +180,25 @@ class Git:
             raise OfflineError(f"The repository did not answer within {NETWORK:g} seconds.") from None
         except OSError as error:
             raise StoreError(f"git cannot be run: {error.strerror or error}.") from error
-        return (b"" if may_fail and done.returncode else done.stdout), _said(done.stderr), done.returncode
+        return (b"" if may_fail and done.returncode else done.stdout), _message(done.stderr), done.returncode
 
     def _environment(self) -> dict[str, str]:
         found = {name: value for name, value in environment.current().items() if name not in OURS}
-        for role in ("AUTHOR", "COMMITTER"):  # a machine without a name in git's settings
-            found.setdefault(f"GIT_{role}_NAME", "memoryd") if not self._named else None
-            found.setdefault(f"GIT_{role}_EMAIL", "memoryd@localhost") if not self._named else None
+        for role in ("AUTHOR", "COMMITTER") if self._nameless else ():
+            found.setdefault(f"GIT_{role}_NAME", "memoryd")
+            found.setdefault(f"GIT_{role}_EMAIL", "memoryd@localhost")
         return {**found, **QUIET, "GIT_DIR": str(self.place)}
 
-    @property
-    def _named(self) -> bool:
-        cached = self.__dict__.get("_has_name")
-        if cached is None:
-            asked = ["git", "config", "--get", "user.email"]
-            cached = not subprocess.run(asked, cwd=self.place, capture_output=True, check=False).returncode
-            self.__dict__["_has_name"] = cached
-        return bool(cached)
+    @cached_property
+    def _nameless(self) -> bool:
+        """Whether git's settings say no name to sign commits with."""
+        asked = ["git", "config", "--get", "user.email"]
+        done = subprocess.run(asked, cwd=self.place, capture_output=True, check=False)  # noqa: S603 - fixed arguments
+        return done.returncode != 0
 
 
-def _said(error: bytes) -> str:
-    return without_secret(error.decode(errors="replace").strip())[-SAID:]
+def _message(error: bytes) -> str:
+    return without_secret(error.decode(errors="replace").strip())[-QUOTED:]
 
 
 def without_secret(url: str) -> str:
@@ -207,10 +206,10 @@ def without_secret(url: str) -> str:
     return _SECRET.sub(r"\1", url)
 
 
-def _failure(arguments: Iterable[str], said: str) -> MemorydError:
+def _failure(arguments: Iterable[str], message: str) -> MemorydError:
     what = next(iter(arguments))
-    if what == "push" and _QUICKER.search(said):
+    if what == "push" and _QUICKER.search(message):
         return QuickerError("Another machine has pushed meanwhile.")
-    if what in ("ls-remote", "fetch", "push") and _OFFLINE.search(said):
-        return OfflineError(f"The repository cannot be reached; what is new here waits. git says: {said}")
-    return StoreError(f"`git {what}` failed. Nothing was lost; repeat `memoryd sync`. git says: {said}")
+    if what in ("ls-remote", "fetch", "push") and _OFFLINE.search(message):
+        return OfflineError(f"The repository cannot be reached; what is new here waits. git says: {message}")
+    return StoreError(f"`git {what}` failed. Nothing was lost; repeat `memoryd sync`. git says: {message}")

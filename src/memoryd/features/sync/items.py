@@ -130,8 +130,8 @@ def merged_into(queries: Queries) -> dict[str, set[str]]:
     """Return the ids of the entities that became an entity, directly or through others, by its id."""
     direct = {row["id"]: row["other"] for row in queries.all("sync.merged")}
     found = defaultdict[str, set[str]](set)
-    for key in direct:
-        after, seen = direct[key], {key}
+    for key, other in direct.items():
+        after, seen = other, {key}
         while after in direct and after not in seen:
             seen.add(after)
             after = direct[after]

@@ -41,7 +41,7 @@ def merge(base: Items, ours: Items, theirs: Items, gone: Iterable[str] = ()) -> 
     result, dead = Merged(), set(gone)
     for key in sorted(base.keys() | ours.keys() | theirs.keys()):
         before, one, other = base.get(key), ours.get(key), theirs.get(key)
-        if one == other or other == before:
+        if other in (one, before):
             chosen = one
         elif one == before:
             chosen = None if before is None and key in dead else other
@@ -183,16 +183,14 @@ def _move(result: Merged) -> None:
         }
         if ends:
             items[key] = item | ends
-    seen = dict[tuple[str, ...], str]()
+    seen, same = dict[tuple[str, ...], str](), tuple[str, ...]()
     for item in sorted((one for one in items.values() if "entity_id" in one or "to_entity" in one), key=order):
         if item["kind"] == "relation":
             same = (item["from_entity"], item["to_entity"], item["relation_type"])
             is_loop = item["from_entity"] == item["to_entity"] and item["from_entity"] in moved.values()
         else:
-            same, is_loop = (
-                (item["entity_id"], item["body"]) if item["entity_id"] in moved.values() else (item["id"],),
-                False,
-            )
+            same = (item["entity_id"], item["body"]) if item["entity_id"] in moved.values() else (item["id"],)
+            is_loop = False
         if is_loop or seen.setdefault(same, item["id"]) != item["id"]:
             del items[item["id"]]
 

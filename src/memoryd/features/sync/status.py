@@ -8,13 +8,13 @@ from memoryd import disk
 from memoryd.core.base.clock import Clock
 from memoryd.features.base import SliceState
 from memoryd.features.sync.git import Git, without_secret
-from memoryd.features.sync.sync import Outcome, place, setup
+from memoryd.features.sync.sync import SyncReport, place, setup
 from memoryd.settings import Settings
 
 SHOWN = 20  # remarks and refused files that are kept
 
 
-def note(data_dir: Path, outcome: Outcome | None, error: str = "") -> None:
+def note(data_dir: Path, outcome: SyncReport | None, error: str = "") -> None:
     """Note how a sync ended; after an error the time of the last success stays."""
     path, known = _path(data_dir), _read(data_dir)
     if outcome:

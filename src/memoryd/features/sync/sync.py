@@ -29,6 +29,8 @@ from memoryd.store.base import Queries
 TRIES = 20  # pushes that others overtook, and changes that others made meanwhile
 REPLACES = "Memoryd-Replaces"
 """The trailer of a commit without history: the commit that it stands for."""
+MAIN = "main"
+"""The branch that all machines read."""
 KNOWN = "refs/memoryd/known"
 """The last commit of the remote that was merged."""
 WAIT = 60.0  # seconds to wait for another sync of this memory
@@ -36,7 +38,7 @@ TERM = 600.0  # seconds after which a sync that died no longer keeps others from
 
 
 @dataclass(slots=True)
-class Outcome:
+class SyncReport:
     """What a sync did."""
 
     sent: int = 0
@@ -53,9 +55,8 @@ class Setup:
     """What `sync init` has noted."""
 
     url: str
-    main: str
     branch: str
-    """The branch to push to: `main`, or one that others review first."""
+    """The branch to push to: MAIN, or one that others review first."""
     workspaces: tuple[str, ...]
     """The names of the workspaces; none means all."""
 
@@ -68,13 +69,13 @@ class Sync:
         self.git = Git(place(engine.settings.data_dir))
         self.setup = setup(self.git)
 
-    def run(self, *, drop_history: bool = False) -> Outcome:
-        """Bring both sides together. Raise OfflineError if the repository cannot be reached, or another MemorydError."""
+    def run(self, *, drop_history: bool = False) -> SyncReport:
+        """Bring both sides together. Raise OfflineError if the repository is not reached, or another MemorydError."""
         self._engine.store.placement.create(None)
         with self._engine.leases.alone("sync", WAIT, TERM) as taken:
             if not taken:
                 raise StoreError("Another sync of this memory is running. Wait for it.")
-            outcome = Outcome()
+            outcome = SyncReport()
             for _ in range(TRIES):
                 try:
                     head = self._once(outcome)
@@ -85,19 +86,19 @@ class Sync:
                 return outcome
         raise StoreError("Others pushed again and again. Nothing was lost; repeat `memoryd sync`.")
 
-    def _once(self, outcome: Outcome) -> str:
-        setup_, git = self.setup, self.git
+    def _once(self, outcome: SyncReport) -> str:
+        branch, git = self.setup.branch, self.git
         self._report("fetching", 0.0)
-        head = git.fetch(setup_.main)
-        own = head if setup_.branch == setup_.main else git.fetch(setup_.branch)
+        head = git.fetch(MAIN)
+        own = head if branch == MAIN else git.fetch(branch)
         _demand_version(git, head)
         commit = head
         outcome.refused.clear()
         for workspace, folder in self._workspaces(head):
             commit = WorkspaceSync(self._engine, git, workspace, folder, outcome).run(commit)
-        if commit and commit != own and not (commit == head and setup_.branch != setup_.main):
+        if commit and commit != own and not (commit == head and branch != MAIN):
             self._report("pushing", 0.9)
-            git.push(commit, setup_.branch, own, force=setup_.branch != setup_.main)
+            git.push(commit, branch, own, force=branch != MAIN)
         if commit:
             git.run("update-ref", KNOWN, head or commit)
         if head and replaced(git, head) and git.commit(f"{KNOWN}-pruned") != head:
@@ -107,7 +108,7 @@ class Sync:
     def _workspaces(self, head: str) -> list[tuple[Workspace, str]]:
         """Return the workspaces to sync with their folders; those that only the repository has are made."""
         wanted, registry = self.setup.workspaces, self._engine.workspaces
-        here = {one.name: one for one in registry.all(ACTIVE)} if self._engine.store.placement.exists() else {}
+        here = {one.name: one for one in registry.all("active")} if self._engine.store.placement.exists() else {}
         names = dict.fromkeys([*here, *_named(self.git, head)])
         found = []
         for name in sorted(names):
@@ -120,11 +121,11 @@ class Sync:
 
     def _drop_history(self, head: str) -> None:
         """Give the repository one commit with the present files in place of all; forget the others here too."""
-        if not head or self.setup.branch != self.setup.main:
+        if not head or self.setup.branch != MAIN:
             raise InvalidInputError("The history belongs to the main branch; drop it on a machine that pushes to that.")
         message = f"Drop the history\n\n{REPLACES}: {head}"
         root = self.git.run("commit-tree", f"{head}^{{tree}}", "-m", message).decode().strip()
-        self.git.push(root, self.setup.main, head, force=True)
+        self.git.push(root, MAIN, head, force=True)
         self.git.run("update-ref", KNOWN, root)
         for workspace, _ in self._workspaces(root):
             self._engine.write(workspace, lambda queries: _note(queries, root, _state(queries)[1]))
@@ -141,7 +142,7 @@ class Sync:
 class WorkspaceSync:
     """The sync of one workspace with its folder of the repository."""
 
-    def __init__(self, engine: Engine, git: Git, workspace: Workspace, folder: str, outcome: Outcome) -> None:
+    def __init__(self, engine: Engine, git: Git, workspace: Workspace, folder: str, outcome: SyncReport) -> None:
         self._engine, self._git = engine, git
         self._scope = Scope(engine, workspace)
         self._folder, self._outcome = f"{folder}/", outcome
@@ -299,8 +300,8 @@ def setup(git: Git) -> Setup:
     """Return what `sync init` has noted. Raise InvalidInputError if it never ran."""
     if not git.exists:
         raise InvalidInputError("There is no repository yet. Name one: `memoryd sync init URL` (or a folder).")
-    url, main = git.setting("remote.origin.url"), git.setting("memoryd.main") or "main"
-    return Setup(url, main, git.setting("memoryd.branch") or main, tuple(git.settings("memoryd.workspace")))
+    url, branch = git.setting("remote.origin.url"), git.setting("memoryd.branch") or MAIN
+    return Setup(url, branch, tuple(git.settings("memoryd.workspace")))
 
 
 def replaced(git: Git, head: str) -> bool:

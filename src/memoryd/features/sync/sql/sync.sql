@@ -25,7 +25,7 @@ SELECT x.id, 'relation', x.from_entity, '' FROM relations x
 WHERE x.workspace_id = :workspace AND x.id IN (SELECT value FROM json_each(:ids))
 
 -- name: sync.around
--- Whose files name some records: what they replaced, what replaced them, and the entities that point at them.
+-- Whose files name some records: what they replaced, what replaced them, and the entities at both ends of relations.
 SELECT d.id FROM memory_details d
 WHERE d.workspace_id = :workspace AND d.superseded_by IN (SELECT value FROM json_each(:ids))
 UNION
@@ -34,6 +34,9 @@ WHERE d.workspace_id = :workspace AND d.superseded_by IS NOT NULL AND d.id IN (S
 UNION
 SELECT x.from_entity FROM relations x
 WHERE x.workspace_id = :workspace AND x.to_entity IN (SELECT value FROM json_each(:ids))
+UNION
+SELECT x.to_entity FROM relations x
+WHERE x.workspace_id = :workspace AND x.id IN (SELECT value FROM json_each(:ids))
 
 -- name: sync.all
 -- Every record and its session.
