@@ -54,10 +54,9 @@ class SliceState:
     """The state of a slice, for `doctor`, the page and `/health`."""
 
     name: str
-    facts: Mapping[str, str]
-    """What is shown, by its name."""
+    summary: str
     problem: str = ""
     """What is wrong, without a full stop; '' if nothing is."""
     remedy: str = ""
     holds: str = ""
-    """Where what was purged is still held, and how it is removed there; one sentence, or ''."""
+    """Where what was purged may still be, and how it is removed there; one sentence, or ''."""

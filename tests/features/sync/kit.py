@@ -2,7 +2,7 @@
 
 import random
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from memoryd.errors import MemorydError
 from memoryd.features.sync import items
 from memoryd.features.sync.git import Git
 from memoryd.features.sync.sync import Sync, SyncReport, place
+from memoryd.store import rows
 from tests.core.exports_kit import opened
 
 
@@ -58,8 +59,71 @@ class Machine:
             one["body"] for each in every.values() for one in each if one["kind"] == "memory" and not one["deleted_at"]
         )
 
+    def record(self, key: str) -> Mapping[str, Any]:
+        """Return a record as it is stored."""
+        return self.scope.read(lambda q: rows.of(q, "records", [key])[0])
+
     def forget(self, *ids: str) -> None:
         self.memories.forget(Criteria(ids=ids), confirm=True)
+
+
+class Clone:
+    """A person's clone of the repository, who edits files and pushes."""
+
+    def __init__(self, folder: Path, url: Path) -> None:
+        self._folder, self._url = folder, url
+
+    def _git(self, *arguments: str) -> None:
+        who = ["-c", "user.name=Ann", "-c", "user.email=ann@example.org", "-C", str(self._folder)]
+        subprocess.run(["git", *who, *arguments], check=True, capture_output=True)
+
+    def pull(self) -> None:
+        """Fetch what is in main."""
+        if not self._folder.exists():
+            subprocess.run(["git", "clone", "--quiet", "-b", "main", self._url, self._folder], check=True)
+        self._git("pull", "--quiet")
+
+    def text(self) -> str:
+        """Return the text of all files."""
+        return "".join(path.read_text(encoding="utf-8") for path in self._files())
+
+    def write(self, path: str, text: str) -> None:
+        """Write a file and push it."""
+        self.pull()
+        (self._folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (self._folder / path).write_text(text, encoding="utf-8")
+        self._push()
+
+    def replace(self, old: str, new: str, name: str = "") -> None:
+        """Replace a text in the files whose name contains another one, and push them."""
+        self.pull()
+        for path in self._files():
+            if name in path.name:
+                path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+        self._push()
+
+    def delete(self, name: str) -> None:
+        """Delete the files whose name contains a text, and push that."""
+        self.pull()
+        for path in self._files():
+            if name in path.name:
+                path.unlink()
+        self._push()
+
+    def merge(self, branch: str) -> None:
+        """Merge a branch into main, and push that."""
+        self.pull()
+        self._git("fetch", "--quiet", "origin", branch)
+        self._git("merge", "--quiet", "--no-ff", "-m", "Reviewed", f"origin/{branch}")
+        self._git("push", "--quiet", "origin", "main")
+
+    def _files(self) -> list[Path]:
+        return [path for path in self._folder.rglob("*") if path.is_file() and ".git" not in path.parts]
+
+    def _push(self) -> None:
+        self._git("add", "--all")
+        self._git("commit", "--quiet", "-m", "By hand")
+        self._git("push", "--quiet", "origin", "main")
 
 
 def act(machine: Machine, dice: random.Random, step: int) -> None:

@@ -25,21 +25,21 @@ def note(data_dir: Path, outcome: SyncReport | None, error: str = "") -> None:
 
 
 def described(settings: Settings) -> SliceState | None:
-    """Return when and with whom the memory was last synced, and what is wrong; None if it is not set up."""
+    """Return when and with what the memory was last synced, and what is wrong; None if it is not set up."""
     git = Git(place(settings.data_dir))
     if not git.exists:
         return None
     known, made = _read(settings.data_dir), setup(git)
-    url = without_secret(made.url)
-    facts = {"with": f"{url} ({made.branch})", "last": known.get("at") or "never"}
-    if known.get("remarks"):
-        facts["conflicts"] = "; ".join(known["remarks"])
-    problem, remedy = str(known.get("error") or ""), "run `memoryd sync`"
+    url, last = without_secret(made.url), known.get("at")
+    summary = f"with {url}, branch {made.branch}, last {last or 'never'}"
+    if remarks := known.get("remarks"):
+        summary += f"; merged: {'; '.join(remarks)}"
+    problem, remedy = str(known.get("error") or ""), "Run `memoryd sync`"
     if not problem and (refused := known.get("refused")):
-        problem = "; ".join(f"{path} {why}" for path, why in refused.items())
-        remedy = "correct these files in the repository"
-    holds = f"{url} and its clones still hold it in their history; `memoryd sync --drop-history` removes that."
-    return SliceState("sync", facts, problem.rstrip("."), remedy, holds)
+        problem = "; ".join(f"{path} was not read: it {why}" for path, why in refused.items())
+        remedy = "Correct the file in the repository"
+    holds = f"{url} still has it in its history: run `memoryd sync --drop-history`." if last else ""
+    return SliceState("sync", summary, problem.rstrip("."), remedy, holds)
 
 
 def _path(data_dir: Path) -> Path:
