@@ -28,7 +28,7 @@ Group = tuple[str, str]
 TITLE = 40  # characters of a title in a file's name
 HASH = 12  # hexadecimal digits of the hash of an id in a file's name
 VERSION = 1
-ROOT = {"README.md": "", "memoryd.json": json.dumps({"format": "memoryd tree", "version": VERSION}) + "\n"}
+ROOT = {"memoryd.json": json.dumps({"format": "memoryd tree", "version": VERSION}) + "\n"}
 COMMON = ("type", "tags", "session_id", "client", "tool", "created_at", "updated_at")
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "memory": (

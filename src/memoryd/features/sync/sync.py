@@ -6,18 +6,21 @@ what a repository or a backup lacks is written again from there.
 
 import json
 import platform
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from memoryd.connect import locks
 from memoryd.core.base.progress import StepProgress
 from memoryd.core.engine import Engine
 from memoryd.core.records.records import written_by
 from memoryd.core.scope import Scope
 from memoryd.core.transfer.file_names import readable
 from memoryd.core.workspaces.registry import ACTIVE
-from memoryd.errors import InvalidInputError, StoreError
+from memoryd.errors import InvalidInputError, StoreBusyError, StoreError
 from memoryd.features.sync import applying, documents, items, reading
 from memoryd.features.sync.applying import QuietChange
 from memoryd.features.sync.documents import ROOT, VERSION, Group, is_document, mark, mark_of
@@ -34,7 +37,7 @@ MAIN = "main"
 KNOWN = "refs/memoryd/known"
 """The last commit of the remote that was merged."""
 WAIT = 60.0  # seconds to wait for another sync of this memory
-TERM = 600.0  # seconds after which a sync that died no longer keeps others from starting
+PAUSE = 0.2  # seconds between attempts
 
 
 @dataclass(slots=True)
@@ -72,9 +75,7 @@ class Sync:
     def run(self, *, drop_history: bool = False) -> SyncReport:
         """Bring both sides together. Raise OfflineError if the repository is not reached, or another MemorydError."""
         self._engine.store.placement.create(None)
-        with self._engine.leases.alone("sync", WAIT, TERM) as taken:
-            if not taken:
-                raise StoreError("Another sync of this memory is running. Wait for it.")
+        with _alone(place(self._engine.settings.data_dir).with_name("sync.lock")):
             outcome = SyncReport()
             for _ in range(TRIES):
                 try:
@@ -286,6 +287,18 @@ class WorkspaceSync:
             ]
             self._scope.embed_later(lacking)
         return merged
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Let no other process sync this memory during the block; raise StoreBusyError if one does."""
+    deadline = time.monotonic() + WAIT
+    while not (file := locks.taken(str(path))):
+        if time.monotonic() > deadline:
+            raise StoreBusyError("Another sync of this memory is running. Repeat it when that has ended.")
+        time.sleep(PAUSE)
+    with file:
+        yield
 
 
 # state ---------------------------------------------------------------------------------------------------------------
