@@ -175,7 +175,7 @@ def files() -> str:
 def _commands(path: str, command: Any) -> Iterator[tuple[str, Any]]:
     """Yield each command in full, bare `memoryd` first; leave out groups that do nothing by themselves."""
     inner = getattr(command, "commands", {})
-    if not inner or path == "memoryd":
+    if not inner or command.invoke_without_command:
         yield path, command
     for name, one in inner.items():
         if not one.hidden:

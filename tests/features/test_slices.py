@@ -26,6 +26,7 @@ PAGES = {
     "login": "remote.md",
     "notes": "notes.md",
     "page": "ui.md",
+    "sync": "two-machines.md",
 }
 """The page of each slice in docs."""
 RULES = ("slices_stand_alone", "errors_are_named", "queries_are_used", "queries_exist")

@@ -255,6 +255,7 @@ def fill(store: SqliteStore, place: Workspace) -> None:
             "INSERT INTO versions VALUES (:w, :id, :now, NULL, 'earlier text', '[]', .5, '', '')",
             "INSERT INTO relations VALUES (:w, :id, :id, :id, 'is', :now, NULL)",
             "INSERT INTO perspectives VALUES (:w, 'own', '{text}')",
+            "INSERT INTO synced VALUES (:w, 'commit', 1)",
             "INSERT INTO events (workspace_id, at, operation, subject) VALUES (:w, :now, 'create', :id)",
         ):
             other.execute(statement, row)

@@ -15,7 +15,7 @@ from tests.clients import database
 Columns = dict[str, bool]
 """Whether each column may be null."""
 
-DERIVED = {"put_away", "schema_version", "record_tags", "embedding_tombstones", "word_changes"}
+DERIVED = {"put_away", "synced", "schema_version", "record_tags", "embedding_tombstones", "word_changes"}
 """What holds no data of people: marks, and what a database derives."""
 
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from memoryd import features
 from memoryd.cli import exports, show
 from memoryd.cli.frame import FAILED, AsJson, demand_writable, err, note, out
 from memoryd.cli.here import command_here
@@ -180,11 +181,16 @@ def purge(
         if not yes:
             _ask(scope, ids)
         done = purging.purge(scope, ids)
+    held = [one.holds for one in features.states(settings) if one.holds]
     if as_json:
         traces = [{"path": str(one.path), "text": one.text, "holders": list(one.holders)} for one in done.traces]
-        show.as_json({"ids": list(done.ids), "proven": done.proven, "pieces": done.pieces, "traces": traces})
+        show.as_json(
+            {"ids": list(done.ids), "proven": done.proven, "pieces": done.pieces, "traces": traces, "elsewhere": held}
+        )
     else:
         _print_purged(done)
+        for sentence in held:
+            note(sentence)
     if done.traces:
         raise typer.Exit(FAILED)
 

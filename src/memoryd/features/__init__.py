@@ -7,7 +7,8 @@ from importlib.resources.abc import Traversable
 from typing import Any
 
 from memoryd import extras
-from memoryd.features.base import Feature, Hook, HookTable
+from memoryd.features.base import Feature, Hook, HookTable, SliceState
+from memoryd.settings import Settings
 
 FEATURES: Mapping[str, str] = {
     "agents": "memoryd.features.agents:FEATURE",
@@ -18,6 +19,7 @@ FEATURES: Mapping[str, str] = {
     "login": "memoryd.features.login:FEATURE",
     "notes": "memoryd.features.notes:FEATURE",
     "page": "memoryd.features.page:FEATURE",
+    "sync": "memoryd.features.sync:FEATURE",
 }
 """The slices by their package's name."""
 
@@ -33,6 +35,11 @@ def hooked(hook: Hook) -> Iterator[Any]:
     for feature in features():
         if target := getattr(feature, hook):
             yield extras.named(target)
+
+
+def states(settings: Settings) -> list[SliceState]:
+    """Return the states of the slices that are in use."""
+    return [state for described in hooked("state") if (state := described(settings))]
 
 
 def folders(name: str) -> list[Traversable]:

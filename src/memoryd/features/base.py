@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-Hook = Literal["admissions", "chores", "client_app", "foreign_import", "gate", "journal", "routes"]
+Hook = Literal[
+    "admissions", "chores", "client_app", "foreign_import", "gate", "journal", "routes", "session_hook", "state"
+]
 """The hooks that name one object."""
 HookTable = Literal["exports", "requests"]
 """The hooks that name several objects, each under a name of its own."""
@@ -41,3 +43,20 @@ class Feature:
     """The `ForeignImport` of `memoryd import`; only one slice may have it."""
     journal: str = ""
     """A function of an engine that returns its `JournalHome`, or None if the settings name no such home."""
+    session_hook: str = ""
+    """A function of `Settings`, called in a hook when a session of a coding agent starts or ends; it must not wait."""
+    state: str = ""
+    """A function of `Settings` that returns a `SliceState`, or None if the slice is not in use."""
+
+
+@dataclass(frozen=True, slots=True)
+class SliceState:
+    """The state of a slice, for `doctor`, the page and `/health`."""
+
+    name: str
+    summary: str
+    problem: str = ""
+    """What is wrong, without a full stop; '' if nothing is."""
+    remedy: str = ""
+    holds: str = ""
+    """Where what was purged may still be, and how it is removed there; one sentence, or ''."""

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from memoryd import __version__
+from memoryd import __version__, features
 from memoryd.core.admin.shared_folders import REMEDY, shared_folder
 from memoryd.core.base.progress import StepProgress
 from memoryd.core.engine import Engine
@@ -84,6 +84,9 @@ class Doctor:
         findings += _guarded(self._store.place, self._place())
         findings += self._exposed()
         findings += _guarded("journal", self._journal())
+        findings += [
+            Finding(one.name, one.problem, f"{one.remedy}.") for one in features.states(self._settings) if one.problem
+        ]
         for place in self._places():
             findings += _guarded(place.name, self._check(place))
         for workspace in self._workspaces:
@@ -116,6 +119,7 @@ class Doctor:
             "python": f"{platform.python_version()} on {platform.system()} {platform.machine()}",
             "store": self._described(),
             **({"journal": f"{home.product} at {home.place} ({home.state()})"} if home else {}),
+            **{one.name: one.summary for one in features.states(self._settings)},
             "durability": self._settings.durability,
             "secrets": self._settings.secrets,
             "models": str(weights.place(self._settings)),

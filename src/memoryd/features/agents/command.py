@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from memoryd import features
 from memoryd.cli.frame import FAILED, PLACE, command, fail, printable, with_suggestion
 from memoryd.core.engine import Engine
 from memoryd.core.search.briefing import BUDGET, CONTEXT_BUDGET
@@ -105,10 +106,19 @@ def hook(
         return  # without a service there are no models, and loading them takes seconds
     if event is HookEvent.SESSION_START:
         _brief(alone.model_copy(update={"read_only": True}), given, client, budget)
+        _tell_slices(settings)
     else:  # ChromaDB keeps nothing without a vector
         kept_there = {"embedder": settings.embedder} if settings.journal_store == "chroma" else {}
         with Engine(alone.model_copy(update=kept_there), fetch=False) as engine:
             Hooks(engine, given).run(Path.home(), client, ended=event is HookEvent.SESSION_END, bounded=_bounded)
+        if event is HookEvent.SESSION_END:
+            _tell_slices(settings)
+
+
+def _tell_slices(settings: Settings) -> None:
+    """Tell the slices that a session has started or ended."""
+    for react in features.hooked("session_hook"):
+        react(settings)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from starlette.responses import HTMLResponse, Response
 
+from memoryd import features
 from memoryd.core.access.tokens import LEVELS, Level
 from memoryd.core.admin.doctor import Doctor
 from memoryd.core.journal.home import own_home
@@ -41,6 +42,7 @@ def show(visit: Visit) -> Response:
         origins=[(facet, name, number) for facet in ("client", "tool") for name, number in counts[facet].items()],
         models=visit.engine.helpers.states(),
         home=own_home(visit.engine),
+        slices=features.states(visit.engine.settings) if not visit.grant.workspace else [],
         files=[(Path(one.name).name, one.size) for one in files],
         settings=visit.engine.settings,
         tokens=visit.engine.tokens.all() if visit.administers else None,

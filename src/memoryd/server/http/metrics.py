@@ -11,6 +11,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from memoryd import features
 from memoryd.core.engine import Engine
 from memoryd.core.workspaces.registry import going_on
 from memoryd.deadline import time_limit
@@ -44,6 +45,7 @@ class HealthChecks:
         body: dict[str, Any] = {"live": True, "ready": wrong is None}
         if not request.scope.get(LOCKED, True):
             body |= {"database": wrong or "ok", "models": self._engine.helpers.states()}
+            body |= {one.name: one.problem or one.summary for one in features.states(self._engine.settings)}
         return JSONResponse(body, 503 if wrong else 200)
 
     def _wrong(self) -> str | None:

@@ -63,6 +63,7 @@ class PostgresPlacement:
         while empty_some(queries):
             pass
         queries.run("perspectives.clear")
+        queries.run("workspaces.forget_sync")
         queries.run("words.forget")
 
 

@@ -42,6 +42,10 @@ WHERE workspace_id = :workspace AND seq IN (SELECT seq FROM events WHERE workspa
 DELETE FROM acts
 WHERE workspace_id = :workspace AND (id, at) IN (SELECT id, at FROM acts WHERE workspace_id = :workspace LIMIT :limit)
 
+-- name: workspaces.forget_sync
+-- Delete what is known of the last sync of a workspace.
+DELETE FROM synced WHERE workspace_id = :workspace
+
 -- name: workspaces.tell
 -- Set the description and the times of a workspace.
 UPDATE projects SET description = :description, created_at = :created_at, updated_at = :updated_at WHERE id = :id

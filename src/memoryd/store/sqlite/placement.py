@@ -129,3 +129,4 @@ def _empty(queries: Queries) -> None:
     if sum(iter(lambda: empty_some(queries), 0)):
         queries.run("words.optimize")
     queries.run("perspectives.clear")
+    queries.run("workspaces.forget_sync")

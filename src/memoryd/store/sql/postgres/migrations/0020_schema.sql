@@ -252,6 +252,9 @@ CREATE INDEX acts_operation ON acts (workspace_id, operation, at);
 -- a workspace that was archived or deleted takes no more writes, whoever is still about to
 CREATE TABLE put_away (workspace_id TEXT COLLATE "C" PRIMARY KEY);
 
+-- with `memoryd sync`: the commit a workspace was last merged with, and its last event that is in there
+CREATE TABLE synced (workspace_id TEXT COLLATE "C" PRIMARY KEY, base TEXT NOT NULL, seq BIGINT NOT NULL);
+
 
 -- vectors: partitions keep a search in one workspace from wading through all others' (recall .04 without, .97 with)
 

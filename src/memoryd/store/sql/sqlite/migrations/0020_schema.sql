@@ -174,6 +174,9 @@ CREATE INDEX acts_operation ON acts (workspace_id, operation, at);
 -- a workspace that was archived or deleted takes no more writes, whoever still has its file open
 CREATE TABLE put_away (workspace_id TEXT PRIMARY KEY) WITHOUT ROWID;
 
+-- with `memoryd sync`: the commit a workspace was last merged with, and its last event that is in there
+CREATE TABLE synced (workspace_id TEXT PRIMARY KEY, base TEXT NOT NULL, seq INTEGER NOT NULL) WITHOUT ROWID;
+
 
 -- vectors: plain rows beside the texts; seq grows with each, so that an index in memory knows what is new
 

@@ -1,0 +1,259 @@
+"""Make the store what a merge says, within one transaction, with versions and events as after any other change."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
+
+from memoryd.core.base.clock import moment, timestamp
+from memoryd.core.graph import entities, relations
+from memoryd.core.graph.transaction import Change, entity
+from memoryd.core.records import records
+from memoryd.core.records.deduplication import fingerprint
+from memoryd.features.sync.documents import Item
+from memoryd.features.sync.merging import Items, Merged, order
+from memoryd.store import rows
+
+
+class QuietChange(Change):
+    """A change that leaves the times of entities as they are on the machine that made it."""
+
+    def touch(self, entity_ids: Iterable[str]) -> None:
+        """Do nothing."""
+
+
+TEXT = ("name", "type", "body", "tags")
+"""The fields that are embedded, or are kept as a version before they change."""
+RECORD = (
+    "id",
+    "kind",
+    "name",
+    "type",
+    "body",
+    "session_id",
+    "client",
+    "tool",
+    "created_at",
+    "updated_at",
+    "deleted_at",
+)
+DETAILS: Mapping[str, tuple[str, ...]] = {
+    "entity": ("id", "summary_updated_at", "next_ordinal"),
+    "observation": ("id", "entity_id", "ordinal"),
+    "interaction": ("id", "thought_at", "response_at"),
+    "summary": ("id", "memory_count", "quality", "productivity", "impact", "complexity"),
+}
+PUT: Mapping[str, str] = {
+    "entity": "sync.put_entity",
+    "observation": "sync.put_observation",
+    "interaction": "sync.put_interaction",
+    "summary": "sync.put_summary",
+}
+"""The statements that write these details."""
+FIRST = ("memory", "entity", "observation", "interaction", "summary")
+"""The kinds of records in the order in which they are written: an observation after its entity."""
+
+
+def apply(change: Change, ours: Items, merged: Merged) -> int:
+    """Change the store from `ours` to what was merged; return how many items changed."""
+    after = merged.items
+    gone = [one for key, one in ours.items() if key not in after]
+    new = [one for key, one in after.items() if ours.get(key) != one]
+    _delete(change, gone)
+    for kind in FIRST:
+        _put(change, [one for one in new if one["kind"] == kind], ours, merged.lost)
+    _move(change, merged.became)
+    _drop(change, gone, merged)
+    _relate(change, [one for one in new if one["kind"] == "relation"])
+    return len(gone) + len(new)
+
+
+# what is gone --------------------------------------------------------------------------------------------------------
+
+
+def _delete(change: Change, gone: Sequence[Item]) -> None:
+    """Delete records; entities wait until the relations of those that became others have moved."""
+    relations_gone = [one for one in gone if one["kind"] == "relation"]
+    change.relate({one[end] for one in relations_gone for end in ("from_entity", "to_entity")})
+    relations.remove(change, [one["id"] for one in relations_gone])
+    plain = [one for one in gone if one["kind"] not in ("relation", "entity")]
+    change.queries.run("sync.release", ids=json.dumps([one["id"] for one in plain if one.get("deleted_at")]))
+    records.delete(change.queries, [one["id"] for one in plain if not one.get("deleted_at")], change.now)
+    change.touch({one["entity_id"] for one in plain if one["kind"] == "observation"})
+    # the names of the entities are free for others
+    change.queries.run("sync.unnamed", ids=json.dumps([one["id"] for one in gone if one["kind"] == "entity"]))
+
+
+def _drop(change: Change, gone: Sequence[Item], merged: Merged) -> None:
+    heads = {one["id"]: one for one in gone if one["kind"] == "entity"}
+    for row in rows.of(change.queries, "records", list(heads)):
+        entities.drop(change, [entity(row)], merged.became.get(row["id"], ""))
+        change.queries.run("sync.named", id=row["id"], name=heads[row["id"]]["name"])
+    for key, into in merged.became.items():
+        if key not in heads:  # an entity that never was here
+            records.sign(change.queries, "delete_entity", key, change.now, into)
+
+
+def _move(change: Change, became: Mapping[str, str]) -> None:
+    """Give the relations of entities that became others to these, unless they have the same."""
+    if not became:
+        return
+    found = change.queries.all("imports.related", entities=json.dumps(sorted(became)))
+    moved = [
+        row | {end: became.get(row[end], row[end]) for end in ("from_entity", "to_entity")}
+        for row in found
+        if row["deleted_at"] is None
+    ]
+    _relate(change, [one for one in moved if one["from_entity"] != one["to_entity"]])
+
+
+# what is new or changed ----------------------------------------------------------------------------------------------
+
+
+def _put(change: Change, items: Sequence[Item], ours: Items, lost: Items) -> None:
+    queries, ids = change.queries, [one["id"] for one in items]
+    there = {row["id"]: row for row in rows.of(queries, "records", ids)}
+    _keep(change, items, there, lost)
+    given_up = [one for one in items if one["id"] in there and _gives_up(one, there[one["id"]])]
+    queries.run("sync.unnamed", ids=json.dumps([one["id"] for one in given_up]))
+    _make_room(change, [one for one in items if one["kind"] == "observation"])
+    names = _names(change, items)
+    queries.many("sync.put_record", [_record(one, names) for one in items])
+    for kind in DETAILS.keys() & {one["kind"] for one in items}:
+        queries.many(PUT[kind], [_details(one) for one in items])
+    _reserve(change, [one for one in items if one["kind"] == "observation"])
+    queries.many("sync.put_memory", [_memory(one) for one in items if one["kind"] == "memory"])
+    _note(change, items, there, ours)
+
+
+def _gives_up(item: Item, row: Mapping[str, object]) -> bool:
+    """Return whether a record gives its name or key to another one."""
+    return item.get("name") != row["name"] or bool(item.get("deleted_at"))
+
+
+def _keep(change: Change, items: Sequence[Item], there: Mapping[str, Mapping[str, object]], lost: Items) -> None:
+    """Keep what the records say now as versions, and the text of the other side of a conflict."""
+    for one in items:
+        row = there.get(one["id"])
+        if one["kind"] not in ("memory", "entity", "observation") or row is None:
+            continue
+        until, other = one["updated_at"], lost.get(one["id"])
+        before = timestamp(moment(until) - timedelta(milliseconds=1))
+        if row["body"] != one["body"] or (one["kind"] == "entity" and row["name"] != one["name"]):
+            change.queries.run("sync.earlier", id=one["id"], until=until, earlier=before)
+            change.queries.run("versions.keep_whole", id=one["id"], now=until)
+        elif other and other["body"] != row["body"]:  # what was written there lies between the last version and ours
+            begun = max(other["updated_at"], one["created_at"])
+            change.queries.run("sync.earlier", id=one["id"], until=until, earlier=min(begun, before))
+            fields = {name: other.get(name) for name in ("id", "body", "client", "tool", "name")}
+            kept = {"until": until, "importance": other.get("importance", 0.5), "tags": _tags(other)}
+            change.queries.run("sync.keep", **fields, **kept)
+
+
+def _tags(item: Item) -> str:
+    return json.dumps(item["tags"], ensure_ascii=False)
+
+
+def _names(change: Change, items: Iterable[Item]) -> dict[str, str]:
+    """Return the names of the entities of observations, which these have too."""
+    ids = {one["entity_id"] for one in items if one["kind"] == "observation"}
+    return {row["id"]: row["name"] for row in rows.of(change.queries, "records", sorted(ids))}
+
+
+def _record(item: Item, names: Mapping[str, str]) -> dict[str, object]:
+    found = {name: item.get(name) for name in RECORD} | {"tags": _tags(item)}
+    return found | {"name": names.get(item["entity_id"])} if item["kind"] == "observation" else found
+
+
+def _details(item: Item) -> dict[str, object]:
+    found: dict[str, object] = {name: item[name] for name in DETAILS[item["kind"]]}
+    if item["kind"] == "summary":
+        found["technologies"] = json.dumps(item["technologies"], ensure_ascii=False)
+    return found
+
+
+def _memory(item: Item) -> dict[str, object]:
+    names = ("id", "importance", "superseded_by", "ending", "reason")
+    keyed = item["name"] is not None
+    own = {"fingerprint": "" if keyed else fingerprint(item["body"]), "consolidated": int(keyed)}
+    return {name: item[name] for name in names} | own
+
+
+def _make_room(change: Change, observations: Sequence[Item]) -> None:
+    """Free the ordinals that observations are about to get: others have them, which get new ones or are deleted."""
+    about = defaultdict[str, list[int]](list)
+    for one in observations:
+        about[one["entity_id"]].append(one["ordinal"])
+    details = {row["id"]: row for row in rows.of(change.queries, "entity_details", list(about))}
+    for key, ordinals in about.items():
+        held = change.queries.all("imports.observed", entities=json.dumps([key]))
+        above = max([row["ordinal"] for row in held] + [*ordinals, details[key]["next_ordinal"]]) + 1
+        change.queries.run("sync.make_room", entity_id=key, ordinals=json.dumps(ordinals), above=above)
+
+
+def _reserve(change: Change, observations: Sequence[Item]) -> None:
+    """Have no ordinal given twice: deleted observations may have got high ones."""
+    for key in {one["entity_id"] for one in observations}:
+        held = change.queries.all("imports.observed", entities=json.dumps([key]))
+        change.queries.run("imports.reserve", id=key, next=max(row["ordinal"] for row in held) + 1)
+
+
+def _note(change: Change, items: Sequence[Item], there: Mapping[str, Mapping[str, object]], ours: Items) -> None:
+    """Write the events, and drop the vectors of texts that have changed."""
+    queries, verbs = change.queries, defaultdict[str, list[str]](list)
+    for one in items:
+        row = there.get(one["id"])
+        if one.get("deleted_at"):
+            verbs["delete" if row and not row["deleted_at"] else "update"].append(one["id"])
+        elif row is None:
+            verbs["create"].append(one["id"])
+        else:
+            verbs["restore" if row["deleted_at"] else "update"].append(one["id"])
+        if row is None or any(_stored(one, name) != row[name] for name in TEXT if name in one) or row["deleted_at"]:
+            queries.run("embeddings.clear", id=one["id"])
+            change.lacking.add(one["id"])
+    for verb, ids in verbs.items():
+        (records.event if verb in ("create", "update") else records.act)(queries, verb, ids, change.now)
+    heads = [one["id"] for one in items if one["kind"] == "entity" and one["id"] in ours]
+    for name, field in (("name", "name"), ("body", "summary"), ("tags", "tags")):
+        changed = [key for key in heads if ours[key][name] != next(o for o in items if o["id"] == key)[name]]
+        if name == "name":
+            _rename(change, items, changed)
+        else:
+            change.reads_differently(changed, field)
+
+
+def _stored(item: Item, name: str) -> object:
+    return _tags(item) if name == "tags" else item[name]
+
+
+def _rename(change: Change, items: Sequence[Item], ids: Sequence[str]) -> None:
+    """Give the observations of renamed entities their new names."""
+    for key in ids:
+        item = next(one for one in items if one["id"] == key)
+        about = [row["id"] for row in change.queries.all("imports.observed", entities=json.dumps([key]))]
+        by = {"client": item["client"], "tool": item["tool"]}
+        change.queries.run("entities.rename", ids=json.dumps([key, *about]), name=item["name"], **by)
+        change.queries.run("entities.unembed", ids=json.dumps([key, *about]))
+        change.lacking.update([key, *about])
+        change.note("rename_entity", key)
+
+
+def _relate(change: Change, ties: Sequence[Item]) -> None:
+    """Add relations whose ends live; of equal ones the oldest stays."""
+    ends = {one[end] for one in ties for end in ("from_entity", "to_entity")}
+    living = {row["id"] for row in rows.of(change.queries, "records", sorted(ends)) if row["deleted_at"] is None}
+    change.relate(ends & living)
+    for one in sorted(ties, key=order):
+        if {one["from_entity"], one["to_entity"]} <= living:
+            same = change.queries.all(
+                "relations.find", sources=json.dumps([one["from_entity"]]), targets=json.dumps([one["to_entity"]])
+            )
+            others = [row for row in same if row["relation_type"] == one["relation_type"] and row["id"] != one["id"]]
+            if any(order(dict(row)) < order(one) for row in others):
+                relations.remove(change, [one["id"]])
+                continue
+            relations.remove(change, [row["id"] for row in others])
+            names = ("id", "from_entity", "to_entity", "relation_type", "created_at")
+            change.queries.run("sync.put_relation", **{name: one[name] for name in names})
+            change.note("create_relation", one["id"])

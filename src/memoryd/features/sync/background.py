@@ -1,0 +1,22 @@
+"""A sync in a process of its own, for a hook that must not wait."""
+
+import subprocess
+import sys
+
+from memoryd import environment
+from memoryd.features.sync.sync import place
+from memoryd.settings import Settings
+
+
+def sync_later(settings: Settings) -> None:
+    """Start `memoryd sync` in the background if it is set up; its result is in the state."""
+    if settings.read_only or not (place(settings.data_dir) / "HEAD").is_file():
+        return
+    subprocess.Popen(
+        [sys.executable, "-m", "memoryd", "sync"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        env=environment.at(settings.data_dir, settings.db_path),
+    )

@@ -1,0 +1,319 @@
+"""Items as files and back: one file a memory, an entity with what is about it, and a session.
+
+Equal items give equal bytes on every machine. Memories and entities are Markdown with properties, which people read and
+edit; sessions are lines of JSON.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import yaml
+
+from memoryd.core.base.clock import moment, timestamp
+from memoryd.core.base.limits import KNOWN_NAME, TAG, TAGS, TEXT
+from memoryd.core.records.derived_ids import derived_id
+from memoryd.core.transfer.file_names import readable
+from memoryd.core.transfer.schema import KEY_LENGTH
+from memoryd.errors import InvalidInputError
+from memoryd.text import unstorable
+
+Item = dict[str, Any]
+"""A record or a relation with its details: what another machine needs of it."""
+Group = tuple[str, str]
+"""What a file is about: `memory`, `entity` or `session`, and its id."""
+
+TITLE = 40  # characters of a title in a file's name
+HASH = 12  # hexadecimal digits of the hash of an id in a file's name
+VERSION = 1
+ROOT = {"memoryd.json": json.dumps({"format": "memoryd tree", "version": VERSION}) + "\n"}
+COMMON = ("type", "tags", "session_id", "client", "tool", "created_at", "updated_at")
+FIELDS: Mapping[str, tuple[str, ...]] = {
+    "memory": (
+        *("name", "importance", "body", *COMMON),
+        *("deleted_at", "superseded_by", "ending", "reason"),
+    ),
+    "entity": ("name", "body", *COMMON, "summary_updated_at", "next_ordinal", "also"),
+    "observation": ("entity_id", "ordinal", "body", *COMMON),
+    "relation": ("from_entity", "to_entity", "relation_type", "created_at"),
+    "interaction": ("name", "body", *COMMON, "thought_at", "response_at"),
+    "summary": (
+        *("name", "body", *COMMON, "memory_count"),
+        *("quality", "productivity", "impact", "complexity", "technologies"),
+    ),
+}
+"""The fields of each kind of item, besides `id` and `kind`, in the order in which they are written."""
+LISTS = ("tags", "also", "technologies")
+ABSENT: Mapping[str, Any] = {"type": "", "client": "", "tool": "", "ending": "", "reason": "", "body": ""}
+NUMBERS = ("ordinal", "next_ordinal")
+OBSERVATIONS, RELATIONS = "\n## Observations\n", "\n## Relations\n"
+_PATH = re.compile(rf"(memories|vault|replaced|entities|sessions)/.*([0-9a-f]{{{HASH}}})\.(md|jsonl)$")
+_MARK = re.compile(r" \^(\d{1,9})$")
+_LINK = re.compile(
+    rf"^- (.+) \[\[(?:[^\[\]|\n]*?([0-9a-f]{{{HASH}}})|([^\[\]|\n]+))(?:\|[^\[\]\n]*)?\]\]\s*$", re.MULTILINE
+)
+_DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+_LOADER: Any = getattr(
+    yaml, "CBaseLoader", yaml.BaseLoader
+)  # every value is a text: `yes` and `2026` stay what they are
+_TIMES = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+
+
+def mark(group: Group) -> str:
+    """Return the hash in the name of a group's file."""
+    text = f"session\0{group[1]}" if group[0] == "session" else group[1]
+    return hashlib.sha256(text.encode()).hexdigest()[:HASH]
+
+
+def mark_of(path: str) -> str:
+    """Return the hash in a file's path below the folder of its workspace; '' if it is not such a file."""
+    found = _PATH.match(path)
+    return found[2] if found else ""
+
+
+def is_document(path: str) -> bool:
+    """Return whether a path in the folder of a workspace may be that of a document, also of a person's new one."""
+    return (path.startswith(("memories/", "vault/", "replaced/", "entities/")) and path.lower().endswith(".md")) or (
+        path.startswith("sessions/") and path.endswith(".jsonl")
+    )
+
+
+def group_of(item: Item) -> Group:
+    """Return what the file of an item is about."""
+    match item["kind"]:
+        case "memory":
+            return "memory", item["id"]
+        case "entity":
+            return "entity", item["id"]
+        case "observation":
+            return "entity", item["entity_id"]
+        case "relation":
+            return "entity", item["from_entity"]
+        case _:
+            return "session", item["session_id"] or ""
+
+
+# writing -------------------------------------------------------------------------------------------------------------
+
+
+def path_of(group: Group, head: Item | None) -> str:
+    """Return the path of a group's file; `head` is its memory or entity."""
+    digest = mark(group)
+    if head is None:
+        return f"sessions/{digest[:2]}/{digest}.jsonl"
+    title = readable(head["name"] or " ".join(head["body"][: 4 * TITLE].split()))[:TITLE].rstrip(" .")
+    if head["kind"] == "entity":
+        folder = "entities"
+    elif head["deleted_at"]:
+        folder = "replaced"
+    else:
+        folder = "vault" if head["name"] is not None else f"memories/{head['created_at'][:7]}"
+    return f"{folder}/{digest[:2]}/{title} {digest}.md"
+
+
+def written(group: Group, items: Sequence[Item], heads: Mapping[str, Item]) -> tuple[str, bytes]:
+    """Return the path and the content of a group's file; `heads` are the entities that it links to."""
+    if group[0] == "session":
+        ordered = sorted(items, key=lambda one: (one["created_at"], one["id"]))
+        return path_of(group, None), "".join(_line(one) for one in ordered).encode()
+    head = next(one for one in items if one["kind"] == group[0])
+    front, text = _properties(head), head["body"]
+    if group[0] == "entity":
+        about = sorted((one for one in items if one["kind"] == "observation"), key=lambda one: one["ordinal"])
+        ties = sorted((one for one in items if one["kind"] == "relation"), key=lambda o: (o["created_at"], o["id"]))
+        front |= {"observations": [_properties(one, ("entity_id", "body")) for one in about]} if about else {}
+        front |= {"relations": [_properties(one, ("from_entity",)) for one in ties]} if ties else {}
+        lines = "".join(f"- {one['body']}".replace("\n", "\n  ") + f" ^{one['ordinal']}\n" for one in about)
+        links = "".join(_link(one, heads[one["to_entity"]]) for one in ties)
+        text = f"{text}\n{OBSERVATIONS}\n{lines}{RELATIONS}\n{links}".removesuffix("\n")
+    head_text = yaml.dump(front, Dumper=_DUMPER, allow_unicode=True, sort_keys=False, width=1_000_000)
+    return path_of(group, head), f"---\n{head_text}---\n{text}\n".encode()
+
+
+def _line(item: Item) -> str:
+    ordered = {name: item[name] for name in ("kind", "id", *FIELDS[item["kind"]]) if item[name] != ABSENT.get(name)}
+    return json.dumps(ordered, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+def _properties(item: Item, without: Sequence[str] = ("body",)) -> dict[str, Any]:
+    found = {"id": item["id"]}
+    for name in FIELDS[item["kind"]]:
+        value = item[name]
+        if (name not in without and value not in (None, [], "")) or (name == "name" and value == ""):
+            found[name] = value
+    return found
+
+
+def _link(tie: Item, target: Item) -> str:
+    kind = " ".join(tie["relation_type"].split())
+    shown = " ".join(re.sub(r"[\[\]|]", " ", target["name"]).split())
+    return f"- {kind} [[{path_of(('entity', target['id']), target).removesuffix('.md')}|{shown}]]\n"
+
+
+# reading -------------------------------------------------------------------------------------------------------------
+
+
+def read(path: str, data: bytes, entity: Callable[[str, str], str]) -> list[Item]:
+    """Return the items of a file; raise InvalidInputError if it cannot be used.
+
+    `entity` returns the id of the entity with a hash or a name, for relations that a person has added; '' if unknown.
+    """
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(f"is not UTF-8: {error.reason} at byte {error.start + 1}") from None
+    if bad := unstorable(text):
+        raise InvalidInputError(f"contains U+{ord(bad.group()):04X}, which cannot be stored")
+    items = _session(text) if path.endswith(".jsonl") else _note(path, text, entity)
+    for item in items:
+        _check(item)
+    return items
+
+
+def _session(text: str) -> list[Item]:
+    found = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            try:
+                value = json.loads(line)
+            except (ValueError, RecursionError):
+                raise InvalidInputError(f"has a line {number} that is not JSON") from None
+            if not isinstance(value, dict) or value.get("kind") not in ("interaction", "summary"):
+                raise InvalidInputError(f"has a line {number} that is neither a turn nor a summary")
+            found.append(_item(value["kind"], value))
+    return found
+
+
+def _note(path: str, text: str, entity: Callable[[str, str], str]) -> list[Item]:
+    if text.startswith("---\r\n"):
+        text = text.replace("\r\n", "\n")
+    front, content = text, ""
+    if text.startswith("---\n") and "\n---\n" in text[3:]:
+        front, _, content = text[4:].partition("\n---\n")
+    else:
+        front, content = "", text
+    try:
+        properties = yaml.load(front, Loader=_LOADER) or {}  # noqa: S506 - a loader of texts alone
+    except (yaml.YAMLError, RecursionError) as error:
+        raise InvalidInputError(f"has properties that are not YAML: {' '.join(str(error).split())[:200]}") from None
+    if not isinstance(properties, dict):
+        raise InvalidInputError("has properties that are not a list of names and values")
+    kind = "entity" if path.startswith("entities/") else "memory"
+    properties = {"name": None, **properties}
+    if "id" not in properties:
+        properties["id"] = derived_id("note", path, text)
+    if kind == "memory":
+        return [_item(kind, properties | {"body": content.removesuffix("\n")})]
+    return _entity(properties, content, entity)
+
+
+def _entity(properties: dict[str, Any], content: str, entity: Callable[[str, str], str]) -> list[Item]:
+    above, _, links = f"\n{content}".rpartition(RELATIONS)
+    above, _, listed = above.rpartition(OBSERVATIONS) if OBSERVATIONS in above else (above or links, "", "")
+    head = _item("entity", properties | {"body": above.removeprefix("\n").removesuffix("\n")})
+    if not (head["name"] or "").strip():
+        raise InvalidInputError("is an entity without a name; give it the property `name`")
+    known = {int(one["ordinal"]): one for one in _mappings(properties, "observations") if _is_number(one, "ordinal")}
+    items, free = [head], max([head["next_ordinal"], *(number + 1 for number in known)], default=0)
+    for words in _listed(listed):
+        stated = _MARK.search(words)
+        number = int(stated[1]) if stated else free
+        body = words[: stated.start()] if stated else words
+        free = max(free, number + 1)
+        if body.strip():
+            new = {"id": derived_id("observation", head["id"], body), **known.pop(number, {})}
+            items.append(_item("observation", new | {"entity_id": head["id"], "body": body, "ordinal": number}))
+    head["next_ordinal"] = max(head["next_ordinal"], free)
+    return items + _ties(head, _mappings(properties, "relations"), links, entity)
+
+
+def _listed(text: str) -> list[str]:
+    """Return the items of a list, each of one or more lines."""
+    found: list[list[str]] = []
+    for line in text.split("\n"):
+        if line.startswith("- "):
+            found.append([line[2:]])
+        elif found:
+            found[-1].append(line.removeprefix("  "))
+    return ["\n".join(lines).rstrip() for lines in found]
+
+
+def _ties(head: Item, stated: list[dict[str, Any]], links: str, entity: Callable[[str, str], str]) -> list[Item]:
+    """Return the relations that the list of links still has, or that a person has added to it."""
+    known = dict[tuple[str, str], Item]()
+    for one in stated:
+        tie = _item("relation", one | {"from_entity": head["id"]})
+        known[" ".join(tie["relation_type"].split()), mark(("entity", tie["to_entity"]))] = tie
+    found = []
+    for kind, digest, name in _LINK.findall(links):
+        if stated_tie := known.get((" ".join(kind.split()), digest)):
+            found.append(stated_tie)
+        elif target := entity(digest, name):
+            new = {"id": derived_id("relation", head["id"], kind, target), "from_entity": head["id"]}
+            new |= {"to_entity": target, "relation_type": kind, "created_at": head["updated_at"]}
+            found.append(_item("relation", new))
+        else:
+            raise InvalidInputError(f"has a relation to {(name or digest)[:100]!r}, which is no entity")
+    return found
+
+
+def _mappings(properties: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    value = properties.get(name) or []
+    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
+        raise InvalidInputError(f"has {name} that are not a list of properties")
+    return value
+
+
+def _is_number(value: Mapping[str, Any], name: str) -> bool:
+    return str(value.get(name, "")).isdecimal()
+
+
+def _item(kind: str, value: Mapping[str, Any]) -> Item:
+    """Return an item with all its fields; raise InvalidInputError if one has another type."""
+    item: Item = {"kind": kind, "id": value.get("id")}
+    for name in FIELDS[kind]:
+        item[name] = _value(name, value.get(name, ABSENT.get(name)))
+    return item
+
+
+def _value(name: str, value: Any) -> Any:
+    if name in LISTS:
+        found = [value] if isinstance(value, str) and value else value or []
+        if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+            raise InvalidInputError(f"has {name} that are not a list of texts")
+        return list(found)
+    if name == "importance":
+        try:
+            return min(1.0, max(0.0, float(0.5 if value is None else value)))
+        except (TypeError, ValueError):
+            raise InvalidInputError("has an importance that is not a number from 0 to 1") from None
+    if name in NUMBERS or isinstance(value, int):
+        if not str(value or 0).isdecimal():
+            raise InvalidInputError(f"has a {name} that is not a whole number")
+        return int(value or 0)
+    if value is not None and not isinstance(value, str):
+        raise InvalidInputError(f"has a {name} that is not a text")
+    return value
+
+
+def _check(item: Item) -> None:
+    key = item["id"]
+    if not isinstance(key, str) or not key.strip() or len(key) > KEY_LENGTH:
+        raise InvalidInputError("has an id that is not a text of usual length")
+    if len(item.get("name") or "") > KNOWN_NAME:
+        raise InvalidInputError(f"has a name of more than {KNOWN_NAME:,} characters")
+    if item["kind"] == "memory" and not item["body"].strip():
+        raise InvalidInputError("is empty; delete the file to forget the memory")
+    for name in ("created_at", "updated_at", "deleted_at"):
+        if (value := item.get(name)) and not _TIMES.fullmatch(value):
+            item[name] = timestamp(moment(value))
+
+
+def check_edited(item: Item) -> None:
+    """Raise InvalidInputError if what a person has written is larger than what may be stored."""
+    if len(item["body"]) > TEXT:
+        raise InvalidInputError(f"has a text of {len(item['body']):,} characters; at most {TEXT:,} are allowed")
+    if len(item["tags"]) > TAGS or any(not tag.strip() or len(tag) > TAG for tag in item["tags"]):
+        raise InvalidInputError(f"has more than {TAGS} tags, an empty one, or one of more than {TAG} characters")

@@ -1,0 +1,215 @@
+"""The system's git as a process, on a repository without a work tree in the data directory."""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+
+from memoryd import disk, environment
+from memoryd.errors import InvalidInputError, MemorydError, StoreError
+
+QUIET = {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
+OURS = {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"}
+"""Variables of another repository, which a hook of git sets for what it starts."""
+NETWORK = 300.0  # seconds after which a fetch or a push is given up
+QUOTED = 1_000  # characters of git's own words that are shown
+_SECRET = re.compile(r"(://)[^/@\s]*@")
+_OFFLINE = re.compile(
+    r"resolve host|timed out|unreachable|refused|not appear to be a git repo|Could not read from", re.IGNORECASE
+)
+_QUICKER = re.compile(r"rejected|stale info|cannot lock ref|failed to update ref|remote rejected", re.IGNORECASE)
+
+Files = Mapping[str, bytes | None]
+"""The contents of files by path; None for one that is removed."""
+
+
+class OfflineError(MemorydError):
+    """The repository cannot be reached now."""
+
+
+class QuickerError(MemorydError):
+    """Another machine has pushed meanwhile."""
+
+
+class Git:
+    """A bare repository and its remote `origin`."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+
+    @property
+    def exists(self) -> bool:
+        """Whether `init` has made it."""
+        return (self.place / "HEAD").is_file()
+
+    def init(self, url: str) -> None:
+        """Make the repository, with a remote. Raise StoreError."""
+        disk.make_directory(self.place)
+        self.run("init", "--bare", "--quiet", "--template=", ".")
+        for name, value in {"gc.auto": "0", "core.autocrlf": "false", "core.quotePath": "false"}.items():
+            self.run("config", name, value)
+        self.run("config", "remote.origin.url", url)
+
+    def setting(self, name: str) -> str:
+        """Return a setting, also one of the user or the system; '' if it is not set."""
+        return self._done("config", "--get", name, may_fail=True)[0].decode().strip()
+
+    def settings(self, name: str) -> list[str]:
+        """Return all values of a setting of this repository."""
+        return self._done("config", "--local", "--get-all", name, may_fail=True)[0].decode().split("\n")[:-1]
+
+    def configure(self, name: str, values: Iterable[str]) -> None:
+        """Replace all values of a setting of this repository."""
+        self._done("config", "--unset-all", name, may_fail=True)
+        for value in values:
+            self.run("config", "--add", name, value)
+
+    # remote ----------------------------------------------------------------------------------------------------------
+
+    def fetch(self, branch: str) -> str:
+        """Fetch a branch; return its commit, '' if the remote has none. Raise OfflineError or StoreError."""
+        ref = f"refs/remotes/origin/{branch}"
+        listed = self.run("ls-remote", "origin", f"refs/heads/{branch}").decode().split()
+        if not listed:
+            return ""
+        if self.commit(ref) != listed[0]:
+            self.run("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "origin", f"+refs/heads/{branch}:{ref}")
+        return self.commit(ref)
+
+    def push(self, commit: str, branch: str, known: str, *, force: bool = False) -> None:
+        """Push a commit where the remote still is at `known`. Raise QuickerError, OfflineError or StoreError."""
+        lease = [f"--force-with-lease=refs/heads/{branch}:{known}"] if force else []
+        self.run("push", "--quiet", "--porcelain", *lease, "origin", f"{commit}:refs/heads/{branch}")
+        self.run("update-ref", f"refs/remotes/origin/{branch}", commit)
+
+    # reading ---------------------------------------------------------------------------------------------------------
+
+    def commit(self, name: str) -> str:
+        """Return the id of a commit that is here; '' if it is not."""
+        return self._done("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}", may_fail=True)[0].decode().strip()
+
+    def base(self, one: str, other: str) -> str:
+        """Return the last commit that two have in common; '' if there is none."""
+        return self._done("merge-base", one, other, may_fail=True)[0].decode().split("\n")[0].strip()
+
+    def changed(self, before: str, after: str, folder: str) -> set[str]:
+        """Return the paths in a folder that differ between two commits; '' is an empty tree."""
+        if not before or not after:
+            return set(self.paths(before or after, folder)) if before or after else set()
+        args = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", before, after, "--", folder)
+        return set(filter(None, self.run(*args).decode().split("\0")))
+
+    def paths(self, commit: str, folder: str) -> list[str]:
+        """Return the paths of the files in a folder."""
+        listed = self.run("ls-tree", "-r", "-z", "--name-only", commit, "--", folder).decode() if commit else ""
+        return [path for path in listed.split("\0") if path]
+
+    def read(self, commit: str, paths: Iterable[str]) -> dict[str, bytes]:
+        """Return the contents of the files that a commit has."""
+        wanted = [path for path in paths if "\n" not in path] if commit else []
+        asked = "".join(f"{commit}:{path}\n" for path in wanted).encode()
+        data = self.run("cat-file", "--batch", given=asked) if wanted else b""
+        found, at = {}, 0
+        for path in wanted:
+            end = data.index(b"\n", at)
+            head = data[at:end].split(b" ")
+            at = end + 1
+            if head[-1].isdigit() and head[-2] == b"blob":
+                found[path] = data[at : at + int(head[-1])]
+            if head[-1].isdigit():
+                at += int(head[-1]) + 1
+        return found
+
+    def holding(self, commit: str, text: str, folder: str) -> list[str]:
+        """Return the paths of the files that contain a text."""
+        args = ("grep", "-l", "-z", "-F", "-e", text, commit, "--", folder)
+        found = self._done(*args, may_fail=True)[0].decode() if commit else ""
+        return [path.partition(":")[2] for path in found.split("\0") if path]
+
+    def author(self, since: str, until: str, path: str) -> tuple[str, str]:
+        """Return who last changed a file, and when (ISO 8601)."""
+        span = [until, *([f"^{since}"] if since else [])]
+        name, _, at = self.run("log", "-1", "--format=%an%x00%aI", *span, "--", path).decode().strip().partition("\0")
+        return name, at
+
+    # writing ---------------------------------------------------------------------------------------------------------
+
+    def write(self, files: Files, start: str, parents: Iterable[str], message: str) -> str:
+        """Return a new commit: the tree of `start` with some files changed. It has the parents that are not ''."""
+        ref = "refs/memoryd/writing"
+        parts = [f"commit {ref}\ncommitter memoryd <memoryd> 0 +0000\ndata 0\n".encode()]
+        parts += [f"from {start}\n".encode()] if start else []
+        for path, data in sorted(files.items()):
+            name = '"' + path.replace("\\", "\\\\").replace('"', '\\"') + '"'
+            if data is None:
+                parts.append(f"D {name}\n".encode())
+            else:
+                parts.append(f"M 100644 inline {name}\ndata {len(data)}\n".encode() + data + b"\n")
+        self.run("fast-import", "--quiet", "--force", given=b"".join(parts))
+        given = [word for parent in dict.fromkeys(filter(None, parents)) for word in ("-p", parent)]
+        sign = ["-S"] if self.setting("commit.gpgsign") == "true" else []
+        written = self.run("commit-tree", f"{ref}^{{tree}}", *given, *sign, "-m", message).decode().strip()
+        self.run("update-ref", "refs/memoryd/last", written)
+        return written
+
+    # the process -----------------------------------------------------------------------------------------------------
+
+    def run(self, *arguments: str, given: bytes = b"") -> bytes:
+        """Run git and return what it prints. Raise InvalidInputError without git, or as its message says."""
+        out, error, code = self._done(*arguments, given=given)
+        if code:
+            raise _failure(arguments, out.decode(errors="replace") + error)
+        return out
+
+    def _done(self, *arguments: str, given: bytes = b"", may_fail: bool = False) -> tuple[bytes, str, int]:
+        if shutil.which("git") is None:
+            raise InvalidInputError("`memoryd sync` needs git, which is not installed here. Install it, then repeat.")
+        try:
+            done = subprocess.run(  # noqa: S603 - fixed arguments, and what the user has set up
+                ["git", *arguments],  # noqa: S607 - the user's git
+                cwd=self.place,
+                input=given,
+                capture_output=True,
+                env=self._environment(),
+                timeout=NETWORK,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise OfflineError(f"The repository did not answer within {NETWORK:g} seconds.") from None
+        except OSError as error:
+            raise StoreError(f"git cannot be run: {error.strerror or error}.") from error
+        return (b"" if may_fail and done.returncode else done.stdout), _message(done.stderr), done.returncode
+
+    def _environment(self) -> dict[str, str]:
+        found = {name: value for name, value in environment.current().items() if name not in OURS}
+        for role in ("AUTHOR", "COMMITTER") if self._nameless else ():
+            found.setdefault(f"GIT_{role}_NAME", "memoryd")
+            found.setdefault(f"GIT_{role}_EMAIL", "memoryd@localhost")
+        return {**found, **QUIET, "GIT_DIR": str(self.place)}
+
+    @cached_property
+    def _nameless(self) -> bool:
+        """Whether git's settings say no name to sign commits with."""
+        asked = ["git", "config", "--get", "user.email"]
+        done = subprocess.run(asked, cwd=self.place, capture_output=True, check=False)  # noqa: S603 - fixed arguments
+        return done.returncode != 0
+
+
+def _message(error: bytes) -> str:
+    return without_secret(error.decode(errors="replace").strip())[-QUOTED:]
+
+
+def without_secret(url: str) -> str:
+    """Return a URL, or a text with some, without passwords."""
+    return _SECRET.sub(r"\1", url)
+
+
+def _failure(arguments: Iterable[str], message: str) -> MemorydError:
+    what = next(iter(arguments))
+    if what == "push" and _QUICKER.search(message):
+        return QuickerError("Another machine has pushed meanwhile.")
+    if what in ("ls-remote", "fetch", "push") and _OFFLINE.search(message):
+        return OfflineError(f"The repository cannot be reached; what is new here waits. git says: {message}")
+    return StoreError(f"`git {what}` failed. Nothing was lost; repeat `memoryd sync`. git says: {message}")

@@ -1,0 +1,151 @@
+"""The items of a workspace, read from one snapshot: those of some files, or all."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from memoryd.core.base.batches import batches
+from memoryd.features.sync.documents import FIELDS, LISTS, Group, Item, written
+from memoryd.store import rows
+from memoryd.store.base import Queries, Row
+
+BATCH = 500  # groups that are in memory together
+Groups = dict[Group, list[Item]]
+
+
+def all_groups(queries: Queries) -> set[Group]:
+    """Return every group of a workspace."""
+    return {_group(row["kind"], row["id"], row["session_id"]) for row in queries.all("sync.all")}
+
+
+def _group(kind: str, key: str, session: str) -> Group:
+    return (kind, key) if kind in ("memory", "entity") else ("session", session)
+
+
+def groups_of(queries: Queries, ids: Iterable[str]) -> tuple[set[Group], set[str]]:
+    """Return the groups whose files some records or relations are in, or are named in; and the ids that are gone."""
+    asked = set(ids)
+    wanted = asked | {row["id"] for row in queries.all("sync.around", ids=json.dumps(sorted(asked)))}
+    found, known = set[Group](), set[str]()
+    for row in queries.all("sync.places", ids=json.dumps(sorted(wanted))):
+        known.add(row["id"])
+        kind = "entity" if row["kind"] in ("observation", "relation") else row["kind"]
+        found.add(_group(kind, row["entity_id"] or row["id"], row["session_id"]))
+    return found, asked - known
+
+
+def documents(queries: Queries, groups: Iterable[Group]) -> Iterator[tuple[Group, str, bytes]]:
+    """Yield the file of each group that still has items: its path and content."""
+    for batch in batches(sorted(groups), BATCH):
+        found = read(queries, batch)
+        targets = {one["to_entity"] for items in found.values() for one in items if one["kind"] == "relation"}
+        heads = {row["id"]: row for row in rows.of(queries, "records", sorted(targets))}
+        for group, items in found.items():
+            if items:
+                yield group, *written(group, items, heads)
+
+
+def read(queries: Queries, groups: Iterable[Group]) -> Groups:
+    """Return the items of some groups; a group that is forgotten has none."""
+    found: Groups = {group: [] for group in groups}
+    for key, item in _memories(queries, [key for kind, key in found if kind == "memory"]):
+        found["memory", key].append(item)
+    for key, item in _entities(queries, [key for kind, key in found if kind == "entity"]):
+        found["entity", key].append(item)
+    for key, item in _sessions(queries, [key for kind, key in found if kind == "session"]):
+        found["session", key].append(item)
+    return found
+
+
+def _item(kind: str, record: Mapping[str, Any], details: Mapping[str, Any]) -> Item:
+    row = {**record, **details}
+    item: Item = {"kind": kind, "id": row["id"]}
+    for name in FIELDS[kind]:
+        value = row[name]
+        item[name] = json.loads(value) if name in LISTS and isinstance(value, str) else value
+    if "session_id" in item:
+        item["session_id"] = item["session_id"] or None
+    return item
+
+
+def _records(queries: Queries, ids: Iterable[str]) -> dict[str, Row]:
+    """Return the durable records among some ids, also deleted ones."""
+    return {row["id"]: row for row in rows.of(queries, "records", ids) if not row["scope"]}
+
+
+def _memories(queries: Queries, ids: list[str]) -> Iterator[tuple[str, Item]]:
+    records = _records(queries, ids)
+    details = {row["id"]: row for row in rows.of(queries, "memory_details", ids)}
+    standing = _standing(queries, {key for key, row in records.items() if row["deleted_at"]}, details)
+    for key, row in records.items():
+        if row["kind"] == "memory" and (row["deleted_at"] is None or key in standing):
+            yield key, _item("memory", row, details[key])
+
+
+def _standing(queries: Queries, deleted: set[str], details: Mapping[str, Row]) -> set[str]:
+    """Return the deleted memories for which, at the end of their successors, a living one stands."""
+    after = {key: details[key]["superseded_by"] for key in deleted}
+    living, asked = set[str](), set(filter(None, after.values()))
+    while asked:
+        records = _records(queries, sorted(asked))
+        living |= {key for key, row in records.items() if row["deleted_at"] is None}
+        ended = [key for key in records if key not in living]
+        after |= {row["id"]: row["superseded_by"] for row in rows.of(queries, "memory_details", ended)}
+        asked = {key for key in map(after.get, ended) if key and key not in after and key not in living}
+    return {key for key in deleted if _leads(key, after, living)}
+
+
+def _leads(key: str | None, after: Mapping[str, str | None], living: set[str]) -> bool:
+    seen = set[str]()
+    while key and key not in seen:
+        seen.add(key)
+        key = after.get(key)
+        if key in living:
+            return True
+    return False
+
+
+def _entities(queries: Queries, ids: list[str]) -> Iterator[tuple[str, Item]]:
+    records = {key: row for key, row in _records(queries, ids).items() if row["deleted_at"] is None}
+    details = {row["id"]: row for row in rows.of(queries, "entity_details", records)}
+    also = merged_into(queries) if records else {}
+    for key, row in records.items():
+        yield key, _item("entity", row, details[key] | {"also": sorted(also.get(key, ()))})
+    asked = json.dumps(list(records))
+    about = {row["id"]: row for row in queries.all("imports.observed", entities=asked)} if records else {}
+    for key, row in _records(queries, about).items():
+        if row["deleted_at"] is None:
+            yield about[key]["entity_id"], _item("observation", row, about[key])
+    ties = (
+        [row for row in queries.all("imports.related", entities=asked) if row["deleted_at"] is None] if records else []
+    )
+    ends = _records(queries, {row["to_entity"] for row in ties})
+    for row in ties:
+        if row["from_entity"] in records and (end := ends.get(row["to_entity"])) and end["deleted_at"] is None:
+            yield row["from_entity"], _item("relation", row, {})
+
+
+def merged_into(queries: Queries) -> dict[str, set[str]]:
+    """Return the ids of the entities that became an entity, directly or through others, by its id."""
+    direct = {row["id"]: row["other"] for row in queries.all("sync.merged")}
+    found = defaultdict[str, set[str]](set)
+    for key, other in direct.items():
+        after, seen = other, {key}
+        while after in direct and after not in seen:
+            seen.add(after)
+            after = direct[after]
+        found[after].add(key)
+    return found
+
+
+def _sessions(queries: Queries, sessions: list[str]) -> Iterator[tuple[str, Item]]:
+    ids = [row["id"] for row in queries.all("sync.turns", sessions=json.dumps(sessions))]
+    if "" in sessions:
+        ids += [row["id"] for row in queries.all("sync.turns_alone")]
+    records = _records(queries, ids)
+    details = {
+        row["id"]: row for table in ("interaction", "summary") for row in rows.of(queries, f"{table}_details", ids)
+    }
+    for key, row in records.items():
+        yield row["session_id"] or "", _item(row["kind"], row, details[key])

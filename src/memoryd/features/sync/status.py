@@ -1,0 +1,54 @@
+"""The result of the last sync in a file, for `doctor`, the page and `/health`."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from memoryd import disk
+from memoryd.core.base.clock import Clock
+from memoryd.features.base import SliceState
+from memoryd.features.sync.git import Git, without_secret
+from memoryd.features.sync.sync import SyncReport, place, setup
+from memoryd.settings import Settings
+
+SHOWN = 20  # remarks and refused files that are kept
+
+
+def note(data_dir: Path, outcome: SyncReport | None, error: str = "") -> None:
+    """Note how a sync ended; after an error the time of the last success stays."""
+    path, known = _path(data_dir), _read(data_dir)
+    if outcome:
+        known = {"at": Clock().now(), "remarks": outcome.remarks[:SHOWN]}
+        known["refused"] = dict(list(outcome.refused.items())[:SHOWN])
+    with disk.appearing(path) as unfinished:
+        unfinished.write_text(json.dumps(known | {"error": error}, ensure_ascii=False), encoding="utf-8")
+
+
+def described(settings: Settings) -> SliceState | None:
+    """Return when and with what the memory was last synced, and what is wrong; None if it is not set up."""
+    git = Git(place(settings.data_dir))
+    if not git.exists:
+        return None
+    known, made = _read(settings.data_dir), setup(git)
+    url, last = without_secret(made.url), known.get("at")
+    summary = f"with {url}, branch {made.branch}, last {last or 'never'}"
+    if remarks := known.get("remarks"):
+        summary += f"; merged: {'; '.join(remarks)}"
+    problem, remedy = str(known.get("error") or ""), "Run `memoryd sync`"
+    if not problem and (refused := known.get("refused")):
+        problem = "; ".join(f"{path} was not read: it {why}" for path, why in refused.items())
+        remedy = "Correct the file in the repository"
+    holds = f"{url} still has it in its history: run `memoryd sync --drop-history`." if last else ""
+    return SliceState("sync", summary, problem.rstrip("."), remedy, holds)
+
+
+def _path(data_dir: Path) -> Path:
+    return data_dir / "sync" / "status.json"
+
+
+def _read(data_dir: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(_path(data_dir).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}

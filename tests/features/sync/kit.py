@@ -1,0 +1,166 @@
+"""Machines that share a repository: homes in folders, and what a machine remembers."""
+
+import random
+import subprocess
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from memoryd.core.engine import Engine
+from memoryd.core.graph import entities, observations, relations, renaming
+from memoryd.core.graph.entities import NewEntity
+from memoryd.core.graph.relations import Edge
+from memoryd.core.graph.transaction import Graph
+from memoryd.core.journal.journal import Journal
+from memoryd.core.maintenance import history
+from memoryd.core.memories import correction
+from memoryd.core.memories.correction import Correction
+from memoryd.core.memories.memories import Criteria, Memories
+from memoryd.core.memories.vault import Vault
+from memoryd.core.scope import Scope
+from memoryd.errors import MemorydError
+from memoryd.features.sync import items
+from memoryd.features.sync.git import Git
+from memoryd.features.sync.sync import Sync, SyncReport, place
+from memoryd.store import rows
+from tests.core.exports_kit import opened
+
+
+def repository(path: Path) -> Path:
+    """Make an empty repository."""
+    subprocess.run(["git", "init", "--quiet", "--bare", str(path)], check=True)
+    return path
+
+
+class Machine:
+    """A home with its own clock."""
+
+    def __init__(self, home: Path, url: Path, branch: str = "") -> None:
+        self.engine: Engine = opened(home)
+        git = Git(place(self.engine.settings.data_dir))
+        git.init(str(url))
+        git.configure("memoryd.branch", [branch] if branch else [])
+        self.scope = Scope(self.engine, self.engine.workspaces.ensure("default"))
+        self.memories, self.vault, self.journal = Memories(self.scope), Vault(self.scope), Journal(self.scope)
+        self.graph = Graph(self.scope)
+
+    def sync(self, **how: Any) -> SyncReport:
+        return Sync(self.engine).run(**how)
+
+    def files(self) -> dict[str, bytes]:
+        """Return all files as this machine would write them."""
+        return self.scope.read(lambda q: {path: data for _, path, data in items.documents(q, items.all_groups(q))})
+
+    def texts(self) -> list[str]:
+        """Return the texts of the living memories."""
+        every = self.scope.read(lambda q: items.read(q, items.all_groups(q)))
+        return sorted(
+            one["body"] for each in every.values() for one in each if one["kind"] == "memory" and not one["deleted_at"]
+        )
+
+    def record(self, key: str) -> Mapping[str, Any]:
+        """Return a record as it is stored."""
+        return self.scope.read(lambda q: rows.of(q, "records", [key])[0])
+
+    def forget(self, *ids: str) -> None:
+        self.memories.forget(Criteria(ids=ids), confirm=True)
+
+
+class Clone:
+    """A person's clone of the repository, who edits files and pushes."""
+
+    def __init__(self, folder: Path, url: Path) -> None:
+        self._folder, self._url = folder, url
+
+    def _git(self, *arguments: str) -> None:
+        who = ["-c", "user.name=Ann", "-c", "user.email=ann@example.org", "-C", str(self._folder)]
+        subprocess.run(["git", *who, *arguments], check=True, capture_output=True)
+
+    def pull(self) -> None:
+        """Fetch what is in main."""
+        if not self._folder.exists():
+            subprocess.run(["git", "clone", "--quiet", "-b", "main", self._url, self._folder], check=True)
+        self._git("pull", "--quiet")
+
+    def text(self) -> str:
+        """Return the text of all files."""
+        return "".join(path.read_text(encoding="utf-8") for path in self._files())
+
+    def write(self, path: str, text: str) -> None:
+        """Write a file and push it."""
+        self.pull()
+        (self._folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (self._folder / path).write_text(text, encoding="utf-8")
+        self._push()
+
+    def replace(self, old: str, new: str, name: str = "") -> None:
+        """Replace a text in the files whose name contains another one, and push them."""
+        self.pull()
+        for path in self._files():
+            if name in path.name:
+                path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+        self._push()
+
+    def delete(self, name: str) -> None:
+        """Delete the files whose name contains a text, and push that."""
+        self.pull()
+        for path in self._files():
+            if name in path.name:
+                path.unlink()
+        self._push()
+
+    def merge(self, branch: str) -> None:
+        """Merge a branch into main, and push that."""
+        self.pull()
+        self._git("fetch", "--quiet", "origin", branch)
+        self._git("merge", "--quiet", "--no-ff", "-m", "Reviewed", f"origin/{branch}")
+        self._git("push", "--quiet", "origin", "main")
+
+    def _files(self) -> list[Path]:
+        return [path for path in self._folder.rglob("*") if path.is_file() and ".git" not in path.parts]
+
+    def _push(self) -> None:
+        self._git("add", "--all")
+        self._git("commit", "--quiet", "-m", "By hand")
+        self._git("push", "--quiet", "origin", "main")
+
+
+def act(machine: Machine, dice: random.Random, step: int) -> None:
+    """Do something at random, as an agent would."""
+    scope, graph = machine.scope, machine.graph
+    every = scope.read(lambda q: [one for each in items.read(q, items.all_groups(q)).values() for one in each])
+    living = [one["id"] for one in every if one["kind"] == "memory" and not one["deleted_at"]]
+    nodes = [one["name"] for one in every if one["kind"] == "entity"]
+    name, other = (f"node {dice.randrange(6)}" for _ in range(2))
+    fact = f"fact {step} is {dice.randrange(10_000)}"
+
+    def edit() -> None:
+        correction.correct(scope, Correction(id=dice.choice(living), content=fact))
+
+    def retag() -> None:
+        correction.correct(scope, Correction(id=dice.choice(living), tags=(f"t{dice.randrange(4)}", "all")))
+
+    acts: list[Callable[[], object]] = [
+        lambda: machine.memories.store(fact, tags=[f"t{dice.randrange(4)}"], importance=dice.random()),
+        lambda: machine.vault.commit("vault", f"key {dice.randrange(4)}", fact),
+        lambda: entities.create(graph, [NewEntity(name=name, type="thing", observations=(fact,), summary=fact)]),
+        lambda: machine.journal.add(fact, "", "yes", f"session {dice.randrange(3)}"),
+    ]
+    if living:
+        acts += [edit, retag, lambda: machine.forget(dice.choice(living))]
+        acts += [lambda: machine.memories.store(fact, supersedes=(dice.choice(living),))]
+    if nodes:
+        acts += [
+            lambda: observations.add(graph, [(dice.choice(nodes), [fact])]),
+            lambda: relations.create(graph, [Edge(dice.choice(nodes), dice.choice(nodes), "knows")]),
+            lambda: entities.set_summary(graph, dice.choice(nodes), fact),
+            lambda: renaming.rename(graph, dice.choice(nodes), other),
+            lambda: renaming.merge(graph, dice.choice(nodes), dice.choice(nodes)),
+            lambda: entities.delete(graph, [dice.choice(nodes)]),
+        ]
+    with suppress(MemorydError):
+        dice.choice(acts)()
+    if dice.random() < 0.1 and (last := history.entries(graph, 5)):
+        with suppress(MemorydError):
+            history.restore(graph, [dice.choice(last).id])
