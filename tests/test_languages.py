@@ -32,5 +32,5 @@ def test_what_may_be_english_is_not_surely_in_another_language(text: str) -> Non
 
 
 @pytest.mark.parametrize("text", ["Wo ist Anna?", "Zürich", "порт", "ポートは？", "senha da casa", "hangi dükkân"])
-def test_what_is_surely_in_another_language_is_told(text: str) -> None:
+def test_what_is_surely_in_another_language_is_recognized(text: str) -> None:
     assert is_foreign(text)

@@ -78,7 +78,7 @@ class Answers:
         return f"{mean(first):.2f} / {mean(five):.2f}"
 
     def unanswered(self, workspace: str, asked: str) -> str:
-        """Return how often something is said to bear on a question that has no answer, and how often any is named."""
+        """Return how often something bears on a question that has no answer, and how often any is named as nearest."""
         got = [self.recalled(workspace, fact["question"]) for fact in facts(asked) if "question" in fact]
         return (
             f"{mean([any(hit.bears for hit in hits) for hits in got]):.2f} / {mean([bool(hits) for hits in got]):.2f}"
