@@ -4,9 +4,11 @@ import random
 import subprocess
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from memoryd.core.base.clock import Clock, moment, timestamp
 from memoryd.core.engine import Engine
 from memoryd.core.graph import entities, observations, relations, renaming
 from memoryd.core.graph.entities import NewEntity
@@ -31,6 +33,22 @@ def repository(path: Path) -> Path:
     """Make an empty repository."""
     subprocess.run(["git", "init", "--quiet", "--bare", str(path)], check=True)
     return path
+
+
+KEPT = "stays as it is"
+"""What a memory says that no act changes or forgets."""
+
+
+class ShiftedClock(Clock):
+    """A clock that is some hours ahead."""
+
+    def __init__(self, hours: int) -> None:
+        super().__init__()
+        self._ahead = timedelta(hours=hours)
+
+    def now(self) -> str:
+        """Return the time that the clock shows."""
+        return timestamp(moment(super().now()) + self._ahead)
 
 
 class Machine:
@@ -130,7 +148,8 @@ def act(machine: Machine, dice: random.Random, step: int) -> None:
     """Do something at random, as an agent would."""
     scope, graph = machine.scope, machine.graph
     every = scope.read(lambda q: [one for each in items.read(q, items.all_groups(q)).values() for one in each])
-    living = [one["id"] for one in every if one["kind"] == "memory" and not one["deleted_at"]]
+    memories = [one for one in every if one["kind"] == "memory" and not one["deleted_at"]]
+    living = [one["id"] for one in memories if KEPT not in one["body"]]
     nodes = [one["name"] for one in every if one["kind"] == "entity"]
     name, other = (f"node {dice.randrange(6)}" for _ in range(2))
     fact = f"fact {step} is {dice.randrange(10_000)}"

@@ -46,7 +46,7 @@ def test_doctor_names_the_repository_and_a_sync_that_failed(tmp_path: Path, shar
 
 def test_a_purge_names_the_repository_that_still_holds_what_was_erased(tmp_path: Path, shared: Path) -> None:
     home = tmp_path / "one"
-    stored = json.loads(run(home, "store", "The vault code is 4711 and known to nobody else.", "--json").stdout)
+    stored = json.loads(run(home, "store", "The vault code is 4711 since the first of March.", "--json").stdout)
     run(home, "sync", "init", shared)
     run(home, "sync")
     assert "--drop-history" in run(home, "purge", stored["id"], "--yes").stderr

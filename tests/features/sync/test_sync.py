@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.features.sync.kit import Machine, act, repository
+from tests.features.sync.kit import KEPT, Machine, ShiftedClock, act, repository
 
 
 @pytest.fixture
@@ -42,15 +42,22 @@ def test_random_histories_end_equal(seed: int, tmp_path: Path) -> None:
     dice = random.Random(seed)
     url = repository(tmp_path / "shared.git")
     machines = [Machine(tmp_path / f"m{number}", url) for number in range(dice.randint(2, 4))]
+    for number, machine in enumerate(machines):
+        machine.engine.clock = ShiftedClock(5 * number)
+    kept = list[str]()
     for step in range(60):
         machine = dice.choice(machines)
         act(machine, dice, step)
+        if step % 10 == 0:
+            kept.append(f"Fact {step} {KEPT}.")
+            machine.vault.commit("vault", f"kept {step}", kept[-1])
         if dice.random() < 0.15:
             machine.sync()
     for machine in (*machines, *machines):
         machine.sync()
     first, *others = [machine.files() for machine in machines]
     assert all(other == first for other in others)
+    assert set(kept) <= set(machines[0].texts())
     for machine in machines:
         assert machine.sync().sent == 0
         machine.engine.close()
