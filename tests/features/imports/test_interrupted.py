@@ -21,6 +21,12 @@ pytestmark = pytest.mark.process
 NUMBER = 3_000
 
 
+@pytest.fixture(autouse=True)
+def _interruptible() -> None:
+    """Let children end by SIGINT, which a shell makes what it starts in the background ignore."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     """A graph and a conversation beside it: two kinds, each of many batches."""

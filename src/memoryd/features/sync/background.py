@@ -4,13 +4,14 @@ import subprocess
 import sys
 
 from memoryd import environment
+from memoryd.features.sync.git import Git
 from memoryd.features.sync.sync import place
 from memoryd.settings import Settings
 
 
 def sync_later(settings: Settings) -> None:
     """Start `memoryd sync` in the background if it is set up; its result is in the state."""
-    if settings.read_only or not (place(settings.data_dir) / "HEAD").is_file():
+    if settings.read_only or not Git(place(settings.data_dir)).exists:
         return
     subprocess.Popen(
         [sys.executable, "-m", "memoryd", "sync"],

@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
@@ -41,8 +42,10 @@ class Git:
 
     @property
     def exists(self) -> bool:
-        """Whether `init` has made it."""
-        return (self.place / "HEAD").is_file()
+        """Whether `init` has made it, as far as this user may see."""
+        with suppress(PermissionError):
+            return (self.place / "HEAD").is_file()
+        return False
 
     def init(self, url: str) -> None:
         """Make the repository, with a remote. Raise StoreError."""
