@@ -20,6 +20,8 @@ _SECRET = re.compile(r"(://)[^/@\s]*@")
 _OFFLINE = re.compile(
     r"resolve host|timed out|unreachable|refused|not appear to be a git repo|Could not read from", re.IGNORECASE
 )
+WRITER = "Written-By"
+"""The trailer of commits that memoryd writes: what they change was changed by no hand."""
 _QUICKER = re.compile(r"rejected|stale info|cannot lock ref|failed to update ref|remote rejected", re.IGNORECASE)
 
 Files = Mapping[str, bytes | None]
@@ -132,10 +134,12 @@ class Git:
         return [path.partition(":")[2] for path in found.split("\0") if path]
 
     def author(self, since: str, until: str, path: str) -> tuple[str, str]:
-        """Return who last changed a file, and when (ISO 8601)."""
+        """Return the person who last changed a file, and when (ISO 8601); two times '' if memoryd did."""
         span = [until, *([f"^{since}"] if since else [])]
-        name, _, at = self.run("log", "-1", "--format=%an%x00%aI", *span, "--", path).decode().strip().partition("\0")
-        return name, at
+        form = f"--format=%an%x00%aI%x00%(trailers:key={WRITER},valueonly)"
+        name, _, rest = self.run("log", "-1", form, *span, "--", path).decode().strip().partition("\0")
+        at, _, writer = rest.partition("\0")
+        return ("", "") if writer else (name, at)
 
     # writing ---------------------------------------------------------------------------------------------------------
 
@@ -153,7 +157,8 @@ class Git:
         self.run("fast-import", "--quiet", "--force", given=b"".join(parts))
         given = [word for parent in dict.fromkeys(filter(None, parents)) for word in ("-p", parent)]
         sign = ["-S"] if self.setting("commit.gpgsign") == "true" else []
-        written = self.run("commit-tree", f"{ref}^{{tree}}", *given, *sign, "-m", message).decode().strip()
+        words = ("-m", message, "-m", f"{WRITER}: memoryd")
+        written = self.run("commit-tree", f"{ref}^{{tree}}", *given, *sign, *words).decode().strip()
         self.run("update-ref", "refs/memoryd/last", written)
         return written
 

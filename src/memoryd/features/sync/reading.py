@@ -124,6 +124,8 @@ class Sides:
             if was == item or (was and stated != (was.get("updated_at") or was["created_at"])) or (not was and stated):
                 continue
             name, at = by = by or self._git.author(self.base, self._head, path)
+            if not name:  # a merge united tags or gave other ordinals, which changes no time
+                return
             when = timestamp(moment(at))
             item["created_at"] = item["created_at"] or when
             if "updated_at" in item:
