@@ -24,9 +24,8 @@ SURE_LOGIT = -4.0
 LOWEST, HIGHEST = -11.0, 4.0
 NEAREST, OF_NONSENSE = -10.0, -6.6
 """The logit from which a record is named as one of the nearest; the same if the question may be nonsense."""
-EXPECTED, COUNTED = {True: 0.0, False: -0.1}, 10
-"""The rescaled cosine of a question with what does not answer it, in its own language and else; it counts like that of
-so many candidates."""
+COUNTED = 10
+"""So many candidates with a rescaled cosine of 0, as unrelated texts have, count beside those that are found."""
 
 
 def logits(found: Found, legible: Collection[str]) -> dict[str, float]:
@@ -38,12 +37,12 @@ def logits(found: Found, legible: Collection[str]) -> dict[str, float]:
     for key, cosine in similarities(found.candidates).items():
         if key in found.records and key not in legible:
             near[is_english(found.records[key].body)][key] = cosine
-    if asked := is_english(found.query):
+    if is_english(found.query):
         near[True].clear()  # their cosines are the English embedder's
     few, made = len(similarities(found.candidates)) < COUNTED, {}
-    for english, group in near.items():
+    for group in near.values():
         for key, cosine in group.items():
-            evidence = cosine - _expected(group, key, EXPECTED[english == asked]) + WORDED * _share(terms, found, key)
+            evidence = cosine - _expected(group, key) + WORDED * _share(terms, found, key)
             made[key] = _logit(evidence, few=few)
     return made
 
@@ -57,9 +56,9 @@ def least(query: str, *, speaks: bool) -> float:
     return NEAREST if known else OF_NONSENSE
 
 
-def _expected(near: Mapping[str, float], key: str, usual: float) -> float:
+def _expected(near: Mapping[str, float], key: str) -> float:
     """Return the mean cosine of the other records."""
-    return (sum(near.values()) - near[key] + COUNTED * usual) / (len(near) - 1 + COUNTED)
+    return (sum(near.values()) - near[key]) / (len(near) - 1 + COUNTED)
 
 
 def _share(terms: Collection[str], found: Found, key: str) -> float:
