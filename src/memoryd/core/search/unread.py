@@ -34,12 +34,13 @@ def logits(found: Found, legible: Collection[str]) -> dict[str, float]:
         return {}
     terms = set(content_words(found.query)) - FOREIGN
     near: dict[bool, dict[str, float]] = {True: {}, False: {}}  # texts in the question's language are nearer to it
-    for key, cosine in similarities(found.candidates).items():
+    cosines = similarities(found.candidates)
+    for key, cosine in cosines.items():
         if key in found.records and key not in legible:
             near[is_english(found.records[key].body)][key] = cosine
     if is_english(found.query):
         near[True].clear()  # their cosines are the English embedder's
-    few, made = len(similarities(found.candidates)) < COUNTED, {}
+    few, made = len(cosines) < COUNTED, {}
     for group in near.values():
         for key, cosine in group.items():
             evidence = cosine - _expected(group, key) + WORDED * _share(terms, found, key)

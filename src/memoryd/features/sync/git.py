@@ -157,10 +157,14 @@ class Git:
         self.run("fast-import", "--quiet", "--force", given=b"".join(parts))
         given = [word for parent in dict.fromkeys(filter(None, parents)) for word in ("-p", parent)]
         sign = ["-S"] if self.setting("commit.gpgsign") == "true" else []
-        words = ("-m", message, "-m", f"{WRITER}: memoryd")
-        written = self.run("commit-tree", f"{ref}^{{tree}}", *given, *sign, *words).decode().strip()
+        written = self.commit_tree(ref, message, *given, *sign)
         self.run("update-ref", "refs/memoryd/last", written)
         return written
+
+    def commit_tree(self, of: str, message: str, *options: str) -> str:
+        """Return a new commit with the tree of another one, which says that memoryd wrote it."""
+        words = ("-m", message, "-m", f"{WRITER}: memoryd")
+        return self.run("commit-tree", f"{of}^{{tree}}", *options, *words).decode().strip()
 
     # the process -----------------------------------------------------------------------------------------------------
 

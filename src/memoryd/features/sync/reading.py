@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from functools import cached_property
 
 from memoryd.core.base.clock import moment, timestamp
 from memoryd.core.engine import Engine
@@ -93,11 +94,8 @@ class Sides:
         if not found or name.endswith(".jsonl"):
             return found
         digest = mark(group_of(found[0]))
-        if path == min(
-            self._there.get(digest, [path]), key=lambda one: (one not in self._known(digest), len(one), one)
-        ):
-            return found
-        if path not in self._there.get(digest, []) and not self._there.get(digest):
+        same = self._there.get(digest, [path])
+        if path == min(same, key=lambda one: (one not in self._paths_before, len(one), one)):
             return found
         ids = {item["id"]: derived_id("copy", path, item["id"]) for item in found}
         for item in found:
@@ -106,14 +104,9 @@ class Sides:
                     item[field] = ids[item[field]]
         return found
 
-    def _known(self, digest: str) -> set[str]:
-        return {path for path in (self._there or {}).get(digest, []) if path in self._before_paths}
-
-    @property
-    def _before_paths(self) -> set[str]:
-        if not hasattr(self, "_paths_before"):
-            self._paths_before = set(self._git.paths(self.base, self._folder)) if self.base else set[str]()
-        return self._paths_before
+    @cached_property
+    def _paths_before(self) -> set[str]:
+        return set(self._git.paths(self.base, self._folder)) if self.base else set()
 
     def _stamp(self, path: str, found: list[Item]) -> None:
         """Give what a person has changed the time and the author of the commit. Raise InvalidInputError."""

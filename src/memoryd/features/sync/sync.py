@@ -124,8 +124,7 @@ class Sync:
         """Give the repository one commit with the present files in place of all; forget the others here too."""
         if not head or self.setup.branch != MAIN:
             raise InvalidInputError("The history belongs to the main branch; drop it on a machine that pushes to that.")
-        message = f"Drop the history\n\n{REPLACES}: {head}"
-        root = self.git.run("commit-tree", f"{head}^{{tree}}", "-m", message).decode().strip()
+        root = self.git.commit_tree(head, f"Drop the history\n\n{REPLACES}: {head}")
         self.git.push(root, MAIN, head, force=True)
         self.git.run("update-ref", KNOWN, root)
         for workspace, _ in self._workspaces(root):
