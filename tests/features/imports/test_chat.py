@@ -2,7 +2,6 @@
 
 import json
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from memoryd.errors import InvalidInputError
 from memoryd.features.imports import intake
 from memoryd.features.imports.formats.source import opened
 from memoryd.features.imports.formats.table import FORMATS
-from tests.core import kit
 from tests.features.imports.formats_kit import bring
 from tests.features.imports.test_formats import records
 
@@ -22,12 +20,6 @@ MAY = "2026-05-02T08:00:00Z"
 TURN = "Which port?\n\n\n\n5433."
 THOUGHT = "Which port?\n\nLook.\n\n5433."
 SECRET = "You are a careful agent."
-
-
-@pytest.fixture
-def engine(home: Path) -> Iterator[Engine]:
-    with kit.engine(home) as made:
-        yield made
 
 
 def message(role: str, words: object, **more: object) -> dict[str, Any]:

@@ -5,7 +5,6 @@ import random
 import shutil
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -82,12 +81,6 @@ EXPECTED: dict[str, tuple[str, dict[str, int], int, str]] = {
     "openmemory": ("mem0", {"memories": 2}, 1, "Ann works at Acme."),
 }  # fmt: skip
 """Of each sample its format, what is found and how much is left out in it, and the text of a record."""
-
-
-@pytest.fixture
-def engine(home: Path) -> Iterator[Engine]:
-    with kit.engine(home) as made:
-        yield made
 
 
 def records(engine: Engine, workspace: str = "default") -> dict[str, Record]:

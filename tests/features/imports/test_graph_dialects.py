@@ -1,7 +1,6 @@
 """The graphs of programs that are like server-memory: other fields, other shapes, damaged files, corrected ones."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,25 +9,12 @@ import pytest
 from memoryd.core.engine import Engine
 from memoryd.core.graph import entities, observations, relations
 from memoryd.core.graph.transaction import Graph
-from memoryd.core.scope import Scope
-from tests.core import kit
 from tests.features.imports.formats_kit import bring
 
 MAY = "2025-05-11T15:54:05.000Z"
 ANN: dict[str, Any] = {"type": "entity", "name": "Ann", "entityType": "person", "observations": ["Climbs."]}
 BOB: dict[str, Any] = {"type": "entity", "name": "Bob", "entityType": "person", "observations": []}
 KNOWS: dict[str, Any] = {"type": "relation", "from": "Ann", "to": "Bob", "relationType": "knows"}
-
-
-@pytest.fixture
-def engine(home: Path) -> Iterator[Engine]:
-    with kit.engine(home) as made:
-        yield made
-
-
-@pytest.fixture
-def graph(engine: Engine) -> Graph:
-    return Graph(Scope(engine, engine.workspaces.ensure("default")))
 
 
 def lines(*values: object) -> str:

@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,18 +9,11 @@ import pytest
 from memoryd.core.engine import Engine
 from memoryd.features.imports.formats.dates import date_of_name, dated
 from memoryd.model import Record
-from tests.core import kit
 from tests.features.imports.formats_kit import bring
 from tests.features.imports.test_formats import records
 
 UNDATED = 1_600_000_000
 """When the files were last changed: the time of what states none."""
-
-
-@pytest.fixture
-def engine(home: Path) -> Iterator[Engine]:
-    with kit.engine(home) as made:
-        yield made
 
 
 @pytest.fixture(autouse=True)

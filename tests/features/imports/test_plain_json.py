@@ -1,7 +1,6 @@
 """Plain JSON, lines, tables and dumps of stores: texts, times, types and the names of what is not imported."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +12,10 @@ from memoryd.features.imports import intake
 from memoryd.features.imports.formats.source import opened
 from memoryd.features.imports.formats.table import FORMATS
 from memoryd.model import Record
-from tests.core import kit
 from tests.features.imports.formats_kit import bring
 from tests.features.imports.test_formats import records
 
 MAY = "2025-05-11T15:54:05.000Z"
-
-
-@pytest.fixture
-def engine(home: Path) -> Iterator[Engine]:
-    with kit.engine(home) as made:
-        yield made
 
 
 def one(engine: Engine, tmp_path: Path, value: object, name: str = "memories.json") -> Record:

@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Iterator
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,17 +23,6 @@ from tests.features.imports.formats_kit import bring
 
 Entities = dict[str, tuple[str, list[str]]]
 """Type and observations of each entity by name."""
-
-
-@pytest.fixture
-def engine(home: Path) -> Iterator[Engine]:
-    with kit.engine(home) as made:
-        yield made
-
-
-@pytest.fixture
-def graph(engine: Engine) -> Graph:
-    return Graph(Scope(engine, engine.workspaces.ensure("default")))
 
 
 @pytest.fixture

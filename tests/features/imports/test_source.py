@@ -15,7 +15,6 @@ from memoryd.features.imports import intake
 from memoryd.features.imports.formats.items import Fault, SourceEntity, SourceMemory, Yielded
 from memoryd.features.imports.formats.source import opened
 from memoryd.features.imports.formats.table import FORMATS
-from tests.core import kit
 from tests.features.imports.formats_kit import bring, sample
 
 UNPRIVILEGED = 65534
@@ -31,12 +30,6 @@ def lowered() -> Iterator[None]:
         yield
     finally:
         os.seteuid(user)
-
-
-@pytest.fixture
-def engine(home: Path) -> Iterator[Engine]:
-    with kit.engine(home) as made:
-        yield made
 
 
 def read_of(path: Path) -> list[Yielded]:
