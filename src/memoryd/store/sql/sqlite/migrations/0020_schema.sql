@@ -89,7 +89,8 @@ CREATE INDEX records_session ON records (workspace_id, session_id, created_at)
 CREATE INDEX records_recent ON records (workspace_id, kind, updated_at) WHERE deleted_at IS NULL;
 CREATE INDEX records_created ON records (workspace_id, created_at) WHERE deleted_at IS NULL;
 CREATE INDEX records_volatile ON records (workspace_id, scope) WHERE scope <> '';
-CREATE INDEX records_origin ON records (workspace_id, scope, kind, client, tool) WHERE deleted_at IS NULL;  -- counts
+-- counts; with `scope` before `kind`, SQLite would take it for whatever is durable, and read all of a workspace
+CREATE INDEX records_origin ON records (workspace_id, kind, client, tool, scope) WHERE deleted_at IS NULL;
 CREATE INDEX records_purge ON records (workspace_id, deleted_at) WHERE deleted_at IS NOT NULL;
 
 CREATE TABLE memory_details (
