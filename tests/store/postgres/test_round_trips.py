@@ -2,6 +2,7 @@
 
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -18,6 +19,7 @@ from memoryd.core.scope import Scope
 from memoryd.settings import Settings
 from tests.clients import NO_MODELS
 
+NETWORK = 0.01  # seconds that an answer takes: what the client sends meanwhile waits for nothing
 UNPREPARED = 6  # times after which psycopg has prepared a statement
 
 
@@ -48,6 +50,7 @@ class Counting:
         with suppress(OSError), closing(source), closing(target):
             while data := source.recv(1 << 16):
                 if source is not client:
+                    time.sleep(NETWORK)
                     answered.set()
                 elif answered.is_set():
                     self.trips += 1
