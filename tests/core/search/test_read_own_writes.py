@@ -6,6 +6,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,9 +16,11 @@ from memoryd.core.graph.entities import NewEntity
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.journal.journal import Journal
 from memoryd.core.maintenance.history import restore
+from memoryd.core.memories.correction import Correction, correct
 from memoryd.core.memories.memories import Criteria
 from memoryd.core.records import backlog, embedding
 from memoryd.core.records.backlog import Backlog
+from memoryd.core.records.unembedded import lacking_texts
 from memoryd.core.scope import Scope
 from memoryd.model import Filter, Kind
 from memoryd.settings import Settings
@@ -48,6 +51,7 @@ ASKED = {
 
 CANNOT = "Searched by words alone: the embedding model cannot be used; `memoryd doctor` says why."
 
+LACKING_TEXTS = "memoryd.core.records.embedding.lacking_texts"
 SETS = {"model": NOMIC, "other": NOMIC}
 
 
@@ -74,6 +78,10 @@ def stored(home: Path, *texts: str) -> None:
     with engine(home) as here:
         for text in texts:
             memories(here).store(text)
+
+
+def ignore_share(_share: float) -> None:
+    return
 
 
 def graph(here: Engine) -> Graph:
@@ -264,6 +272,26 @@ def test_a_read_only_server_writes_no_vectors_and_reports_it(tmp_path: Path, ser
 
 
 # bounded waits -------------------------------------------------------------------------------------------------------
+
+
+def test_what_the_backfill_embeds_while_a_search_is_about_to_is_awaited_again(
+    tmp_path: Path, server: Ollama, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored(tmp_path, FACTS[0])
+    with with_ollama(tmp_path, server) as here:
+
+        def after_the_backfill(*given: Any) -> Any:
+            monkeypatch.setattr(LACKING_TEXTS, lacking_texts)
+            here.embedding.complete(ignore_share)
+            return lacking_texts(*given)
+
+        monkeypatch.setattr(LACKING_TEXTS, after_the_backfill)
+        (hit,) = memories(here).hits("database", 500, 1)
+        with engine(tmp_path) as without:
+            correct(
+                Scope(without, without.workspaces.ensure("default")), Correction(id=hit.record.id, content=FACTS[1])
+            )
+        assert not memories(here).recall("Who heads accounting?", 500).degraded
 
 
 def test_a_refused_text_is_tried_once_and_does_not_block_other_vectors(tmp_path: Path, server: Ollama) -> None:

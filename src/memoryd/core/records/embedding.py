@@ -277,10 +277,10 @@ class Embedding:
         """Embed some records, the shortest first, until the time is up."""
         deadline = time.monotonic() + AWAITED
         made: list[tuple[str, Texts, dict[str, Embedded]]] = []
-        done: set[str] = set()
-        in_a_row = 0
+        left, in_a_row = set(ids), 0
         try:
             lacking = lacking_texts(self._store, workspace, need, ids)
+            left &= lacking.keys()  # the backfill may have made the others meanwhile
             # shortest first: as many records as possible before the deadline
             for record_id, texts in sorted(lacking.items(), key=lambda item: length(item[1])):
                 if time.monotonic() > deadline or length(texts) > AWAITED_TEXT or in_a_row == FAILURES:
@@ -292,13 +292,13 @@ class Embedding:
             # one write at the end: a commit a record would use up the time
             if made:
                 self._store.write(workspace, partial(write, workspace, made))
-            done = {record_id for record_id, _, _ in made}
+            left -= {record_id for record_id, _, _ in made}
         except MemorydError as error:
             log.warning("not embedded for a search: %s", error)
         finally:  # after a failed write too, or each search would try again
             now = time.monotonic()
             recent = {key: at for key, at in self._failed.items() if now < at + AGAIN}
-            self._failed = recent | {key: now for key in ids if key not in done}
+            self._failed = recent | dict.fromkeys(left, now)
 
     # the backfill ----------------------------------------------------------------------------------------------------
 
