@@ -13,6 +13,7 @@ from memoryd.core.records.records import Embedded
 from memoryd.errors import StoreError
 from memoryd.model import GENERAL, Filter, Kind, VectorSet, Workspace
 from memoryd.store.base import Queries, Store
+from memoryd.store.postgres import pool
 from memoryd.store.sqlite.layout import SingleFile
 from tests.store.kit import (
     LATER,
@@ -144,7 +145,8 @@ class Storage(Words):
         assert store.read(here, work) == (1, 1)
         assert store.read(here, count) == 2
 
-    def test_a_read_cannot_write(self, store: Store, here: Workspace) -> None:
+    def test_a_read_cannot_write(self, store: Store, here: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(pool, "FAILOVER", 0)  # to a store, a server that takes no writes is about to be replaced
         with pytest.raises(StoreError):
             store.read(here, lambda q: add(q, "sly"))
         assert words(store, here, "sly") == []
