@@ -237,6 +237,8 @@ def shortened(part: Any) -> Any:
     return {name: shortened(one) for name, one in part.items()} | limits
 
 
+# hypothesis sees a use of `random` by the server's thread as the strategy's own
+@pytest.mark.filterwarnings("ignore:Do not use the .random. module")
 @pytest.mark.slow
 def test_answers_match_the_document(server: HttpServer) -> None:
     document = server.request("GET", "/openapi.json").json()
