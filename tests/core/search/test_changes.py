@@ -74,6 +74,21 @@ CHANGED = {
         "Odile works at the observatory.",
         "Odile left the observatory in May; she teaches in Graz now.",
     ),
+    "a part of a name": (
+        "What grows on the upper terrace at Wenlock Farm?",
+        "The upper terrace at Wenlock Farm is planted with leeks.",
+        "Sown rye and vetch on Wenlock's upper terrace after the leeks.",
+    ),
+    "a new one of its kind": (
+        "Which laptop does Ingrid use?",
+        "Ingrid uses a ThinkPad.",
+        "Ingrid has a new laptop, a Framework.",
+    ),
+    "since then": (
+        "When is the bar open?",
+        "The bar is open until 22:00.",
+        "Since last week the bar is open until 23:30.",
+    ),
 }  # fmt: skip
 """Questions, with a fact and what changed it."""
 
@@ -163,6 +178,32 @@ ADDED = [
     ("When can I see the doctor?", "The doctor is there at 8:30 on Mondays.", "The doctor is also there at 14:00."),
 ]  # fmt: skip
 """Questions with several answers, and two of them."""
+
+
+ASIDE = [
+    ("Who is captain of the club?", "The club's captain is Aino.", "The club has a new mascot, a stork."),
+    ("Which bank has our loan?", "Our loan is with Nordhus.", "We opened another new account at Sparring."),
+    ("Where is Chidi's passport?", "Chidi's passport is in the hall.", "Chidi's green card is in the kitchen now."),
+    ("What does Aino play in the band?", "Aino plays the cello in the band.", "Aino's sister has joined the band."),
+    ("When is the shop locked?", "The shop is locked at 19:00.", "Last Friday the shop stayed open until 22:00."),
+    ("When is Juniper deployed?", "Juniper is deployed on Tuesdays.", "A fix of Juniper went out on Sunday night."),
+]  # fmt: skip
+"""Questions with an answer, and a later text about another thing of the same owner, or about what took place once."""
+
+
+@pytest.mark.parametrize(("question", "older", "newer"), ASIDE)
+def test_what_is_about_another_thing_or_happened_once_changes_nothing(question: str, older: str, newer: str) -> None:
+    assert changes.evidence(question, older, newer, READ).total < changes.ENOUGH
+
+
+def test_a_change_is_near_what_it_changes_among_other_facts() -> None:
+    question, older, newer = CHANGED["time"]
+    frequent = changes.stems(question)  # the ferry is in all of the texts, so it does not tell
+
+    def total(between: int | None) -> float:
+        return changes.evidence(question, older, newer, READ, frequent=frequent, between=between).total
+
+    assert total(0) == total(2) > total(3) == total(None) > total(40)
 
 
 @pytest.mark.parametrize(("question", "older", "newer"), ADDED)

@@ -127,3 +127,16 @@ def test_a_change_is_marked_in_every_format(engine: Engine) -> None:
         assert "older, " in here.recall(question, 500, form=form).text, form
     raw = here.recall(question, 2_000, form="raw").hits
     assert [(hit.record.id, hit.changed_by) for hit in raw[:2]] == [(new, ""), (old, new)]
+
+
+def test_the_tags_of_a_memory_say_what_its_text_leaves_out(engine: Engine) -> None:
+    here = memories(engine, name="tagged")
+    here.store("Quarrywright supports Rust 1.74 and later.", ["quarrywright"])
+    here.store("The demo of quarrywright runs at demo.quarrywright.example.", ["quarrywright"])
+    here.store("Licence is MPL-2.0; contributors sign off, no agreement.", ["quarrywright"])
+    here.store("Licence is Apache-2.0; contributors sign an agreement.", ["heronry"])
+    first, *_ = here.recall("Which licence does quarrywright have?", 500).text.splitlines()
+    assert re.search(r"MPL-2\.0.*\(\d", first), "it is the other project's licence that is newer"
+    here.store("The licence moved to EUPL-1.2 in version 2.", ["quarrywright"])
+    first, *_ = here.recall("Which licence does quarrywright have?", 500).text.splitlines()
+    assert "EUPL-1.2" in first

@@ -49,7 +49,8 @@ _CHANGE = re.compile(
     |(?:rolled|took|taken|takes|turned|switched|put)\ [\w.-]+(?:\ [\w.-]+)?\ (?:back|off)|left\ (?=[A-Z])
     |stopped|dropped|ended|quit|gave\ up|given\ up|resigned|retired|abandoned|scrapped|discontinued|deprecated
     |(?:has|have|had|he|she|they|who)\ left|left\ (?:us|the|for)|gone|removed|deleted|closed|shut\ down|expired|sold
-    |died|cancel(?:l?ed)|called\ off|postponed|adjourned|rescheduled|delayed|pushed\ back|put\ off|brought\ forward
+    |died|cancel(?:l?ed)|called\ off|postponed|adjourned|rescheduled|delayed|slips|pushed\ back|put\ off
+    |brought\ forward
     |took\ over|takes\ over|taken\ over|has\ taken|handed|passed\ to|succeed(?:s|ed)|appointed|promoted|elected|became
     |turned\ (?:out|into)|upgraded|downgraded|updated|reverted|restored|back\ (?:to|on|in)|fixed|repaired|resolved
     |correct(?:ion|ed)|actually|as\ of|from\ now\ on|from\ (?:this|next)\ \w+\ on|finally|over\ to|away\ from
@@ -195,16 +196,20 @@ class Logits:
 
 
 def evidence(
-    question: str, older: str, newer: str, logits: Logits, common: Collection[str] = (), frequent: Collection[str] = ()
-) -> Evidence:
+    question: str, older: str, newer: str, logits: Logits, common: Collection[str] = (), frequent: Collection[str] = (),
+    between: int | None = None,
+) -> Evidence:  # fmt: skip
     """Return the evidence that `newer` changes what `older` says about a question.
 
     `common` are stems that many texts have, so that to share them means nothing; those that are `frequent` do not name
-    what both are about.
+    what both are about. `between` is the number of facts that are nearer to one of the two than the other one is, if
+    there are enough facts for it to tell anything.
     """
     asked, old, new = _statement(question), _statement(older), _statement(newer)
     signs = new.changes or new.hints or _same_kind(old, new)
-    parts = (_read(logits, signs=signs), _about(asked, old, new, common, frequent), _against(asked, old, new))
+    about = dict(_about(asked, old, new, common, frequent))
+    placed = {} if between is None else dict(_placed(between, new, named=bool(about["same_subject"])))
+    parts = (_read(logits, signs=signs), about.items(), placed.items(), _against(asked, old, new))
     return Evidence({name: points for part in parts for name, points in part if points})
 
 
@@ -278,6 +283,18 @@ def _about(
     yield "same_subject", 2.0 if (asked.telling & old.telling & new.telling).difference(frequent) else 0.0
 
 
+def _placed(between: int, new: _Statement, *, named: bool) -> Iterator[tuple[str, float]]:
+    """Yield what their place among the other facts says: a change is near what it changes.
+
+    Facts that do not change each other are as near, if they are about one person; therefore it says less of a text
+    without a word of change, and nothing where both are `named`. Of 62 changes among 200 facts about the same people
+    it finds 4 more, and among 349 others 3 more of 55.
+    """
+    points = 1.0 if new.changes or new.hints else 0.5
+    yield "nearest_to_it", points if between <= _NEAREST and not named else 0.0
+    yield "far_apart", -1.0 if between > _FAR else 0.0
+
+
 def _against(asked: _Statement, old: _Statement, new: _Statement) -> Iterator[tuple[str, float]]:
     before = _before(new)
     yield "other_before", -4.5 if before and not before & (old.content | asked.content) else 0.0
@@ -287,6 +304,19 @@ def _against(asked: _Statement, old: _Statement, new: _Statement) -> Iterator[tu
         yield "adds", -3.0 if _ADDS.search(new.text) else 0.0
         yield "condition", -3.0 if _conditional(asked, old, new) else 0.0
         yield "second_answer", -3.0 if not new.hints and _second_answer(old, new) else 0.0
+        yield "other_thing", -3.0 if _other_thing(asked, old, new) else 0.0
+        yield "event", -3.0 if _EVENT.search(new.text) and not _EVENT.search(old.text) else 0.0
+
+
+def _other_thing(asked: _Statement, old: _Statement, new: _Statement) -> bool:
+    """Return whether the newer text speaks of another thing of the same owner: `has a new mascot`, `Ann's call is`."""
+    known = asked.content | old.content
+    added = (match[1] for match in _NEW_THING.finditer(new.text))
+    owned = _OWNED.match(new.text)
+    things = [[word] for word in added]
+    if owned and _stem(owned[1]) in old.content:
+        things.append(owned[2].split())
+    return any(known.isdisjoint(map(_stem, thing)) for thing in things)
 
 
 def _second_answer(old: _Statement, new: _Statement) -> bool:
@@ -399,10 +429,18 @@ def _other_name(asked: _Statement, one: _Statement, other: _Statement, missing: 
     """Return whether `other` begins with another name than the one that is asked for; `he` or `its` may mean that."""
     if _PRONOUN.search(other.text):
         return False
+    there = {stem for token, stem in zip(asked.tokens, asked.stems, strict=True) if token[:1].isupper()} & set(
+        other.stems
+    )
     names = {
-        stem for token, stem in zip(asked.tokens[1:], asked.stems[1:], strict=True)
-        if stem in missing and token[:1].isupper() and token[1:].islower()
-    }  # fmt: skip
+        stem
+        for place, (token, stem) in enumerate(zip(asked.tokens, asked.stems, strict=True))
+        if place
+        and stem in missing
+        and token[:1].isupper()
+        and token[1:].islower()
+        and there.isdisjoint(asked.stems[max(place - 1, 1) : place + 2])  # a part of a name may be left out
+    }
     return bool(names) and _first(other) is not None and _first(other) not in one.content and _begins_with_name(other)
 
 
@@ -442,5 +480,17 @@ _ONE_VALUE = re.compile(
 _CONDITION = re.compile(
     r"(?:In|For|During|At|On|With|If|When|While|Up to|Under|Unless|Except|Outside|Only)\b([^,.]{1,30})"
 )
+_NEAREST, _FAR = 2, 20  # facts between the two
+_NEW_THING = re.compile(r"\b(?:an?|another) (?:new|second|further|extra) ([a-z-]+)\b")
+_OWNED = re.compile(
+    r"(?:(?:The|Our|My) )?(?:[\w.-]+ )?([\w.-]+['’]s?) ((?:[\w-]+ ){0,2}?[\w-]+) (?:[A-Z]\w+ )?"
+    r"(?:is|are|has|have)\b[^,;]*$"
+)
+_EVENT = re.compile(
+    r"(?<!since )(?<!as of )(?<!from )\b(?:last (?:\w+day|night|week|weekend|month|summer|autumn|winter|spring)"
+    r"|yesterday|on \w+day (?:night|morning|afternoon|evening))\b",
+    re.IGNORECASE,
+)
+"""Words of something that took place once, which changes no rule."""
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _NO_ATTRIBUTE = frozenset("new old other same our former next last all more".split())

@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from memoryd.core.records.records import full_text
 from memoryd.core.search import changes, ranking
 from memoryd.core.search.candidates import Found, unrelated
@@ -23,6 +25,10 @@ COMMON = 3
 """A word that more than this many of the facts that were found have is common ..."""
 COMMON_SHARE = 0.05
 """... if they are more than this share of them."""
+OTHER_TAGS = -2.0
+"""The evidence of two facts that both have tags, and none in common."""
+TELLING = 30
+"""How many facts there must be for their places among each other to tell anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +43,8 @@ class Pair:
     """Stems of words that many of the found facts have."""
     frequent: frozenset[str]
     """Stems of words that more of them have than these two."""
+    between: int | None
+    """How many facts are nearer to one of the two than the other one is; None if there are few facts."""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -55,7 +63,10 @@ class Pair:
         """
         older = self.older.why.get("reranker")
         logits = changes.Logits(older, self.newer.why.get("reranker", newer), matter)
-        return changes.evidence(question, *self.texts, logits, self.common, self.frequent)
+        found = changes.evidence(question, *self.texts, logits, self.common, self.frequent, self.between)
+        one, other = self.older.record.tags, self.newer.record.tags
+        tagged_apart = bool(one and other) and set(one).isdisjoint(other)  # such as the licences of two projects
+        return Evidence({**found.parts, "other_tags": OTHER_TAGS}) if tagged_apart else found
 
 
 def pairs(hits: Sequence[Hit], found: Found, profile: Profile) -> list[Pair]:
@@ -73,11 +84,38 @@ def pairs(hits: Sequence[Hit], found: Found, profile: Profile) -> list[Pair]:
     ]
     texts = [full_text(fact.record) for fact in facts]
     common, frequent = common_stems(texts), common_stems(texts, 2, 0)
-    pairs = (
-        Pair(older, newer, near, common, frequent)
-        for older in best for near, newer in _newer(older, facts, found, profile)
-    )  # fmt: skip
-    return _likely(list(pairs), found.query, profile.changes)
+    placed = _Places([fact for fact in facts if fact.record.id in found.vectors], found)
+    pairs = [
+        Pair(older, newer, near, common, frequent, between)
+        for older in best
+        for newer, near, between in placed.newer(older, profile)
+    ]
+    return _likely(pairs, found.query, profile.changes)
+
+
+class _Places:
+    """How near facts are to each other."""
+
+    def __init__(self, facts: Sequence[Hit], found: Found) -> None:
+        self._facts = facts
+        self._unrelated = unrelated(found.candidates)
+        self._times = np.array([fact.record.created_at for fact in facts])
+        self._places = {fact.record.id: place for place, fact in enumerate(facts)}
+        vectors = np.array([ranking.whole(found.vectors[fact.record.id]) for fact in facts])
+        self._near = vectors @ vectors.T
+
+    def newer(self, older: Hit, profile: Profile) -> Iterator[tuple[Hit, float, int | None]]:
+        """Yield the newer facts that are near an older one, how near, and how many are between the two (see Pair)."""
+        place = self._places.get(older.record.id)
+        if place is None:
+            return
+        near, later = self._near[place], self._times > self._times[place]
+        for other in map(int, np.flatnonzero(later)):
+            rescaled = ranking.rescale(float(near[other]), self._unrelated)
+            if rescaled >= profile.related:
+                nearer = int(((near > near[other]) & later).sum())
+                to_other = int(((self._near[other] > near[other]) & (self._times < self._times[other])).sum())
+                yield self._facts[other], rescaled, nearer + to_other if len(self._facts) >= TELLING else None
 
 
 def states(record: Record) -> bool:
@@ -119,18 +157,6 @@ def common_stems(texts: Sequence[str], most: int = COMMON, share: float = COMMON
     """Return the stems that many of some texts have, so that two of them share these by chance."""
     numbers = Counter(stem for text in texts for stem in changes.stems(text))
     return frozenset(stem for stem, number in numbers.items() if number > max(most, share * len(texts)))
-
-
-def _newer(older: Hit, facts: Sequence[Hit], found: Found, profile: Profile) -> Iterator[tuple[float, Hit]]:
-    """Yield the newer facts that are near an older one, with how near they are."""
-    if older.record.id not in found.vectors:
-        return
-    own, base = ranking.whole(found.vectors[older.record.id]), unrelated(found.candidates)
-    for fact in facts:
-        if fact.record.created_at > older.record.created_at and fact.record.id in found.vectors:
-            near = ranking.rescale(float(own @ ranking.whole(found.vectors[fact.record.id])), base)
-            if near >= profile.related:
-                yield near, fact
 
 
 def ordered(

@@ -10,7 +10,7 @@ from memoryd.core.search.candidates import Found, around, lengths, similarities
 from memoryd.core.search.current import Pair
 from memoryd.core.search.ranking import Profile
 from memoryd.errors import ModelError
-from memoryd.model import Findings, Hit
+from memoryd.model import Findings, Hit, Record
 from memoryd.models.embedders import MULTILINGUAL
 from memoryd.models.helpers import UNUSABLE, Helpers
 from memoryd.models.rerankers import Reranker
@@ -257,9 +257,12 @@ class Reranking:
         if not head:
             return {}
         texts = {key: self._passage(full_text(hit.record), found.vectors.get(key), found) for key, hit in head.items()}
+        begun = {key: _labelled(head[key].record, text[: self._profile.read]) for key, text in texts.items()}
         try:
-            logits = _scores(reranker, found.query, {key: text[: self._profile.read] for key, text in texts.items()})
-            cut = {key: text for key, text in texts.items() if len(text) > self._profile.read}
+            logits = _scores(reranker, found.query, begun)
+            cut = {
+                key: _labelled(head[key].record, text) for key, text in texts.items() if len(text) > self._profile.read
+            }
             if cut and max(logits.values()) < self._profile.sure:  # the answer may be further on in a text
                 further = _scores(reranker, found.query, cut)
                 logits |= {key: max(logits[key], logit) for key, logit in further.items()}
@@ -275,6 +278,11 @@ class Reranking:
             return text[:read]
         start, end = _chunk(len(text), chunks @ found.candidates.vector)
         return text[start:end]
+
+
+def _labelled(record: Record, text: str) -> str:
+    """Return a part of a record after its tags, which often name what the text leaves out, such as its project."""
+    return f"{', '.join(record.tags)}: {text}" if record.tags else text
 
 
 def _scores(reranker: Reranker, query: str, texts: Mapping[str, str]) -> dict[str, float]:
