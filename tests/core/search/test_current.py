@@ -140,3 +140,18 @@ def test_the_tags_of_a_memory_say_what_its_text_leaves_out(engine: Engine) -> No
     here.store("The licence moved to EUPL-1.2 in version 2.", ["quarrywright"])
     first, *_ = here.recall("Which licence does quarrywright have?", 500).text.splitlines()
     assert "EUPL-1.2" in first
+
+
+def test_facts_that_share_but_a_name_with_a_question_are_few(engine: Engine) -> None:
+    here = memories(engine, name="names")
+    for text in (
+        "Marisol wants figures of waste per shop.", "Old journal files are in Marisol's cabinet.",
+        "Decided with Marisol: no self-checkout this year.", "Marisol owns the chain and decides on large sums.",
+        "Marisol's bike is at the workshop of Bram.", "Bram reminded Marisol of the invoices.",
+        "Tamsin's birthday is 27 January.",
+    ):  # fmt: skip
+        here.store(text)
+    assert len(here.recall("What is Marisol's birthday?", 500).hits) <= 3
+    for day in ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday"):
+        here.store(f"Marisol visits the shop in {day} Street on {day}.")
+    assert len(here.recall("When does Marisol visit which shop?", 500).hits) >= 5, "what surely bears is all there"

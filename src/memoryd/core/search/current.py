@@ -71,16 +71,15 @@ class Pair:
 
 def pairs(hits: Sequence[Hit], found: Found, profile: Profile) -> list[Pair]:
     """Return the `profile.changes` likeliest pairs of a fact and its change, of the best hits, in the hits' order."""
-    speakers = Counter(speaker(record.body) for record in found.records.values())
-    best = [hit for hit in hits if hit.bears and states(hit.record) and not _speaks(hit.record, speakers)]
-    best = best[: profile.compared]
+    turns = spoken(found.records)
+    best = [hit for hit in hits if hit.bears and states(hit.record) and hit.record.id not in turns][: profile.compared]
     if not best:
         return []
     known = {hit.record.id: hit for hit in hits}
     facts = [
         known.get(key) or Hit(record=record, score=0.0, workspace=found.origins.get(key))
         for key, record in found.records.items()
-        if states(record) and not _speaks(record, speakers)
+        if states(record) and key not in turns
     ]
     texts = [full_text(fact.record) for fact in facts]
     common, frequent = common_stems(texts), common_stems(texts, 2, 0)
@@ -129,13 +128,17 @@ def is_statement(text: str) -> bool:
     return len(text) <= LONGEST and "\n" not in text
 
 
-def _speaks(record: Record, speakers: Mapping[str, int]) -> bool:
-    """Return whether a record is a turn of a conversation: others begin with the same name.
+def spoken(records: Mapping[str, Record]) -> set[str]:
+    """Return the ids of the turns of a conversation: of turns, or of memories with whose speaker others begin, too.
 
     One alone names its subject: `Payments: Tomasz took over.`
     """
-    name = speaker(record.body)
-    return bool(name) and speakers[name] > 1
+    names = Counter(speaker(record.body) for record in records.values())
+    return {
+        key
+        for key, record in records.items()
+        if record.kind == Kind.INTERACTION or ((name := speaker(record.body)) and names[name] > 1)
+    }
 
 
 def _likely(pairs: Sequence[Pair], question: str, most: int) -> list[Pair]:

@@ -89,6 +89,10 @@ class Profile:
     sure: float = -4.0
     """If no logit reaches this, nothing surely bears on the query. Of the questions about a conversation 97 % reach it,
     of those about another one 10 %."""
+    doubtful: float = 0.0
+    few: int = 3
+    """Below this best logit, this many facts bear on the query at most: of 30 questions with such a best one, the fact
+    that answers is among three in all but one, and what nothing answers has up to seven that share a name with it."""
     unsure: float = 10.0
     """The weight of the rescaled cosine, in logits, if nothing surely bears: then logits near the floor say little. It
     brings .01 of R@1 on everyday questions in other words; 20 brings .03, and costs one of 17 facts of agents. If

@@ -125,6 +125,8 @@ class Reranking:
         bearing = ranking.bearing(lifted, profile)
         if not bearing:
             return self._nearest_hits(hits, legible, found)
+        if max(lifted.values()) < profile.doubtful and not found.span:
+            bearing = self._few(bearing, hits, found)
         sure = [key for key in lifted if lifted[key] >= profile.sure]
         beside = self._beside(sure, found, hits)
 
@@ -137,6 +139,12 @@ class Reranking:
         return [
             replace(hit, bears=hit.record.id in bearing) for hit in hits if hit.record.id in bearing or related(hit)
         ]
+
+    def _few(self, bearing: Collection[str], hits: Sequence[Hit], found: Found) -> set[str]:
+        """Return the turns among the bearing records, and the first few of the others."""
+        turns = current.spoken(found.records)
+        facts = [hit.record.id for hit in hits if hit.record.id in bearing and hit.record.id not in turns]
+        return turns.intersection(bearing).union(facts[: self._profile.few])
 
     def _nearest_hits(self, hits: Sequence[Hit], legible: Container[str], found: Found) -> list[Hit]:
         """Return the hits that are near a question of which the cross-encoder sees no answer.
