@@ -5,6 +5,7 @@ The file has a header, a tokenizer and a directory of tensors: float32, or block
 
 import itertools
 import json
+import math
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -74,8 +75,8 @@ class E5File:
     def blocks(self, name: str, rows: int, columns: int) -> NDArray[np.uint8]:
         """Return a tensor of blocks, shape (rows, blocks, bytes)."""
         shape = (rows, columns // BLOCK, BLOCK_BYTES)
-        found: NDArray[np.uint8] = np.frombuffer(self._bytes, np.uint8, rows * columns // BLOCK * BLOCK_BYTES,
-                                                 self._tensors[name][1])  # fmt: skip
+        _, place = self._tensors[name]
+        found: NDArray[np.uint8] = np.frombuffer(self._bytes, np.uint8, math.prod(shape), place)
         return found.reshape(shape)
 
     def weights(self) -> Iterator[tuple[str, NDArray[Any]]]:

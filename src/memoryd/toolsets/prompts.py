@@ -35,18 +35,22 @@ class Prompt:
 
 PROMPTS = (
     Prompt(
-        "briefing", "Briefing from memory", "What memory knows that bears on a task, is important or recent.",
+        "briefing",
+        "Briefing from memory",
+        "What memory knows that bears on a task, is important or recent.",
         (
             Argument("task", "What the conversation is about."),
             Argument("token_budget", f"Most tokens of the briefing ({CONTEXT_BUDGET})."),
         ),
     ),
     Prompt(
-        "remember", "Remember this conversation", "Keep what of this conversation later ones should know.",
+        "remember",
+        "Remember this conversation",
+        "Keep what of this conversation later ones should know.",
         (Argument("topic", "Only what concerns this."), Argument("tag", "A tag for all of it.")),
         writes=True,
     ),
-)  # fmt: skip
+)
 
 _CHANGED = {
     "memory_store": "stored as the new fact, with the id of the old one in `supersedes`",
@@ -106,10 +110,12 @@ def _remember(tools: Mapping[str, object], given: Mapping[str, str]) -> str:
     topic, tag = given.get("topic", "").strip(), given.get("tag", "").strip()
     tool = _storing(tools)
     return _REMEMBER.format(
-        about=f", as far as it concerns {topic}" if topic else "", tool=tool, changed=_CHANGED[tool],
+        about=f", as far as it concerns {topic}" if topic else "",
+        tool=tool,
+        changed=_CHANGED[tool],
         look="`memory_recall`; its `format` `list` shows ids" if "memory_recall" in tools else "`search_memories`",
         tag=f"\n- Tag each with `{tag}`." if tag else "",
-    )  # fmt: skip
+    )
 
 
 def _storing(tools: Mapping[str, object]) -> str:

@@ -32,15 +32,15 @@ class Listed:
 
 TEMPLATES = (
     Listed(
-        f"{VAULT}{{?offset,limit}}", "vault", "The vault",
+        f"{VAULT}{{?offset,limit}}",
+        "vault",
+        "The vault",
         f"Vault memories in the order of their keys, {PAGE} from `offset` on unless `limit` (1 to {LARGEST_PAGE}) says "
         "otherwise.",
     ),
     Listed(f"{VAULT}/{{key}}", "vault-memory", "A vault memory", "One vault memory by key."),
-    Listed(
-        f"{SESSION}/{{session_id}}", "session", "This session", "All memories of the session: your own."
-    ),
-)  # fmt: skip
+    Listed(f"{SESSION}/{{session_id}}", "session", "This session", "All memories of the session: your own."),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +104,7 @@ def listed(call: Call, cursor: str | None) -> tuple[list[Listed], str | None]:
     """Return a page of the resources and the cursor of the next page; raise InvalidParamsError for a wrong cursor."""
     after = _unquoted(cursor) if cursor else ""
     keys = _vault(call).keys("", after, LISTED + 1)
-    first = [] if cursor else [
-        Listed(VAULT, "vault", "The vault", TEMPLATES[0].description),
-        *_own(call),
-    ]  # fmt: skip
+    first = [] if cursor else [Listed(VAULT, "vault", "The vault", TEMPLATES[0].description), *_own(call)]
     found = [Listed(ResourceName("memory", key).uri, key, key, "A vault memory.") for key in keys[:LISTED]]
     return first + found, _quoted(keys[LISTED - 1]) if len(keys) > LISTED else None
 
@@ -135,10 +132,13 @@ def completed(call: Call, uri: str, argument: str, value: str) -> tuple[list[str
 
 def _shown(record: Record) -> dict[str, Any]:
     return {
-        "key": record.name, "content": record.body, "tags": list(record.tags),
+        "key": record.name,
+        "content": record.body,
+        "tags": list(record.tags),
         "scope": "session" if record.scope else "vault",
-        "created_at": record.created_at, "updated_at": record.updated_at,
-    }  # fmt: skip
+        "created_at": record.created_at,
+        "updated_at": record.updated_at,
+    }
 
 
 def _json(value: object) -> str:

@@ -120,8 +120,9 @@ def neighbours(
         for key, chunks in vectors.items():
             found = index.nearest(queries, sets, ranking.whole(chunks), memories, NEAREST + 1)
             cosines = {other: ranking.rescale(cosine, route.unrelated) for part in found for other, cosine in part}
-            near |= {frozenset((key, other)): cosines[other] for other in cosines.keys() - {key}
-                     if cosines[other] >= CLOSE}  # fmt: skip
+            near |= {
+                frozenset((key, other)): cosines[other] for other in cosines.keys() - {key} if cosines[other] >= CLOSE
+            }
     return near, compared
 
 

@@ -358,11 +358,14 @@ class Memories:
         rows = queries.all(
             "memories.forgettable",
             session=self._scope.session,
-            ids=json.dumps(named), any_id=int(criteria.ids is None),
-            tags=json.dumps(tags), tag_count=len(tags),
+            ids=json.dumps(named),
+            any_id=int(criteria.ids is None),
+            tags=json.dumps(tags),
+            tag_count=len(tags),
             before=bound(criteria.before) if criteria.before else FOREVER,
-            among=json.dumps(among) if among is not None else "", limit=limit,
-        )  # fmt: skip
+            among=json.dumps(among) if among is not None else "",
+            limit=limit,
+        )
         return [row["id"] for row in rows]
 
     def _best_matches(self, criteria: Criteria) -> Findings[str]:
@@ -377,7 +380,7 @@ class Memories:
             allowed = Filter(tags=criteria.tags, kinds=kinds, session=self._scope.session)
             return self._search.find(
                 question, allowed if len(among) > SEARCHED else replace(allowed, among=tuple(among))
-            )  # fmt: skip
+            )
 
         found = self._search.meant(self._scope.ask(criteria.query or "", work))
         return Findings([hit.record.id for hit in found.best], found.degraded)

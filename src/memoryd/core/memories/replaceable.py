@@ -48,8 +48,9 @@ def _by(scope: Scope, queries: Queries, content: str, embedded: Embedded, route:
     common = common_stems(list(texts.values()), COMMON)
     evidence = {
         key: changes.may_replace(texts[key], content, ranking.rescale(cosine, route.unrelated), common).total
-        for key, cosine in near if key in texts
-    }  # fmt: skip
+        for key, cosine in near
+        if key in texts
+    }
     enough = [key for key in evidence if evidence[key] >= changes.SUGGESTED]
     likely = sorted(enough, key=lambda key: -evidence[key])[:NAMED]
     short = short_ids.shorten(queries, likely)

@@ -77,6 +77,13 @@ def _page() -> str:
 
 
 APP = ClientApp(
-    uri=URI, resource=RESOURCE, opened_by=OPENS_APP, tools=TOOLS, lists=LIST, shown_by=shown_by, declare=declare,
-    meta_of=meta_of, read=read,
-)  # fmt: skip
+    uri=URI,
+    resource=RESOURCE,
+    opened_by=OPENS_APP,
+    tools=TOOLS,
+    lists=LIST,
+    shown_by=shown_by,
+    declare=declare,
+    meta_of=meta_of,
+    read=read,
+)

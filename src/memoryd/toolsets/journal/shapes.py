@@ -29,10 +29,14 @@ Offset = Annotated[int, Field(ge=0, le=OFFSET)]
 Category = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 
 ERRORS: Mapping[type[MemorydError], str] = {
-    InvalidInputError: "Invalid arguments", NotFoundError: "Not found", StoreAwayError: "Database connection failed",
-    StoreError: "Database operation failed", BusyError: "Server busy", TimedOutError: "Timed out",
+    InvalidInputError: "Invalid arguments",
+    NotFoundError: "Not found",
+    StoreAwayError: "Database connection failed",
+    StoreError: "Database operation failed",
+    BusyError: "Server busy",
+    TimedOutError: "Timed out",
     MemorydError: "Operation failed",
-}  # fmt: skip
+}
 """What went wrong, by error class; the first class that matches counts."""
 
 

@@ -49,11 +49,11 @@ _MESSAGES = frozenset({"assistant", "system", "tool", "tool_result", "tool_call"
 _SHAPES = ({"entity"}, {"from", "to"}, {"session", "prompt"}, {"prompt", "response"}, {"session", "title"})
 _IDS, _TAGS = ("id", "uuid", "_id", "memory_id", "hash"), ("tags", "labels", "topics", "keywords", "categories")
 _SESSIONS = ("session", "session_id", "sessionId", "run_id", "thread_id", "conversation_id")
-_OWN = frozenset({
-    *CONTENT, *CREATED, *UPDATED, *_IDS, *_TAGS, *_SESSIONS, "type", "kind", "category", "title", "key", "importance",
-    "project", "namespace", "entity", "observations", "summary", "from", "to", "relation", "prompt", "thought",
-    "response",
-})  # fmt: skip
+_OTHERS = (
+    "type kind category title key importance project namespace entity observations summary from to relation prompt "
+    "thought response"
+)
+_OWN = frozenset((*CONTENT, *CREATED, *UPDATED, *_IDS, *_TAGS, *_SESSIONS, *_OTHERS.split()))
 """The fields that are imported."""
 DEPTH = 5  # maximum objects around a text
 TABLES = (".csv", ".tsv")
