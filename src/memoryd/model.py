@@ -86,7 +86,7 @@ class Record:
     session_id: str | None = None
     """The session that wrote it. Provenance only: no record is deleted because of it."""
     client: str = ""
-    """The client that wrote it, e.g. `claude-code 2.1`."""
+    """The client that wrote it, e.g. `claude-code`."""
     tool: str = ""
     """The tool or command that wrote it, e.g. `memory_store`."""
     created_at: str = ""

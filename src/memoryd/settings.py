@@ -32,7 +32,8 @@ CLIENT_SESSIONS = {"claude-code": "claude_code_session"}
 """The field with the session that a client passes to the servers it starts, by the client's name for itself.
 
 The variable alone proves nothing, because everything that an agent starts in its shell, such as another client,
-inherits it. Codex sets CODEX_THREAD_ID for its shell but not for its servers; no other client's variable is known.
+inherits it. Codex sets CODEX_THREAD_ID for its shell but not for its servers, and names the session in each call; no
+other client's variable is known.
 """
 
 
@@ -398,9 +399,9 @@ class Settings(BaseModel):
         return self.reranker if self.reranker_enabled else "none"
 
     @property
-    def client_sessions(self) -> dict[str, str | None]:
-        """The session of each client of CLIENT_SESSIONS; empty if one session is set for all clients."""
-        return {} if self.session_id else {name: getattr(self, field) for name, field in CLIENT_SESSIONS.items()}
+    def client_sessions(self) -> dict[str, str | None] | None:
+        """The session of each client of CLIENT_SESSIONS; None if one session is set for all clients."""
+        return None if self.session_id else {name: getattr(self, field) for name, field in CLIENT_SESSIONS.items()}
 
     @property
     def connection(self) -> dict[str, str]:

@@ -45,6 +45,12 @@ def test_the_nearest_source_wins() -> None:
 
 def test_a_session_that_a_client_passes_to_its_servers_is_only_that_client_s() -> None:
     sessions = Callers("own", {"claude-code": "conversation", "long": "x" * 201})
+    codex = {"x-codex-turn-metadata": {"session_id": "u1"}}
+    assert session_of(sessions, request(codex)) == "codex:u1"
+    assert session_of(sessions, request(codex | {SESSION_META: "its own"})) == "its own"
+    assert session_of(Callers("configured"), request(codex)) == "configured"
+    for wrong in (None, "u1", {}, {"session_id": None}, {"session_id": ["u1"]}, {"session_id": "x" * 199}):
+        assert session_of(sessions, request({"x-codex-turn-metadata": wrong})) == "own"
     known = {"clientInfo": {"name": "claude-code", "version": "2.1.330"}}
     assert session_of(sessions, request(None, known)) == "conversation"
     assert session_of(sessions, request({CLIENT: {"name": "claude-code", "version": "2"}})) == "conversation"

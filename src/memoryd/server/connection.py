@@ -11,16 +11,17 @@ from mcp import types
 
 from memoryd.connect.conversation import SESSION_META
 from memoryd.core.access.tokens import EVERYTHING, Grant
+from memoryd.core.records.client_names import client_name, conversation_of
 from memoryd.model import Workspace
 from memoryd.settings import SESSION_LENGTH
-from memoryd.text import storable, unstorable
+from memoryd.text import unstorable
 
 HELLO, DISCOVER = "initialize", "server/discover"  # the first request in either era of the protocol
 _CLIENT_INFO_META = "io.modelcontextprotocol/clientInfo"
 ADMISSION = "memoryd.admission"  # in the ASGI scope
 _STATE = "memoryd/session"
 _CLIENT = "memoryd/client"
-CLIENT_LENGTH = 100  # maximum characters of a client's name
+_CODEX_META = "x-codex-turn-metadata"
 _CHOSEN = "memoryd/chosen"
 _ADMITTED = "memoryd/admitted"
 AT_ONCE = 250  # maximum unanswered requests: of a token, a quarter of the connections, and of a client over stdio
@@ -50,18 +51,19 @@ class Caller:
     remote: bool = False
     """Whether the request came over HTTP."""
     client: str = ""
-    """The client's name and version, as it reports them."""
+    """The client's name, without its version."""
 
 
 class Callers:
     """The callers of requests. A caller's session is the request's, the client's, or this process's default.
 
-    `of_clients`: the sessions that clients have passed to this process, by the client's name.
+    `of_clients`: the sessions that clients have passed to this process, by the client's name; None if the default
+    counts instead.
     """
 
     def __init__(self, default: str, of_clients: Mapping[str, str | None] | None = None) -> None:
         self._default = default
-        self._of_clients = of_clients or {}
+        self._of_clients = of_clients
         self._chosen: str | None = None
         self.opened: dict[str, Admission] = {}
         """The admission of each lasting stream: later requests over SSE need not name the workspace again."""
@@ -90,12 +92,11 @@ class Callers:
         """Return the sender of a request."""
         client = _client(_meta(ctx).get(_CLIENT_INFO_META)) or connection_of(ctx).state.get(_CLIENT, "")
         if ctx.request is None:
-            own = session_name(self._of_clients.get(client.partition(" ")[0]))
-            return Caller(session_id=self._named(ctx) or own or self._default, client=client)
+            return Caller(session_id=self._named(ctx) or self._passed(ctx, client) or self._default, client=client)
         admission: Admission = ctx.request.scope.get(ADMISSION, Admission())
         stream = connection_of(ctx).session_id or ""
         opened = self.opened.get(stream, admission)
-        session_id = self._named(ctx) or stream or admission.grant.principal
+        session_id = self._named(ctx) or _codex_session(ctx) or stream or admission.grant.principal
         return Caller(
             session_id=session_id,
             grant=admission.grant,
@@ -113,6 +114,11 @@ class Callers:
         admitted: Admission | None = connection_of(ctx).state.get(_ADMITTED)
         caller = self.caller(ctx)
         return replace(caller, grant=admitted.grant) if admitted else caller
+
+    def _passed(self, ctx: Any, client: str) -> str | None:
+        if self._of_clients is None:
+            return None
+        return _codex_session(ctx) or session_name(self._of_clients.get(client))
 
     def _named(self, ctx: Any) -> str | None:
         meta = _meta(ctx)
@@ -191,14 +197,15 @@ def _meta(ctx: Any) -> Mapping[str, Any]:
 
 
 def _client(client_info: object) -> str:
-    """Return the name and version of a client."""
-    parts = (client_info.get("name"), client_info.get("version")) if isinstance(client_info, Mapping) else ()
-    return client_name(" ".join(part for part in parts if isinstance(part, str)))
+    name = client_info.get("name") if isinstance(client_info, Mapping) else ""
+    return client_name(name) if isinstance(name, str) else ""
 
 
-def client_name(text: str) -> str:
-    """Return the name of a client as it is stored: shortened, without unstorable characters."""
-    return storable(text.strip()[:CLIENT_LENGTH])
+def _codex_session(ctx: Any) -> str | None:
+    """Return the session of a call by Codex, whose application has one server for several conversations."""
+    turn = _meta(ctx).get(_CODEX_META)
+    session = session_name(turn.get("session_id")) if isinstance(turn, Mapping) else None
+    return session_name(conversation_of("codex", session)) if session else None
 
 
 def _extra_session(client_info: object) -> str | None:

@@ -52,17 +52,35 @@ def test_facets_narrow_together(scope: Scope) -> None:
     entities.create(Graph(scope), [NewEntity(name="Ann", type="person")])
     assert bodies(scope, kinds=(Kind.MEMORY,)) == ["two", "one"]
     assert bodies(scope, tags=("a", "b")) == ["one"]
-    assert bodies(scope, client="cursor 2") == ["two"]
+    assert bodies(scope, client="cursor") == ["two"]
     assert bodies(scope, session="s1") == ["one"]
     assert bodies(scope, least=0.5) == ["one"]
     assert bodies(scope, until="2020-01-01") == []
-    assert bodies(scope, tags=("a",), client="codex 1", tool="memory_store", since="2020-01-01") == ["one"]
+    assert bodies(scope, tags=("a",), client="codex", tool="memory_store", since="2020-01-01") == ["one"]
     counts = listing.counts(scope)
     assert (counts["kind"], counts["tag"]) == ({"memory": 2, "entity": 1}, {"a": 2, "b": 1})
-    assert counts["client"] == {"codex 1": 1, "cursor 2": 1}
+    assert counts["client"] == {"codex": 1, "cursor": 1}
     assert len(listing.ids(scope, Facets(tags=("a",)))) == 2
     with pytest.raises(InvalidInputError):
         Facets(since="yesterday")
+
+
+@pytest.mark.stores
+def test_a_client_is_one_under_all_its_names_and_versions(scope: Scope) -> None:
+    names = ["codex", "codex-mcp-client 0.169.0", "Codex 1", "codex-wrapper", "Visual Studio Code 1.104.0"]
+    for name in names:  # as they may be stored already
+        with written_by(name, "memory_store"):
+            stored = Memories(scope).store(f"a fact by {name}", ["a"])
+    assert listing.counts(scope)["client"] == {"codex": 3, "codex-wrapper": 1, "vscode": 1}
+    for asked in names[:3]:
+        assert bodies(scope, client=asked) == [f"a fact by {name}" for name in names[2::-1]]
+        assert len(listing.ids(scope, Facets(client=asked))) == len(bodies(scope, client=asked, tags=("a",))) == 3
+    assert [one.record.client for one in listing.typed(scope, "fact", Facets(client="vscode"))] == ["vscode"]
+    Memories(scope).forget(Criteria(ids=(stored.id,)))
+    assert [one.record.client for one in listing.page(scope, Facets(client="vscode", deleted=True)).records] == [
+        "vscode"
+    ]
+    assert bodies(scope, client="code") == bodies(scope, client="vscode") == []
 
 
 @pytest.mark.stores
@@ -118,10 +136,10 @@ def test_a_search_reaches_what_others_have_more_of(scope: Scope) -> None:
         Memories(scope).store(f"harbour {number}")
     with written_by("codex 1", "memory_store"):
         Memories(scope).store("The harbour is deep, and there is much more to be written about it than a number.")
-    facets = Facets(client="codex 1")
-    assert [one.record.client for one in listing.typed(scope, "harbour", facets)] == ["codex 1"]
-    assert [one.record.client for one in listing.meant(scope, "harbour", facets).best] == ["codex 1"]
-    assert listing.typed(scope, "harbour", Facets(client="cursor 2")) == []
+    facets = Facets(client="codex")
+    assert [one.record.client for one in listing.typed(scope, "harbour", facets)] == ["codex"]
+    assert [one.record.client for one in listing.meant(scope, "harbour", facets).best] == ["codex"]
+    assert listing.typed(scope, "harbour", Facets(client="cursor")) == []
 
 
 def test_a_record_has_its_story(scope: Scope) -> None:

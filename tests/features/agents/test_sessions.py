@@ -1,5 +1,6 @@
 """What a hook does at the end of a session, and what it leaves alone when it is silenced."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 
 from tests.clients import rows_of
 from tests.commands import Ended, process, run
+from tests.conftest import Open
 from tests.features.agents.test_hook import (
     ANSWERS,
     ASKED,
@@ -42,6 +44,19 @@ def test_the_turns_of_a_subagent_are_kept_in_the_session_that_started_it(home: P
     asked = [("Search all files for ports.", "Found none besides."), (ASKED["mem_u1"], "Staging listens on port 5433.")]
     assert sorted(turns(home)) == asked
     assert {row["session_id"] for row in rows_of(home)} == {SESSION}
+
+
+def test_codex_has_one_name_and_one_session_whether_it_calls_or_runs_a_hook(home: Path, wire: Open) -> None:
+    path = recorded(home, "codex")
+    run(home, "hook", "stop", "--client", "codex", stdin=handed("stop", path, "codex"))
+    session = json.loads(path.read_text().partition("\n")[0])["payload"]["id"]
+    server, configured = wire(), wire(MEMORY_MCP_SESSION_ID="mine")
+    for number, one in enumerate((server, configured)):
+        one.handshake(name="codex-mcp-client", version="0.169.0")
+        turn = {"session_id": session, "thread_id": f"{session}-of-a-subagent", "turn_id": "t1"}
+        one.call("memory_store", {"x-codex-turn-metadata": turn}, content=f"Fact number {number}.")
+    assert {row["client"] for row in rows_of(home)} == {"codex"}
+    assert {row["session_id"] for row in rows_of(home)} == {f"codex:{session}", "mine"}
 
 
 @pytest.mark.process

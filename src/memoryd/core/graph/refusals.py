@@ -6,6 +6,7 @@ from typing import Literal
 from memoryd.core.graph.names import demand
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.records import records
+from memoryd.core.records.client_names import client_name
 from memoryd.core.security.secrets import matched
 from memoryd.errors import InvalidInputError
 from memoryd.store.base import Queries
@@ -31,7 +32,8 @@ class RefusedPair:
 def refused(graph: Graph, what: NodeProposal) -> list[RefusedPair]:
     """Return the pairs for which this proposal is refused, latest first."""
     operations = {"operation": f"refuse_{what}", "taken_back": f"unrefuse_{what}"}
-    return [RefusedPair(**row, what=what) for row in graph.read(lambda q: q.all("acts.refused", **operations))]
+    rows = graph.read(lambda q: q.all("acts.refused", **operations))
+    return [RefusedPair(**row | {"client": client_name(row["client"]), "what": what}) for row in rows]
 
 
 def refuse(graph: Graph, what: NodeProposal, one: str, other: str) -> None:

@@ -10,6 +10,7 @@ from memoryd.core.graph import relations, renaming
 from memoryd.core.graph.transaction import Change, Graph
 from memoryd.core.memories import correction
 from memoryd.core.records import records, short_ids
+from memoryd.core.records.client_names import client_name
 from memoryd.core.records.records import Origin
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import Kind
@@ -143,7 +144,7 @@ def _entry(row: Row) -> HistoryEntry:
         successor=row["successor"],
         now=now,
         reason=row["reason"],
-        client=row["client"],
+        client=client_name(row["client"]),
         tool=row["tool"],
     )
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from memoryd.core.engine import Engine
 from memoryd.core.maintenance.actions import Act, carry_out
 from memoryd.core.records import records
+from memoryd.core.records.client_names import client_name
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import Kind, Record, Workspace
 from memoryd.store.base import Queries, Row
@@ -68,7 +69,8 @@ def judged(engine: Engine, workspace: Workspace) -> list[Held]:
         rows = _held(queries)
         found = records.fetch(queries, [row[which] for row in rows for which in ("one_id", "other_id")], "")
         return [
-            Held(found[row["one_id"]], found[row["other_id"]], row["at"], row["client"], row["tool"]) for row in rows
+            Held(found[row["one_id"]], found[row["other_id"]], row["at"], client_name(row["client"]), row["tool"])
+            for row in rows
         ]
 
     return engine.store.read(workspace, work)

@@ -9,6 +9,7 @@ from typing import Any
 
 from memoryd.core.base.clock import FOREVER, moment, timestamp
 from memoryd.core.records import short_ids
+from memoryd.core.records.client_names import client_name
 from memoryd.core.records.records import record_of
 from memoryd.core.scope import Scope
 from memoryd.core.search.pipeline import Search
@@ -34,6 +35,7 @@ class Facets:
     tags: tuple[str, ...] = ()
     """A record must have all of them."""
     client: str = ""
+    """The name of a client, with or without a version: `codex 0.169.0` and `codex-mcp-client` mean `codex`."""
     tool: str = ""
     session: str = ""
     since: str = ""
@@ -47,6 +49,7 @@ class Facets:
     def __post_init__(self) -> None:
         for time in filter(None, (self.since, self.until)):
             moment(time)
+        object.__setattr__(self, "client", client_name(self.client))
 
     @property
     def narrow(self) -> bool:
@@ -123,9 +126,9 @@ def mark_of(text: str) -> tuple[str, str]:
 
 def page(scope: Scope, facets: Facets, after: tuple[str, str] = BEGINNING, limit: int = PAGE) -> ListPage:
     """Return the records that match the facets, last changed or deleted first, after a mark."""
-    parameters = facets.parameters() | {"time": after[0], "id": after[1], "limit": limit + 1}
 
     def work(queries: Queries) -> list[ListedRecord]:
+        parameters = _parameters(queries, facets) | {"time": after[0], "id": after[1], "limit": limit + 1}
         if facets.deleted:
             return list(map(_listed, queries.all("listing.deleted", **parameters)))
         if (few := _few(queries, facets)) is not None:
@@ -146,12 +149,19 @@ def ids(scope: Scope, facets: Facets) -> list[str]:
     def work(queries: Queries) -> list[str]:
         if (few := _few(queries, facets)) is not None:
             return sorted(one.record.id for one in few)
-        return [row["id"] for row in queries.all("listing.ids", **facets.parameters(), limit=BULK + 1)]
+        return [row["id"] for row in queries.all("listing.ids", **_parameters(queries, facets), limit=BULK + 1)]
 
     found = scope.read(work)
     if len(found) > BULK:
         raise InvalidInputError(f"More than {BULK:,} records match. Narrow the list first.")
     return found
+
+
+def _parameters(queries: Queries, facets: Facets) -> dict[str, Any]:
+    """Return the parameters of a filter, with all names under which records of its client are stored."""
+    rows = queries.all("listing.clients") if facets.client else []
+    stored = [row["client"] for row in rows if client_name(row["client"]) == facets.client]
+    return facets.parameters() | {"clients": json.dumps(stored)}
 
 
 def _few(queries: Queries, facets: Facets) -> list[ListedRecord] | None:
@@ -190,7 +200,7 @@ def _allowed(queries: Queries, facets: Facets) -> Filter:
     allowed = Filter(kinds=facets.kinds, tags=facets.tags)
     if facets == Facets(kinds=facets.kinds, tags=facets.tags):
         return allowed
-    rows = queries.all("listing.ids", **facets.parameters(), limit=BULK + 1)
+    rows = queries.all("listing.ids", **_parameters(queries, facets), limit=BULK + 1)
     return allowed if len(rows) > BULK else replace(allowed, among=tuple(row["id"] for row in rows))
 
 
@@ -221,7 +231,7 @@ def _summed(rows: Sequence[Row], facet: str) -> dict[str, int]:
     """Return the number of records for each value of a facet, most frequent first, without the empty value."""
     found = Counter[str]()
     for row in rows:
-        found[row[facet]] += row["number"]
+        found[client_name(row[facet]) if facet == "client" else row[facet]] += row["number"]
     del found[""]
     return dict(sorted(found.items(), key=lambda one: (-one[1], one[0]))[:COUNTED])
 
@@ -316,18 +326,20 @@ def story(scope: Scope, given: str) -> RecordStory:
         others = _by_id(queries, [*before, *filter(None, [now.successor])])
         acts = [_act(row) for row in queries.all("acts.of", id=record_id, kind=now.record.kind, limit=COUNTED)]
         reverts = {act.at: act for act in acts if act.verb == "revert"}
-        versions = [
-            RecordVersion(**row | {"tags": tuple(json.loads(row["tags"])), "undone": reverts.get(row["until"])})
-            for row in kept
-        ]
+        versions = [_version(row, reverts.get(row["until"])) for row in kept]
         replaced = [others[key] for key in before if key in others]
         return RecordStory(now, versions, replaced, others.get(now.successor or ""), acts)
 
     return scope.read(work)
 
 
+def _version(row: Row, undone: RecordAct | None) -> RecordVersion:
+    fields = {"tags": tuple(json.loads(row["tags"])), "client": client_name(row["client"]), "undone": undone}
+    return RecordVersion(**row | fields)
+
+
 def _act(row: Row) -> RecordAct:
-    return RecordAct(row["at"], row["operation"].partition("_")[0], row["client"], row["tool"])
+    return RecordAct(row["at"], row["operation"].partition("_")[0], client_name(row["client"]), row["tool"])
 
 
 def alike(scope: Scope, record: Record, limit: int = 8) -> Findings[ListedRecord]:

@@ -11,6 +11,7 @@ from types import MappingProxyType
 import numpy as np
 
 from memoryd.core.records.access_counts import Access
+from memoryd.core.records.client_names import client_name
 from memoryd.errors import ChangedMeanwhileError
 from memoryd.model import GENERAL, Ending, Kind, Record, Tie
 from memoryd.store.base import Queries, Row, Vector
@@ -27,7 +28,7 @@ class Embedded:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The writer: the client's name and version, and the tool or the command; '' if unknown."""
+    """The writer: the client's name, and the tool or the command; '' if unknown."""
 
     client: str = ""
     tool: str = ""
@@ -214,4 +215,5 @@ def fetch(
 def record_of(row: Row) -> Record:
     """Build a Record from a row with all its fields."""
     tags = tuple(json.loads(row["tags"])) if row["tags"] != "[]" else ()
-    return Record(**{**row, "kind": _KINDS[row["kind"]], "tags": tags, "related": ties_of(row.get("related", "[]"))})
+    fields = {"kind": _KINDS[row["kind"]], "tags": tags, "client": client_name(row["client"])}
+    return Record(**{**row, **fields, "related": ties_of(row.get("related", "[]"))})

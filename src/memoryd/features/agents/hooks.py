@@ -19,6 +19,7 @@ from memoryd import disk
 from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Memories
 from memoryd.core.memories.prompted import bearing_on
+from memoryd.core.records.client_names import conversation_of
 from memoryd.core.scope import together
 from memoryd.core.workspaces.project import WorkspaceChoice
 from memoryd.core.workspaces.registry import check_name
@@ -209,14 +210,14 @@ class Hooks:
         self._shown = workspace, [*shown, *(hit.record.id for hit in found.hits)]
         return HEAD + found.text
 
-    def on_prompt(self, budget: int) -> str:
+    def on_prompt(self, budget: int, client: str) -> str:
         """Return memories that bear on the prompt and were not shown yet, or ''. Call `delivered` afterwards."""
         room = budget - estimate_tokens(PROMPT_HEAD)
         try:
             workspace = self._engine.workspace(make=False, directory=self._event.directory)
         except NotFoundError:
             return ""
-        shown, session = self._notes.shown(workspace), self._event.session
+        shown, session = self._notes.shown(workspace), conversation_of(client, self._event.session)
         scope = together(self._engine, workspace)
         found = bearing_on(scope, self._event.prompt, room, session, frozenset(shown)) if room > 0 else None
         if not found or not found.hits:
@@ -234,7 +235,7 @@ class Hooks:
     def answer_prompt(self, budget: int, client: str) -> str:
         """Return the output of the hook on a prompt: the memories that bear on it in the client's JSON, or ''."""
         event = "BeforeAgent" if client == "gemini" else "UserPromptSubmit"
-        return _specific(event, framed(self.on_prompt(budget)))
+        return _specific(event, framed(self.on_prompt(budget, client)))
 
     def delivered(self) -> None:
         """Record the memories as shown, so that they are not repeated."""

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from memoryd.core.journal import summarizer
+from memoryd.core.records.client_names import client_name
 from memoryd.core.scope import Scope
 
 SESSIONS = 1_000  # maximum sessions listed
@@ -59,4 +60,5 @@ def sessions(scope: Scope) -> list[SeenSession]:
 
 
 def _seen(*, title: str | None, prompt: str | None, **known: Any) -> SeenSession:
+    known["client"] = client_name(known["client"])
     return SeenSession(title=title or (summarizer.title(prompt[:BEGINNING]) if prompt else ""), **known)

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from memoryd.core.access.tokens import Grant
+from memoryd.core.records.client_names import client_name
 from memoryd.core.security.prompt_injection import suspicious
 from memoryd.errors import (
     BusyError,
@@ -22,7 +23,7 @@ from memoryd.errors import (
     UncertainError,
 )
 from memoryd.server.calls import RETRY, Calls
-from memoryd.server.connection import ADMISSION, Admission, Caller, client_name, session_name
+from memoryd.server.connection import ADMISSION, Admission, Caller, session_name
 from memoryd.server.http.bodies import body_of
 from memoryd.server.http.challenge import insufficient
 from memoryd.server.http.entry import header_of

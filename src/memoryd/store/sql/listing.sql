@@ -6,7 +6,7 @@ SELECT r.id, r.kind, r.name, r.type, r.body, r.tags, r.scope, r.session_id, r.cl
 FROM records r LEFT JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
 WHERE r.workspace_id = :workspace AND r.kind = :kind AND r.deleted_at IS NULL AND r.scope = ''
   AND r.updated_at <= :time AND (r.updated_at < :time OR r.id < :id)
-  AND (:client = '' OR r.client = :client) AND (:tool = '' OR r.tool = :tool)
+  AND (:client = '' OR r.client IN (SELECT value FROM json_each(:clients))) AND (:tool = '' OR r.tool = :tool)
   AND (:session = '' OR r.session_id = :session) AND r.created_at >= :since AND r.created_at < :until
   AND (:least = 0 OR d.importance >= :least)
   AND (:tag_count = 0 OR :tag_count = (
@@ -21,7 +21,7 @@ SELECT r.id, r.kind, r.name, r.type, r.body, r.tags, r.scope, r.session_id, r.cl
 FROM records r LEFT JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
 WHERE r.workspace_id = :workspace AND r.kind IN (SELECT value FROM json_each(:kinds)) AND r.deleted_at IS NOT NULL
   AND r.scope = '' AND r.deleted_at <= :time AND (r.deleted_at < :time OR r.id < :id)
-  AND (:client = '' OR r.client = :client) AND (:tool = '' OR r.tool = :tool)
+  AND (:client = '' OR r.client IN (SELECT value FROM json_each(:clients))) AND (:tool = '' OR r.tool = :tool)
   AND (:session = '' OR r.session_id = :session) AND r.created_at >= :since AND r.created_at < :until
   AND (:least = 0 OR d.importance >= :least)
   AND (:tag_count = 0 OR :tag_count = (
@@ -33,7 +33,7 @@ ORDER BY r.deleted_at DESC, r.id DESC LIMIT :limit
 SELECT r.id FROM records r LEFT JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
 WHERE r.workspace_id = :workspace AND r.kind IN (SELECT value FROM json_each(:kinds)) AND r.deleted_at IS NULL
   AND r.scope = ''
-  AND (:client = '' OR r.client = :client) AND (:tool = '' OR r.tool = :tool)
+  AND (:client = '' OR r.client IN (SELECT value FROM json_each(:clients))) AND (:tool = '' OR r.tool = :tool)
   AND (:session = '' OR r.session_id = :session) AND r.created_at >= :since AND r.created_at < :until
   AND (:least = 0 OR d.importance >= :least)
   AND (:tag_count = 0 OR :tag_count = (
@@ -52,6 +52,11 @@ WHERE r.workspace_id = :workspace AND r.scope = '' AND r.id IN (SELECT value FRO
 -- How many living records each client has written with each tool or command, by kind: all facets except tags.
 SELECT kind, client, tool, count(*) AS number FROM records
 WHERE workspace_id = :workspace AND deleted_at IS NULL AND scope = '' GROUP BY kind, client, tool
+
+-- name: listing.clients
+-- The clients of all records, as they are stored: from an index alone, apart from the deleted ones.
+SELECT client FROM records WHERE workspace_id = :workspace AND deleted_at IS NULL GROUP BY client
+UNION SELECT client FROM records WHERE workspace_id = :workspace AND deleted_at IS NOT NULL
 
 -- name: listing.replaced
 -- The records that a record has replaced, the last first.
