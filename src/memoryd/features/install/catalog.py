@@ -14,8 +14,6 @@ ClientName = Literal["claude-code", "claude-desktop", "cursor", "vscode", "codex
 ServerEntry = dict[str, Any]
 
 WORKSPACE, BEARER = "X-Memory-Workspace", "bearer_token_env_var"
-TOKEN_VARIABLE = "MEMORYD_TOKEN"  # noqa: S105 - a variable's name
-"""The variable with the token of a server that is not on this machine, unless another variable is named."""
 
 _STDIO, _HTTP = {"type": "stdio"}, {"type": "http"}
 _OURS = {"type", "command", "args", "url", "httpUrl", "headers", "http_headers", BEARER}
