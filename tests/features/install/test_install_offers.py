@@ -118,6 +118,16 @@ def test_no_empty_table_stays(at_home: Run, home: Path, client: str, before: str
 
 # hooks ---------------------------------------------------------------------------------------------------------------
 
+
+def test_the_tools_that_a_user_has_chosen_stay(at_home: Run, home: Path) -> None:
+    file = prepared(home, "copilot")
+    at_home("install", "copilot")
+    assert entry(file, "copilot")["tools"] == ["*"]
+    file.write_text(json.dumps({"mcpServers": {"memory": {"command": "memoryd", "tools": ["memory_recall"]}}}))
+    at_home("install", "copilot", "--workspace", "atlas")
+    assert entry(file, "copilot")["tools"] == ["memory_recall"]
+
+
 HOOKS = {
     "claude-code": ".claude/settings.json",
     "codex": ".codex/hooks.json",
