@@ -228,7 +228,7 @@ def test_the_plugin_is_complete_and_starts_this_version() -> None:
 
 
 def test_the_plugin_follows_agent_plugins() -> None:
-    """Check against github.com/agentplugins/agent-plugins-spec, spec/1.0.0.md, 5.2 and 7.2.1, whose schemas are closed."""
+    """Check against github.com/agentplugins/agent-plugins-spec, spec/1.0.0.md, 5.2 and 7.2.1: no other fields."""
     manifest, servers = (read(f"plugins/memoryd/{name}.json") for name in ("plugin", "mcp"))
     schemas = [f"https://agent-plugins.org/schemas/1.0.0/{name}.schema.json" for name in ("plugin", "mcp")]
     assert [manifest["$schema"], servers["$schema"]] == schemas
