@@ -15,7 +15,7 @@ NEW_ENOUGH = $(PYTHON) -c 'import sys; sys.exit("memoryd needs Python 3.11 or ne
 
 .PHONY: run quick test all check lint types docs models conformance clients frameworks ui-test clean
 
-run: $(VENV)/ready
+run: $(VENV)/runs
 	$(BIN)/memoryd models pull
 	$(BIN)/python examples/tour.py
 
@@ -70,7 +70,14 @@ $(VENV)/ready: pyproject.toml
 	$(NEW_ENOUGH)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
-	touch $@ $(VENV)/quick
+	touch $@ $(VENV)/quick $(VENV)/runs
+
+# memoryd alone, which needs no tools for tests; the first time, pip shows what it fetches.
+$(VENV)/runs: pyproject.toml
+	$(NEW_ENOUGH)
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --disable-pip-version-check --editable .
+	touch $@
 
 # A quarter of the other's size: no programs of servers, no Node, no driver of a browser.
 $(VENV)/quick: pyproject.toml

@@ -40,6 +40,7 @@ _PLAIN = {
     "private",
     "loopback",
     "certificates",
+    "posting",
     "proxies",
     "environment",
     "daemon",
@@ -67,7 +68,7 @@ MAY_IMPORT = {
     **dict.fromkeys(("memoryd", "models"), _GROUND),  # memoryd: the package's public names
     "store": _GROUND | _TABLE,
     **dict.fromkeys(("core", "toolsets"), _CORE | _TABLE),
-    "connect": {"environment"},
+    "connect": {"environment", "posting"},
     "server": _CORE | {"toolsets", "connect"} | _TABLE,
     "api": _CORE | {"toolsets"} | _TABLE,
     **dict.fromkeys(_DOORS, _GROUND | {"core", "api"}),

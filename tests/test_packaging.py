@@ -214,16 +214,40 @@ def plugin_files(name: str) -> list[tuple[Path, Any]]:
 def test_the_plugin_is_complete_and_starts_this_version() -> None:
     (listed,) = read(".claude-plugin/marketplace.json")["plugins"]
     assert (ROOT / listed["source"]).samefile(PLUGIN)
-    (_, claude), (_, codex), (_, cursor) = plugin_files("plugin.json")
-    assert claude["name"] == codex["name"] == cursor["name"] == listed["name"]
-    assert {one["repository"] for one in (claude, codex, cursor)} == {REPOSITORY}
+    (_, claude), (_, codex), (_, cursor), (_, any_client) = plugin_files("plugin.json")
+    for field in ("name", "version", "author", "license", "repository", "keywords"):
+        assert claude[field] == codex[field] == cursor[field] == any_client[field]
+    assert (claude["name"], claude["repository"]) == (listed["name"], REPOSITORY)
     for part in ("skills", "mcpServers", "hooks"):
         assert all((PLUGIN / one[part]).exists() for one in (codex, cursor))
-    servers = [held["mcpServers"]["memory"] for _, held in plugin_files(".mcp*.json")]
+    servers = [held["mcpServers"]["memory"] for _, held in plugin_files("*mcp*.json")]
     servers.append(read("plugins/gemini/gemini-extension.json")["mcpServers"]["memory"])
     starts = [[server["command"], *server["args"]] for server in servers]
-    assert starts == [["uvx", "--from", f"memoryd>={__version__}", "memoryd"]] * 4
+    assert starts == [["uvx", "--from", f"memoryd>={__version__}", "memoryd"]] * 5
     assert {name for server in servers for name in server.get("env", {})} <= KNOWN
+
+
+def test_the_plugin_follows_agent_plugins() -> None:
+    """Check against github.com/agentplugins/agent-plugins-spec, spec/1.0.0.md, 5.2 and 7.2.1: no other fields."""
+    manifest, servers = (read(f"plugins/memoryd/{name}.json") for name in ("plugin", "mcp"))
+    schemas = [f"https://agent-plugins.org/schemas/1.0.0/{name}.schema.json" for name in ("plugin", "mcp")]
+    assert [manifest["$schema"], servers["$schema"]] == schemas
+    assert manifest.keys() <= {
+        "$schema",
+        "name",
+        "version",
+        "description",
+        "author",
+        "homepage",
+        "repository",
+        "license",
+        "keywords",
+    }
+    assert servers.keys() == {"$schema", "mcpServers"}
+    (server,) = servers["mcpServers"].values()
+    assert server.keys() <= {"type", "command", "args", "env", "cwd"}
+    assert server["type"] == "stdio"
+    assert "auto" not in json.dumps(server), "it starts in the plugin's directory, which is no project"
 
 
 def test_the_plugin_of_cursor_has_only_fields_of_its_schema() -> None:

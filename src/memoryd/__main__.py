@@ -8,14 +8,14 @@ from memoryd import environment, extras
 if sys.platform != "win32":
     from memoryd import connect
 
-COMMANDS = {"command": "memoryd.cli:main"}
+COMMANDS = {"command": "memoryd.cli:main", "hook": "memoryd.connect.elsewhere:run"}
 """The modules that are imported only if the process is not the connector."""
 
 
 def main() -> None:
     """Run as the connector of an MCP client, or run a command."""
-    if sys.platform != "win32":  # Python has no Unix sockets there
-        connect.main()
+    if sys.platform != "win32" and (asked := connect.main()):  # Python has no Unix sockets there
+        extras.named(COMMANDS["hook"])(*asked)
     environment.limit_threads()
     gc.disable()  # imports create a million objects that stay; collecting them takes a fifth of the start-up time
     try:

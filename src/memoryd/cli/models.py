@@ -82,7 +82,7 @@ def use(
 @models.command(name="list")
 @command("data_dir")
 def list_(settings: Settings, as_json: AsJson = False) -> None:
-    """List the models: state, size, path, and which are configured."""
+    """List the models: state, size, and which are configured."""
     force = {"embedder": settings.embedder, "reranker": settings.reranker_spec}
     force["other languages"] = MULTILINGUAL if settings.languages == "all" else "none"
     rows = [_model(settings, model, force[use]) for model, use in _USES.items()]
@@ -90,11 +90,11 @@ def list_(settings: Settings, as_json: AsJson = False) -> None:
         show.as_json({"in_force": force, "models": rows})
         return
     show.numbers(
-        ("model", "use", "state", "size", "path"),
-        [(row["model"], row["use"], row["state"], show.size(row["size"]), row["path"]) for row in rows],
+        ("model", "use", "state", "size"),
+        [(row["model"], row["use"], row["state"], show.size(row["size"])) for row in rows],
     )
     out.print()
-    show.facts(force.items())
+    show.facts([*force.items(), ("directory", weights.place(settings))])
 
 
 def _model(settings: Settings, model: str, spec: str) -> dict[str, Any]:

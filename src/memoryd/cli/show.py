@@ -1,6 +1,7 @@
 """The layout of results: cards for memories, tables for numbers, JSON for programs."""
 
 import json
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -14,6 +15,10 @@ from memoryd.core.records.records import text_of
 from memoryd.model import Workspace
 
 SHOWN = 400  # characters of a memory in a list
+WHOLE = len("2026-03-04 05:06Z")  # characters of a cell that is not folded if there is room
+FOLDED = 12  # characters that a longer one gets at least, if that is to be so
+GAP = 2  # characters between two columns
+_TIME = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d\.\d{3}Z")
 
 
 def as_json(value: object) -> None:
@@ -62,12 +67,16 @@ def facts(rows: Iterable[tuple[str, object]]) -> None:
 
 
 def numbers(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print a table with a header."""
+    """Print a table with a header. What is short stays on one line, times to the minute, however narrow it is."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for head in heads:
-        table.add_column(head, overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(printable(_plain(value))) for value in row))
+    cells = [[printable(_TIME.sub(r"\1 \2Z", _plain(value))) for value in row] for row in rows]
+    columns = list(zip(heads, *cells, strict=True))
+    widths = [max(map(len, column)) for column in columns]
+    fits = sum((width if width <= WHOLE else FOLDED) + GAP for width in widths) <= out.width + GAP
+    for (head, *_), width in zip(columns, widths, strict=True):
+        table.add_column(head, overflow="fold", no_wrap=fits and width <= WHOLE)
+    for row in cells:
+        table.add_row(*map(Text, row))
     out.print(table)
 
 

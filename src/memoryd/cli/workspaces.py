@@ -45,7 +45,8 @@ def list_(
     if as_json:
         show.as_json({"workspaces": found})
     elif found:
-        show.numbers(HEADS, [[each[head] for head in HEADS] for each in found])
+        days = {head: slice(10 if head.endswith("_at") else None) for head in HEADS}
+        show.numbers(HEADS, [[each[head][days[head]] for head in HEADS] for each in found])
     else:
         show.verbatim("No workspaces yet." if status == "all" else f"No {status} workspaces.")
 

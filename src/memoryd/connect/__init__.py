@@ -35,17 +35,21 @@ CODES = {signal.SIGTERM: 0, signal.SIGINT: 130}
 """The exit codes after signals."""
 
 
-def main() -> None:
+def main() -> tuple[Mapping[str, str], Mapping[str, Any]] | None:
     """Run as the connector of a client until it closes, or as the hook of an agent, and exit.
 
-    Return if this process has to do the work itself: another command was given, or there can be no service.
+    Return if this process has to do the work itself: another command was given, or there can be no service. For a hook
+    that asks a memoryd at a URL, return the environment and the request.
     """
     environ, others = given(sys.argv[1:], environment.current())
     if COMPLETING in environ:
-        return
+        return None
     request = hook.request_of(others[1:]) if others[:1] == ["hook"] else None
     if request and environ.get("MEMORY_HOOKS", "on").lower() not in YES:
         _do_without()
+    if request and request["http"]:
+        shows = request["event"] in hook.SHOWING and hook.workspace(environ) != "auto" and _has_streams()
+        return (environ, request) if shows else None
     if _may_share(environ):
         if not others:
             _connect(environ)
@@ -53,6 +57,7 @@ def main() -> None:
             _ask(environ, request)
     if request and request["event"] == hook.PROMPT:
         _do_without()  # loading the models would make the user wait for seconds
+    return None
 
 
 def _connect(environ: Mapping[str, str]) -> None:
@@ -93,10 +98,7 @@ def _ask(environ: Mapping[str, str], request: Mapping[str, Any]) -> None:
         service, _ = greet(place.socket, greeting("hook", environ), seconds)
     except OSError:
         return
-    data = hook.read()
-    if data is None or len(data) > hook.INPUT:
-        launch.say(hook.NOTHING if data is None else hook.TOO_LONG)
-        os._exit(1)
+    data = hook.given()
     try:
         failed = hook.run(service, request, data)
     except OSError:

@@ -14,12 +14,14 @@ TOO_LONG = f"The input of the hook on stdin is longer than {INPUT >> 20} MB."
 READING = 30.0  # seconds that the client has to hand over the JSON
 NOTHING = f"nothing came on stdin (given up after {READING:g} seconds)."
 ANSWER = 35.0  # seconds that a service has to answer, whatever it waits for
-OPTIONS = {"--client": "client", "--budget": "budget"}
-DEFAULTS = {"client": "claude-code", "budget": "800"}
+OPTIONS = {"--client": "client", "--budget": "budget", "--http": "http", "--token-variable": "token_variable"}
+DEFAULTS = {"client": "claude-code", "budget": "800", "http": "", "token_variable": ""}
 PROMPT = "prompt-submit"
 BUDGET = 50_000  # maximum tokens, as in the command
 OF_PROMPT = {**DEFAULTS, "budget": "300"}
-EVENTS = {"session-start", PROMPT, "stop", "subagent-stop", "pre-compact", "session-end"}
+SHOWING = {"session-start", PROMPT}
+"""The events at which a hook prints something for the agent."""
+EVENTS = {*SHOWING, "stop", "subagent-stop", "pre-compact", "session-end"}
 HURRY = 1.5  # maximum seconds that a prompt waits for the service
 CLIENTS = {"claude-code", "codex", "cursor", "gemini", "opencode", "vscode"}
 
@@ -43,6 +45,20 @@ def request_of(arguments: list[str]) -> dict[str, Any] | None:
 
 def _is_budget(text: str) -> bool:
     return text.isdecimal() and len(text) <= len(str(BUDGET)) and 1 <= int(text) <= BUDGET
+
+
+def workspace(environ: Mapping[str, str]) -> str:
+    """Return the name of the workspace that an environment names."""
+    return environ.get("MEMORY_NAMESPACE") or environ.get("MEMORY_WORKSPACE") or "default"
+
+
+def given() -> bytes:
+    """Return what the client sends on stdin; if there is nothing, or too much, print a note and exit."""
+    data = read()
+    if data is None or len(data) > INPUT:
+        say(NOTHING if data is None else TOO_LONG)
+        os._exit(1)
+    return data
 
 
 def read() -> bytes | None:

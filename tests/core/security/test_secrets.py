@@ -30,6 +30,7 @@ from memoryd.core.security.secrets import Secrets
 from memoryd.core.transfer import export, journal_file, jsonl, restore
 from memoryd.errors import InvalidInputError
 from memoryd.features.agents.hooks import Event, Hooks
+from memoryd.features.agents.spool import EngineSpool
 from memoryd.model import Interaction, SessionSummary
 from memoryd.settings import Settings
 from memoryd.store import rows
@@ -199,10 +200,10 @@ def test_no_import_of_a_graph_stores_a_secret(engine: Engine, home: Path, tmp_pa
 
 def test_no_hook_and_no_transcript_stores_a_secret(engine: Engine, home: Path, tmp_path: Path) -> None:
     path = transcript(tmp_path, TEXT)
-    hooks = Hooks(engine, Event("5f0c", str(path)))
-    assert hooks.keep(tmp_path, "claude-code", ended=True).masked
-    assert MASKED in hooks.spool.waiting()[0].read_text()
-    hooks.take_in()
+    keeper = Hooks(engine, Event("5f0c", str(path))).keeper()
+    assert keeper.keep(tmp_path, "claude-code", ended=True).masked
+    assert MASKED in EngineSpool(engine).waiting()[0].read_text()
+    keeper.take_in()
     workspace = engine.workspace(make=True)
     again = opened(tmp_path / "other")
     _, (done,) = bring(again, path.parent, "claude-code")
@@ -261,9 +262,9 @@ def test_what_holds_a_secret_in_a_file_of_another_program_is_left_out_with_its_l
 def test_a_hook_that_refuses_secrets_stores_the_other_turns(home: Path, tmp_path: Path) -> None:
     path = transcript(tmp_path, TEXT)
     with opened(home, "refuse") as engine:
-        hooks = Hooks(engine, Event("5f0c", str(path)))
-        tally = hooks.keep(tmp_path, "claude-code", ended=True)
-        hooks.take_in()
+        keeper = Hooks(engine, Event("5f0c", str(path))).keeper()
+        tally = keeper.keep(tmp_path, "claude-code", ended=True)
+        keeper.take_in()
         assert (tally.faults, Journal(Scope(engine, engine.workspace(make=False))).kept.numbers()["memories"]) == (1, 7)
         assert "AWS access key" in tally.first_faults[0].text
 

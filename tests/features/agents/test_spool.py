@@ -22,7 +22,7 @@ from memoryd.core.journal.journal import Journal
 from memoryd.core.scope import Scope
 from memoryd.core.workspaces.project import WorkspaceChoice
 from memoryd.errors import InvalidInputError, StoreError
-from memoryd.features.agents.spool import ABANDONED, Spool, SpooledTurns
+from memoryd.features.agents.spool import ABANDONED, EngineSpool, SpooledTurns
 from memoryd.model import Interaction
 from memoryd.settings import Settings
 from tests.clients import PATIENCE, environment, rows_of, until
@@ -74,7 +74,7 @@ def opened(home: Path, **settings: str) -> Iterator[Engine]:
 
 def waiting(home: Path) -> list[Path]:
     with opened(home) as engine:
-        return Spool(engine).waiting()
+        return EngineSpool(engine).waiting()
 
 
 def entry(*ids: str, workspace: str = "default", ended: tuple[str, ...] = ()) -> SpooledTurns:
@@ -172,7 +172,7 @@ def test_a_killed_hook_loses_and_duplicates_nothing(
 ) -> None:
     with opened(home) as engine:
         engine.workspace(make=True)
-        directory = Spool(engine).directory
+        directory = EngineSpool(engine).directory
     directory.mkdir()
     hook(home, transcript, first=first, code=9)
     assert (len(waiting(home)), len(list(directory.glob("*.partial")))) == left
@@ -195,7 +195,7 @@ def test_on_a_full_disk_the_next_hook_reads_the_turns_again(home: Path, transcri
 
 def test_unfinished_files_are_removed_after_a_day(home: Path) -> None:
     with opened(home) as engine:
-        spool = Spool(engine)
+        spool = EngineSpool(engine)
         spool.put(entry("a"))
         old, young = spool.directory / "1.partial", spool.directory / "2.partial"
         for path in (old, young):
@@ -212,13 +212,13 @@ def test_several_processes_that_move_the_same_files_duplicate_nothing(home: Path
     with opened(home) as engine:
         engine.workspace(make=True)
         for number in range(20):
-            Spool(engine).put(entry(f"mem_{number}", f"mem_{number + 1}", ended=("s",)))
+            EngineSpool(engine).put(entry(f"mem_{number}", f"mem_{number + 1}", ended=("s",)))
     ready = threading.Barrier(4)
 
     def take_in() -> None:
         with opened(home) as engine:
             ready.wait(PATIENCE)
-            Spool(engine).take_in(lambda: False)
+            EngineSpool(engine).take_in(lambda: False)
 
     with ThreadPoolExecutor(4) as pool:
         for one in [pool.submit(take_in) for _ in range(4)]:
@@ -231,7 +231,7 @@ def test_several_processes_that_move_the_same_files_duplicate_nothing(home: Path
 @pytest.mark.slow
 def test_a_server_stores_the_turns(home: Path, start: Start) -> None:
     with opened(home) as engine:
-        Spool(engine).put(entry("mem_a", workspace="shop"))
+        EngineSpool(engine).put(entry("mem_a", workspace="shop"))
     start()
     until(lambda: not waiting(home), "the turns to be taken in")
     with opened(home) as engine:
@@ -240,7 +240,7 @@ def test_a_server_stores_the_turns(home: Path, start: Start) -> None:
 
 def test_a_damaged_file_and_an_archived_workspace_are_reported_and_block_nothing_else(home: Path) -> None:
     with opened(home) as engine:
-        spool = Spool(engine)
+        spool = EngineSpool(engine)
         engine.workspaces.create("old")
         engine.workspaces.archive("old")
         spool.put(entry("mem_b", workspace="old"))
@@ -260,6 +260,6 @@ def test_a_damaged_file_and_an_archived_workspace_are_reported_and_block_nothing
 @pytest.mark.files
 def test_the_spool_is_next_to_the_database(home: Path) -> None:
     with opened(home) as engine:
-        assert Spool(engine).directory == home / "data" / "spool"
+        assert EngineSpool(engine).directory == home / "data" / "spool"
     with opened(home, MEMORY_DB_PATH=str(home / "x" / "one.db")) as engine:
-        assert Spool(engine).directory == home / "x" / "one.db-spool"
+        assert EngineSpool(engine).directory == home / "x" / "one.db-spool"

@@ -31,6 +31,8 @@ FILES = {
     "vscode": f"{APPLICATIONS}/Code/User/mcp.json",
     "codex": ".codex/config.toml",
     "gemini": ".gemini/settings.json",
+    "antigravity": ".gemini/config/mcp_config.json",
+    "copilot": ".copilot/mcp-config.json",
     "opencode": ".config/opencode/opencode.json",
     "qwen": ".qwen/settings.json",
 }
@@ -120,7 +122,7 @@ def test_the_first_configuration_of_a_client(home: Path, client: str) -> None:
     assert beside(file) == []
     assert file.stat().st_mode & 0o777 == 0o600
     made = entry(file, client)
-    types = {"claude-code": "stdio", "vscode": "stdio", "opencode": "local"}
+    types = {"claude-code": "stdio", "vscode": "stdio", "copilot": "local", "opencode": "local"}
     assert made.get("type") == types.get(client)
     command = command_of(made)
     assert Path(command[0]).is_absolute()
@@ -197,6 +199,9 @@ def test_a_server_elsewhere(at_home: Run, home: Path, client: str) -> None:
             },
             "codex": {"url": URL, "bearer_token_env_var": "MY_TOKEN", "http_headers": atlas},
             "gemini": {"httpUrl": URL, "headers": atlas | {"Authorization": "Bearer ${MY_TOKEN}"}},
+            "antigravity": {"serverUrl": URL, "headers": atlas | {"Authorization": "Bearer ${MY_TOKEN}"}},
+            "copilot": {"type": "http", "url": URL, "headers": atlas | {"Authorization": "Bearer ${MY_TOKEN}"}}
+            | {"tools": ["*"]},
             "opencode": {
                 "type": "remote",
                 "url": URL,
@@ -211,7 +216,7 @@ def test_a_server_elsewhere(at_home: Run, home: Path, client: str) -> None:
         in at_home("install", client, "--http", URL, "--workspace", "atlas", "--token-variable", "MY_TOKEN").stdout
     )
     at_home("install", client)
-    assert entry(file, client).keys() <= {"type", "command", "args", "alwaysLoad"}
+    assert entry(file, client).keys() <= {"type", "command", "args", "alwaysLoad", "tools"}
     at_home("uninstall", client)
     assert TABLES.get(client, "mcpServers") in held(file)
     assert held(file).get("inputs", []) == []

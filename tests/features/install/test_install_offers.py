@@ -118,6 +118,16 @@ def test_no_empty_table_stays(at_home: Run, home: Path, client: str, before: str
 
 # hooks ---------------------------------------------------------------------------------------------------------------
 
+
+def test_the_tools_that_a_user_has_chosen_stay(at_home: Run, home: Path) -> None:
+    file = prepared(home, "copilot")
+    at_home("install", "copilot")
+    assert entry(file, "copilot")["tools"] == ["*"]
+    file.write_text(json.dumps({"mcpServers": {"memory": {"command": "memoryd", "tools": ["memory_recall"]}}}))
+    at_home("install", "copilot", "--workspace", "atlas")
+    assert entry(file, "copilot")["tools"] == ["memory_recall"]
+
+
 HOOKS = {
     "claude-code": ".claude/settings.json",
     "codex": ".codex/hooks.json",
@@ -179,7 +189,7 @@ def test_hooks_of_others_and_user_settings_of_ours_stay(at_home: Run, home: Path
     ("words", "message"),
     [
         (["vscode"], "is not available"),
-        (["claude-code", "--http", "http://127.0.0.1:8765"], "on this machine"),
+        (["claude-code", "--http", "http://127.0.0.1:8765", "--workspace", "auto"], "does not see the project"),
         (["claude-code", "--file", "x/.mcp.json"], "sets the user's hooks"),
     ],
 )
@@ -189,6 +199,20 @@ def test_impossible_hooks_are_refused_before_anything_changes(
     file = prepared(home, words[0])
     assert message in at_home("install", *words, "--hooks", code=2).stderr
     assert not file.exists()
+
+
+@pytest.mark.parametrize("client", HOOKS)
+def test_hooks_use_the_server_and_the_token_of_the_entry(at_home: Run, home: Path, client: str) -> None:
+    prepared(home, client)
+    at = ["--http", "https://memory.example.org", "--workspace", "team", "--token-variable", "TEAM_TOKEN"]
+    at_home("install", client, "--hooks", *at)
+    at[1] += "/mcp"
+    for lines in commands(home / HOOKS[client]).values():
+        assert shlex.split(lines[0])[-6:] == at
+    at_home("install", client, "--hooks", "--workspace", "team")
+    assert "--http" not in str(commands(home / HOOKS[client])), "a later installation renews them"
+    at_home("uninstall", client)
+    assert not list(home.rglob("*.backup"))
 
 
 def test_a_memoryd_fetched_by_uvx_is_configured_to_be_fetched_again(

@@ -5,6 +5,7 @@ from memoryd.features.base import Feature
 FEATURE = Feature(
     needs="imports",
     commands={"Clients": {"hook": "memoryd.features.agents.command:app"}},
+    routes="memoryd.features.agents.routes:routes",
     requests={"hook": "memoryd.features.agents.requests:HookRequests"},
     chores="memoryd.features.agents.spool:chores",
 )

@@ -18,8 +18,11 @@ from memoryd import features
 from memoryd.cli.frame import FAILED, PLACE, command, fail, printable, with_suggestion
 from memoryd.core.engine import Engine
 from memoryd.core.search.briefing import BUDGET, CONTEXT_BUDGET
-from memoryd.errors import InvalidInputError
+from memoryd.errors import InvalidInputError, StoreError
+from memoryd.features.agents import elsewhere
 from memoryd.features.agents.hooks import ASKING, READING, Event, Hooks, parse
+from memoryd.features.agents.requests import SHOWING
+from memoryd.posting import TOKEN_VARIABLE, HookServer, NotPostedError
 from memoryd.settings import Settings
 
 INPUT = 16 << 20  # maximum bytes of a hook's JSON: it may repeat the agent's last message
@@ -92,6 +95,12 @@ def hook(
     budget: Annotated[
         int, typer.Option(min=1, max=BUDGET, metavar="TOKENS", help="Maximum tokens of a briefing; of a prompt, 300.")
     ] = CONTEXT_BUDGET,
+    http: Annotated[
+        str | None, typer.Option(metavar="URL", help="Use the memoryd at this URL instead of one on this machine.")
+    ] = None,
+    token_variable: Annotated[
+        str, typer.Option(metavar="VAR", help=f"Over HTTP: the variable with the token ({TOKEN_VARIABLE}).")
+    ] = "",
 ) -> None:
     """Run as a coding agent's hook: session-start prints a briefing; the events at a stop or an end store turns.
 
@@ -100,9 +109,15 @@ def hook(
     The hook reads its JSON from stdin. Every error is one line on stderr and exit code 1, which blocks nothing.
     """
     with _bounded(READING, "nothing came on stdin"):
-        given = parse(_input())
+        data = _input()
+    if not settings.hooks:
+        return
+    if http is not None:
+        _run_elsewhere(settings, event, data, client, budget, elsewhere.target(settings, http, token_variable))
+        return
+    given = parse(data)
     alone = settings.model_copy(update=WITHOUT)
-    if event is HookEvent.PROMPT_SUBMIT or not settings.hooks:
+    if event is HookEvent.PROMPT_SUBMIT:
         return  # without a service there are no models, and loading them takes seconds
     if event is HookEvent.SESSION_START:
         _brief(alone.model_copy(update={"read_only": True}), given, client, budget)
@@ -110,9 +125,28 @@ def hook(
     else:  # ChromaDB keeps nothing without a vector
         kept_there = {"embedder": settings.embedder} if settings.journal_store == "chroma" else {}
         with Engine(alone.model_copy(update=kept_there), fetch=False) as engine:
-            Hooks(engine, given).run(Path.home(), client, ended=event is HookEvent.SESSION_END, bounded=_bounded)
+            Hooks(engine, given).keeper().run(
+                Path.home(), client, ended=event is HookEvent.SESSION_END, bounded=_bounded
+            )
         if event is HookEvent.SESSION_END:
             _tell_slices(settings)
+
+
+def _run_elsewhere(
+    settings: Settings, event: HookEvent, data: bytes, client: HookClient, budget: int, server: HookServer
+) -> None:
+    """Run a hook on a memoryd at a URL. Raise MemorydError, but not for a prompt, which then goes without memory."""
+    given = parse(data)
+    if event not in SHOWING:
+        ended = event is HookEvent.SESSION_END
+        elsewhere.keeper(settings, given, server).run(Path.home(), client, ended=ended, bounded=_bounded)
+        return
+    try:
+        with _bounded(ASKING, f"{server.url} does not answer"):
+            sys.stdout.write(server.shown(event, client, budget, data, ASKING))
+    except NotPostedError as error:
+        if event is not HookEvent.PROMPT_SUBMIT:
+            raise StoreError(str(error)) from None
 
 
 def _tell_slices(settings: Settings) -> None:

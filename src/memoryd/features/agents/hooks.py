@@ -16,20 +16,24 @@ from pathlib import Path
 from typing import Any
 
 from memoryd import disk
+from memoryd.core.access.tokens import EVERYTHING
 from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Memories
 from memoryd.core.memories.prompted import bearing_on
 from memoryd.core.records.client_names import conversation_of
-from memoryd.core.scope import together
+from memoryd.core.scope import Scope, together
+from memoryd.core.security.secrets import Secrets
 from memoryd.core.workspaces.project import WorkspaceChoice
 from memoryd.core.workspaces.registry import check_name
 from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, StoreError
 from memoryd.features.agents import transcript_import, transcripts
-from memoryd.features.agents.spool import Spool, SpooledTurns
+from memoryd.features.agents.spool import EngineSpool, Spool, SpooledTurns
 from memoryd.features.agents.transcript_import import ReadPosition, Tally
 from memoryd.model import Workspace
-from memoryd.settings import SESSION_LENGTH
+from memoryd.server.connection import Admission
+from memoryd.settings import SESSION_LENGTH, Settings
 from memoryd.text import counted, estimate_tokens, storable
+from memoryd.toolsets.registry import Call
 
 KEPT = 30 * 24 * 3600.0  # seconds that the file of a session is kept after its last hook
 LONGEST = 1 << 20  # maximum bytes of such a file
@@ -178,33 +182,108 @@ def _specific(event: str, text: str) -> str:
 # what hooks do -------------------------------------------------------------------------------------------------------
 
 
-class Hooks:
-    """The hooks of one session."""
+class TurnKeeper:
+    """Stores the finished turns of a session's transcript: in a spool first, then where the spool belongs."""
 
-    def __init__(self, engine: Engine, event: Event) -> None:
+    def __init__(
+        self, event: Event, settings: Settings, secrets: Secrets, spool: Spool, choice: WorkspaceChoice
+    ) -> None:
+        self._event = event
+        self._read_only = settings.read_only
+        self._notes = SessionNotes(settings.data_dir / "hooks", event.session)
+        self._secrets = secrets
+        self._spool = spool
+        self._choice = choice
+
+    def keep(self, home: Path, client: str, *, ended: bool = False) -> Tally:
+        """Store the finished turns of the transcript durably in the spool, without using the database; return a tally.
+
+        Raise InvalidInputError, or OSError if the spool cannot be written.
+        """
+        if not self._event.transcript:
+            raise InvalidInputError("The hook's JSON has no transcript_path, so there is nothing to store.")
+        path, tally = transcript_import.transcript(self._event.transcript, home), Tally()
+        choice = self._choice
+        if not choice.keys:  # that of a project gets one that can be
+            check_name(choice.name)
+        memory = f"{' '.join(choice.keys) or choice.name} at {self._spool.place}"
+        found = transcripts.finished(
+            path,
+            self._event.session,
+            self._notes.position(memory, path),
+            client=client,
+            ended=ended or self._event.of_subagent,
+            last=self._event.last,
+            tally=tally,
+            of_subagent=self._event.of_subagent,
+        )
+        clean = tuple(transcript_import.cleaned(found.turns, self._secrets, tally, path))
+        if clean:
+            sessions = {turn.session_id for turn in clean} if ended else ()
+            self._spool.put(SpooledTurns(choice.name, found.client, clean, tuple(sessions), choice.keys))
+        if found.position and not self._event.of_subagent:  # it is short, and the position in the agent's own matters
+            self._notes.set_position(memory, path, found.position)
+        return tally
+
+    def run(self, home: Path, client: str, *, ended: bool, bounded: Bounded) -> None:
+        """Store the finished turns in the spool, and move them from there to the journal.
+
+        Raise InvalidInputError; StoreError if they stay in the spool, or if lines of the transcript could not be read.
+        """
+        if self._read_only:
+            raise InvalidInputError("This hook stores turns, which --read-only (MEMORY_READ_ONLY) forbids.")
+        if client in BRIEFED_ONLY:
+            raise InvalidInputError(f"Transcripts of {client} cannot be read. Use the session-start hook only.")
+        with bounded(READING, "the transcript could not be read in time"):
+            kept = self.keep(home, client, ended=ended)
+        waits = f"The turns wait in {self._spool.directory} until the next hook{self._spool.or_else} stores them"
+        with bounded(ASKING, f"{self._spool.place} does not answer. {waits}"):
+            try:
+                self.take_in()
+            except MemorydError as error:
+                raise StoreError(f"{error} {waits}.") from None
+        if kept.faults:
+            first = kept.first_faults[0]
+            number = counted(kept.faults, "line or turn", "lines or turns")
+            why = f"a line {first.text}" if first.line else first.text
+            raise StoreError(f"{number} of {first.file} could not be stored; the first: {why}.")
+
+    def take_in(self) -> None:
+        """Move the spooled turns of the workspace to the journal. Raise MemorydError; what failed stays spooled."""
+        self._spool.take_in(lambda: False, self._choice)
+
+
+class Hooks:
+    """The hooks of one session, in the workspace of the engine's settings, or in that of the call `of` a server."""
+
+    def __init__(self, engine: Engine, event: Event, of: Admission | None = None) -> None:
         self._engine = engine
         self._event = event
-        self.spool = Spool(engine)
-        self._notes = SessionNotes(engine.settings.data_dir / "hooks", event.session)
+        self._grant, self._bound = (of.grant, of.workspace) if of else (EVERYTHING, None)
+        self._notes = SessionNotes(engine.settings.data_dir / "hooks", self._session_of(event.session))
         self._shown: tuple[Workspace, list[str]] | None = None
 
-    @property
-    def _choice(self) -> WorkspaceChoice:
-        return self._engine.choice(self._event.directory)
+    def _workspace(self) -> Workspace:
+        return self._bound or self._engine.workspace(make=False, directory=self._event.directory)
+
+    def _session_of(self, session: str) -> str:
+        return Call(self._engine, self._bound, session, self._grant.principal).session
+
+    def _together(self, workspace: Workspace) -> Scope:
+        return together(self._engine, workspace, grant=self._grant)
 
     def briefing(self, budget: int) -> str:
         """Return a briefing of memories that were not shown to the session yet, or ''. Call `delivered` afterwards."""
         begins = self._event.source in EMPTY_CONTEXT
         try:
-            workspace = self._engine.workspace(make=False, directory=self._event.directory)
+            workspace = self._workspace()
         except NotFoundError:
-            found_by = self._choice.found_by
+            found_by = self._engine.choice(self._event.directory).found_by
             return f"{HEAD}{NEW.format(found_by)}" if begins and found_by else ""
         shown = [] if begins else self._notes.shown(workspace)
         room = budget - estimate_tokens(HEAD)
-        found = (
-            Memories(together(self._engine, workspace)).context(None, room, but=frozenset(shown)) if room > 0 else None
-        )
+        memories = Memories(self._together(workspace))
+        found = memories.context(None, room, but=frozenset(shown)) if room > 0 else None
         if not found or not (found.hits or (begins and workspace.found_by)):
             return ""
         self._shown = workspace, [*shown, *(hit.record.id for hit in found.hits)]
@@ -214,11 +293,11 @@ class Hooks:
         """Return memories that bear on the prompt and were not shown yet, or ''. Call `delivered` afterwards."""
         room = budget - estimate_tokens(PROMPT_HEAD)
         try:
-            workspace = self._engine.workspace(make=False, directory=self._event.directory)
+            workspace = self._workspace()
         except NotFoundError:
             return ""
-        shown, session = self._notes.shown(workspace), conversation_of(client, self._event.session)
-        scope = together(self._engine, workspace)
+        shown, scope = self._notes.shown(workspace), self._together(workspace)
+        session = self._session_of(conversation_of(client, self._event.session))
         found = bearing_on(scope, self._event.prompt, room, session, frozenset(shown)) if room > 0 else None
         if not found or not found.hits:
             return ""
@@ -242,59 +321,8 @@ class Hooks:
         if self._shown:
             self._notes.set_shown(*self._shown)
 
-    def keep(self, home: Path, client: str, *, ended: bool = False) -> Tally:
-        """Store the finished turns of the transcript durably in the spool, without using the database; return a tally.
-
-        Raise InvalidInputError, or OSError if the spool cannot be written.
-        """
-        if not self._event.transcript:
-            raise InvalidInputError("The hook's JSON has no transcript_path, so there is nothing to store.")
-        path, tally = transcript_import.transcript(self._event.transcript, home), Tally()
-        choice = self._choice
-        if not choice.keys:  # that of a project gets one that can be
-            check_name(choice.name)
-        memory = f"{' '.join(choice.keys) or choice.name} at {self._engine.store.place}"
-        found = transcripts.finished(
-            path,
-            self._event.session,
-            self._notes.position(memory, path),
-            client=client,
-            ended=ended or self._event.of_subagent,
-            last=self._event.last,
-            tally=tally,
-            of_subagent=self._event.of_subagent,
-        )
-        clean = tuple(transcript_import.cleaned(found.turns, self._engine.secrets, tally, path))
-        if clean:
-            sessions = {turn.session_id for turn in clean} if ended else ()
-            self.spool.put(SpooledTurns(choice.name, found.client, clean, tuple(sessions), choice.keys))
-        if found.position and not self._event.of_subagent:  # it is short, and the position in the agent's own matters
-            self._notes.set_position(memory, path, found.position)
-        return tally
-
-    def run(self, home: Path, client: str, *, ended: bool, bounded: Bounded) -> None:
-        """Store the finished turns in the spool, and move them from there to the journal.
-
-        Raise InvalidInputError; StoreError if they stay in the spool, or if lines of the transcript could not be read.
-        """
-        if self._engine.settings.read_only:
-            raise InvalidInputError("This hook stores turns, which --read-only (MEMORY_READ_ONLY) forbids.")
-        if client in BRIEFED_ONLY:
-            raise InvalidInputError(f"Transcripts of {client} cannot be read. Use the session-start hook only.")
-        with bounded(READING, "the transcript could not be read in time"):
-            kept = self.keep(home, client, ended=ended)
-        waits = f"The turns wait in {self.spool.directory} until the next hook or server stores them"
-        with bounded(ASKING, f"{self._engine.store.place} does not answer. {waits}"):
-            try:
-                self.take_in()
-            except MemorydError as error:
-                raise StoreError(f"{error} {waits}.") from None
-        if kept.faults:
-            first = kept.first_faults[0]
-            number = counted(kept.faults, "line or turn", "lines or turns")
-            why = f"a line {first.text}" if first.line else first.text
-            raise StoreError(f"{number} of {first.file} could not be stored; the first: {why}.")
-
-    def take_in(self) -> None:
-        """Move the spooled turns of the workspace to the journal. Raise MemorydError; what failed stays spooled."""
-        self.spool.take_in(lambda: False, self._choice)
+    def keeper(self) -> TurnKeeper:
+        """Return what stores the turns of the session in the engine's own journal."""
+        engine = self._engine
+        choice = engine.choice(self._event.directory)
+        return TurnKeeper(self._event, engine.settings, engine.secrets, EngineSpool(engine), choice)

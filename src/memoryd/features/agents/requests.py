@@ -11,39 +11,55 @@ import anyio
 from memoryd.errors import InvalidInputError, MemorydError
 from memoryd.features.agents.hooks import ASKING, PROMPTED, READING, Hooks, parse
 from memoryd.server.calls import Calls
+from memoryd.server.connection import Admission
 from memoryd.server.requests import Json, answered
 
 T = TypeVar("T")
 START, PROMPT = "session-start", "prompt-submit"
+SHOWING = (START, PROMPT)
+"""The events at which a hook prints something for the agent."""
+
+
+def parts_of(request: Mapping[str, Any]) -> tuple[str, str, int, bytes]:
+    """Return the event, the client, the budget and the input of a hook. Raise InvalidInputError."""
+    try:
+        data = str(request["input"]).encode("utf-8", "surrogateescape")
+        return str(request["event"]), str(request["client"]), int(request["budget"]), data
+    except (KeyError, ValueError, TypeError):
+        raise InvalidInputError("This is not the request of a hook. Update memoryd, then start again.") from None
 
 
 class HookRequests:
-    """The requests of an agent's hook: for a briefing, or to store turns."""
+    """The requests of an agent's hook: for a briefing, or to store turns. `of`: those of a server over HTTP."""
 
-    def __init__(self, calls: Calls) -> None:
+    def __init__(self, calls: Calls, of: Admission | None = None) -> None:
         self._calls = calls
+        self._of = of
         self._hooks: Hooks | None = None
 
     async def answer(self, request: Mapping[str, Any]) -> Json:
         """Return what to print, or an error; a second request reports that a briefing was delivered."""
-        return await answered(self._delivered() if self._hooks else self._answer(request))
+        return await answered(self.delivered() if self._hooks else self._answer(request))
 
     async def _answer(self, request: Mapping[str, Any]) -> Json:
-        try:
-            event, client, budget = str(request["event"]), str(request["client"]), int(request["budget"])
-            given, home = parse(str(request["input"]).encode("utf-8", "surrogateescape")), Path(str(request["home"]))
-        except (KeyError, ValueError, TypeError):
-            raise InvalidInputError("This is not the request of a hook. Update memoryd, then start again.") from None
-        hooks = Hooks(self._calls.engine, given)
-        if event not in (START, PROMPT):
-            store = partial(hooks.run, home, client, ended=event == "session-end", bounded=lambda *_: nullcontext())
-            await self._within(READING + ASKING, store, "The turns are not stored yet", writing=True)
-            return {"print": ""}
-        self._hooks = hooks
+        event, client, budget, data = parts_of(request)
+        if event in SHOWING:
+            return {"print": await self.shown(event, client, budget, data)}
+        home, hooks = Path(str(request.get("home"))), Hooks(self._calls.engine, parse(data))
+        store = partial(
+            hooks.keeper().run, home, client, ended=event == "session-end", bounded=lambda *_: nullcontext()
+        )
+        await self._within(READING + ASKING, store, "The turns are not stored yet", writing=True)
+        return {"print": ""}
+
+    async def shown(self, event: str, client: str, budget: int, data: bytes) -> str:
+        """Return what the hook of an event in SHOWING prints. Raise MemorydError."""
+        self._hooks = hooks = Hooks(self._calls.engine, parse(data), self._of)
         if event == PROMPT:
-            return {"print": await self._recalled(partial(hooks.answer_prompt, budget, client))}
-        brief = partial(hooks.answer, budget, client)
-        return {"print": await self._within(ASKING, brief, "The session starts without a briefing")}
+            return await self._recalled(partial(hooks.answer_prompt, budget, client))
+        return await self._within(
+            ASKING, partial(hooks.answer, budget, client), "The session starts without a briefing"
+        )
 
     async def _recalled(self, work: Callable[[], str]) -> str:
         """Return what to add to a prompt; '' if that takes too long, since the user waits for it."""
@@ -51,7 +67,8 @@ class HookRequests:
             return await self._calls.hop(work)
         return ""
 
-    async def _delivered(self) -> Json:
+    async def delivered(self) -> Json:
+        """Have what was printed noted as shown."""
         assert self._hooks
         await self._calls.hop(self._hooks.delivered, writing=True)
         return {"print": ""}

@@ -9,6 +9,7 @@ import hashlib
 import json
 import time
 import uuid
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -24,7 +25,7 @@ from memoryd.core.workspaces.project import WorkspaceChoice
 from memoryd.errors import MemorydError, NotFoundError, StoreError
 from memoryd.features.agents import transcript_import
 from memoryd.features.agents.transcript_import import Tally
-from memoryd.model import Interaction
+from memoryd.model import Interaction, Workspace
 
 TOOL = "memoryd hook"
 """The provenance of a record written by a hook."""
@@ -44,12 +45,16 @@ class SpooledTurns:
     """The keys of the project to which the workspace belongs; empty if only the name counts."""
 
 
-class Spool:
-    """The spooled files of one database."""
+class Spool(ABC):
+    """The spooled files of one place, a database or a server."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self.directory = _beside(engine)
+    or_else = ""
+    """Who moves them besides the next hook, as the end of an enumeration."""
+
+    def __init__(self, directory: Path, place: str) -> None:
+        self.directory = directory
+        self.place = place
+        """The path or address, for people; never a password."""
 
     def put(self, entry: SpooledTurns) -> None:
         """Store turns durably. Raise OSError if they cannot be written."""
@@ -72,7 +77,7 @@ class Spool:
             try:
                 entry = _read(path)
                 if entry and (choice is None or (choice.name, choice.keys) == (entry.workspace, entry.keys)):
-                    self._keep(entry, path)
+                    self._store(entry, path)
                     path.unlink(missing_ok=True)
             except MemorydError as error:
                 errors.append(error)
@@ -82,17 +87,9 @@ class Spool:
         if errors:
             raise errors[0]
 
-    def _keep(self, entry: SpooledTurns, path: Path) -> None:
-        tally = Tally()
-        with written_by(entry.client, TOOL):
-            workspace = WorkspaceChoice(entry.workspace, entry.keys).ensure(self._engine.workspaces)
-            journal = Journal(Scope(self._engine, workspace))
-            transcript_import.keep(journal.kept, entry.turns, self._engine.secrets, tally, path)
-            for session in entry.ended:
-                with suppress(NotFoundError):  # its turns may have been deleted
-                    journal.summarize(session)
-        if tally.faults:
-            raise StoreError(f"Turns of {path} were not stored: {tally.first_faults[0].text}.")
+    @abstractmethod
+    def _store(self, entry: SpooledTurns, path: Path) -> None:
+        """Store the turns of a file where they belong. Raise MemorydError if they must stay."""
 
     def _sweep(self) -> None:
         """Remove the unfinished files of killed hooks, whose turns the next hook has read again."""
@@ -101,6 +98,34 @@ class Spool:
             with suppress(OSError):  # another process may have removed it
                 if path.stat().st_mtime < oldest:
                     path.unlink()
+
+
+class EngineSpool(Spool):
+    """The spooled files of an engine's own database."""
+
+    or_else = " or server"
+
+    def __init__(self, engine: Engine) -> None:
+        super().__init__(_beside(engine), engine.store.place)
+        self._engine = engine
+
+    def _store(self, entry: SpooledTurns, path: Path) -> None:
+        choice = WorkspaceChoice(entry.workspace, entry.keys)
+        tally = store(self._engine, lambda: choice.ensure(self._engine.workspaces), entry, path)
+        if tally.faults:
+            raise StoreError(f"Turns of {path} were not stored: {tally.first_faults[0].text}.")
+
+
+def store(engine: Engine, found: Callable[[], Workspace], entry: SpooledTurns, origin: Path) -> Tally:
+    """Store turns in the journal of the workspace that `found` returns, each once, and summarize what has ended."""
+    tally = Tally()
+    with written_by(entry.client, TOOL):
+        journal = Journal(Scope(engine, found()))
+        transcript_import.keep(journal.kept, entry.turns, engine.secrets, tally, origin)
+        for session in entry.ended:
+            with suppress(NotFoundError):  # its turns may have been deleted
+                journal.summarize(session)
+    return tally
 
 
 def _beside(engine: Engine) -> Path:
@@ -130,4 +155,4 @@ def _read(path: Path) -> SpooledTurns | None:
 
 def chores(engine: Engine) -> list[Chore]:
     """Return what a server does with the spool now and then."""
-    return [Spool(engine).take_in]
+    return [EngineSpool(engine).take_in]

@@ -10,15 +10,27 @@ from urllib.parse import quote
 import platformdirs
 import platformdirs.unix
 
-ClientName = Literal["claude-code", "claude-desktop", "cursor", "vscode", "codex", "gemini", "opencode", "qwen"]
+ClientName = Literal[
+    "claude-code",
+    "claude-desktop",
+    "cursor",
+    "vscode",
+    "codex",
+    "gemini",
+    "antigravity",
+    "copilot",
+    "opencode",
+    "qwen",
+]
 ServerEntry = dict[str, Any]
 
 WORKSPACE, BEARER = "X-Memory-Workspace", "bearer_token_env_var"
-TOKEN_VARIABLE = "MEMORYD_TOKEN"  # noqa: S105 - a variable's name
-"""The variable with the token of a server that is not on this machine, unless another variable is named."""
 
 _STDIO, _HTTP = {"type": "stdio"}, {"type": "http"}
-_OURS = {"type", "command", "args", "url", "httpUrl", "headers", "http_headers", BEARER}
+_CHOSEN = "tools"
+"""The key with the tools that a client offers its agent; a user's choice stays."""
+_ALL_TOOLS = {_CHOSEN: ["*"]}
+_OURS = {"type", "command", "args", "url", "httpUrl", "serverUrl", "headers", "http_headers", BEARER}
 """The keys of an entry that an installation sets; all other keys are the user's and stay."""
 _OF_A_PROCESS = {"env", "envFile", "env_vars", "environment", "cwd"}
 """Keys that mean nothing to a client that connects by URL."""
@@ -32,9 +44,9 @@ class Client:
     directory: Callable[[], Path]
     file: Callable[[], Path]
     table: str = "mcpServers"
-    local: Mapping[str, str] = field(default_factory=dict)
+    local: Mapping[str, Any] = field(default_factory=dict)
     """The keys of an entry that starts a process, besides the command."""
-    remote: Mapping[str, str] = field(default_factory=dict)
+    remote: Mapping[str, Any] = field(default_factory=dict)
     """The keys of an entry with a URL, besides the URL."""
     url: str = "url"
     """The key of the URL; empty: the file takes no URLs."""
@@ -139,6 +151,21 @@ CLIENTS: Mapping[ClientName, Client] = {
         url="httpUrl",
         allowing={"trust": True},
     ),
+    "antigravity": Client(
+        "Antigravity",
+        _below(".gemini"),
+        _below(".gemini", "config", "mcp_config.json"),
+        url="serverUrl",
+        in_project=False,
+    ),
+    "copilot": Client(
+        "GitHub Copilot CLI",
+        _below(".copilot"),
+        _below(".copilot", "mcp-config.json"),
+        local={"type": "local", **_ALL_TOOLS},
+        remote={**_HTTP, **_ALL_TOOLS},
+        in_project=False,
+    ),
     "opencode": Client(
         "opencode",
         _unix("opencode"),
@@ -198,7 +225,8 @@ def _prompt_reference(name: str) -> str:
 def renewed(old: Mapping[str, Any], new: ServerEntry) -> ServerEntry:
     """Return `new` with the keys that the user added to `old`."""
     gone = _OURS if "command" in new else _OURS | _OF_A_PROCESS
-    return {**{key: value for key, value in old.items() if key not in gone or key in new}, **new}
+    chosen = {_CHOSEN: old[_CHOSEN]} if _CHOSEN in old else {}
+    return {**{key: value for key, value in old.items() if key not in gone or key in new}, **new, **chosen}
 
 
 def workspace_of(entry: object) -> str | None:

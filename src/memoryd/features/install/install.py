@@ -17,7 +17,6 @@ from memoryd.features.install import edit_json, hooks, permissions, projects, st
 from memoryd.features.install.catalog import (
     BEARER,
     CLIENTS,
-    TOKEN_VARIABLE,
     Client,
     ClientName,
     ServerEntry,
@@ -32,12 +31,15 @@ from memoryd.features.install.catalog import (
 from memoryd.features.install.edit_json import RefusedError
 from memoryd.features.install.safe_replace import FileChange, change, clear_away, text_of
 from memoryd.loopback import is_loopback
+from memoryd.posting import TOKEN_VARIABLE
 from memoryd.setting_types import demand_home
 from memoryd.settings import AUTO, DEFAULT_WORKSPACE, Settings
 
 NAME = r"[A-Za-z0-9_-]{1,64}"  # accepted by Codex and Claude Code
 VARIABLE = r"[A-Za-z_][A-Za-z0-9_]*"
 
+OF_HOOKS = ("data_dir", "db_path", "workspace")
+"""The settings that hooks get as arguments."""
 EMPTY = ("", "{}", '{"version":1}')
 """What is left of a file that only had what `install` wrote."""
 LOADING = "Let {client} wait for the tools at its start? (yes: {cost}; no: the agent may begin without a memory)"
@@ -90,7 +92,7 @@ def install(
     _check("name", name, NAME)
     place = _Place(wanted, name, file)
     if run_hooks:
-        _check_hooks(client, http, file)
+        _check_hooks(client, file)
     if http is None:
         place.demand_client(force=force)
         settings = projects.decided(settings, wanted, place.workspace(), dry_run=dry_run)
@@ -101,7 +103,7 @@ def install(
     if allowing and place.rules:
         done.append(permissions.allow(place.rules, name, dry_run=dry_run))
     if run_hooks:
-        words = starting.arguments(settings, "data_dir", "db_path", "workspace")
+        words = _of_server(settings, url, token_variable) if url else starting.arguments(settings, *OF_HOOKS)
         done.append(hooks.put(client, starting.command(settings), words, dry_run=dry_run))
     if not any(done):
         show.verbatim(f"{name} is already installed for {wanted.title}: {place.file}")
@@ -262,12 +264,10 @@ def _check(what: str, given: str, pattern: str) -> None:
         raise InvalidInputError(f"{given!r} is not a valid {what}. Use one that matches {pattern}.")
 
 
-def _check_hooks(client: ClientName, http: str | None, file: Path | None) -> None:
-    """Raise InvalidInputError unless the client runs hooks, on the memory of this machine."""
+def _check_hooks(client: ClientName, file: Path | None) -> None:
+    """Raise InvalidInputError unless the client runs hooks."""
     if client not in hooks.HOOK_FILES:
         raise InvalidInputError(f"--hooks is not available for {client}. It is for {', '.join(hooks.HOOK_FILES)}.")
-    if http is not None:
-        raise InvalidInputError("--hooks run memoryd on this machine: they cannot reach a server by its URL.")
     if file:
         raise InvalidInputError("--hooks sets the user's hooks; for those of one project see docs/hooks.md.")
 
@@ -307,6 +307,12 @@ def _entry_with_url(client: Client, name: str, url: str, settings: Settings, var
     if not settings.workspace.isascii():
         raise InvalidInputError("A workspace name that is not ASCII cannot be sent in a header. Name another one.")
     return entry_with_url(client, name, url, settings.workspace, variable or ("" if _is_here(url) else TOKEN_VARIABLE))
+
+
+def _of_server(settings: Settings, url: str, variable: str | None) -> list[str]:
+    """Return the arguments of hooks on a server at a URL."""
+    token = ["--token-variable", variable] if variable else []
+    return [*starting.arguments(settings, "data_dir"), "--http", url, "--workspace", settings.workspace, *token]
 
 
 def _url(given: str) -> str:

@@ -63,7 +63,7 @@ class Plain:
         if self._calls.tool(name, admission.grant) is None:
             return self._not_allowed(admission.grant, tool)
         try:
-            arguments = await _arguments(request)
+            arguments = await object_of(request)
             caller = Caller(
                 session_id=_session(request) or admission.grant.principal,
                 grant=admission.grant,
@@ -73,9 +73,7 @@ class Plain:
             )
             answer, _ = await self._calls.run(caller, tool, arguments)
         except MemorydError as error:
-            status = next(status for kind, status in STATUS if isinstance(error, kind))
-            retry = error.seconds if isinstance(error, OverloadedError) else RETRY
-            return _error(status, tool.error_text(error), retry)
+            return failed(error, tool.error_text(error))
         like = suspicious(answer.shown) if tool.capability == "read" else ""
         headers = {MASKED: ", ".join(answer.masked), LIKE: like}
         return JSONResponse(answer.shown, headers={name: value for name, value in headers.items() if value})
@@ -103,10 +101,17 @@ def _session(request: Request) -> str:
     return name
 
 
-async def _arguments(request: Request) -> Mapping[str, Any]:
+def failed(error: MemorydError, text: str) -> Response:
+    """Return the answer to a request that failed with an error, of which the sender gets a text."""
+    status = next(status for kind, status in STATUS if isinstance(error, kind))
+    return _error(status, text, error.seconds if isinstance(error, OverloadedError) else RETRY)
+
+
+async def object_of(request: Request, most: int = LARGEST) -> Mapping[str, Any]:
+    """Return the JSON object in the body of a request. Raise InvalidInputError, or what `body_of` raises."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise InvalidInputError("Send the arguments as application/json.")
-    body = await body_of(request, LARGEST)
+    body = await body_of(request, most)
     try:
         arguments = json.loads(body or b"{}")
     except (ValueError, RecursionError) as error:
