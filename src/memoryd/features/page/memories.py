@@ -14,7 +14,7 @@ from memoryd.core.memories import correction, listing
 from memoryd.core.memories.listing import Facets, ListedRecord
 from memoryd.core.memories.memories import Criteria, Memories
 from memoryd.errors import InvalidInputError, NotFoundError
-from memoryd.features.page.answers import changed, toast, undoing
+from memoryd.features.page.answers import GONE, changed, toast, undoing
 from memoryd.features.page.visit import View, Visit
 from memoryd.model import Kind
 
@@ -136,13 +136,18 @@ def forget(visit: Visit) -> Response:
             "Only living memories, turns and summaries can be forgotten here. The graph has its own view."
         )
     undo = undoing(listing.one(visit.scope, gone[0].id))
-    return HTMLResponse(toast(visit, "Forgotten.", undo), headers=changed(undo["ids"]))
+    return HTMLResponse(toast(visit, "Forgotten.", undo), headers=GONE)
 
 
 def restore(visit: Visit) -> Response:
     """Undo the last change of records, or the one at a time; with `seen`, only if that is still the last change."""
-    done = history.restore(Graph(visit.scope), visit.texts("id"), visit.text("at") or None, visit.text("seen"))
-    return HTMLResponse(toast(visit, _restored(done)), headers=changed([one.id for one in done]))
+    at = visit.text("at")
+    done = history.restore(Graph(visit.scope), visit.texts("id"), at or None, visit.text("seen"))
+    undo = None
+    if at and not visit.text("seen"):  # an earlier text on request, not an undo: the text until now is a version
+        now = listing.one(visit.scope, done[0].id)
+        undo = undoing(now, now.record.updated_at)
+    return HTMLResponse(toast(visit, _restored(done), undo), headers=changed([one.id for one in done]))
 
 
 def _restored(done: Sequence[history.Restored]) -> str:
