@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from memoryd.core.memories import correction
+from memoryd.features.sync import status
+from memoryd.store import rows
 from tests.features.sync.kit import KEPT, Machine, ShiftedClock, act, repository
 
 
@@ -19,8 +22,6 @@ def pair(tmp_path: Path) -> Iterator[tuple[Machine, Machine]]:
 
 
 def test_what_one_stores_the_other_corrects_and_the_first_forgets(pair: tuple[Machine, Machine]) -> None:
-    from memoryd.core.memories import correction
-
     one, two = pair
     stored = one.memories.store("The staging port is 5433.", tags=["ops"])
     one.sync()
@@ -35,6 +36,25 @@ def test_what_one_stores_the_other_corrects_and_the_first_forgets(pair: tuple[Ma
     two.sync()
     assert one.texts() == two.texts() == []
     assert one.files() == two.files()
+
+
+def test_a_conflict_is_told_with_the_version_that_has_the_other_side(pair: tuple[Machine, Machine]) -> None:
+    one, two = pair
+    stored = one.memories.store("The port is 1.")
+    one.sync()
+    two.sync()
+    for port, machine in enumerate(pair, 2):
+        correction.correct(machine.scope, correction.Correction(id=stored.id, content=f"The port is {port}."))
+    one.sync()
+    done = two.sync()
+    (conflict,) = done.conflicts
+    assert (conflict["workspace"], conflict["id"]) == ("default", stored.id)
+    status.note(two.engine.settings.data_dir, done)
+    status.note(two.engine.settings.data_dir, two.sync())
+    assert status.read(two.engine.settings.data_dir)["conflicts"] == [conflict]
+    versions = two.scope.read(lambda q: rows.of(q, "versions", [stored.id]))
+    assert "The port is 2." in [row["body"] for row in versions if row["until"] == conflict["until"]]
+    assert not one.sync().conflicts
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -60,6 +60,8 @@ def apply(change: Change, ours: Items, merged: Merged) -> int:
     gone = [one for key, one in ours.items() if key not in after]
     new = [one for key, one in after.items() if ours.get(key) != one]
     _delete(change, gone)
+    stayed = [after[key] for key in merged.lost if key in after and ours.get(key) == after[key]]
+    _keep(change, stayed, _there(change, stayed), merged.lost)
     for kind in FIRST:
         _put(change, [one for one in new if one["kind"] == kind], ours, merged.lost)
     _move(change, merged.became)
@@ -111,8 +113,7 @@ def _move(change: Change, became: Mapping[str, str]) -> None:
 
 
 def _put(change: Change, items: Sequence[Item], ours: Items, lost: Items) -> None:
-    queries, ids = change.queries, [one["id"] for one in items]
-    there = {row["id"]: row for row in rows.of(queries, "records", ids)}
+    queries, there = change.queries, _there(change, items)
     _keep(change, items, there, lost)
     given_up = [one for one in items if one["id"] in there and _gives_up(one, there[one["id"]])]
     queries.run("sync.unnamed", ids=json.dumps([one["id"] for one in given_up]))
@@ -124,6 +125,10 @@ def _put(change: Change, items: Sequence[Item], ours: Items, lost: Items) -> Non
     _reserve(change, [one for one in items if one["kind"] == "observation"])
     queries.many("sync.put_memory", [_memory(one) for one in items if one["kind"] == "memory"])
     _note(change, items, there, ours)
+
+
+def _there(change: Change, items: Iterable[Item]) -> dict[str, Mapping[str, object]]:
+    return {row["id"]: row for row in rows.of(change.queries, "records", [one["id"] for one in items])}
 
 
 def _gives_up(item: Item, row: Mapping[str, object]) -> bool:

@@ -113,7 +113,7 @@ def _parted(result: Merged, one: Item, other: Item) -> Item:
 
 
 def _named(item: Item) -> str:
-    return f"the {item['kind']} {(item.get('name') or item.get('body') or item['id'])[:60]!r}"
+    return f"the {item['kind']} {(item.get('name') or item['id'])[:60]!r}"  # no text: a state that names it is kept
 
 
 # what was born twice -------------------------------------------------------------------------------------------------

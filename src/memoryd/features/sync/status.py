@@ -11,14 +11,15 @@ from memoryd.features.sync.git import Git, without_secret
 from memoryd.features.sync.sync import SyncReport, place, setup
 from memoryd.settings import Settings
 
-SHOWN = 20  # remarks and refused files that are kept
+SHOWN = 20  # remarks, conflicts and refused files that are kept
 
 
 def note(data_dir: Path, outcome: SyncReport | None, error: str = "") -> None:
-    """Note how a sync ended; after an error the time of the last success stays."""
-    path, known = _path(data_dir), _read(data_dir)
+    """Note how a sync ended. After an error the time of the last success stays; conflicts stay while they are few."""
+    path, known = _path(data_dir), read(data_dir)
     if outcome:
-        known = {"at": Clock().now(), "remarks": outcome.remarks[:SHOWN]}
+        conflicts = [*reversed(outcome.conflicts), *known.get("conflicts", ())][:SHOWN]
+        known = {"at": Clock().now(), "remarks": outcome.remarks[:SHOWN], "conflicts": conflicts}
         known["refused"] = dict(list(outcome.refused.items())[:SHOWN])
     with disk.appearing(path) as unfinished:
         unfinished.write_text(json.dumps(known | {"error": error}, ensure_ascii=False), encoding="utf-8")
@@ -29,7 +30,7 @@ def described(settings: Settings) -> SliceState | None:
     git = Git(place(settings.data_dir))
     if not git.exists:
         return None
-    known, made = _read(settings.data_dir), setup(git)
+    known, made = read(settings.data_dir), setup(git)
     url, last = without_secret(made.url), known.get("at")
     summary = f"with {url}, branch {made.branch}, last {last or 'never'}"
     if remarks := known.get("remarks"):
@@ -46,7 +47,8 @@ def _path(data_dir: Path) -> Path:
     return data_dir / "sync" / "status.json"
 
 
-def _read(data_dir: Path) -> dict[str, Any]:
+def read(data_dir: Path) -> dict[str, Any]:
+    """Return what was noted: `at`, `remarks`, `conflicts` (the last first), `refused` by path, `error`."""
     try:
         value = json.loads(_path(data_dir).read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from memoryd.connect import locks
 from memoryd.core.base.progress import StepProgress
@@ -40,6 +40,15 @@ WAIT = 60.0  # seconds to wait for another sync of this memory
 PAUSE = 0.2  # seconds between attempts
 
 
+class Conflict(TypedDict):
+    """A record whose text was changed on two machines: it has the later one, and the other one as a version."""
+
+    workspace: str
+    id: str
+    until: str
+    """The time with which the history lists the version."""
+
+
 @dataclass(slots=True)
 class SyncReport:
     """What a sync did."""
@@ -50,7 +59,8 @@ class SyncReport:
     """The records and relations that changed here."""
     remarks: list[str] = field(default_factory=list)
     refused: dict[str, str] = field(default_factory=dict)
-    """The files that were not read, and why."""
+    """The files that are not read until they are corrected, and why."""
+    conflicts: list[Conflict] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +290,11 @@ class WorkspaceSync:
             merged = self._scope.write(work)
         if merged:
             self._outcome.remarks += [f"{self._name}: {text}" for text in merged.remarks]
+            self._outcome.conflicts += [
+                Conflict(workspace=self._name, id=key, until=merged.items[key]["updated_at"])
+                for key, lost in merged.lost.items()
+                if key in merged.items and merged.items[key]["body"] != lost["body"]
+            ]
             self._outcome.remarks += [
                 f"{self._name}: {key} was changed on one machine and forgotten on another one: it stays forgotten"
                 for key in merged.forgotten
