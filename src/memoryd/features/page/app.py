@@ -34,6 +34,7 @@ from memoryd.features.page import (
     journal,
     memories,
     recall,
+    sharing,
     state,
     storing,
     upkeep,
@@ -85,6 +86,7 @@ VIEWS = (
     upkeep.VIEWS,
     audit.VIEWS,
     state.VIEWS,
+    sharing.VIEWS,
     export.VIEWS,
 )
 """The views of a workspace."""
