@@ -1,6 +1,6 @@
 """What a slice may add to memoryd."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -49,6 +49,24 @@ class Feature:
     """A function of `Settings` that returns a `SliceState`, or None if the slice is not in use."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedState:
+    """How a memory is shared with other machines."""
+
+    where: str
+    """With what, and by which branch."""
+    workspaces: tuple[str, ...]
+    """The names of the shared workspaces; none means all."""
+    at: str
+    """The time of the last success; '' before the first."""
+    error: str
+    refused: Mapping[str, str]
+    """The files that were not read, and why."""
+    conflicts: Sequence[Mapping[str, str]]
+    """The records whose text was changed on two machines, the last first: `workspace`, `id`, and in `until` the time of
+    the version with the text that gave way."""
+
+
 @dataclass(frozen=True, slots=True)
 class SliceState:
     """The state of a slice, for `doctor`, the page and `/health`."""
@@ -60,3 +78,5 @@ class SliceState:
     remedy: str = ""
     holds: str = ""
     """Where what was purged may still be, and how it is removed there; one sentence, or ''."""
+    shared: SharedState | None = None
+    """The same of a slice that shares memories, for the page."""

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from memoryd.core.memories.listing import ListedRecord
+from memoryd.core.security.secrets import masked_notice
 from memoryd.features.page.visit import Visit
 from memoryd.server.html import render
 
@@ -12,11 +13,12 @@ NAMED = 100  # maximum ids sent to the page
 
 
 def toast(visit: Visit, text: str, undo: Mapping[str, Any] | None = None) -> str:
-    """Return a line with what was done and a button that undoes it.
+    """Return a line with what was done, what was masked before, and a button that undoes it.
 
     `undo` has the ids to restore, the time of the versions or '', and maybe the last change that was seen; or, for an
     addition, the path of the view that removes it, and its fields.
     """
+    text = " ".join([text, *([masked_notice(visit.masked)] if visit.masked else [])])
     return render("toast.html", visit=visit, text=text, undo=undo if visit.writes else None, status=200, oob=True)
 
 
@@ -28,3 +30,12 @@ def undoing(now: ListedRecord, at: str = "") -> dict[str, Any]:
 def changed(ids: Iterable[str]) -> dict[str, str]:
     """Return the header with the changed ids for the page."""
     return {"HX-Trigger": json.dumps({"memoryd:changed": {"ids": list(ids)[:NAMED]}})}
+
+
+def made(record_id: str) -> dict[str, str]:
+    """Return the header with the id of a new record, which the page shows and goes to."""
+    return {"HX-Trigger-After-Settle": json.dumps({"memoryd:made": {"id": record_id}})}
+
+
+GONE = {"HX-Trigger-After-Settle": "memoryd:gone"}
+"""The header by which the page learns that the record of a card is forgotten: its place in lists is empty by then."""

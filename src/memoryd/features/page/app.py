@@ -20,19 +20,23 @@ from memoryd.core.access.tokens import Grant
 from memoryd.core.engine import Engine
 from memoryd.core.records.records import written_by
 from memoryd.core.scope import Scope as CoreScope
+from memoryd.core.security.secrets import noted
 from memoryd.core.workspaces.registry import usable
 from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, StoreError
 from memoryd.features.page import (
     audit,
     correcting,
     export,
+    finding,
     graph,
     history,
     home,
     journal,
     memories,
     recall,
+    sharing,
     state,
+    storing,
     upkeep,
     vault,
 )
@@ -71,8 +75,10 @@ STATUS: Mapping[type[MemorydError], int] = {NotFoundError: 404, InvalidInputErro
 
 VIEWS = (
     memories.VIEWS,
+    storing.VIEWS,
     correcting.VIEWS,
     recall.VIEWS,
+    finding.VIEWS,
     graph.VIEWS,
     vault.VIEWS,
     journal.VIEWS,
@@ -80,6 +86,7 @@ VIEWS = (
     upkeep.VIEWS,
     audit.VIEWS,
     state.VIEWS,
+    sharing.VIEWS,
     export.VIEWS,
 )
 """The views of a workspace."""
@@ -159,10 +166,10 @@ class Page:
         if grant is None:
             return _to_login(request)
         place = self._place(request, grant)
-        visit = Visit(request, self._engine, grant, place, self._kept, form)
-        if not _allowed(visit, view.right):
-            return _refused(403, "Your session is read-only here.")
-        with written_by(CLIENT, f"ui.{view.path.rpartition('/')[2] or 'page'}"):
+        with noted() as masked, written_by(CLIENT, f"ui.{view.path.rpartition('/')[2] or 'page'}"):
+            visit = Visit(request, self._engine, grant, place, self._kept, form, masked)
+            if not _allowed(visit, view.right):
+                return _refused(403, "Your session is read-only here.")
             return view.handler(visit)
 
     def _place(self, request: Request, grant: Grant) -> Workspace | None:

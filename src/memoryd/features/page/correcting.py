@@ -39,7 +39,7 @@ class CorrectionForm:
         return Correction(
             id=record.id,
             content=None if self.content == shown.content else self.content,
-            tags=None if self.tags == shown.tags else _tags(self.tags, record.tags),
+            tags=None if self.tags == shown.tags else tags_of(self.tags, record.tags),
             importance=self.importance if moved else None,
             seen=self.seen,
         )
@@ -49,11 +49,12 @@ def _shown(record: Record) -> CorrectionForm:
     return CorrectionForm(_lines(record.body), ", ".join(record.tags), record.importance, record.updated_at)
 
 
-def _typed(visit: Visit, record: Record) -> CorrectionForm:
+def typed(visit: Visit, importance: float) -> CorrectionForm:
+    """Return the form as its user has filled it in; without a slider it has the given importance."""
     return CorrectionForm(
         content=_lines(visit.text("content")),
         tags=visit.text("tags"),
-        importance=visit.number("importance", record.importance),
+        importance=visit.number("importance", importance),
         seen=visit.text("seen"),
     )
 
@@ -63,7 +64,7 @@ def _lines(text: str) -> str:
     return re.sub(r"\r\n?", "\n", text)
 
 
-def _tags(text: str, known: Sequence[str]) -> tuple[str, ...]:
+def tags_of(text: str, known: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the comma-separated tags of a field; a `known` tag may itself contain a comma."""
     whole = [re.escape(tag) for tag in sorted(known, key=len, reverse=True) if "," in tag]
     found = re.findall(rf"[\s,]*({'|'.join([*whole, '[^,]+'])})", text)
@@ -91,14 +92,14 @@ def correct(visit: Visit) -> Response:
     the next attempt replaces.
     """
     record = _listed(visit).record
-    typed = _typed(visit, record)
+    form = typed(visit, record.importance)
     try:
-        done = correction.correct(visit.scope, typed.correction(record))
+        done = correction.correct(visit.scope, form.correction(record))
     except ChangedMeanwhileError:
         now = _listed(visit)
-        return _form(visit, now, replace(typed, seen=now.record.updated_at), 409, meanwhile=True)
+        return _form(visit, now, replace(form, seen=now.record.updated_at), 409, meanwhile=True)
     except InvalidInputError as error:
-        return _form(visit, _listed(visit), typed, 422, problem=str(error))
+        return _form(visit, _listed(visit), form, 422, problem=str(error))
     now = _listed(visit)
     card = render("card.html", visit=visit, listed=now, open=False)
     undo = undoing(now, done.at) if done.at else None

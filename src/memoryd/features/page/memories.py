@@ -14,11 +14,14 @@ from memoryd.core.memories import correction, listing
 from memoryd.core.memories.listing import Facets, ListedRecord
 from memoryd.core.memories.memories import Criteria, Memories
 from memoryd.errors import InvalidInputError, NotFoundError
-from memoryd.features.page.answers import changed, toast, undoing
+from memoryd.features.page.answers import GONE, changed, toast, undoing
+from memoryd.features.page.cards import ListCard, cards
 from memoryd.features.page.visit import View, Visit
 from memoryd.model import Kind
 
 SHOWN = 5  # records quoted in a preview of many
+GATHERED = tuple(kind for kind in Kind if kind is not Kind.OBSERVATION)
+"""The kinds that have cards of their own."""
 LEAST = (0.5, 0.7, 0.9)  # importances to filter by
 VERBS = ("tag", "untag", "forget")  # actions on many records
 
@@ -70,10 +73,11 @@ def show_list(visit: Visit) -> Response:
     elif text and not facets.deleted:
         records = listing.typed(visit.scope, text, facets)
     else:
-        page = listing.page(visit.scope, facets, listing.mark_of(visit.text("after")))
+        whole = Facets(kinds=GATHERED) if facets == Facets() else facets  # else a node is on many pages
+        page = listing.page(visit.scope, whole, listing.mark_of(visit.text("after")))
         records, after = list(page.records), page.following
     values: dict[str, Any] = {
-        "records": records,
+        "cards": list(map(ListCard, records)) if Kind.OBSERVATION in facets.kinds else cards(visit.scope, records),
         "seen": seen,
         "facets": facets,
         "q": text,
@@ -121,7 +125,8 @@ def show_alike(visit: Visit) -> Response:
 
 def show_card(visit: Visit) -> Response:
     """Show a record as in a list."""
-    return visit.fragment("card.html", listed=_listed(visit), open=False)
+    (card,) = cards(visit.scope, [_listed(visit)])
+    return visit.fragment("card.html", listed=card.listed, card=card, open=False)
 
 
 def _listed(visit: Visit) -> ListedRecord:
@@ -136,13 +141,18 @@ def forget(visit: Visit) -> Response:
             "Only living memories, turns and summaries can be forgotten here. The graph has its own view."
         )
     undo = undoing(listing.one(visit.scope, gone[0].id))
-    return HTMLResponse(toast(visit, "Forgotten.", undo), headers=changed(undo["ids"]))
+    return HTMLResponse(toast(visit, "Forgotten.", undo), headers=GONE)
 
 
 def restore(visit: Visit) -> Response:
     """Undo the last change of records, or the one at a time; with `seen`, only if that is still the last change."""
-    done = history.restore(Graph(visit.scope), visit.texts("id"), visit.text("at") or None, visit.text("seen"))
-    return HTMLResponse(toast(visit, _restored(done)), headers=changed([one.id for one in done]))
+    at = visit.text("at")
+    done = history.restore(Graph(visit.scope), visit.texts("id"), at or None, visit.text("seen"))
+    undo = None
+    if at and not visit.text("seen"):  # an earlier text on request, not an undo: the text until now is a version
+        now = listing.one(visit.scope, done[0].id)
+        undo = undoing(now, now.record.updated_at)
+    return HTMLResponse(toast(visit, _restored(done), undo), headers=changed([one.id for one in done]))
 
 
 def _restored(done: Sequence[history.Restored]) -> str:

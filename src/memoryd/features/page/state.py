@@ -13,7 +13,7 @@ from memoryd.core.journal.home import own_home
 from memoryd.core.memories import listing
 from memoryd.core.memories.memories import Memories
 from memoryd.errors import InvalidInputError
-from memoryd.features.page import chronicle
+from memoryd.features.page import chronicle, sharing
 from memoryd.features.page.answers import toast
 from memoryd.features.page.visit import View, Visit
 
@@ -31,6 +31,8 @@ def show(visit: Visit) -> Response:
         ((number - numbers[0]) / max(numbers[-1] - numbers[0], 1), total)
         for number, total in zip(numbers, totals, strict=True)
     ]
+    slices = features.states(visit.engine.settings)
+    shared = next((one.shared for one in slices if one.shared), None)
     files = visit.engine.store.upkeep.files([visit.workspace]) if not visit.grant.workspace else []
     return visit.page(
         "state.html",
@@ -42,7 +44,10 @@ def show(visit: Visit) -> Response:
         origins=[(facet, name, number) for facet in ("client", "tool") for name, number in counts[facet].items()],
         models=visit.engine.helpers.states(),
         home=own_home(visit.engine),
-        slices=features.states(visit.engine.settings) if not visit.grant.workspace else [],
+        slices=[one for one in slices if not one.shared] if not visit.grant.workspace else [],
+        shared=shared,
+        conflicts=sharing.undecided(visit, shared) if shared else [],
+        waiting=sharing.waiting(visit) if shared else 0,
         files=[(Path(one.name).name, one.size) for one in files],
         settings=visit.engine.settings,
         tokens=visit.engine.tokens.all() if visit.administers else None,

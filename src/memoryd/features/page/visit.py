@@ -65,6 +65,8 @@ class Visit:
     """None outside of workspaces."""
     kept: Kept
     form: Mapping[str, list[str]] = field(default_factory=dict)
+    masked: list[str] = field(default_factory=list)
+    """The kinds of the secrets that were masked until now, while the request was answered."""
 
     @property
     def workspace(self) -> Workspace:

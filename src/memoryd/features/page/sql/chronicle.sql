@@ -30,3 +30,14 @@ WHERE d.workspace_id = :workspace ORDER BY r.created_at, r.id LIMIT :limit
 -- Every relation, including deleted ones, with the times between which it existed.
 SELECT from_entity, to_entity, relation_type, created_at, deleted_at FROM relations
 WHERE workspace_id = :workspace ORDER BY created_at, id LIMIT :limit
+
+-- name: sharing.waiting
+-- How many records and relations were changed after the last event that a sync has written.
+SELECT count(DISTINCT e.subject) AS number FROM synced s
+JOIN events e ON e.workspace_id = s.workspace_id AND e.seq > s.seq WHERE s.workspace_id = :workspace
+
+-- name: sharing.kept
+-- The conflicts of which the text that stands is kept: a record, and until when the other text is listed.
+SELECT a.id, a.other FROM acts a WHERE a.workspace_id = :workspace AND a.operation = :keep AND NOT EXISTS (
+  SELECT 1 FROM acts b WHERE b.workspace_id = a.workspace_id AND b.id = a.id AND b.other = a.other
+    AND b.operation = :reopen AND b.at > a.at)

@@ -23,9 +23,11 @@ document.addEventListener("htmx:confirm", (event) => {
 // keyboard focus ---------------------------------------------------------------------------------------------------
 
 const cards = () => /** @type {HTMLElement[]} */ ([...document.querySelectorAll(".card[tabindex]")]);
-let left = /** @type {{id: string | undefined, at: number} | null} */ (null);
+let left = /** @type {{id: string | undefined, at: number, panel: boolean} | null} */ (null);
+let wanted = ""; // the memory that is about to appear
+export const aim = (/** @type {string} */ id) => { wanted = id; };
 document.addEventListener("htmx:beforeSwap", (event) => {
-  const { target, requestConfig: { elt } } = /** @type {any} */ (event).detail, place = target.closest("article, #results"), focused = document.activeElement;
+  const { target, requestConfig: { elt } } = /** @type {any} */ (event).detail, place = target.closest("article, #results, #panel, #main"), focused = document.activeElement;
   // a list that was requested before the user began to correct a memory in it, or requested another one
   const correcting = target.querySelector('.editing, [data-do="edit"].htmx-request') || unsaved(target);
   const another = target.matches("#results, #main") && document.querySelector("#busy.htmx-request, a.htmx-request");
@@ -33,13 +35,18 @@ document.addEventListener("htmx:beforeSwap", (event) => {
   if (late) /** @type {any} */ (event).detail.shouldSwap = false;
   // a search from before the view changed would replace that view's address with its own
   else target.querySelector("#search")?.dispatchEvent(new CustomEvent("htmx:abort", { bubbles: true, detail: {} }));
-  if (late || !place?.contains(focused)) return;
-  const card = /** @type {HTMLElement | null} */ (focused?.closest("article") ?? null);
-  left = { id: card?.dataset.id, at: Math.max(0, [...document.querySelectorAll("article.card")].indexOf(/** @type {HTMLElement} */ (card))) };
+  if (late || /** @type {any} */ (event).detail.boosted || !place?.contains(focused)) return;
+  const card = /** @type {HTMLElement | null} */ (focused?.closest("article.card") ?? null), all = [...document.querySelectorAll("article.card")];
+  left = { id: card?.dataset.id, at: card ? all.indexOf(card) : target.id === "more" ? all.length : place.id === "results" ? 0 : -1, panel: place.id === "panel" };
 });
 document.addEventListener("htmx:afterSettle", (event) => {
-  const all = cards(), main = /** @type {HTMLElement | null} */ (document.querySelector("#main"));
-  if (document.activeElement === document.body && left) (all.find((card) => card.dataset.id === left?.id) || all[Math.min(left.at, all.length - 1)])?.focus();
-  else if (document.activeElement === document.body && main && /** @type {any} */ (event).detail.boosted) { main.tabIndex = -1; main.focus({ preventScroll: true }); }
+  const all = cards(), made = wanted && all.find((card) => card.dataset.id === wanted);
+  if (made) { wanted = ""; if (!document.querySelector("#replaceable")) made.focus(); }
+  if (document.activeElement !== document.body) { left = null; return; }
+  const near = left && left.at >= 0 ? all[Math.min(left.at, all.length - 1)] : null, card = left && (all.find((card) => card.dataset.id === left?.id) || near);
+  // not a field: the keys, such as that for undo, go on working
+  const place = /** @type {HTMLElement | null} */ (left || /** @type {any} */ (event).detail.boosted ? document.querySelector(left?.panel ? "#panel" : left ? "#results" : "#main") || document.querySelector("#main") : null);
+  if (card) card.focus();
+  else if (place) { place.tabIndex = -1; place.focus({ preventScroll: true }); }
   left = null;
 });

@@ -2,6 +2,7 @@
 // The graph as a picture, on a 2D canvas: it needs no graphics card. The positions come from the server.
 const h = /** @type {any} */ (window).htmx;
 const SHAPES = 4, LABELS = 60, FEW = 24, FAR = 1500; // labels at once, and while everything is visible; nodes above which communities replace them from afar
+const CLOSE = 24, NEAR = 12, CLEAR = 2.5; // scales: that of a small graph at most, up to which others are magnified; and how much more than at first shows the names of relations
 const EDGE = 40, NAMES = 100, BELOW = 70, NARROW = 640, ABOVE = 150; // pixels around the picture: for names, for what is below it and, if it is narrow, above it
 
 let ended = new AbortController();
@@ -102,12 +103,28 @@ function picture(box, canvas, D, base) {
       if (boxes.length >= most) break;
       const x = D.x[i] * k + ox, y = D.y[i] * k + oy;
       if (!there(i) || x < -40 || y < 0 || x > wide() || y > high()) continue;
-      const text = label(i).slice(0, 28), left = x + radius(i) * Math.sqrt(k) + 4, b = [left - 2, y - 9, left + g.measureText(text).width, y + 9];
+      const text = label(i).slice(0, 28), left = x + radius(i) * Math.sqrt(k) * 1.2 + 4, b = [left - 2, y - 9, left + g.measureText(text).width, y + 9];
       if (i !== chosen && boxes.some((o) => b[0] < o[2] && b[2] > o[0] && b[1] < o[3] && b[3] > o[1])) continue;
       boxes.push(b);
       g.strokeStyle = C.bg; g.strokeText(text, left, y);
       g.fillStyle = i === chosen || degree[i] > 8 ? C.ink : C.ink2; g.fillText(text, left, y);
     }
+    if (near || n <= FEW || k > CLEAR * whole) named(boxes, near);
+  }
+
+  // The name of a relation in its middle, where it is long enough and nothing else is written there.
+  function named(/** @type {number[][]} */ boxes, /** @type {Set<number> | null} */ near) {
+    g.font = "11px system-ui, sans-serif"; g.textAlign = "center"; g.fillStyle = C.ink2;
+    for (let e = 0, most = LABELS; e < m && most > 0; e++) {
+      const a = D.edges[2 * e], b = D.edges[2 * e + 1], x = ((D.x[a] + D.x[b]) / 2) * k + ox, y = ((D.y[a] + D.y[b]) / 2) * k + oy;
+      if (x < 0 || y < 0 || x > wide() || y > high() || !edgeThere(e) || (near && !(near.has(a) && near.has(b)))) continue;
+      const text = D.relations[D.relation[e]].slice(0, 24), half = g.measureText(text).width / 2 + 2, box = [x - half, y - 8, x + half, y + 8];
+      const dx = Math.abs(D.x[a] - D.x[b]) * k, dy = Math.abs(D.y[a] - D.y[b]) * k, free = Math.hypot(dx, dy) - (radius(a) + radius(b)) * Math.sqrt(k);
+      if (free < (dx > dy ? 2 * half : 20) + 8 || boxes.some((o) => box[0] < o[2] && box[2] > o[0] && box[1] < o[3] && box[3] > o[1])) continue;
+      boxes.push(box); most--;
+      g.strokeText(text, x, y); g.fillText(text, x, y);
+    }
+    g.textAlign = "start";
   }
 
   // From afar a large graph is its communities: one disc each, named after its hub.
@@ -142,7 +159,7 @@ function picture(box, canvas, D, base) {
     for (let i = 0; i < n; i++) if (there(i)) { any = true; a = Math.min(a, D.x[i]); b = Math.max(b, D.x[i]); c = Math.min(c, D.y[i]); e = Math.max(e, D.y[i]); }
     if (!any) return;
     const top = wide() > NARROW ? EDGE : ABOVE, across = wide() - EDGE - NAMES, down = high() - top - BELOW;
-    whole = k = Math.min(5, Math.max(1, across) / (b - a + 1), Math.max(1, down) / (e - c + 1));
+    whole = k = Math.min(n <= FEW ? CLOSE : 5, Math.max(1, across) / (b - a + 1), Math.max(1, down) / (e - c + 1));
     ox = EDGE + (across - k * (a + b)) / 2; oy = top + (down - k * (c + e)) / 2;
     untouched = true;
     ask();
@@ -153,7 +170,7 @@ function picture(box, canvas, D, base) {
     for (let i = 0; i < n; i++) { const q = (D.x[i] - x) ** 2 + (D.y[i] - y) ** 2; if (q < nearest && there(i)) { nearest = q; best = i; } }
     return best;
   }
-  const zoom = (/** @type {number} */ f, x = wide() / 2, y = high() / 2) => { untouched = false; f = Math.min(f, 12 / k); ox = x - (x - ox) * f; oy = y - (y - oy) * f; k *= f; ask(); };
+  const zoom = (/** @type {number} */ f, x = wide() / 2, y = high() / 2) => { untouched = false; f = Math.min(f, Math.max(NEAR, whole) / k); ox = x - (x - ox) * f; oy = y - (y - oy) * f; k *= f; ask(); };
   const then = () => (time < now ? new Date(time * 1000).toISOString() : "");
 
   const fetched = () => document.querySelector("#panel .node-name")?.textContent;

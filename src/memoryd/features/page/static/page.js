@@ -1,7 +1,8 @@
 // @ts-check
 // The behaviour of the page: keys, toasts with an undo, selecting many, the palette, and live news.
 /* global htmx */
-import { unsaved } from "./editing.js";
+import { aim, unsaved } from "./editing.js";
+import { palette } from "./palette.js";
 const h = /** @type {any} */ (window).htmx;
 const $ = (/** @type {string} */ s, /** @type {ParentNode} */ root = document) => /** @type {HTMLElement | null} */ (root.querySelector(s));
 const $$ = (/** @type {string} */ s) => /** @type {HTMLElement[]} */ ([...document.querySelectorAll(s)]);
@@ -43,7 +44,7 @@ function count() {
 const KEYS = {
   "/": () => $("#q, #find, #question, .over input")?.focus(),
   ArrowDown: () => move(1), j: () => move(1), ArrowUp: () => move(-1), k: () => move(-1),
-  e: () => press("edit"), Delete: () => press("forget"), u: () => $('#toast [data-do="undo"]')?.click(),
+  n: () => $('[data-do="new"]')?.click(), e: () => press("edit"), Delete: () => press("forget"), u: () => $('#toast [data-do="undo"]')?.click(),
   x: () => { const box = /** @type {HTMLInputElement | null} */ (current()?.querySelector(".choose input")); if (box) { box.checked = !box.checked; count(); } },
   Enter: () => { if (document.activeElement?.matches(".card")) /** @type {HTMLElement | null} */ (document.activeElement.querySelector("a.open"))?.click(); else return true; },
   "?": () => dialog("help").showModal(),
@@ -73,6 +74,7 @@ document.addEventListener("click", (event) => {
   if (what === "dismiss") $("#toast")?.replaceChildren();
   if (what === "close") dialog("dialog").close();
   if (what === "redraw") document.dispatchEvent(new Event("memoryd:graph"));
+  if (what === "cancel") put(/** @type {HTMLElement} */ (event.target));
   if (what === "none") { $$("#results .choose input").forEach((box) => { /** @type {HTMLInputElement} */ (box).checked = false; }); count(); }
 });
 document.addEventListener("change", (event) => { if (/** @type {HTMLElement} */ (event.target).closest(".choose")) count(); });
@@ -81,6 +83,14 @@ document.addEventListener("input", (event) => {
   if ("time" in range.dataset) $("output", /** @type {HTMLElement} */ (range.parentElement))?.replaceChildren(range.value === range.max ? "now" : `${new Date(Number(range.value) * 1000).toISOString().slice(0, 16).replace("T", " ")} UTC`);
   if (shown) shown.textContent = String(Number(range.value));
 });
+
+// The form of a new memory comes from a button, to which it goes back.
+function put(/** @type {HTMLElement} */ button) {
+  const place = button.closest("#new");
+  if (!place || (unsaved(place) && !confirm("Your text is not stored. Discard it?"))) return;
+  place.replaceChildren();
+  $('[data-do="new"]')?.focus();
+}
 
 // By hand, so that it works as soon as it is visible; from the toast, because htmx queues only the last request of the body.
 function undo(/** @type {HTMLElement} */ button) {
@@ -118,8 +128,9 @@ there();
 dialog("dialog").addEventListener("close", () => $("#dialog")?.replaceChildren());
 
 document.addEventListener("memoryd:changed", (event) => {
+  const asked = dialog("dialog").open, ids = /** @type {any} */ (event).detail.ids || [];
   dialog("dialog").close();
-  const ids = /** @type {any} */ (event).detail.ids || [];
+  if (asked) return refresh();
   const missing = ids.filter((/** @type {string} */ id) => {
     const card = $(`article[data-id="${CSS.escape(id)}"]`);
     if (card && !$("main[data-record]")) h.ajax("GET", `${base()}/m/${encodeURIComponent(id)}/card`, { target: card, swap: "outerHTML" });
@@ -127,6 +138,11 @@ document.addEventListener("memoryd:changed", (event) => {
   });
   if (missing.length || ids.length > 1 || $("main[data-record]") || $("main[data-fresh]")) refresh();
 });
+
+document.addEventListener("memoryd:made", (event) => { aim(/** @type {any} */ (event).detail.id); refresh(); });
+
+// A card is gone: what counts it follows. A long list stays where it is, unless an undo, whose button is in the toast, left the card there.
+document.addEventListener("memoryd:gone", (event) => { if (/** @type {HTMLElement} */ (event.target).id === "toast" || $("main[data-record], main[data-fresh], #results .count") || !cards().length) refresh(); });
 
 function refresh() {
   const target = $("#results[data-live]") ? "#results" : "#main"; // the search field next to a list keeps what is being typed
@@ -160,6 +176,7 @@ function listen() {
     if (changed && picture.dataset.empty) document.dispatchEvent(new Event("memoryd:graph"));
     else if (changed) $("#redraw")?.removeAttribute("hidden"); // redrawing automatically would make the picture jump
     known += news.ids.length;
+    document.body.dispatchEvent(new Event("memoryd:news"));
     const results = $('#results[data-live="yes"]');
     if (!results || /** @type {HTMLInputElement | null} */ ($("#q"))?.value) { known = 0; return; }
     if (scrollY < 200 && !$(".editing") && !document.querySelector("dialog[open]") && !document.activeElement?.closest(".card") && !$("#results :checked")) { known = 0; return refresh(); }
@@ -175,37 +192,6 @@ function listen() {
 }
 listen();
 document.addEventListener("visibilitychange", listen);
-
-// palette ---------------------------------------------------------------------------------------------------------
-
-function palette() {
-  const text = /** @type {HTMLInputElement} */ ($("#palette-text")), list = /** @type {HTMLElement} */ ($("#palette-list"));
-  let chosen = 0, found = /** @type {{title: string, address: string}[]} */ ([]);
-  const show = () => {
-    const wanted = text.value.trim().toLowerCase();
-    found = $$(".top nav a").map((a) => ({ title: a.textContent || "", address: a.getAttribute("href") || "" })).filter((one) => one.title.toLowerCase().includes(wanted));
-    if (wanted && base()) found.push({ title: `Search memories: ${text.value}`, address: `${base()}?q=${encodeURIComponent(text.value)}` }, { title: `Recall as an agent: ${text.value}`, address: `${base()}/recall?q=${encodeURIComponent(text.value)}` });
-    found.push({ title: "Workspaces", address: "/ui/" });
-    chosen = Math.max(0, Math.min(chosen, found.length - 1));
-    list.replaceChildren(...found.map((one, at) => {
-      const item = document.createElement("li");
-      item.textContent = one.title;
-      item.setAttribute("role", "option");
-      item.setAttribute("aria-selected", String(at === chosen));
-      item.onclick = () => leave(at);
-      return item;
-    }));
-  };
-  const leave = (/** @type {number} */ at) => { dialog("palette").close(); if (found[at]) location.assign(found[at].address); };
-  text.value = "";
-  text.oninput = () => { chosen = 0; show(); };
-  text.onkeydown = (event) => {
-    if (event.key === "ArrowDown" || event.key === "ArrowUp") { chosen += event.key === "ArrowDown" ? 1 : -1; event.preventDefault(); show(); }
-    if (event.key === "Enter") { event.preventDefault(); leave(chosen); }
-  };
-  dialog("palette").showModal();
-  show();
-}
 
 // the graph's module is loaded when the graph is shown
 const drawn = () => { if ($("#picture") && !$("#picture canvas")) import("./graph.js").then((module) => module.draw()); };
