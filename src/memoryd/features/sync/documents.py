@@ -47,10 +47,14 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 """The fields of each kind of item, besides `id` and `kind`, in the order in which they are written."""
 LISTS = ("tags", "also", "technologies")
 ABSENT: Mapping[str, Any] = {"type": "", "client": "", "tool": "", "ending": "", "reason": "", "body": ""}
-NUMBERS = ("ordinal", "next_ordinal")
+NUMBERS = ("ordinal", "next_ordinal", "thought_at", "response_at", "memory_count")
+SCORES = ("quality", "productivity", "impact", "complexity")
+"""The numbers that may be unknown."""
+MOST = 8  # digits of a number
+NEEDED = ("entity_id", "from_entity", "to_entity", "relation_type")
 OBSERVATIONS, RELATIONS = "\n## Observations\n", "\n## Relations\n"
 _PATH = re.compile(rf"(memories|vault|replaced|entities|sessions)/.*([0-9a-f]{{{HASH}}})\.(md|jsonl)$")
-_MARK = re.compile(r" \^(\d{1,9})$")
+_MARK = re.compile(rf" \^(\d{{1,{MOST}}})$")
 _LINK = re.compile(
     rf"^- (.+) \[\[(?:[^\[\]|\n]*?([0-9a-f]{{{HASH}}})|([^\[\]|\n]+))(?:\|[^\[\]\n]*)?\]\]\s*$", re.MULTILINE
 )
@@ -215,12 +219,13 @@ def _entity(properties: dict[str, Any], content: str, entity: Callable[[str, str
     head = _item("entity", properties | {"body": above.removeprefix("\n").removesuffix("\n")})
     if not (head["name"] or "").strip():
         raise InvalidInputError("is an entity without a name; give it the property `name`")
-    known = {int(one["ordinal"]): one for one in _mappings(properties, "observations") if _is_number(one, "ordinal")}
+    stated = [one for one in _mappings(properties, "observations") if one.get("ordinal") is not None]
+    known = {_number("ordinal", one["ordinal"]): one for one in stated}
     items, free = [head], max([head["next_ordinal"], *(number + 1 for number in known)], default=0)
     for words in _listed(listed):
-        stated = _MARK.search(words)
-        number = int(stated[1]) if stated else free
-        body = words[: stated.start()] if stated else words
+        marked = _MARK.search(words)
+        number = int(marked[1]) if marked else free
+        body = words[: marked.start()] if marked else words
         free = max(free, number + 1)
         if body.strip():
             new = {"id": derived_id("observation", head["id"], body), **known.pop(number, {})}
@@ -266,15 +271,12 @@ def _mappings(properties: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
     return value
 
 
-def _is_number(value: Mapping[str, Any], name: str) -> bool:
-    return str(value.get(name, "")).isdecimal()
-
-
 def _item(kind: str, value: Mapping[str, Any]) -> Item:
     """Return an item with all its fields; raise InvalidInputError if one has another type."""
     item: Item = {"kind": kind, "id": value.get("id")}
     for name in FIELDS[kind]:
-        item[name] = _value(name, value.get(name, ABSENT.get(name)))
+        given = value.get(name)
+        item[name] = _value(name, ABSENT.get(name) if given is None else given)
     return item
 
 
@@ -289,13 +291,22 @@ def _value(name: str, value: Any) -> Any:
             return min(1.0, max(0.0, float(0.5 if value is None else value)))
         except (TypeError, ValueError):
             raise InvalidInputError("has an importance that is not a number from 0 to 1") from None
-    if name in NUMBERS or isinstance(value, int):
-        if not str(value or 0).isdecimal():
-            raise InvalidInputError(f"has a {name} that is not a whole number")
-        return int(value or 0)
+    if name in NUMBERS or name in SCORES:
+        return None if value is None and name in SCORES else _number(name, value or 0)
     if value is not None and not isinstance(value, str):
         raise InvalidInputError(f"has a {name} that is not a text")
+    if name in NEEDED and not value:
+        raise InvalidInputError(f"has a relation or an observation without {name}")
     return value
+
+
+def _number(name: str, value: Any) -> int:
+    """Return a number, given as such or as its digits; a list may be endless, as its parts may be itself."""
+    if isinstance(value, int | str) and not isinstance(value, bool):
+        digits = value if isinstance(value, str) else f"{value:x}"
+        if len(digits) <= MOST and str(value).isdecimal():
+            return int(value)
+    raise InvalidInputError(f"has a {name} that is not a whole number of at most {MOST} digits")
 
 
 def _check(item: Item) -> None:

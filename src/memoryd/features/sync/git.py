@@ -16,6 +16,7 @@ OURS = {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"}
 """Variables of another repository, which a hook of git sets for what it starts."""
 NETWORK = 300.0  # seconds after which a fetch or a push is given up
 QUOTED = 1_000  # characters of git's own words that are shown
+LONGEST = 64 << 20  # bytes of a file that is read: a few kilobytes of a repository can be as many
 _SECRET = re.compile(r"(://)[^/@\s]*@")
 _OFFLINE = re.compile(
     r"resolve host|timed out|unreachable|refused|not appear to be a git repo|Could not read from", re.IGNORECASE
@@ -112,8 +113,11 @@ class Git:
         return [path for path in listed.split("\0") if path]
 
     def read(self, commit: str, paths: Iterable[str]) -> dict[str, bytes]:
-        """Return the contents of the files that a commit has."""
-        wanted = [path for path in paths if "\n" not in path] if commit else []
+        """Return the contents of the files that a commit has, except those that are `large`."""
+        named = [path for path in paths if "\n" not in path] if commit else []
+        asked = "".join(f"{commit}:{path}\n" for path in named).encode()
+        sizes = self.run("cat-file", "--batch-check=%(objectsize)", given=asked).decode().split("\n") if named else []
+        wanted = [path for path, size in zip(named, sizes, strict=False) if size.isdecimal() and int(size) <= LONGEST]
         asked = "".join(f"{commit}:{path}\n" for path in wanted).encode()
         data = self.run("cat-file", "--batch", given=asked) if wanted else b""
         found, at = {}, 0
@@ -126,6 +130,12 @@ class Git:
             if head[-1].isdigit():
                 at += int(head[-1]) + 1
         return found
+
+    def large(self, commit: str, folder: str) -> set[str]:
+        """Return the paths of the files that are too large to be read."""
+        listed = self.run("ls-tree", "-r", "-z", "-l", commit, "--", folder).decode() if commit else ""
+        sizes = [line.partition("\t")[::2] for line in listed.split("\0") if line]
+        return {path for about, path in sizes if (size := about.split()[-1]).isdecimal() and int(size) > LONGEST}
 
     def holding(self, commit: str, text: str, folder: str) -> list[str]:
         """Return the paths of the files that contain a text."""

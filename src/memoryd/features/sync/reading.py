@@ -12,8 +12,9 @@ from memoryd.core.security.secrets import SecretRefusedError
 from memoryd.errors import InvalidInputError
 from memoryd.features.sync import documents
 from memoryd.features.sync.documents import Group, Item, group_of, mark, mark_of
-from memoryd.features.sync.git import Git
+from memoryd.features.sync.git import LONGEST, Git
 from memoryd.features.sync.merging import Items
+from memoryd.store import rows
 
 BY_HAND = "git"
 """The tool that is noted for what a person has edited in the repository."""
@@ -51,13 +52,16 @@ class Sides:
         """Read the files with these paths; `theirs` are those that the other side has changed."""
         wanted = sorted(paths)
         before, ours, after = (self._git.read(commit, wanted) for commit in (self.base, self._ours, self._head))
+        large = self._git.large(self._head, self._folder)
         for path in wanted:
             name = path.removeprefix(self._folder)
             known = trusted(name, before.get(path))
             self.before |= {item["id"]: item for item in known}
             self.groups |= {group_of(item) for item in [*known, *trusted(name, ours.get(path))]}
-        for path in wanted:
-            if path in after:
+        for path in sorted(wanted, key=lambda one: not mark_of(one.removeprefix(self._folder))):  # new ones last
+            if path in large:
+                self._refuse(path, path.removeprefix(self._folder), f"has more than {LONGEST >> 20} MB")
+            elif path in after:
                 self._take(path, after[path], edited=path in theirs and before.get(path) != after[path])
 
     def _take(self, path: str, data: bytes, *, edited: bool) -> None:
@@ -67,6 +71,7 @@ class Sides:
             found = self._apart(path, name, found)
             if edited:
                 self._stamp(path, found)
+            self._demand_own(found)
             cleaned = [self._engine.secrets.clean(item).value for item in found]
         except (InvalidInputError, SecretRefusedError) as error:
             self._refuse(path, name, str(error))
@@ -76,6 +81,17 @@ class Sides:
         self.groups |= groups
         if any(mark(group) != mark_of(name) for group in groups) or not groups:
             self.others.add(path)
+
+    def _demand_own(self, found: list[Item]) -> None:
+        """Raise InvalidInputError unless all items have a time, and ids that nothing of another kind has."""
+        ids = [item["id"] for item in found]
+        kinds = {key: self.theirs[key]["kind"] for key in ids if key in self.theirs}
+        kinds |= self._scope.read(lambda queries: {row["id"]: row["kind"] for row in rows.of(queries, "records", ids)})
+        for item in found:
+            if not item["created_at"] or ("updated_at" in item and not item["updated_at"]):
+                raise InvalidInputError(f"has no times for {item['id'][:100]!r}")
+            if kinds.get(item["id"], item["kind"]) != item["kind"]:
+                raise InvalidInputError(f"has an id that another kind of record has: {item['id'][:100]!r}")
 
     def _refuse(self, path: str, name: str, why: str) -> None:
         """Leave a file as it is on both sides, and tell."""

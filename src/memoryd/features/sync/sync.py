@@ -357,7 +357,7 @@ def _named(git: Git, head: str) -> list[str]:
     for path, data in abouts.items():
         try:
             found.append(json.loads(data).get("name"))
-        except (ValueError, AttributeError):
+        except (ValueError, AttributeError, RecursionError):
             raise StoreError(f"{path} in the repository is damaged. Restore it from the history.") from None
     return [name for name in found if isinstance(name, str) and name.strip()]
 
@@ -368,7 +368,7 @@ def _demand_version(git: Git, head: str) -> None:
         return
     try:
         version = json.loads(data)["version"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         version = None
     if version != VERSION:
         raise InvalidInputError(

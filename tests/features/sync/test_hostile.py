@@ -1,0 +1,101 @@
+"""Files that a stranger, or a slip of the hand, leaves in the repository: each is refused alone, and nothing waits."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memoryd.features.sync import git
+from tests.features.sync.kit import Clone, Machine, repository
+
+TIME = "2026-01-01T00:00:00.000Z"
+STAMPED = f"created_at: {TIME}\nupdated_at: {TIME}\n"
+NESTED = "a0: &a0 [" + "lol," * 10 + "]\n" + "".join(
+    f"a{number}: &a{number} [{f'*a{number - 1},' * 10}]\n" for number in range(1, 40)
+)  # fmt: skip
+
+
+def turn(**fields: object) -> str:
+    """Return a file with one turn."""
+    known = {"kind": "interaction", "id": "t1", "session_id": "s1", "body": "p\n\nt\n\nr", "thought_at": 3}
+    return json.dumps(known | {"response_at": 6, "created_at": TIME, "updated_at": TIME} | fields) + "\n"
+
+
+def entity(properties: str, listed: str = "") -> str:
+    return f"---\nname: Ann\n{properties}---\nA person.\n{listed}"
+
+
+REFUSED = {
+    "a number that is nested lists": ("entities/a.md", entity(f"{NESTED}next_ordinal: *a39\n"), "next_ordinal"),
+    "an ordinal that is nested lists": (
+        "entities/a.md",
+        entity(f"{NESTED}observations:\n- ordinal: *a39\n"),
+        "ordinal",
+    ),
+    "a number of 4,400 digits": ("entities/a.md", entity(f"next_ordinal: {'9' * 4_400}\n"), "next_ordinal"),
+    "a number beyond the database": ("entities/a.md", entity(f"next_ordinal: {'9' * 30}\n"), "next_ordinal"),
+    "a cut beyond the database": ("sessions/00/a.jsonl", turn(thought_at=10**4_000), "thought_at"),
+    "a relation to nothing": ("entities/a.md", entity("relations:\n- id: r1\n  relation_type: knows\n"), "to_entity"),
+    "a turn without times": ("sessions/00/a.jsonl", turn(created_at=None), "no times"),
+    "a score that is a text": ("sessions/00/a.jsonl", turn(kind="summary", quality="0.5"), "quality"),
+    "the id of a memory for an observation": (
+        "entities/a.md",
+        entity(
+            f"observations:\n- {{id: m1, ordinal: 0, created_at: '{TIME}', updated_at: '{TIME}'}}\n",
+            "\n## Observations\n\n- likes tea ^0\n\n## Relations\n",
+        ),
+        "another kind",
+    ),
+    "more than is read": ("memories/a.md", "0" * 5_000, "has more than"),
+}
+TAKEN = {
+    "a turn without cuts": ("sessions/00/a.jsonl", turn(thought_at=None, response_at=None, body=None)),
+    "a summary without figures": ("sessions/00/a.jsonl", turn(kind="summary", name="T", memory_count=None)),
+    "an ordinal of nine digits": ("entities/a.md", entity("", "\n## Observations\n\n- tea ^999999999\n- rum\n")),
+    "attributes, modules": (".gitattributes", "* filter=evil diff=evil text eol=crlf ident\n"),
+    "a name of two lines": ("memories/a\nb.md", "never read"),
+}
+
+
+@pytest.fixture
+def shared(tmp_path: Path) -> Path:
+    return repository(tmp_path / "shared.git")
+
+
+@pytest.fixture
+def pair(tmp_path: Path, shared: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Machine, Machine]]:
+    monkeypatch.setattr(git, "LONGEST", 4_500)
+    one, two = (Machine(tmp_path / name, shared) for name in ("one", "two"))
+    yield one, two
+    for machine in (one, two):
+        machine.engine.close()
+
+
+def after(pair: tuple[Machine, Machine], clone: Clone, path: str, text: str) -> list[str]:
+    """Return why a file was refused on either machine, once all others have what each of them had."""
+    one, two = pair
+    one.sync()
+    clone.write("default/memories/m1.md", f"---\nid: m1\n{STAMPED}---\nThe first fact.\n")
+    one.sync()
+    clone.write(f"default/{path}", text)
+    refused = [why for machine in (one, two) for why in machine.sync().refused.values()]
+    one.memories.store("The second fact.")
+    for machine in (one, two):
+        machine.sync()
+    assert one.files() == two.files()
+    assert {"The first fact.", "The second fact."} <= set(two.texts())
+    return refused
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_file_that_cannot_be_used_is_refused_alone(pair: tuple[Machine, Machine], tmp_path: Path, case: str) -> None:
+    path, text, why = REFUSED[case]
+    refused = after(pair, Clone(tmp_path / "clone", tmp_path / "shared.git"), path, text)
+    assert refused
+    assert all(why in one for one in refused)
+
+
+@pytest.mark.parametrize("case", TAKEN)
+def test_an_odd_file_changes_nothing_else(pair: tuple[Machine, Machine], tmp_path: Path, case: str) -> None:
+    assert after(pair, Clone(tmp_path / "clone", tmp_path / "shared.git"), *TAKEN[case]) == []
