@@ -7,6 +7,10 @@ from typing import Any
 import pytest
 
 from memoryd.core.engine import Engine
+from memoryd.core.graph import entities
+from memoryd.core.graph.entities import NewEntity
+from memoryd.core.graph.transaction import Graph
+from memoryd.core.journal.journal import Journal
 from memoryd.core.memories.memories import Memories
 from memoryd.core.scope import Scope
 from tests.clients import until
@@ -157,3 +161,36 @@ def test_a_node_keeps_the_keyboard(tab: Tab) -> None:
     focused(tab, "#panel")
     tab.page.get_by_text(re.compile("Undo")).click()
     tab.misses("written in Go", "#panel")
+
+
+def test_a_key_that_does_nothing_says_why(lamps: Tab) -> None:
+    page, keys = lamps.page, lamps.page.keyboard
+    Journal(lamps.served.scope).add("Which lamp?", "", "The third.", "a session")
+    entities.create(Graph(lamps.served.scope), [NewEntity(name="Ann", type="person")])
+    lamps.go("", ".card")
+    for key in ("e", "Delete", "x"):
+        keys.press(key)
+        lamps.sees("Choose one first", "#toast")
+    keys.press("u")
+    lamps.sees("nothing to undo", "#toast")
+    for kind, key, reason in (
+        ("turn", "e", "cannot be corrected"),
+        ("turn", "x", "cannot be selected"),
+        ("entity", "e", "A node is changed in the graph"),
+        ("entity", "Delete", "A node is forgotten in the graph"),
+    ):
+        page.locator(f'.card[aria-label^="{kind}"]').focus()
+        keys.press(key)
+        lamps.sees(reason, "#toast")
+    page.locator('.card[aria-label^="memory"]').first.focus()
+    keys.press("Delete")
+    lamps.sees("Undo", "#toast")
+    page.locator('.card[aria-label^="entity"]').focus()
+    keys.press("e")
+    lamps.sees("A node is changed", "#toast")
+    keys.press("u")
+    lamps.sees("Lamp three")
+    lamps.go("?deleted=1", "#results")
+    page.click("nav >> text=Timeline")
+    keys.press("e")
+    lamps.sees("nothing here to choose", "#toast")

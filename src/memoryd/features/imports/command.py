@@ -13,19 +13,15 @@ from memoryd.cli.foreign import ForeignImport, ImportOptions
 from memoryd.cli.frame import FAILED, fail, note, out, reported, stopping
 from memoryd.core.engine import Engine
 from memoryd.core.transfer.export import NOUNS
-from memoryd.core.transfer.jsonl import is_ours
 from memoryd.errors import InvalidInputError
-from memoryd.features.imports import intake
-from memoryd.features.imports.formats.json_lines import SIMPLE
-from memoryd.features.imports.formats.source import Source, opened
+from memoryd.features.imports import intake, reading
+from memoryd.features.imports.formats.source import Source
 from memoryd.features.imports.formats.table import FORMATS
 from memoryd.features.imports.intake import Intake, Recognized
 from memoryd.features.imports.staging import REMARKS, Remarked
 from memoryd.models.providers import Spec
 from memoryd.settings import Settings
-from memoryd.store.sqlite.file import schema_version
 
-LISTED = ", ".join(FORMATS)
 PROJECTS = 20  # maximum projects listed
 EMBEDDING = "Stopped. Everything is imported, for search by words; a running server makes the missing vectors."
 MANY = 1_000  # new records whose vectors take a minute or more
@@ -99,22 +95,8 @@ def demand_agreement(source: Source, found: Recognized, *, agreed: bool) -> None
 
 def _read(stack: ExitStack, engine: Engine, source: Source, found: Recognized, wish: ImportOptions) -> list[Intake]:
     """Return what each format contains. Raise InvalidInputError if none contains anything; else that is a note."""
-    every: list[Intake] = []
-    failures: list[InvalidInputError] = []
-    more = {name for form, _ in found.kinds for name in form.more}
-    for form, part in found.kinds:
-        include = wish.include & form.more.keys() if wish.include <= more else wish.include
-        left_out = found.beside() if part is found.kinds[-1][1] else Counter[str]()
-        try:
-            with reported() as report:
-                staged = intake.staged(
-                    engine, part, form, include, report, by_project=wish.by_project, left_out=left_out
-                )
-                every.append(stack.enter_context(staged))
-        except InvalidInputError as error:
-            failures.append(error)
-    if not every:
-        raise failures[0]
+    with reported() as report:
+        every, failures = reading.staged(stack, engine, found, report, include=wish.include, by_project=wish.by_project)
     for failure in failures:
         note(str(failure))
     for file in found.listed[:REMARKS]:
@@ -162,36 +144,8 @@ def _remark(remarked: Remarked) -> None:
 
 def _run(settings: Settings, path: Path, form: str | None, wish: ImportOptions) -> None:
     """Show or import a source in a given or recognized format."""
-    if schema_version(path) is not None:
-        raise InvalidInputError(
-            f"{path.name} is a memoryd database, such as a backup. Nothing was imported: `memoryd --db FILE` uses it "
-            "as it is, `memoryd --db FILE export` writes a file to import, `memoryd migrate` copies all of it."
-        )
-    with opened(path) as source:
-        found = intake.named(source, FORMATS[form]) if form else intake.recognize(source, FORMATS.values())
-        if not found.kinds:
-            raise _unknown(source, form)
+    with reading.recognized(path, form) as (source, found):
         (preview if wish.dry_run else take)(settings, source, found, wish)
-
-
-def _unknown(source: Source, form: str | None) -> InvalidInputError:
-    """Return the refusal of a source without anything in a known, or the named, format."""
-    name = source.path.name
-    if own := [one.name for one in source.named("*.jsonl") if is_ours(one.head())]:
-        return InvalidInputError(
-            f"{name} contains memoryd exports: {', '.join(own[:5])}. Nothing was imported; import each of them "
-            "separately."
-        )
-    what = "is neither a memoryd export nor in another recognized format"
-    what = what if source.only else "contains nothing in a recognized format"
-    what = "is empty" if source.only and not source.only.size else what
-    what = f"cannot be read ({source.unreadable[0]})" if source.unreadable else what
-    there = ", ".join(f"{number} {files}" for files, number in Recognized((), rest=source.files).beside().items())
-    return InvalidInputError(
-        f"{name} {what}{f': {there}' if there and not source.only else ''}. Nothing was imported. Tried: "
-        f"{form or LISTED}. If you know its format, name it with --from. Else write a line for each memory or turn, "
-        f"such as `{SIMPLE[0]}` or `{SIMPLE[1]}`, and import that file."
-    )
 
 
 FOREIGN_IMPORT = ForeignImport(tuple(FORMATS), _run)

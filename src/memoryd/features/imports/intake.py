@@ -146,11 +146,12 @@ def staged(
     *,
     by_project: bool,
     left_out: Counter[str] | None = None,
+    into: str = "",
 ) -> Iterator[Intake]:
     """Read a source, but import nothing yet.
 
-    `left_out` is what the caller left out. Raise InvalidInputError if nothing in it can be imported, or if a workspace
-    for it is archived or cannot exist.
+    `left_out` is what the caller left out; `into` names the workspace, '' that of the engine. Raise InvalidInputError
+    if nothing in it can be imported, or if a workspace for it is archived or cannot exist.
     """
     if unknown := include - form.more.keys():
         there = ", ".join(form.more) or "nothing"
@@ -161,7 +162,7 @@ def staged(
             database,
             engine.secrets,
             form.name,
-            engine.workspace_name,
+            into or engine.workspace_name,
             engine.clock.now(),
             undated,
             by_project=by_project,

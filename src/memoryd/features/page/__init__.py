@@ -3,6 +3,7 @@
 from memoryd.features.base import Feature
 
 FEATURE = Feature(
+    needs="imports",
     commands={"Memories": {"ui": "memoryd.features.page.command:ui"}},
     routes="memoryd.features.page.app:routes",
     open_paths=("/ui/",),

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from urllib.parse import parse_qs, unquote, urlencode, urlsplit, urlunsplit
@@ -31,6 +32,7 @@ from memoryd.features.page import (
     graph,
     history,
     home,
+    importing,
     journal,
     memories,
     recall,
@@ -43,6 +45,7 @@ from memoryd.features.page import (
 from memoryd.features.page.access import COOKIE, PageAccess, cookie_of, is_elsewhere, is_own
 from memoryd.features.page.kept import Kept
 from memoryd.features.page.news import stream
+from memoryd.features.page.uploads import received
 from memoryd.features.page.visit import CLIENT, Right, View, Visit
 from memoryd.model import Workspace
 from memoryd.server.calls import Calls
@@ -88,6 +91,7 @@ VIEWS = (
     state.VIEWS,
     sharing.VIEWS,
     export.VIEWS,
+    importing.VIEWS,
 )
 """The views of a workspace."""
 
@@ -141,13 +145,28 @@ class Page:
                 return _refused(403, "This page is not for other sites.")
             if request.method not in SAFE and not (is_own(request) and "hx-request" in request.headers):
                 return _refused(403, "Changes can be made only from the page itself.")
-            form = parse_qs((await body_of(request, BODY)).decode(errors="replace"), keep_blank_values=True)
             try:
+                if view.takes_file:
+                    return await self._with_file(request, view)
+                form = parse_qs((await body_of(request, BODY)).decode(errors="replace"), keep_blank_values=True)
                 return await to_thread.run_sync(self._answered, request, view, form, limiter=self._threads)
             except MemorydError as error:
                 return await to_thread.run_sync(self._failed, request, error, limiter=self._threads)
 
         return answer
+
+    async def _with_file(self, request: Request, view: View) -> Response:
+        """Answer a form with a file, which is received only from those who may use the view."""
+        if not await to_thread.run_sync(self._admitted, request, view, limiter=self._threads):
+            return _refused(403, "Your session may not do this, or it has ended.")
+        async with received(request) as (form, file):
+            return await to_thread.run_sync(self._answered, request, view, form, file, limiter=self._threads)
+
+    def _admitted(self, request: Request, view: View) -> bool:
+        grant = self.access.grant(request.cookies.get(cookie_of(request), ""))
+        if grant is None:
+            return False
+        return _allowed(Visit(request, self._engine, grant, self._place(request, grant), self._kept), view.right)
 
     def _failed(self, request: Request, error: MemorydError) -> Response:
         """Answer with an error: in a toast for htmx, else in the frame of the page, from which people go on."""
@@ -161,13 +180,15 @@ class Page:
         visit = Visit(request, self._engine, grant, place, self._kept)
         return visit.page("failed.html", "", _status(request, error), text=str(error))
 
-    def _answered(self, request: Request, view: View, form: Mapping[str, list[str]]) -> Response:
+    def _answered(
+        self, request: Request, view: View, form: Mapping[str, list[str]], file: Path | None = None
+    ) -> Response:
         grant = self.access.grant(request.cookies.get(cookie_of(request), ""))
         if grant is None:
             return _to_login(request)
         place = self._place(request, grant)
         with noted() as masked, written_by(CLIENT, f"ui.{view.path.rpartition('/')[2] or 'page'}"):
-            visit = Visit(request, self._engine, grant, place, self._kept, form, masked)
+            visit = Visit(request, self._engine, grant, place, self._kept, form, masked, file)
             if not _allowed(visit, view.right):
                 return _refused(403, "Your session is read-only here.")
             return view.handler(visit)
@@ -244,24 +265,20 @@ class Page:
 
 
 def _below(view: View) -> View:
-    return View(f"/w/{{workspace}}{view.path}", view.handler, view.method, view.right)
+    return replace(view, path=f"/w/{{workspace}}{view.path}")
 
 
 def _allowed(visit: Visit, right: Right) -> bool:
     """Return whether the visitor has a right; none without seeing, because previews and errors show texts, too."""
-    if not visit.grant.allows("memory_inspect", "read"):
-        return False
-    match right:
-        case "see":
-            return True
-        case "correct":
-            return visit.writes
-        case "forget":
-            return visit.forgets
-        case "administer":
-            return visit.administers
-        case "admit":
-            return visit.admits
+    rights: Mapping[Right, bool] = {
+        "see": True,
+        "correct": visit.writes,
+        "forget": visit.forgets,
+        "import": visit.imports,
+        "administer": visit.administers,
+        "admit": visit.admits,
+    }
+    return visit.grant.allows("memory_inspect", "read") and rights[right]
 
 
 def _next(given: str) -> str:

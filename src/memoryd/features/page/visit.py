@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote, urlencode
 
@@ -35,8 +36,8 @@ VIEWS = (
 CLIENT = "memoryd ui"
 LARGEST = 1 << 53  # number; floats represent every integer up to it
 
-Right = Literal["see", "correct", "forget", "administer", "admit"]
-"""The right that a view needs: to see, change or delete memories, to see the whole server, or to grant access."""
+Right = Literal["see", "correct", "forget", "import", "administer", "admit"]
+"""The right that a view needs: to see, change, delete or import memories, to see the whole server, to grant access."""
 
 
 def address_of(name: str) -> str:
@@ -52,6 +53,8 @@ class View:
     handler: "Callable[[Visit], Response]"
     method: str = "GET"
     right: Right = "see"
+    takes_file: bool = False
+    """Whether its form brings a file, which may be large."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,8 @@ class Visit:
     form: Mapping[str, list[str]] = field(default_factory=dict)
     masked: list[str] = field(default_factory=list)
     """The kinds of the secrets that were masked until now, while the request was answered."""
+    file: Path | None = None
+    """The file that the form brings, for as long as the request is answered."""
 
     @property
     def workspace(self) -> Workspace:
@@ -97,6 +102,11 @@ class Visit:
     def forgets(self) -> bool:
         """Whether the sender may forget."""
         return self.may("memory_forget")
+
+    @property
+    def imports(self) -> bool:
+        """Whether the sender may import: records of every kind, so no tool may be excluded."""
+        return self.writes and not self.grant.tools
 
     def may(self, tool: str) -> bool:
         """Return whether the sender may use a tool that writes."""

@@ -25,10 +25,12 @@ function current() {
   return document.activeElement?.closest(".card") || ($("main[data-record]") ? $(".card") : null);
 }
 
+// What a key does with a card; without a button for it, the reason, which the card knows.
 function press(/** @type {string} */ what) {
-  const button = /** @type {HTMLElement | null} */ (current()?.querySelector(`[data-do="${what}"]`));
-  if (button) h.process(button); // a key may be pressed before htmx has processed the page
-  button?.click();
+  const card = /** @type {HTMLElement | null | undefined} */ (current()), button = /** @type {HTMLElement | null | undefined} */ (card?.querySelector(`[data-do="${what}"]`));
+  if (!button) return why(card ? card.dataset[what] || "This key does nothing here." : cards().length ? "Choose one first: the arrows, or j and k, move in the list." : "There is nothing here to choose.");
+  h.process(button); // a key may be pressed before htmx has processed the page
+  button.click();
 }
 
 function count() {
@@ -44,8 +46,8 @@ function count() {
 const KEYS = {
   "/": () => $("#q, #find, #question, .over input")?.focus(),
   ArrowDown: () => move(1), j: () => move(1), ArrowUp: () => move(-1), k: () => move(-1),
-  n: () => $('[data-do="new"]')?.click(), e: () => press("edit"), Delete: () => press("forget"), u: () => $('#toast [data-do="undo"]')?.click(),
-  x: () => { const box = /** @type {HTMLInputElement | null} */ (current()?.querySelector(".choose input")); if (box) { box.checked = !box.checked; count(); } },
+  n: () => $('[data-do="new"]')?.click(), e: () => press("edit"), Delete: () => press("forget"), u: () => { const button = $('#toast [data-do="undo"]'); if (button) button.click(); else why("There is nothing to undo here; the history has everything."); },
+  x: () => { const box = /** @type {HTMLInputElement | null} */ (current()?.querySelector(".choose input")); if (box) { box.checked = !box.checked; count(); } else why(current() ? "This cannot be selected for an action on many." : "Choose one first: the arrows, or j and k, move in the list."); },
   Enter: () => { if (document.activeElement?.matches(".card")) /** @type {HTMLElement | null} */ (document.activeElement.querySelector("a.open"))?.click(); else return true; },
   "?": () => dialog("help").showModal(),
 };
@@ -158,6 +160,16 @@ function tell(/** @type {string} */ text) {
   box.className = "toast bad";
   box.textContent = text;
   $("#toast")?.replaceChildren(box);
+}
+
+// Beside what is there: an undo stays.
+function why(/** @type {string} */ text) {
+  const box = document.createElement("div");
+  box.className = "toast why";
+  box.textContent = text;
+  $("#toast .why")?.remove();
+  $("#toast")?.append(box);
+  setTimeout(() => box.remove(), 8000);
 }
 
 // news ------------------------------------------------------------------------------------------------------------

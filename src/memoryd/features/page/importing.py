@@ -1,0 +1,128 @@
+"""Import: a file is read and compared first; what was shown is imported then."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from starlette.responses import HTMLResponse, Response
+
+from memoryd.core.base.progress import ignore_progress
+from memoryd.core.transfer import jsonl, reader, restore
+from memoryd.core.transfer.export import NOUNS
+from memoryd.core.transfer.rehearsal import rehearse
+from memoryd.core.transfer.restore import RestoredWorkspace
+from memoryd.errors import InvalidInputError
+from memoryd.features.imports import intake, reading
+from memoryd.features.imports.formats.table import FORMATS
+from memoryd.features.imports.intake import Intake
+from memoryd.features.page.answers import changed, toast
+from memoryd.features.page.visit import View, Visit
+from memoryd.server.html import render
+
+HEADBYTES = 64  # bytes that identify a file of memoryd's own
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """What a file contains in one format."""
+
+    title: str
+    numbers: Mapping[str, int]
+    """The records in it, by noun."""
+    new: Callable[[], Counter[str]]
+    """Counts those that an import adds."""
+    load: Callable[[], list[RestoredWorkspace]]
+    first: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The first texts, by noun."""
+    remarks: Sequence[str] = ()
+    """What is not imported, and why."""
+
+
+def show_form(visit: Visit) -> Response:
+    """Show the form that takes a file."""
+    return visit.page("import.html", "memories", formats=FORMATS)
+
+
+def take(visit: Visit) -> Response:
+    """Show what a file contains and what of it is new; or import it, if exactly that was shown and agreed to."""
+    if visit.file is None:
+        raise InvalidInputError("Choose a file first. Nothing was imported.")
+    digest = _digest(visit.file)
+    with _read(visit, visit.file) as every:
+        if visit.text("agreed") != digest:
+            found = [(one, one.new()) for one in every]
+            return visit.fragment("incoming.html", file=visit.file.name, found=found, digest=digest, nouns=NOUNS)
+        done = [outcome for one in every for outcome in one.load()]
+    visit.masked.extend(Counter[str]({k: n for one in done for k, n in one.masked.items()}).elements())
+    new = sum((one.new for one in done), Counter[str]())
+    text = ", ".join(f"{number:,} {noun}" for noun, number in new.items() if number) or "nothing, all of it was there"
+    remarks = [remark for one in done for remark in one.remarks[: restore.REMARKS]]
+    html = render("imported.html", visit=visit, remarks=remarks, text=text)
+    return HTMLResponse(html + toast(visit, f"Imported: {text}."), headers=changed([]))
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextmanager
+def _read(visit: Visit, path: Path) -> Iterator[list[Incoming]]:
+    """Read a file in the chosen or the recognized format. Raise InvalidInputError that names the file alone."""
+    form = visit.text("format") or None
+    if form is not None and form not in FORMATS:
+        raise InvalidInputError(f"Unknown format {form[:50]!r}. Nothing was imported.")
+    with path.open("rb") as file:
+        is_own = form is None and jsonl.is_ours(file.read(HEADBYTES))
+    try:
+        with ExitStack() as stack:
+            yield _own(visit, stack, path) if is_own else _foreign(visit, stack, path, form)
+    except InvalidInputError as error:
+        raise InvalidInputError(str(error).replace(f"{path.parent}/", "")) from None
+
+
+def _own(visit: Visit, stack: ExitStack, path: Path) -> list[Incoming]:
+    engine, name = visit.engine, visit.workspace.name
+    source = stack.enter_context(jsonl.opened(path))
+    parts = stack.enter_context(reader.unpacked(source, engine.secrets, lambda _share: None))
+    ((part, target),) = restore.named(source, parts, name)
+
+    def load() -> list[RestoredWorkspace]:
+        with restore.telling() as done:
+            restore.load_part(engine, path.name, part, target, "merge", ignore_progress, done)
+        return done
+
+    new = partial(rehearse, engine, path.name, part, target, lambda _share: None)
+    return [Incoming("an export of memoryd", part.numbers, new, load)]
+
+
+def _foreign(visit: Visit, stack: ExitStack, path: Path, form: str | None) -> list[Incoming]:
+    engine = visit.engine
+    _, found = stack.enter_context(reading.recognized(path, form))
+    every, failures = reading.staged(stack, engine, found, ignore_progress, into=visit.workspace.name)
+    beside = [str(failure) for failure in failures]
+    return [_incoming(visit, read, beside if read is every[0] else []) for read in every]
+
+
+def _incoming(visit: Visit, read: Intake, beside: Sequence[str]) -> Incoming:
+    found = read.found
+    remarks = [*beside, *found.faults.first, *found.hints.first]
+    remarks += [f"Omitted: {intake.omitted(found)}"] if found.left_out else []
+    return Incoming(
+        f"{read.form.title} ({read.form.name})",
+        read.numbers,
+        partial(read.rehearse, visit.engine, ignore_progress),
+        partial(read.load, visit.engine, ignore_progress),
+        found.first,
+        remarks,
+    )
+
+
+VIEWS = (
+    View("/import", show_form, right="import"),
+    View("/import", take, "POST", "import", takes_file=True),
+)
