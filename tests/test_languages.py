@@ -13,6 +13,7 @@ OTHERS = [
     "Wo ist Anna?", "Über welchen Port?", "Die API erlaubt jedem Client hundert Anfragen.", "limite de l'API",
     "¿Dónde vive Paul?", "senha do wifi", "Какой порт?", "порт", "ポートは？", "端口", "포트 번호는?", "पोर्ट क्या है?",
     "أي منفذ؟", "getUserProfile gibt None zurück, wenn der Nutzer fehlt", "wat is het wachtwoord",
+    "D'où vient notre huile d'olive ?",
 ]  # fmt: skip
 
 

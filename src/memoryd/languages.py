@@ -9,16 +9,16 @@ import re
 from functools import cache
 from importlib.resources import files
 
-from memoryd.text import STOP_WORDS, is_latin, within_names
+from memoryd.text import STOP_WORDS, content_words, is_latin, within_names
 
 READ = 1_000
 """Characters of a text that are looked at, from its beginning."""
 
-_SHARED = frozenset("on no me at an so in is was am or as do he i a to we be his her has more hat war".split())
-"""Function words of English that are also words elsewhere, which tell nothing alone."""
+_SHARED = frozenset("on no me at an so in is was am or as do he i a to we be his her has more hat war d s t m".split())
+"""Function words of English, or ends of them, that are also words elsewhere, which tell nothing alone."""
 
 FOREIGN = frozenset(files("memoryd").joinpath("foreign_words.txt").read_text("utf-8").split()) - STOP_WORDS - _SHARED
-"""Function words of languages in Latin script, without those that are English words, too."""
+"""Function words of other languages, without those that are English words, too."""
 
 FOREIGN_WORD = -2.0
 """What a word of another language, or with a letter that English has not, speaks against English."""
@@ -35,6 +35,12 @@ def is_english(text: str) -> bool:
 def is_foreign(text: str) -> bool:
     """Return whether a text is surely in another language."""
     return _english(text) <= FOREIGN_WORD
+
+
+def asked_words(question: str) -> list[str]:
+    """Return the content words of a question; of one that is not English without the function words of others."""
+    found = content_words(question)
+    return found if is_english(question) else [word for word in found if word not in FOREIGN] or found
 
 
 def _english(text: str) -> float:

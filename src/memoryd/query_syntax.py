@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Literal
 
-from memoryd.text import SIGNS, STOP_WORDS, composed, content_words, ends_run, is_letter, within_names, words
+from memoryd.languages import asked_words
+from memoryd.text import SIGNS, STOP_WORDS, composed, ends_run, is_letter, respelled, within_names, words
 
 SHOUTED = 3  # words in capitals; more than that, two of them adjacent, are a sentence rather than operators
 _TOKEN = re.compile(  # a quote after a digit does not open a phrase: it means inches
@@ -119,7 +120,8 @@ def literal_query(text: str) -> WordQuery | None:
 
     The words within an identifier are a phrase: `getUserProfile` finds `get_user_profile`, too, and not every user.
     """
-    terms = [[term] for term in content_words(text)] + [words(parts) for parts in within_names(text)]
+    asked = asked_words(text)
+    terms = [[term] for term in asked + respelled(" ".join(asked))] + [words(parts) for parts in within_names(text)]
     return WordQuery(_joined("OR", list(map(_phrase, terms)))) if terms else None
 
 

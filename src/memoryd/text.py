@@ -57,6 +57,24 @@ MARKS = (
 # Where the words of an identifier meet: `get|User`, `HTTP|Server`, `OAuth2|Client`; not `URLs`, nor `BS14RH`.
 _JOINT = re.compile("(?<=[a-z])(?=[A-Z])|(?<=[A-Za-z0-9])(?=[A-Z][a-z]{2})")
 _IDENTIFIER = re.compile("(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9]{2,63}(?![A-Za-z0-9])")  # a longer one is hardly a name
+# Letters for which people also write others: `Müller` and `Mueller`, `ёлка` and `елка`, `أحمد` and `احمد`. What they
+# leave out in Arabic and Hindi are vowel signs and dots. Both stores index by this, too.
+RESPELLED = dict(
+    zip(
+        "äöüßæœøłđёÄÖÜÆŒØŁĐЁأإآٱىةάέήίόύώς",
+        "ae oe ue ss ae oe o l d е ae oe ue ae oe o l d е ا ا ا ا ي ه α ε η ι ο υ ω σ".split(),
+        strict=True,
+    )
+)
+LEFT_OUT = "\u0640\u064b-\u0652\u0670\u093c"
+_LETTERS = re.compile(
+    "[0-9A-Za-z\u00c0-\u024f\u0300-\u052f\u0620-\u06d3\u0900-\u097f\uff10-\uff19\uff21-\uff3a\uff41-\uff5a\ufb00-\ufb06]+"
+)
+_RESPELLED = re.compile(  # the rest are letters that NFKC changes: half of an ё, ligatures, letters of full width
+    f"[{''.join(RESPELLED)}{LEFT_OUT}\u0308\u0958-\u095f\uff10-\uff5a\ufb00-\ufb06]"
+)
+_TO_RESPELL = str.maketrans(RESPELLED)
+_SIGNS_LEFT_OUT = re.compile(f"[{LEFT_OUT}]")
 _RUN = re.compile(f"[{LETTERS}][{LETTERS}{MARKS}]*")
 _BETWEEN = re.compile(f"[{MARKS}]+")
 
@@ -100,9 +118,10 @@ def segmented(text: str) -> str:
 def indexed(text: str) -> str:
     """Return a text with all words by which the index finds it: segmented, then the words within its identifiers.
 
-    So `getUserProfile` is followed by `get User Profile`, at the end, where phrases of the text stay phrases.
+    So `getUserProfile` is followed by `get User Profile`, and `Müller` by `Mueller`, at the end, where phrases of the
+    text stay phrases.
     """
-    parts = within_names(text)
+    parts = within_names(text) + respelled(text)
     return " ".join([segmented(text), *parts]) if parts else segmented(text)
 
 
@@ -112,6 +131,14 @@ def within_names(text: str) -> list[str]:
         return []
     found = ((name, _JOINT.sub(" ", name)) for name in _IDENTIFIER.findall(text))
     return [parts for name, parts in found if parts != name]
+
+
+def respelled(text: str) -> list[str]:
+    """Return the words of a text that are also spelt in another way, in that way."""
+    if text.isascii() or not _RESPELLED.search(text):
+        return []
+    found = filter(_RESPELLED.search, _LETTERS.findall(text))
+    return [_SIGNS_LEFT_OUT.sub("", unicodedata.normalize("NFKC", word).translate(_TO_RESPELL)) for word in found]
 
 
 def _pairs(run: re.Match[str]) -> str:

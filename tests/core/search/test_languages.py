@@ -96,3 +96,10 @@ def test_nonsense_gets_nothing(engine: Engine) -> None:
         memories(engine, name="many").store(text)
     assert memories(engine, name="many").recall("wibblefrotz", 500).hits == ()
     assert first(engine, "Backofen Temperatur", "many") == FACTS[0]
+
+
+def test_an_answer_in_another_language_is_shown_however_far_it_is(engine: Engine) -> None:
+    for text in [*FACTS, "My son's lessons end at a quarter past one."]:
+        memories(engine, name="far").store(text)
+    question = "¿A qué hora sale mi hijo del colegio?"
+    assert any("son" in hit.record.body for hit in memories(engine, name="far").recall(question, 500).hits)

@@ -11,6 +11,7 @@ from memoryd.core.search.briefing import (
     LAYOUTS,
     LONGEST,
     NEAREST,
+    NEAREST_OTHERS,
     PART,
     RELATED,
     SHORTEST,
@@ -178,6 +179,7 @@ def test_what_bears_is_shown_and_related_hits_to_callers_who_ask_for_more() -> N
     for more in (1, 2):
         assert chosen(others, more) == others[:NEAREST]
         assert chosen([], more) == []
+        assert chosen(others, more, "¿Dónde está Lisboa?") == others[:NEAREST_OTHERS]
 
 
 def test_related_hits_follow_a_line_of_their_own() -> None:

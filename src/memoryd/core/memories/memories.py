@@ -189,7 +189,7 @@ class Memories:
         read, named = self._search.read(query, allowed, at, named=form != "raw")
         found = self._search.ranked(read, with_related=True)
         bearing = {hit.record.id for hit in found.best if hit.bears}
-        hits = chosen(found.best, budget / self._engine.settings.token_budget)
+        hits = chosen(found.best, budget / self._engine.settings.token_budget, query)
         degraded = _sentences(found.degraded, self._scope.degraded)
         layout = LAYOUTS[form](read.query, named)
         head = _fitting(head, budget)
@@ -224,7 +224,7 @@ class Memories:
         found = self._search.ranked(read, with_related=True)
         bearing = {hit.record.id for hit in found.best if hit.bears}
         kept: list[Hit] = []
-        for hit in chosen(found.best, budget / self._engine.settings.token_budget):
+        for hit in chosen(found.best, budget / self._engine.settings.token_budget, query):
             tokens = estimate_tokens(hit.record.body)
             if len(kept) < limit and (not kept or tokens <= budget):
                 kept.append(hit)

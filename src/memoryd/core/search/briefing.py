@@ -18,6 +18,7 @@ from memoryd.core.search.hits import whole
 from memoryd.core.search.ranking import RECALL
 from memoryd.core.security.prompt_injection import MARK, reads_like_instructions
 from memoryd.excerpts import GAP, excerpt
+from memoryd.languages import is_english
 from memoryd.model import Hit, Kind
 from memoryd.text import CHARACTERS_PER_TOKEN, content_words, estimate_tokens, size
 
@@ -28,7 +29,8 @@ LONGEST = 80  # tokens to which a text is cut so that others fit;
 FIRST, LATER = 12, 35  # after the first FIRST hits to LATER tokens,
 PARTS, PART = 3, 25  # and after the very first one to 1/PARTS of what the budget leaves, or to PART tokens
 SHORTEST = 15  # tokens below which an extract says too little
-NEAREST = 3  # hits that are named where none bears on the question
+NEAREST = 3  # hits that are named where none bears on the question, ...
+NEAREST_OTHERS = 5  # ... and if that or one of these is not English: their order is less sure
 UNSURE = "Nothing surely bears on this; nearest:"
 RELATED = "Perhaps related:"
 OTHERS = "Also"
@@ -220,15 +222,16 @@ LAYOUTS: dict[Format, type[BriefingLayout]] = {
 """The layout of each format. Without a language model `answer` falls back to a list (d)."""
 
 
-def chosen(hits: Sequence[Hit], room: float = 1.0) -> list[Hit]:
-    """Return the hits to show: those that bear on the question, or the NEAREST if none does.
+def chosen(hits: Sequence[Hit], room: float = 1.0, query: str = "") -> list[Hit]:
+    """Return the hits to show for a query: those that bear on it, or the NEAREST if none does.
 
     `room` is the budget as a multiple of the default one. A caller with more room gets related hits, too, and hits
     count as bearing on the question from farther behind the best: twice as far with twice the room.
     """
     once = _once(hits)
     if not any(hit.bears for hit in once):
-        return once[:NEAREST]
+        english = all(map(is_english, [query, *(hit.record.body for hit in once[:NEAREST])]))
+        return once[: NEAREST if english else NEAREST_OTHERS]
     if room > 1:
         least = _least(once, room)
         once = [replace(hit, bears=hit.bears or hit.why.get("reranker", -math.inf) >= least) for hit in once]

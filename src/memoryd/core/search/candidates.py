@@ -11,7 +11,7 @@ from memoryd.core.search.as_of import Past
 from memoryd.core.search.ranking import Neighbours, Profile
 from memoryd.core.search.times import Span
 from memoryd.model import Hit, Record, Workspace
-from memoryd.models.embedders import Embedder
+from memoryd.models.embedders import MULTILINGUAL, Embedder
 from memoryd.store.base import Vector
 
 
@@ -67,10 +67,15 @@ class Found:
 
 
 def spread(candidates: Candidates, depth: int) -> tuple[dict[str, float], dict[str, float]]:
-    """Return the scores by words and by vectors, each spread to [0, 1]; a list of `depth` entries was cut off."""
+    """Return the scores by words and by vectors, each spread to [0, 1]; a list of `depth` entries was cut off.
+
+    Across languages even the answer may be as far from the question as unrelated texts in one language are from each
+    other, so there the last of any list has 0.
+    """
+    across = any(one.model == MULTILINGUAL for one in candidates.compared)
     return (
         ranking.spread(candidates.words, 0.0, cut=len(candidates.words) >= depth),
-        ranking.spread(candidates.vectors, unrelated(candidates), cut=len(candidates.vectors) >= depth),
+        ranking.spread(candidates.vectors, unrelated(candidates), cut=across or len(candidates.vectors) >= depth),
     )
 
 

@@ -12,6 +12,8 @@ from datetime import datetime, timedelta, tzinfo
 from functools import cache
 
 from memoryd.core.base.clock import FOREVER, timestamp
+from memoryd.core.search import time_words
+from memoryd.languages import FOREIGN
 from memoryd.text import STOP_WORDS, words
 
 LONGEST = 400  # characters that are read: a longer text is a task or a document, and whatever it names is a detail
@@ -64,6 +66,7 @@ def named(question: str, now: datetime, after: str = "", before: str = "") -> Sp
 
     For a search that is limited to what lies between `after` and `before`, return that if nothing else is asked for.
     """
+    question = time_words.in_english(question)
     found = span(question, now)
     alone = asks_for_all(without(question, found) if found else question)
     if after or before:
@@ -98,7 +101,7 @@ def without(question: str, found: Span) -> str:
 
 def asks_for_all(question: str) -> bool:
     """Return whether a question without its time asks for nothing in particular, such as `What happened?`."""
-    return all(word in STOP_WORDS or word in ASKING for word in words(question))
+    return all(word in STOP_WORDS or word in ASKING or word in FOREIGN for word in words(question))
 
 
 def _stored(time: datetime | None, zone: tzinfo | None) -> str | None:

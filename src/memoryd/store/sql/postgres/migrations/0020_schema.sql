@@ -107,16 +107,33 @@ BEGIN
       WITH ORDINALITY AS parts (part, number));
 END $$;
 
--- the words within an identifier are added ("user profile" finds getUserProfile), as `indexed` of memoryd/text.py does
+-- the words that are also spelt in another way, in that way, each after a blank, as `respelled` of memoryd/text.py returns
+CREATE FUNCTION respelled(said text) RETURNS text LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$ DECLARE
+  one CONSTANT text := 'øłđёØŁĐЁأإآٱىةάέήίόύώς';
+  two CONSTANT text[] := ARRAY['ä', 'ö', 'ü', 'ß', 'æ', 'œ', 'Ä', 'Ö', 'Ü', 'Æ', 'Œ'];
+  as_two CONSTANT text[] := ARRAY['ae', 'oe', 'ue', 'ss', 'ae', 'oe', 'ae', 'oe', 'ue', 'ae', 'oe'];
+  signs CONSTANT text := '\u0640\u064b-\u0652\u0670\u093c';
+  also CONSTANT text := format('[%s%s%s\u0308\u0958-\u095f\uff10-\uff5a\ufb00-\ufb06]', one, array_to_string(two, ''), signs);
+  found text;
+BEGIN
+  IF said !~ also THEN RETURN ''; END IF;
+  SELECT string_agg(' ' || normalize(word[1], NFKC), '' ORDER BY number) INTO found FROM regexp_matches(said,
+    '[0-9A-Za-z\u00c0-\u024f\u0300-\u052f\u0620-\u06d3\u0900-\u097f\uff10-\uff19\uff21-\uff3a\uff41-\uff5a\ufb00-\ufb06]+',
+    'g') WITH ORDINALITY AS words (word, number) WHERE word[1] ~ also;
+  FOR place IN 1..array_length(two, 1) LOOP found := replace(found, two[place], as_two[place]); END LOOP;
+  RETURN coalesce(regexp_replace(translate(found, one, 'oldеoldеاااايهαεηιουωσ'), format('[%s]', signs), '', 'g'), '');
+END $$;
+
+-- these are added, and the words within an identifier ("user profile" finds getUserProfile), as `indexed` there does
 CREATE FUNCTION indexed(said text) RETURNS text LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$ BEGIN
-  IF said !~ '[a-z][A-Z]|[A-Za-z0-9][A-Z][a-z][a-z]' THEN RETURN segmented(said); END IF;
+  IF said !~ '[a-z][A-Z]|[A-Za-z0-9][A-Z][a-z][a-z]' THEN RETURN segmented(said) || respelled(said); END IF;
   RETURN segmented(said) || coalesce((
     SELECT string_agg(' ' || parts, '' ORDER BY number) FROM (
       SELECT name[1] AS name, number, regexp_replace(regexp_replace(
         name[1], '([a-z])([A-Z])', '\1 \2', 'g'), '([A-Za-z0-9])([A-Z][a-z][a-z])', '\1 \2', 'g') AS parts
       FROM regexp_matches(said, '(?<![A-Za-z0-9])([A-Za-z][A-Za-z0-9]{2,63})(?![A-Za-z0-9])', 'g')
         WITH ORDINALITY AS names (name, number)) named
-    WHERE parts <> name), '');
+    WHERE parts <> name), '') || respelled(said);
 END $$;
 
 CREATE FUNCTION words_of(said text) RETURNS tsvector LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$ BEGIN

@@ -1,0 +1,86 @@
+"""Times that questions in other languages name, and texts in which their words name none."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from memoryd.core.search import time_words, times
+from tests.core.search.test_times import shown
+
+NOW = datetime(2026, 11, 19, 10, 0, tzinfo=UTC)  # a Thursday
+
+NAMED = [
+    ("Was haben wir vorgestern besprochen?", "2026-11-17..2026-11-18"),
+    ("Was haben wir letzte Woche entschieden?", "2026-11-09..2026-11-16"),
+    ("Was hat Anna vor zwei Wochen gesagt?", "2026-11-02..2026-11-09"),
+    ("Was ist seit Montag kaputt?", "2026-11-16.."),
+    ("Was haben wir im Juli entschieden?", "2026-07-01..2026-08-01"),
+    ("Wer kam am 3. Juli 2025 dazu?", "2025-07-03..2025-07-04"),
+    ("Was wurde letzten Freitag besprochen?", "2026-11-13..2026-11-14"),
+    ("¿Qué decidimos la semana pasada?", "2026-11-09..2026-11-16"),
+    ("¿Qué dijo Ana hace dos semanas?", "2026-11-02..2026-11-09"),
+    ("¿Qué acordamos el viernes pasado?", "2026-11-13..2026-11-14"),
+    ("¿Qué gastamos el 19 de julio de 2025?", "2025-07-19..2025-07-20"),
+    ("Qu'a dit Anna il y a deux semaines ?", "2026-11-02..2026-11-09"),
+    ("Qu'est-ce qui est cassé depuis lundi ?", "2026-11-16.."),
+    ("Qu'avons-nous appris en mars ?", "2026-03-01..2026-04-01"),
+    ("O que decidimos na semana passada?", "2026-11-09..2026-11-16"),
+    ("O que disse a Ana há duas semanas?", "2026-11-02..2026-11-09"),
+    ("上周我们决定了什么？", "2026-11-09..2026-11-16"),
+    ("两周前安娜说了什么？", "2026-11-02..2026-11-09"),
+    ("2025年7月谁加入了？", "2025-07-01..2025-08-01"),
+    ("先週の金曜日に何を話した？", "2026-11-13..2026-11-14"),
+    ("過去3日間で何が変わった？", "2026-11-16.."),
+    ("11月3日は誰が来た？", "2026-11-03..2026-11-04"),
+]
+ALONE = """Was ist gestern passiert?
+¿Qué pasó ayer?
+Que s'est-il passé hier ?
+O que aconteceu ontem?
+昨天发生了什么？
+昨日は何があった？"""
+UNNAMED = """Wann ist das Treffen am Montag?
+Ich trainiere montags und donnerstags.
+Wer kümmert sich um Mai-Ling?
+Wird am Freitag ausgeliefert?
+die letzte Seite der Anleitung
+Was kostet ein Abo im Monat?
+¿Cuándo es la reunión del lunes?
+los lunes y los jueves
+¿Quién es Julio Iglesias?
+La sonda llegó a Marte.
+Où est la barre Mars ?
+Quand est la réunion lundi ?
+Il a sept jours pour répondre.
+Je m'entraîne le lundi et le jeudi.
+Que veut dire mai ?
+segunda opção do menu
+sexta versão do contrato
+周五下午可以上线吗？
+每周一开会
+日曜大工の本
+月の裏側
+年に何回？
+毎年十月に点検する"""
+
+
+@pytest.mark.parametrize(("question", "expected"), NAMED)
+def test_a_question_names_a_time_in_its_language(question: str, expected: str) -> None:
+    assert shown(times.span(time_words.in_english(question), NOW, UTC)) == expected
+
+
+@pytest.mark.parametrize("question", ALONE.splitlines())
+def test_a_question_may_ask_for_nothing_but_a_day(question: str) -> None:
+    found = times.named(question, NOW)
+    assert found
+    assert found.alone
+    assert shown(times.span(time_words.in_english(question), NOW, UTC)) == "2026-11-18..2026-11-19"
+
+
+@pytest.mark.parametrize("text", UNNAMED.splitlines())
+def test_words_of_time_alone_name_none(text: str) -> None:
+    assert times.named(text, NOW) is None
+
+
+def test_an_english_question_stays_as_it_is() -> None:
+    assert time_words.in_english("Who is on the Mars team in May?") == "Who is on the Mars team in May?"
