@@ -24,7 +24,6 @@ PAGES = {
     "imports": "import.md",
     "install": "clients.md",
     "login": "remote.md",
-    "notes": "notes.md",
     "page": "ui.md",
     "sync": "two-machines.md",
 }

@@ -249,7 +249,7 @@ class Memory:
         engine = self._local.engine
         workspace = engine.workspace(make=False)
         if other:
-            other.folder(engine, workspace, target, ignore_progress)
+            other.folder(engine, [workspace], target, ignore_progress)
         else:
             export.export(engine, target, [workspace], ignore_progress)
 

@@ -20,8 +20,7 @@ from memoryd.core.transfer import export as exports
 from memoryd.core.transfer import journal_file, jsonl, reader, restore
 from memoryd.core.transfer import salvage as salvaging
 from memoryd.core.transfer.export import Numbers
-from memoryd.core.transfer.export_formats import OWN, ExportFormat, WrittenFolder, export_format
-from memoryd.core.transfer.file_names import FileNames
+from memoryd.core.transfer.export_formats import OWN, ExportFormat, export_format
 from memoryd.core.transfer.jsonl import HEAD, ImportMode, LineFile
 from memoryd.core.transfer.reader import Part
 from memoryd.core.transfer.rehearsal import rehearse
@@ -107,21 +106,15 @@ def _salvage(settings: Settings, path: Path, form: str, *, vectors: bool, as_jso
 
 
 def _folder(settings: Settings, form: ExportFormat, path: Path, *, every: bool, as_json: bool) -> None:
-    """Write a folder in a format, or a subfolder for each workspace."""
-    done: dict[str, WrittenFolder] = {}
-    names = FileNames()
-    with Engine(settings, fetch=False) as engine:
-        for workspace in _chosen(engine, every):
-            target = Path(names.free(str(path), workspace.name)) if every else path
-            with reported() as report:
-                done[workspace.name] = form.folder(engine, workspace, target, report)
+    """Write a folder in a format, with a subfolder for each workspace."""
+    with Engine(settings, fetch=False) as engine, reported() as report:
+        done = form.folder(engine, _chosen(engine, every), path, report)
     if settings.journal_store == "chroma":
         note(CHROMA)
-    if removed := [str(file.relative_to(path)) for one in done.values() for file in one.removed]:
+    if removed := [str(file.relative_to(path)) for file in done.removed]:
         more = f" and {len(removed) - LISTED} more" if len(removed) > LISTED else ""
         note(f"Removed, because they are no longer part of the export: {', '.join(removed[:LISTED])}{more}.")
-    numbers = {name: one.numbers for name, one in done.items()}
-    _print_written(path, sum(one.size for one in done.values()), numbers, as_json=as_json)
+    _print_written(path, done.size, done.numbers, as_json=as_json)
 
 
 def _print_written(path: Path, size: int, numbers: Mapping[str, Numbers], *, as_json: bool, **more: object) -> None:

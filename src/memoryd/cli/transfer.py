@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from memoryd import features
-from memoryd.cli import exports
+from memoryd.cli import exports, folders
 from memoryd.cli.foreign import ForeignImport, ImportOptions
 from memoryd.cli.frame import AsJson, demand_writable, named, stopping
 from memoryd.cli.here import command_here
@@ -52,10 +52,13 @@ def import_(
     every: Annotated[
         bool, typer.Option("--all", help="Of memoryd's own: all workspaces, under their names in the file.")
     ] = False,
+    forget: Annotated[
+        bool, typer.Option("--forget", help="Of a folder of memoryd's own: forget what was deleted from it.")
+    ] = False,
     no_vectors: Annotated[bool, typer.Option("--no-vectors", help="Leave the vectors to a running server.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Import an export, or another program's memory. What exists is not changed, so you can repeat it."""
+    """Import an export, or another program's memory; you can repeat it. Only an edited folder changes what exists."""
     demand_writable(settings, "import changes the memory")
     if mode not in exports.MODES:
         raise InvalidInputError(f"Unknown mode {mode[:50]!r}. Use one of: {', '.join(exports.MODES)}.")
@@ -70,6 +73,8 @@ def import_(
                 exports.preview_own(settings, place, mode, every=every, as_json=as_json)
             else:
                 exports.import_own(settings, place, mode, every=every, vectors=wish.vectors, as_json=as_json)
+        elif form is None and (written := folders.writer(place)):
+            folders.take(settings, written, place, wish, every=every, forget=forget)
         else:
             _foreign(mode, place).run(settings, place, form, wish)
 

@@ -17,7 +17,6 @@ FEATURES: Mapping[str, str] = {
     "imports": "memoryd.features.imports:FEATURE",
     "install": "memoryd.features.install:FEATURE",
     "login": "memoryd.features.login:FEATURE",
-    "notes": "memoryd.features.notes:FEATURE",
     "page": "memoryd.features.page:FEATURE",
     "sync": "memoryd.features.sync:FEATURE",
 }

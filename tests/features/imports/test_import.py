@@ -1,4 +1,4 @@
-"""`memoryd import` of other programs' files, and `memoryd export --format markdown`, as a person uses them."""
+"""`memoryd import` of other programs' files, as a person uses it."""
 
 import json
 import re
@@ -242,29 +242,6 @@ def test_a_dry_run_of_a_replacement_says_what_would_be_removed(home: Path, tmp_p
     run(home, "workspace", "archive", "default")
     again = run(home, "import", tmp_path / "own.jsonl", "--dry-run", "--mode", "replace", code=2)
     assert "is archived" in again.stderr
-
-
-def test_a_folder_of_markdown_is_exported_and_imported(home: Path, tmp_path: Path) -> None:
-    run(home, "store", "Ann prefers tea.", "--tag", "food")
-    report = json.loads(run(home, "export", tmp_path / "out", "--format", "markdown", "--json").stdout)
-    assert report["workspaces"][0]["memories"] == 1
-    (note,) = (tmp_path / "out" / "memories").rglob("*.md")
-    assert note.read_text().endswith("---\nAnn prefers tea.\n")
-    run(home, "import", tmp_path / "out", "--yes", "--workspace", "copy")
-    assert "Ann prefers tea." in run(home, "recall", "tea", "--workspace", "copy").stdout
-    assert "Unknown format 'csv'" in run(home, "export", tmp_path / "x", "--format", "csv", code=2).stderr
-
-
-def test_every_workspace_gets_a_folder(home: Path, tmp_path: Path) -> None:
-    run(home, "store", "One.")
-    run(home, "store", "Two.", "--workspace", "a/b")
-    run(home, "export", tmp_path / "out", "--format", "markdown", "--all")
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["a b", "default"]
-    run(home, "store", "Three.", "--workspace", "A:B")
-    run(home, "export", tmp_path / "all", "--format", "markdown", "--all")
-    assert sorted(path.name for path in (tmp_path / "all").iterdir()) == ["A B", "a b (2)", "default"]
-    run(home, "import", tmp_path / "all", "--yes", "--workspace", "copy")
-    assert all(word in run(home, "recall", word, "--workspace", "copy").stdout for word in ("One", "Two", "Three"))
 
 
 def test_without_an_embedder_no_vectors_are_promised(

@@ -15,7 +15,7 @@ from memoryd.core.graph.entities import NewEntity
 from memoryd.core.graph.relations import Edge
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.journal.journal import Journal
-from memoryd.core.maintenance import history
+from memoryd.core.maintenance import history, purging
 from memoryd.core.memories import correction
 from memoryd.core.memories.correction import Correction
 from memoryd.core.memories.memories import Criteria, Memories
@@ -165,9 +165,12 @@ def act(machine: Machine, dice: random.Random, step: int) -> None:
         lambda: machine.vault.commit("vault", f"key {dice.randrange(4)}", fact),
         lambda: entities.create(graph, [NewEntity(name=name, type="thing", observations=(fact,), summary=fact)]),
         lambda: machine.journal.add(fact, "", "yes", f"session {dice.randrange(3)}"),
+        lambda: machine.journal.summarize(f"session {dice.randrange(3)}"),
+        lambda: machine.vault.prune("vault", key=f"key {dice.randrange(4)}"),
     ]
     if living:
         acts += [edit, retag, lambda: machine.forget(dice.choice(living))]
+        acts += [lambda: purging.purge(scope, [dice.choice(living)])]
         acts += [lambda: machine.memories.store(fact, supersedes=(dice.choice(living),))]
     if nodes:
         acts += [
@@ -180,6 +183,6 @@ def act(machine: Machine, dice: random.Random, step: int) -> None:
         ]
     with suppress(MemorydError):
         dice.choice(acts)()
-    if dice.random() < 0.1 and (last := history.entries(graph, 5)):
+    if dice.random() < 0.1 and (last := [one for one in history.entries(graph, 5) if KEPT not in one.text]):
         with suppress(MemorydError):
             history.restore(graph, [dice.choice(last).id])

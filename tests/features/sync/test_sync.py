@@ -38,7 +38,7 @@ def test_what_one_stores_the_other_corrects_and_the_first_forgets(pair: tuple[Ma
     assert one.files() == two.files()
 
 
-def test_a_conflict_is_told_with_the_version_that_has_the_other_side(pair: tuple[Machine, Machine]) -> None:
+def test_a_conflict_is_named_with_the_version_that_has_the_other_side(pair: tuple[Machine, Machine]) -> None:
     one, two = pair
     stored = one.memories.store("The port is 1.")
     one.sync()

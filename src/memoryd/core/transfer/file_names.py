@@ -8,7 +8,7 @@ from memoryd.hidden import shown
 LENGTH = 80  # characters of a name; with its folders and its suffix it stays below every system's limit in bytes
 _FORBIDDEN = re.compile(r'[\\/:*?"<>|#^\[\]%\x00-\x1f\x7f-\x9f]+')
 _BLANKS = re.compile(r"\s+")
-_DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
+_DEVICES = re.compile(r"(?:con|prn|aux|nul|(?:com|lpt)[\d¹²³]|con(?:in|out)\$)(?:\..*)?", re.IGNORECASE)
 _BYTES = 180  # of UTF-8: a name may have 255, including what is added to it
 
 

@@ -241,7 +241,7 @@ class Staging:
             self.found.left_out["empty memories"] += 1
             return
         # split before the key is given: a key names one memory, so a text in parts has none
-        texts = [item.text] if item.is_record else parts(item.text.strip(), TEXT)
+        texts = parts(item.text.strip(), TEXT)
         key = self._key(room, item) if len(texts) == 1 else None
         for number, text in enumerate(texts, 1):
             same = fingerprint(text)
@@ -270,8 +270,8 @@ class Staging:
             self._count(Kind.MEMORY, item, text)
 
     def _key(self, room: _Room, item: SourceMemory) -> str | None:
-        key = item.key if item.is_record else item.key.strip()[:MEMORY_KEY]
-        if not key.strip():
+        key = item.key.strip()[:MEMORY_KEY]
+        if not key:
             return None
         if key in room.keys:
             self.found.hints.add(f"The key {key[:100]!r} occurs twice; the second memory gets no key")
@@ -306,8 +306,8 @@ class Staging:
         body = parts("\n\n".join(texts), TEXT)
         if len(body) > 1:
             self.found.hints.add(f"The summary of the session {session[:100]} is cut after {TEXT:,} characters")
-        last = found[-1] if found[-1].is_record else replace(found[-1], session_id=session)
-        record_id = self._id_of_named(room, last, Kind.SUMMARY, session)
+        last = replace(found[-1], session_id=session)
+        record_id = derived_id(Kind.SUMMARY, session)
         title = _BLANKS.sub(" ", found[0].title).strip()[:NODE_NAME] or session
         record = self._record(last, record_id, Kind.SUMMARY, title, last.category[:TAG], body[0])
         detail = {
@@ -322,12 +322,12 @@ class Staging:
     # graph -----------------------------------------------------------------------------------------------------------
 
     def _entity(self, room: _Room, item: SourceEntity) -> None:
-        name = item.name if item.is_whole else item.name.strip()[:NODE_NAME]
+        name = item.name if item.is_verbatim else item.name.strip()[:NODE_NAME]
         if not name.strip():
             self.found.left_out["entities without a name"] += 1
             return
         if name not in room.nodes:  # the id is that of the first item with the name
-            entity_id = self._id_of_named(room, item, Kind.ENTITY, name)
+            entity_id = derived_id(Kind.ENTITY, name)
             room.nodes[name] = _Node(entity_id, replace(item, name=name), item.created_at)
         node = room.nodes[name]
         known = node.item
@@ -342,7 +342,7 @@ class Staging:
             created_at=min(known.created_at, item.created_at),
             updated_at=max(known.updated_at, item.updated_at),
         )
-        if item.is_whole:
+        if item.is_verbatim:
             node.add_all(item.created_at, item.observations)
         else:
             for text in filter(None, map(str.strip, item.observations)):
@@ -350,7 +350,7 @@ class Staging:
 
     def _relation(self, room: _Room, item: SourceRelation) -> None:
         ends = (item.source, item.target, item.type)
-        if not item.is_whole:
+        if not item.is_verbatim:
             ends = (item.source.strip()[:NODE_NAME], item.target.strip()[:NODE_NAME], item.type.strip()[:NODE_TYPE])
         if not all(ends):
             self.found.left_out["relations without a name"] += 1
@@ -377,19 +377,16 @@ class Staging:
 
     def _node(self, room: _Room, node: _Node) -> None:
         item, entity_id = node.item, node.id
-        summary = [item.summary] if item.is_whole else parts(item.summary, TEXT)
-        # what is too long for a summary comes after the observations, whose ordinals stay
-        node.add(item.created_at, *summary[1:])
-        has_ordinals = len(set(item.ordinals)) == len(item.ordinals) == len(node.observations)
-        ordinals = item.ordinals if has_ordinals else range(len(node.observations))
-        type_ = (item.type if item.is_whole else item.type[:NODE_TYPE]) or UNKNOWN
+        summary = [item.summary] if item.is_verbatim else parts(item.summary, TEXT)
+        node.add(item.created_at, *summary[1:])  # what is too long for a summary comes after the observations
+        type_ = (item.type if item.is_verbatim else item.type[:NODE_TYPE]) or UNKNOWN
         record = self._record(item, entity_id, Kind.ENTITY, item.name, type_, summary[0])
         summarized_at = record["updated_at"] if summary[0] else None
-        detail = {"summary_updated_at": summarized_at, "next_ordinal": max(ordinals, default=-1) + 1}
+        detail = {"summary_updated_at": summarized_at, "next_ordinal": len(node.observations)}
         room.put(record, "entity_details", detail)
         self._count(Kind.ENTITY, item, item.name)
         times = Counter[str]()
-        for ordinal, (text, at) in zip(ordinals, node.observations, strict=True):
+        for ordinal, (text, at) in enumerate(node.observations):
             times[text] += 1
             again = (str(times[text]),) if times[text] > 1 else ()
             about = SourceItem(id=item.id, created_at=at, session_id=item.session_id)
@@ -424,11 +421,6 @@ class Staging:
             if room.texts[tried] == hash(text):
                 break
         return ""
-
-    def _id_of_named(self, room: _Room, item: SourceItem, kind: Kind, name: str) -> str:
-        """Return the id of an item with a unique name: its own if it is a record, unless taken, as by a copy."""
-        own = self._id(room, item, kind, name) if item.is_record else ""
-        return own or derived_id(kind, name)
 
     def _record(
         self,

@@ -1,9 +1,11 @@
-"""One memory on several machines, as a repository of git that holds it as readable files."""
+"""The memory as a tree of readable files: for people and Obsidian, and on several machines through git."""
 
 from memoryd.features.base import Feature
 
 FEATURE = Feature(
+    needs="imports",
     commands={"Memories": {"sync": "memoryd.features.sync.command:app"}},
+    exports={"markdown": "memoryd.features.sync.formats:MARKDOWN"},
     session_hook="memoryd.features.sync.background:sync_later",
     state="memoryd.features.sync.status:described",
 )

@@ -8,6 +8,8 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import Any
 
 import yaml
@@ -25,10 +27,23 @@ Item = dict[str, Any]
 Group = tuple[str, str]
 """What a file is about: `memory`, `entity` or `session`, and its id."""
 
+
+@dataclass(slots=True)
+class Document:
+    """What a file says."""
+
+    items: list[Item] = field(default_factory=list)
+    dropped: set[str] = field(default_factory=set)
+    """The ids of observations and relations that its properties list, and its text no longer has."""
+    unknown: set[str] = field(default_factory=set)
+    """The names of properties that no record has."""
+
+
 TITLE = 40  # characters of a title in a file's name
 HASH = 12  # hexadecimal digits of the hash of an id in a file's name
 VERSION = 1
-ROOT = {"memoryd.json": json.dumps({"format": "memoryd tree", "version": VERSION}) + "\n"}
+FORMAT, ROOT_FILE = "memoryd tree", "memoryd.json"
+ROOT = {ROOT_FILE: json.dumps({"format": FORMAT, "version": VERSION}) + "\n"}
 COMMON = ("type", "tags", "session_id", "client", "tool", "created_at", "updated_at")
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "memory": (
@@ -55,9 +70,11 @@ NEEDED = ("entity_id", "from_entity", "to_entity", "relation_type")
 OBSERVATIONS, RELATIONS = "\n## Observations\n", "\n## Relations\n"
 _PATH = re.compile(rf"(memories|vault|replaced|entities|sessions)/.*([0-9a-f]{{{HASH}}})\.(md|jsonl)$")
 _MARK = re.compile(rf" \^(\d{{1,{MOST}}})$")
-_LINK = re.compile(
-    rf"^- (.+) \[\[(?:[^\[\]|\n]*?([0-9a-f]{{{HASH}}})|([^\[\]|\n]+))(?:\|[^\[\]\n]*)?\]\]\s*$", re.MULTILINE
-)
+_LINK = re.compile(r"^- (.+) \[\[([^\[\]|\n]+)(?:\|([^\[\]\n]*))?\]\]\s*$", re.MULTILINE)
+_DIGEST = re.compile(rf"([0-9a-f]{{{HASH}}})(?:\.md)?$")
+_FRONT = re.compile(r"---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_CONFLICT = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)
+"""What a person's merge leaves where two sides differ."""
 _DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 _LOADER: Any = getattr(
     yaml, "CBaseLoader", yaml.BaseLoader
@@ -79,9 +96,8 @@ def mark_of(path: str) -> str:
 
 def is_document(path: str) -> bool:
     """Return whether a path in the folder of a workspace may be that of a document, also of a person's new one."""
-    return (path.startswith(("memories/", "vault/", "replaced/", "entities/")) and path.lower().endswith(".md")) or (
-        path.startswith("sessions/") and path.endswith(".jsonl")
-    )
+    suffix = ".jsonl" if path.startswith("sessions/") else ".md"
+    return path.lower().endswith(suffix) and not any(part.startswith(".") for part in path.split("/"))
 
 
 def group_of(item: Item) -> Group:
@@ -159,21 +175,30 @@ def _link(tie: Item, target: Item) -> str:
 # reading -------------------------------------------------------------------------------------------------------------
 
 
-def read(path: str, data: bytes, entity: Callable[[str, str], str]) -> list[Item]:
-    """Return the items of a file; raise InvalidInputError if it cannot be used.
+def read(path: str, data: bytes, entity: Callable[[str, str], str]) -> Document:
+    """Return what a file says; raise InvalidInputError if it cannot be used.
 
-    `entity` returns the id of the entity with a hash or a name, for relations that a person has added; '' if unknown.
+    `entity` returns the id of the entity with a hash in its file's name, or with a name or path, for relations that a
+    person has added; '' if unknown.
     """
     try:
-        text = data.decode()
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InvalidInputError(f"is not UTF-8: {error.reason} at byte {error.start + 1}") from None
     if bad := unstorable(text):
         raise InvalidInputError(f"contains U+{ord(bad.group()):04X}, which cannot be stored")
-    items = _session(text) if path.endswith(".jsonl") else _note(path, text, entity)
-    for item in items:
+    found = Document(_session(text)) if path.endswith(".jsonl") else _note(path, text, entity)
+    for item in found.items:
         _check(item)
-    return items
+    return found
+
+
+def trusted(path: str, data: bytes | None) -> list[Item]:
+    """Return the items of a file that this program has written; none for one that a person has broken."""
+    try:
+        return read(path, data, lambda _mark, _name: "").items if data is not None else []
+    except InvalidInputError:
+        return []
 
 
 def _session(text: str) -> list[Item]:
@@ -190,33 +215,35 @@ def _session(text: str) -> list[Item]:
     return found
 
 
-def _note(path: str, text: str, entity: Callable[[str, str], str]) -> list[Item]:
-    if text.startswith("---\r\n"):
+def _note(path: str, text: str, entity: Callable[[str, str], str]) -> Document:
+    if text.partition("\n")[0].endswith("\r"):  # git or an editor has converted the whole file for Windows
         text = text.replace("\r\n", "\n")
-    front, content = text, ""
-    if text.startswith("---\n") and "\n---\n" in text[3:]:
-        front, _, content = text[4:].partition("\n---\n")
-    else:
-        front, content = "", text
+    front = _FRONT.match(text)
+    content = text[front.end() :] if front else text
     try:
-        properties = yaml.load(front, Loader=_LOADER) or {}  # noqa: S506 - a loader of texts alone
+        properties = yaml.load(front[1] if front else "", Loader=_LOADER) or {}  # noqa: S506 - a loader of texts alone
     except (yaml.YAMLError, RecursionError) as error:
         raise InvalidInputError(f"has properties that are not YAML: {' '.join(str(error).split())[:200]}") from None
     if not isinstance(properties, dict):
         raise InvalidInputError("has properties that are not a list of names and values")
-    kind = "entity" if path.startswith("entities/") else "memory"
-    properties = {"name": None, **properties}
-    if "id" not in properties:
+    properties = {str(name).casefold(): value for name, value in properties.items()}
+    is_entity = "next_ordinal" in properties or (path.startswith("entities/") and "importance" not in properties)
+    kind = "entity" if is_entity else "memory"
+    if not properties.get("id"):
         properties["id"] = derived_id("note", path, text)
-    if kind == "memory":
-        return [_item(kind, properties | {"body": content.removesuffix("\n")})]
-    return _entity(properties, content, entity)
+        properties.setdefault("name", PurePosixPath(path).stem if is_entity else None)
+    if is_entity:
+        found = _entity(properties, content, entity)
+    else:
+        found = Document([_item(kind, properties | {"body": content.removesuffix("\n")})])
+    found.unknown = properties.keys() - {"id", "observations", "relations", *FIELDS[kind]}
+    return found
 
 
-def _entity(properties: dict[str, Any], content: str, entity: Callable[[str, str], str]) -> list[Item]:
-    above, _, links = f"\n{content}".rpartition(RELATIONS)
-    above, _, listed = above.rpartition(OBSERVATIONS) if OBSERVATIONS in above else (above or links, "", "")
-    head = _item("entity", properties | {"body": above.removeprefix("\n").removesuffix("\n")})
+def _entity(properties: dict[str, Any], content: str, entity: Callable[[str, str], str]) -> Document:
+    above, links = _parted(content, RELATIONS)
+    above, listed = _parted(above, OBSERVATIONS)
+    head = _item("entity", properties | {"body": above.removesuffix("\n").removesuffix("\n")})
     if not (head["name"] or "").strip():
         raise InvalidInputError("is an entity without a name; give it the property `name`")
     stated = [one for one in _mappings(properties, "observations") if one.get("ordinal") is not None]
@@ -231,7 +258,16 @@ def _entity(properties: dict[str, Any], content: str, entity: Callable[[str, str
             new = {"id": derived_id("observation", head["id"], body), **known.pop(number, {})}
             items.append(_item("observation", new | {"entity_id": head["id"], "body": body, "ordinal": number}))
     head["next_ordinal"] = max(head["next_ordinal"], free)
-    return items + _ties(head, _mappings(properties, "relations"), links, entity)
+    stated_ties = _mappings(properties, "relations")
+    items += _ties(head, stated_ties, links, entity)
+    listed_ids = {one.get("id") for one in (*known.values(), *stated_ties)}
+    return Document(items, {key for key in listed_ids if isinstance(key, str)} - {one["id"] for one in items})
+
+
+def _parted(text: str, heading: str) -> tuple[str, str]:
+    """Return what is above the last line with a heading, and what is below it."""
+    *_, last = [None, *re.finditer(rf"^{heading.strip()}[ \t]*$", text, re.MULTILINE)]
+    return (text[: last.start()], text[last.end() :]) if last else (text, "")
 
 
 def _listed(text: str) -> list[str]:
@@ -247,20 +283,19 @@ def _listed(text: str) -> list[str]:
 
 def _ties(head: Item, stated: list[dict[str, Any]], links: str, entity: Callable[[str, str], str]) -> list[Item]:
     """Return the relations that the list of links still has, or that a person has added to it."""
-    known = dict[tuple[str, str], Item]()
-    for one in stated:
-        tie = _item("relation", one | {"from_entity": head["id"]})
-        known[" ".join(tie["relation_type"].split()), mark(("entity", tie["to_entity"]))] = tie
+    every = [_item("relation", one | {"from_entity": head["id"]}) for one in stated]
+    known = {(" ".join(tie["relation_type"].split()), tie["to_entity"]): tie for tie in every}
+    digests = {mark(("entity", tie["to_entity"])): tie["to_entity"] for tie in every}
     found = []
-    for kind, digest, name in _LINK.findall(links):
-        if stated_tie := known.get((" ".join(kind.split()), digest)):
-            found.append(stated_tie)
-        elif target := entity(digest, name):
-            new = {"id": derived_id("relation", head["id"], kind, target), "from_entity": head["id"]}
-            new |= {"to_entity": target, "relation_type": kind, "created_at": head["updated_at"]}
-            found.append(_item("relation", new))
-        else:
-            raise InvalidInputError(f"has a relation to {(name or digest)[:100]!r}, which is no entity")
+    for stated_kind, path, shown in _LINK.findall(links):
+        digest = next(iter(_DIGEST.findall(path)), "")
+        target = digests.get(digest) or (entity(digest, "") if digest else "") or entity("", path) or entity("", shown)
+        if not target:
+            raise InvalidInputError(f"has a relation to {path[:100]!r}, which is no entity")
+        kind = " ".join(stated_kind.split())
+        new = {"id": derived_id("relation", head["id"], kind, target), "from_entity": head["id"]}
+        new |= {"to_entity": target, "relation_type": kind, "created_at": head["updated_at"]}
+        found.append(known.get((kind, target)) or _item("relation", new))
     return found
 
 
@@ -282,7 +317,7 @@ def _item(kind: str, value: Mapping[str, Any]) -> Item:
 
 def _value(name: str, value: Any) -> Any:
     if name in LISTS:
-        found = [value] if isinstance(value, str) and value else value or []
+        found = [one.strip() for one in value.split(",") if one.strip()] if isinstance(value, str) else value or []
         if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
             raise InvalidInputError(f"has {name} that are not a list of texts")
         return list(found)
@@ -322,9 +357,18 @@ def _check(item: Item) -> None:
             item[name] = timestamp(moment(value))
 
 
+def copied(path: str, items: Sequence[Item]) -> list[Item]:
+    """Return the items of a copy of a file with ids of their own: the original is still there."""
+    ids = {item["id"]: derived_id("copy", path, item["id"]) for item in items}
+    ends = ("id", "entity_id", "from_entity")
+    return [item | {name: ids[item[name]] for name in ends if item.get(name) in ids} for item in items]
+
+
 def check_edited(item: Item) -> None:
     """Raise InvalidInputError if what a person has written is larger than what may be stored."""
     if len(item["body"]) > TEXT:
         raise InvalidInputError(f"has a text of {len(item['body']):,} characters; at most {TEXT:,} are allowed")
+    if len(_CONFLICT.findall(item["body"])) > 1:
+        raise InvalidInputError("has the marks of an unfinished merge (<<<<<<<, >>>>>>>)")
     if len(item["tags"]) > TAGS or any(not tag.strip() or len(tag) > TAG for tag in item["tags"]):
         raise InvalidInputError(f"has more than {TAGS} tags, an empty one, or one of more than {TAG} characters")

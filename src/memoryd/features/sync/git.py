@@ -12,8 +12,13 @@ from memoryd import disk, environment
 from memoryd.errors import InvalidInputError, MemorydError, StoreError
 
 QUIET = {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
-OURS = {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"}
+OURS = {
+    *("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR", "GIT_NAMESPACE"),
+    *("GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_CONFIG", "GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT"),
+}
 """Variables of another repository, which a hook of git sets for what it starts."""
+OWN = {"core.autocrlf": "false", "core.hooksPath": "hooks", "gc.autoDetach": "false"}
+"""Settings of the repository here in place of the user's: hooks of projects have nothing to do with it."""
 NETWORK = 300.0  # seconds after which a fetch or a push is given up
 QUOTED = 1_000  # characters of git's own words that are shown
 LONGEST = 64 << 20  # bytes of a file that is read: a few kilobytes of a repository can be as many
@@ -54,9 +59,14 @@ class Git:
         """Make the repository, with a remote. Raise StoreError."""
         disk.make_directory(self.place)
         self.run("init", "--bare", "--quiet", "--template=", ".")
-        for name, value in {"gc.auto": "0", "core.autocrlf": "false", "core.quotePath": "false"}.items():
+        for name, value in OWN.items():
             self.run("config", name, value)
         self.run("config", "remote.origin.url", url)
+
+    def unlock(self) -> None:
+        """Remove the locks that a killed git has left; no other process works on the repository."""
+        for lock in [*self.place.glob("*.lock"), *self.place.glob("*.new"), *(self.place / "refs").rglob("*.lock")]:
+            lock.unlink(missing_ok=True)
 
     def setting(self, name: str) -> str:
         """Return a setting, also one of the user or the system; '' if it is not set."""
@@ -107,6 +117,21 @@ class Git:
         args = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", before, after, "--", folder)
         return set(filter(None, self.run(*args).decode().split("\0")))
 
+    def deleted(self, before: str, after: str, folder: str) -> set[str]:
+        """Return the paths in a folder that commits after one and up to another one have deleted."""
+        span = [after, *([f"^{before}"] if before else [])]
+        args = (
+            "log",
+            "--no-show-signature",
+            "--format=",
+            "-z",
+            "--name-only",
+            "--no-renames",
+            "--diff-filter=D",
+            *span,
+        )
+        return set(filter(None, self.run(*args, "--", folder).decode(errors="replace").split("\0")))
+
     def paths(self, commit: str, folder: str) -> list[str]:
         """Return the paths of the files in a folder."""
         listed = self.run("ls-tree", "-r", "-z", "--name-only", commit, "--", folder).decode() if commit else ""
@@ -139,7 +164,7 @@ class Git:
 
     def holding(self, commit: str, text: str, folder: str) -> list[str]:
         """Return the paths of the files that contain a text."""
-        args = ("grep", "-l", "-z", "-F", "-e", text, commit, "--", folder)
+        args = ("grep", "--no-color", "-l", "-z", "-F", "-e", text, commit, "--", folder)
         found = self._done(*args, may_fail=True)[0].decode() if commit else ""
         return [path.partition(":")[2] for path in found.split("\0") if path]
 
@@ -147,7 +172,8 @@ class Git:
         """Return the person who last changed a file, and when (ISO 8601); two times '' if memoryd did."""
         span = [until, *([f"^{since}"] if since else [])]
         form = f"--format=%an%x00%aI%x00%(trailers:key={WRITER},valueonly)"
-        name, _, rest = self.run("log", "-1", form, *span, "--", path).decode().strip().partition("\0")
+        found = self.run("log", "-1", "--no-show-signature", "--encoding=UTF-8", form, *span, "--", path)
+        name, _, rest = found.decode(errors="replace").strip().partition("\0")
         at, _, writer = rest.partition("\0")
         return ("", "") if writer else (name, at)
 
@@ -232,6 +258,8 @@ def _failure(arguments: Iterable[str], message: str) -> MemorydError:
     what = next(iter(arguments))
     if what == "push" and _QUICKER.search(message):
         return QuickerError("Another machine has pushed meanwhile.")
+    if "dubious ownership" in message or "safe.directory" in message:
+        return StoreError(f"The repository belongs to another user, so git does not read it. git says: {message}")
     if what in ("ls-remote", "fetch", "push") and _OFFLINE.search(message):
         return OfflineError(f"The repository cannot be reached; what is new here waits. git says: {message}")
     return StoreError(f"`git {what}` failed. Nothing was lost; repeat `memoryd sync`. git says: {message}")

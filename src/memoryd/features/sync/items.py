@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from memoryd.core.base.batches import batches
+from memoryd.core.transfer.export import NOUNS, Numbers
 from memoryd.features.sync.documents import FIELDS, LISTS, Group, Item, written
 from memoryd.store import rows
 from memoryd.store.base import Queries, Row
@@ -35,13 +36,24 @@ def groups_of(queries: Queries, ids: Iterable[str]) -> tuple[set[Group], set[str
     return found, asked - known
 
 
-def documents(queries: Queries, groups: Iterable[Group]) -> Iterator[tuple[Group, str, bytes]]:
-    """Yield the file of each group that still has items: its path and content."""
+def holders(queries: Queries, given: Iterable[Item]) -> set[Group]:
+    """Return the groups of the living memories and entities that have the keys and names of some items."""
+    names = sorted({one["name"] for one in given if one["kind"] in ("memory", "entity") and one["name"] is not None})
+    found = queries.all("sync.holders", names=json.dumps(names, ensure_ascii=False)) if names else []
+    return {_group(row["kind"], row["id"], "") for row in found}
+
+
+def documents(
+    queries: Queries, groups: Iterable[Group], numbers: Numbers | None = None
+) -> Iterator[tuple[Group, str, bytes]]:
+    """Yield the file of each group that still has items: its path and content; count the items in `numbers`."""
     for batch in batches(sorted(groups), BATCH):
         found = read(queries, batch)
         targets = {one["to_entity"] for items in found.values() for one in items if one["kind"] == "relation"}
         heads = {row["id"]: row for row in rows.of(queries, "records", sorted(targets))}
         for group, items in found.items():
+            if numbers is not None:
+                numbers.update(NOUNS.get(one["kind"], "relations") for one in items)
             if items:
                 yield group, *written(group, items, heads)
 

@@ -91,14 +91,14 @@ def _both(result: Merged, before: Mapping[str, Any], one: Item, other: Item) -> 
             found |= {name: ended[name] for name in fields}
     for name in ("tags", "also", "technologies"):
         if name in later:
-            found[name] = _united(before.get(name) or [], earlier[name], later[name])
+            found[name] = united(before.get(name) or [], earlier[name], later[name])
     for name, choose in (("updated_at", max), ("next_ordinal", max), ("created_at", min)):
         if name in later:
             found[name] = choose(one[name], other[name])
     return found
 
 
-def _united(before: list[str], one: list[str], other: list[str]) -> list[str]:
+def united(before: list[str], one: list[str], other: list[str]) -> list[str]:
     """Return what either side has; what one of them has removed is gone. The order is that of the later side."""
     removed = {value for value in before if value not in one or value not in other}
     return [value for value in dict.fromkeys([*other, *one]) if value not in removed]

@@ -1,31 +1,24 @@
 """The sides of a merge as items: what two machines had in common, and what the other one has now."""
 
 import json
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 from memoryd.core.base.clock import moment, timestamp
 from memoryd.core.engine import Engine
-from memoryd.core.records.derived_ids import derived_id
 from memoryd.core.scope import Scope
 from memoryd.core.security.secrets import SecretRefusedError
 from memoryd.errors import InvalidInputError
-from memoryd.features.sync import documents
-from memoryd.features.sync.documents import Group, Item, group_of, mark, mark_of
+from memoryd.features.sync import documents, items
+from memoryd.features.sync.documents import Group, Item, group_of, mark, mark_of, trusted
 from memoryd.features.sync.git import LONGEST, Git
 from memoryd.features.sync.merging import Items
 from memoryd.store import rows
 
+_ID = re.compile(rb"^id: *['\"]?([^\s'\"]+)", re.MULTILINE | re.IGNORECASE)
 BY_HAND = "git"
 """The tool that is noted for what a person has edited in the repository."""
-
-
-def trusted(path: str, data: bytes | None) -> list[Item]:
-    """Return the items of a file that this program has written; none for one that a person has broken."""
-    try:
-        return documents.read(path, data, lambda _mark, _name: "") if data is not None else []
-    except InvalidInputError:
-        return []
 
 
 class Sides:
@@ -42,40 +35,72 @@ class Sides:
         self.others: set[str] = set()
         """The paths of theirs that are not where this program writes them."""
         self.refused: dict[str, str] = {}
+        self.remarks: list[str] = []
         self.author = ""
         """Who has changed files by hand."""
         self._git, self._folder, self._ours, self._head = git, folder, ours, head
         self._engine, self._scope = engine, scope
-        self._there: dict[str, list[str]] | None = None
 
-    def read(self, paths: Iterable[str], theirs: set[str]) -> None:
-        """Read the files with these paths; `theirs` are those that the other side has changed."""
+    def read(self, paths: Iterable[str], theirs: set[str], refused: set[str]) -> None:
+        """Read the files with these paths.
+
+        `theirs` are those that the other side has changed, and those of them that were refused until now: for these,
+        what the store says is what they were.
+        """
         wanted = sorted(paths)
         before, ours, after = (self._git.read(commit, wanted) for commit in (self.base, self._ours, self._head))
         large = self._git.large(self._head, self._folder)
         for path in wanted:
             name = path.removeprefix(self._folder)
-            known = trusted(name, before.get(path))
+            known = trusted(name, before.get(path)) if path not in refused else []
             self.before |= {item["id"]: item for item in known}
             self.groups |= {group_of(item) for item in [*known, *trusted(name, ours.get(path))]}
+        marks = {one for path in refused for one in self._marks(path, after.get(path, b""))}
+        for group, stored in self._stored(marks).items() if marks else ():
+            self.before |= {item["id"]: item for item in stored}
+            self.groups.add(group)
+        self._bury({path: data for path, data in ours.items() if path not in before and path not in after})
         for path in sorted(wanted, key=lambda one: not mark_of(one.removeprefix(self._folder))):  # new ones last
             if path in large:
-                self._refuse(path, path.removeprefix(self._folder), f"has more than {LONGEST >> 20} MB")
+                self._refuse(path, b"", f"has more than {LONGEST >> 20} MB")
             elif path in after:
-                self._take(path, after[path], edited=path in theirs and before.get(path) != after[path])
+                is_other = path in refused or before.get(path) != after[path]
+                self._take(path, after[path], edited=path in theirs and is_other)
+
+    def _bury(self, new: Mapping[str, bytes]) -> None:
+        """Take what is new here for known if the other side has had and deleted it, as after a restored backup."""
+        marks = {mark_of(path.removeprefix(self._folder)) for path in new} - self._paths_there.keys()
+        if marks and self._head:
+            deleted = self._git.deleted(self.base, self._head, self._folder)
+            marks &= {mark_of(path.removeprefix(self._folder)) for path in deleted}
+            for path, data in new.items() if marks else ():
+                name = path.removeprefix(self._folder)
+                if mark_of(name) in marks:
+                    self.before |= {item["id"]: item for item in trusted(name, data)}
+
+    def _marks(self, path: str, data: bytes) -> set[str]:
+        """Return the hashes of what a file is about, as its name and its properties say, even if it cannot be read."""
+        stated = _ID.search(data)
+        of_id = {mark(("memory", stated[1].decode(errors="replace")))} if stated else set[str]()
+        return {mark_of(path.removeprefix(self._folder)), *of_id} - {""}
+
+    def _stored(self, marks: set[str]) -> items.Groups:
+        return self._scope.read(lambda q: items.read(q, [one for one in items.all_groups(q) if mark(one) in marks]))
 
     def _take(self, path: str, data: bytes, *, edited: bool) -> None:
         name = path.removeprefix(self._folder)
         try:
-            found = documents.read(name, data, self._entity)
-            found = self._apart(path, name, found)
+            document = documents.read(name, data, self._entity)
+            found = self._apart(path, name, document.items)
             if edited:
                 self._stamp(path, found)
             self._demand_own(found)
             cleaned = [self._engine.secrets.clean(item).value for item in found]
         except (InvalidInputError, SecretRefusedError) as error:
-            self._refuse(path, name, str(error))
+            self._refuse(path, data, str(error))
             return
+        if edited and document.unknown:
+            self.remarks.append(f"{path}: memoryd does not keep the properties {', '.join(sorted(document.unknown))}")
         self.theirs |= {item["id"]: item for item in cleaned}
         groups = {group_of(item) for item in cleaned}
         self.groups |= groups
@@ -93,32 +118,24 @@ class Sides:
             if kinds.get(item["id"], item["kind"]) != item["kind"]:
                 raise InvalidInputError(f"has an id that another kind of record has: {item['id'][:100]!r}")
 
-    def _refuse(self, path: str, name: str, why: str) -> None:
-        """Leave a file as it is on both sides, and tell."""
+    def _refuse(self, path: str, data: bytes, why: str) -> None:
+        """Leave a file as it is on both sides, and tell; also what it was about if it was moved."""
         self.refused[path] = why.rstrip(".")
-        left = {group for group in self.groups if mark(group) == mark_of(name)}
+        marks = self._marks(path, data)
+        left = {group for group in self.groups if mark(group) in marks}
         self.left |= left
         for item in [one for one in self.before.values() if group_of(one) in left]:
             del self.before[item["id"]]
 
     def _apart(self, path: str, name: str, found: list[Item]) -> list[Item]:
         """Return the items of a copy of a file with ids of their own: the original is still there."""
-        if self._there is None:
-            self._there = {}
-            for each in self._git.paths(self._head, self._folder):
-                self._there.setdefault(mark_of(each.removeprefix(self._folder)), []).append(each)
         if not found or name.endswith(".jsonl"):
             return found
         digest = mark(group_of(found[0]))
-        same = self._there.get(digest, [path])
+        same = self._paths_there.get(digest, [path])
         if path == min(same, key=lambda one: (one not in self._paths_before, len(one), one)):
             return found
-        ids = {item["id"]: derived_id("copy", path, item["id"]) for item in found}
-        for item in found:
-            for field in ("id", "entity_id", "from_entity"):
-                if item.get(field) in ids:
-                    item[field] = ids[item[field]]
-        return found
+        return documents.copied(path, found)
 
     @cached_property
     def _paths_before(self) -> set[str]:
@@ -143,13 +160,25 @@ class Sides:
             self.author = name[:100]
 
     def _entity(self, digest: str, name: str) -> str:
-        """Return the id of the entity with a hash in its file's name, or with a name; '' if there is none."""
+        """Return the id of the entity with a hash in its file's name, or with a name or path; '' if there is none."""
         if name:
             names = json.dumps([name], ensure_ascii=False)
             rows = self._scope.read(lambda queries: queries.all("entities.named", names=names))
-            return str(rows[0]["id"]) if rows else ""
-        for path in (self._there or {}).get(digest, ()):
-            for item in trusted(path.removeprefix(self._folder), self._git.read(self._head, [path]).get(path)):
-                if item["kind"] == "entity":
-                    return str(item["id"])
+            if rows:
+                return str(rows[0]["id"])
+        there = self._paths_there
+        paths = there.get(digest, ()) if digest else [one for each in there.values() for one in each]
+        for path in paths:
+            if digest or f"/{path}".endswith(f"/{name}.md"):
+                for item in trusted(path.removeprefix(self._folder), self._git.read(self._head, [path]).get(path)):
+                    if item["kind"] == "entity":
+                        return str(item["id"])
         return ""
+
+    @cached_property
+    def _paths_there(self) -> dict[str, list[str]]:
+        """The paths of theirs by the hashes in them."""
+        found: dict[str, list[str]] = {}
+        for each in self._git.paths(self._head, self._folder):
+            found.setdefault(mark_of(each.removeprefix(self._folder)), []).append(each)
+        return found

@@ -6,6 +6,7 @@ what a repository or a backup lacks is written again from there.
 
 import json
 import platform
+import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,14 +19,13 @@ from memoryd.core.base.progress import StepProgress
 from memoryd.core.engine import Engine
 from memoryd.core.records.records import written_by
 from memoryd.core.scope import Scope
-from memoryd.core.transfer.file_names import readable
 from memoryd.core.workspaces.registry import ACTIVE
 from memoryd.errors import InvalidInputError, StoreBusyError, StoreError
-from memoryd.features.sync import applying, documents, items, reading
+from memoryd.features.sync import applying, documents, folder, items, reading
 from memoryd.features.sync.applying import QuietChange
-from memoryd.features.sync.documents import ROOT, VERSION, Group, is_document, mark, mark_of
+from memoryd.features.sync.documents import ROOT, ROOT_FILE, VERSION, Group, is_document, mark, mark_of
 from memoryd.features.sync.git import Git, QuickerError
-from memoryd.features.sync.merging import Merged, merge
+from memoryd.features.sync.merging import Items, Merged, merge
 from memoryd.model import Workspace
 from memoryd.store.base import Queries
 
@@ -35,7 +35,10 @@ REPLACES = "Memoryd-Replaces"
 MAIN = "main"
 """The branch that all machines read."""
 KNOWN = "refs/memoryd/known"
-"""The last commit of the remote that was merged."""
+"""The last commit of the remote before its history was replaced."""
+ATTRIBUTES, _ENCRYPTED = ".gitattributes", re.compile(rb"filter=\S*crypt")
+REFUSED = "memoryd.refused"
+"""The setting that has the refused files: paths and reasons."""
 WAIT = 60.0  # seconds to wait for another sync of this memory
 PAUSE = 0.2  # seconds between attempts
 
@@ -87,6 +90,7 @@ class Sync:
         self._engine.store.placement.create(None)
         with _alone(place(self._engine.settings.data_dir).with_name("sync.lock")):
             outcome = SyncReport()
+            self.git.unlock()
             for _ in range(TRIES):
                 try:
                     head = self._once(outcome)
@@ -100,19 +104,23 @@ class Sync:
     def _once(self, outcome: SyncReport) -> str:
         branch, git = self.setup.branch, self.git
         self._report("fetching", 0.0)
-        head = git.fetch(MAIN)
+        last, head = git.commit(f"refs/remotes/origin/{MAIN}"), git.fetch(MAIN)
+        if last and head and last != head and not git.base(last, head):
+            git.run("update-ref", KNOWN, last)
         own = head if branch == MAIN else git.fetch(branch)
         _demand_version(git, head)
+        known = outcome.refused = dict(line.split("\t", 1) for line in git.settings(REFUSED))
         commit = head
-        outcome.refused.clear()
-        for workspace, folder in self._workspaces(head):
-            commit = WorkspaceSync(self._engine, git, workspace, folder, outcome).run(commit)
+        for workspace, below in self._workspaces(head):
+            commit = WorkspaceSync(self._engine, git, workspace, below, outcome).run(commit)
+            if outcome.refused != known:
+                known = outcome.refused
+                git.configure(REFUSED, [f"{path}\t{why}" for path, why in known.items()])
         if commit and commit != own and not (commit == head and branch != MAIN):
             self._report("pushing", 0.9)
             git.push(commit, branch, own, force=branch != MAIN)
-        if commit:
-            git.run("update-ref", KNOWN, head or commit)
         if head and replaced(git, head) and git.commit(f"{KNOWN}-pruned") != head:
+            git.run("update-ref", KNOWN, commit)
             self._prune(head)
         return commit
 
@@ -127,7 +135,7 @@ class Sync:
                 known = here.get(name) or registry.get(name)
                 workspace = known or registry.ensure(name)
                 if workspace.status == ACTIVE:
-                    found.append((workspace, folder_of(name)))
+                    found.append((workspace, folder.folder_of(name)))
         return found
 
     def _drop_history(self, head: str) -> None:
@@ -135,10 +143,11 @@ class Sync:
         if not head or self.setup.branch != MAIN:
             raise InvalidInputError("The history belongs to the main branch; drop it on a machine that pushes to that.")
         root = self.git.commit_tree(head, f"Drop the history\n\n{REPLACES}: {head}")
+        self.git.run("update-ref", KNOWN, head)
         self.git.push(root, MAIN, head, force=True)
-        self.git.run("update-ref", KNOWN, root)
         for workspace, _ in self._workspaces(root):
             self._engine.write(workspace, lambda queries: _note(queries, root, _state(queries)[1]))
+        self.git.run("update-ref", KNOWN, root)
         self._prune(root)
 
     def _prune(self, root: str) -> None:
@@ -168,15 +177,12 @@ class WorkspaceSync:
             apart = not shared and bool(head)
             if apart and replaced(self._git, head) and (known := self._git.commit(KNOWN)) and ours:
                 shared = self._git.base(ours, known)
-            if not head or shared == head:
-                merged = ours
-            elif (done := self._merged(shared, ours, head, now, joined=not apart)) is not None:
-                merged, now = done
-            else:
-                continue
-            if (merged, now) != (base, seq):
+            is_ours = not head or shared == head
+            merged = ours if is_ours else self._merged(shared, ours, head, now, joined=not apart)
+            if merged == ours and (merged, now) != (base, seq):
                 self._engine.write(self._scope.workspace, lambda q, to=(merged, now): _note(q, *to))  # type: ignore[misc]
-            return merged
+            if merged or not head:
+                return merged
         raise StoreError(f"The workspace {self._name!r} is changed too often to be merged. Repeat `memoryd sync`.")
 
     # ours ------------------------------------------------------------------------------------------------------------
@@ -190,16 +196,17 @@ class WorkspaceSync:
                 return {}, latest
             groups, gone = items.all_groups(queries), set[str]()
             if seq is not None:
-                subjects = [row["subject"] for row in queries.all("sync.subjects", after=seq)]
-                groups, gone = items.groups_of(queries, subjects)
+                groups, gone = items.groups_of(queries, _subjects(queries, seq))
             return self._files(queries, base, groups, gone), latest
 
         files, latest = self._scope.read(work)
         if not base:
             files |= {name: text.encode() for name, text in ROOT.items()} | {
-                f"{self._folder}workspace.json": (json.dumps({"name": self._name}, ensure_ascii=False) + "\n").encode()
+                self._folder + folder.ABOUT: folder.about(self._name)
             }
-        return self._commit(files, base, [base]), latest
+        commit, sent = self._commit(files, base, [base])
+        self._outcome.sent += sent
+        return commit, latest
 
     def _files(self, queries: Queries, start: str, groups: set[Group], gone: Iterable[str]) -> dict[str, bytes | None]:
         """Return the files of some groups as they are now, and the superfluous ones of a commit as None."""
@@ -217,7 +224,7 @@ class WorkspaceSync:
         return files
 
     def _group_in(self, commit: str, path: str) -> Group | None:
-        found = reading.trusted(path.removeprefix(self._folder), self._git.read(commit, [path]).get(path))
+        found = documents.trusted(path.removeprefix(self._folder), self._git.read(commit, [path]).get(path))
         return documents.group_of(found[0]) if found else None
 
     def _marked(self, commit: str) -> dict[str, list[str]]:
@@ -228,79 +235,95 @@ class WorkspaceSync:
                 found.setdefault(digest, []).append(path)
         return found
 
-    def _commit(self, files: Mapping[str, bytes | None], start: str, parents: Iterable[str]) -> str:
-        """Return a commit with some files changed; `start` itself if they are as there."""
+    def _commit(self, files: Mapping[str, bytes | None], start: str, parents: Iterable[str]) -> tuple[str, int]:
+        """Return a commit with some files changed, and their number; `start` itself if they are as there."""
         there = self._git.read(start, files)
         changed = {path: data for path, data in files.items() if there.get(path) != data}
+        for path in sorted(changed.keys() & self._outcome.refused.keys()):
+            self._outcome.remarks.append(
+                f"{path} could not be read, and was overwritten, as its record has changed: its history has the edit"
+            )
+            del self._outcome.refused[path]
         kept = [parent for parent in dict.fromkeys(parents) if parent]
         if not changed and kept in ([start], []):
-            return start
-        self._outcome.sent += len(changed)
+            return start, 0
         message = f"{len(changed)} files of {self._name} from {platform.node() or 'a machine'}"
-        return self._git.write(changed, start, kept, message)
+        return self._git.write(changed, start, kept, message), len(changed)
 
     # theirs ----------------------------------------------------------------------------------------------------------
 
-    def _merged(self, base: str, ours: str, head: str, seq: int, *, joined: bool) -> tuple[str, int] | None:
-        """Apply what others changed; return the commit with both and its last event, None if ours has changed."""
-        git, folder = self._git, self._folder
-        theirs = git.changed(base, head, folder)
-        wanted = {p for p in theirs | git.changed(base, ours, folder) if is_document(p.removeprefix(folder))}
-        sides = reading.Sides(git, folder, base, ours, head, self._engine, self._scope)
-        sides.read(wanted, theirs)
-        result = self._applied(sides, seq) if theirs else Merged()
-        if result is None:
-            return None
-        self._outcome.refused |= sides.refused
+    def _merged(self, base: str, ours: str, head: str, seq: int, *, joined: bool) -> str:
+        """Apply what others changed and note that, in one transaction; return the commit with both, '' to repeat."""
+        git, below = self._git, self._folder
+        refused = {path for path in self._outcome.refused if path.startswith(below)}
+        theirs = git.changed(base, head, below) | refused
+        wanted = {p for p in theirs | git.changed(base, ours, below) if is_document(p.removeprefix(below))}
+        sides = reading.Sides(git, below, base, ours, head, self._engine, self._scope)
+        sides.read(wanted, theirs, refused)
+        parents = [head] if not joined or git.base(ours, head) == ours else [head, ours]
 
-        def work(queries: Queries) -> tuple[dict[str, bytes | None], int]:
-            subjects = [row["subject"] for row in queries.all("sync.subjects", after=seq)]
-            groups, gone = items.groups_of(queries, subjects)
-            found = self._files(queries, head, (groups | sides.groups) - sides.left, gone)
-            return {path: None for path in sides.others if path not in sides.refused} | found, _latest(queries)
-
-        files, now = self._scope.read(work)
-        files = {path: data for path, data in files.items() if path not in sides.refused or data is not None}
-        is_behind = joined and git.base(ours, head) == ours
-        return self._commit(files, head, [head] if is_behind or not joined else [head, ours]), now
-
-    def _applied(self, sides: "reading.Sides", seq: int) -> Merged | None:
-        """Apply the changes of others in one transaction; return None if something to be merged has changed since."""
-        lacking = set[str]()
-
-        def work(queries: Queries) -> Merged | None:
-            subjects = [row["subject"] for row in queries.all("sync.subjects", after=seq)]
-            if not items.groups_of(queries, subjects)[0] <= sides.groups:
-                return None
-            ours = {one["id"]: one for each in items.read(queries, sides.groups - sides.left).values() for one in each}
-            dead = (
-                ()
-                if sides.base
-                else [row["id"] for row in queries.all("sync.forgotten", ids=json.dumps(sorted(sides.theirs)))]
-            )
-            merged = merge(sides.before, ours, sides.theirs, dead)
-            change = QuietChange(queries, self._engine.clock.now(), "")
-            count = applying.apply(change, ours, merged)
-            change.finish()
-            lacking.update(change.lacking)
-            self._outcome.received += count
-            return merged
+        def work(queries: Queries) -> tuple[str, Merged, SyncReport, set[str]]:
+            found, result, lacking = SyncReport(), Merged(), set[str]()
+            if theirs:
+                if not self._is_whole(queries, sides, seq):
+                    return "", result, found, lacking
+                change = QuietChange(queries, self._engine.clock.now(), "")
+                ours_now = self._ours(queries, sides)
+                result = merge(sides.before, ours_now, sides.theirs, self._dead(queries, sides))
+                found.received = applying.apply(change, ours_now, result)
+                change.finish()
+                lacking = change.lacking
+            files = self._both(queries, sides, head, seq)
+            commit, found.sent = self._commit(files, head, parents)
+            _note(queries, commit, _latest(queries))
+            return commit, result, found, lacking
 
         with written_by(sides.author, "memoryd sync"):
-            merged = self._scope.write(work)
-        if merged:
-            self._outcome.remarks += [f"{self._name}: {text}" for text in merged.remarks]
-            self._outcome.conflicts += [
-                Conflict(workspace=self._name, id=key, until=merged.items[key]["updated_at"])
-                for key, lost in merged.lost.items()
-                if key in merged.items and merged.items[key]["body"] != lost["body"]
-            ]
-            self._outcome.remarks += [
-                f"{self._name}: {key} was changed on one machine and forgotten on another one: it stays forgotten"
-                for key in merged.forgotten
-            ]
+            commit, result, found, lacking = self._scope.write(work)
+        if commit:
+            self._outcome.refused = {
+                path: why for path, why in self._outcome.refused.items() if path not in theirs
+            } | sides.refused
+            self._tell(found, result, sides.remarks)
             self._scope.embed_later(lacking)
-        return merged
+        return commit
+
+    def _is_whole(self, queries: Queries, sides: "reading.Sides", seq: int) -> bool:
+        """Return whether nothing that is to be merged has changed here since it was written."""
+        return items.groups_of(queries, _subjects(queries, seq))[0] <= sides.groups
+
+    def _ours(self, queries: Queries, sides: "reading.Sides") -> Items:
+        """Return what is merged as it is here, with the holders of names that others have given."""
+        groups = (sides.groups | items.holders(queries, sides.theirs.values())) - sides.left
+        return {one["id"]: one for each in items.read(queries, groups).values() for one in each}
+
+    def _dead(self, queries: Queries, sides: "reading.Sides") -> list[str]:
+        """Return what was forgotten here and no common state tells of."""
+        if sides.base:
+            return []
+        return [row["id"] for row in queries.all("sync.forgotten", ids=json.dumps(sorted(sides.theirs)))]
+
+    def _both(self, queries: Queries, sides: "reading.Sides", head: str, seq: int) -> dict[str, bytes | None]:
+        """Return the files that the merge changes on top of theirs; those that were refused stay."""
+        groups, gone = items.groups_of(queries, _subjects(queries, seq))
+        found: dict[str, bytes | None] = dict.fromkeys(sides.others)
+        found |= self._files(queries, head, (groups | sides.groups) - sides.left, gone)
+        return {path: data for path, data in found.items() if path not in sides.refused or data is not None}
+
+    def _tell(self, found: SyncReport, result: Merged, remarks: Iterable[str]) -> None:
+        outcome = self._outcome
+        outcome.sent += found.sent
+        outcome.received += found.received
+        outcome.remarks += [*remarks, *(f"{self._name}: {text}" for text in result.remarks)]
+        outcome.remarks += [
+            f"{self._name}: {key} was changed on one machine and forgotten on another one: it stays forgotten"
+            for key in result.forgotten
+        ]
+        outcome.conflicts += [
+            Conflict(workspace=self._name, id=key, until=result.items[key]["updated_at"])
+            for key, lost in result.lost.items()
+            if key in result.items and result.items[key]["body"] != lost["body"]
+        ]
 
 
 @contextmanager
@@ -337,16 +360,6 @@ def replaced(git: Git, head: str) -> bool:
     return f"{REPLACES}:" in roots
 
 
-def folder_of(name: str) -> str:
-    """Return the folder of a workspace: its name, if every system accepts that and no other one has it."""
-    plain = readable(name)
-    return (
-        name
-        if plain == name == name.casefold() and len(name) <= documents.TITLE
-        else f"{plain[:30]} {mark(('', name))}"
-    )
-
-
 def _named(git: Git, head: str) -> list[str]:
     """Return the names of the workspaces that a repository has."""
     if not head:
@@ -363,8 +376,13 @@ def _named(git: Git, head: str) -> list[str]:
 
 
 def _demand_version(git: Git, head: str) -> None:
-    data = git.read(head, ["memoryd.json"]).get("memoryd.json") if head else b""
-    if not data:
+    found = git.read(head, [ROOT_FILE, ATTRIBUTES])
+    if _ENCRYPTED.search(found.get(ATTRIBUTES, b"")):
+        raise InvalidInputError(
+            "The repository encrypts its files by a filter such as git-crypt, which works in a person's clone alone: "
+            "memoryd would push them as they are. Nothing was pushed; see docs/two-machines.md for what encrypts."
+        )
+    if not (data := found.get(ROOT_FILE)):
         return
     try:
         version = json.loads(data)["version"]
@@ -384,6 +402,10 @@ def _state(queries: Queries) -> tuple[str, int]:
 
 def _note(queries: Queries, base: str, seq: int) -> None:
     queries.run("sync.note", base=base, seq=seq)
+
+
+def _subjects(queries: Queries, seq: int) -> list[str]:
+    return [row["subject"] for row in queries.all("sync.subjects", after=seq)]
 
 
 def _latest(queries: Queries) -> int:

@@ -30,17 +30,12 @@ class SourceItem:
     project: str = ""
     session_id: str = ""
     is_record: bool = False
-    """Whether `id` is the id of a record of memoryd, from an export as Markdown."""
+    """Whether `id` is the id of a record of memoryd, which hooks store too."""
     is_verbatim: bool = False
     """Whether its names and texts are those of a graph like ours: they are kept as they are."""
     client: str = ""
     tool: str = ""
     """The client that wrote the record of memoryd; for other items it is the import."""
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether its names and texts stay as they are, of any length."""
-        return self.is_record or self.is_verbatim
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,8 +55,6 @@ class SourceEntity(SourceItem):
     type: str = ""
     summary: str = ""
     observations: tuple[str, ...] = ()
-    ordinals: tuple[int, ...] = ()
-    """The ordinals of the observations if the source has them; otherwise they count from 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

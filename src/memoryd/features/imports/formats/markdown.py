@@ -1,13 +1,13 @@
 """Folders and files of Markdown: Claude Code's memory, instructions, basic-memory, Obsidian, plain notes, lists."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Any
 
 from memoryd.errors import InvalidInputError
-from memoryd.features.imports.formats import basic_memory, own_notes
+from memoryd.features.imports.formats import basic_memory
 from memoryd.features.imports.formats.items import (
     Fault,
     Hint,
@@ -85,8 +85,7 @@ def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
     for file in instructions:
         yield LeftOut("files of instructions, such as AGENTS.md")
         yield Hint(f"{file.name} has instructions, not facts: {source.command(file)} imports it")
-    titles: dict[str, str] = {}
-    names = basic_memory.NameIndex(_noting(_readable(notes), titles))
+    names = basic_memory.NameIndex(_readable(notes))
     timeless = 0
     for file in notes:
         try:
@@ -95,7 +94,7 @@ def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
             yield Fault(str(error).rstrip("."))
             continue
         timeless += not one.stated_at
-        yield from _items(source, one, names, titles)
+        yield from _items(source, one, names)
     if timeless:
         yield Hint(f"{timeless} notes state no time: they get that at which their files last changed")
     for file in lists:
@@ -111,20 +110,10 @@ def _readable(files: list[SourceFile]) -> Iterator[Note]:
             continue
 
 
-def _noting(notes: Iterator[Note], titles: dict[str, str]) -> Iterator[Note]:
-    """Yield the notes; collect the titles of memoryd's own notes by file."""
-    for one in notes:
-        if own_notes.is_own(one):
-            titles[one.file.name.removesuffix(".md")] = str(one.properties.get("title"))
-        yield one
-
-
-def _items(source: Source, one: Note, names: basic_memory.NameIndex, titles: Mapping[str, str]) -> Iterator[Yielded]:
+def _items(source: Source, one: Note, names: basic_memory.NameIndex) -> Iterator[Yielded]:
     if one.fault:
         yield Hint(f"{one.file.name}: {one.fault}; they are read line by line")
-    if own_notes.is_own(one):
-        yield from own_notes.items(one, titles)
-    elif basic_memory.is_note(one):
+    if basic_memory.is_note(one):
         yield from basic_memory.items(one, names)
     elif _is_instruction(one.file):
         yield from _instructions(one)

@@ -159,3 +159,9 @@ WHERE workspace_id = :workspace AND id = :id AND until = :until AND NOT EXISTS (
 INSERT INTO versions (workspace_id, id, until, body, tags, importance, client, tool, name)
 VALUES (:workspace, :id, :until, :body, :tags, :importance, :client, :tool, :name)
 ON CONFLICT (workspace_id, id, until) DO NOTHING
+
+-- name: sync.holders
+-- The living memories and entities with some keys and names.
+SELECT r.id, r.kind FROM records r
+WHERE r.workspace_id = :workspace AND r.kind IN ('memory', 'entity') AND r.scope = '' AND r.deleted_at IS NULL
+  AND r.name IN (SELECT value FROM json_each(:names))
