@@ -128,6 +128,26 @@ class Clone:
                 path.unlink()
         self._push()
 
+    def move(self, name: str, path: str) -> None:
+        """Move the file whose name contains a text, and push that."""
+        self.pull()
+        (found,) = [one for one in self._files() if name in one.name]
+        (self._folder / path).parent.mkdir(parents=True, exist_ok=True)
+        found.rename(self._folder / path)
+        self._push()
+
+    def with_windows_line_ends(self, convert: str) -> None:
+        """Write all files with CRLF, which git converts or not, and push that."""
+        self.pull()
+        self._git("config", "core.autocrlf", convert)
+        for path in self._files():
+            data = path.read_bytes()
+            if b"\r" not in data:
+                path.write_bytes(data.replace(b"\n", b"\r\n"))
+        self._git("add", "--all")
+        self._git("commit", "--quiet", "--allow-empty", "-m", "By hand")
+        self._git("push", "--quiet", "origin", "main")
+
     def merge(self, branch: str) -> None:
         """Merge a branch into main, and push that."""
         self.pull()

@@ -1,17 +1,20 @@
 """The repository of a sync: what people edit there, reviews on a branch, a dropped history, and no network."""
 
+import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
+from memoryd.core.maintenance import purging
 from memoryd.core.memories import correction
 from memoryd.core.memories.correction import Correction
-from memoryd.errors import InvalidInputError
-from memoryd.features.sync.git import OfflineError
-from tests.features.sync.kit import Clone, Machine, repository
+from memoryd.errors import InvalidInputError, StoreError
+from memoryd.features.sync.git import Files, Git, OfflineError
+from memoryd.features.sync.sync import Sync
+from tests.features.sync.kit import Clone, Machine, ShiftedClock, repository
 
 SECRET = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
 
@@ -193,3 +196,230 @@ def test_a_repository_from_a_backup_gets_everything_again(pair: tuple[Machine, M
         machine.sync()
     assert one.texts() == two.texts() == ["After the backup."]
     assert one.files() == two.files()
+
+
+# what a refused file becomes -----------------------------------------------------------------------------------------
+
+
+def test_a_refused_file_is_named_until_it_is_corrected_and_then_counts(
+    pair: tuple[Machine, Machine], clone: Clone
+) -> None:
+    one, two = pair
+    one.memories.store("The port is 1.")
+    one.sync()
+    clone.replace("importance: ", "importance: [")
+    for _ in range(2):
+        for machine in pair:
+            assert len(machine.sync().refused) == 1
+    clone.pull()
+    assert "importance: [" in clone.text()
+    clone.replace("importance: [", "importance: ")
+    clone.replace("The port is 1.", "The port is 2.")
+    for machine in pair:
+        done = machine.sync()
+        assert (done.refused, machine.texts()) == ({}, ["The port is 2."])
+    assert one.files() == two.files()
+
+
+def test_a_refused_file_is_overwritten_when_its_memory_changes_and_that_is_reported(
+    pair: tuple[Machine, Machine], clone: Clone
+) -> None:
+    one, _ = pair
+    stored = one.memories.store("The port is 1.")
+    one.sync()
+    clone.replace("The port is 1.", "<<<<<<< a\nThe port is 2.\n=======\nThe port is 3.\n>>>>>>> b")
+    assert len(one.sync().refused) == 1
+    correction.correct(one.scope, Correction(id=stored.id, content="The port is 4."))
+    done = one.sync()
+    assert not done.refused
+    assert any("was overwritten" in remark for remark in done.remarks)
+    clone.pull()
+    assert "The port is 4." in clone.text()
+    assert "<<<<<<<" not in clone.text()
+
+
+def test_a_file_that_is_moved_and_damaged_at_once_forgets_nothing(pair: tuple[Machine, Machine], clone: Clone) -> None:
+    one, two = pair
+    one.memories.store("The port is 1.")
+    one.sync()
+    clone.replace("importance: ", "importance: [")
+    clone.move("The port", "default/Projects/Port.md")
+    assert len(one.sync().refused) == 1
+    assert one.texts() == ["The port is 1."]
+    clone.replace("importance: [", "importance: ")
+    for machine in (one, two, one):
+        assert not machine.sync().refused
+        assert machine.texts() == ["The port is 1."]
+    assert one.files() == two.files()
+
+
+def test_a_new_note_with_the_key_of_a_memory_that_is_there_corrects_it(
+    pair: tuple[Machine, Machine], clone: Clone
+) -> None:
+    one, _ = pair
+    one.engine.clock = ShiftedClock(-1)  # the times of commits have no milliseconds
+    one.vault.commit("vault", "port", "It is 1.")
+    one.sync()
+    clone.write("default/Notes/port.md", "---\nname: port\n---\nIt is 2.\n")
+    for machine in pair:
+        machine.sync()
+        assert machine.texts() == ["It is 2."]
+
+
+# other people's settings ---------------------------------------------------------------------------------------------
+
+CONFIG = """
+[init]
+defaultBranch = trunk
+[core]
+autocrlf = true
+quotePath = true
+hooksPath = {hooks}
+attributesFile = {attributes}
+[url "{shared}"]
+insteadOf = memory:
+[log]
+showSignature = true
+[color]
+ui = always
+[grep]
+lineNumber = true
+[pull]
+rebase = true
+[push]
+default = nothing
+[fetch]
+prune = true
+[i18n]
+logOutputEncoding = latin1
+[filter "broken"]
+clean = false
+smudge = false
+required = true
+"""
+
+
+def test_settings_of_a_user_do_not_change_what_is_synced(
+    tmp_path: Path, shared: Path, clone: Clone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hooks = tmp_path / "hooks"
+    hooks.mkdir()
+    for name in ("pre-push", "post-commit"):
+        (hooks / name).write_text("#!/bin/sh\nexit 1\n")
+        (hooks / name).chmod(0o700)
+    (tmp_path / "attributes").write_text("*.md filter=broken\n")
+    config = CONFIG.format(hooks=hooks, attributes=tmp_path / "attributes", shared=shared)
+    (tmp_path / "config").write_text(config)
+    plain = os.environ.get("GIT_CONFIG_GLOBAL", "")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "config"))
+    one, two = Machine(tmp_path / "one", Path("memory:")), Machine(tmp_path / "two", shared)
+    stored = one.memories.store("Ünïcode: the port is 5433.")
+    one.journal.add("Which port?", "", "5433.", "s1")
+    one.sync()
+    two.sync()
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", plain or os.devnull)
+    clone.replace("5433", "6000", "port is")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "config"))
+    turn = two.journal.add("To be forgotten.", "", "Yes.", "s1")
+    two.sync()
+    purging.purge(two.scope, [turn.id])
+    for machine in (one, two, one):
+        machine.sync()
+        assert machine.texts() == ["Ünïcode: the port is 6000."]
+        assert machine.record(stored.id)["client"] == "Ann"
+    assert one.files() == two.files()
+    for machine in (one, two):
+        machine.engine.close()
+
+
+@pytest.mark.parametrize("convert", ["true", "false"])
+def test_windows_line_ends_of_a_clone_are_no_changes(pair: tuple[Machine, Machine], clone: Clone, convert: str) -> None:
+    one, two = pair
+    one.memories.store("The first line.\nThe second line.")
+    one.vault.commit("vault", "key", "Its own\r\nline ends.")
+    one.sync()
+    clone.with_windows_line_ends(convert)
+    before = one.texts()
+    for machine in (one, two, one):
+        machine.sync()
+        assert machine.texts() == before
+    assert one.files() == two.files()
+
+
+def test_without_git_the_command_says_so(pair: tuple[Machine, Machine], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(InvalidInputError, match="needs git"):
+        pair[0].sync()
+
+
+def test_a_repository_that_a_filter_encrypts_gets_nothing_unencrypted(
+    pair: tuple[Machine, Machine], clone: Clone
+) -> None:
+    one, _ = pair
+    one.sync()
+    clone.write(".gitattributes", "*.md filter=git-crypt diff=git-crypt\n")
+    one.memories.store("A private fact.")
+    with pytest.raises(InvalidInputError, match="encrypts"):
+        one.sync()
+    clone.pull()
+    assert "private" not in clone.text()
+
+
+def test_a_lock_that_a_killed_git_has_left_stops_nothing(pair: tuple[Machine, Machine]) -> None:
+    one, two = pair
+    one.sync()
+    place = one.engine.settings.data_dir / "sync" / "repository.git"
+    for name in ("packed-refs.lock", "refs/memoryd/last.lock", "refs/remotes/origin/main.lock"):
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).touch()
+    one.memories.store("A fact.")
+    one.sync()
+    two.sync()
+    assert two.texts() == ["A fact."]
+
+
+def test_what_a_clone_of_a_machine_forgot_does_not_return_from_the_other_one(tmp_path: Path, shared: Path) -> None:
+    one = Machine(tmp_path / "one", shared)
+    one.sync()
+    gone = one.memories.store("To be forgotten.")
+    one.engine.close()
+    twin = Machine(shutil.copytree(tmp_path / "one", tmp_path / "twin"), shared)
+    one = Machine(tmp_path / "one", shared)
+    one.sync()
+    one.forget(gone.id)
+    one.sync()
+    twin.memories.store("Kept.")
+    twin.sync()
+    one.sync()
+    assert one.texts() == twin.texts() == ["Kept."]
+    for machine in (one, twin):
+        machine.engine.close()
+
+
+def test_what_was_received_before_a_sync_broke_off_does_not_count_as_new_here(pair: tuple[Machine, Machine]) -> None:
+    one, two = pair
+    two.sync()
+    gone = one.memories.store("To be forgotten.")
+    one.sync()
+    two.memories.store("Kept.")
+    sync = Sync(two.engine)
+    sync.git = BrokenGit(sync.git.place)
+    with pytest.raises(StoreError):
+        sync.run()
+    one.forget(gone.id)
+    one.sync()
+    two.sync()
+    one.sync()
+    assert one.texts() == two.texts() == ["Kept."]
+
+
+class BrokenGit(Git):
+    """A git that writes one commit, and ends when it is to write that of the merge."""
+
+    _written = False
+
+    def write(self, files: Files, start: str, parents: Iterable[str], message: str) -> str:
+        if self._written:
+            raise StoreError("The disk is gone.")
+        self._written = True
+        return super().write(files, start, parents, message)

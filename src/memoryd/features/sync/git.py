@@ -14,7 +14,7 @@ from memoryd.errors import InvalidInputError, MemorydError, StoreError
 QUIET = {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
 OURS = {
     *("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR", "GIT_NAMESPACE"),
-    *("GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_CONFIG", "GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT"),
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
 }
 """Variables of another repository, which a hook of git sets for what it starts."""
 OWN = {"core.autocrlf": "false", "core.hooksPath": "hooks", "gc.autoDetach": "false"}

@@ -34,6 +34,8 @@ class Sides:
         """Those of them that are left as they are, because a file was refused."""
         self.others: set[str] = set()
         """The paths of theirs that are not where this program writes them."""
+        self.is_changed = False
+        """Whether the other side has changed anything."""
         self.refused: dict[str, str] = {}
         self.remarks: list[str] = []
         self.author = ""
@@ -47,7 +49,7 @@ class Sides:
         `theirs` are those that the other side has changed, and those of them that were refused until now: for these,
         what the store says is what they were.
         """
-        wanted = sorted(paths)
+        wanted, self.is_changed = sorted(paths), bool(theirs)
         before, ours, after = (self._git.read(commit, wanted) for commit in (self.base, self._ours, self._head))
         large = self._git.large(self._head, self._folder)
         for path in wanted:
@@ -76,7 +78,8 @@ class Sides:
             for path, data in new.items() if marks else ():
                 name = path.removeprefix(self._folder)
                 if mark_of(name) in marks:
-                    self.before |= {item["id"]: item for item in trusted(name, data)}
+                    self.is_changed = True
+                    self.before = {item["id"]: item for item in trusted(name, data)} | self.before
 
     def _marks(self, path: str, data: bytes) -> set[str]:
         """Return the hashes of what a file is about, as its name and its properties say, even if it cannot be read."""

@@ -109,7 +109,8 @@ class Sync:
             git.run("update-ref", KNOWN, last)
         own = head if branch == MAIN else git.fetch(branch)
         _demand_version(git, head)
-        known = outcome.refused = dict(line.split("\t", 1) for line in git.settings(REFUSED))
+        known = dict(line.split("\t", 1) for line in git.settings(REFUSED))
+        outcome.refused = known
         commit = head
         for workspace, below in self._workspaces(head):
             commit = WorkspaceSync(self._engine, git, workspace, below, outcome).run(commit)
@@ -119,6 +120,7 @@ class Sync:
         if commit and commit != own and not (commit == head and branch != MAIN):
             self._report("pushing", 0.9)
             git.push(commit, branch, own, force=branch != MAIN)
+            git.run("gc", "--auto", "--quiet")
         if head and replaced(git, head) and git.commit(f"{KNOWN}-pruned") != head:
             git.run("update-ref", KNOWN, commit)
             self._prune(head)
@@ -205,7 +207,13 @@ class WorkspaceSync:
                 self._folder + folder.ABOUT: folder.about(self._name)
             }
         commit, sent = self._commit(files, base, [base])
-        self._outcome.sent += sent
+        outcome, overwritten = self._outcome, sent & self._outcome.refused.keys()
+        outcome.sent += len(sent)
+        outcome.refused = {path: why for path, why in outcome.refused.items() if path not in overwritten}
+        outcome.remarks += [
+            f"{path} could not be read, and was overwritten, as its record has changed: its history has the edit"
+            for path in sorted(overwritten)
+        ]
         return commit, latest
 
     def _files(self, queries: Queries, start: str, groups: set[Group], gone: Iterable[str]) -> dict[str, bytes | None]:
@@ -235,20 +243,15 @@ class WorkspaceSync:
                 found.setdefault(digest, []).append(path)
         return found
 
-    def _commit(self, files: Mapping[str, bytes | None], start: str, parents: Iterable[str]) -> tuple[str, int]:
-        """Return a commit with some files changed, and their number; `start` itself if they are as there."""
+    def _commit(self, files: Mapping[str, bytes | None], start: str, parents: Iterable[str]) -> tuple[str, set[str]]:
+        """Return a commit with some files changed, and their paths; `start` itself if they are as there."""
         there = self._git.read(start, files)
         changed = {path: data for path, data in files.items() if there.get(path) != data}
-        for path in sorted(changed.keys() & self._outcome.refused.keys()):
-            self._outcome.remarks.append(
-                f"{path} could not be read, and was overwritten, as its record has changed: its history has the edit"
-            )
-            del self._outcome.refused[path]
         kept = [parent for parent in dict.fromkeys(parents) if parent]
         if not changed and kept in ([start], []):
-            return start, 0
+            return start, set()
         message = f"{len(changed)} files of {self._name} from {platform.node() or 'a machine'}"
-        return self._git.write(changed, start, kept, message), len(changed)
+        return self._git.write(changed, start, kept, message), set(changed)
 
     # theirs ----------------------------------------------------------------------------------------------------------
 
@@ -264,7 +267,7 @@ class WorkspaceSync:
 
         def work(queries: Queries) -> tuple[str, Merged, SyncReport, set[str]]:
             found, result, lacking = SyncReport(), Merged(), set[str]()
-            if theirs:
+            if sides.is_changed:
                 if not self._is_whole(queries, sides, seq):
                     return "", result, found, lacking
                 change = QuietChange(queries, self._engine.clock.now(), "")
@@ -274,7 +277,8 @@ class WorkspaceSync:
                 change.finish()
                 lacking = change.lacking
             files = self._both(queries, sides, head, seq)
-            commit, found.sent = self._commit(files, head, parents)
+            commit, sent = self._commit(files, head, parents)
+            found.sent = len(sent)
             _note(queries, commit, _latest(queries))
             return commit, result, found, lacking
 
