@@ -115,7 +115,7 @@ class Reranking:
             scored.append(_scored(hit, logit, logits.get(key), total))
         return sorted(scored, key=lambda hit: -hit.score)
 
-    def _parted(self, hits: Sequence[Hit], legible: Container[str], found: Found) -> list[Hit]:
+    def _parted(self, hits: Sequence[Hit], legible: Collection[str], found: Found) -> list[Hit]:
         """Return the hits that bear on the question or are related to it; those not `legible` by words only."""
         profile, near = self._profile, similarities(found.candidates)
         lifted = {
@@ -125,7 +125,7 @@ class Reranking:
         bearing = ranking.bearing(lifted, profile)
         if not bearing:
             return self._nearest_hits(hits, legible, found)
-        if max(lifted.values()) < profile.doubtful and not found.span:
+        if legible and max(lifted.values()) < profile.doubtful and not found.span:
             bearing = self._few(bearing, hits, found)
         sure = [key for key in lifted if lifted[key] >= profile.sure]
         beside = self._beside(sure, found, hits)
