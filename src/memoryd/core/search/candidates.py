@@ -69,10 +69,10 @@ class Found:
 def spread(candidates: Candidates, depth: int) -> tuple[dict[str, float], dict[str, float]]:
     """Return the scores by words and by vectors, each spread to [0, 1]; a list of `depth` entries was cut off.
 
-    Across languages even the answer may be as far from the question as unrelated texts in one language are from each
-    other, so there the last of any list has 0.
+    In another language even the answer may be as far from the question as unrelated texts in one language are from each
+    other, so for a question that is not English the last of any list has 0.
     """
-    across = any(one.model == MULTILINGUAL for one in candidates.compared)
+    across = any(one.model == MULTILINGUAL for one in candidates.compared[:1])
     return (
         ranking.spread(candidates.words, 0.0, cut=len(candidates.words) >= depth),
         ranking.spread(candidates.vectors, unrelated(candidates), cut=across or len(candidates.vectors) >= depth),
