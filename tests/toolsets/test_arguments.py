@@ -117,6 +117,13 @@ def test_filters_of_nothing_do_not_empty_the_vault(server: Agent) -> None:
     assert "confirm" in server.refused("memory_forget", ids="", tags=["lamp"], query="", before="", confirm="")
 
 
+def test_an_empty_vector_is_none(server: Agent) -> None:
+    server.ok("commit_memory", scope="vault", key="bare", content="without a vector", embedding=[])
+    assert server.ok("search_memories", query="vector", query_embedding=[])["results"][0]["key"] == "bare"
+    with pytest.raises(MCPError, match="has 1 dimensions"):
+        server.call("search_memories", {"query": "vector", "query_embedding": [1.0]})
+
+
 def test_an_empty_text_keeps_its_meaning(server: Agent) -> None:
     ann = {"name": "Ann", "entity_type": "person"}
     server.ok("create_entities", entities=[ann | {"observations": None, "summary": "Tall.", "tags": None}])
@@ -227,7 +234,17 @@ def _bodies(name: str) -> Iterator[str]:
     parts = [LONE, f"a{LONE}b", f'[\\"{LONE}\\"]', f'[\\"\\{LONE}\\"]', f'{{\\"\\{LONE}\\": 1}}', "x" * 60 + LONE]
     for part in parts:
         yield f'{{"{name}": "{part}"}}'
-    for part in (f'["{LONE}"]', f'[{{"{LONE}": 1}}]', f'[{{"name": "{LONE}"}}]', f'{{"{LONE}": "{LONE}"}}'):
+    for part in (
+        "[]",
+        "{}",
+        "[[{}]]",
+        "1e308",
+        "true",
+        f'["{LONE}"]',
+        f'[{{"{LONE}": 1}}]',
+        f'[{{"name": "{LONE}"}}]',
+        f'{{"{LONE}": "{LONE}"}}',
+    ):
         yield f'{{"{name}": {part}}}'
 
 

@@ -425,15 +425,17 @@ class Memories:
         """Return the number of records of each kind, their times, the number with vectors, and the models' states."""
 
         def work(queries: Queries) -> dict[str, Any]:
-            kinds = queries.all("records.counts", session=self._scope.session)
+            rows = queries.all("records.kinds", session=self._scope.session)
+            kinds = {row["kind"]: row["number"] for row in rows}
+            times = queries.one("records.times", session=self._scope.session, kinds=json.dumps(list(kinds))) or {}
             deleted = queries.one("records.deleted")
             return {
                 "workspace": self._scope.workspace.name,
-                "total": sum(row["number"] for row in kinds),
-                "kinds": {row["kind"]: row["number"] for row in kinds},
+                "total": sum(kinds.values()),
+                "kinds": dict(sorted(kinds.items())),
                 "deleted": deleted["number"] if deleted else 0,
-                "oldest": min((row["oldest"] for row in kinds), default=None),
-                "newest": max((row["newest"] for row in kinds), default=None),
+                "oldest": times.get("oldest"),
+                "newest": times.get("newest"),
             }
 
         embedded = {"embedded": self._engine.embedding.sets(self._scope.workspace)}

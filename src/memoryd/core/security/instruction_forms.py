@@ -15,6 +15,8 @@ MEANINGS = {
     "AT": r"[^\n]{0,40}?(?:https?://|\w@\w)",
     "SOME": r"(?:\S{1,20}\s){0,3}?",
     "NEAR": r"[^.!?\n。！？।؟]{0,30}?",
+    "DO": r"(?:please |now |i will |you (?:must|are|should|will|have to) )?(?:(?:do not|don't|never|always|now) )?"
+    r"(?:approve|call|delete|execute|forget|ignore|obey|print|reveal|run|send|upload|ask|tell)\b",
     "START": r"^[ \t]{0,8}",
     "END": r"(?=\s*(?:[.!,;:?)。！，]|$))",
 }
@@ -37,7 +39,8 @@ Forms = Mapping[str, Mapping[str, str]]
 
 ENGLISH: Forms = {
     DROP: {
-        "ignore, disregard, forget, override, bypass, discard": r"\b(?:ignore|disregard|forget|override|bypass"
+        "ignore, disregard, forget, override, bypass, discard": r"\b(?<!\bwe )(?<!\bthey )(?<!like [\"'])(?:ignore"
+        r"|disregard|forget|override|bypass"
         r"|discard)\s%SOME%(?:previous|prior|above|earlier|your)\s%SOME%%ORDERS%",
         "ignore, disregard, forget, discard": r"\b(?:ignore|disregard|forget|discard) (?:everything|anything|all)"
         r" (?:above|you\b|that came before|before this)",
@@ -80,8 +83,11 @@ ENGLISH: Forms = {
         "[system]": r"\[system\](?:\(#\w{1,20}\))?:?\s{1,3}(?:you|ignore|new|do not|obey)\b",
         "<system>, <assistant>, <developer>": r"(?:%START%|</\w{1,20}>\s{0,4}|[.!?] )<(?:system|assistant"
         r"|developer)>\s{0,4}(?!\S{1,40}</)(?!(?:is|are|and|or|was|has|elements?|tags?|nodes?)\b)\w",
-        "</system>, </assistant>, </developer>, </user>": r"<(system|assistant|developer"
-        r"|user)>(?:[^<>\s]{1,40}\s{1,4}){2,60}?[^<>\s]{0,40}\s{0,4}</\1>",
+        "</system, </assistant>, </developer>, </user>": r"<(system(?:[-_]\w{1,12})?|assistant|developer"
+        r"|user)>\s{0,4}(?:[^<>\s]{1,40}\s{1,4}){2,60}?[^<>\s]{0,40}\s{0,4}</\1>",
+        "<system, <assistant, <developer, <user, <instructions": r"<(?:system(?:[-_]\w{1,12})?|assistant|developer|user"
+        r"|instructions)>\s{0,4}(?:you are (?!not)|%DO%)",
+        "##": (r"#{2,6} ?(?:new )?(?:instruction|system)s? ?: {0,3}(?:you are|%DO%)"),
         "system, developer": r"(?:%START%|[.!?>\"] )(?:#+ ?)?(?:system|developer)(?: message| prompt| note|"
         r" override| alert)?\s?:\s{0,3}(?:you (?:are|must|will|should)|ignore|now|obey|execute|follow|new"
         r" instructions|override|all safety)\b",
@@ -111,7 +117,8 @@ ENGLISH: Forms = {
         "this memory is, this note is": r"\b(?:when|whenever|once|after|if) this (?:memory|note) is (?:recalled"
         r"|retrieved|loaded|read),",
         "before you answer, before answering, before replying, before responding": (
-            r"\bbefore (?:you answer|answering|replying|responding),? (?:first,? |always |please |you must "
+            r"\bbefore (?:you answer|answering|replying|responding)(?: (?:to )?the user)?,? (?:first,? |always "
+            r"|please |you must "
             r"|then ){0,2}(?:read|run|call|execute|fetch|open|send|upload|post|visit)\b"
         ),
     },

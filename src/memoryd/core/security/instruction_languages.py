@@ -1,9 +1,10 @@
-"""The forms of orders to an agent in ten more languages: see instruction_forms.py.
+"""The forms of orders to an agent in ten more languages: see instruction_forms.py, and instruction_phrases.py for more.
 
 Each has the order to drop instructions, the new role, the order to hide or to send something, the address to an AI.
 """
 
 from memoryd.core.security.instruction_forms import CONCEAL, DROP, ENGLISH, PROMPT, ROLE, SEND, TO_AI, Forms
+from memoryd.core.security.instruction_phrases import PHRASES
 
 GERMAN: Forms = {
     DROP: {
@@ -283,7 +284,8 @@ KOREAN: Forms = {
         r" )?(?:무시하(?:고|세요|라)|잊어)",
         "지시, 지침, 규칙, 명령, 프롬프트": r"(?:이전|위|앞|기존|지금까지|앞선|너|당신|원래)의?"
         r" ?[^.!?\n]{0,10}?(?:지시|지침|규칙|명령|프롬프트)(?:사항)?(?:을|를|은|는|들을|들은)? ?(?:모두 |전부 |다"
-        r" )?(?:무시하(?:세요|고|라|십시오|시오)|무시해|잊어|잊으|따르지 마|폐기하|더 이상 유효|무효)",
+        r" )?(?:무시하(?:세요|고|라|십시오|시오)|무시해|잊어|잊으|따르지 마|폐기하)|(?:너"
+        r"|당신)의 [^.!?\n]{0,10}?(?:지시|지침|규칙|명령)(?:은|는) (?:더 이상 유효|무효)",
     },
     ROLE: {
         "이제": r"(?:너는|당신은|넌) 이제 [^.!?\n]{0,16}(?:어시스턴트|모델|ai|비서|에이전트|해커|모드)|이제"
@@ -386,4 +388,5 @@ LANGUAGES: tuple[Forms, ...] = (
     KOREAN,
     HINDI,
     ARABIC,
+    PHRASES,
 )

@@ -59,11 +59,15 @@ SELECT kind, count(*) AS number FROM records
 WHERE workspace_id = :workspace AND deleted_at IS NULL AND scope IN ('', :session)
 GROUP BY kind ORDER BY count(*) DESC, kind
 
--- name: records.counts
--- The number of records of each kind, and since when.
-SELECT kind, count(*) AS number, min(created_at) AS oldest, max(updated_at) AS newest FROM records
-WHERE workspace_id = :workspace AND deleted_at IS NULL AND (scope = '' OR scope = :session)
-GROUP BY kind ORDER BY kind
+-- name: records.times
+-- When the first record was created, and when the last one changed: the ends of two indexes.
+SELECT (SELECT r.created_at FROM records r
+    WHERE r.workspace_id = :workspace AND r.created_at > '' AND r.deleted_at IS NULL AND (r.scope = '' OR r.scope = :session)
+    ORDER BY r.created_at LIMIT 1) AS oldest,
+  (SELECT max((SELECT r.updated_at FROM records r WHERE r.workspace_id = :workspace AND r.kind = k.value
+      AND r.updated_at > '' AND r.deleted_at IS NULL AND (r.scope = '' OR r.scope = :session)
+      ORDER BY r.updated_at DESC LIMIT 1))
+    FROM json_each(:kinds) k) AS newest
 
 -- name: records.deleted
 -- The number of records that are deleted and not yet purged.

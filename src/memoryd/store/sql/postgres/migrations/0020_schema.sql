@@ -348,12 +348,16 @@ CREATE FUNCTION related_of(workspace text, entity text) RETURNS text LANGUAGE sq
     ORDER BY created_at, id LIMIT 50) oldest;
 $$;
 
-CREATE FUNCTION relate(workspace text, entities text[]) RETURNS void LANGUAGE sql AS $$
-  UPDATE records r SET related = e.related FROM (
-    SELECT one AS id, related_of(workspace, one) AS related FROM unnest(entities) one) e
-  WHERE r.workspace_id = workspace AND r.id = e.id AND r.kind = 'entity' AND r.deleted_at IS NULL
-    AND r.related <> e.related;
-$$;
+-- a statement an entity: Citus takes no function of a row in an UPDATE
+CREATE FUNCTION relate(workspace text, entities text[]) RETURNS void LANGUAGE plpgsql AS $$ DECLARE
+  one text;
+  found text;
+BEGIN
+  FOREACH one IN ARRAY entities LOOP
+    found := related_of(workspace, one);
+    UPDATE records SET related = found
+    WHERE workspace_id = workspace AND id = one AND kind = 'entity' AND deleted_at IS NULL AND related <> found;
+  END LOOP; END $$;
 
 -- whatever changes a relation or the name of an end: a tool, an import, a restore, a copy
 CREATE FUNCTION relate_ends() RETURNS trigger LANGUAGE plpgsql AS $$ DECLARE
