@@ -28,15 +28,18 @@ class HookServer:
     """A workspace of a server, and the token for it, from the environment."""
 
     def __init__(self, url: str, workspace: str, variable: str, environ: Mapping[str, str]) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        host = _host(url)
+        if not host:
             raise NotPostedError(f"{url!r} is not the URL of a server. It looks like http://127.0.0.1:8765/mcp.")
         self.url = url.rstrip("/")
         self.workspace = workspace
-        self._here = is_loopback(parts.hostname)
-        self._token = environ.get(variable or ("" if self._here else TOKEN_VARIABLE), "")
+        self._here = is_loopback(host)
+        holding = variable or ("" if self._here else TOKEN_VARIABLE)
+        self._token = environ.get(holding, "").strip()
         if variable and not self._token:
             raise NotPostedError(f"The variable {variable}, which is to hold the token of {url}, is not set here.")
+        if not (self._token.isascii() and self._token.isprintable()):  # an error of http.client would show it
+            raise NotPostedError(f"What the variable {holding} holds is no token.")
 
     def shown(self, event: str, client: str, budget: int, data: bytes, seconds: float) -> str:
         """Return what the hook of an event prints. Raise NotPostedError."""
@@ -49,9 +52,9 @@ class HookServer:
         headers = {"Content-Type": "application/json", "X-Memory-Workspace": quote(self.workspace)}
         if self._token:
             headers["Authorization"] = f"Bearer {self._token}"
-        request = urllib.request.Request(f"{self.url}/hooks", json.dumps(message).encode(), headers)  # noqa: S310
         direct = [urllib.request.ProxyHandler({})] if self._here else []
         try:
+            request = urllib.request.Request(f"{self.url}/hooks", json.dumps(message).encode(), headers)  # noqa: S310
             with urllib.request.build_opener(_NoRedirect, *direct).open(request, timeout=seconds) as answer:
                 held = json.loads(answer.read(MOST))
         except urllib.error.HTTPError as error:
@@ -61,6 +64,15 @@ class HookServer:
         if not isinstance(held, dict):
             raise NotPostedError(f"{self.url} is not a memoryd: its answer is no object.")
         return held
+
+
+def _host(url: str) -> str:
+    """Return the host of a URL of HTTP; '' if it is another one, or none."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ""
+    return parts.hostname or "" if parts.scheme in ("http", "https") else ""
 
 
 def _why(error: urllib.error.HTTPError) -> str:

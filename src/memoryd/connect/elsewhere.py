@@ -3,6 +3,7 @@
 import os
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from memoryd.connect import hook
@@ -26,7 +27,8 @@ def run(environ: Mapping[str, str], request: Mapping[str, Any]) -> None:
         )
     except NotPostedError as error:
         _end(is_prompt, str(error))
-    os.write(1, text.encode())
+    with suppress(OSError):  # the client has given up
+        os.write(1, text.encode())
     os._exit(0)
 
 

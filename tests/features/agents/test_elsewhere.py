@@ -213,6 +213,8 @@ def test_a_redirection_gets_no_token(home: Path, transcript: Path) -> None:
     ("options", "problem"),
     [
         (("--http", "memory.example.org"), "is not the URL of a server"),
+        (("--http", "http://[::1/mcp"), "is not the URL of a server"),
+        (("--http", "http://127.0.0.1:9/mcp", "--token-variable", "ODD"), "ODD holds is no token"),
         (("--http", "http://127.0.0.1:9/mcp", "--token-variable", "NOT_SET"), "NOT_SET"),
         (("--http", "http://127.0.0.1:9/mcp", "--workspace", "auto"), "name a --workspace"),
     ],
@@ -223,8 +225,9 @@ def test_what_cannot_work_is_explained(
     home: Path, transcript: Path, options: tuple[str, ...], problem: str, runs: Callable[..., Ended]
 ) -> None:
     for event in ("session-start", "stop"):
-        ended = runs(home, "hook", event, *options, stdin=handed(event, transcript), code=1)
+        ended = runs(home, "hook", event, *options, stdin=handed(event, transcript), code=1, ODD="a\nsecret")
         assert problem in ended.stderr
+        assert "secret" not in ended.stderr
         assert ended.stderr.count("\n") == 1
 
 
