@@ -106,6 +106,12 @@ class Git:
         """Return the id of a commit that is here; '' if it is not."""
         return self._done("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}", may_fail=True)[0].decode().strip()
 
+    def newest(self, commits: Iterable[str]) -> str:
+        """Return the first of some commits that is here; '' if none is."""
+        given = "".join(f"{one}\n" for one in commits).encode()
+        there = self.run("cat-file", "--batch-check", given=given).decode().split("\n") if given else []
+        return next((line.split()[0] for line in there if " commit " in line), "")
+
     def base(self, one: str, other: str) -> str:
         """Return the last commit that two have in common; '' if there is none."""
         return self._done("merge-base", one, other, may_fail=True)[0].decode().split("\n")[0].strip()

@@ -31,11 +31,12 @@ from memoryd.store.base import Queries
 
 TRIES = 20  # pushes that others overtook, and changes that others made meanwhile
 REPLACES = "Memoryd-Replaces"
-"""The trailer of a commit without history: the commit that it stands for."""
+"""The trailer of a commit without history: the last commits that it stands for, the newest first."""
 MAIN = "main"
 """The branch that all machines read."""
-KNOWN = "refs/memoryd/known"
-"""The last commit of the remote before its history was replaced."""
+LISTED = 300  # commits of a dropped history that are listed, for machines that have not seen its end
+PRUNED = "refs/memoryd/pruned"
+"""The commit without history for which the former one was removed here."""
 ATTRIBUTES, _ENCRYPTED = ".gitattributes", re.compile(rb"filter=\S*crypt")
 REFUSED = "memoryd.refused"
 """The setting that has the refused files: paths and reasons."""
@@ -104,9 +105,7 @@ class Sync:
     def _once(self, outcome: SyncReport) -> str:
         branch, git = self.setup.branch, self.git
         self._report("fetching", 0.0)
-        last, head = git.commit(f"refs/remotes/origin/{MAIN}"), git.fetch(MAIN)
-        if last and head and last != head and not git.base(last, head):
-            git.run("update-ref", KNOWN, last)
+        head = git.fetch(MAIN)
         own = head if branch == MAIN else git.fetch(branch)
         _demand_version(git, head)
         known = dict(line.split("\t", 1) for line in git.settings(REFUSED))
@@ -121,9 +120,9 @@ class Sync:
             self._report("pushing", 0.9)
             git.push(commit, branch, own, force=branch != MAIN)
             git.run("gc", "--auto", "--quiet")
-        if head and replaced(git, head) and git.commit(f"{KNOWN}-pruned") != head:
-            git.run("update-ref", KNOWN, commit)
-            self._prune(head)
+        root, dropped = replaced(git, head)
+        if dropped and git.commit(PRUNED) != root:
+            self._prune(root)
         return commit
 
     def _workspaces(self, head: str) -> list[tuple[Workspace, str]]:
@@ -144,19 +143,19 @@ class Sync:
         """Give the repository one commit with the present files in place of all; forget the others here too."""
         if not head or self.setup.branch != MAIN:
             raise InvalidInputError("The history belongs to the main branch; drop it on a machine that pushes to that.")
-        root = self.git.commit_tree(head, f"Drop the history\n\n{REPLACES}: {head}")
-        self.git.run("update-ref", KNOWN, head)
+        _, dropped = replaced(self.git, head)
+        listed = [*self.git.run("rev-list", f"--max-count={LISTED}", head).decode().split(), *dropped][:LISTED]
+        root = self.git.commit_tree(head, f"Drop the history\n\n{REPLACES}: {' '.join(listed)}")
         self.git.push(root, MAIN, head, force=True)
         for workspace, _ in self._workspaces(root):
             self._engine.write(workspace, lambda queries: _note(queries, root, _state(queries)[1]))
-        self.git.run("update-ref", KNOWN, root)
         self._prune(root)
 
     def _prune(self, root: str) -> None:
         """Remove what no branch has any more from the repository here."""
         for ref in ("refs/memoryd/last", "refs/memoryd/writing"):
             self.git.run("update-ref", "-d", ref)
-        self.git.run("update-ref", f"{KNOWN}-pruned", root)
+        self.git.run("update-ref", PRUNED, root)
         self.git.run("gc", "--quiet", "--prune=now")
 
 
@@ -177,7 +176,7 @@ class WorkspaceSync:
             ours, now = self._written(base, seq if base else None)
             shared = self._git.base(ours, head) if ours and head else ""
             apart = not shared and bool(head)
-            if apart and replaced(self._git, head) and (known := self._git.commit(KNOWN)) and ours:
+            if apart and ours and (known := self._git.newest(replaced(self._git, head)[1])):
                 shared = self._git.base(ours, known)
             is_ours = not head or shared == head
             merged = ours if is_ours else self._merged(shared, ours, head, now, joined=not apart)
@@ -358,10 +357,11 @@ def setup(git: Git) -> Setup:
     return Setup(url, branch, tuple(git.settings("memoryd.workspace")))
 
 
-def replaced(git: Git, head: str) -> bool:
-    """Return whether the history of a commit was dropped."""
-    roots = git.run("log", "--max-parents=0", "--format=%B", head).decode()
-    return f"{REPLACES}:" in roots
+def replaced(git: Git, head: str) -> tuple[str, list[str]]:
+    """Return the first commit of a history, and the commits of a dropped one that it stands for, the newest first."""
+    text = git.run("log", "-1", "--max-parents=0", "--format=%H%n%B", head).decode(errors="replace") if head else ""
+    listed = [line.split()[1:] for line in text.split("\n") if line.startswith(f"{REPLACES}: ")]
+    return text.partition("\n")[0], [one for each in listed for one in each]
 
 
 def _named(git: Git, head: str) -> list[str]:
