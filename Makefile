@@ -27,8 +27,7 @@ test: models
 
 # What a change must pass: besides, every seed on Postgres, the browser, and the recipes and slices in copies.
 all: models
-	$(PYTEST) --backend both --durations 5
-	$(PYTEST) --backend postgres --durations 5 tests/seeds
+	$(PYTEST) --backend all --durations 5
 
 models: $(VENV)/ready
 	$(BIN)/memoryd models pull --all

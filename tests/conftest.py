@@ -43,9 +43,9 @@ Pipe = Callable[..., ProcessWire]
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--backend",
-        choices=("sqlite", "postgres", "both"),
+        choices=("sqlite", "postgres", "both", "all"),
         default="sqlite",
-        help="The store under test; both: run the tests that depend on the store on each.",
+        help="The store under test; both: run the tests that depend on the store on each; all: the seeds' too.",
     )
     parser.addoption("--service", choices=("on", "off"), default="off", help="Whether processes share a service.")
 
@@ -60,6 +60,7 @@ def pytest_configure(config: pytest.Config) -> None:
         root = tempfile.mkdtemp(prefix="tests-", dir=places.for_files())
         os.environ["PYTEST_DEBUG_TEMPROOT"] = root
         config.add_cleanup(partial(shutil.rmtree, root, ignore_errors=True))
+        config.add_cleanup(partial(os.environ.__delitem__, "PYTEST_DEBUG_TEMPROOT"))
     environ.limit_threads()  # applies to the workers too, which start after this
     gc.disable()  # during collection, which makes no garbage
 
@@ -78,6 +79,8 @@ def pytest_sessionfinish() -> None:
     gc.freeze()
 
 
+SEEDS = Path(__file__).parent / "seeds"
+
 NEEDS = {
     "pipe": "process", "spawn": "process", "model_dir": "models", "postgres": "servers", "chroma": "servers",
     "browser": "browser", "wheelhouse": "index",
@@ -92,13 +95,15 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the tests by what they need, and deselect those that this run's backend does not support."""
+    """Mark the tests by what they need, deselect those that differ with no store, and begin with the longest."""
     for item in items:
         for fixture in NEEDS.keys() & {*getattr(item, "fixturenames", ()), *_servers(item)}:
             item.add_marker(NEEDS[fixture])
-    left_out = [item for item in items if item.get_closest_marker("files") and _on_postgres(item)]
-    config.hook.pytest_deselected(items=left_out)
-    items[:] = [item for item in items if item not in left_out]
+    once = "files" if config.getoption("backend") == "postgres" else "storeless"
+    left_out = {id(item) for item in items if _on_postgres(item) and any(map(item.get_closest_marker, ("files", once)))}
+    config.hook.pytest_deselected(items=[item for item in items if id(item) in left_out])
+    items[:] = [item for item in items if id(item) not in left_out]
+    items.sort(key=lambda item: item.get_closest_marker("copies") is None)  # else a worker runs them alone at the end
 
 
 def _on_postgres(item: pytest.Item) -> bool:
@@ -116,12 +121,11 @@ def _parameters(item: pytest.Item) -> dict[str, object]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """With `--backend both`, run the tests that depend on the store on each."""
-    test = metafunc.definition
-    if metafunc.config.getoption("backend") == "both" and test.get_closest_marker("stores"):
-        alone = test.get_closest_marker("files") or test.get_closest_marker("storeless")
-        stores = ["sqlite"] if alone else ["sqlite", "postgres"]
-        metafunc.parametrize("backend", stores, indirect=True, scope="session")
+    """With `--backend both`, run the tests that depend on the store on each; with `all`, those of the seeds too."""
+    test, asked = metafunc.definition, metafunc.config.getoption("backend")
+    depends = test.get_closest_marker("stores") or (asked == "all" and SEEDS in test.path.parents)
+    if asked in {"both", "all"} and depends:
+        metafunc.parametrize("backend", ["sqlite", "postgres"], indirect=True, scope="session")
 
 
 _IN_PROCESS = Event()
@@ -180,7 +184,7 @@ def chroma(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def backend(request: pytest.FixtureRequest) -> Iterator[None]:
     """Select the store that servers use from now on."""
     asked = request.config.getoption("backend")
-    if getattr(request, "param", "sqlite" if asked == "both" else asked) == "postgres":
+    if getattr(request, "param", asked) == "postgres":
         POSTGRES.append(request.getfixturevalue("postgres"))
     yield
     POSTGRES.clear()

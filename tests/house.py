@@ -15,8 +15,8 @@ from tests.house_tree import (
     PACKAGE,
     Located,
     Module,
+    functions,
     imports,
-    located,
     nodes,
     own_imports,
     package,
@@ -366,9 +366,8 @@ def check_files_and_functions_are_short(root: Path) -> list[str]:
                 found.append(f"{place}:1 has {lines} lines; {MAX_FILE} is the limit.")
             found += [
                 f"{place}:{node.lineno} {node.name} has {length} lines; {MAX_FUNCTION} is the limit."
-                for node in (located(parse(text)) if path.suffix == ".py" else ())
-                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-                and (length := (node.end_lineno or node.lineno) - node.lineno + 1) > MAX_FUNCTION
+                for node in (functions(parse(text)) if path.suffix == ".py" and lines > MAX_FUNCTION else ())
+                if (length := (node.end_lineno or node.lineno) - node.lineno + 1) > MAX_FUNCTION
             ]
     return found
 

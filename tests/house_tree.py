@@ -2,8 +2,9 @@
 
 import ast
 import os
+import shutil
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -56,6 +57,15 @@ def located(tree: ast.Module) -> list[Located]:
     return sorted((node for node in ast.walk(tree) if isinstance(node, Located)), key=lambda node: node.lineno)
 
 
+def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Yield the functions and methods of a tree, without a look at expressions, which are most of it."""
+    for name in ("body", "orelse", "handlers", "finalbody", "cases"):
+        for node in getattr(tree, name, ()):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield node
+            yield from functions(node)
+
+
 def read(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
@@ -105,3 +115,13 @@ def tracked(root: Path) -> list[Path]:
         path for path in root.rglob("*") if not any(part[0] in "._" for part in path.relative_to(root).parts[:-1])
     ]
     return sorted(path for path in paths if path.is_file())
+
+
+def copy(root: Path, target: Path, is_wanted: Callable[[Path], bool] = lambda _: True) -> None:
+    """Copy the wanted files that git tracks, and what Python has compiled of them, as that takes it seconds."""
+    for path in filter(lambda path: is_wanted(path.relative_to(root)), tracked(root)):
+        compiled = (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc") if path.suffix == ".py" else ()
+        for source in (path, *compiled):
+            place = target / source.relative_to(root)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, place)  # with its time, by which Python knows what it has compiled

@@ -6,7 +6,6 @@ occur exactly once. New tests are run, and the tests that the page tells the rea
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,9 +13,21 @@ from pathlib import Path
 import pytest
 
 from tests.house import CHECKS
-from tests.house_tree import tracked
+from tests.house_tree import copy
 
-PYTEST = ("-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider")
+WORK = """
+import contextlib, pathlib, sys
+sys.path.insert(0, "docs")
+import pytest, tables
+from memoryd.cli import app
+
+tables.main()
+with pathlib.Path("docs/openapi.json").open("w", encoding="utf-8") as document, contextlib.redirect_stdout(document):
+    app(["openapi"], standalone_mode=False)
+options = ["-q", "-n", "0", "-p", "no:cacheprovider", "-W", "ignore:Module already imported"]
+sys.exit(any([pytest.main([*options, *tests.split()]) for tests in sys.argv[1:]]))
+"""
+"""A process that fills the tables of the docs, writes the document of the tools, and runs tests."""
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
 NEW_FILE = re.compile(
@@ -41,18 +52,6 @@ def follow(root: Path) -> None:
         (root / found["path"]).write_text(text.replace(before, after), encoding="utf-8")
 
 
-def extended(root: Path) -> None:
-    """Copy the repository and follow the recipes there."""
-    for path in tracked(ROOT):
-        copy = root / path.relative_to(ROOT)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(path, copy)
-    follow(root)
-    run(root, "docs/tables.py")
-    document = run(root, "-m", "memoryd", "openapi")
-    (root / "docs" / "openapi.json").write_text(document, encoding="utf-8")
-
-
 def run(root: Path, *arguments: str) -> str:
     """Run Python on the extended package; return what it prints."""
     environ = {"PYTHONPATH": str(root / "src"), "HOME": str(root / "home"), "PATH": os.defpath}
@@ -65,14 +64,13 @@ def run(root: Path, *arguments: str) -> str:
 @pytest.mark.process
 @pytest.mark.copies
 def test_the_recipes_work_are_documented_and_break_no_rule(tmp_path: Path) -> None:
-    extended(tmp_path)
+    copy(ROOT, tmp_path)
+    follow(tmp_path)
     new = [found["path"] for found in NEW_FILE.finditer(PAGE) if found["path"].endswith(".py")]
     run(tmp_path, "-m", "ruff", "check", "--no-cache", *new)
     run(tmp_path, "-m", "ruff", "format", "--no-cache", "--check", *new)
     added = [path for path in new if path.startswith("tests/")]
-    run(tmp_path, *PYTEST, *added, "tests/test_docs.py")
     named = re.findall(r"^python -m pytest (.+)$", PAGE, re.MULTILINE)
     assert named
-    for command in named:
-        run(tmp_path, *PYTEST, *command.split())
+    run(tmp_path, "-c", WORK, " ".join([*added, "tests/test_docs.py"]), *named)
     assert {rule: broken for rule, check in CHECKS.items() if (broken := check(tmp_path))} == {}

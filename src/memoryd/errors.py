@@ -29,6 +29,15 @@ class NotFoundError(MemorydError):
     """Nothing of that name exists."""
 
 
+class UnknownWorkspaceError(NotFoundError):
+    """There is no workspace of that name."""
+
+    def __init__(self, message: str, others: str) -> None:
+        super().__init__(f"{message} There are: {others or 'none yet'}.")
+        self.others = others
+        """The names of the first workspaces there are; '' for none."""
+
+
 class StoreError(MemorydError):
     """The database could not be read or written; nothing was stored by this call."""
 

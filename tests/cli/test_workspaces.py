@@ -4,9 +4,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from typer.testing import Result
 
+from memoryd.cli import memories
+from memoryd.errors import MemorydError, OverloadedError, StoreError, UnknownWorkspaceError
+from memoryd.server import requests
 from tests.cli.test_commands import Run, data, error_line, run, stored
 
 __all__ = ["data", "run"]  # fixtures
@@ -70,6 +74,18 @@ def test_a_new_workspace_is_named_as_it_may_be_a_typing_error(run: Run) -> None:
     assert "is new" not in run("store", "One.", "--workspace", "blog").stderr
     assert "'blgo' is new. There are: blog." in run("store", "Two.", "--workspace", "blgo").stderr
     assert "is new" not in run("store", "Three.", "--workspace", "blog").stderr
+
+
+def test_an_error_of_a_service_carries_what_it_carries_in_it() -> None:
+    for error in (OverloadedError(3), UnknownWorkspaceError("There is no workspace 'c'.", "a, b"), StoreError()):
+
+        async def fails(error: MemorydError = error) -> dict[str, object]:
+            raise error
+
+        answer = json.loads(json.dumps(anyio.run(lambda: requests.answered(fails()))))
+        with pytest.raises(type(error)) as raised:
+            memories.answered(answer)
+        assert (str(raised.value), vars(raised.value)) == (str(error), vars(error))
 
 
 def test_a_file_is_no_record_to_restore(run: Run, tmp_path: Path) -> None:

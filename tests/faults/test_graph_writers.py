@@ -96,11 +96,10 @@ def check(reader: Agent, writers: list[Writer]) -> None:
         assert ordinals == list(range(len(ordinals))), "no gaps: each call is stored completely or not at all"
 
 
-@pytest.mark.parametrize("durability", ["full", pytest.param("normal", marks=pytest.mark.files)])
-def test_killed_writers_lose_no_acknowledged_write(serve: Pipe, spawn: Start, durability: str) -> None:
-    dice, writers = random.Random(durability), list[Writer]()
+def test_killed_writers_lose_no_acknowledged_write(serve: Pipe, spawn: Start) -> None:
+    dice, writers = random.Random("graph"), list[Writer]()
     for turn in range(2):
-        these = [Writer(f"turn {turn} writer {number}", serve(MEMORY_DURABILITY=durability)) for number in range(2)]
+        these = [Writer(f"turn {turn} writer {number}", serve()) for number in range(2)]
         for writer in these:
             writer.start()
         dice.shuffle(these)

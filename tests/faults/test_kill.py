@@ -118,7 +118,7 @@ def test_killed_servers_lose_no_acknowledged_write(tmp_path: Path, durability: s
 
 
 def test_killed_servers_with_models_lose_nothing(tmp_path: Path, model_dir: Path) -> None:
-    environ = environment(tmp_path, model_dir, MEMORY_RERANKER="none")
+    environ = environment(tmp_path, model_dir, MEMORY_RERANKER="none", MEMORY_MODELS="english")
     stored: dict[str, str] = {}
     writers = [Writer(f"writer{number}", environ) for number in range(2)]
     for writer in writers:
@@ -129,10 +129,16 @@ def test_killed_servers_with_models_lose_nothing(tmp_path: Path, model_dir: Path
         stored |= writer.stored
     assert problems(tmp_path) == []
     assert ids_of(tmp_path, "embeddings") <= ids_of(tmp_path)
-    kept(environ, stored)
+    kept(environment(tmp_path), stored)
     with ProcessWire(environ) as wire:  # records that have no vector yet get one now
         wire.handshake()
-        until(lambda: ids_of(tmp_path) == ids_of(tmp_path, "embeddings"), "vectors", PATIENCE)
+        until(lambda: has_all(wire.call("memory_inspect")["structuredContent"]["stats"]), "vectors", PATIENCE)
+    assert ids_of(tmp_path) == ids_of(tmp_path, "embeddings")
+
+
+def has_all(stats: dict[str, Any]) -> bool:
+    """Return whether every record has a vector."""
+    return bool(sum(stats["embedded"].values()) >= stats["total"])
 
 
 def ids_of(home: Path, table: str = "records") -> set[str]:

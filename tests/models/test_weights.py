@@ -154,7 +154,7 @@ def repository(nowhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(weights, "WEIGHTS", found)
     handler = partial(SimpleHTTPRequestHandler, directory=str(there))
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         source = pull.Repository("the repository", f"http://127.0.0.1:{server.server_port}")
         monkeypatch.setattr(pull, "SOURCES", (source,))
         yield there

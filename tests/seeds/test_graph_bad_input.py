@@ -264,6 +264,7 @@ def test_nul_is_refused_with_its_place(small: Agent) -> None:
         assert "has U+0000 at character" in message, tool
 
 
+@pytest.mark.storeless
 def test_lone_surrogates_are_refused(pipe: Pipe) -> None:
     server = pipe("--toolsets", "graph")
     server.handshake()

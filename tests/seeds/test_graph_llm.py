@@ -9,7 +9,7 @@ from tests.llm import Model
 
 
 @pytest.fixture(scope="module")
-def graph(llm: Model, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
+def graph(backend: None, llm: Model, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
     """Yield a graph with a node that needs a summary, and a cluster."""
     home = tmp_path_factory.mktemp("llm")
     environ = environment(home, None, **llm.settings())

@@ -55,7 +55,7 @@ def furnish(agent: Agent, name: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Agent]]:
+def here(backend: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Agent]]:
     """Yield agents for tests that only read."""
     with places(tmp_path_factory.mktemp("included")) as agents:
         yield agents

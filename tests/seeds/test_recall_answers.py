@@ -170,7 +170,7 @@ def test_an_equal_memory_is_merged_and_names_nothing(memory: Agent) -> None:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory, model_dir: object) -> Iterator[HttpServer]:
+def server(backend: None, tmp_path_factory: pytest.TempPathFactory, model_dir: object) -> Iterator[HttpServer]:
     home = tmp_path_factory.mktemp("answers")
     models = {"MEMORY_EMBEDDER": "bundled", "MEMORY_RERANKER": "bundled", "MEMORY_MODEL_DIR": str(model_dir)}
     with serving(home, "--toolsets", "recall", "--workspace", "default", made=None, **models) as made:

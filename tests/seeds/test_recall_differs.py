@@ -98,7 +98,7 @@ DIFFERENT = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize("order", [1, pytest.param(-1, marks=pytest.mark.storeless)])
 @pytest.mark.parametrize("part", [0, 1])  # some neighbours in the table share a text except for its case
 def test_never_merged(memory: Agent, part: int, order: int) -> None:
     texts = list(chain.from_iterable(DIFFERENT[part::2]))[::order]
@@ -108,6 +108,7 @@ def test_never_merged(memory: Agent, part: int, order: int) -> None:
     assert [found["content"] for found in memory.whole(*ids)] == texts
 
 
+@pytest.mark.storeless
 def test_recall_hides_neither(memory: Agent) -> None:
     # "Deduplication - remove near-duplicates by embedding cosine similarity": these are not duplicates
     pairs = {one: (memory.store(one), memory.store(other)) for one, other in DIFFERENT[::3]}

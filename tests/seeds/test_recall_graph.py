@@ -10,7 +10,7 @@ from tests.clients import Agent, agent, environment
 
 
 @pytest.fixture(scope="module")
-def memory(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> Iterator[Agent]:
+def memory(backend: None, tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> Iterator[Agent]:
     home = tmp_path_factory.mktemp("recall_graph")
     with agent(environment(home, model_dir), "--toolsets", "recall,graph") as client:
         client.store("The release is planned for the ninth of March.", tags=["plan"])

@@ -44,26 +44,19 @@ def ids(memory: Agent, query: str, **arguments: object) -> list[str]:
     return [str(hit["id"]) for hit in memory.raw(query, **arguments)]
 
 
-@pytest.mark.parametrize(
-    "spelled",
-    [
-        "{id}",
-        "{beginning}",
-        "memory {beginning}",
-        "{longer}",
-        "What is {id}?",
-        "{upper}",
-        '"{id}"',
-        "({beginning})",
-        "{cut}",
-    ],
+SPELLED = (
+    *("{id}", "{beginning}", "memory {beginning}", "{longer}", "What is {id}?"),
+    *("{upper}", '"{id}"', "({beginning})", "{cut}"),
 )
-def test_the_record_with_the_id_comes_first(memory: Agent, spelled: str) -> None:
+
+
+def test_the_record_with_the_id_comes_first(memory: Agent) -> None:
     wanted = memory.store("Bread needs yeast.", tags=["food"])
     begun = {"beginning": wanted[:8], "longer": wanted[:15], "cut": f"{wanted[:8]}-..."}
-    parts = begun | {"id": wanted, "upper": wanted.upper()}
-    assert ids(memory, spelled.format(**parts))[0] == wanted
-    assert wanted[:8] in memory.text("memory_recall", query=spelled.format(**parts), format="list")
+    for spelled in SPELLED:
+        query = spelled.format(**begun, id=wanted, upper=wanted.upper())
+        assert ids(memory, query)[0] == wanted, query
+        assert wanted[:8] in memory.text("memory_recall", query=query, format="list")
 
 
 def test_a_question_of_an_id_alone_brings_nothing_else_but_mentions(memory: Agent) -> None:

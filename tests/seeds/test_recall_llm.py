@@ -12,6 +12,8 @@ from memoryd.toolsets.recall import FRAME
 from tests.clients import Agent, Json, agent, environment
 from tests.llm import Model
 
+pytestmark = pytest.mark.storeless  # about what a model is asked, and what becomes of its answer
+
 FACTS = ("Staging listens on port 5433.", "Maria writes the release notes.", "Deployments happen on Tuesdays.")
 
 

@@ -14,7 +14,7 @@ BOTH = "recall,graph,vault"
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
+def server(backend: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
     home = tmp_path_factory.mktemp("past")
     with agent(environment(home), "--toolsets", BOTH) as server:
         yield server

@@ -102,6 +102,7 @@ def test_a_query_never_fails(words: Agent) -> None:
     assert words.stats()["total"] == len(FACTS)
 
 
+@pytest.mark.storeless
 def test_a_query_never_fails_with_models(memory: Agent) -> None:
     memory.store_all(FACTS[:4])
     short = [query for query in (*WITHOUT_A_WORD, *WITH_A_WORD) if len(query) < 100]
@@ -160,6 +161,7 @@ def test_questions_in_other_words_find_the_fact(memory: Agent) -> None:
     assert sum(rank == 0 for rank in ranks.values()) >= len(MEANT) - 2, ranks
 
 
+@pytest.mark.storeless
 def test_long_texts_are_found_by_their_last_sentence(memory: Agent) -> None:
     # long texts are embedded in chunks that fit the model's window, and scored by their best chunk
     filler = {

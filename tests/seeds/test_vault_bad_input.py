@@ -214,6 +214,7 @@ def test_the_longest_key_may_have_any_letters(vault: Agent) -> None:
             assert result.structured_content == expected
 
 
+@pytest.mark.storeless
 def test_lone_surrogates_are_refused(pipe: Pipe) -> None:
     server = pipe("--toolsets", "vault")
     server.handshake()

@@ -87,7 +87,7 @@ class Ears:
 Listen = Callable[..., Ears]
 
 
-@pytest.fixture(params=[LEGACY, MODERN])
+@pytest.fixture(params=[pytest.param(LEGACY, marks=pytest.mark.storeless), MODERN])
 def era(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

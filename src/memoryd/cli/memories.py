@@ -24,7 +24,7 @@ from memoryd.core.scope import together
 from memoryd.core.search.briefing import UNSURE
 from memoryd.core.security import secrets
 from memoryd.core.workspaces.registry import check_name
-from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, UncertainError
+from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, UncertainError, UnknownWorkspaceError
 from memoryd.model import Workspace
 from memoryd.models.providers import Spec
 from memoryd.settings import AUTO, Settings
@@ -129,7 +129,10 @@ def answered(answer: dict[str, Any]) -> dict[str, Any]:
     """Return the answer of a service; raise the error that it reports."""
     if "failed" in answer:
         kind = getattr(errors, answer["kind"], MemorydError)
-        raise kind(answer["failed"])
+        error: MemorydError = kind.__new__(kind)  # its message is made
+        MemorydError.__init__(error, answer["failed"])
+        vars(error).update(answer["carries"])
+        raise error
     return answer
 
 
@@ -165,9 +168,11 @@ def _note_if_new(settings: Settings) -> None:
     try:
         with opened(settings):
             return
-    except NotFoundError as error:  # it names the others
-        if others := str(error).partition(" There are: ")[2]:
-            note(f"The workspace {settings.workspace!r} is new. There are: {others}")
+    except UnknownWorkspaceError as error:
+        if error.others:
+            note(f"The workspace {settings.workspace!r} is new. There are: {error.others}.")
+    except NotFoundError:  # there is no database yet
+        return
 
 
 def _piped() -> str:

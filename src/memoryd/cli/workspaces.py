@@ -208,7 +208,8 @@ def _changing(settings: Settings) -> Iterator[Engine]:
         try:
             yield engine
         except (InvalidInputError, NotFoundError) as error:  # agents know workspaces as projects, people do not
-            raise type(error)(re.sub(r'\bproject (?=")', "workspace ", str(error))) from None
+            error.args = (re.sub(r'\bproject (?=")', "workspace ", str(error)),)
+            raise
 
 
 def _ask(workspace: Workspace) -> None:

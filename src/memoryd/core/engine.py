@@ -22,7 +22,7 @@ from memoryd.core.records.retention import Retention
 from memoryd.core.security.secrets import Secrets
 from memoryd.core.workspaces.project import WorkspaceChoice, detect
 from memoryd.core.workspaces.registry import EXPORTS, Workspaces, usable
-from memoryd.errors import MemorydError, NotFoundError
+from memoryd.errors import MemorydError, NotFoundError, UnknownWorkspaceError
 from memoryd.model import Workspace
 from memoryd.models.helpers import Helpers
 from memoryd.settings import AUTO, Settings
@@ -123,7 +123,7 @@ class Engine:
         self.demand_database()
         if workspace := choice.known(self.workspaces):
             return usable(workspace)
-        raise NotFoundError(f"There is no workspace {choice.name!r}. There are: {self.workspaces.names()}.")
+        raise UnknownWorkspaceError(f"There is no workspace {choice.name!r}.", self.workspaces.names())
 
     def choice(self, directory: Path | None = None) -> WorkspaceChoice:
         """Return the current choice of workspace; `auto` is resolved once for each directory."""

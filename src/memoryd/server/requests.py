@@ -68,6 +68,6 @@ async def answered(work: Awaitable[Json]) -> Json:
     try:
         return await work
     except MemorydError as error:
-        return {"failed": str(error), "kind": type(error).__name__}
+        return {"failed": str(error), "kind": type(error).__name__, "carries": vars(error)}
     except OSError as error:  # e.g. the spool cannot be written
-        return {"failed": str(error), "kind": "StoreError"}
+        return {"failed": str(error), "kind": "StoreError", "carries": {}}

@@ -18,7 +18,7 @@ from memoryd.store.base import Queries
 from tests.core.kit import engine
 
 pytestmark = pytest.mark.stores
-MANY = 900  # relations of one node; a search finds up to 1,000 records by words
+MANY = 200  # relations of one node, whose text has fifty
 
 
 @pytest.fixture

@@ -156,8 +156,7 @@ FINDS = {
 """A line of a long text, and a question that shares no word with it, but one with the title."""
 
 
-@pytest.mark.parametrize("line", FINDS)
-@pytest.mark.parametrize("place", [2, 25, 48])
+@pytest.mark.parametrize(("line", "place"), [*zip(FINDS, (2, 25, 48), strict=True)])
 def test_a_long_text_is_cut_at_lines_around_what_answers(engine: Engine, line: str, place: int) -> None:
     lines = [TITLE, *(f"{NOTES[number % len(NOTES)][:-1]}, see page {number}." for number in range(50))]
     lines[place] = line

@@ -18,7 +18,7 @@ from tests.clients import PATIENCE, environment
 from tests.commands import process
 
 pytestmark = pytest.mark.process
-NUMBER = 3_000
+NUMBER = 1_200
 
 
 @pytest.fixture(autouse=True)

@@ -35,7 +35,7 @@ class FakeProvider:
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.issuer = f"http://127.0.0.1:{self.server.server_port}/realms/team"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
 
     def reset(self) -> None:
         self.who: dict[str, Any] = {"sub": "1", "email": "ann@example.org", "email_verified": True}

@@ -182,7 +182,7 @@ class Publisher:
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
         self.url = f"https://localhost:{self.server.server_port}"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
 
     def publishes(self, path: str, *redirects: str, **more: Any) -> str:
         url = f"{self.url}{path}"

@@ -332,7 +332,7 @@ def test_another_port_of_this_machine_reads_and_changes_nothing(browser: Any, se
     before = len(listing.ids(served.scope, listing.Facets()))
     Attacker.target = f"{served.url}/ui/w/default"
     other = ThreadingHTTPServer(("127.0.0.1", 0), Attacker)
-    threading.Thread(target=other.serve_forever, daemon=True).start()
+    threading.Thread(target=other.serve_forever, args=(0.02,), daemon=True).start()
     tab.page.goto(f"http://memoryd.localhost:{other.server_port}/")
     until(lambda: tab.page.title() != "wait", "the attack", 30)
     tried = json.loads(tab.page.title())

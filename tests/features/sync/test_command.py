@@ -73,7 +73,7 @@ def test_a_session_syncs_in_the_background(tmp_path: Path, shared: Path) -> None
 def test_a_sync_that_is_killed_loses_nothing(tmp_path: Path, shared: Path) -> None:
     dice = random.Random(7)
     homes = [tmp_path / "one", tmp_path / "two"]
-    for round_ in range(8):
+    for round_ in range(4):
         for home in homes:
             machine = Machine(home, shared)
             for step in range(6):

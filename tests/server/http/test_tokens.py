@@ -3,7 +3,6 @@
 import json
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -19,6 +18,7 @@ from memoryd.core.scope import Scope
 from memoryd.errors import InvalidInputError
 from memoryd.model import Workspace
 from memoryd.settings import Settings
+from memoryd.store.postgres import pool
 from memoryd.toolsets import PROJECT_TOOLS, chosen
 from tests.clients import LEGACY, MODERN, Agent, Json, environment, until
 from tests.http import (
@@ -473,7 +473,7 @@ def test_invalid_rates(tmp_path: Path, rate: str) -> None:
 
 @pytest.mark.process
 @pytest.mark.skipif(sys.platform == "win32", reason="no managed server there")
-def test_while_tokens_cannot_be_checked(tmp_path: Path) -> None:
+def test_while_tokens_cannot_be_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with cluster() as postgres:
         url = postgres.database()
         with serving(tmp_path, "--workspace", "default", MEMORY_DATABASE_URL=url) as server:
@@ -487,10 +487,9 @@ def test_while_tokens_cannot_be_checked(tmp_path: Path) -> None:
                     == 401
                 )
             postgres.stop()
-            with ThreadPoolExecutor() as pool:  # each waits a moment for it to come back
-                given: list[dict[str, str]] = [headers, bearer("memoryd_none_x"), {}]
-                answers = list(pool.map(lambda each: server.tool("memory_inspect", each), given))
-            for answer in answers:
+            monkeypatch.setattr(pool, "FAILOVER", 0)  # seconds that each would wait for it to come back
+            for given in (headers, bearer("memoryd_none_x"), {}):
+                answer = server.tool("memory_inspect", given)
                 assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
                 assert "cannot be reached" in answer.json()["error"]
             assert server.request("GET", "/health/live", headers=headers).status_code == 200

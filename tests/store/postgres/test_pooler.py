@@ -63,7 +63,7 @@ def pooled(direct: str) -> Iterator[str]:
     """The URL of a database through a relay."""
     with _Relays(("127.0.0.1", 0), _Relay) as relay:
         relay.behind = f"{_socket(direct)}/.s.PGSQL.5432"
-        threading.Thread(target=relay.serve_forever, daemon=True).start()
+        threading.Thread(target=relay.serve_forever, args=(0.02,), daemon=True).start()
         yield f"postgresql://postgres@127.0.0.1:{relay.server_address[1]}{urlsplit(direct).path}"
         relay.shutdown()
 

@@ -16,7 +16,14 @@ from typing import Literal
 
 from memoryd.core.base.clock import Clock
 from memoryd.core.security.secrets import Secrets, cleaned
-from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, StoreBusyError, StoreError, UncertainError
+from memoryd.errors import (
+    InvalidInputError,
+    MemorydError,
+    StoreBusyError,
+    StoreError,
+    UncertainError,
+    UnknownWorkspaceError,
+)
 from memoryd.hidden import seen
 from memoryd.model import Workspace
 from memoryd.settings import AUTO, DEFAULT_WORKSPACE
@@ -72,16 +79,16 @@ class Workspaces:
         return workspace_of(row) if row else None
 
     def find(self, name: str) -> Workspace:
-        """Return the workspace with a name; raise NotFoundError, which lists the existing ones."""
+        """Return the workspace with a name; raise UnknownWorkspaceError."""
         if found := self.get(name):
             return found
-        raise NotFoundError(f'project "{name[:100]}" not found. There are: {self.names()}.')
+        raise UnknownWorkspaceError(f'project "{name[:100]}" not found.', self.names())
 
     def names(self) -> str:
-        """Return the names of the first workspaces, for a message."""
+        """Return the names of the first workspaces, for a message; '' for none."""
         names = [workspace.name for workspace in self.all()]
         more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
-        return ", ".join(names[:LISTED]) + more or "none yet"
+        return ", ".join(names[:LISTED]) + more
 
     def active(self, name: str) -> Workspace:
         """Return the workspace with a name; raise NotFoundError, or InvalidInputError if it is archived."""
