@@ -461,7 +461,7 @@ def test_a_workspace_is_downloaded_completely(here: Site, owner: Visitor, stored
         assert stored in {one["records"]["id"] for _, one in source.objects() if "records" in one}
     with zipfile.ZipFile(io.BytesIO(reader.get("/export?format=zip").content)) as files:
         texts = {name: files.read(name).decode() for name in files.namelist()}
-    assert "index.md" in texts
+    assert "memoryd.json" in texts
     assert any("Ann lives in Rome." in text for text in texts.values())
     here.engine.workspaces.create("other", "")
     assert here.granted("bound", workspace="other").get("/export").status_code == 404
