@@ -378,6 +378,7 @@ def test_a_lock_that_a_killed_git_has_left_stops_nothing(pair: tuple[Machine, Ma
     assert two.texts() == ["A fact."]
 
 
+@pytest.mark.files
 def test_what_a_clone_of_a_machine_forgot_does_not_return_from_the_other_one(tmp_path: Path, shared: Path) -> None:
     one = Machine(tmp_path / "one", shared)
     one.sync()

@@ -17,7 +17,12 @@ OURS = {
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
 }
 """Variables of another repository, which a hook of git sets for what it starts."""
-OWN = {"core.autocrlf": "false", "core.hooksPath": "hooks", "gc.autoDetach": "false"}
+OWN = {
+    "core.autocrlf": "false",
+    "core.hooksPath": "hooks",
+    "core.logAllRefUpdates": "false",
+    "gc.autoDetach": "false",
+}
 """Settings of the repository here in place of the user's: hooks of projects have nothing to do with it."""
 NETWORK = 300.0  # seconds after which a fetch or a push is given up
 QUOTED = 1_000  # characters of git's own words that are shown
