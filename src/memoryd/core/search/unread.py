@@ -24,7 +24,10 @@ CROWDED = 0.5
 """The part of a text's mean cosine with the others that is subtracted: it brings .02 of R@1 across languages."""
 COUNTED, APART = 10, 0.18
 """So many candidates with a rescaled cosine of 0 and this deviation, as those of unrelated texts, count beside those
-that are found: a few have no mean of their own. Where the mean of these is lower, as across languages, it is theirs."""
+that are found: a few have no mean of their own. Where nearly all are in another language than the question, and their
+mean is lower, it is that; of a fact in two languages the one in the question's comes first."""
+FEW = 0.2
+"""The share of the candidates below which those in a language are few."""
 SURE = 2.3
 """The evidence that nine of ten questions without an answer do not reach."""
 NONE = 3.05
@@ -46,11 +49,12 @@ def logits(found: Found, legible: Collection[str]) -> dict[str, float]:
     for key, cosine in cosines.items():
         if key in found.records and key in found.vectors and key not in legible:
             near[is_english(found.records[key].body)][key] = cosine
+    alone = min(map(len, near.values())) < FEW * len(cosines)
     if is_english(found.query):
         near[True].clear()  # their cosines are the English embedder's
     few, made = len(cosines) < COUNTED, {}
     for group in filter(None, near.values()):
-        for key, deviations in _outstanding(group, found).items():
+        for key, deviations in _outstanding(group, found, alone=alone).items():
             share = in_common(terms, full_text(found.records[key])) / max(1, len(terms))
             made[key] = _logit(deviations + WORDED * share, few=few)
     return made
@@ -65,13 +69,16 @@ def least(query: str, *, speaks: bool) -> float:
     return NEAREST if known else OF_NONSENSE
 
 
-def _outstanding(near: Mapping[str, float], found: Found) -> dict[str, float]:
-    """Return by how many deviations each record is nearer to the question than the others."""
+def _outstanding(near: Mapping[str, float], found: Found, *, alone: bool) -> dict[str, float]:
+    """Return by how many deviations each record is nearer to the question than the others.
+
+    `alone` says that hardly any candidates are in other languages.
+    """
     texts, number = np.stack([ranking.whole(found.vectors[key]) for key in near]), len(near) + COUNTED
     with_others = texts @ texts.sum(0) - 1 - (len(near) - 1) * MULTILINGUAL_UNRELATED
     crowded = with_others / (1 - MULTILINGUAL_UNRELATED) / (number - 1)
     own = np.array(list(near.values())) - CROWDED * crowded
-    mean = (own.sum() + COUNTED * min(0.0, own.mean())) / number
+    mean = (own.sum() + (COUNTED * min(0.0, own.mean()) if alone else 0.0)) / number
     deviation = np.sqrt((((own - mean) ** 2).sum() + COUNTED * APART**2) / number)
     return dict(zip(near, ((own - mean) / deviation).tolist(), strict=True))
 
