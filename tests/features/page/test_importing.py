@@ -145,9 +145,10 @@ def test_secrets_are_masked_and_that_is_named(here: Site, owner: Visitor) -> Non
 
 def test_who_may_not_store_everything_neither_sees_nor_sends(here: Site) -> None:
     tools = ["memory_inspect", "memory_store"]
-    for visitor in (here.granted("reader"), here.granted("storing", "write", tools=tools), here.with_key()):
+    for visitor in (here.granted("reader"), here.granted("storing", "write", tools=tools)):
         assert not Html(visitor.get("").text).all("a", href="/ui/w/default/import")
         assert send(visitor, LINES).status_code == 403
+    assert send(here.with_key(), LINES).status_code == 401
     owner = here.owner()
     files = {"file": ("f.jsonl", LINES)}
     for headers in (OWN, {"HX-Request": "true"}, HTMX | {"Sec-Fetch-Site": "same-site"}):

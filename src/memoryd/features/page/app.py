@@ -123,13 +123,14 @@ class Page:
     def routes(self) -> list[BaseRoute]:
         """Return the routes, all below ROOT."""
         views = [View("/", home.workspaces), *(_below(view) for views in VIEWS for view in views)]
+        lost = View("/w/{workspace}/{rest:path}", home.lost)
         routes: list[BaseRoute] = [
             Mount("/static", StaticFiles(directory=STATIC)),
             Route("/login", self._login_form, methods=["GET"]),
             Route("/login", self._login, methods=["POST"]),
             Route("/logout", self._logout, methods=["POST"]),
             Route("/w/{workspace}/events", self._news, methods=["GET"]),
-            *(Route(view.path, self._endpoint(view), methods=[view.method]) for view in views),
+            *(Route(view.path, self._endpoint(view), methods=[view.method]) for view in (*views, lost)),
         ]
         return [Mount(ROOT, WithHeaders(Router(routes, default=_unknown)))]
 
@@ -157,16 +158,17 @@ class Page:
 
     async def _with_file(self, request: Request, view: View) -> Response:
         """Answer a form with a file, which is received only from those who may use the view."""
-        if not await to_thread.run_sync(self._admitted, request, view, limiter=self._threads):
-            return _refused(403, "Your session may not do this, or it has ended.")
+        if refusal := await to_thread.run_sync(self._refusal, request, view, limiter=self._threads):
+            return refusal
         async with received(request) as (form, file):
             return await to_thread.run_sync(self._answered, request, view, form, file, limiter=self._threads)
 
-    def _admitted(self, request: Request, view: View) -> bool:
+    def _refusal(self, request: Request, view: View) -> Response | None:
         grant = self.access.grant(request.cookies.get(cookie_of(request), ""))
         if grant is None:
-            return False
-        return _allowed(Visit(request, self._engine, grant, self._place(request, grant), self._kept), view.right)
+            return _to_login(request)
+        visit = Visit(request, self._engine, grant, self._place(request, grant), self._kept)
+        return None if _allowed(visit, view.right) else _refused(403, "Your session is read-only here.")
 
     def _failed(self, request: Request, error: MemorydError) -> Response:
         """Answer with an error: in a toast for htmx, else in the frame of the page, from which people go on."""
