@@ -203,7 +203,7 @@ def test_a_killed_deletion_leaves_nothing_active_and_can_be_repeated(
 def gone(engine: Engine, workspace: Workspace) -> None:
     """Check that no row of a workspace is left in a shared file."""
     if not workspace.db_path.startswith("projects/"):
-        assert engine.store.read(workspace, lambda q: q.all("records.counts", session="")) == []
+        assert engine.store.read(workspace, lambda q: q.all("records.kinds", session="")) == []
         assert engine.store.upkeep.problems(workspace) == []
 
 

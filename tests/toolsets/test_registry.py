@@ -268,10 +268,10 @@ def test_arguments_are_validated_before_a_tool_runs(call: Call) -> None:
 @pytest.mark.slow
 def test_read_tools_write_no_rows(call: Call) -> None:
     TOOLSETS["recall"][0].run(call, {"content": "Something to read.", "tags": ["x"]})
-    before = call.engine.store.read(call.workspace, lambda q: q.all("records.counts", session="session"))
+    before = call.engine.store.read(call.workspace, lambda q: q.all("records.kinds", session="session"))
     for tool in (tool for tool in TOOLS if tool.capability == "read"):
         required = {name: "something" for name, field in tool.arguments.model_fields.items() if field.is_required()}
         with suppress(MemorydError):  # a tool may need more than a word for each argument
             TypeAdapter(tool.result).validate_python(tool.run(call, required).result, strict=True, extra="forbid")
-        after = call.engine.store.read(call.workspace, lambda q: q.all("records.counts", session="session"))
+        after = call.engine.store.read(call.workspace, lambda q: q.all("records.kinds", session="session"))
         assert after == before, tool.name

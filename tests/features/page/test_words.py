@@ -15,10 +15,11 @@ def test_kinds_and_sessions_are_named_in_words(here: Site, owner: Visitor) -> No
 
 
 def test_what_is_not_there_is_shown_within_the_frame_of_the_page(here: Site, owner: Visitor) -> None:
-    lost = owner.get("/m/nothing")
-    assert lost.status_code == 404
-    assert 'aria-label="Views"' in lost.text
-    assert 'name="q"' in lost.text
+    for path in ("/m/nothing", "/no/such/page"):
+        lost = owner.get(path)
+        assert lost.status_code == 404
+        assert 'aria-label="Views"' in lost.text
+        assert 'name="q"' in lost.text
     elsewhere = owner.request("GET", "/ui/w/nowhere", headers=OWN)
     assert (elsewhere.status_code, "Go to the workspaces" in elsewhere.text) == (404, True)
     assert "Log out" in elsewhere.text

@@ -123,13 +123,14 @@ class Page:
     def routes(self) -> list[BaseRoute]:
         """Return the routes, all below ROOT."""
         views = [View("/", home.workspaces), *(_below(view) for views in VIEWS for view in views)]
+        lost = View("/w/{workspace}/{rest:path}", home.lost)
         routes: list[BaseRoute] = [
             Mount("/static", StaticFiles(directory=STATIC)),
             Route("/login", self._login_form, methods=["GET"]),
             Route("/login", self._login, methods=["POST"]),
             Route("/logout", self._logout, methods=["POST"]),
             Route("/w/{workspace}/events", self._news, methods=["GET"]),
-            *(Route(view.path, self._endpoint(view), methods=[view.method]) for view in views),
+            *(Route(view.path, self._endpoint(view), methods=[view.method]) for view in (*views, lost)),
         ]
         return [Mount(ROOT, WithHeaders(Router(routes, default=_unknown)))]
 

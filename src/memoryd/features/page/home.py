@@ -5,6 +5,7 @@ from functools import partial
 from starlette.responses import RedirectResponse, Response
 
 from memoryd.core.memories import listing
+from memoryd.errors import NotFoundError
 from memoryd.features.page.visit import Visit
 
 
@@ -19,3 +20,8 @@ def workspaces(visit: Visit) -> Response:
         return RedirectResponse(visits[0].base, 303)
     listed = [(one, one.kept.get(one.scope, "kinds", partial(listing.kinds, one.scope))) for one in visits]
     return visit.page("workspaces.html", "workspaces", listed=listed)
+
+
+def lost(_visit: Visit) -> Response:
+    """Refuse a path of a workspace that leads nowhere, within the frame of the page. Raise NotFoundError."""
+    raise NotFoundError("There is no such page.")
