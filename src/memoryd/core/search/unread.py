@@ -49,7 +49,8 @@ def logits(found: Found, legible: Collection[str]) -> dict[str, float]:
     for key, cosine in cosines.items():
         if key in found.records and key in found.vectors and key not in legible:
             near[is_english(found.records[key].body)][key] = cosine
-    alone = min(map(len, near.values())) < FEW * len(cosines)
+    others = len(near[False])
+    alone = min(others, len(cosines) - others) < FEW * len(cosines)
     if is_english(found.query):
         near[True].clear()  # their cosines are the English embedder's
     few, made = len(cosines) < COUNTED, {}
