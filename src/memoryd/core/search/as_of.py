@@ -37,9 +37,16 @@ def at(question: Question, time: str, allowed: Filter) -> Past:
     queries = question.queries
     tags, kinds = list(dict.fromkeys(allowed.tags)), [str(kind) for kind in allowed.kinds]
     rows = queries.all(
-        "past.others", at=time, limit=READ, kinds=json.dumps(kinds), any_kind=int(not kinds),
-        tags=json.dumps(tags), tag_count=len(tags), after=allowed.after, before=allowed.before,
-    )  # fmt: skip
+        "past.others",
+        at=time,
+        limit=READ,
+        kinds=json.dumps(kinds),
+        any_kind=int(not kinds),
+        tags=json.dumps(tags),
+        tag_count=len(tags),
+        after=allowed.after,
+        before=allowed.before,
+    )
     unchanged = queries.all("past.unchanged", at=time, session=allowed.session)
     others = related_then(question, time, {row["id"]: record_of(row) for row in rows})
     return Past(tuple(row["id"] for row in unchanged), others)

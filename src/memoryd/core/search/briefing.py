@@ -252,11 +252,11 @@ def _once(hits: Sequence[Hit]) -> list[Hit]:
     """
     turns = {
         (_session(hit), bears): hit
-        for hit in reversed(hits) if hit.record.kind is Kind.INTERACTION for bears in {False, hit.bears}
-    }  # fmt: skip
-    better = (
-        turns.get((_session(hit), hit.bears), hit) if hit.record.kind is Kind.SUMMARY else hit for hit in hits
-    )  # fmt: skip
+        for hit in reversed(hits)
+        if hit.record.kind is Kind.INTERACTION
+        for bears in {False, hit.bears}
+    }
+    better = (turns.get((_session(hit), hit.bears), hit) if hit.record.kind is Kind.SUMMARY else hit for hit in hits)
     return list({hit.record.id: hit for hit in better}.values())
 
 

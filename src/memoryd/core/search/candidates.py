@@ -94,8 +94,9 @@ def around(found: Found, keys: Iterable[str], known: Container[str], profile: Pr
 
     return {
         key: {other: related(key, other) for other in found.beside[key].values() if other in known and other in vectors}
-        for key in keys if key in found.beside and key in vectors
-    }  # fmt: skip
+        for key in keys
+        if key in found.beside and key in vectors
+    }
 
 
 def lengths(records: Iterable[Record]) -> dict[str, int]:

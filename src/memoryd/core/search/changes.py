@@ -18,9 +18,9 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from functools import lru_cache
 from itertools import pairwise
 
+from memoryd.core.search.statement import CHANGE, TOKEN, Statement, statement, stem_of
 from memoryd.text import STOP_WORDS
 
 ENOUGH = 2.75
@@ -39,53 +39,9 @@ _ANSWERS, _WEAK, _BETTER, _DOUBT = 5.0, 2.0, 3.5, -2.5
 """Logits: the older text surely answers the question, hardly does, does far worse than the newer one; below the last
 one the newer text is about the same matter only if it has a sign of a change."""
 
-_CHANGE = re.compile(
-    r"""\b(?:no\ longer|any\ ?more|any\ longer|after\ all|not\ [\w%.]+[,;]|instead|rather\ than|in\ place\ of
-    |moved|moves|moving|migrat(?:ed|es|ing)|switch(?:ed|es|ing)|chang(?:ed|es)|replac(?:ed|es|ing)|swapped|renamed
-    |raised|lowered|increased|decreased|reduced|doubled|halved|extended|shortened|bumped|grown?\ to|grew
-    |(?:went|goes|gone|rose|risen|fell|fallen|cut|dropped)\ (?:up|down|back|from|to|by)
-    |(?:was|were|has|have|had|we|they|he|she|i)\ cut|archived|decommissioned|slipped
-    |ran\ out|out\ of\ use|from\ here\ on
-    |(?:rolled|took|taken|takes|turned|switched|put)\ [\w.-]+(?:\ [\w.-]+)?\ (?:back|off)|left\ (?=[A-Z])
-    |stopped|dropped|ended|quit|gave\ up|given\ up|resigned|retired|abandoned|scrapped|discontinued|deprecated
-    |(?:has|have|had|he|she|they|who)\ left|left\ (?:us|the|for)|gone|removed|deleted|closed|shut\ down|expired|sold
-    |died|cancel(?:l?ed)|called\ off|postponed|adjourned|rescheduled|delayed|slips|pushed\ back|put\ off
-    |brought\ forward
-    |took\ over|takes\ over|taken\ over|has\ taken|handed|passed\ to|succeed(?:s|ed)|appointed|promoted|elected|became
-    |turned\ (?:out|into)|upgraded|downgraded|updated|reverted|restored|back\ (?:to|on|in)|fixed|repaired|resolved
-    |correct(?:ion|ed)|actually|as\ of|from\ now\ on|from\ (?:this|next)\ \w+\ on|finally|over\ to|away\ from
-    |(?:is|are|was)\ (?:done|over|gone|history)|finished|started\ (?:on|with)|until\ now|so\ far)\b|→|⇒""",
-    re.VERBOSE | re.IGNORECASE,
-)
-_HINT = re.compile(
-    r"\b(?:now|nowadays|currently|today|again|since|new|newer|latest|already|by now|these days|used to|until|was|were"
-    r"|has been|have been|meanwhile|starting|effective|only|but|not|cannot|never|none|without)\b|n['’]t\b",
-    re.IGNORECASE,
-)
-"""Words that often come with a change, and often without one."""
-
 _ADDS = re.compile(r"\b(?:also|too|as well|another|additional(?:ly)?|besides|moreover|in addition)\b", re.IGNORECASE)
 """Words of a text that adds something to what holds already."""
 
-_TOKEN = re.compile(r"#?\w+(?:[.:/'’-]\w+)*%?")
-_KINDS: Mapping[str, re.Pattern[str]] = {
-    name: re.compile(pattern, re.IGNORECASE)
-    for name, pattern in {
-        "time": r"\b\d{1,2}[:.]\d{2}\b(?!\.\d)|\b\d{1,2} ?(?:am|pm|o'clock)\b",
-        "date": r"\b\d{4}-\d\d-\d\d\b|\b\d{1,2}(?:st|nd|rd|th)\b"
-        r"|\b(?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]* \d|\b\d{1,2}\.? ?(?:of )?"
-        r"(?:january|february|march|april|may|june|july|august|september|october|november|december)\b|\b20\d\d\b",
-        "weekday": r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b",
-        "percent": r"\d ?(?:%|percent|per cent)",
-        "amount": r"[€$£]\s?\d|\d\s?(?:€|\$|£|euros?|eur|dollars?|usd|pounds?|gbp|chf|francs?)\b",
-        "duration": r"\b(?:\d+|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve)[- ]"
-        r"(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?|ms|s|min|h)\b",
-        "version": r"\bv?\d+(?:\.\d+)+\b",
-        "code": r"#[0-9a-f]{6}\b|\b(?=[a-z-]*\d)(?=\d*[a-z])[a-z0-9-]{4,}\b",
-        "number": r"(?<![\w.:/-])\d[\d,.]*(?![\w:/-])"
-        r"|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty)\b",
-    }.items()
-}
 _COUNTERPARTS = tuple(
     frozenset(line.split())
     for line in """front back rear side
@@ -144,46 +100,6 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class _Statement:
-    """A text with what is compared of it."""
-
-    text: str
-    tokens: tuple[str, ...]
-    stems: tuple[str, ...]
-    content: frozenset[str]
-    """The stems of its words that are not stop words."""
-    telling: frozenset[str]
-    """The same without small numbers, which two texts have in common by chance."""
-    kinds: Mapping[str, frozenset[str]]
-    """The values in it, by kind."""
-    changes: bool
-    hints: bool
-
-
-@lru_cache(maxsize=4_096)
-def _statement(text: str) -> _Statement:
-    tokens = tuple(_TOKEN.findall(text))
-    stems = tuple(_stem(token) for token in tokens)
-    content = frozenset(s for s, token in zip(stems, tokens, strict=True) if token.lower() not in STOP_WORDS)
-    telling = frozenset(stem for stem in content if not (stem.isdigit() and len(stem) < 3))  # 3 is anywhere
-    kinds = {kind: frozenset(m.lower() for m in pattern.findall(text)) for kind, pattern in _KINDS.items()}
-    kinds = {kind: found for kind, found in kinds.items() if found}
-    return _Statement(
-        text, tokens, stems, content, telling, kinds, bool(_CHANGE.search(text)), bool(_HINT.search(text))
-    )
-
-
-def _stem(token: str) -> str:
-    """Return a word without its commonest endings, so that `logs`, `log` and `logged` agree."""
-    word = token.lower().removesuffix("'s").removesuffix("’s")
-    if word.isalpha() and len(word) > 3:
-        for ending in ("ing", "ies", "ied", "ed", "es", "s", "e", "y"):
-            if word.endswith(ending) and len(word) - len(ending) >= 3:
-                return word[: -len(ending)]
-    return word
-
-
-@dataclass(frozen=True, slots=True)
 class Logits:
     """What the cross-encoder says of two texts; None if it has not read them so."""
 
@@ -196,16 +112,21 @@ class Logits:
 
 
 def evidence(
-    question: str, older: str, newer: str, logits: Logits, common: Collection[str] = (), frequent: Collection[str] = (),
+    question: str,
+    older: str,
+    newer: str,
+    logits: Logits,
+    common: Collection[str] = (),
+    frequent: Collection[str] = (),
     between: int | None = None,
-) -> Evidence:  # fmt: skip
+) -> Evidence:
     """Return the evidence that `newer` changes what `older` says about a question.
 
     `common` are stems that many texts have, so that to share them means nothing; those that are `frequent` do not name
     what both are about. `between` is the number of facts that are nearer to one of the two than the other one is, if
     there are enough facts for it to tell anything.
     """
-    asked, old, new = _statement(question), _statement(older), _statement(newer)
+    asked, old, new = statement(question), statement(older), statement(newer)
     signs = new.changes or new.hints or _same_kind(old, new)
     about = dict(_about(asked, old, new, common, frequent))
     placed = {} if between is None else dict(_placed(between, new, named=bool(about["same_subject"])))
@@ -218,11 +139,11 @@ def may_replace(older: str, newer: str, near: float, common: Collection[str] = (
 
     Only a suggestion for somebody who decides: without a question nothing says which of two differences matters.
     """
-    old, new = _statement(older), _statement(newer)
+    old, new = statement(older), statement(newer)
     return Evidence({name: points for name, points in _differences(old, new, near, common) if points})
 
 
-def _differences(old: _Statement, new: _Statement, near: float, common: Collection[str]) -> Iterator[tuple[str, float]]:
+def _differences(old: Statement, new: Statement, near: float, common: Collection[str]) -> Iterator[tuple[str, float]]:
     shared = (old.content & new.content).difference(common)
     before, named = _before(new), _beside_change(new) & old.content - frozenset(common)
     aligned = _aligned(old, new)
@@ -241,7 +162,7 @@ def _differences(old: _Statement, new: _Statement, near: float, common: Collecti
     yield "two_differences", -1.0 if alike >= 0.5 and places > 1 and not new.changes else 0.0
 
 
-def _denies(one: _Statement) -> bool:
+def _denies(one: Statement) -> bool:
     return any(map(_negates, one.tokens))
 
 
@@ -249,14 +170,9 @@ def _negates(token: str) -> bool:
     return token.lower() in _NEGATIONS or token.lower().endswith(("n't", "n’t"))
 
 
-def _aligned(one: _Statement, other: _Statement) -> SequenceMatcher[str]:
+def _aligned(one: Statement, other: Statement) -> SequenceMatcher[str]:
     """Return where two texts have the same words in the same order, and where others."""
     return SequenceMatcher(None, one.stems, other.stems, autojunk=False)
-
-
-def stems(text: str) -> frozenset[str]:
-    """Return the stems of a text's words that are not stop words."""
-    return _statement(text).content
 
 
 def _read(logits: Logits, *, signs: bool) -> Iterator[tuple[str, float]]:
@@ -276,14 +192,14 @@ def _points(logit: float | None) -> float:
 
 
 def _about(
-    asked: _Statement, old: _Statement, new: _Statement, common: Collection[str], frequent: Collection[str]
+    asked: Statement, old: Statement, new: Statement, common: Collection[str], frequent: Collection[str]
 ) -> Iterator[tuple[str, float]]:
     yield "change_words", 1.2 if new.changes else 0.6 if new.hints else 0.0
     yield "old_value", _named(asked, old, new, common)
     yield "same_subject", 2.0 if (asked.telling & old.telling & new.telling).difference(frequent) else 0.0
 
 
-def _placed(between: int, new: _Statement, *, named: bool) -> Iterator[tuple[str, float]]:
+def _placed(between: int, new: Statement, *, named: bool) -> Iterator[tuple[str, float]]:
     """Yield what their place among the other facts says: a change is near what it changes.
 
     Facts that do not change each other are as near, if they are about one person; therefore it says less of a text
@@ -295,7 +211,7 @@ def _placed(between: int, new: _Statement, *, named: bool) -> Iterator[tuple[str
     yield "far_apart", -1.0 if between > _FAR else 0.0
 
 
-def _against(asked: _Statement, old: _Statement, new: _Statement) -> Iterator[tuple[str, float]]:
+def _against(asked: Statement, old: Statement, new: Statement) -> Iterator[tuple[str, float]]:
     before = _before(new)
     yield "other_before", -4.5 if before and not before & (old.content | asked.content) else 0.0
     yield "counterpart", -4.5 if _contrast(asked, old, new) or _contrast(asked, new, old) else 0.0
@@ -308,37 +224,37 @@ def _against(asked: _Statement, old: _Statement, new: _Statement) -> Iterator[tu
         yield "event", -3.0 if _EVENT.search(new.text) and not _EVENT.search(old.text) else 0.0
 
 
-def _other_thing(asked: _Statement, old: _Statement, new: _Statement) -> bool:
+def _other_thing(asked: Statement, old: Statement, new: Statement) -> bool:
     """Return whether the newer text speaks of another thing of the same owner: `has a new mascot`, `Ann's call is`."""
     known = asked.content | old.content
     added = (match[1] for match in _NEW_THING.finditer(new.text))
     owned = _OWNED.match(new.text)
     things = [[word] for word in added]
-    if owned and _stem(owned[1]) in old.content:
+    if owned and stem_of(owned[1]) in old.content:
         things.append(owned[2].split())
-    return any(known.isdisjoint(map(_stem, thing)) for thing in things)
+    return any(known.isdisjoint(map(stem_of, thing)) for thing in things)
 
 
-def _second_answer(old: _Statement, new: _Statement) -> bool:
+def _second_answer(old: Statement, new: Statement) -> bool:
     """Return whether the newer text is the same sentence with something else of which there may be several."""
     alike = _aligned(old, new).ratio() >= 0.55
     return alike and not _same_kind(old, new) and not _ONE_VALUE.match(old.text)
 
 
-def _before(new: _Statement) -> frozenset[str]:
+def _before(new: Statement) -> frozenset[str]:
     """Return the stems of what the newer text says was before: `from 39 to 45`, `instead of 9`."""
     found = " ".join(filter(None, (value for match in _BEFORE.finditer(new.text) for value in match.groups())))
-    return frozenset(_stem(token) for token in _TOKEN.findall(found) if token.lower() not in STOP_WORDS)
+    return frozenset(stem_of(token) for token in TOKEN.findall(found) if token.lower() not in STOP_WORDS)
 
 
-def _conditional(asked: _Statement, old: _Statement, new: _Statement) -> bool:
+def _conditional(asked: Statement, old: Statement, new: Statement) -> bool:
     """Return whether the newer text begins with a case that neither the older one nor the question speaks of."""
     match = _CONDITION.match(new.text)
-    words = {_stem(token) for token in _TOKEN.findall(match[1]) if token.lower() not in STOP_WORDS} if match else set()
+    words = {stem_of(token) for token in TOKEN.findall(match[1]) if token.lower() not in STOP_WORDS} if match else set()
     return bool(words - asked.content - old.content)
 
 
-def _named(asked: _Statement, old: _Statement, new: _Statement, common: Collection[str]) -> float:
+def _named(asked: Statement, old: Statement, new: Statement, common: Collection[str]) -> float:
     """Return points if the newer text says what became of what only the older one stated.
 
     That stands beside a word of change or a negation: `sold the Skoda`, `can't do 9:15`. Names and numbers count in
@@ -360,12 +276,12 @@ def _is_number(stem: str) -> bool:
     return any(map(str.isdigit, stem)) and len(stem) > 1
 
 
-def _beside_change(new: _Statement) -> set[str]:
+def _beside_change(new: Statement) -> set[str]:
     """Return the stems of the words that stand near a word of change, or shortly after a negation."""
-    spans = [match.span() for match in _CHANGE.finditer(new.text)]
+    spans = [match.span() for match in CHANGE.finditer(new.text)]
     near: set[str] = set()
     denied = -_REACH
-    for place, match in enumerate(_TOKEN.finditer(new.text)):
+    for place, match in enumerate(TOKEN.finditer(new.text)):
         if _negates(match[0]):
             denied = place
         beside = any(match.start() - end < _BESIDE and start - match.end() < _BESIDE for start, end in spans)
@@ -375,12 +291,12 @@ def _beside_change(new: _Statement) -> set[str]:
     return near
 
 
-def _same_kind(old: _Statement, new: _Statement) -> bool:
+def _same_kind(old: Statement, new: Statement) -> bool:
     """Return whether both texts have a value of one kind, and the newer another one."""
     return any(new.kinds[kind] - values for kind, values in old.kinds.items() if kind in new.kinds)
 
 
-def _contrast(asked: _Statement, one: _Statement, other: _Statement) -> bool:
+def _contrast(asked: Statement, one: Statement, other: Statement) -> bool:
     """Return whether a word of the question that only `one` has, has a counterpart in `other`."""
     missing = _missing(asked, one, other)
     return bool(missing) and (
@@ -392,23 +308,23 @@ def _contrast(asked: _Statement, one: _Statement, other: _Statement) -> bool:
     )
 
 
-def _missing(asked: _Statement, one: _Statement, other: _Statement) -> frozenset[str]:
+def _missing(asked: Statement, one: Statement, other: Statement) -> frozenset[str]:
     return (asked.content & one.content) - other.content
 
 
-def _opposed(asked: _Statement, one: _Statement, other: _Statement) -> bool:
+def _opposed(asked: Statement, one: Statement, other: Statement) -> bool:
     return _opposite(_missing(asked, one, other), one, other, _COUNTERPARTS + _CALENDAR)
 
 
 def _opposite(
-    missing: Collection[str], one: _Statement, other: _Statement, sets: Sequence[frozenset[str]] = _COUNTERPARTS
+    missing: Collection[str], one: Statement, other: Statement, sets: Sequence[frozenset[str]] = _COUNTERPARTS
 ) -> bool:
     here = {token.lower() for token, stem in zip(one.tokens, one.stems, strict=True) if stem in missing}
     there = {token.lower() for token in other.tokens} - {token.lower() for token in one.tokens}
     return any(here & words and there & words for words in sets)
 
 
-def _other_number(asked: _Statement, other: _Statement, missing: Collection[str]) -> bool:
+def _other_number(asked: Statement, other: Statement, missing: Collection[str]) -> bool:
     """Return whether the question has `version 2` where `other` has `version 3`."""
     numbered = {(a, b) for a, b in pairwise(asked.stems) if b in missing and b[:1].isdigit()}
     return any(
@@ -416,7 +332,7 @@ def _other_number(asked: _Statement, other: _Statement, missing: Collection[str]
     )
 
 
-def _other_attribute(asked: _Statement, one: _Statement, other: _Statement, missing: Collection[str]) -> bool:
+def _other_attribute(asked: Statement, one: Statement, other: Statement, missing: Collection[str]) -> bool:
     """Return whether the question has `bathroom tap` where `other` has `kitchen tap`."""
     heads = {b for a, b in pairwise(asked.stems) if a in missing and b in one.content and b in other.content}
     return any(
@@ -425,13 +341,12 @@ def _other_attribute(asked: _Statement, one: _Statement, other: _Statement, miss
     )
 
 
-def _other_name(asked: _Statement, one: _Statement, other: _Statement, missing: Collection[str]) -> bool:
+def _other_name(asked: Statement, one: Statement, other: Statement, missing: Collection[str]) -> bool:
     """Return whether `other` begins with another name than the one that is asked for; `he` or `its` may mean that."""
     if _PRONOUN.search(other.text):
         return False
-    there = {stem for token, stem in zip(asked.tokens, asked.stems, strict=True) if token[:1].isupper()} & set(
-        other.stems
-    )
+    begun = zip(asked.tokens, asked.stems, strict=True)
+    there = {stem for token, stem in begun if token[:1].isupper()}.intersection(other.stems)
     names = {
         stem
         for place, (token, stem) in enumerate(zip(asked.tokens, asked.stems, strict=True))
@@ -444,7 +359,7 @@ def _other_name(asked: _Statement, one: _Statement, other: _Statement, missing: 
     return bool(names) and _first(other) is not None and _first(other) not in one.content and _begins_with_name(other)
 
 
-def _in_its_place(one: _Statement, other: _Statement, missing: Collection[str]) -> bool:
+def _in_its_place(one: Statement, other: Statement, missing: Collection[str]) -> bool:
     """Return whether two texts are the same sentence, but for other words in the place of one that is asked for."""
     aligned = _aligned(one, other)
     if aligned.ratio() < 0.5:
@@ -452,19 +367,19 @@ def _in_its_place(one: _Statement, other: _Statement, missing: Collection[str]) 
     for kind, start, end, start2, end2 in aligned.get_opcodes():
         instead = " ".join(other.tokens[start2:end2])
         asked_for = kind == "replace" and set(one.stems[start:end]) & set(missing)
-        if asked_for and set(other.stems[start2:end2]) & other.content and not _CHANGE.search(instead):
+        if asked_for and set(other.stems[start2:end2]) & other.content and not CHANGE.search(instead):
             return True
     return False
 
 
-def _first(one: _Statement) -> str | None:
+def _first(one: Statement) -> str | None:
     """Return the stem of the first word that says what a text is about."""
     return next((s for t, s in zip(one.tokens, one.stems, strict=True) if t.lower() not in _LEADING), None)
 
 
-def _begins_with_name(one: _Statement) -> bool:
+def _begins_with_name(one: Statement) -> bool:
     token = next((t for t in one.tokens if t.lower() not in _LEADING), "")
-    return token[:1].isupper() and not _CHANGE.fullmatch(token)
+    return token[:1].isupper() and not CHANGE.fullmatch(token)
 
 
 _REACH = 3  # words from a negation to what it denies

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from memoryd.core.records.records import full_text
-from memoryd.core.search import changes, ranking
+from memoryd.core.search import changes, ranking, statement
 from memoryd.core.search.candidates import Found, unrelated
 from memoryd.core.search.changes import Evidence
 from memoryd.core.search.ranking import Profile
@@ -158,7 +158,7 @@ def _likely(pairs: Sequence[Pair], question: str, most: int) -> list[Pair]:
 
 def common_stems(texts: Sequence[str], most: int = COMMON, share: float = COMMON_SHARE) -> frozenset[str]:
     """Return the stems that many of some texts have, so that two of them share these by chance."""
-    numbers = Counter(stem for text in texts for stem in changes.stems(text))
+    numbers = Counter(stem for text in texts for stem in statement.stems(text))
     return frozenset(stem for stem, number in numbers.items() if number > max(most, share * len(texts)))
 
 

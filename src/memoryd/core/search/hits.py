@@ -71,12 +71,23 @@ def whole(hit: Hit) -> WholeRecord:
     """Return all fields of a hit."""
     record = hit.record
     fields: WholeRecord = {
-        "id": record.id, "kind": record.kind, "key": record.name, "score": round(hit.score, 4), "type": record.type,
-        "content": record.body, "tags": list(record.tags), "importance": record.importance,
-        "session_id": record.session_id, "client": record.client, "tool": record.tool,
-        "created_at": record.created_at, "updated_at": record.updated_at, "accessed_at": record.accessed_at,
-        "access_count": record.access_count, "why": {name: round(part, 4) for name, part in hit.why.items()},
-    }  # fmt: skip
+        "id": record.id,
+        "kind": record.kind,
+        "key": record.name,
+        "score": round(hit.score, 4),
+        "type": record.type,
+        "content": record.body,
+        "tags": list(record.tags),
+        "importance": record.importance,
+        "session_id": record.session_id,
+        "client": record.client,
+        "tool": record.tool,
+        "created_at": record.created_at,
+        "updated_at": record.updated_at,
+        "accessed_at": record.accessed_at,
+        "access_count": record.access_count,
+        "why": {name: round(part, 4) for name, part in hit.why.items()},
+    }
     fields = _with_relation(fields, hit)
     if record.related:
         fields["relations"] = related.lines(record)

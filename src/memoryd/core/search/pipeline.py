@@ -76,9 +76,14 @@ class Search:
         return self.ranked(self._scope.ask(query, lambda question: self.find(question, allowed)), with_related=True)
 
     def find(
-        self, question: Question, allowed: Filter, as_of: str = "", *, joined: bool = False,
+        self,
+        question: Question,
+        allowed: Filter,
+        as_of: str = "",
+        *,
+        joined: bool = False,
         span: Span | None = None,
-    ) -> Found:  # fmt: skip
+    ) -> Found:
         """Return the records that may bear on a question, with all that ranking needs; for `as_of` see `read`.
 
         `joined` says that they will be ranked together with those of other workspaces, so more may pass the gate.
@@ -120,8 +125,9 @@ class Search:
             self._scope.index.nearest(
                 question.queries, [VectorSet(GENERAL, model)], ranking.whole(part), allowed, self._profile.alike
             )[0]
-            for of in vectors for model, part in side_by_side.parts(found.candidates.compared, of)
-        ]  # fmt: skip
+            for of in vectors
+            for model, part in side_by_side.parts(found.candidates.compared, of)
+        ]
         ids = [key for key in dict.fromkeys(key for one in near for key, _ in one) if key not in found.records]
         return replace(
             found,
@@ -156,9 +162,15 @@ class Search:
         """
         tags = list(dict.fromkeys(allowed.tags))
         rows = question.queries.all(
-            "records.spanned", after=allowed.after, before=allowed.before, session=allowed.session,
-            kinds=json.dumps(allowed.kinds), tags=json.dumps(tags), tag_count=len(tags), limit=self._profile.depth - 1,
-        )  # fmt: skip
+            "records.spanned",
+            after=allowed.after,
+            before=allowed.before,
+            session=allowed.session,
+            kinds=json.dumps(allowed.kinds),
+            tags=json.dumps(tags),
+            tag_count=len(tags),
+            limit=self._profile.depth - 1,
+        )
         ids = [row["id"] for row in rows]
         scores = {key: 1 - place / (2 * len(ids)) for place, key in enumerate(ids)}  # no gate drops half of the best
         candidates = Candidates(scores, closed=True)
@@ -245,17 +257,24 @@ class Search:
         if len(question.compared) > 1:
             best = {key: best[key] for key in _best(best, depth)}
         return replace(
-            by_words, vectors=best, embedder=embedder, vector=side_by_side.joint(question.compared),
-            compared=question.compared, nearest_from=nearest_from
-        )  # fmt: skip
+            by_words,
+            vectors=best,
+            embedder=embedder,
+            vector=side_by_side.joint(question.compared),
+            compared=question.compared,
+            nearest_from=nearest_from,
+        )
 
     def _with_time(self, question: Question, found: Candidates, allowed: Filter) -> Candidates:
         """Add the best candidates of a time, which others may have crowded out; `allowed` lets only these through."""
         of_time = self.candidates(question, allowed, depth=self._profile.lifting)
         return replace(
-            found, words={**of_time.words, **found.words}, vectors={**of_time.vectors, **found.vectors},
-            nearest_from={**of_time.nearest_from, **found.nearest_from}, timely=(*of_time.words, *of_time.vectors),
-        )  # fmt: skip
+            found,
+            words={**of_time.words, **found.words},
+            vectors={**of_time.vectors, **found.vectors},
+            nearest_from={**of_time.nearest_from, **found.nearest_from},
+            timely=(*of_time.words, *of_time.vectors),
+        )
 
     def _with_past(self, found: Found, then: Past) -> Found:
         """Return `found` together with the records that were changed or deleted since."""
@@ -285,10 +304,11 @@ class Search:
         accesses = self._scope.engine.accesses.of(self._scope.workspace)
         found = fetch(question.queries, ids, allowed.session, accesses)
         return {
-            key: related.bearing(record, question.text) for key, record in found.items()
+            key: related.bearing(record, question.text)
+            for key, record in found.items()
             if (not allowed.kinds or record.kind in allowed.kinds)
             and allowed.after <= record.created_at < (allowed.before or FOREVER)
-        }  # fmt: skip
+        }
 
     def _vectors(self, queries: Queries, ids: Sequence[str], candidates: Candidates) -> dict[str, Vector]:
         if not ids or candidates.embedder is None:
@@ -326,9 +346,12 @@ class Search:
         for key, fusion in ranking.gate({key: lifted[key] for key in lifted if key in records}, profile.gate).items():
             record = records[key]
             why = {
-                "words": words.get(key, 0.0), "meaning": vectors.get(key, 0.0),
-                "context": lifted[key] - fused.get(key, 0.0), "fusion": fusion, **self._circumstances(record, now),
-            }  # fmt: skip
+                "words": words.get(key, 0.0),
+                "meaning": vectors.get(key, 0.0),
+                "context": lifted[key] - fused.get(key, 0.0),
+                "fusion": fusion,
+                **self._circumstances(record, now),
+            }
             if found.span:
                 why["time"] = float(found.span.contains(record.created_at))
             score = ranking.composite(why, profile)
@@ -397,9 +420,10 @@ def _admitted(named: Sequence[str], records: Mapping[str, Record], allowed: Filt
     """Return the records that a question names and that a filter lets through."""
     among = None if allowed.among is None else set(allowed.among)
     return tuple(
-        key for key in named
+        key
+        for key in named
         if key in records and set(allowed.tags) <= set(records[key].tags) and (among is None or key in among)
-    )  # fmt: skip
+    )
 
 
 def _named_first(hits: Sequence[Hit], found: Found) -> list[Hit]:

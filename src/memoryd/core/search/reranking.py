@@ -120,8 +120,9 @@ class Reranking:
         profile, near = self._profile, similarities(found.candidates)
         lifted = {
             hit.record.id: hit.why["lifted"] + profile.time * (hit.why.get("time", 0.5) - 0.5)
-            for hit in hits if "reranker" in hit.why
-        }  # fmt: skip
+            for hit in hits
+            if "reranker" in hit.why
+        }
         bearing = ranking.bearing(lifted, profile)
         if not bearing:
             return self._nearest_hits(hits, legible, found)
@@ -186,9 +187,10 @@ class Reranking:
         unread = {pair.newer.record.id: pair.newer for pair in pairs if "reranker" not in pair.newer.why}
         logits = self._read(reranker, unread, found)
         promising = [
-            pair for pair in pairs
+            pair
+            for pair in pairs
             if pair.evidence(found.query, logits.get(pair.newer.record.id)).total + changes.READ / 2 >= changes.ENOUGH
-        ]  # fmt: skip
+        ]
         return current.ordered(hits, pairs, found.query, logits, self._matters(reranker, promising))
 
     def _matters(self, reranker: Reranker, pairs: Sequence[Pair]) -> dict[tuple[str, str], float]:

@@ -21,9 +21,19 @@ FIRST_YEAR = 2000  # a smaller number of four digits is hardly the year of a mem
 FAR = 1_000  # units back at most: further back there are no memories, and finally no dates
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 MONTHS = (
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
     "december",
-)  # fmt: skip
+)
 NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 VAGUE = {"couple": (2, 3), "few": (2, 6), "several": (3, 8)}
 """The least and the greatest number for which such a word stands."""
@@ -277,7 +287,7 @@ _CERTAIN = re.compile(r"\b(?:last|past|this|ago|yesterday|today|(?:19|20)\d\d)\b
 """Without one of these, `on Monday` and `in July` are ahead if the question is about plans."""
 _AHEAD = re.compile(
     r"\b(?:will|going to|plan(?:s|ned)?|scheduled|due|upcoming|when (?:is|are|do|does))\b", re.IGNORECASE
-)  # fmt: skip
+)
 _BACK = re.compile(r"\b(?:did|was|were|had)\b", re.IGNORECASE)
 
 

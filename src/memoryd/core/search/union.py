@@ -35,10 +35,11 @@ def union(parts: Sequence[tuple[Workspace, Found]], depth: int) -> Found:
         vectors=_joined([found.vectors for found in same]),  # vectors of different embedders cannot be compared
         beside=_joined([found.beside for found in own]),
         past=Past(tuple(key for one in pasts for key in one.unchanged), _joined([one.others for one in pasts]))
-        if pasts else None,
+        if pasts
+        else None,
         named=tuple(dict.fromkeys(key for one in own for key in one.named)),
         origins=origins,
-    )  # fmt: skip
+    )
 
 
 def _name(found: Found) -> list[str]:

@@ -1,0 +1,98 @@
+"""A text as the evidence of changes compares it: its words, the values in it, and its signs of a change."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from memoryd.text import STOP_WORDS
+
+CHANGE = re.compile(
+    r"""\b(?:no\ longer|any\ ?more|any\ longer|after\ all|not\ [\w%.]+[,;]|instead|rather\ than|in\ place\ of
+    |moved|moves|moving|migrat(?:ed|es|ing)|switch(?:ed|es|ing)|chang(?:ed|es)|replac(?:ed|es|ing)|swapped|renamed
+    |raised|lowered|increased|decreased|reduced|doubled|halved|extended|shortened|bumped|grown?\ to|grew
+    |(?:went|goes|gone|rose|risen|fell|fallen|cut|dropped)\ (?:up|down|back|from|to|by)
+    |(?:was|were|has|have|had|we|they|he|she|i)\ cut|archived|decommissioned|slipped
+    |ran\ out|out\ of\ use|from\ here\ on
+    |(?:rolled|took|taken|takes|turned|switched|put)\ [\w.-]+(?:\ [\w.-]+)?\ (?:back|off)|left\ (?=[A-Z])
+    |stopped|dropped|ended|quit|gave\ up|given\ up|resigned|retired|abandoned|scrapped|discontinued|deprecated
+    |(?:has|have|had|he|she|they|who)\ left|left\ (?:us|the|for)|gone|removed|deleted|closed|shut\ down|expired|sold
+    |died|cancel(?:l?ed)|called\ off|postponed|adjourned|rescheduled|delayed|slips|pushed\ back|put\ off
+    |brought\ forward
+    |took\ over|takes\ over|taken\ over|has\ taken|handed|passed\ to|succeed(?:s|ed)|appointed|promoted|elected|became
+    |turned\ (?:out|into)|upgraded|downgraded|updated|reverted|restored|back\ (?:to|on|in)|fixed|repaired|resolved
+    |correct(?:ion|ed)|actually|as\ of|from\ now\ on|from\ (?:this|next)\ \w+\ on|finally|over\ to|away\ from
+    |(?:is|are|was)\ (?:done|over|gone|history)|finished|started\ (?:on|with)|until\ now|so\ far)\b|→|⇒""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""Words that say that something is otherwise than before."""
+_HINT = re.compile(
+    r"\b(?:now|nowadays|currently|today|again|since|new|newer|latest|already|by now|these days|used to|until|was|were"
+    r"|has been|have been|meanwhile|starting|effective|only|but|not|cannot|never|none|without)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+"""Words that often come with a change, and often without one."""
+
+TOKEN = re.compile(r"#?\w+(?:[.:/'’-]\w+)*%?")
+"""A word, a name with points, a time, a number with its percent sign, a colour."""
+_KINDS: Mapping[str, re.Pattern[str]] = {
+    name: re.compile(pattern, re.IGNORECASE)
+    for name, pattern in {
+        "time": r"\b\d{1,2}[:.]\d{2}\b(?!\.\d)|\b\d{1,2} ?(?:am|pm|o'clock)\b",
+        "date": r"\b\d{4}-\d\d-\d\d\b|\b\d{1,2}(?:st|nd|rd|th)\b"
+        r"|\b(?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]* \d|\b\d{1,2}\.? ?(?:of )?"
+        r"(?:january|february|march|april|may|june|july|august|september|october|november|december)\b|\b20\d\d\b",
+        "weekday": r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b",
+        "percent": r"\d ?(?:%|percent|per cent)",
+        "amount": r"[€$£]\s?\d|\d\s?(?:€|\$|£|euros?|eur|dollars?|usd|pounds?|gbp|chf|francs?)\b",
+        "duration": r"\b(?:\d+|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve)[- ]"
+        r"(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?|ms|s|min|h)\b",
+        "version": r"\bv?\d+(?:\.\d+)+\b",
+        "code": r"#[0-9a-f]{6}\b|\b(?=[a-z-]*\d)(?=\d*[a-z])[a-z0-9-]{4,}\b",
+        "number": r"(?<![\w.:/-])\d[\d,.]*(?![\w:/-])"
+        r"|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty)\b",
+    }.items()
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A text with what is compared of it."""
+
+    text: str
+    tokens: tuple[str, ...]
+    stems: tuple[str, ...]
+    content: frozenset[str]
+    """The stems of its words that are not stop words."""
+    telling: frozenset[str]
+    """The same without small numbers, which two texts have in common by chance."""
+    kinds: Mapping[str, frozenset[str]]
+    """The values in it, by kind."""
+    changes: bool
+    hints: bool
+
+
+@lru_cache(maxsize=4_096)
+def statement(text: str) -> Statement:
+    tokens = tuple(TOKEN.findall(text))
+    stems = tuple(stem_of(token) for token in tokens)
+    content = frozenset(s for s, token in zip(stems, tokens, strict=True) if token.lower() not in STOP_WORDS)
+    telling = frozenset(stem for stem in content if not (stem.isdigit() and len(stem) < 3))  # 3 is anywhere
+    kinds = {kind: frozenset(m.lower() for m in pattern.findall(text)) for kind, pattern in _KINDS.items()}
+    kinds = {kind: found for kind, found in kinds.items() if found}
+    return Statement(text, tokens, stems, content, telling, kinds, bool(CHANGE.search(text)), bool(_HINT.search(text)))
+
+
+def stem_of(token: str) -> str:
+    """Return a word without its commonest endings, so that `logs`, `log` and `logged` agree."""
+    word = token.lower().removesuffix("'s").removesuffix("’s")
+    if word.isalpha() and len(word) > 3:
+        for ending in ("ing", "ies", "ied", "ed", "es", "s", "e", "y"):
+            if word.endswith(ending) and len(word) - len(ending) >= 3:
+                return word[: -len(ending)]
+    return word
+
+
+def stems(text: str) -> frozenset[str]:
+    """Return the stems of a text's words that are not stop words."""
+    return statement(text).content
