@@ -5,7 +5,8 @@ from itertools import permutations
 
 import pytest
 
-from memoryd.core.search import changes, statement
+from memoryd.core.search import changes
+from memoryd.core.search.compared import stems
 from memoryd.core.search.current import COMMON, common_stems, is_statement
 
 READ = changes.Logits(older=8.5, newer=4.5, matter=3.0)
@@ -198,7 +199,7 @@ def test_what_is_about_another_thing_or_happened_once_changes_nothing(question: 
 
 def test_a_change_is_near_what_it_changes_among_other_facts() -> None:
     question, older, newer = CHANGED["time"]
-    frequent = statement.stems(question)  # the ferry is in all of the texts, so it does not tell
+    frequent = stems(question)  # the ferry is in all of the texts, so it does not tell
 
     def total(between: int | None) -> float:
         return changes.evidence(question, older, newer, READ, frequent=frequent, between=between).total
@@ -242,7 +243,7 @@ def test_words_that_many_facts_have_are_no_evidence() -> None:
     assert common_stems(texts[:COMMON]) == frozenset()
     question, older, newer = CHANGED["value"]
     assert changes.evidence(question, older, newer, READ).parts["same_subject"]
-    frequent = statement.stems(question)
+    frequent = stems(question)
     assert "same_subject" not in changes.evidence(question, older, newer, READ, frequent=frequent).parts
 
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import pairwise
 
-from memoryd.core.search.statement import CHANGE, TOKEN, Statement, statement, stem_of
+from memoryd.core.search.compared import CHANGE, TOKEN, ComparedText, compared, stem_of
 from memoryd.text import STOP_WORDS
 
 ENOUGH = 2.75
@@ -126,7 +126,7 @@ def evidence(
     what both are about. `between` is the number of facts that are nearer to one of the two than the other one is, if
     there are enough facts for it to tell anything.
     """
-    asked, old, new = statement(question), statement(older), statement(newer)
+    asked, old, new = compared(question), compared(older), compared(newer)
     signs = new.changes or new.hints or _same_kind(old, new)
     about = dict(_about(asked, old, new, common, frequent))
     placed = {} if between is None else dict(_placed(between, new, named=bool(about["same_subject"])))
@@ -139,11 +139,13 @@ def may_replace(older: str, newer: str, near: float, common: Collection[str] = (
 
     Only a suggestion for somebody who decides: without a question nothing says which of two differences matters.
     """
-    old, new = statement(older), statement(newer)
+    old, new = compared(older), compared(newer)
     return Evidence({name: points for name, points in _differences(old, new, near, common) if points})
 
 
-def _differences(old: Statement, new: Statement, near: float, common: Collection[str]) -> Iterator[tuple[str, float]]:
+def _differences(
+    old: ComparedText, new: ComparedText, near: float, common: Collection[str]
+) -> Iterator[tuple[str, float]]:
     shared = (old.content & new.content).difference(common)
     before, named = _before(new), _beside_change(new) & old.content - frozenset(common)
     aligned = _aligned(old, new)
@@ -162,7 +164,7 @@ def _differences(old: Statement, new: Statement, near: float, common: Collection
     yield "two_differences", -1.0 if alike >= 0.5 and places > 1 and not new.changes else 0.0
 
 
-def _denies(one: Statement) -> bool:
+def _denies(one: ComparedText) -> bool:
     return any(map(_negates, one.tokens))
 
 
@@ -170,7 +172,7 @@ def _negates(token: str) -> bool:
     return token.lower() in _NEGATIONS or token.lower().endswith(("n't", "n’t"))
 
 
-def _aligned(one: Statement, other: Statement) -> SequenceMatcher[str]:
+def _aligned(one: ComparedText, other: ComparedText) -> SequenceMatcher[str]:
     """Return where two texts have the same words in the same order, and where others."""
     return SequenceMatcher(None, one.stems, other.stems, autojunk=False)
 
@@ -192,14 +194,14 @@ def _points(logit: float | None) -> float:
 
 
 def _about(
-    asked: Statement, old: Statement, new: Statement, common: Collection[str], frequent: Collection[str]
+    asked: ComparedText, old: ComparedText, new: ComparedText, common: Collection[str], frequent: Collection[str]
 ) -> Iterator[tuple[str, float]]:
     yield "change_words", 1.2 if new.changes else 0.6 if new.hints else 0.0
     yield "old_value", _named(asked, old, new, common)
     yield "same_subject", 2.0 if (asked.telling & old.telling & new.telling).difference(frequent) else 0.0
 
 
-def _placed(between: int, new: Statement, *, named: bool) -> Iterator[tuple[str, float]]:
+def _placed(between: int, new: ComparedText, *, named: bool) -> Iterator[tuple[str, float]]:
     """Yield what their place among the other facts says: a change is near what it changes.
 
     Facts that do not change each other are as near, if they are about one person; therefore it says less of a text
@@ -211,7 +213,7 @@ def _placed(between: int, new: Statement, *, named: bool) -> Iterator[tuple[str,
     yield "far_apart", -1.0 if between > _FAR else 0.0
 
 
-def _against(asked: Statement, old: Statement, new: Statement) -> Iterator[tuple[str, float]]:
+def _against(asked: ComparedText, old: ComparedText, new: ComparedText) -> Iterator[tuple[str, float]]:
     before = _before(new)
     yield "other_before", -4.5 if before and not before & (old.content | asked.content) else 0.0
     yield "counterpart", -4.5 if _contrast(asked, old, new) or _contrast(asked, new, old) else 0.0
@@ -224,7 +226,7 @@ def _against(asked: Statement, old: Statement, new: Statement) -> Iterator[tuple
         yield "event", -3.0 if _EVENT.search(new.text) and not _EVENT.search(old.text) else 0.0
 
 
-def _other_thing(asked: Statement, old: Statement, new: Statement) -> bool:
+def _other_thing(asked: ComparedText, old: ComparedText, new: ComparedText) -> bool:
     """Return whether the newer text speaks of another thing of the same owner: `has a new mascot`, `Ann's call is`."""
     known = asked.content | old.content
     added = (match[1] for match in _NEW_THING.finditer(new.text))
@@ -235,26 +237,26 @@ def _other_thing(asked: Statement, old: Statement, new: Statement) -> bool:
     return any(known.isdisjoint(map(stem_of, thing)) for thing in things)
 
 
-def _second_answer(old: Statement, new: Statement) -> bool:
+def _second_answer(old: ComparedText, new: ComparedText) -> bool:
     """Return whether the newer text is the same sentence with something else of which there may be several."""
     alike = _aligned(old, new).ratio() >= 0.55
     return alike and not _same_kind(old, new) and not _ONE_VALUE.match(old.text)
 
 
-def _before(new: Statement) -> frozenset[str]:
+def _before(new: ComparedText) -> frozenset[str]:
     """Return the stems of what the newer text says was before: `from 39 to 45`, `instead of 9`."""
     found = " ".join(filter(None, (value for match in _BEFORE.finditer(new.text) for value in match.groups())))
     return frozenset(stem_of(token) for token in TOKEN.findall(found) if token.lower() not in STOP_WORDS)
 
 
-def _conditional(asked: Statement, old: Statement, new: Statement) -> bool:
+def _conditional(asked: ComparedText, old: ComparedText, new: ComparedText) -> bool:
     """Return whether the newer text begins with a case that neither the older one nor the question speaks of."""
     match = _CONDITION.match(new.text)
     words = {stem_of(token) for token in TOKEN.findall(match[1]) if token.lower() not in STOP_WORDS} if match else set()
     return bool(words - asked.content - old.content)
 
 
-def _named(asked: Statement, old: Statement, new: Statement, common: Collection[str]) -> float:
+def _named(asked: ComparedText, old: ComparedText, new: ComparedText, common: Collection[str]) -> float:
     """Return points if the newer text says what became of what only the older one stated.
 
     That stands beside a word of change or a negation: `sold the Skoda`, `can't do 9:15`. Names and numbers count in
@@ -276,7 +278,7 @@ def _is_number(stem: str) -> bool:
     return any(map(str.isdigit, stem)) and len(stem) > 1
 
 
-def _beside_change(new: Statement) -> set[str]:
+def _beside_change(new: ComparedText) -> set[str]:
     """Return the stems of the words that stand near a word of change, or shortly after a negation."""
     spans = [match.span() for match in CHANGE.finditer(new.text)]
     near: set[str] = set()
@@ -291,12 +293,12 @@ def _beside_change(new: Statement) -> set[str]:
     return near
 
 
-def _same_kind(old: Statement, new: Statement) -> bool:
+def _same_kind(old: ComparedText, new: ComparedText) -> bool:
     """Return whether both texts have a value of one kind, and the newer another one."""
     return any(new.kinds[kind] - values for kind, values in old.kinds.items() if kind in new.kinds)
 
 
-def _contrast(asked: Statement, one: Statement, other: Statement) -> bool:
+def _contrast(asked: ComparedText, one: ComparedText, other: ComparedText) -> bool:
     """Return whether a word of the question that only `one` has, has a counterpart in `other`."""
     missing = _missing(asked, one, other)
     return bool(missing) and (
@@ -308,23 +310,23 @@ def _contrast(asked: Statement, one: Statement, other: Statement) -> bool:
     )
 
 
-def _missing(asked: Statement, one: Statement, other: Statement) -> frozenset[str]:
+def _missing(asked: ComparedText, one: ComparedText, other: ComparedText) -> frozenset[str]:
     return (asked.content & one.content) - other.content
 
 
-def _opposed(asked: Statement, one: Statement, other: Statement) -> bool:
+def _opposed(asked: ComparedText, one: ComparedText, other: ComparedText) -> bool:
     return _opposite(_missing(asked, one, other), one, other, _COUNTERPARTS + _CALENDAR)
 
 
 def _opposite(
-    missing: Collection[str], one: Statement, other: Statement, sets: Sequence[frozenset[str]] = _COUNTERPARTS
+    missing: Collection[str], one: ComparedText, other: ComparedText, sets: Sequence[frozenset[str]] = _COUNTERPARTS
 ) -> bool:
     here = {token.lower() for token, stem in zip(one.tokens, one.stems, strict=True) if stem in missing}
     there = {token.lower() for token in other.tokens} - {token.lower() for token in one.tokens}
     return any(here & words and there & words for words in sets)
 
 
-def _other_number(asked: Statement, other: Statement, missing: Collection[str]) -> bool:
+def _other_number(asked: ComparedText, other: ComparedText, missing: Collection[str]) -> bool:
     """Return whether the question has `version 2` where `other` has `version 3`."""
     numbered = {(a, b) for a, b in pairwise(asked.stems) if b in missing and b[:1].isdigit()}
     return any(
@@ -332,7 +334,7 @@ def _other_number(asked: Statement, other: Statement, missing: Collection[str]) 
     )
 
 
-def _other_attribute(asked: Statement, one: Statement, other: Statement, missing: Collection[str]) -> bool:
+def _other_attribute(asked: ComparedText, one: ComparedText, other: ComparedText, missing: Collection[str]) -> bool:
     """Return whether the question has `bathroom tap` where `other` has `kitchen tap`."""
     heads = {b for a, b in pairwise(asked.stems) if a in missing and b in one.content and b in other.content}
     return any(
@@ -341,7 +343,7 @@ def _other_attribute(asked: Statement, one: Statement, other: Statement, missing
     )
 
 
-def _other_name(asked: Statement, one: Statement, other: Statement, missing: Collection[str]) -> bool:
+def _other_name(asked: ComparedText, one: ComparedText, other: ComparedText, missing: Collection[str]) -> bool:
     """Return whether `other` begins with another name than the one that is asked for; `he` or `its` may mean that."""
     if _PRONOUN.search(other.text):
         return False
@@ -359,7 +361,7 @@ def _other_name(asked: Statement, one: Statement, other: Statement, missing: Col
     return bool(names) and _first(other) is not None and _first(other) not in one.content and _begins_with_name(other)
 
 
-def _in_its_place(one: Statement, other: Statement, missing: Collection[str]) -> bool:
+def _in_its_place(one: ComparedText, other: ComparedText, missing: Collection[str]) -> bool:
     """Return whether two texts are the same sentence, but for other words in the place of one that is asked for."""
     aligned = _aligned(one, other)
     if aligned.ratio() < 0.5:
@@ -372,12 +374,12 @@ def _in_its_place(one: Statement, other: Statement, missing: Collection[str]) ->
     return False
 
 
-def _first(one: Statement) -> str | None:
+def _first(one: ComparedText) -> str | None:
     """Return the stem of the first word that says what a text is about."""
     return next((s for t, s in zip(one.tokens, one.stems, strict=True) if t.lower() not in _LEADING), None)
 
 
-def _begins_with_name(one: Statement) -> bool:
+def _begins_with_name(one: ComparedText) -> bool:
     token = next((t for t in one.tokens if t.lower() not in _LEADING), "")
     return token[:1].isupper() and not CHANGE.fullmatch(token)
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from memoryd.core.records.records import full_text
-from memoryd.core.search import changes, ranking, statement
+from memoryd.core.search import changes, ranking
 from memoryd.core.search.candidates import Found, unrelated
 from memoryd.core.search.changes import Evidence
+from memoryd.core.search.compared import stems
 from memoryd.core.search.ranking import Profile
 from memoryd.model import Hit, Kind, Record
 from memoryd.text import speaker
@@ -158,7 +159,7 @@ def _likely(pairs: Sequence[Pair], question: str, most: int) -> list[Pair]:
 
 def common_stems(texts: Sequence[str], most: int = COMMON, share: float = COMMON_SHARE) -> frozenset[str]:
     """Return the stems that many of some texts have, so that two of them share these by chance."""
-    numbers = Counter(stem for text in texts for stem in statement.stems(text))
+    numbers = Counter(stem for text in texts for stem in stems(text))
     return frozenset(stem for stem, number in numbers.items() if number > max(most, share * len(texts)))
 
 

@@ -56,7 +56,7 @@ _KINDS: Mapping[str, re.Pattern[str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class ComparedText:
     """A text with what is compared of it."""
 
     text: str
@@ -73,14 +73,16 @@ class Statement:
 
 
 @lru_cache(maxsize=4_096)
-def statement(text: str) -> Statement:
+def compared(text: str) -> ComparedText:
     tokens = tuple(TOKEN.findall(text))
     stems = tuple(stem_of(token) for token in tokens)
     content = frozenset(s for s, token in zip(stems, tokens, strict=True) if token.lower() not in STOP_WORDS)
     telling = frozenset(stem for stem in content if not (stem.isdigit() and len(stem) < 3))  # 3 is anywhere
     kinds = {kind: frozenset(m.lower() for m in pattern.findall(text)) for kind, pattern in _KINDS.items()}
     kinds = {kind: found for kind, found in kinds.items() if found}
-    return Statement(text, tokens, stems, content, telling, kinds, bool(CHANGE.search(text)), bool(_HINT.search(text)))
+    return ComparedText(
+        text, tokens, stems, content, telling, kinds, bool(CHANGE.search(text)), bool(_HINT.search(text))
+    )
 
 
 def stem_of(token: str) -> str:
@@ -95,4 +97,4 @@ def stem_of(token: str) -> str:
 
 def stems(text: str) -> frozenset[str]:
     """Return the stems of a text's words that are not stop words."""
-    return statement(text).content
+    return compared(text).content
