@@ -29,6 +29,7 @@ pytestmark = pytest.mark.process
 ROOT = Path(__file__).parents[1]
 REPOSITORY = "https://github.com/memoryd/memoryd"
 PLUGIN = ROOT / "plugins" / "memoryd"
+CODEX = ROOT / "plugins" / "codex"
 KNOWN = {name for field in Settings.model_fields for name in variables(field)}
 
 
@@ -208,18 +209,20 @@ def test_the_bundle_has_the_fields_that_a_directory_shows() -> None:
 
 def plugin_files(name: str) -> list[tuple[Path, Any]]:
     """Return the plugin's files of that name with their content."""
-    return [(path, json.loads(path.read_text(encoding="utf-8"))) for path in sorted(PLUGIN.rglob(name))]
+    found = sorted(PLUGIN.rglob(name)) + sorted(CODEX.rglob(name))
+    return [(path, json.loads(path.read_text(encoding="utf-8"))) for path in found]
 
 
 def test_the_plugin_is_complete_and_starts_this_version() -> None:
     (listed,) = read(".claude-plugin/marketplace.json")["plugins"]
     assert (ROOT / listed["source"]).samefile(PLUGIN)
-    (_, claude), (_, codex), (_, cursor), (_, any_client) = plugin_files("plugin.json")
+    (_, claude), (_, cursor), (_, any_client), (_, codex) = plugin_files("plugin.json")
     for field in ("name", "version", "author", "license", "repository", "keywords"):
         assert claude[field] == codex[field] == cursor[field] == any_client[field]
     assert (claude["name"], claude["repository"]) == (listed["name"], REPOSITORY)
     for part in ("skills", "mcpServers", "hooks"):
-        assert all((PLUGIN / one[part]).exists() for one in (codex, cursor))
+        assert (PLUGIN / cursor[part]).exists()
+        assert (CODEX / codex[part]).exists()
     servers = [held["mcpServers"]["memory"] for _, held in plugin_files("*mcp*.json")]
     servers.append(read("plugins/gemini/gemini-extension.json")["mcpServers"]["memory"])
     starts = [[server["command"], *server["args"]] for server in servers]
@@ -248,6 +251,18 @@ def test_the_plugin_follows_agent_plugins() -> None:
     assert server.keys() <= {"type", "command", "args", "env", "cwd"}
     assert server["type"] == "stdio"
     assert "auto" not in json.dumps(server), "it starts in the plugin's directory, which is no project"
+
+
+def test_codex_is_led_to_a_plugin_of_its_own() -> None:
+    """Codex takes its marketplace from .agents first. Of a plugin with a manifest of Agent Plugins, it reads no other
+    one: such a plugin has no hooks, and its server is in no project."""
+    (listed,) = read(".agents/plugins/marketplace.json")["plugins"]
+    assert (ROOT / listed["source"]["path"]).samefile(CODEX)
+    assert not (CODEX / "plugin.json").exists()
+    assert not (PLUGIN / ".codex-plugin").exists()
+    assert read("plugins/codex/.mcp.json")["mcpServers"]["memory"]["env"] == {"MEMORY_NAMESPACE": "auto"}
+    skill = "skills/memory/SKILL.md"
+    assert (CODEX / skill).read_bytes() == (PLUGIN / skill).read_bytes()
 
 
 def test_the_plugin_of_cursor_has_only_fields_of_its_schema() -> None:
@@ -286,7 +301,7 @@ def test_the_extension_of_gemini_agrees_with_the_docs() -> None:
     ("file", "client"),
     [
         ("memoryd/hooks/hooks.json", "claude-code"),
-        ("memoryd/hooks/codex-hooks.json", "codex"),
+        ("codex/hooks/hooks.json", "codex"),
         ("memoryd/hooks/cursor-hooks.json", "cursor"),
         ("gemini/hooks/hooks.json", "gemini"),
     ],

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from memoryd.features.install.catalog import CLIENTS
 from memoryd.features.install.edit_json import is_toml, parsed
+from memoryd.settings import AUTO, DEFAULT_WORKSPACE
 from memoryd.text import estimate_tokens
 from tests.http import HttpProcess
 from tests.installers import ROOT
@@ -25,10 +26,10 @@ FACT = "The station on Kestrel Ridge measures snow at 2412 metres, and Imogen se
 QUESTION = "Who services the station on Kestrel Ridge, and at how many metres does it measure snow?"
 BUDGET, FRAME = 500, 60
 """The maximum tokens of a recall, and those that a client may add around it."""
-OF_PROJECT = {"MEMORY_NAMESPACE": "auto"}
 LOOKS = 10  # attempts to find a turn: opencode does not wait for its hook
 SESSIONS = 3  # attempts: Codex may call its model before a plugin's server is up
-STORE = Call("memory_store", {"content": FACT})
+STORED: Json = {"content": FACT}
+STORE = Call("memory_store", STORED)
 RECALL = Call("memory_recall", {"query": QUESTION, "token_budget": BUDGET})
 FULL = Call("memory_recall", {"query": "stations, snow, metres, services", "token_budget": BUDGET})
 """Matches more than fits the budget: each of KNOWN has these words."""
@@ -81,6 +82,8 @@ def recalled(check: str, call: Call, shown: str) -> Outcome:
 
 def tried(agent: Agent, place: Place, model: Model) -> Iterator[Outcome]:
     """Run all checks of an agent."""
+    if agent.configuration:
+        place = replace(place, workspace=AUTO)
     place.clear()
     agent.configure(place, model.url)
     place.ask("recall", "memory_store", *({"content": fact} for fact in KNOWN))
@@ -164,7 +167,7 @@ def _conversation(agent: ClaudeCode, place: Place) -> Iterator[Outcome]:
     ended = [one["title"] for one in summaries["summaries"] if one["title"] == PROMPT]
     yield Outcome("session-end", "" if len(ended) == 1 else f"not one summary of the session: {summaries}")
     output = place.output(agent.compaction())
-    good = "[memoryd hook pre-compact] completed successfully" in output
+    good = f"[memoryd hook pre-compact --workspace {AUTO}] completed successfully" in output
     yield Outcome("pre-compact", "" if good else f"it did not run: {output[-300:]}")
 
 
@@ -179,6 +182,7 @@ def _documented(file: str) -> Json:
 
 def _http(agent: Agent, place: Place, model: Model) -> Outcome:
     """Check the first example of docs/clients.md: a server on this machine, configured only by its URL."""
+    replace(place, workspace=DEFAULT_WORKSPACE).ask("recall", STORE.tool, STORED)  # over HTTP no project is seen
     server = HttpProcess(place.environment, log=place.root / "server.log")
     try:
         place.memoryd("install", agent.name, "--http", f"{server.url}/mcp")
@@ -205,8 +209,7 @@ def _plugin(agent: Agent, place: Place, model: Model) -> Iterator[Outcome]:
     agent.configure(place, model.url)
     if not agent.install_plugin(place):
         return
-    project = replace(place, variables={**place.variables, **OF_PROJECT, "CLAUDE_PROJECT_DIR": str(place.project)})
-    project.ask("recall", "memory_store", {"content": FACT})
+    place.ask("recall", STORE.tool, STORED)
     for _ in range(SESSIONS):
         problem = _session(agent, place, model, NOTE, RECALL, prompt=PROMPT)
         if model.offers():
@@ -219,7 +222,7 @@ def _plugin(agent: Agent, place: Place, model: Model) -> Iterator[Outcome]:
         briefed = any(FACT in request.words for request in model.requests if not request.results)
         yield Outcome("plugin, session-start", "" if briefed else "the model is shown no briefing")
     for _ in range(LOOKS):
-        (turns,) = project.ask("journal", "query_raw_memories", {"query": PROMPT})
+        (turns,) = place.ask("journal", "query_raw_memories", {"query": PROMPT})
         if kept := any(turn["response"] == DONE for turn in turns["results"]):
             break
         time.sleep(1)

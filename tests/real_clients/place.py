@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from memoryd import __version__
-from memoryd.settings import Settings
+from memoryd.settings import DEFAULT_WORKSPACE, Settings
 from tests import installers
 from tests.http import HttpProcess, free_port
 from tests.installers import BIN
@@ -29,7 +29,7 @@ shift 3
 exec {memoryd} "$@"
 """
 """Replaces uvx, which would look for memoryd in a package index."""
-PASSWORD, WORKSPACE = "correct horse battery", "default"
+PASSWORD, WORKSPACE = "correct horse battery", DEFAULT_WORKSPACE
 """The password of the person who logs clients in, and the workspace that this person chooses."""
 OPENING = """#!/bin/sh
 exec {python} {browser} {person} "$1"
@@ -43,6 +43,8 @@ class Place:
 
     root: Path
     variables: Mapping[str, str] = field(default_factory=dict)
+    workspace: str = DEFAULT_WORKSPACE
+    """The workspace that the client's tools and hooks use."""
 
     @property
     def home(self) -> Path:
@@ -133,8 +135,12 @@ class Place:
         return self.output([str(BIN / "memoryd"), *arguments])
 
     def ask(self, toolset: str, tool: str, *calls: Json) -> list[Json]:
-        """Call a tool without the client, and return the data of each answer; raise RuntimeError on an error."""
-        with ProcessWire(self.environment, "--toolsets", toolset) as wire:
+        """Call a tool without the client, in its workspace, and return the data of each answer.
+
+        Raise RuntimeError on an error.
+        """
+        options = ["--toolsets", toolset, "--workspace", self.workspace]
+        with ProcessWire(self.environment, *options, cwd=self.project) as wire:
             wire.handshake()
             answers = [wire.call(tool, **arguments) for arguments in calls]
         for answer in answers:

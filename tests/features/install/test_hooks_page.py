@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from memoryd.features.install import hooks
-from memoryd.features.install.catalog import ClientName
+from memoryd.features.install.catalog import CLIENTS, ClientName
+from memoryd.settings import AUTO
 
 PAGE = Path(__file__).parents[3] / "docs/hooks.md"
 
@@ -17,7 +18,8 @@ def test_the_page_shows_what_install_writes(
     client: ClientName, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    hooks.put(client, ["memoryd"], [], dry_run=False)
+    workspace = ["--workspace", AUTO] if CLIENTS[client].in_project else []  # as that of the tools
+    hooks.put(client, ["memoryd"], workspace, dry_run=False)
     written = hooks.HOOK_FILES[client].file.read_text().replace(" --client claude-code", "")  # the default
     shown = re.findall(r"```json\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     assert json.loads(written) in map(json.loads, shown)

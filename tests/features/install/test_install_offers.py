@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from memoryd.features.install.catalog import CLIENTS
 from tests import forks
 from tests.cli.test_commands import Run, data, error_line, run
 from tests.clients import PATIENCE, environment
@@ -168,6 +169,16 @@ def test_hooks_match_the_docs_and_are_removed_without_a_trace(at_home: Run, home
     at_home("uninstall", client)
     assert file.exists() == bool(before)
     assert not list(home.rglob("*.backup"))
+
+
+@pytest.mark.parametrize("client", HOOKS)
+def test_hooks_use_the_memory_of_the_tools(at_home: Run, home: Path, client: str) -> None:
+    file = prepared(home, client)
+    at_home("install", client, "--hooks")
+    projects = CLIENTS[client].in_project  # type: ignore[index]
+    assert ("--workspace auto" in " ".join(entry(file, client).get("args", []))) == projects
+    for (line,) in commands(home / HOOKS[client]).values():
+        assert line.endswith("--workspace auto") == projects
 
 
 def test_hooks_of_others_and_user_settings_of_ours_stay(at_home: Run, home: Path) -> None:
