@@ -65,7 +65,7 @@ class Storage(Words):
             store.write(here, work)
         assert words(store, here, "half") == []
         assert near(store, here, axis(0)) == []
-        assert store.read(here, lambda q: q.all("records.counts", session="")) == []
+        assert store.read(here, lambda q: q.all("records.kinds", session="")) == []
 
     def test_a_statement_that_fails_leaves_nothing(self, store: Store, here: Workspace) -> None:
         def work(queries: Queries) -> None:
@@ -133,7 +133,7 @@ class Storage(Words):
         put(store, here, "old")
 
         def count(queries: Queries) -> int:
-            return int(queries.all("records.counts", session="")[0]["number"])
+            return int(queries.all("records.kinds", session="")[0]["number"])
 
         def work(queries: Queries) -> tuple[int, int]:
             before = count(queries)

@@ -117,13 +117,6 @@ def test_filters_of_nothing_do_not_empty_the_vault(server: Agent) -> None:
     assert "confirm" in server.refused("memory_forget", ids="", tags=["lamp"], query="", before="", confirm="")
 
 
-def test_an_empty_vector_is_none(server: Agent) -> None:
-    server.ok("commit_memory", scope="vault", key="bare", content="without a vector", embedding=[])
-    assert server.ok("search_memories", query="vector", query_embedding=[])["results"][0]["key"] == "bare"
-    with pytest.raises(MCPError, match="has 1 dimensions"):
-        server.call("search_memories", {"query": "vector", "query_embedding": [1.0]})
-
-
 def test_an_empty_text_keeps_its_meaning(server: Agent) -> None:
     ann = {"name": "Ann", "entity_type": "person"}
     server.ok("create_entities", entities=[ann | {"observations": None, "summary": "Tall.", "tags": None}])

@@ -110,9 +110,7 @@ def _vault(call: Call) -> Vault:
 
 def _vector(call: Call, name: str, numbers: list[float] | None) -> list[float] | None:
     dim = call.engine.settings.embedding_dim
-    if not numbers:  # clients that fill in every argument send an empty list
-        return None
-    if len(numbers) != dim:
+    if numbers is not None and len(numbers) != dim:
         raise InvalidParamsError(
             f"{name} has {len(numbers)} dimensions instead of {dim}. Use the model that the vault is set up for, or "
             "set MEMORY_MCP_EMBEDDING_DIM."

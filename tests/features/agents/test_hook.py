@@ -1,13 +1,12 @@
 """`memoryd hook` as a coding agent runs it, and `memoryd import --from claude-code`, with the results read over MCP."""
 
 import json
-import logging
 import os
 import pty
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -53,13 +52,11 @@ def transcript(projects: Path) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def _unhurried(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep hooks from ending the process, which is the test's here."""
     for limit in ("ASKING", "READING"):
         monkeypatch.setattr(cli_hook, limit, PATIENCE)
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
-    yield
-    logging.disable(logging.NOTSET)
 
 
 def handed(event: str, transcript: Path | str = "", client: str = "claude-code", **more: Any) -> str:

@@ -47,7 +47,7 @@ from memoryd.model import Workspace
 from tests.store.kit import SET, axis, by_words, nearest, put
 
 if len(sys.argv) > 3:  # only now: another user may have no right to read the interpreter or the package
-    sql.load("sqlite"), sql.migrations("sqlite")
+    sql.load("sqlite"), sql.migrations("sqlite"), parse_query("kept")
     os.setgroups([])
     os.setgid(int(sys.argv[3]))
     os.setuid(int(sys.argv[3]))

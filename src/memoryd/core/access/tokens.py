@@ -58,6 +58,11 @@ class Grant:
 EVERYTHING = Grant()
 
 
+def session_of(principal: str, session: str) -> str:
+    """Return the session of a name; the same name means different sessions for different principals."""
+    return f"{principal}/{session}" if principal else session
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token:
     """A token without its secret."""

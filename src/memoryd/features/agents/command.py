@@ -20,8 +20,7 @@ from memoryd.core.engine import Engine
 from memoryd.core.search.briefing import BUDGET, CONTEXT_BUDGET
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.features.agents import elsewhere
-from memoryd.features.agents.hooks import ASKING, READING, Event, Hooks, parse
-from memoryd.features.agents.requests import SHOWING
+from memoryd.features.agents.hooks import ASKING, READING, SHOWING, Event, Hooks, parse
 from memoryd.posting import TOKEN_VARIABLE, HookServer, NotPostedError
 from memoryd.settings import Settings
 

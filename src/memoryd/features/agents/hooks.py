@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from memoryd import disk
-from memoryd.core.access.tokens import EVERYTHING
+from memoryd.core.access.tokens import EVERYTHING, Grant, session_of
 from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Memories
 from memoryd.core.memories.prompted import bearing_on
@@ -30,10 +30,8 @@ from memoryd.features.agents import transcript_import, transcripts
 from memoryd.features.agents.spool import EngineSpool, Spool, SpooledTurns
 from memoryd.features.agents.transcript_import import ReadPosition, Tally
 from memoryd.model import Workspace
-from memoryd.server.connection import Admission
 from memoryd.settings import SESSION_LENGTH, Settings
 from memoryd.text import counted, estimate_tokens, storable
-from memoryd.toolsets.registry import Call
 
 KEPT = 30 * 24 * 3600.0  # seconds that the file of a session is kept after its last hook
 LONGEST = 1 << 20  # maximum bytes of such a file
@@ -45,6 +43,9 @@ BRIEFED_ONLY = frozenset({"vscode"})
 """The clients whose transcripts have no documented format."""
 EMPTY_CONTEXT = frozenset({"startup", "new", "clear", "compact"})
 """The sources of a session start after which the agent's context contains no earlier briefing."""
+START, PROMPT = "session-start", "prompt-submit"
+SHOWING = (START, PROMPT)
+"""The events at which a hook prints something for the agent."""
 READING = 30.0  # seconds after which a hook gives up on a transcript ...
 ASKING = 3.0  # ... and on the database, for which a user would wait at every turn
 PROMPTED = 1.0  # seconds after which a prompt is sent without memories
@@ -254,20 +255,19 @@ class TurnKeeper:
 
 
 class Hooks:
-    """The hooks of one session, in the workspace of the engine's settings, or in that of the call `of` a server."""
+    """The hooks of one session, in the workspace of the engine's settings, or in that of a caller over HTTP."""
 
-    def __init__(self, engine: Engine, event: Event, of: Admission | None = None) -> None:
+    def __init__(
+        self, engine: Engine, event: Event, workspace: Workspace | None = None, grant: Grant = EVERYTHING
+    ) -> None:
         self._engine = engine
         self._event = event
-        self._grant, self._bound = (of.grant, of.workspace) if of else (EVERYTHING, None)
-        self._notes = SessionNotes(engine.settings.data_dir / "hooks", self._session_of(event.session))
+        self._grant, self._bound = grant, workspace
+        self._notes = SessionNotes(engine.settings.data_dir / "hooks", session_of(grant.principal, event.session))
         self._shown: tuple[Workspace, list[str]] | None = None
 
     def _workspace(self) -> Workspace:
         return self._bound or self._engine.workspace(make=False, directory=self._event.directory)
-
-    def _session_of(self, session: str) -> str:
-        return Call(self._engine, self._bound, session, self._grant.principal).session
 
     def _together(self, workspace: Workspace) -> Scope:
         return together(self._engine, workspace, grant=self._grant)
@@ -297,7 +297,7 @@ class Hooks:
         except NotFoundError:
             return ""
         shown, scope = self._notes.shown(workspace), self._together(workspace)
-        session = self._session_of(conversation_of(client, self._event.session))
+        session = session_of(self._grant.principal, conversation_of(client, self._event.session))
         found = bearing_on(scope, self._event.prompt, room, session, frozenset(shown)) if room > 0 else None
         if not found or not found.hits:
             return ""

@@ -9,15 +9,12 @@ from typing import Any, TypeVar
 import anyio
 
 from memoryd.errors import InvalidInputError, MemorydError
-from memoryd.features.agents.hooks import ASKING, PROMPTED, READING, Hooks, parse
+from memoryd.features.agents.hooks import ASKING, PROMPT, PROMPTED, READING, SHOWING, Hooks, parse
 from memoryd.server.calls import Calls
 from memoryd.server.connection import Admission
 from memoryd.server.requests import Json, answered
 
 T = TypeVar("T")
-START, PROMPT = "session-start", "prompt-submit"
-SHOWING = (START, PROMPT)
-"""The events at which a hook prints something for the agent."""
 
 
 def parts_of(request: Mapping[str, Any]) -> tuple[str, str, int, bytes]:
@@ -54,7 +51,9 @@ class HookRequests:
 
     async def shown(self, event: str, client: str, budget: int, data: bytes) -> str:
         """Return what the hook of an event in SHOWING prints. Raise MemorydError."""
-        self._hooks = hooks = Hooks(self._calls.engine, parse(data), self._of)
+        self._hooks = hooks = Hooks(
+            self._calls.engine, parse(data), *((self._of.workspace, self._of.grant) if self._of else ())
+        )
         if event == PROMPT:
             return await self._recalled(partial(hooks.answer_prompt, budget, client))
         return await self._within(

@@ -14,7 +14,8 @@ from starlette.routing import BaseRoute, Route, request_response
 from memoryd.core.access.tokens import Level
 from memoryd.core.base.clock import moment, timestamp
 from memoryd.errors import InvalidInputError, MemorydError, StoreError
-from memoryd.features.agents.requests import PROMPT, SHOWING, START, HookRequests, parts_of
+from memoryd.features.agents.hooks import PROMPT, SHOWING, START
+from memoryd.features.agents.requests import HookRequests, parts_of
 from memoryd.features.agents.spool import SpooledTurns, store
 from memoryd.model import Interaction
 from memoryd.server.calls import Calls

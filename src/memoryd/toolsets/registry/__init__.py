@@ -12,7 +12,7 @@ from typing import Any, Generic, Literal, TypeVar, get_args, get_origin
 
 from pydantic import TypeAdapter, ValidationError, create_model
 
-from memoryd.core.access.tokens import EVERYTHING, Grant
+from memoryd.core.access.tokens import EVERYTHING, Grant, session_of
 from memoryd.core.base.progress import CountProgress, ignore_progress
 from memoryd.core.engine import Engine
 from memoryd.core.scope import Scope, together
@@ -57,8 +57,8 @@ class Call:
         return together(self.engine, self.workspace, self.session, self.grant)
 
     def named(self, session_id: str) -> str:
-        """Return the session of that name; the same name means different sessions for different principals."""
-        return f"{self.principal}/{session_id}" if self.principal else session_id
+        """Return the caller's session of that name."""
+        return session_of(self.principal, session_id)
 
     @property
     def workspace(self) -> Workspace:
