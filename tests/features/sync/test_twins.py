@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memoryd.core.graph import entities
+from memoryd.core.graph import entities, renaming
 from memoryd.core.graph.entities import NewEntity
 from memoryd.core.maintenance import history
 from memoryd.features.sync import items
@@ -98,3 +98,16 @@ def test_a_text_that_was_changed_where_the_two_were_not_yet_one_is_a_version_or_
     for machine in (two, third, one):
         assert not machine.sync().conflicts
     assert one.files() == two.files() == third.files()
+
+
+def test_observations_move_to_the_entity_that_another_machine_has_merged_theirs_into(three: list[Machine]) -> None:
+    one, two, third = three
+    for name in ("Ann", "Anne"):
+        entities.create(one.graph, [NewEntity(name=name, type="person", observations=(f"is {name}",))])
+    for machine in three:
+        machine.sync()
+    renaming.merge(one.graph, "Anne", "Ann")
+    for machine in (one, two, third):
+        assert not machine.sync().refused
+    assert one.files() == two.files() == third.files()
+    assert b"is Anne" in b"".join(two.files().values())

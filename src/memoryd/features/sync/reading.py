@@ -122,13 +122,13 @@ class Sides:
         """Return an id that a file must not have: another file has it, or here another kind of record; '' for none."""
         known = self._scope.read(lambda queries: items.places(queries, [item["id"] for item in found]))
         for item in found:
-            kind, group = known.get(item["id"], (item["kind"], group_of(item)))
-            is_other = kind != item["kind"] or self.theirs.get(item["id"], item) != item
-            if not is_other and item["id"] in known and mark_of(path.removeprefix(self._folder)) != mark(group):
-                is_second = path.endswith(".jsonl") and self._paths_there.get(mark(group))
-                is_other = group != group_of(item) or bool(is_second)
-            if is_other:
-                return str(item["id"])
+            key, own = item["id"], group_of(item)
+            kind, group = known.get(key, (item["kind"], own))
+            is_taken = kind != item["kind"] or self.theirs.get(key, item) != item
+            if key in known and mark(own) != mark_of(path.removeprefix(self._folder)):  # not where memoryd writes it
+                is_taken |= group != own or (path.endswith(".jsonl") and mark(own) in self._paths_there)
+            if is_taken:
+                return str(key)
         return ""
 
     def _refuse(self, path: str, data: bytes, why: str, other: str = "") -> None:
