@@ -143,6 +143,27 @@ def test_the_text_of_a_key_and_the_summary_of_a_node_are_chosen_too(pair: Pair) 
     assert "Changed on two machines" not in owner.seen("/state").text
 
 
+def test_what_was_born_on_both_is_chosen_too(pair: Pair) -> None:
+    for machine, text in ((pair.one, "ledger"), (pair.two, "billing")):
+        machine.vault.commit("vault", "deploy/first", text)
+        entities.create(machine.graph, [NewEntity(name="Ann", type="person", summary=f"Ann owns {text}.")])
+    for machine in (pair.one, pair.two, pair.one):
+        pair.sync(machine)
+    owner = pair.site.owner()
+    shown = owner.seen("/state")
+    assert len(shown.all("article", tabindex="0")) == 2
+    assert "Ann owns ledger." in shown.text
+    assert "Ann owns billing." in shown.text
+    for _ in range(2):
+        press(owner, owner.seen("/state"), "take")
+    assert pair.two.vault.get("deploy/first").body == "ledger"
+    assert "Ann owns ledger." in owner.seen("/n?name=Ann").text
+    assert "Changed on two machines" not in owner.seen("/state").text
+    for machine in (pair.two, pair.one):
+        pair.sync(machine)
+    assert pair.one.files() == pair.two.files()
+
+
 def test_files_that_were_not_read_are_listed_with_their_reasons(pair: Pair, tmp_path: Path) -> None:
     pair.one.memories.store("The build runs nightly.")
     pair.sync(pair.one)

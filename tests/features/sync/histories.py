@@ -103,8 +103,9 @@ class History:
         whole = b"\n".join(first.values()).decode() + self._tree()
         left = [text for text in self._erased if text in whole]
         assert not left, f"still in a tree: {left}"
-        sent = [machine.sync().sent for machine in self.machines]
-        assert not any(sent), f"sent again: {sent}"
+        for done in [machine.sync() for machine in self.machines]:
+            assert not done.sent, f"sent again: {done.sent}"
+            assert not done.refused, f"refused: {done.refused}"
 
     def _tree(self) -> str:
         command = ["git", "--git-dir", str(self.url), "grep", "-h", "-e", "", "main"]

@@ -107,9 +107,14 @@ class Clone:
 
     def write(self, path: str, text: str) -> None:
         """Write a file and push it."""
+        self.write_all({path: text})
+
+    def write_all(self, texts: Mapping[str, str]) -> None:
+        """Write files and push them together."""
         self.pull()
-        (self._folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (self._folder / path).write_text(text, encoding="utf-8")
+        for path, text in texts.items():
+            (self._folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (self._folder / path).write_text(text, encoding="utf-8")
         self._push()
 
     def replace(self, old: str, new: str, name: str = "") -> None:
@@ -121,10 +126,10 @@ class Clone:
         self._push()
 
     def delete(self, name: str) -> None:
-        """Delete the files whose name contains a text, and push that."""
+        """Delete the files whose path contains a text, and push that."""
         self.pull()
         for path in self._files():
-            if name in path.name:
+            if name in path.as_posix():
                 path.unlink()
         self._push()
 

@@ -45,7 +45,7 @@ REFUSED = {
             f"observations:\n- {{id: m1, ordinal: 0, created_at: '{TIME}', updated_at: '{TIME}'}}\n",
             "\n## Observations\n\n- likes tea ^0\n\n## Relations\n",
         ),
-        "another kind",
+        "another record",
     ),
     "more than is read": ("memories/a.md", "0" * 5_000, "has more than"),
 }
@@ -99,3 +99,68 @@ def test_a_file_that_cannot_be_used_is_refused_alone(pair: tuple[Machine, Machin
 @pytest.mark.parametrize("case", TAKEN)
 def test_an_odd_file_changes_nothing_else(pair: tuple[Machine, Machine], tmp_path: Path, case: str) -> None:
     assert after(pair, Clone(tmp_path / "clone", tmp_path / "shared.git"), *TAKEN[case]) == []
+
+
+def note(key: str, text: str, properties: str = "") -> str:
+    return f"---\nid: {key}\n{STAMPED}{properties}---\n{text}\n"
+
+
+MEMORY, PERSON = note("m2", "The second fact."), note("m2", "A person.", "name: Ann\n")
+CLASHES = {
+    "a memory and an entity": {"Notes/a.md": MEMORY, "entities/b.md": PERSON},
+    "an entity and a memory": {"entities/a.md": PERSON, "vault/b.md": MEMORY},
+    "a memory and a turn": {"memories/b.md": MEMORY, "sessions/00/a.jsonl": turn(id="m2")},
+    "turns of two sessions": {"sessions/00/a.jsonl": turn(), "sessions/00/b.jsonl": turn(session_id="s2")},
+    "one turn with two texts": {"sessions/00/a.jsonl": turn(), "sessions/00/b.jsonl": turn(body="p\n\nt\n\nq")},
+}
+
+
+@pytest.mark.parametrize("case", CLASHES)
+def test_of_two_files_with_one_id_the_second_is_refused(
+    pair: tuple[Machine, Machine], tmp_path: Path, case: str
+) -> None:
+    one, two = pair
+    one.memories.store("The first fact.")
+    one.sync()
+    two.sync()
+    clone = Clone(tmp_path / "clone", tmp_path / "shared.git")
+    clone.write_all({f"default/{path}": text for path, text in CLASHES[case].items()})
+    ((path, why),) = one.sync().refused.items()
+    assert "another record" in why
+    for machine in (two, one):
+        machine.memories.store(f"Fact {machine is one}.")
+        assert list(machine.sync().refused) == [path]
+    two.sync()
+    assert one.files() == two.files()
+    assert len(one.files()) == 4, "the first file counts"
+    clone.delete(path)
+    for machine in (two, one):
+        assert not machine.sync().refused
+        assert len(machine.files()) == 4
+    assert one.files() == two.files()
+
+
+def test_two_new_notes_with_one_id_are_two_memories(pair: tuple[Machine, Machine], tmp_path: Path) -> None:
+    one, two = pair
+    one.sync()
+    clone = Clone(tmp_path / "clone", tmp_path / "shared.git")
+    clone.write_all({"default/Notes/a.md": MEMORY, "default/Notes/b.md": note("m2", "The third fact.")})
+    for machine in (one, two):
+        assert not machine.sync().refused
+        assert machine.texts() == ["The second fact.", "The third fact."]
+    assert one.files() == two.files()
+
+
+TEA = "\n## Observations\n\n- likes tea ^0\n\n## Relations\n"
+TWICE = {
+    "an entity's own": entity(f"id: e1\n{STAMPED}observations:\n- {{id: e1, ordinal: 0, created_at: '{TIME}'}}\n", TEA),
+    "two turns": turn() + turn(body="p\n\nt\n\nq"),
+}
+
+
+@pytest.mark.parametrize("case", TWICE)
+def test_a_file_that_has_an_id_twice_is_refused(pair: tuple[Machine, Machine], tmp_path: Path, case: str) -> None:
+    path = "sessions/00/a.jsonl" if "turn" in case else "entities/a.md"
+    refused = after(pair, Clone(tmp_path / "clone", tmp_path / "shared.git"), path, TWICE[case])
+    assert all("twice" in why for why in refused)
+    assert refused

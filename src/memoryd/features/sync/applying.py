@@ -60,10 +60,12 @@ def apply(change: Change, ours: Items, merged: Merged) -> int:
     gone = [one for key, one in ours.items() if key not in after]
     new = [one for key, one in after.items() if ours.get(key) != one]
     _delete(change, gone)
-    stayed = [after[key] for key in merged.lost if key in after and ours.get(key) == after[key]]
-    _keep(change, stayed, _there(change, stayed), merged.lost)
+    standing = [after[key] for key in merged.lost if key in after]
+    there = _there(change, standing)
     for kind in FIRST:
-        _put(change, [one for one in new if one["kind"] == kind], ours, merged.lost)
+        _put(change, [one for one in new if one["kind"] == kind], ours)
+    for one in standing:
+        _keep_lost(change, one, there.get(one["id"]), merged.lost[one["id"]])
     _move(change, merged.became)
     _drop(change, gone, merged)
     _relate(change, [one for one in new if one["kind"] == "relation"])
@@ -112,9 +114,9 @@ def _move(change: Change, became: Mapping[str, str]) -> None:
 # what is new or changed ----------------------------------------------------------------------------------------------
 
 
-def _put(change: Change, items: Sequence[Item], ours: Items, lost: Items) -> None:
+def _put(change: Change, items: Sequence[Item], ours: Items) -> None:
     queries, there = change.queries, _there(change, items)
-    _keep(change, items, there, lost)
+    _keep(change, items, there)
     given_up = [one for one in items if one["id"] in there and _gives_up(one, there[one["id"]])]
     queries.run("sync.unnamed", ids=json.dumps([one["id"] for one in given_up]))
     _make_room(change, [one for one in items if one["kind"] == "observation"])
@@ -136,23 +138,43 @@ def _gives_up(item: Item, row: Mapping[str, object]) -> bool:
     return item.get("name") != row["name"] or bool(item.get("deleted_at"))
 
 
-def _keep(change: Change, items: Sequence[Item], there: Mapping[str, Mapping[str, object]], lost: Items) -> None:
-    """Keep what the records say now as versions, and the text of the other side of a conflict."""
+KEPT = ("memory", "entity", "observation")
+"""The kinds of records that have versions."""
+
+
+def _keep(change: Change, items: Sequence[Item], there: Mapping[str, Mapping[str, object]]) -> None:
+    """Keep what the records say now as versions."""
     for one in items:
         row = there.get(one["id"])
-        if one["kind"] not in ("memory", "entity", "observation") or row is None:
+        if one["kind"] not in KEPT or row is None:
             continue
-        until, other = one["updated_at"], lost.get(one["id"])
-        before = timestamp(moment(until) - timedelta(milliseconds=1))
         if row["body"] != one["body"] or (one["kind"] == "entity" and row["name"] != one["name"]):
-            change.queries.run("sync.earlier", id=one["id"], until=until, earlier=before)
-            change.queries.run("versions.keep_whole", id=one["id"], now=until)
-        elif other and other["body"] != row["body"]:  # what was written there lies between the last version and ours
-            begun = max(other["updated_at"], one["created_at"])
-            change.queries.run("sync.earlier", id=one["id"], until=until, earlier=min(begun, before))
-            fields = {name: other.get(name) for name in ("id", "body", "client", "tool", "name")}
-            kept = {"until": until, "importance": other.get("importance", 0.5), "tags": _tags(other)}
-            change.queries.run("sync.keep", **fields, **kept)
+            _make_earlier(change, one, one["updated_at"])
+            change.queries.run("versions.keep_whole", id=one["id"], now=one["updated_at"])
+
+
+def _keep_lost(change: Change, item: Item, row: Mapping[str, object] | None, lost: Iterable[Item]) -> None:
+    """Keep the texts that gave way to that of a record as its versions; `row` is what it was here before."""
+    is_kept = row is not None and row["deleted_at"] is None and row["body"] != item["body"]
+    texts = {item["body"], row["body"]} if row is not None and is_kept else {item["body"]}
+    for other in lost if item["kind"] in KEPT else ():
+        if other["body"] in texts:
+            continue
+        texts.add(other["body"])
+        until = _before(item["updated_at"]) if is_kept else item["updated_at"]
+        _make_earlier(change, item, until, max(other["updated_at"], item["created_at"]))
+        fields = {name: other.get(name) for name in ("body", "client", "tool", "name")}
+        kept = {"until": until, "importance": other.get("importance", 0.5), "tags": _tags(other)}
+        change.queries.run("sync.keep", id=item["id"], **fields, **kept)
+
+
+def _make_earlier(change: Change, item: Item, until: str, begun: str = "9") -> None:
+    """Let the version that ended at a time have ended before what is about to be kept, which `begun` at a time."""
+    change.queries.run("sync.earlier", id=item["id"], until=until, earlier=min(begun, _before(until)))
+
+
+def _before(time: str) -> str:
+    return timestamp(moment(time) - timedelta(milliseconds=1))
 
 
 def _tags(item: Item) -> str:

@@ -188,8 +188,12 @@ def read(path: str, data: bytes, entity: Callable[[str, str], str]) -> Document:
     if bad := unstorable(text):
         raise InvalidInputError(f"contains U+{ord(bad.group()):04X}, which cannot be stored")
     found = Document(_session(text)) if path.endswith(".jsonl") else _note(path, text, entity)
+    texts = dict[str, Any]()
     for item in found.items:
         _check(item)
+        own = [item.get(name) for name in ("kind", "body", "to_entity", "relation_type")]
+        if texts.setdefault(item["id"], own) != own:
+            raise InvalidInputError(f"has the id {item['id'][:100]!r} twice")
     return found
 
 

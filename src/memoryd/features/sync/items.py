@@ -28,12 +28,17 @@ def groups_of(queries: Queries, ids: Iterable[str]) -> tuple[set[Group], set[str
     """Return the groups whose files some records or relations are in, or are named in; and the ids that are gone."""
     asked = set(ids)
     wanted = asked | {row["id"] for row in queries.all("sync.around", ids=json.dumps(sorted(asked)))}
-    found, known = set[Group](), set[str]()
-    for row in queries.all("sync.places", ids=json.dumps(sorted(wanted))):
-        known.add(row["id"])
+    found = places(queries, wanted)
+    return {group for _, group in found.values()}, asked - found.keys()
+
+
+def places(queries: Queries, ids: Iterable[str]) -> dict[str, tuple[str, Group]]:
+    """Return the kinds of some records and relations, and the groups whose files they are in, by their ids."""
+    found = dict[str, tuple[str, Group]]()
+    for row in queries.all("sync.places", ids=json.dumps(sorted(ids))):
         kind = "entity" if row["kind"] in ("observation", "relation") else row["kind"]
-        found.add(_group(kind, row["entity_id"] or row["id"], row["session_id"]))
-    return found, asked - known
+        found[row["id"]] = row["kind"], _group(kind, row["entity_id"] or row["id"], row["session_id"])
+    return found
 
 
 def holders(queries: Queries, given: Iterable[Item]) -> set[Group]:
@@ -87,11 +92,11 @@ def _records(queries: Queries, ids: Iterable[str]) -> dict[str, Row]:
 
 
 def _memories(queries: Queries, ids: list[str]) -> Iterator[tuple[str, Item]]:
-    records = _records(queries, ids)
+    records = {key: row for key, row in _records(queries, ids).items() if row["kind"] == "memory"}
     details = {row["id"]: row for row in rows.of(queries, "memory_details", ids)}
     standing = _standing(queries, {key for key, row in records.items() if row["deleted_at"]}, details)
     for key, row in records.items():
-        if row["kind"] == "memory" and (row["deleted_at"] is None or key in standing):
+        if row["deleted_at"] is None or key in standing:
             yield key, _item("memory", row, details[key])
 
 
@@ -119,8 +124,8 @@ def _leads(key: str | None, after: Mapping[str, str | None], living: set[str]) -
 
 
 def _entities(queries: Queries, ids: list[str]) -> Iterator[tuple[str, Item]]:
-    records = {key: row for key, row in _records(queries, ids).items() if row["deleted_at"] is None}
-    details = {row["id"]: row for row in rows.of(queries, "entity_details", records)}
+    details = {row["id"]: row for row in rows.of(queries, "entity_details", ids)}
+    records = {key: row for key, row in _records(queries, details).items() if row["deleted_at"] is None}
     also = merged_into(queries) if records else {}
     for key, row in records.items():
         yield key, _item("entity", row, details[key] | {"also": sorted(also.get(key, ()))})

@@ -27,8 +27,8 @@ class Merged:
     """The result of a merge."""
 
     items: Items = field(default_factory=dict)
-    lost: dict[str, Item] = field(default_factory=dict)
-    """The sides whose text gave way to a later one, by the id of the item."""
+    lost: dict[str, list[Item]] = field(default_factory=lambda: defaultdict(list))
+    """What had a text that gave way to a later one, by the id of the item that stands."""
     forgotten: list[str] = field(default_factory=list)
     """The items that one side changed and the other one deleted: they stay deleted."""
     remarks: list[str] = field(default_factory=list)
@@ -58,7 +58,10 @@ def merge(base: Items, ours: Items, theirs: Items, gone: Iterable[str] = ()) -> 
         ):
             result.forgotten.append(key)
     _unite_keys(result)
+    _unite_late(result, base, (ours, theirs))
     _unite_names(result)
+    _keep_summaries(result, base, (ours, theirs))
+    _move(result)
     _end_circles(result.items)
     _number(result)
     return result
@@ -84,7 +87,7 @@ def _both(result: Merged, before: Mapping[str, Any], one: Item, other: Item) -> 
         if new == was:
             found |= dict(zip(fields, old, strict=True))
         elif old not in (new, was) and fields[0] == "body":
-            result.lost[one["id"]] = earlier
+            result.lost[one["id"]].append(earlier)
             result.remarks.append(f"{_named(one)} was changed on two machines: the later text stands")
         elif old not in (new, was) and fields[0] == "deleted_at":
             ended = max(later, earlier, key=lambda side: (side["deleted_at"] or "", *_rank(side)))
@@ -137,19 +140,31 @@ def _unite_keys(result: Merged) -> None:
         if any(other["body"] != first["body"] for other in others):
             result.remarks.append(f"the key {first['name'][:60]!r} has the later of two texts")
         _adopt(result, first, latest, others)
-    for item in list(result.items.values()):  # changed on one machine while another one had already united it
-        first = result.items.get(item.get("superseded_by") or "", item)
-        is_same = item["kind"] == "memory" and item.get("reason") == SAME_KEY and first["name"] == item["name"]
-        if is_same and first is not item and not first["deleted_at"] and item["updated_at"] > first["updated_at"]:
+
+
+def _unite_late(result: Merged, base: Items, sides: Iterable[Items]) -> None:
+    """Have the text of a memory count that one machine changed while another one had already united it with another."""
+    for key, item in list(result.items.items()):
+        first = result.items.get(item.get("superseded_by") or "")
+        is_new = first and item["reason"] == SAME_KEY and all(item != side.get(key) for side in sides)
+        if not first or not is_new or first["name"] != item["name"] or first["deleted_at"]:
+            continue
+        if item["updated_at"] > first["updated_at"]:
             _adopt(result, first, item, [item])
+        elif item["body"] != base.get(key, item)["body"]:
+            _give_way(result, first["id"], first["body"], [item])
 
 
 def _adopt(result: Merged, first: Item, latest: Item, others: list[Item]) -> None:
     text = {name: latest[name] for name in ("body", "client", "tool", "importance", "updated_at")}
-    if latest["body"] != first["body"]:
-        result.lost[first["id"]] = first
+    _give_way(result, first["id"], latest["body"], [first, *others])
     tags = list(dict.fromkeys(tag for one in (latest, first, *others) for tag in one["tags"]))
     result.items[first["id"]] = first | text | {"tags": tags}
+
+
+def _give_way(result: Merged, key: str, text: str, sides: list[Item]) -> None:
+    """Note the texts other than the one that stands, the latest last; an entity without a summary has none."""
+    result.lost[key] += sorted((one for one in sides if one["body"] not in ("", text)), key=_rank)
 
 
 def _unite_names(result: Merged) -> None:
@@ -163,6 +178,7 @@ def _unite_names(result: Merged) -> None:
         both["also"] = sorted({*both["also"], *(one["id"] for one in others)})
         for name in ("updated_at", "next_ordinal"):
             both[name] = max(one[name] for one in (first, *others))
+        _give_way(result, first["id"], both["body"], [first, *others])
         items[first["id"]] = first | both
         for other in others:
             del items[other["id"]]
@@ -171,7 +187,20 @@ def _unite_names(result: Merged) -> None:
         for key in item["also"] if item["kind"] == "entity" else ():
             if key not in items:
                 result.became[key] = item["id"]
-    _move(result)
+
+
+def _keep_summaries(result: Merged, base: Items, sides: Iterable[Items]) -> None:
+    """Have the summary of an entity count that one machine changed while on another one it became another entity."""
+    for key, into in result.became.items():
+        for one in filter(None, (side.get(key) for side in sides)):
+            stands = result.items[into]
+            if one["body"] in ("", base.get(key, one)["body"], stands["body"]):
+                continue
+            if (one["summary_updated_at"] or "") > (stands["summary_updated_at"] or ""):
+                later = max(one["updated_at"], stands["updated_at"])
+                text = {name: one[name] for name in ("body", "summary_updated_at")}
+                result.items[into] = stands | text | {"updated_at": later}
+            _give_way(result, into, result.items[into]["body"], [stands, one])
 
 
 def _move(result: Merged) -> None:

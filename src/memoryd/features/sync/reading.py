@@ -14,7 +14,6 @@ from memoryd.features.sync import documents, items
 from memoryd.features.sync.documents import Group, Item, group_of, mark, mark_of, trusted
 from memoryd.features.sync.git import LONGEST, Git
 from memoryd.features.sync.merging import Items
-from memoryd.store import rows
 
 _ID = re.compile(rb"^id: *['\"]?([^\s'\"]+)", re.MULTILINE | re.IGNORECASE)
 BY_HAND = "git"
@@ -40,6 +39,10 @@ class Sides:
         self.remarks: list[str] = []
         self.author = ""
         """Who has changed files by hand."""
+        self._stated: set[str] = set()
+        """The hashes that refused files have in their names or state."""
+        self._held: set[str] = set()
+        """Those of them that are no other record's."""
         self._git, self._folder, self._ours, self._head = git, folder, ours, head
         self._engine, self._scope = engine, scope
 
@@ -54,9 +57,10 @@ class Sides:
         large = self._git.large(self._head, self._folder)
         for path in wanted:
             name = path.removeprefix(self._folder)
-            known = trusted(name, before.get(path)) if path not in refused else []
-            self.before |= {item["id"]: item for item in known}
-            self.groups |= {group_of(item) for item in [*known, *trusted(name, ours.get(path))]}
+            if path not in refused:
+                known = trusted(name, before.get(path))
+                self.before |= {item["id"]: item for item in known}
+                self.groups |= {group_of(item) for item in [*known, *trusted(name, ours.get(path))]}
         marks = {one for path in refused for one in self._marks(path, after.get(path, b""))}
         for group, stored in self._stored(marks).items() if marks else ():
             self.before |= {item["id"]: item for item in stored}
@@ -68,6 +72,7 @@ class Sides:
             elif path in after:
                 is_other = path in refused or before.get(path) != after[path]
                 self._take(path, after[path], edited=path in theirs and is_other)
+        self._leave()
 
     def _bury(self, new: Mapping[str, bytes]) -> None:
         """Take what is new here for known if the other side has had and deleted it, as after a restored backup."""
@@ -97,10 +102,13 @@ class Sides:
             found = self._apart(path, name, document.items)
             if edited:
                 self._stamp(path, found)
-            self._demand_own(found)
+            _demand_times(found)
             cleaned = [self._engine.secrets.clean(item).value for item in found]
         except (InvalidInputError, SecretRefusedError) as error:
             self._refuse(path, data, str(error))
+            return
+        if taken := self._taken(path, cleaned):
+            self._refuse(path, data, f"has an id that another record has: {taken[:100]!r}", taken)
             return
         if edited and document.unknown:
             self.remarks.append(f"{path}: memoryd does not keep the properties {', '.join(sorted(document.unknown))}")
@@ -110,33 +118,46 @@ class Sides:
         if any(mark(group) != mark_of(name) for group in groups) or not groups:
             self.others.add(path)
 
-    def _demand_own(self, found: list[Item]) -> None:
-        """Raise InvalidInputError unless all items have a time, and ids that nothing of another kind has."""
-        ids = [item["id"] for item in found]
-        kinds = {key: self.theirs[key]["kind"] for key in ids if key in self.theirs}
-        kinds |= self._scope.read(lambda queries: {row["id"]: row["kind"] for row in rows.of(queries, "records", ids)})
+    def _taken(self, path: str, found: list[Item]) -> str:
+        """Return an id that a file must not have: another file has it, or here another kind of record; '' for none."""
+        known = self._scope.read(lambda queries: items.places(queries, [item["id"] for item in found]))
         for item in found:
-            if not item["created_at"] or ("updated_at" in item and not item["updated_at"]):
-                raise InvalidInputError(f"has no times for {item['id'][:100]!r}")
-            if kinds.get(item["id"], item["kind"]) != item["kind"]:
-                raise InvalidInputError(f"has an id that another kind of record has: {item['id'][:100]!r}")
+            key, own = item["id"], group_of(item)
+            kind, group = known.get(key, (item["kind"], own))
+            is_taken = kind != item["kind"] or self.theirs.get(key, item) != item
+            if key in known and mark(own) != mark_of(path.removeprefix(self._folder)):  # not where memoryd writes it
+                is_taken |= group != own or (path.endswith(".jsonl") and mark(own) in self._paths_there)
+            if is_taken:
+                return str(key)
+        return ""
 
-    def _refuse(self, path: str, data: bytes, why: str) -> None:
-        """Leave a file as it is on both sides, and tell; also what it was about if it was moved."""
+    def _refuse(self, path: str, data: bytes, why: str, other: str = "") -> None:
+        """Note why a file is not read, and what it is about; `other` is the id of a record that it is not about."""
         self.refused[path] = why.rstrip(".")
         marks = self._marks(path, data)
-        left = {group for group in self.groups if mark(group) in marks}
-        self.left |= left
-        for item in [one for one in self.before.values() if group_of(one) in left]:
-            del self.before[item["id"]]
+        self._stated |= marks
+        self._held |= marks - {mark(("memory", other))}
+
+    def _leave(self) -> None:
+        """Leave what refused files are about as it is on both sides, also if they were moved, unless others have it."""
+        taken = {group_of(item) for item in self.theirs.values()}
+        about = {group for group in self.groups - taken if mark(group) in self._stated}
+        self.left = {group for group in about if mark(group) in self._held}
+        self.before = {key: item for key, item in self.before.items() if group_of(item) not in about}
 
     def _apart(self, path: str, name: str, found: list[Item]) -> list[Item]:
         """Return the items of a copy of a file with ids of their own: the original is still there."""
         if not found or name.endswith(".jsonl"):
             return found
-        digest = mark(group_of(found[0]))
-        same = self._paths_there.get(digest, [path])
-        if path == min(same, key=lambda one: (one not in self._paths_before, len(one), one)):
+        kind, digest = found[0]["kind"], mark(group_of(found[0]))
+        if (taken := self.theirs.get(found[0]["id"])) and taken["kind"] == kind:
+            return documents.copied(path, found)
+        same = [
+            one
+            for one in self._paths_there.get(digest, ())
+            if one.startswith(f"{self._folder}entities/") == (kind == "entity")
+        ]
+        if path == min(same or [path], key=lambda one: (one not in self._paths_before, len(one), one)):
             return found
         return documents.copied(path, found)
 
@@ -185,3 +206,9 @@ class Sides:
         for each in self._git.paths(self._head, self._folder):
             found.setdefault(mark_of(each.removeprefix(self._folder)), []).append(each)
         return found
+
+
+def _demand_times(found: list[Item]) -> None:
+    for item in found:
+        if not item["created_at"] or ("updated_at" in item and not item["updated_at"]):
+            raise InvalidInputError(f"has no times for {item['id'][:100]!r}")

@@ -45,7 +45,7 @@ PAUSE = 0.2  # seconds between attempts
 
 
 class Conflict(TypedDict):
-    """A record whose text was changed on two machines: it has the later one, and the other one as a version."""
+    """A record that was written on two machines: it has the later text, and the other one as a version."""
 
     workspace: str
     id: str
@@ -325,7 +325,7 @@ class WorkspaceSync:
         outcome.conflicts += [
             Conflict(workspace=self._name, id=key, until=result.items[key]["updated_at"])
             for key, lost in result.lost.items()
-            if key in result.items and result.items[key]["body"] != lost["body"]
+            if key in result.items and any(one["body"] != result.items[key]["body"] for one in lost)
         ]
 
 
