@@ -241,23 +241,20 @@ def _note(change: Change, items: Sequence[Item], there: Mapping[str, Mapping[str
             change.lacking.add(one["id"])
     for verb, ids in verbs.items():
         (records.event if verb in ("create", "update") else records.act)(queries, verb, ids, change.now)
-    heads = [one["id"] for one in items if one["kind"] == "entity" and one["id"] in ours]
-    for name, field in (("name", "name"), ("body", "summary"), ("tags", "tags")):
-        changed = [key for key in heads if ours[key][name] != next(o for o in items if o["id"] == key)[name]]
-        if name == "name":
-            _rename(change, items, changed)
-        else:
-            change.reads_differently(changed, field)
+    heads = [(one, ours[one["id"]]) for one in items if one["kind"] == "entity" and one["id"] in ours]
+    _rename(change, [one for one, was in heads if one["name"] != was["name"]])
+    for name, field in (("body", "summary"), ("tags", "tags")):
+        change.reads_differently([one["id"] for one, was in heads if one[name] != was[name]], field)
 
 
 def _stored(item: Item, name: str) -> object:
     return _tags(item) if name == "tags" else item[name]
 
 
-def _rename(change: Change, items: Sequence[Item], ids: Sequence[str]) -> None:
+def _rename(change: Change, renamed: Iterable[Item]) -> None:
     """Give the observations of renamed entities their new names."""
-    for key in ids:
-        item = next(one for one in items if one["id"] == key)
+    for item in renamed:
+        key = item["id"]
         about = [row["id"] for row in change.queries.all("imports.observed", entities=json.dumps([key]))]
         by = {"client": item["client"], "tool": item["tool"]}
         change.queries.run("entities.rename", ids=json.dumps([key, *about]), name=item["name"], **by)

@@ -7,7 +7,7 @@ edit; sessions are lines of JSON.
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
@@ -92,6 +92,22 @@ def mark_of(path: str) -> str:
     """Return the hash in a file's path below the folder of its workspace; '' if it is not such a file."""
     found = _PATH.match(path)
     return found[2] if found else ""
+
+
+def by_mark(paths: Iterable[str], folder: str) -> dict[str, list[str]]:
+    """Return paths in the folder of a workspace by the hashes in them."""
+    found: dict[str, list[str]] = {}
+    for path in paths:
+        found.setdefault(mark_of(path.removeprefix(folder)), []).append(path)
+    return found
+
+
+def version_of(data: bytes | str) -> Any:
+    """Return the version that the file in a tree's root states; None if it states none."""
+    try:
+        return json.loads(data)["version"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
 
 
 def is_document(path: str) -> bool:

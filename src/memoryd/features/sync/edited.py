@@ -71,10 +71,7 @@ class _Tree:
     def __init__(self, path: Path, files: Mapping[str, SourceFile], within: str) -> None:
         self.files = {name: file for name, file in files.items() if not is_hidden(file)}
         self.within = within
-        try:
-            version = json.loads(files[ROOT_FILE].whole())["version"]
-        except (ValueError, KeyError, TypeError):
-            version = None
+        version = documents.version_of(files[ROOT_FILE].whole()) if ROOT_FILE in files else None
         if version != documents.VERSION:
             raise InvalidInputError(
                 f"{path.name} has version {version!r} of the format; this memoryd reads version {documents.VERSION}. "
@@ -246,6 +243,8 @@ class _Edited:
             gone = {key for key in theirs if key not in ours and (key not in new or key in purged)}
             self.found.forgotten = len(gone)
             theirs = {key: one for key, one in theirs.items() if key not in gone}
+        ended = {*self._dropped, *(removed if forget else ())}
+        touched = self._theirs.keys() | ended
         theirs = _connected(theirs, ours)
         versions = _versions(queries, theirs.keys() & ours.keys()) if queries else {}
         for key, item in list(theirs.items()):
@@ -255,15 +254,10 @@ class _Edited:
                 self.found.refused[self._paths[key]] = str(error).rstrip(".")
                 theirs.pop(key)
                 theirs |= {key: ours[key]} if key in ours else {}
-        for key in {*self._dropped, *(removed if forget else ())} & ours.keys():
+        for key in ended & ours.keys():
             theirs.pop(key, None)
-        touched = {
-            key: one
-            for key, one in ours.items()
-            if key in self._theirs or key in self._dropped or (forget and key in removed)
-        }
         self._kept = {} if forget else removed
-        return ours, merge(touched, ours, theirs)
+        return ours, merge({key: one for key, one in ours.items() if key in touched}, ours, theirs)
 
     def _deleted(self) -> set[str]:
         """Return the hashes of what the export has written, and no longer has a file."""
@@ -278,8 +272,7 @@ class _Edited:
         if item["kind"] == "relation" or (was is None and stated):
             return was or item
         if was is None:
-            new = item | {"created_at": self._now}
-            return self._stamped(new)
+            return self._stamped(item | {"created_at": self._now})
         if stated[:19] > was["updated_at"][:19]:  # from another store, where it was changed later
             return item | {"created_at": min(item["created_at"] or was["created_at"], was["created_at"])}
         since = [row for row in versions if row["until"] > stated]
@@ -288,7 +281,7 @@ class _Edited:
             known = [*(_of(row, name) for row in since if name in row), was[name]]
             if not any(_same(name, item[name], one) for one in known):
                 found[name] = united(known[0], was[name], item[name]) if name == "tags" else item[name]
-        if found.keys() and all(_same(name, found[name], was[name]) for name in EDITABLE if name in found):
+        if all(_same(name, found[name], was[name]) for name in EDITABLE if name in found):
             return was
         return self._stamped(found)
 
@@ -322,10 +315,9 @@ class _Edited:
 
 def _connected(theirs: Items, ours: Items) -> Items:
     """Return what of a file can stand: what it belongs to, or what has replaced it, is there."""
-    found = theirs
+    found, names = theirs, ("entity_id", "from_entity", "to_entity", "superseded_by")
     while True:
         ids = found.keys() | ours.keys()
-        names = ("entity_id", "from_entity", "to_entity", "superseded_by")
         kept = {
             key: one
             for key, one in found.items()

@@ -124,24 +124,16 @@ class Git:
     def changed(self, before: str, after: str, folder: str) -> set[str]:
         """Return the paths in a folder that differ between two commits; '' is an empty tree."""
         if not before or not after:
-            return set(self.paths(before or after, folder)) if before or after else set()
+            return set(self.paths(before or after, folder))
         args = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", before, after, "--", folder)
         return set(filter(None, self.run(*args).decode().split("\0")))
 
     def deleted(self, before: str, after: str, folder: str) -> set[str]:
         """Return the paths in a folder that commits after one and up to another one have deleted."""
         span = [after, *([f"^{before}"] if before else [])]
-        args = (
-            "log",
-            "--no-show-signature",
-            "--format=",
-            "-z",
-            "--name-only",
-            "--no-renames",
-            "--diff-filter=D",
-            *span,
-        )
-        return set(filter(None, self.run(*args, "--", folder).decode(errors="replace").split("\0")))
+        form = ("--no-show-signature", "--format=", "-z", "--name-only", "--no-renames", "--diff-filter=D")
+        found = self.run("log", *form, *span, "--", folder)
+        return set(filter(None, found.decode(errors="replace").split("\0")))
 
     def paths(self, commit: str, folder: str) -> list[str]:
         """Return the paths of the files in a folder."""

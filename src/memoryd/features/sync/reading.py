@@ -11,7 +11,7 @@ from memoryd.core.scope import Scope
 from memoryd.core.security.secrets import SecretRefusedError
 from memoryd.errors import InvalidInputError
 from memoryd.features.sync import documents, items
-from memoryd.features.sync.documents import Group, Item, group_of, mark, mark_of, trusted
+from memoryd.features.sync.documents import Group, Item, by_mark, group_of, mark, mark_of, trusted
 from memoryd.features.sync.git import LONGEST, Git
 from memoryd.features.sync.merging import Items
 
@@ -202,10 +202,7 @@ class Sides:
     @cached_property
     def _paths_there(self) -> dict[str, list[str]]:
         """The paths of theirs by the hashes in them."""
-        found: dict[str, list[str]] = {}
-        for each in self._git.paths(self._head, self._folder):
-            found.setdefault(mark_of(each.removeprefix(self._folder)), []).append(each)
-        return found
+        return by_mark(self._git.paths(self._head, self._folder), self._folder)
 
 
 def _demand_times(found: list[Item]) -> None:

@@ -23,7 +23,7 @@ from memoryd.core.workspaces.registry import ACTIVE
 from memoryd.errors import InvalidInputError, StoreBusyError, StoreError
 from memoryd.features.sync import applying, documents, folder, items, reading
 from memoryd.features.sync.applying import QuietChange
-from memoryd.features.sync.documents import ROOT, ROOT_FILE, VERSION, Group, is_document, mark, mark_of
+from memoryd.features.sync.documents import ROOT, ROOT_FILE, VERSION, Group, by_mark, is_document, mark, version_of
 from memoryd.features.sync.git import Git, QuickerError
 from memoryd.features.sync.merging import Items, Merged, merge
 from memoryd.model import Workspace
@@ -217,7 +217,7 @@ class WorkspaceSync:
 
     def _files(self, queries: Queries, start: str, groups: set[Group], gone: Iterable[str]) -> dict[str, bytes | None]:
         """Return the files of some groups as they are now, and the superfluous ones of a commit as None."""
-        there = self._marked(start)
+        there = by_mark(self._git.paths(start, self._folder), self._folder)
         marks = {mark(group) for group in groups}
         for key in gone:
             marks.add(mark(("memory", key)))
@@ -233,14 +233,6 @@ class WorkspaceSync:
     def _group_in(self, commit: str, path: str) -> Group | None:
         found = documents.trusted(path.removeprefix(self._folder), self._git.read(commit, [path]).get(path))
         return documents.group_of(found[0]) if found else None
-
-    def _marked(self, commit: str) -> dict[str, list[str]]:
-        """Return the paths of a commit's documents by the hashes in their names."""
-        found: dict[str, list[str]] = {}
-        for path in self._git.paths(commit, self._folder):
-            if digest := mark_of(path.removeprefix(self._folder)):
-                found.setdefault(digest, []).append(path)
-        return found
 
     def _commit(self, files: Mapping[str, bytes | None], start: str, parents: Iterable[str]) -> tuple[str, set[str]]:
         """Return a commit with some files changed, and their paths; `start` itself if they are as there."""
@@ -388,11 +380,7 @@ def _demand_version(git: Git, head: str) -> None:
         )
     if not (data := found.get(ROOT_FILE)):
         return
-    try:
-        version = json.loads(data)["version"]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        version = None
-    if version != VERSION:
+    if (version := version_of(data)) != VERSION:
         raise InvalidInputError(
             f"The repository has version {version!r} of the format; this memoryd reads version {VERSION}. Nothing was "
             "changed; update memoryd."
