@@ -180,6 +180,24 @@ def test_what_was_forgotten_does_not_return_from_a_machine_that_never_saw_it_gon
     assert any("stays forgotten" in remark for remark in remarks)
 
 
+def test_what_was_forgotten_does_not_return_from_a_clone_that_has_sent_it(tmp_path: Path, shared: Path) -> None:
+    home = tmp_path / "one"
+    one = Machine(home, shared)
+    one.memories.store("Kept.")
+    one.sync()
+    gone = one.memories.store("To be forgotten.")
+    one.engine.close()
+    twin = Machine(shutil.copytree(home, tmp_path / "twin"), shared)
+    one = Machine(home, shared)
+    twin.sync()
+    one.forget(gone.id)
+    for machine in (one, twin, one):
+        machine.sync()
+    assert one.texts() == twin.texts() == ["Kept."]
+    for machine in (one, twin):
+        machine.engine.close()
+
+
 def test_a_repository_from_a_backup_gets_everything_again(pair: tuple[Machine, Machine], shared: Path) -> None:
     one, two = pair
     gone = one.memories.store("To be forgotten.")

@@ -179,7 +179,7 @@ class WorkspaceSync:
             if apart and ours and (known := self._git.newest(replaced(self._git, head)[1])):
                 shared = self._git.base(ours, known)
             is_ours = not head or shared == head
-            merged = ours if is_ours else self._merged(shared, ours, head, now, joined=not apart)
+            merged = ours if is_ours else self._merged(shared, ours, head, seq, now, joined=not apart)
             if merged == ours and (merged, now) != (base, seq):
                 self._engine.write(self._scope.workspace, lambda q, to=(merged, now): _note(q, *to))  # type: ignore[misc]
             if merged or not head:
@@ -246,7 +246,7 @@ class WorkspaceSync:
 
     # theirs ----------------------------------------------------------------------------------------------------------
 
-    def _merged(self, base: str, ours: str, head: str, seq: int, *, joined: bool) -> str:
+    def _merged(self, base: str, ours: str, head: str, last: int, seq: int, *, joined: bool) -> str:
         """Apply what others changed and note that, in one transaction; return the commit with both, '' to repeat."""
         git, below = self._git, self._folder
         refused = {path for path in self._outcome.refused if path.startswith(below)}
@@ -263,7 +263,7 @@ class WorkspaceSync:
                     return "", result, found, lacking
                 change = QuietChange(queries, self._engine.clock.now(), "")
                 ours_now = self._ours(queries, sides)
-                result = merge(sides.before, ours_now, sides.theirs, self._dead(queries, sides))
+                result = merge(sides.before, ours_now, sides.theirs, self._dead(queries, sides, last))
                 found.received = applying.apply(change, ours_now, result)
                 change.finish()
                 lacking = change.lacking
@@ -292,11 +292,13 @@ class WorkspaceSync:
         groups = (sides.groups | items.holders(queries, sides.theirs.values())) - sides.left
         return {one["id"]: one for each in items.read(queries, groups).values() for one in each}
 
-    def _dead(self, queries: Queries, sides: "reading.Sides") -> list[str]:
-        """Return what was forgotten here and no common state tells of."""
-        if sides.base:
-            return []
-        return [row["id"] for row in queries.all("sync.forgotten", ids=json.dumps(sorted(sides.theirs)))]
+    def _dead(self, queries: Queries, sides: "reading.Sides", last: int) -> list[str]:
+        """Return what was forgotten here and no common state tells of; with such a state, after the event `last`.
+
+        The other side may know what never was sent from here: a machine that was cloned from this one has sent it.
+        """
+        asked = sides.theirs.keys() & set(_subjects(queries, last)) if sides.base else sides.theirs.keys()
+        return [row["id"] for row in queries.all("sync.forgotten", ids=json.dumps(sorted(asked)))]
 
     def _both(self, queries: Queries, sides: "reading.Sides", head: str, seq: int) -> dict[str, bytes | None]:
         """Return the files that the merge changes on top of theirs; those that were refused stay."""
