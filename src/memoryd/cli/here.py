@@ -22,10 +22,9 @@ def command_here(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def here(settings: Settings) -> Settings:
-    """Return the settings with `auto` as the workspace if none is named and the directory's project has one, or gets one.
+    """Return the settings with `auto` as the workspace if none is named and the directory's project has one.
 
-    So people see what agents see, whether those have one memory or one per project: then `install` has made the
-    workspace that projects are read together with.
+    It will get one if `install` has given projects a memory each. So people see what agents see.
     """
     if "workspace" in settings.model_fields_set:
         return settings
