@@ -27,6 +27,7 @@ from langgraph.store.base import (
 from memoryd.api.keyed import KeyedTexts, label, path_of
 from memoryd.api.memory import Memory
 from memoryd.core.memories.vault import KeyedChange
+from memoryd.core.records.records import ITEM
 from memoryd.errors import InvalidInputError
 from memoryd.model import Record
 from memoryd.text import unstorable
@@ -141,10 +142,10 @@ def _text(key: str, op: PutOp) -> KeyedChange:
         raise InvalidInputError(f"The value of {op.key!r} is not a dict. Nothing was stored.")
     match list(op.value.items()):
         case [(str(name), str(text))] if text.strip() and len(name) <= LONGEST and not unstorable(name + text):
-            return KeyedChange(key=key, content=text, tags=[*tags, FIELD + name])
+            return KeyedChange(key=key, content=text, tags=[*tags, FIELD + name], type=ITEM)
     dumped = partial(json.dumps, op.value, default=_as_text)
     whole = dumped(ensure_ascii=False)
-    return KeyedChange(key=key, content=dumped() if unstorable(whole) else whole, tags=tags)
+    return KeyedChange(key=key, content=dumped() if unstorable(whole) else whole, tags=tags, type=ITEM)
 
 
 def _as_text(value: object) -> str:
