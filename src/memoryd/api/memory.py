@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, TypeAlias
@@ -262,35 +263,25 @@ class Memory:
 
     # former names ----------------------------------------------------------------------------------------------------
 
-    def commit_memory(self, key: str, content: str, *, tags: Sequence[str] | None = None) -> None:
-        """Former name of `vault.set`."""
-        _renamed("commit_memory", "vault.set")
-        self.vault.set(key, content, tags=tags)
-
-    def search_memories(self, query: str, *, tags: Sequence[str] = (), limit: int = 10) -> Dicts:
-        """Former name of `vault.search`."""
-        _renamed("search_memories", "vault.search")
-        return self.vault.search(query, tags=tags, limit=limit)
-
     def add_memory(self, prompt: str, thought: str, response: str, *, session_id: str) -> AddedTurn:
         """Former name of `turns.add`."""
         _renamed("add_memory", "turns.add")
         return self.turns.add(prompt, response, thought=thought, session_id=session_id)
 
-    def get_session_memories(self, session_id: str, *, limit: int = 100, offset: int = 0) -> Turns:
-        """Former name of `turns.list`."""
-        _renamed("get_session_memories", "turns.list")
-        return self.turns.list(session_id, limit=limit, offset=offset)
-
     def __getattr__(self, name: str) -> Any:
-        """Return a method of the graph by its former name."""
-        if name in _OF_GRAPH:
-            _renamed(name, f"graph.{name}")
-            return getattr(self.graph, name)
-        raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+        """Return a method by its former name."""
+        if name not in FORMER:
+            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+        _renamed(name, FORMER[name])
+        return attrgetter(FORMER[name])(self)
 
 
-_OF_GRAPH = {"create_entities", "add_observations", "create_relations", "open_nodes", "search_nodes", "delete_entities"}
+FORMER = {
+    "commit_memory": "vault.set",
+    "search_memories": "vault.search",
+    "get_session_memories": "turns.list",
+    **{name: f"graph.{name}" for name in vars(MemoryGraph) if not name.startswith("_")},
+}
 
 
 def _renamed(former: str, now: str) -> None:
