@@ -14,6 +14,7 @@ import memoryd
 from memoryd import AsyncMemory, Memory
 from memoryd.api.parts import MemoryGraph, MemoryTurns, MemoryVault
 from memoryd.errors import InvalidInputError, NotFoundError
+from memoryd.toolsets import TOOLSETS
 from tests.clients import PATIENCE, environment
 from tests.test_docs import ROOT, fences
 
@@ -206,10 +207,13 @@ def test_asynchronous_calls_run_side_by_side(home: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("form", "schema"), [("openai", "parameters"), ("anthropic", "input_schema"), ("mcp", "inputSchema")]
+    ("form", "schema"),
+    [("openai", "parameters"), ("chat", "parameters"), ("anthropic", "input_schema"), ("mcp", "inputSchema")],
 )
 def test_a_model_gets_tools_and_answers(memory: Memory, form: Any, schema: str) -> None:
-    tools = {tool["name"]: tool for tool in memory.tools(form)}
+    tools = {tool["name"]: tool for tool in (tool.get("function", tool) for tool in memory.tools(form))}
+    every = [tool for name in TOOLSETS for tool in memory.tools(form, toolsets=[name])]
+    assert memory.tools(form, toolsets="all") == every
     assert "query" in tools["memory_recall"][schema]["properties"]
     assert memory.call("memory_recall", {"query": "the port"}) == "Nothing is stored yet."
     memory.call("memory_store", '{"content": "Staging listens on port 5433."}')

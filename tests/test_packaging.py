@@ -29,7 +29,7 @@ pytestmark = pytest.mark.process
 ROOT = Path(__file__).parents[1]
 REPOSITORY = "https://github.com/memoryd/memoryd"
 PLUGIN = ROOT / "plugins" / "memoryd"
-CODEX = ROOT / "plugins" / "codex"
+CODEX, CURSOR = ROOT / "plugins" / "codex", ROOT / "plugins" / "cursor"
 KNOWN = {name for field in Settings.model_fields for name in variables(field)}
 
 
@@ -202,26 +202,26 @@ def test_the_bundle_has_the_fields_that_a_directory_shows() -> None:
     assert manifest["repository"]["url"] == f"{REPOSITORY}.git"
     assert all(manifest[name].startswith(REPOSITORY) for name in ("homepage", "documentation", "support"))
     icon = (ROOT / "mcpb" / manifest["icon"]).read_bytes()
-    assert icon == (PLUGIN / ".claude-plugin" / "icon.png").read_bytes()
+    assert icon == (CURSOR / "icon.png").read_bytes()
     assert icon.startswith(b"\x89PNG")
     assert int.from_bytes(icon[16:20]) == int.from_bytes(icon[20:24]) == 512  # width and height
 
 
 def plugin_files(name: str) -> list[tuple[Path, Any]]:
-    """Return the plugin's files of that name with their content."""
-    found = sorted(PLUGIN.rglob(name)) + sorted(CODEX.rglob(name))
+    """Return the plugins' files of that name with their content."""
+    found = [path for plugin in (PLUGIN, CODEX, CURSOR) for path in sorted(plugin.rglob(name))]
     return [(path, json.loads(path.read_text(encoding="utf-8"))) for path in found]
 
 
 def test_the_plugin_is_complete_and_starts_this_version() -> None:
     (listed,) = read(".claude-plugin/marketplace.json")["plugins"]
     assert (ROOT / listed["source"]).samefile(PLUGIN)
-    (_, claude), (_, cursor), (_, any_client), (_, codex) = plugin_files("plugin.json")
+    (_, claude), (_, any_client), (_, codex), (_, cursor) = plugin_files("plugin.json")
     for field in ("name", "version", "author", "license", "repository", "keywords"):
         assert claude[field] == codex[field] == cursor[field] == any_client[field]
     assert (claude["name"], claude["repository"]) == (listed["name"], REPOSITORY)
     for part in ("skills", "mcpServers", "hooks"):
-        assert (PLUGIN / cursor[part]).exists()
+        assert (CURSOR / cursor[part]).exists()
         assert (CODEX / codex[part]).exists()
     servers = [held["mcpServers"]["memory"] for _, held in plugin_files("*mcp*.json")]
     servers.append(read("plugins/gemini/gemini-extension.json")["mcpServers"]["memory"])
@@ -261,15 +261,30 @@ def test_codex_is_led_to_a_plugin_of_its_own() -> None:
     assert not (CODEX / "plugin.json").exists()
     assert not (PLUGIN / ".codex-plugin").exists()
     assert read("plugins/codex/.mcp.json")["mcpServers"]["memory"]["env"] == {"MEMORY_NAMESPACE": "auto"}
+
+
+def test_cursor_is_led_to_a_plugin_of_its_own() -> None:
+    """A manifest of Agent Plugins would be read instead, which has no hooks. Without one, the files have the names that
+    are found by convention, too."""
+    (listed,) = read(".cursor-plugin/marketplace.json")["plugins"]
+    assert (ROOT / listed["source"]).samefile(CURSOR)
+    assert not (CURSOR / "plugin.json").exists()
+    assert not (PLUGIN / ".cursor-plugin").exists()
+    manifest = read("plugins/cursor/.cursor-plugin/plugin.json")
+    found = {part: manifest[part] for part in ("skills", "mcpServers", "hooks")}
+    assert found == {"skills": "./skills/", "mcpServers": "./mcp.json", "hooks": "./hooks/hooks.json"}
+
+
+@pytest.mark.parametrize("plugin", [CODEX, CURSOR])
+def test_all_plugins_have_the_same_skill(plugin: Path) -> None:
     skill = "skills/memory/SKILL.md"
-    assert (CODEX / skill).read_bytes() == (PLUGIN / skill).read_bytes()
+    assert (plugin / skill).read_bytes() == (PLUGIN / skill).read_bytes()
 
 
 def test_the_plugin_of_cursor_has_only_fields_of_its_schema() -> None:
     """Check against github.com/cursor/plugins, schemas/plugin.schema.json, which allows no other fields."""
     (listed,) = read(".cursor-plugin/marketplace.json")["plugins"]
-    assert (ROOT / listed["source"]).samefile(PLUGIN)
-    manifest = json.loads((PLUGIN / ".cursor-plugin" / "plugin.json").read_text(encoding="utf-8"))
+    manifest = read("plugins/cursor/.cursor-plugin/plugin.json")
     assert listed["name"] == manifest["name"]
     assert manifest.keys() <= {
         "name",
@@ -286,7 +301,7 @@ def test_the_plugin_of_cursor_has_only_fields_of_its_schema() -> None:
         "mcpServers",
         "hooks",
     }
-    assert (PLUGIN / manifest["logo"]).is_file()
+    assert (CURSOR / manifest["logo"]).is_file()
 
 
 def test_the_extension_of_gemini_agrees_with_the_docs() -> None:
@@ -302,7 +317,7 @@ def test_the_extension_of_gemini_agrees_with_the_docs() -> None:
     [
         ("memoryd/hooks/hooks.json", "claude-code"),
         ("codex/hooks/hooks.json", "codex"),
-        ("memoryd/hooks/cursor-hooks.json", "cursor"),
+        ("cursor/hooks/hooks.json", "cursor"),
         ("gemini/hooks/hooks.json", "gemini"),
     ],
 )

@@ -15,6 +15,7 @@ from typing_extensions import override
 from memoryd.api.keyed import KeyedTexts, label, path_of
 from memoryd.api.memory import Memory
 from memoryd.core.memories.vault import KeyedChange
+from memoryd.core.records.records import ITEM
 from memoryd.model import Record
 
 ROOT = "adk"
@@ -113,7 +114,8 @@ def _text(content: types.Content | None) -> str:
 
 def _kept(key: str, event: Event) -> KeyedChange:
     time = datetime.fromtimestamp(event.timestamp, UTC).isoformat()
-    return KeyedChange(key=key, content=_text(event.content), tags=[ROOT, AUTHOR + event.author, TIME + time])
+    tags = [ROOT, AUTHOR + event.author, TIME + time]
+    return KeyedChange(key=key, content=_text(event.content), tags=tags, type=ITEM)
 
 
 def _entry(record: Record) -> MemoryEntry:

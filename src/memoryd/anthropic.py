@@ -59,15 +59,14 @@ class MemorydMemoryTool(BetaAbstractMemoryTool):
         if not places:
             raise ToolError(f"{missing}, old_str `{command.old_str}` did not appear verbatim in {command.path}.")
         if content.count(command.old_str) > 1:
-            raise ToolError(
-                f"{missing}. Multiple occurrences of old_str `{command.old_str}` in lines: "
-                f"{', '.join(str(content[:place].count(chr(10)) + 1) for place in places)}. Please ensure it is unique"
-            )
+            lines = ", ".join(str(content[:place].count("\n") + 1) for place in places)
+            many = f"Multiple occurrences of old_str `{command.old_str}` in lines: {lines}. Please ensure it is unique"
+            raise ToolError(f"{missing}. {many}")
         changed = content.replace(command.old_str, command.new_str)
         self._change(KeyedChange(key=path, content=changed or EMPTY, seen=version))
-        at, lines = content[: places[0]].count("\n"), changed.split("\n")
+        at = content[: places[0]].count("\n")
         first = max(0, at - AROUND)
-        shown = _numbered(lines[first : at + AROUND + 1], first + 1)
+        shown = _numbered(changed.split("\n")[first : at + AROUND + 1], first + 1)
         return f"The memory file has been edited. Here is the snippet showing the change (with line numbers):\n{shown}"
 
     def insert(self, command: Any) -> str:
@@ -168,6 +167,10 @@ class AsyncMemorydMemoryTool(BetaAsyncAbstractMemoryTool):
     async def execute(self, command: Any) -> Any:
         """Run a command in a thread; return what the model is to read."""
         return await asyncio.to_thread(self.tool.execute, command)
+
+    async def clear_all_memory(self) -> str:
+        """Delete all files."""
+        return await asyncio.to_thread(self.tool.clear_all_memory)
 
     view = create = str_replace = insert = delete = rename = execute
 

@@ -1,9 +1,14 @@
 """The only place that imports modules by name: modules of an extra, and modules from a table of choices."""
 
-import importlib
-from typing import Any
+from __future__ import annotations
 
-from memoryd.errors import MemorydError
+import importlib
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # as in memoryd.connect
+    from typing import Any
+
+    from memoryd.errors import MemorydError
 
 
 def named(target: str) -> Any:

@@ -4,8 +4,10 @@ import asyncio
 import json
 import operator
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from datetime import datetime
+from datetime import date, datetime
+from functools import partial
 from typing import Any
+from uuid import UUID
 
 from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
 from langchain_core.messages import SystemMessage
@@ -25,6 +27,8 @@ from langgraph.store.base import (
 from memoryd.api.keyed import KeyedTexts, label, path_of
 from memoryd.api.memory import Memory
 from memoryd.core.memories.vault import KeyedChange
+from memoryd.core.records.records import ITEM
+from memoryd.errors import InvalidInputError
 from memoryd.model import Record
 from memoryd.text import unstorable
 
@@ -37,10 +41,9 @@ UNFOUND = "index=false"
 
 
 class MemorydStore(BaseStore):
-    """A store that keeps items in a memory, and finds them by words and by meaning, offline.
+    """A store that keeps items in a memory, listed last changed first, and finds them by words and meaning, offline.
 
-    Items without a query are listed last changed first. It has no time to live (`ttl`), and no fields of its own to
-    index: the whole value is found, unless it is put with `index=False`.
+    It has no time to live (`ttl`), and no fields to index: the whole value is found, unless put with `index=False`.
     """
 
     supports_ttl = False
@@ -135,11 +138,21 @@ def _text(key: str, op: PutOp) -> KeyedChange:
     if op.value is None:
         return KeyedChange(key=key, content=None)
     tags = [ROOT, UNFOUND] if op.index is False else [ROOT]
+    if not isinstance(op.value, Mapping):
+        raise InvalidInputError(f"The value of {op.key!r} is not a dict. Nothing was stored.")
     match list(op.value.items()):
         case [(str(name), str(text))] if text.strip() and len(name) <= LONGEST and not unstorable(name + text):
-            return KeyedChange(key=key, content=text, tags=[*tags, FIELD + name])
-    whole = json.dumps(op.value, ensure_ascii=False)
-    return KeyedChange(key=key, content=json.dumps(op.value) if unstorable(whole) else whole, tags=tags)
+            return KeyedChange(key=key, content=text, tags=[*tags, FIELD + name], type=ITEM)
+    dumped = partial(json.dumps, op.value, default=_as_text)
+    whole = dumped(ensure_ascii=False)
+    return KeyedChange(key=key, content=dumped() if unstorable(whole) else whole, tags=tags, type=ITEM)
+
+
+def _as_text(value: object) -> str:
+    """Return a part of a value that JSON lacks as LangGraph's stores in databases write it. Raise InvalidInputError."""
+    if isinstance(value, date | UUID):
+        return str(value) if isinstance(value, UUID) else value.isoformat()
+    raise InvalidInputError(f"A value is stored as JSON, which has no {type(value).__name__}. Nothing was stored.")
 
 
 def _value(record: Record) -> dict[str, Any]:

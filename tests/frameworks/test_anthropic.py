@@ -81,6 +81,8 @@ def test_the_asynchronous_tool_does_the_same() -> None:
     assert "successfully" in asyncio.run(tool.call(create))  # type: ignore[operator]
     assert "green" in asyncio.run(tool.call({"command": "view", "path": "/memories/tea.md"}))  # type: ignore[operator]
     assert tool.tool.memory.recall("green tea")[0]["key"] == "/memories/tea.md"
+    assert asyncio.run(tool.clear_all_memory()) == "All memory cleared"
+    assert tool.tool.memory.recall("green tea") == []
 
 
 def test_a_file_that_changed_meanwhile_is_not_overwritten(monkeypatch: pytest.MonkeyPatch) -> None:

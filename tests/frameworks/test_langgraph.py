@@ -2,7 +2,9 @@
 
 import random
 import sqlite3
+import uuid
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -19,6 +21,7 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.store.sqlite import SqliteStore
 
 from memoryd import Memory
+from memoryd.errors import InvalidInputError
 from memoryd.langgraph import MemorydStore
 
 LABELS = ("users", "a%b", "ü", "docs", "1")
@@ -97,6 +100,21 @@ def test_a_batch_reads_what_was_stored_before_it_and_keeps_the_last_of_equal_put
     (*_, found) = store.batch(puts)
     assert found.value == {"n": 1}  # type: ignore[union-attr]
     assert store.get(("a",), "k").value == {"n": 3}  # type: ignore[union-attr]
+
+
+def test_dates_and_ids_become_texts(store: BaseStore) -> None:
+    """As orjson writes them."""
+    known, day = uuid.UUID(int=7), datetime(2026, 3, 4, tzinfo=UTC)
+    store.put(("a",), "k", {"id": known, "at": day, "on": day.date()})
+    found = store.get(("a",), "k")
+    assert found
+    assert found.value == {"id": str(known), "at": "2026-03-04T00:00:00+00:00", "on": "2026-03-04"}
+
+
+@pytest.mark.parametrize("value", [{"of": {1, 2}}, "a text"])
+def test_what_is_no_json_object_is_refused(value: Any) -> None:
+    with pytest.raises(InvalidInputError, match="Nothing was stored"):
+        MemorydStore("conformance").put(("a",), "k", value)
 
 
 def test_a_time_to_live_is_refused() -> None:

@@ -1,8 +1,9 @@
 """The memory of one workspace, for a Python program."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, TypeAlias
@@ -19,6 +20,7 @@ from memoryd.core.workspaces.view import Project
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.settings import Settings
 from memoryd.toolsets import TOOLSETS
+from memoryd.toolsets.registry import Tool
 
 Hits: TypeAlias = list[RecalledHit]
 Records: TypeAlias = list[RecordFields]
@@ -26,7 +28,14 @@ Dicts: TypeAlias = list[dict[str, Any]]
 Projects: TypeAlias = list[Project]
 Turns: TypeAlias = list[ShownTurn]
 """Named here because in Memory `list` is a method."""
-ToolForm = Literal["openai", "anthropic", "mcp"]
+ToolForm = Literal["openai", "chat", "anthropic", "mcp"]
+FORMS: dict[str, Callable[[dict[str, Any], Tool], dict[str, Any]]] = {
+    "openai": lambda named, tool: {**named, "type": "function", "parameters": tool.input_schema, "strict": False},
+    "chat": lambda named, tool: {"type": "function", "function": {**named, "parameters": tool.input_schema}},
+    "anthropic": lambda named, tool: {**named, "input_schema": tool.input_schema},
+    "mcp": lambda named, tool: {**named, "title": tool.title, "inputSchema": tool.input_schema},
+}
+"""For each form of tools for a model: from a tool's name and description, and the tool."""
 NOTHING: dict[str, Any] = {"result": []}
 """The result of a list where nothing was ever stored."""
 EMPTY: dict[str, Any] = {"stats": {}, "tags": {}}
@@ -219,21 +228,20 @@ class Memory:
     # tools for models ------------------------------------------------------------------------------------------------
 
     def tools(self, form: ToolForm = "openai", *, toolsets: Sequence[str] = ("recall",)) -> Dicts:
-        """Return the tools of toolsets as a model's maker takes them: `openai` (Responses), `anthropic` or `mcp`.
+        """Return the tools of toolsets, or of `all`, as a model's maker takes them; `call` runs them.
 
-        `call` runs them.
+        Forms: `openai` (Responses), `chat` (Chat Completions, which many servers take), `anthropic`, `mcp`.
         """
-        if unknown := [name for name in toolsets if name not in TOOLSETS]:
-            raise InvalidInputError(f"There is no toolset {unknown[0]!r}. There are: {', '.join(TOOLSETS)}.")
-        shapes = {
-            "openai": lambda tool: {"type": "function", "parameters": tool.input_schema, "strict": False},
-            "anthropic": lambda tool: {"input_schema": tool.input_schema},
-            "mcp": lambda tool: {"title": tool.title, "inputSchema": tool.input_schema},
-        }
-        if form not in shapes:
-            raise InvalidInputError(f"There is no form {form!r}. There are: {', '.join(shapes)}.")
-        wanted = self._local.chosen(toolsets)
-        return [{"name": tool.name, "description": tool.description, **shapes[form](tool)} for tool in wanted]
+        asked = [toolsets] if isinstance(toolsets, str) else list(toolsets)
+        known = (*TOOLSETS, "all")
+        if unknown := [name for name in asked if name not in known]:
+            raise InvalidInputError(f"There is no toolset {unknown[0]!r}. There are: {', '.join(known)}.")
+        if form not in FORMS:
+            raise InvalidInputError(f"There is no form {form!r}. There are: {', '.join(FORMS)}.")
+        return [
+            FORMS[form]({"name": tool.name, "description": tool.description}, tool)
+            for tool in self._local.chosen(asked)
+        ]
 
     def call(self, name: str, arguments: dict[str, Any] | str) -> str:
         """Run a tool for a model, with its arguments or their JSON; return what it is to read, also if it failed."""
@@ -255,35 +263,25 @@ class Memory:
 
     # former names ----------------------------------------------------------------------------------------------------
 
-    def commit_memory(self, key: str, content: str, *, tags: Sequence[str] | None = None) -> None:
-        """Former name of `vault.set`."""
-        _renamed("commit_memory", "vault.set")
-        self.vault.set(key, content, tags=tags)
-
-    def search_memories(self, query: str, *, tags: Sequence[str] = (), limit: int = 10) -> Dicts:
-        """Former name of `vault.search`."""
-        _renamed("search_memories", "vault.search")
-        return self.vault.search(query, tags=tags, limit=limit)
-
     def add_memory(self, prompt: str, thought: str, response: str, *, session_id: str) -> AddedTurn:
         """Former name of `turns.add`."""
         _renamed("add_memory", "turns.add")
         return self.turns.add(prompt, response, thought=thought, session_id=session_id)
 
-    def get_session_memories(self, session_id: str, *, limit: int = 100, offset: int = 0) -> Turns:
-        """Former name of `turns.list`."""
-        _renamed("get_session_memories", "turns.list")
-        return self.turns.list(session_id, limit=limit, offset=offset)
-
     def __getattr__(self, name: str) -> Any:
-        """Return a method of the graph by its former name."""
-        if name in _OF_GRAPH:
-            _renamed(name, f"graph.{name}")
-            return getattr(self.graph, name)
-        raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+        """Return a method by its former name."""
+        if name not in FORMER:
+            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+        _renamed(name, FORMER[name])
+        return attrgetter(FORMER[name])(self)
 
 
-_OF_GRAPH = {"create_entities", "add_observations", "create_relations", "open_nodes", "search_nodes", "delete_entities"}
+FORMER = {
+    "commit_memory": "vault.set",
+    "search_memories": "vault.search",
+    "get_session_memories": "turns.list",
+    **{name: f"graph.{name}" for name in vars(MemoryGraph) if not name.startswith("_")},
+}
 
 
 def _renamed(former: str, now: str) -> None:

@@ -22,15 +22,16 @@ def command_here(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def here(settings: Settings) -> Settings:
-    """Return the settings with `auto` as the workspace if none is named and the directory's project already has one.
+    """Return the settings with `auto` as the workspace if none is named and the directory's project has one.
 
-    So people see what agents see, whether those have one memory or one per project.
+    It will get one if `install` has given projects a memory each. So people see what agents see.
     """
     if "workspace" in settings.model_fields_set:
         return settings
     automatic = settings.model_copy(update={"workspace": AUTO})
     with Engine(automatic, fetch=False) as engine, suppress(InvalidInputError):  # a file may name another's workspace
         choice = engine.choice()
-        if choice.keys and engine.store.placement.exists() and choice.known(engine.workspaces):
+        known = choice.keys and engine.store.placement.exists()
+        if known and (choice.known(engine.workspaces) or engine.workspaces.per_project()):
             return automatic
     return settings

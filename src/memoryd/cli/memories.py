@@ -148,6 +148,9 @@ def store(
     importance: Annotated[
         float | None, typer.Option(help="0 to 1 (default 0.5); higher values decay more slowly.")
     ] = None,
+    supersedes: Annotated[
+        list[str] | None, typer.Option("--supersedes", metavar="ID", help="A memory that it replaces; may be repeated.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Store a memory."""
@@ -157,7 +160,10 @@ def store(
     _note_if_new(settings)
     with opened(settings, make=True) as tools:
         tools.use_meaning()
-        _print_answer(tools.run("memory_store", content=content, tags=tag, importance=importance), as_json=as_json)
+        stored = tools.run(
+            "memory_store", content=content, tags=tag, importance=importance, supersedes=supersedes or []
+        )
+        _print_answer(stored, as_json=as_json)
 
 
 def _note_if_new(settings: Settings) -> None:
@@ -234,7 +240,8 @@ def recall(
         elif UNSURE in text.splitlines():
             show.verbatim(UNSURE)
         scores = {memory["id"]: memory["score"] for memory in found["memories"]}
-        show.cards(tools.whole(list(scores)), scores)
+        changed = {memory["id"]: memory.get("changed_by") for memory in found["memories"]}
+        show.cards([{**one, "changed_by": changed[one["id"]]} for one in tools.whole(list(scores))], scores)
         if found["omitted"]:
             note(f"{found['omitted']} more did not fit into the budget; --budget raises it.")
         if by_meaning and found["memories"] and (degraded := found.get("degraded")):
@@ -385,4 +392,4 @@ def _print_answer(answer: Answer[Any], *, as_json: bool) -> None:
     if as_json or answer.text is None:
         show.as_json(answer.result)
     else:
-        show.verbatim(answer.text)
+        show.verbatim(answer.text.replace("supersedes=[id]", "--supersedes ID"))

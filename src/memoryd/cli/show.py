@@ -36,10 +36,11 @@ def verbatim(text: str, console: Console = out, style: str = "") -> None:
 
 
 def cards(memories: Sequence[Mapping[str, Any]], scores: Mapping[str, float], shown: int = SHOWN) -> None:
-    """Print each memory with its text, and a dim line with its id, date, importance, tags and score."""
+    """Print each memory with its text and relations, and a dim line with its id, date, importance, tags and score."""
     for memory in memories:
         content = memory["content"] if len(memory["content"]) <= shown else memory["content"][:shown] + " ..."
-        verbatim(f"- {text_of(memory['kind'], memory['key'], memory['type'], content)}")
+        ties = f" [{'; '.join(memory['relations'])}]" if memory.get("relations") else ""
+        verbatim(f"- {text_of(memory['kind'], memory['key'], memory['type'], content)}{ties}")
         verbatim(f"  {_details(memory, scores)}", style="dim")
 
 
@@ -51,6 +52,7 @@ def _details(memory: Mapping[str, Any], scores: Mapping[str, float]) -> str:
         f"importance {memory['importance']:g}",
         f"recalled {memory['access_count']}x" if memory["access_count"] else "",
         f"score {scores[memory['id']]:.2f}" if memory["id"] in scores else "",
+        f"changed by {memory['changed_by'][:8]}" if memory.get("changed_by") else "",
         " ".join(f"#{tag}" for tag in memory["tags"]),
     ]
     return "  ".join(part for part in parts if part)

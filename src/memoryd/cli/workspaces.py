@@ -109,7 +109,7 @@ def which(settings: Settings, *, as_json: AsJson = False) -> None:
         settings = settings.model_copy(update={"workspace": AUTO})
     with Engine(settings, fetch=False) as engine:
         choice = engine.choice()
-        found = choice.known(engine.workspaces)
+        found, per_project = choice.known(engine.workspaces), engine.workspaces.per_project()
     if as_json:
         name = found.name if found else None
         show.as_json({"workspace": name, "found_by": choice.found_by, "keys": choice.keys})
@@ -117,7 +117,8 @@ def which(settings: Settings, *, as_json: AsJson = False) -> None:
         why = f": {choice.found_by}" if choice.found_by else ""
         show.verbatim(f"{found.name if found else f'{choice.name} (not created yet)'}{why}.")
         if choice.keys and not found:
-            note(f"Its first memory creates it. Until then the commands here use {DEFAULT_WORKSPACE}.")
+            until = "" if per_project else f" Until then the commands here use {DEFAULT_WORKSPACE}."
+            note(f"Its first memory creates it.{until}")
 
 
 @workspaces.command()

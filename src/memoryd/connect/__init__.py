@@ -1,22 +1,24 @@
 """The connector: the process that a client starts. It relays lines to the service that all clients of a memory share.
 
-It needs only the standard library, so that it starts in a tenth of a second and takes a few megabytes.
+It needs only the standard library, so that it starts in a tenth of a second and takes a few megabytes. What a hook
+needs, which runs at every prompt, is here; it imports neither typing nor hashlib, which take a fifth of its time.
 """
+
+from __future__ import annotations
 
 import io
 import os
-import signal
 import sys
-from collections.abc import Mapping
-from typing import Any, NoReturn
 
-from memoryd import __version__, environment
+from memoryd import __version__, environment, extras
 from memoryd.connect import hook, launch
-from memoryd.connect.address import Address, address
-from memoryd.connect.channel import PATIENCE, DeclinedError, greet, state
-from memoryd.connect.conversation import Conversation
-from memoryd.connect.launch import NoServiceError
-from memoryd.connect.relay import Relay, SignalledError
+from memoryd.connect.address import address
+from memoryd.connect.channel import PATIENCE, greet
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, NoReturn
 
 OPTIONS = {
     "--data-dir": "MEMORY_DATA_DIR",
@@ -31,8 +33,8 @@ YES = {"on", "true", "1", "yes", "t", "y"}
 """Values that turn a switch on; an invalid value is refused by the server that this process becomes."""
 COMPLETING = "_MEMORYD_COMPLETE"
 """The variable with which a shell asks the command line for what could follow."""
-CODES = {signal.SIGTERM: 0, signal.SIGINT: 130}
-"""The exit codes after signals."""
+CLIENT = "memoryd.connect.client:run"
+"""What relays the lines of a client; a hook does not import it."""
 
 
 def main() -> tuple[Mapping[str, str], Mapping[str, Any]] | None:
@@ -52,40 +54,12 @@ def main() -> tuple[Mapping[str, str], Mapping[str, Any]] | None:
         return (environ, request) if shows else None
     if _may_share(environ):
         if not others:
-            _connect(environ)
+            extras.named(CLIENT)(environ)
         elif request:
             _ask(environ, request)
     if request and request["event"] == hook.PROMPT:
         _do_without()  # loading the models would make the user wait for seconds
     return None
-
-
-def _connect(environ: Mapping[str, str]) -> None:
-    place = address(environ)
-    if place is None:
-        return
-    hello = greeting("client", environ, id=_random_name())
-    try:
-        service = launch.reach(place, environ, hello)
-    except DeclinedError:
-        return  # the server that this process becomes explains what is wrong
-    except NoServiceError as error:
-        launch.say(f"{error} This client gets its own server.")
-        return
-    _relay(
-        Relay(
-            service,
-            lambda: launch.reach(address(environ) or place, environ, {**hello, "again": True}),
-            lambda: launch.private(sys.argv[1:], environ),
-            lambda: _is_alive(place),
-            Conversation(read_only=environ.get("MEMORY_READ_ONLY", "").lower() in YES),
-        )
-    )
-
-
-def _random_name() -> str:
-    name = os.urandom(16).hex()
-    return "-".join((name[:8], name[8:12], name[12:16], name[16:20], name[20:]))
 
 
 def _ask(environ: Mapping[str, str], request: Mapping[str, Any]) -> None:
@@ -114,19 +88,6 @@ def _do_without() -> NoReturn:
     if _has_streams():
         hook.read()  # a client must not find its pipe closed
     os._exit(0)
-
-
-def _relay(relay: Relay) -> NoReturn:
-    came: list[signal.Signals] = []
-
-    def hang_up(number: int, _frame: object) -> None:
-        came.append(signal.Signals(number))
-        raise SignalledError
-
-    for number in CODES:
-        signal.signal(number, hang_up)
-    relay.run()
-    os._exit(CODES[came[0]] if came else 0)
 
 
 def given(arguments: list[str], environ: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
@@ -174,14 +135,3 @@ def greeting(want: str, environ: Mapping[str, str], **more: Any) -> dict[str, An
     """Return the first line of a connection: its purpose, and the variables and the directory it depends on."""
     known = {"environ": environment.of_connection(environ), "directory": environment.directory()}
     return {"memoryd": __version__, "want": want, **known, **more}
-
-
-def _is_alive(place: Address) -> bool:
-    """Return False if a service is hung; a dead one counts as alive, because its connection will show its death."""
-    try:
-        state(place.socket)
-    except TimeoutError:
-        return False
-    except OSError:
-        return True
-    return True

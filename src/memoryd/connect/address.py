@@ -1,11 +1,15 @@
 """The address of the service of an environment: the name and the directory of its socket."""
 
-import hashlib
 import os
 import socket
 import stat
 from collections.abc import Mapping
 from contextlib import suppress
+
+try:  # hashlib itself loads OpenSSL, which takes longer than the rest of a hook's imports
+    from _blake2 import blake2b
+except ImportError:
+    from hashlib import blake2b
 
 from memoryd import __file__ as package
 from memoryd import __version__, environment
@@ -31,7 +35,7 @@ def key(environ: Mapping[str, str]) -> str:
     installed = os.stat(package).st_mtime_ns  # noqa: PTH116 - pathlib is slow to import
     parts = [__version__, package, str(installed), os.uname().nodename, str(os.geteuid())]
     parts += [f"{name}={value}" for name, value in sorted(environment.of_engine(environ).items())]
-    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    return blake2b("\0".join(parts).encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
 
 
 def address(environ: Mapping[str, str], *, make: bool = True) -> Address | None:

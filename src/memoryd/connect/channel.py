@@ -1,14 +1,19 @@
 """A connection to a service: the user at the other end, the greeting, lines."""
 
+from __future__ import annotations
+
 import json
 import os
 import socket
 import struct
 import sys
 from collections import deque
-from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # as in connect
+    from collections.abc import Iterator, Mapping
+    from typing import Any
 
 PATIENCE = 5.0
 """Seconds that a service has to answer before it counts as hung."""
@@ -37,7 +42,7 @@ def peer(connection: socket.socket) -> int | None:
     return int(user)
 
 
-def greet(path: str, hello: Mapping[str, Any], seconds: float = PATIENCE) -> tuple["Lines", dict[str, Any]]:
+def greet(path: str, hello: Mapping[str, Any], seconds: float = PATIENCE) -> tuple[Lines, dict[str, Any]]:
     """Return a connection to the service of this user at a socket, and its answer to the greeting.
 
     Raise TimeoutError if it is hung, DeclinedError, StrangerError, or OSError if there is no service.

@@ -1,13 +1,19 @@
 """`memoryd hook` through a running service, which is fast: an agent and its user wait for it at every turn."""
 
+from __future__ import annotations
+
 import os
 import select
 import time
-from collections.abc import Mapping
-from typing import Any
 
-from memoryd.connect.channel import Lines
 from memoryd.connect.launch import say
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # as in connect
+    from collections.abc import Mapping
+    from typing import Any
+
+    from memoryd.connect.channel import Lines
 
 INPUT = 16 << 20  # maximum bytes of a hook's JSON, as in the command
 TOO_LONG = f"The input of the hook on stdin is longer than {INPUT >> 20} MB."

@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any
 
 from memoryd import __file__ as package
 from memoryd import environment
@@ -32,7 +31,7 @@ class NoServiceError(Exception):
     """There is no service for this client; the message says why."""
 
 
-def reach(address: Address, environ: Mapping[str, str], hello: Mapping[str, Any]) -> Lines:
+def reach(address: Address, environ: Mapping[str, str], hello: Mapping[str, object]) -> Lines:
     """Return a connection to the service at an address; start the service if there is none.
 
     Raise NoServiceError, or DeclinedError if the service does not take the client.

@@ -3,12 +3,12 @@
 import fcntl
 import os
 from contextlib import suppress
-from typing import IO
+from io import BufferedReader
 
 FILE = 0o600
 
 
-def taken(path: str) -> IO[bytes] | None:
+def taken(path: str) -> BufferedReader | None:
     """Lock the file at a path and return it, to be closed; None if another process holds it. Raise OSError."""
     while True:
         file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, FILE), "rb")
@@ -22,7 +22,7 @@ def taken(path: str) -> IO[bytes] | None:
         file.close()
 
 
-def _is_at(path: str, file: IO[bytes]) -> bool:
+def _is_at(path: str, file: BufferedReader) -> bool:
     with suppress(FileNotFoundError):
         return os.path.samestat(os.stat(path), os.fstat(file.fileno()))  # noqa: PTH116 - pathlib is slow to import
     return False

@@ -95,8 +95,8 @@ def remember(home: Path, *texts: str) -> None:
             Memories(Scope(engine, engine.workspace(make=True))).store(text)
 
 
-def line(kind: str, uuid: str, text: str) -> str:
-    message = {"role": kind, "id": f"msg_{uuid}", "content": text, "stop_reason": "end_turn"}
+def line(kind: str, uuid: str, content: object, stop_reason: str = "end_turn") -> str:
+    message = {"role": kind, "id": f"msg_{uuid}", "content": content, "stop_reason": stop_reason}
     value = {"type": kind, "uuid": uuid, "timestamp": "2026-03-04T10:00:00Z", "sessionId": SESSION, "message": message}
     return json.dumps(value) + "\n"
 

@@ -15,6 +15,7 @@ from tests.features.agents.test_hook import (
     HOOKS,
     SESSION,
     handed,
+    line,
     projects,
     recorded,
     remember,
@@ -30,6 +31,26 @@ def test_the_end_of_a_codex_session_keeps_its_last_turn_and_a_summary(home: Path
     run(home, "hook", "session-end", "--client", "codex", stdin=given)
     assert turns(home) == ANSWERS
     assert sum(row["kind"] == "summary" for row in rows_of(home)) == 1
+
+
+def test_a_session_whose_last_prompt_was_interrupted_ends_with_a_summary(home: Path, transcript: Path) -> None:
+    calling = line("assistant", "a2", [{"type": "tool_use", "name": "Bash", "id": "t", "input": {}}], "tool_use")
+    asked = line("user", "u1", "Which port?"), line("assistant", "a1", "5433."), line("user", "u2", "Try it."), calling
+    transcript.write_text("".join(asked[:2]))
+    quiet = {"last_assistant_message": None}
+    run(home, "hook", "stop", stdin=handed("stop", transcript, **quiet))
+    transcript.write_text("".join(asked))
+    run(home, "hook", "pre-compact", stdin=handed("stop", transcript, **quiet))
+    assert [row["kind"] for row in rows_of(home)] == ["interaction"]
+    run(home, "hook", "session-end", stdin=handed("session-end", transcript))
+    assert sorted(row["kind"] for row in rows_of(home)) == ["interaction", "summary"]
+
+
+def test_a_session_without_a_finished_turn_leaves_nothing(home: Path, transcript: Path) -> None:
+    calling = line("assistant", "a1", [{"type": "tool_use", "name": "Bash", "id": "t", "input": {}}], "tool_use")
+    transcript.write_text(line("user", "u1", "Try it.") + calling)
+    run(home, "hook", "session-end", stdin=handed("session-end", transcript))
+    assert not list(home.rglob("memory.db"))
 
 
 def test_the_turns_of_a_subagent_are_kept_in_the_session_that_started_it(home: Path, transcript: Path) -> None:

@@ -37,8 +37,8 @@ def test_projects_have_a_memory_each_and_commands_see_what_agents_see(
     monkeypatch.chdir(repository(tmp_path / "blog"))
     which = at_home("workspace", "which")
     assert "blog (not created yet)" in which.stdout
-    assert "use default" in which.stderr
-    at_home("store", "The blog is built with Hugo.", "--workspace", "auto")  # as an agent does
+    assert which.stderr == "Its first memory creates it.\n"
+    at_home("store", "The blog is built with Hugo.")
     assert at_home("workspace", "which").stdout.startswith("blog: ")
     assert "Hugo" in at_home("inspect", "--view", "recent").stdout
     found = at_home("recall", "blog OR staging OR english").stdout
@@ -47,6 +47,15 @@ def test_projects_have_a_memory_each_and_commands_see_what_agents_see(
     assert "5433" not in found
     at_home("workspace", "use", "default")
     assert "5433" in at_home("recall", "staging").stdout
+
+
+def test_without_a_memory_for_each_project_all_directories_have_one(
+    at_home: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(repository(tmp_path / "blog"))
+    assert "Until then the commands here use default." in at_home("workspace", "which").stderr
+    at_home("store", "The blog is built with Hugo.")
+    assert "Hugo" in at_home("recall", "blog", "--workspace", "default").stdout
 
 
 def test_a_repository_that_is_called_personal_is_no_memory_about_the_user(

@@ -45,6 +45,8 @@ class KeyedChange:
     """None keeps those of an existing text."""
     seen: str | None = None
     """The version that must be in force, '' for none; None for any state."""
+    type: str = ""
+    """Of a new text: ITEM if its key says nothing about it."""
 
 
 def version_of(record: Record | None) -> str:
@@ -94,7 +96,9 @@ class Vault:
 
         Raise ChangedMeanwhileError if one is not in the version that was `seen`.
         """
-        embedded = self._scope.passages([records.text_of(Kind.MEMORY, one.key, "", one.content or "") for one in texts])
+        embedded = self._scope.passages(
+            [records.text_of(Kind.MEMORY, one.key, one.type, one.content or "") for one in texts]
+        )
 
         def work(queries: Queries) -> tuple[list[str], list[str]]:
             versions, lacking = [], []
@@ -131,6 +135,7 @@ class Vault:
                 id=records.new_id(),
                 kind=Kind.MEMORY,
                 name=text.key,
+                type=text.type,
                 body=content,
                 tags=tuple(text.tags or ()),
                 scope=owner,

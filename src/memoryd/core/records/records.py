@@ -56,6 +56,10 @@ def origin(by: Origin | None = None) -> dict[str, str]:
     return {"client": noted.client, "tool": noted.tool}
 
 
+ITEM = "item"
+"""The type of a memory whose key a program has made up, such as an id in a folder: it is no part of the text."""
+
+
 def new_id() -> str:
     """Return an id for a new record: a random UUID."""
     return str(uuid.uuid4())
@@ -65,7 +69,8 @@ def text_of(kind: str, name: str | None, type_: str, body: str) -> str:
     """Return the text of a record without context: this is embedded, reranked and compared."""
     if kind == Kind.ENTITY:
         return f"{name} ({type_}): {body}" if body else f"{name} ({type_})"
-    return f"{name}: {body}" if name else body
+    is_item = kind == Kind.MEMORY and type_ == ITEM
+    return f"{name}: {body}" if name and not is_item else body
 
 
 def full_text(record: Record) -> str:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -208,17 +209,21 @@ class TurnKeeper:
         if not choice.keys:  # that of a project gets one that can be
             check_name(choice.name)
         memory = f"{' '.join(choice.keys) or choice.name} at {self._spool.place}"
-        found = transcripts.finished(
+        read = partial(
+            transcripts.finished,
             path,
             self._event.session,
-            self._notes.position(memory, path),
             client=client,
             ended=ended or self._event.of_subagent,
             last=self._event.last,
             tally=tally,
             of_subagent=self._event.of_subagent,
         )
-        clean = tuple(transcript_import.cleaned(found.turns, self._secrets, tally, path))
+        found = read(self._notes.position(memory, path))
+        turns = found.turns
+        if ended and not turns:  # all were kept by earlier hooks; one that is known makes the summary
+            turns = read(ReadPosition()).turns[-1:]
+        clean = tuple(transcript_import.cleaned(turns, self._secrets, tally, path))
         if clean:
             sessions = {turn.session_id for turn in clean} if ended else ()
             self._spool.put(SpooledTurns(choice.name, found.client, clean, tuple(sessions), choice.keys))

@@ -40,43 +40,27 @@ class HookFile:
         return Path.home().joinpath(*self.path)
 
 
+_ALL = {
+    "SessionStart": "session-start",
+    "UserPromptSubmit": "prompt-submit",
+    "Stop": "stop",
+    "SubagentStop": "subagent-stop",
+    "PreCompact": "pre-compact",
+    "SessionEnd": "session-end",
+}
+_OF_CODEX = {event: ours for event, ours in _ALL.items() if event not in ("SubagentStop", "PreCompact")}
+_OF_GEMINI = {
+    "SessionStart": "session-start",
+    "BeforeAgent": "prompt-submit",
+    "AfterAgent": "stop",
+    "SessionEnd": "session-end",
+}
+_OF_CURSOR = {"sessionStart": "session-start", "stop": "stop", "sessionEnd": "session-end"}
 HOOK_FILES: Mapping[ClientName, HookFile] = {
-    "claude-code": HookFile(
-        (".claude", "settings.json"),
-        {
-            "SessionStart": "session-start",
-            "UserPromptSubmit": "prompt-submit",
-            "Stop": "stop",
-            "SubagentStop": "subagent-stop",
-            "PreCompact": "pre-compact",
-            "SessionEnd": "session-end",
-        },
-    ),
-    "codex": HookFile(
-        (".codex", "hooks.json"),
-        {
-            "SessionStart": "session-start",
-            "UserPromptSubmit": "prompt-submit",
-            "Stop": "stop",
-            "SessionEnd": "session-end",
-        },
-    ),
-    "gemini": HookFile(
-        (".gemini", "settings.json"),
-        {
-            "SessionStart": "session-start",
-            "BeforeAgent": "prompt-submit",
-            "AfterAgent": "stop",
-            "SessionEnd": "session-end",
-        },
-        timeout=SECONDS * 1000,
-    ),
-    "cursor": HookFile(
-        (".cursor", "hooks.json"),
-        {"sessionStart": "session-start", "stop": "stop", "sessionEnd": "session-end"},
-        timeout=None,
-        version=1,
-    ),
+    "claude-code": HookFile((".claude", "settings.json"), _ALL),
+    "codex": HookFile((".codex", "hooks.json"), _OF_CODEX),
+    "gemini": HookFile((".gemini", "settings.json"), _OF_GEMINI, timeout=SECONDS * 1000),
+    "cursor": HookFile((".cursor", "hooks.json"), _OF_CURSOR, timeout=None, version=1),
 }
 
 
