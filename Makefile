@@ -1,7 +1,7 @@
 # `make run` shows it at work, `make quick` tests in a minute what needs neither processes nor models, `make test` all but
 # the browser and what works on copies of the repository, `make ui-test` the page in one, `make all` everything,
 # `make check` holds it to the rules, `make conformance` to the protocol, `make clients` tries real
-# ones, `make frameworks` the doors of agent frameworks.
+# ones, `make frameworks` the doors of agent frameworks, `make cluster` a cluster of Postgres whose leader changes.
 # Each sets up what it needs.
 
 PYTHON ?= python3
@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 NEW_ENOUGH = $(PYTHON) -c 'import sys; sys.exit("memoryd needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 
-.PHONY: run quick test all check lint types docs models conformance clients frameworks ui-test clean
+.PHONY: run quick test all check lint types docs models conformance clients frameworks cluster ui-test clean
 
 run: $(VENV)/runs
 	$(BIN)/memoryd models pull
@@ -23,9 +23,10 @@ quick: $(VENV)/quick
 	$(PYTEST) -m "not process and not slow and not models and not servers"
 
 test: models
-	$(PYTEST) --backend both --durations 5 -m "not browser and not copies"
+	$(PYTEST) --backend both --durations 5 -m "not browser and not copies and not cluster"
 
-# What a change must pass: besides, every seed on Postgres, the browser, and the recipes and slices in copies.
+# What a change must pass: besides, every seed on Postgres, the browser, the recipes and slices in copies, and the
+# cluster if `make cluster` was run.
 all: models
 	$(PYTEST) --backend all --durations 5
 
@@ -60,6 +61,15 @@ build/frameworks/ready: pyproject.toml
 		'langgraph-checkpoint-sqlite>=3,<4' 'openai-agents>=0.24,<1' 'pytest>=9,<10'
 	touch $@
 
+# Three servers under Patroni, in an environment of its own; FAULTS="node freeze" tries only these.
+cluster: $(VENV)/ready build/cluster/ready
+	$(BIN)/python -m tests.cluster.run $(FAULTS)
+
+build/cluster/ready:
+	$(PYTHON) -m venv build/cluster
+	build/cluster/bin/python -m pip install --quiet --disable-pip-version-check 'patroni[raft]>=4.1,<5' 'psycopg[binary]>=3.3,<4'
+	touch $@
+
 # The page and the app in a real browser; it makes the pictures of docs/ui.md.
 ui-test: $(VENV)/ready
 	MEMORYD_PICTURES=docs/pictures $(BIN)/python -m pytest -q -m browser tests/features
@@ -86,4 +96,4 @@ $(VENV)/quick: pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(VENV) build/chromium-* build/clients build/conformance .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) build/chromium-* build/clients build/cluster build/conformance build/frameworks .mypy_cache .ruff_cache .pytest_cache
