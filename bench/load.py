@@ -34,7 +34,7 @@ from bench.http import LEGACY, META, MODERN, Json, free_port, serving
 from bench.speed import fact, fill, question
 from bench.tables import show
 from memoryd.core.engine import Engine
-from memoryd.server.answers import RETRY_AFTER
+from memoryd.server.app import RETRY_AFTER
 from memoryd.settings import Settings
 from memoryd.store.postgres.managed_server import ManagedServer
 from tests.proxies import balanced, installed

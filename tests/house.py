@@ -39,14 +39,12 @@ _PLAIN = {
     "disk",
     "private",
     "loopback",
-    "certificates",
     "posting",
     "proxies",
     "environment",
     "daemon",
     "deadline",
     "origin",
-    "setting_types",
     "languages",
 }
 _GROUND = _PLAIN | {"settings"}
@@ -96,7 +94,7 @@ ORDER = (
 HOMES = {
     **dict.fromkeys(("mcp", "mcp_types"), ("toolsets/", "server/", "features/")),
     **dict.fromkeys(("psycopg", "psycopg_pool", "pgvector"), ("store/postgres/",)),
-    "httpx2": ("certificates.py", "proxies.py", "features/chroma/", "models/", "features/login/"),
+    "httpx2": ("proxies.py", "features/chroma/", "models/", "features/login/"),
     "apsw": ("store/sqlite/", "features/imports/foreign_sqlite.py"),
     **dict.fromkeys(("onnxruntime", "tokenizers", "fastembed"), ("models/",)),
     **dict.fromkeys(("typer", "rich", "tomlkit"), ("cli/", "features/")),

@@ -15,8 +15,7 @@ from memoryd.core.admin.doctor import Doctor
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError
 from memoryd.models.workplace import workplace
-from memoryd.setting_types import user_data
-from memoryd.settings import Settings
+from memoryd.settings import Settings, user_data
 from tests.core.kit import NONE, engine, memories
 from tests.test_disk import backup, export, ignored, journal, noted
 

@@ -1,14 +1,21 @@
 """The settings, from the environment and the command line, as one frozen object."""
 
+import re
+import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+import platformdirs
 from pydantic import (
+    AfterValidator,
     AliasChoices,
+    AliasGenerator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
+    TypeAdapter,
     ValidationError,
     field_validator,
     model_validator,
@@ -17,7 +24,6 @@ from pydantic import (
 from memoryd import environment
 from memoryd.errors import InvalidInputError
 from memoryd.origin import address, as_origin
-from memoryd.setting_types import FilePath, GivenPath, ToolsetNames, WordList, user_data
 from memoryd.text import unstorable
 
 DEFAULT_WORKSPACE = "default"
@@ -37,144 +43,182 @@ other client's variable is known.
 """
 
 
-def _names(*names: str) -> Any:
-    return AliasChoices(*names)
+# the types of settings that are parsed from a text, and a user's data directory ---------------------------------------
+
+TOOLSETS = ("recall", "vault", "projects", "graph", "journal")
+"""The names of all toolsets. A wrong one is an error of the settings, before a service or a client starts with it."""
+
+NO_HOME = "This user has no home directory, or HOME is no absolute path."
+
+NO_FILE = r":memory:|[A-Za-z][A-Za-z0-9+.-]+:"
+"""A database in memory, or a URL as in SQLite and SQLAlchemy; C: is a drive."""
+
+
+def _words(value: object) -> object:
+    """Split `a, b c` into `("a", "b", "c")`."""
+    return tuple(value.replace(",", " ").split()) if isinstance(value, str) else value
+
+
+def _toolsets(names: tuple[str, ...]) -> tuple[str, ...]:
+    unknown = [name for name in names if name not in (*TOOLSETS, "all")]
+    if unknown or not names:
+        raise ValueError(f"Unknown toolset {', '.join(unknown) or '(none)'}. There are: {', '.join(TOOLSETS)}, all.")
+    return names
+
+
+def _path(value: object) -> object:
+    if isinstance(value, str) and re.match(NO_FILE, value):
+        raise ValueError("it names no file on a disk. Give a path; for a file with such a name begin it with `./`.")
+    try:
+        return Path(value).expanduser().absolute() if isinstance(value, str) and value else value or None
+    except RuntimeError as error:
+        raise ValueError(f"{error} Give the full path of the directory.") from None
+
+
+def as_path(given: str) -> Path:
+    """Return the absolute path of a given place. Raise InvalidInputError."""
+    try:
+        return _AS_PATH.validate_python(given)
+    except ValidationError as error:
+        raise InvalidInputError(f"{given!r}: {error.errors()[0]['ctx']['error']}") from None
+
+
+def user_data() -> Path:
+    """Return the directory of this user's data. Raise InvalidInputError without a home."""
+    if sys.platform == "win32":
+        return platformdirs.user_data_path("memoryd", appauthor=False)
+    if found := environment.user_data(environment.current()):
+        return Path(found)
+    raise InvalidInputError(f"{NO_HOME} Set HOME, or MEMORY_DATA_DIR and MEMORY_MODEL_DIR.")
+
+
+def demand_home() -> None:
+    """Raise InvalidInputError for a user without a home; platformdirs would use the account's, or fail."""
+    if sys.platform != "win32" and not environment.home(environment.current()):
+        raise InvalidInputError(f"{NO_HOME} Set HOME.")
+
+
+WordList = Annotated[tuple[str, ...], BeforeValidator(_words)]
+ToolsetNames = Annotated[WordList, AfterValidator(_toolsets)]
+GivenPath = Annotated[Path, BeforeValidator(_path)]
+FilePath = Annotated[Path | None, BeforeValidator(_path)]
+
+_AS_PATH = TypeAdapter(GivenPath)
+
+
+# the settings ---------------------------------------------------------------------------------------------------------
 
 
 class Settings(BaseModel):
-    """All settings. `validation_alias` has the environment variables of a field; the first one that is set counts."""
+    """All settings. The environment variable of `x_y` is MEMORY_X_Y, unless the field names others.
 
-    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+    Of several variables of a field, the first one that is set counts.
+    """
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="ignore",
+        populate_by_name=True,
+        alias_generator=AliasGenerator(validation_alias=lambda name: AliasChoices(f"MEMORY_{name.upper()}")),
+    )
 
     data_dir: GivenPath = Field(
         default_factory=user_data,
         validate_default=True,
-        validation_alias=_names("MEMORY_DATA_DIR"),
         description="The directory of the databases.",
     )
     db_path: FilePath = Field(
         None,
-        validation_alias=_names("MEMORY_DB_PATH", "MEMORY_MCP_DB_PATH"),
+        validation_alias=AliasChoices("MEMORY_DB_PATH", "MEMORY_MCP_DB_PATH"),
         description="One file for everything except the models, instead of the database files in the data directory.",
     )
     database_url: str | None = Field(
         None,
         repr=False,
-        validation_alias=_names("MEMORY_DATABASE_URL"),
         description="A Postgres database with pgvector, `postgresql://...`, instead of SQLite files; never shown. "
         "`postgresql:managed`: a server that memoryd itself runs in the data directory.",
     )
     workspace: str = Field(
         DEFAULT_WORKSPACE,
         min_length=1,
-        validation_alias=_names("MEMORY_NAMESPACE", "MEMORY_WORKSPACE"),
+        validation_alias=AliasChoices("MEMORY_NAMESPACE", "MEMORY_WORKSPACE"),
         description="The workspace: a separate memory in the same database, created on first use. `auto`: that of the "
         "[project](projects.md#the-workspace-of-a-directory).",
     )
     project_dir: FilePath = Field(
         None,
-        validation_alias=_names("MEMORY_PROJECT_DIR", "CLAUDE_PROJECT_DIR"),
+        validation_alias=AliasChoices("MEMORY_PROJECT_DIR", "CLAUDE_PROJECT_DIR"),
         description="The directory whose project `auto` means; Claude Code sets the second one. If unset, the "
         "directory in which a hook runs, or in which the client has started memoryd.",
     )
     toolsets: ToolsetNames = Field(
         ("recall",),
-        validation_alias=_names("MEMORY_TOOLSETS"),
         description="The toolsets to offer, separated by commas or blanks; `all`: all of them.",
     )
-    read_only: bool = Field(
-        False, validation_alias=_names("MEMORY_READ_ONLY"), description="Offer only tools that change nothing."
-    )
+    read_only: bool = Field(False, description="Offer only tools that change nothing.")
     transport: Literal["stdio", "http"] = Field(
         "stdio",
-        validation_alias=_names("MEMORY_TRANSPORT"),
         description="`stdio`: one client on stdin and stdout; `http`: many over HTTP.",
     )
     host: str = Field(
         "127.0.0.1",
-        validation_alias=_names("MEMORY_HOST"),
         description="The address on which HTTP is served; for other machines only with [tokens](http.md#tokens).",
     )
-    port: int = Field(
-        8765,
-        ge=0,
-        le=65_535,
-        validation_alias=_names("MEMORY_PORT"),
-        description="The port of HTTP; `0`: any free port.",
-    )
+    port: int = Field(8765, ge=0, le=65_535, description="The port of HTTP; `0`: any free port.")
     allowed_hosts: WordList = Field(
         (),
-        validation_alias=_names("MEMORY_ALLOWED_HOSTS"),
         description="Host names that clients may use over HTTP besides the host itself, such as `memory.example.org`; "
         "web pages from these hosts may call the server too.",
     )
     public_url: str | None = Field(
         None,
-        validation_alias=_names("MEMORY_PUBLIC_URL"),
         description="The address by which clients reach this server, such as `https://memory.example.org`: with it "
         "they can [log in](remote.md), and every request needs a token or a login.",
     )
     login: Literal["password", "oidc", "jwt"] = Field(
         "password",
-        validation_alias=_names("MEMORY_LOGIN"),
         description="How people [log in](remote.md#a-team-with-an-identity-provider): `password`; `oidc`: at an "
         "identity provider; `jwt`: clients bring its tokens.",
     )
     login_documents: bool = Field(
         True,
-        validation_alias=_names("MEMORY_LOGIN_DOCUMENTS"),
         description="Whether clients may name themselves by the address of a document, which this server fetches; "
         "`off`, where it does not reach the internet, makes them register.",
     )
     oidc_issuer: str | None = Field(
         None,
         pattern=r"^(https://|http://(127\.0\.0\.1|localhost|\[::1\])[:/])",
-        validation_alias=_names("MEMORY_OIDC_ISSUER"),
         description="The issuer of the identity provider, `https://...`.",
     )
-    oidc_client_id: str | None = Field(
-        None,
-        validation_alias=_names("MEMORY_OIDC_CLIENT_ID"),
-        description="The name under which the provider knows this server.",
-    )
+    oidc_client_id: str | None = Field(None, description="The name under which the provider knows this server.")
     oidc_client_secret: str | None = Field(
         None,
         repr=False,
-        validation_alias=_names("MEMORY_OIDC_CLIENT_SECRET"),
         description="The secret of this server at the provider; never shown.",
     )
-    oidc_groups: str = Field(
-        "groups",
-        validation_alias=_names("MEMORY_OIDC_GROUPS"),
-        description="The claim in which the provider names the groups of a person.",
-    )
+    oidc_groups: str = Field("groups", description="The claim in which the provider names the groups of a person.")
     login_rules: str | None = Field(
         None,
-        validation_alias=_names("MEMORY_LOGIN_RULES"),
         description="What the provider's people may grant: [rules](remote.md#a-team-with-an-identity-provider), of "
         "which the first matching one counts.",
     )
     http_sessions: bool = Field(
         True,
-        validation_alias=_names("MEMORY_HTTP_SESSIONS"),
         description="Whether a client with a handshake gets a session (`Mcp-Session-Id`), which lives in one process; "
         "`false`: none, so that [any process](scale.md#behind-a-proxy) may answer.",
     )
     rate_limit: str = Field(
         "6000/minute",
-        validation_alias=_names("MEMORY_RATE_LIMIT"),
         description="The limit of HTTP requests for each token, and of attempts without a valid token for each "
         "address; `none`: no limit.",
     )
     hooks: bool = Field(
         True,
-        validation_alias=_names("MEMORY_HOOKS"),
         description="Whether [hooks](hooks.md) do anything; `off` in the environment of a client silences them for its "
         "session, as for agents that run without people.",
     )
     service: bool = Field(
         True,
-        validation_alias=_names("MEMORY_SERVICE"),
         description="Whether the clients of a memory share one [service](operations.md#the-service) over stdio; "
         "`false`: each client has its own server.",
     )
@@ -182,192 +226,160 @@ class Settings(BaseModel):
         60,
         gt=0,
         le=7 * 86_400,
-        validation_alias=_names("MEMORY_SERVICE_IDLE"),
         description="Seconds after its last client disconnects until the service ends.",
     )
-    call_timeout: float = Field(
-        120,
-        gt=0,
-        validation_alias=_names("MEMORY_CALL_TIMEOUT"),
-        description="Seconds after which a call is answered with an error.",
-    )
+    call_timeout: float = Field(120, gt=0, description="Seconds after which a call is answered with an error.")
     session_id: str | None = Field(
         None,
         max_length=SESSION_LENGTH,
-        validation_alias=_names("MEMORY_MCP_SESSION_ID"),
+        validation_alias=AliasChoices("MEMORY_MCP_SESSION_ID"),
         description="The session of clients that name none; if unset, each client over stdio gets a random one.",
     )
     claude_code_session: str | None = Field(
         None,
-        validation_alias=_names("CLAUDE_CODE_SESSION_ID"),
+        validation_alias=AliasChoices("CLAUDE_CODE_SESSION_ID"),
         description="Set by Claude Code, not by you: its [session](clients.md#session-ids), used over stdio if "
         "`MEMORY_MCP_SESSION_ID` is not set.",
     )
     session_persist: bool = Field(
         False,
-        validation_alias=_names("MEMORY_MCP_SESSION_PERSIST"),
+        validation_alias=AliasChoices("MEMORY_MCP_SESSION_PERSIST"),
         description="`true` keeps the memories of a session after its end.",
     )
     embedding_dim: int = Field(
         1536,
         ge=1,
         le=16_000,
-        validation_alias=_names("MEMORY_MCP_EMBEDDING_DIM"),
+        validation_alias=AliasChoices("MEMORY_MCP_EMBEDDING_DIM"),
         description="The dimension of the embeddings that callers of the vault provide, 1 to 16,000.",
     )
     journal_store: Literal["records", "chroma"] = Field(
         "records",
-        validation_alias=_names("MEMORY_JOURNAL_STORE"),
         description="Where the journal is stored: `records`, in the database with everything else; `chroma`, in "
         "ChromaDB.",
     )
     chroma_url: str | None = Field(
         None,
         pattern=r"^https?://",
-        validation_alias=_names("MEMORY_CHROMA_URL"),
         description="The ChromaDB server of the journal, `http://host:port`; if unset, memoryd runs one in the data "
         "directory.",
     )
     embedder: str = Field(
         "bundled",
-        validation_alias=_names("MEMORY_EMBEDDER", "MEMORY_EMBEDDING_MODEL"),
+        validation_alias=AliasChoices("MEMORY_EMBEDDER", "MEMORY_EMBEDDING_MODEL"),
         description="The embedding model: `bundled`, `fastembed:NAME`, `ollama:NAME`, `openai:NAME`, `OWNER/NAME` or "
         "`none`.",
     )
     embedding_dtype: str | None = Field(
         None,
-        validation_alias=_names("MEMORY_EMBEDDING_DTYPE"),
         description="The precision of a fastembed model: `q8`, `fp16` or `fp32`; if unset, the model's default.",
     )
     reranker: str = Field(
         "bundled",
-        validation_alias=_names("MEMORY_RERANKER", "MEMORY_RERANKER_MODEL"),
+        validation_alias=AliasChoices("MEMORY_RERANKER", "MEMORY_RERANKER_MODEL"),
         description="The model that reranks the best hits: `bundled`, `fastembed:NAME`, `OWNER/NAME`, or `none`.",
     )
-    reranker_enabled: bool = Field(
-        True,
-        validation_alias=_names("MEMORY_RERANKER_ENABLED"),
-        description="`false` disables the reranker, whichever is configured.",
-    )
+    reranker_enabled: bool = Field(True, description="`false` disables the reranker, whichever is configured.")
     model_dir: FilePath = Field(
         None,
-        validation_alias=_names("MEMORY_MODEL_DIR"),
         description="The directory of the model files; if unset, one for each user, shared by all data directories.",
     )
     languages: Literal["all", "english"] = Field(
         "all",
-        validation_alias=_names("MEMORY_MODELS"),
+        validation_alias=AliasChoices("MEMORY_MODELS"),
         description="`english`: no text is embedded by the multilingual model, which is then never fetched.",
     )
     model_runs: int = Field(
         2,
         ge=1,
         le=64,
-        validation_alias=_names("MEMORY_MODEL_RUNS"),
         description="Number of texts that local models read at the same time, 1 to 64: each takes a core and memory.",
     )
     token_budget: int = Field(
         500,
         ge=1,
         le=50_000,
-        validation_alias=_names("MEMORY_DEFAULT_TOKEN_BUDGET"),
+        validation_alias=AliasChoices("MEMORY_DEFAULT_TOKEN_BUDGET"),
         description="The token budget of a memory_recall without one, 1 to 50,000.",
     )
     maintenance_interval: int = Field(
         50,
         ge=0,
-        validation_alias=_names("MEMORY_MAINTENANCE_INTERVAL"),
         description="Number of stored memories after which maintenance runs; `0`: only `memoryd maintain` runs it.",
     )
     decay_threshold: float = Field(
         0.05,
         ge=0,
         le=1,
-        validation_alias=_names("MEMORY_DECAY_THRESHOLD"),
         description="The vitality below which a memory has decayed, 0 to 1.",
     )
     compaction_min_group: int = Field(
         10,
         ge=2,
-        validation_alias=_names("MEMORY_COMPACTION_MIN_GROUP"),
         description="Minimum number of decayed memories to compact them, if there is a language model.",
     )
     consolidation_batch_size: int = Field(
         50,
         ge=1,
         le=1_000,
-        validation_alias=_names("MEMORY_CONSOLIDATION_BATCH_SIZE"),
         description="Number of memories that are consolidated at once, 1 to 1,000.",
     )
     durability: Literal["full", "normal"] = Field(
         "full",
-        validation_alias=_names("MEMORY_DURABILITY"),
         description="`full`: a write survives a power failure. `normal`: it survives kill -9; faster for one caller.",
     )
     secrets: Literal["mask", "refuse", "allow"] = Field(
         "mask",
-        validation_alias=_names("MEMORY_SECRETS"),
         description="What happens to [secrets](security.md#secrets) in a text to be stored: `mask` replaces them with "
         "their kind, `refuse` rejects the whole call, `allow` keeps them.",
     )
     retention_days: float = Field(
         30,
         ge=0,
-        validation_alias=_names("MEMORY_RETENTION_DAYS"),
         description="Days until a running server permanently deletes what was forgotten; `0`: immediately.",
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "warning",
-        validation_alias=_names("MEMORY_LOG_LEVEL"),
         description="The level of the log, on stderr or in the file of a service: `debug`, `info`, `warning` or "
         "`error`.",
     )
-    llm_api_key: str | None = Field(
-        None,
-        repr=False,
-        validation_alias=_names("MEMORY_LLM_API_KEY"),
-        description="The API key of the language model; never shown.",
-    )
+    llm_api_key: str | None = Field(None, repr=False, description="The API key of the language model; never shown.")
     llm_base_url: str | None = Field(
         None,
         pattern=r"^https?://",
-        validation_alias=_names("MEMORY_LLM_BASE_URL"),
         description="The address of a language model that speaks OpenAI's protocol, e.g. `http://localhost:11434/v1`. "
         "With neither an address nor a key nothing is sent anywhere.",
     )
     llm_model: str = Field(
         "claude-haiku-4-5-20251001",
         min_length=1,
-        validation_alias=_names("MEMORY_LLM_MODEL"),
         description="The name of the language model at that address.",
     )
     llm_timeout: float = Field(
         15,
         gt=0,
-        validation_alias=_names("MEMORY_LLM_TIMEOUT"),
         description="Seconds that a call waits for the language model in total; maintenance waits four times as long "
         "for each answer.",
     )
     llm_tokens: int = Field(
         1_000_000,
         ge=1,
-        validation_alias=_names("MEMORY_LLM_TOKENS"),
         description="Maximum number of tokens sent to and received from the language model in an hour.",
     )
     ollama_host: str = Field(
         "http://127.0.0.1:11434",
-        validation_alias=_names("OLLAMA_HOST"),
+        validation_alias=AliasChoices("OLLAMA_HOST"),
         description="The address of the Ollama server that `ollama:` uses.",
     )
     openai_base_url: str | None = Field(
         None,
-        validation_alias=_names("OPENAI_BASE_URL"),
+        validation_alias=AliasChoices("OPENAI_BASE_URL"),
         description="The address of the service that `openai:` uses, if it is not OpenAI's.",
     )
     openai_api_key: str | None = Field(
         None,
         repr=False,
-        validation_alias=_names("OPENAI_API_KEY"),
+        validation_alias=AliasChoices("OPENAI_API_KEY"),
         description="The API key for `openai:`; never shown.",
     )
 

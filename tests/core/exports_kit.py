@@ -17,8 +17,7 @@ from memoryd.core.transfer import export as exports
 from memoryd.core.transfer import jsonl, reader, restore
 from memoryd.core.transfer.export import NOUNS
 from memoryd.core.transfer.jsonl import ImportMode, LineFile
-from memoryd.core.transfer.rehearsal import rehearse
-from memoryd.core.transfer.restore import RestoredWorkspace
+from memoryd.core.transfer.restore import RestoredWorkspace, rehearse
 from memoryd.model import Kind, Workspace
 from memoryd.query_syntax import parse_query
 from memoryd.settings import Settings

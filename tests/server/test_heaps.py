@@ -15,13 +15,13 @@ pytestmark = [
 FLOOD = """
 import ctypes, time
 from pathlib import Path
-from memoryd.server import heaps
+from memoryd.server import process
 
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
 
-heaps.EVERY, heaps.WORTH = 0.2, 0.0
-heaps.limit()
+process.EVERY, process.WORTH = 0.2, 0.0
+process.limit_heaps()
 libc = ctypes.CDLL(None)
 libc.malloc.restype, libc.free.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
 blocks = [libc.malloc(20_000) for _ in range(5_000)]

@@ -11,7 +11,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from memoryd.server.ending import STORE
+from memoryd.server.process import STORE
 from memoryd.server.wire import LAST_CALLS
 from tests import clients
 from tests.clients import LEGACY, NO_MODELS, PATIENCE, beginning_with, environment, rows_of, until

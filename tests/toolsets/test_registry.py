@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError, MemorydError
-from memoryd.setting_types import TOOLSETS as NAMES
+from memoryd.settings import TOOLSETS as NAMES
 from memoryd.settings import Settings
 from memoryd.toolsets import TOOLSETS, chosen
 from memoryd.toolsets.registry import Call, Tool

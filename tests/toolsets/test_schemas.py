@@ -13,7 +13,7 @@ import pytest
 
 from memoryd.server.apps import client_app
 from memoryd.toolsets import TOOLSETS
-from memoryd.toolsets.registry import Tool, schemas
+from memoryd.toolsets.registry import Tool, plain
 
 OWN = client_app()
 TOOLS = [tool for tools in [*TOOLSETS.values(), OWN.tools if OWN else []] for tool in tools]
@@ -115,7 +115,7 @@ def test_a_bound_that_is_excluded_is_shown_as_a_bound_and_still_excluded() -> No
         tool.arguments.model_validate({"days": 0})
     assert tool.arguments.model_validate({"days": 0.001})
     bounds = {"exclusiveMinimum": 1, "exclusiveMaximum": 2}
-    assert schemas.plain({"properties": {"x": bounds}}) == {"properties": {"x": {"minimum": 1, "maximum": 2}}}
+    assert plain({"properties": {"x": bounds}}) == {"properties": {"x": {"minimum": 1, "maximum": 2}}}
 
 
 @every_tool

@@ -9,21 +9,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from memoryd import __version__, extras, features
-from memoryd.cli.frame import (
-    FAILED,
-    DataDir,
-    Db,
-    Host,
-    Port,
-    ReadOnly,
-    Toolsets,
-    Transport,
-    WorkspaceName,
-    fail,
-    overrides,
-    tolerate_streams,
-    with_suggestion,
-)
+from memoryd.cli.frame import FAILED, fail, overrides, root_command, tolerate_streams, with_suggestion
 
 PANELS = {
     "Memories": {
@@ -45,11 +31,11 @@ PANELS = {
         "export": "exports:export",
         "import": "transfer:import_",
         "backup": "upkeep:backup",
-        "migrate": "migrate:migrate",
+        "migrate": "upkeep:migrate",
     },
     "Upkeep": {
         "doctor": "upkeep:doctor",
-        "audit": "audit:audit",
+        "audit": "upkeep:audit",
         "maintain": "history:maintain",
         "models": "models:models",
     },
@@ -121,35 +107,20 @@ def _version(wanted: bool) -> None:
 
 
 @app.callback(invoke_without_command=True)
+@root_command
 def root(
     ctx: typer.Context,
     *,
-    data_dir: DataDir = None,
-    db_path: Db = None,
-    workspace: WorkspaceName = None,
-    toolsets: Toolsets = None,
-    read_only: ReadOnly = False,
-    transport: Transport = None,
-    host: Host = None,
-    port: Port = None,
     _wanted: Annotated[
         bool, typer.Option("--version", help="Show the version.", callback=_version, is_eager=True)
     ] = False,
+    **given: Any,
 ) -> None:
     """The memory of LLM agents.
 
     Without a command it serves MCP on stdin and stdout.
     """
-    ctx.obj = overrides(
-        data_dir=data_dir,
-        db_path=db_path,
-        workspace=workspace,
-        toolsets=toolsets,
-        read_only=read_only,
-        transport=transport,
-        host=host,
-        port=port,
-    )
+    ctx.obj = overrides(**given)
     if ctx.invoked_subcommand is None:
         serve = _made("serve")
         with serve.make_context("serve", [], parent=ctx) as own:

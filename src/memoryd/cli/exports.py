@@ -23,8 +23,7 @@ from memoryd.core.transfer.export import Numbers
 from memoryd.core.transfer.export_formats import OWN, ExportFormat, export_format
 from memoryd.core.transfer.jsonl import HEAD, ImportMode, LineFile
 from memoryd.core.transfer.reader import Part
-from memoryd.core.transfer.rehearsal import rehearse
-from memoryd.core.transfer.restore import RestoredWorkspace
+from memoryd.core.transfer.restore import RestoredWorkspace, rehearse
 from memoryd.core.transfer.schema import FORMAT
 from memoryd.core.workspaces.registry import ARCHIVED
 from memoryd.errors import InvalidInputError
@@ -118,18 +117,13 @@ def _folder(settings: Settings, form: ExportFormat, path: Path, *, every: bool, 
 
 
 def _print_written(path: Path, size: int, numbers: Mapping[str, Numbers], *, as_json: bool, **more: object) -> None:
-    _print_numbers(path, numbers, as_json=as_json, bytes=size, **more)
-    if not as_json:
-        out.print(f"Wrote {path}: {show.size(size)}.", soft_wrap=True)
-
-
-def _print_numbers(path: Path, numbers: Mapping[str, Numbers], *, as_json: bool, **more: object) -> None:
     if as_json:
         listed = [{"workspace": name, **of} for name, of in numbers.items()]
-        show.as_json({"file": str(path), **more, "workspaces": listed})
+        show.as_json({"file": str(path), "bytes": size, **more, "workspaces": listed})
         return
     nouns = [noun for noun in exports.NOUNS.values() if any(of[noun] for of in numbers.values())]
     show.numbers(("workspace", *nouns), [(name, *(of[noun] for noun in nouns)) for name, of in numbers.items()])
+    out.print(f"Wrote {path}: {show.size(size)}.", soft_wrap=True)
 
 
 def _chosen(engine: Engine, every: bool) -> list[Workspace]:
@@ -155,7 +149,10 @@ def import_own(settings: Settings, path: Path, mode: str, *, every: bool, vector
         else:
             with reported() as report:
                 done = restore.load(engine, source, _target(settings, engine, every), chosen, report)
-            _print(path, done, as_json=as_json)
+            if as_json:
+                show.as_json({"file": str(path), "workspaces": [outcome.as_dict() for outcome in done]})
+            else:
+                print_restored(done)
             if settings.journal_store == "chroma" and any(outcome.read["turns"] for outcome in done):
                 note(BESIDE)
         if vectors:
@@ -244,13 +241,6 @@ def _import_journal(engine: Engine, source: LineFile, mode: ImportMode, *, as_js
             ],
         )
         masked(done.masked)
-
-
-def _print(path: Path, done: list[RestoredWorkspace], *, as_json: bool) -> None:
-    if as_json:
-        show.as_json({"file": str(path), "workspaces": [outcome.as_dict() for outcome in done]})
-    else:
-        print_restored(done)
 
 
 def print_restored(done: Iterable[RestoredWorkspace]) -> None:

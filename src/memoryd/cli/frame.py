@@ -33,41 +33,30 @@ Db = Annotated[
     str | None,
     typer.Option("--db", metavar="FILE", help="One file for everything (MEMORY_DB_PATH).", rich_help_panel=PANEL),
 ]
-WorkspaceName = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="The workspace (MEMORY_NAMESPACE).", rich_help_panel=PANEL),
-]
-Toolsets = Annotated[
-    str | None,
-    typer.Option(metavar="LIST", help="The toolsets to offer, or `all` (MEMORY_TOOLSETS).", rich_help_panel=PANEL),
-]
-ReadOnly = Annotated[
-    bool,
-    typer.Option("--read-only", help="Offer only tools that change nothing (MEMORY_READ_ONLY).", rich_help_panel=PANEL),
-]
-Transport = Annotated[
-    str | None,
-    typer.Option(metavar="stdio|http", help="How clients connect (MEMORY_TRANSPORT).", rich_help_panel=PANEL),
-]
-Host = Annotated[
-    str | None,
-    typer.Option(metavar="HOST", help="The address to serve HTTP on (MEMORY_HOST).", rich_help_panel=PANEL),
-]
-Port = Annotated[
-    int | None,
-    typer.Option(metavar="PORT", help="The port of HTTP (MEMORY_PORT).", rich_help_panel=PANEL),
-]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+
+
+def _option(metavar: str, text: str, kind: type = str) -> tuple[Any, None]:
+    return Annotated[kind | None, typer.Option(metavar=metavar, help=text, rich_help_panel=PANEL)], None
+
 
 OPTIONS: Mapping[str, tuple[Any, Any]] = {
     "data_dir": (DataDir, None),
     "db_path": (Db, None),
-    "workspace": (WorkspaceName, None),
-    "toolsets": (Toolsets, None),
-    "read_only": (ReadOnly, False),
-    "transport": (Transport, None),
-    "host": (Host, None),
-    "port": (Port, None),
+    "workspace": _option("NAME", "The workspace (MEMORY_NAMESPACE)."),
+    "toolsets": _option("LIST", "The toolsets to offer, or `all` (MEMORY_TOOLSETS)."),
+    "read_only": (
+        Annotated[
+            bool,
+            typer.Option(
+                "--read-only", help="Offer only tools that change nothing (MEMORY_READ_ONLY).", rich_help_panel=PANEL
+            ),
+        ],
+        False,
+    ),
+    "transport": _option("stdio|http", "How clients connect (MEMORY_TRANSPORT)."),
+    "host": _option("HOST", "The address to serve HTTP on (MEMORY_HOST)."),
+    "port": _option("PORT", "The port of HTTP (MEMORY_PORT).", int),
 }
 """The options that override a field of Settings, by field name: the declaration and the default of each."""
 
@@ -131,14 +120,28 @@ def command(*fields: str) -> Callable[[Callable[..., None]], Callable[..., None]
                     raise InvalidInputError("--all means every workspace, --workspace only one. Omit one of them.")
                 function(Settings.read(**options), **given)
 
-        _, *parameters = signature(function).parameters.values()
-        parameters += [_parameter(name, *OPTIONS[name]) for name in fields]
-        parameters.append(_parameter("ctx", typer.Context, Parameter.empty))
-        run.__signature__ = Signature([p.replace(kind=Parameter.KEYWORD_ONLY) for p in parameters])  # type: ignore[attr-defined]
+        _, *own = signature(function).parameters.values()
+        context = Parameter("ctx", Parameter.KEYWORD_ONLY, annotation=typer.Context)
         run.__name__, run.__doc__ = function.__name__, function.__doc__
-        return run
+        return _with_parameters(run, [*own, *_options(fields), context])
 
     return decorate
+
+
+def root_command(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a function all OPTIONS besides its own parameters; it gets them as keywords."""
+    own = [one for one in signature(function).parameters.values() if one.kind is not Parameter.VAR_KEYWORD]
+    return _with_parameters(function, [*_options(OPTIONS), *own])
+
+
+def _options(fields: Iterable[str]) -> list[Parameter]:
+    options = ((name, *OPTIONS[name]) for name in fields)
+    return [Parameter(name, Parameter.KEYWORD_ONLY, annotation=kind, default=value) for name, kind, value in options]
+
+
+def _with_parameters(function: Callable[..., None], parameters: Iterable[Parameter]) -> Callable[..., None]:
+    function.__signature__ = Signature([one.replace(kind=Parameter.KEYWORD_ONLY) for one in parameters])  # type: ignore[attr-defined]
+    return function
 
 
 def demand_writable(settings: Settings, what: str) -> None:
@@ -161,10 +164,6 @@ def _demand_text(given: Iterable[object]) -> None:
             _demand_text(one)
         elif isinstance(one, str) and any("\ud800" <= letter <= "\udfff" for letter in one):
             raise InvalidInputError(f"{one[:100]!r} has bytes that are not UTF-8. Nothing was done; use plain text.")
-
-
-def _parameter(name: str, declared: Any, default: Any) -> Parameter:
-    return Parameter(name, Parameter.KEYWORD_ONLY, annotation=declared, default=default)
 
 
 def overrides(**given: Any) -> dict[str, Any]:

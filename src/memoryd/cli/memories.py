@@ -7,10 +7,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Console
 
 from memoryd import errors
-from memoryd.cli import results, service, show
-from memoryd.cli.frame import AsJson, demand_writable, err, note
+from memoryd.cli import service, show
+from memoryd.cli.frame import AsJson, demand_writable, err, note, out
 from memoryd.cli.here import command_here
 from memoryd.core.base.batches import batches
 from memoryd.core.base.limits import TEXT
@@ -28,6 +29,7 @@ from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, Uncer
 from memoryd.model import Workspace
 from memoryd.models.providers import Spec
 from memoryd.settings import AUTO, Settings
+from memoryd.text import counted
 from memoryd.toolsets import chosen
 from memoryd.toolsets.recall import IDS
 from memoryd.toolsets.registry import Answer, Call
@@ -282,7 +284,7 @@ def inspect(
         if as_json:
             _print_answer(answer, as_json=True)
         else:
-            results.inspected(result)
+            _print_inspected(result)
         if missing := result.get("not_found"):
             raise _missing(missing, tools)
 
@@ -358,7 +360,7 @@ def forget(
         if as_json:
             show.as_json(gone)
         elif gone["ids"] or not unknown:
-            results.forgotten(gone)
+            _print_forgotten(gone)
         if unknown:
             raise _missing(unknown, tools)
 
@@ -370,7 +372,7 @@ def _ask(preview: ForgottenMemories) -> None:
             f"Forgetting needs confirmation, and stdin is not a terminal: {len(preview['ids'])} would be forgotten. "
             "Add --yes to forget them, or --dry-run to see them."
         )
-    results.forgettable(preview, PREVIEWED, err)
+    _print_forgettable(preview, PREVIEWED, err)
     typer.confirm("Forget them?", abort=True, err=True)
 
 
@@ -393,3 +395,35 @@ def _print_answer(answer: Answer[Any], *, as_json: bool) -> None:
         show.as_json(answer.result)
     else:
         show.verbatim(answer.text.replace("supersedes=[id]", "--supersedes ID"))
+
+
+def _print_inspected(result: InspectedMemories) -> None:
+    """Print a view of memory_inspect."""
+    if "stats" in result:
+        skipped = ("embedder", "reranker")  # a command that only counts loads no models; doctor does
+        show.facts([(name, value) for name, value in result["stats"].items() if name not in skipped])
+    elif "tags" in result:
+        show.numbers(("tag", "records"), result["tags"].items())
+    elif result["memories"]:
+        show.cards(result["memories"], {}, sys.maxsize if result["view"] == "ids" else show.SHOWN)
+    elif result["view"] != "ids":
+        show.verbatim("No memories yet.")
+
+
+def _print_forgotten(result: ForgottenMemories) -> None:
+    """Print what memory_forget did, or would do."""
+    if result["dry_run"] and result["ids"]:
+        _print_forgettable(result, len(result["ids"]))
+    else:
+        number = result["forgotten"]
+        show.verbatim(f"Forgot {counted(number, 'memory', 'memories')}." if number else result["message"])
+
+
+def _print_forgettable(result: ForgottenMemories, most: int, console: Console = out) -> None:
+    """Print what would be forgotten, one line each, at most `most` lines."""
+    ids, previews = result["ids"], result["preview"]
+    show.verbatim(f"Would forget {counted(len(ids), 'memory', 'memories')}:", console)
+    for one, text in list(zip(ids, previews, strict=True))[:most]:
+        show.verbatim(f"- {one}: {' '.join(text.split())}", console)
+    if len(ids) > most:
+        show.verbatim(f"... and {len(ids) - most} more", console)

@@ -82,6 +82,16 @@ def numbers(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     out.print(table)
 
 
+def listed(noun: str, heads: Sequence[str], found: Sequence[Mapping[str, Any]], nothing: str, *, raw: bool) -> None:
+    """Print what a command lists: as a table, as JSON if `raw`, or the sentence `nothing` if there is none."""
+    if raw:
+        as_json({noun: found})
+    elif found:
+        numbers(heads, [[each[head] for head in heads] for each in found])
+    else:
+        verbatim(nothing)
+
+
 def size(count: int) -> str:
     """Return a number of bytes in readable form."""
     amount = float(count)

@@ -52,12 +52,8 @@ def list_(settings: Settings, *, as_json: AsJson = False) -> None:
     with Engine(settings, fetch=False) as engine:
         names = show.workspace_names(engine.workspaces.all())
         found = [_shown(token, names) for token in engine.tokens.all()]
-    if as_json:
-        show.as_json({"tokens": found})
-    elif found:
-        show.numbers(HEADS, [[each[head] for head in HEADS] for each in found])
-    else:
-        show.verbatim("No tokens yet: requests over HTTP from this machine need none.")
+    nothing = "No tokens yet: requests over HTTP from this machine need none."
+    show.listed("tokens", HEADS, found, nothing, raw=as_json)
 
 
 @tokens.command()

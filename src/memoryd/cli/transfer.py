@@ -16,7 +16,7 @@ from memoryd.cli.foreign import ForeignImport, ImportOptions
 from memoryd.cli.frame import AsJson, demand_writable, named, stopping
 from memoryd.cli.here import command_here
 from memoryd.core.base.progress import ignore_progress
-from memoryd.core.transfer import former
+from memoryd.core.transfer import migration
 from memoryd.errors import InvalidInputError
 from memoryd.settings import Settings
 
@@ -67,7 +67,7 @@ def import_(
     wish = ImportOptions(
         frozenset(include or ()), dry_run, yes or form is not None, by_project, not no_vectors, as_json
     )
-    with stopping(UNTOUCHED), _regular(path) as given, former.exported(given, settings, ignore_progress) as place:
+    with stopping(UNTOUCHED), _regular(path) as given, migration.exported(given, settings, ignore_progress) as place:
         if form is None and exports.is_own(place):
             if dry_run:
                 exports.preview_own(settings, place, mode, every=every, as_json=as_json)

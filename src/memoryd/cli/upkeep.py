@@ -1,5 +1,8 @@
-"""`memoryd doctor` and `memoryd backup`."""
+"""The commands `doctor`, `audit`, `backup` and `migrate`."""
 
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -7,10 +10,14 @@ import typer
 from rich.text import Text
 
 from memoryd.cli import service, show
-from memoryd.cli.frame import FAILED, FILES, AsJson, command, named, new_file, out, reported
+from memoryd.cli.frame import FAILED, FILES, PLACE, AsJson, command, demand_writable, named, new_file, out, reported
+from memoryd.core.admin.audit import AuditFinding, findings
 from memoryd.core.admin.doctor import Diagnosis, Doctor
 from memoryd.core.engine import Engine
 from memoryd.core.transfer import migration
+from memoryd.core.transfer.migration import MigrationOutcome
+from memoryd.core.workspaces.registry import ARCHIVED
+from memoryd.errors import InvalidInputError, MemorydError
 from memoryd.settings import Settings
 from memoryd.text import counted
 
@@ -63,6 +70,39 @@ def _print(diagnosis: Diagnosis) -> None:
         out.print(Text("All is well.", style="green"))
 
 
+# audit --------------------------------------------------------------------------------------------------------------
+
+
+@command(*PLACE)
+def audit(settings: Settings, *, as_json: AsJson = False) -> None:
+    """List texts that contain secrets or read like instructions to an agent, without showing the texts.
+
+    Covers every workspace that is not archived, or only the one that --workspace names.
+    """
+    with Engine(settings, fetch=False) as engine:
+        engine.demand_database()
+        if "workspace" in settings.model_fields_set:
+            chosen = [engine.workspace(make=False)]
+        else:
+            chosen = [workspace for workspace in engine.workspaces.all() if workspace.status != ARCHIVED]
+        number = 0
+        for number, finding in enumerate(findings(engine, chosen), 1):
+            _print_finding(finding, number, as_json=as_json)
+    if as_json:
+        out.file.write("\n]\n" if number else "[]\n")
+    elif not number:
+        out.print(Text("Nothing was found.", style="green"))
+
+
+def _print_finding(finding: AuditFinding, number: int, *, as_json: bool) -> None:
+    """Print one finding, as soon as it is found: there may be very many."""
+    if as_json:
+        out.file.write((",\n" if number > 1 else "[\n") + json.dumps(finding.as_dict()))
+        return
+    what = f"{finding.where} {finding.predicate}" + (", deleted" if finding.deleted else "")
+    show.verbatim(f"{finding.workspace}  {finding.kind} {finding.id}  {finding.created_at[:10]}  {what}")
+
+
 # backup --------------------------------------------------------------------------------------------------------------
 
 
@@ -82,3 +122,70 @@ def backup(
         show.as_json({"file": str(target), "size": size, "records": records})
     else:
         out.print(f"Wrote {target}: {counted(records, 'record')}, {show.size(size)}.", soft_wrap=True)
+
+
+# migrate --------------------------------------------------------------------------------------------------------------
+
+WHERE = "`postgresql://...`, a file, or a data directory"
+MOVED = ("records", "relations", "embeddings", "events")
+
+
+@command()
+def migrate(
+    settings: Settings,
+    source: Annotated[str, typer.Option("--from", metavar="SOURCE", help=f"Where the memory is: {WHERE}.")],
+    target: Annotated[str, typer.Option("--to", metavar="TARGET", help="Where it goes: likewise.")],
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Copy the whole memory to another database and verify it. What exists there is not written again."""
+    demand_writable(settings, "migrate writes")
+    places = {"--from": source, "--to": target}
+    for option, place in places.items():
+        _demand_place(option, place, settings)
+    with _naming(places), reported() as report:
+        outcome = migration.migrate(source, target, settings, report)
+    if as_json:
+        show.as_json(outcome.as_dict())
+    else:
+        _print_moved(outcome)
+    outcome.demand_same()
+    if not as_json:
+        out.print("Source and target have the same content.")
+    if outcome.stayed and not as_json:
+        out.print(
+            f"Not copied are tokens and people: {', '.join(outcome.stayed)}. Before you serve the target over HTTP, "
+            "create them there with `memoryd token create` or `memoryd login set`: a server without any admits "
+            "everyone on its machine.",
+            soft_wrap=True,
+            markup=False,
+        )
+
+
+def _demand_place(option: str, place: str, settings: Settings) -> None:
+    """Raise InvalidInputError that names the option, unless the value is a place."""
+    if not place:
+        raise InvalidInputError(f"{option} is empty. It takes {WHERE}.")
+    try:
+        migration.at(place, settings)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{option}: {error}") from None
+
+
+@contextmanager
+def _naming(places: Mapping[str, str]) -> Iterator[None]:
+    """Let errors name the options that give a URL, instead of the setting that does so elsewhere."""
+    options = " or ".join(option for option, place in places.items() if place.startswith(migration.SERVER))
+    try:
+        yield
+    except MemorydError as error:
+        error.args = (str(error).replace("MEMORY_DATABASE_URL", options),)
+        raise
+
+
+def _print_moved(outcome: MigrationOutcome) -> None:
+    show.numbers(
+        ("workspace", "status", *MOVED, "written now"),
+        [(w.name, w.status, *(w.rows[head] for head in MOVED), w.written) for w in outcome.moved],
+    )
+    out.print()

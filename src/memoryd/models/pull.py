@@ -21,12 +21,11 @@ from typing import Protocol
 
 import httpx2
 
-from memoryd.certificates import trusted
 from memoryd.errors import InvalidInputError, ModelError
 from memoryd.models.e5_file import lay_out
 from memoryd.models.weights import LANGUAGES, Weight, put, sha256, wrong
 from memoryd.models.workplace import workplace
-from memoryd.proxies import uses_proxies
+from memoryd.proxies import trusted, uses_proxies
 
 log = logging.getLogger(__name__)
 

@@ -14,10 +14,9 @@ from typing import Any, TypeVar
 
 import httpx2
 
-from memoryd.certificates import trusted
 from memoryd.daemon import started
 from memoryd.origin import address
-from memoryd.proxies import uses_proxies
+from memoryd.proxies import trusted, uses_proxies
 
 T = TypeVar("T")
 

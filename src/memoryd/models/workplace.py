@@ -12,7 +12,7 @@ from pathlib import Path
 
 from memoryd.disk import make_directory
 from memoryd.errors import InvalidInputError, ModelError
-from memoryd.setting_types import user_data
+from memoryd.settings import user_data
 
 _TEMPORARY = ".pull-"
 

@@ -1,4 +1,4 @@
-"""The MCP server: lists tools and resources, runs calls, and turns errors into answers."""
+"""The MCP server: lists tools, resources and prompts, runs calls, and turns results and errors into answers."""
 
 import logging
 from collections.abc import Callable
@@ -14,16 +14,19 @@ from mcp.server.lowlevel.server import NotificationOptions
 from mcp.server.models import InitializationOptions
 
 from memoryd import __version__
+from memoryd.core.base.results import compact, counted
+from memoryd.core.security import secrets
+from memoryd.core.security.prompt_injection import note_on
 from memoryd.errors import InvalidInputError, InvalidParamsError, MemorydError, NotFoundError, OverloadedError
+from memoryd.model import Workspace
 from memoryd.prompts import build_instructions
-from memoryd.server import answers
 from memoryd.server.apps import ClientApp, client_app
 from memoryd.server.calls import Calls
 from memoryd.server.connection import DISCOVER, HELLO, Callers, is_lasting, is_modern, on_close, progress_to
 from memoryd.server.notices import Notices
-from memoryd.server.resources import Completions, Prompts, Resources
-from memoryd.toolsets.registry import Call, Tool
-from memoryd.toolsets.registry.invalid import shortened
+from memoryd.toolsets import prompts, resources
+from memoryd.toolsets.registry import Answer, Call, Tool
+from memoryd.toolsets.registry.arguments import shortened
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +34,10 @@ DAY_MS = 86_400_000
 JOINING = 1.0  # seconds that a connecting client waits for a database that is slow or unreachable
 RESOURCE_NOT_FOUND = -32002  # until 2025-11-25
 SEARCH = "search_memories"  # the vault's resources are offered if this tool, which searches them, is offered
+MASKED = "The rest was stored unchanged. Store where a secret is kept instead of the secret."
+META = "memoryd/"
+"""The prefix of each name in `_meta`, which programs read and no client shows to a model."""
+RETRY_AFTER = f"{META}retry_after"  # seconds
 APP_METHODS = ("resources/list", "resources/templates/list", "resources/read")
 """The requests of a client that shows the app but may not search."""
 
@@ -52,8 +59,6 @@ class MemoryServer(Server[Any]):
         self._notices = Notices(calls, self.callers)
         self._joined = False
         self._app = client_app()
-        prompts = Prompts(self._within, self._offered)
-        completions = Completions(self._within, prompts, self._may_search)
         super().__init__(
             "memoryd",
             version=__version__,
@@ -63,25 +68,21 @@ class MemoryServer(Server[Any]):
             cache_hints={"tools/list": CacheHint(ttl_ms=DAY_MS, scope="private")},
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
-            on_list_prompts=prompts.list,
-            on_get_prompt=prompts.get,
-            on_completion=completions.complete,
-            **self._resources(),
+            on_list_prompts=self._list_prompts,
+            on_get_prompt=self._get_prompt,
+            on_completion=self._complete,
+            on_list_resources=self._list_resources,
+            on_list_resource_templates=self._list_templates,
+            on_read_resource=self._read_resource,
+            **(self._subscriptions() if self._has_resources else {}),
         )
         self.middleware += [self.callers.remember, self._explained, self._allowed, self._begun, self._with_app]
 
-    def _resources(self) -> dict[str, Any]:
-        resources = Resources(self._within, self._may_search, self._app_for)
-        subscriptions = {
+    def _subscriptions(self) -> dict[str, Any]:
+        return {
             "on_subscribe_resource": self._notices.subscribe,
             "on_unsubscribe_resource": self._notices.unsubscribe,
             "on_subscriptions_listen": self._notices.listen,
-        }
-        return {
-            "on_list_resources": resources.list,
-            "on_list_resource_templates": resources.templates,
-            "on_read_resource": resources.read,
-            **(subscriptions if self._has_resources else {}),
         }
 
     def create_initialization_options(
@@ -202,8 +203,8 @@ class MemoryServer(Server[Any]):
         except InvalidParamsError:
             raise
         except MemorydError as error:
-            return answers.failed(tool.error_text(error), _again(error))
-        return answers.succeeded(tool, answer, call.place)
+            return failed(tool.error_text(error), _again(error))
+        return succeeded(tool, answer, call.place)
 
     def _choose(self, ctx: Any, session: str) -> None:
         if not self.callers.choose(ctx, session):
@@ -212,6 +213,53 @@ class MemoryServer(Server[Any]):
             )
         self._notices.announce(ctx)
 
+    # resources, prompts, completions ----------------------------------------------------------------------------------
+
+    async def _list_resources(self, ctx: Any, params: Any) -> types.ListResourcesResult:
+        cursor = params.cursor if params else None
+        app = self._app_for(ctx)
+        pages = [app.resource] if app and not cursor else []
+        if not self._may_search(ctx):
+            return types.ListResourcesResult(resources=pages)
+        found, following = await self._within(ctx, lambda call: resources.listed(call, cursor))
+        return types.ListResourcesResult(resources=[*found, *pages], next_cursor=following)
+
+    async def _list_templates(self, ctx: Any, _params: Any) -> types.ListResourceTemplatesResult:
+        known = list(resources.TEMPLATES) if self._may_search(ctx) else []
+        return types.ListResourceTemplatesResult(resource_templates=known)
+
+    async def _read_resource(self, ctx: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        app = self._app_for(ctx)
+        if app and (params.uri == app.uri or not self._may_search(ctx)):
+            return app.read(params.uri)
+        text, meta = await self._within(ctx, lambda call: resources.read(call, params.uri))
+        content = types.TextResourceContents(uri=params.uri, mime_type=resources.JSON, text=text, _meta=meta or None)
+        return types.ReadResourceResult(contents=[content])
+
+    async def _list_prompts(self, ctx: Any, _params: Any) -> types.ListPromptsResult:
+        return types.ListPromptsResult(prompts=list(prompts.offered(self._offered(ctx)).values()))
+
+    async def _get_prompt(self, ctx: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        tools, given = self._offered(ctx), params.arguments or {}
+        prompt = prompts.named(params.name, tools)
+        text = await self._within(ctx, lambda call: prompts.rendered(prompt, tools, call, given))
+        message = types.PromptMessage(role="user", content=types.TextContent(text=text))
+        return types.GetPromptResult(description=prompt.description, messages=[message])
+
+    async def _complete(self, ctx: Any, params: types.CompleteRequestParams) -> types.CompleteResult:
+        name, value = params.argument.name, params.argument.value
+
+        def work(call: Call) -> tuple[list[str], bool]:
+            if isinstance(params.ref, types.PromptReference):
+                prompt = prompts.named(params.ref.name, self._offered(ctx))
+                return prompts.completed(prompt, call, name, value), False
+            if not self._may_search(ctx):
+                raise InvalidParamsError("This server offers no resources.")
+            return resources.completed(call, params.ref.uri, name, value)
+
+        values, more = await self._within(ctx, work)
+        return types.CompleteResult(completion=types.Completion(values=values, has_more=more))
+
 
 def _again(error: MemorydError) -> dict[str, Any]:
     """Return the `_meta` that tells programs when to retry a refused call.
@@ -219,7 +267,7 @@ def _again(error: MemorydError) -> dict[str, Any]:
     The refusal is a result, not an HTTP status: an MCP client shows its model nothing of a 503, and many clients take
     the server for broken and reconnect.
     """
-    return {answers.RETRY_AFTER: error.seconds} if isinstance(error, OverloadedError) else {}
+    return {RETRY_AFTER: error.seconds} if isinstance(error, OverloadedError) else {}
 
 
 @cache
@@ -239,3 +287,41 @@ def declaration(tool: Tool, app: ClientApp | None) -> types.Tool:
         ),
         _meta=app.meta_of(tool.name) if app else None,
     )
+
+
+# answers as an MCP client gets them: each field alone contains the whole answer, once ---------------------------------
+
+
+def succeeded(tool: Tool, answer: Answer[Any], place: Workspace | None) -> types.CallToolResult:
+    """Return an answer as text only if it is a text, else as the same JSON in text and structured content."""
+    meta: dict[str, Any] = {"workspace": place.name} if place else {}
+    meta |= {"masked": list(answer.masked)} if answer.masked else {}
+    meta |= answer.figures or {}
+    named = {f"{META}{name}": value for name, value in meta.items()} or None
+    if answer.figures:
+        return _result(answer.text or "", None, named)
+    body: Any = answer.shown
+    if notes := [*_masked(answer), *_warning(tool, answer)]:
+        body = {**body, "notes": notes}
+        body = counted(body) if "tokens_used" in body else body
+    return _result(compact(body) if answer.text is None else " ".join([answer.text, *notes]), body, named)
+
+
+def failed(text: str, meta: dict[str, Any]) -> types.CallToolResult:
+    """Return an error as the result of a tool."""
+    return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True, _meta=meta or None)
+
+
+def _result(text: str, body: dict[str, Any] | None, meta: dict[str, Any] | None) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=body, _meta=meta)
+
+
+def _masked(answer: Answer[Any]) -> list[str]:
+    """Return a note on the secrets that were masked."""
+    return [f"{secrets.masked_notice(answer.masked)} {MASKED}"] if answer.masked else []
+
+
+def _warning(tool: Tool, answer: Answer[Any]) -> list[str]:
+    """Return a note on stored texts that read like instructions, unless the text of the answer marks them itself."""
+    note = "" if answer.marked or tool.capability != "read" else note_on(answer.shown)
+    return [note] if note else []

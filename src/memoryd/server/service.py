@@ -28,10 +28,9 @@ from memoryd.connect.channel import PATIENCE, LineBuffer, peer
 from memoryd.core.engine import Engine
 from memoryd.core.maintenance import scheduler
 from memoryd.errors import InvalidInputError, MemorydError
-from memoryd.server import heaps
 from memoryd.server.app import MemoryServer
 from memoryd.server.calls import Calls
-from memoryd.server.ending import end_soon
+from memoryd.server.process import end_soon, limit_heaps
 from memoryd.server.requests import Requests, ToolRequests
 from memoryd.server.threads import ThreadPools
 from memoryd.server.wire import LAST_CALLS, converse
@@ -62,7 +61,7 @@ def serve(settings: Settings, path: Path) -> None:
             "A service takes 300 MB with both models, 90 with MEMORY_RERANKER=none and MEMORY_EMBEDDER=none"
         )
     _allow_many_files()
-    heaps.limit()
+    limit_heaps()
     with life, Engine(settings) as engine:
         anyio.run(Service(engine, path, life).run)
         locks.remove(str(path.with_suffix(".start")))

@@ -18,7 +18,7 @@ from memoryd.core.maintenance import scheduler
 from memoryd.daemon import started
 from memoryd.server.app import MemoryServer
 from memoryd.server.calls import Calls
-from memoryd.server.ending import end_soon
+from memoryd.server.process import end_soon
 from memoryd.server.wire import LAST_CALLS, converse
 
 log = logging.getLogger(__name__)

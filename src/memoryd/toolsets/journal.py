@@ -29,7 +29,7 @@ from memoryd.core.journal.view import (
 )
 from memoryd.core.records.derived_ids import usable_session
 from memoryd.core.transfer import journal_file, jsonl
-from memoryd.core.transfer.export_directory import ExportDirectory
+from memoryd.core.transfer.journal_file import ExportDirectory
 from memoryd.core.transfer.jsonl import ImportMode
 from memoryd.errors import (
     BusyError,

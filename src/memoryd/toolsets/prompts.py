@@ -1,7 +1,8 @@
 """Prompts that clients show as commands: a briefing from memory, and what to remember of a conversation."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from mcp.types import Prompt, PromptArgument
 
 from memoryd.core.memories.memories import Memories
 from memoryd.core.search.briefing import BUDGET, CONTEXT_BUDGET
@@ -13,44 +14,30 @@ BUDGETS = ("400", "800", "2000", "5000")
 TEXT = 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
-    """An argument of a prompt; all are optional."""
-
-    name: str
-    description: str
-
-
-@dataclass(frozen=True, slots=True)
-class Prompt:
-    """A prompt in a client's menu."""
-
-    name: str
-    title: str
-    description: str
-    arguments: tuple[Argument, ...]
-    writes: bool = False
-    """Whether it asks the model to store something."""
-
-
 PROMPTS = (
     Prompt(
-        "briefing",
-        "Briefing from memory",
-        "What memory knows that bears on a task, is important or recent.",
-        (
-            Argument("task", "What the conversation is about."),
-            Argument("token_budget", f"Most tokens of the briefing ({CONTEXT_BUDGET})."),
-        ),
+        name="briefing",
+        title="Briefing from memory",
+        description="What memory knows that bears on a task, is important or recent.",
+        arguments=[
+            PromptArgument(name="task", description="What the conversation is about.", required=False),
+            PromptArgument(
+                name="token_budget", description=f"Most tokens of the briefing ({CONTEXT_BUDGET}).", required=False
+            ),
+        ],
     ),
     Prompt(
-        "remember",
-        "Remember this conversation",
-        "Keep what of this conversation later ones should know.",
-        (Argument("topic", "Only what concerns this."), Argument("tag", "A tag for all of it.")),
-        writes=True,
+        name="remember",
+        title="Remember this conversation",
+        description="Keep what of this conversation later ones should know.",
+        arguments=[
+            PromptArgument(name="topic", description="Only what concerns this.", required=False),
+            PromptArgument(name="tag", description="A tag for all of it.", required=False),
+        ],
     ),
 )
+_WRITES = {"remember"}
+"""The prompts that ask the model to store something."""
 
 _CHANGED = {
     "memory_store": "stored as the new fact, with the id of the old one in `supersedes`",
@@ -72,12 +59,20 @@ Then tell me in a few lines what you stored."""
 def offered(tools: Mapping[str, object]) -> dict[str, Prompt]:
     """Return the prompts that these tools can serve, by name."""
     stores, finds = _storing(tools), {"memory_recall", "search_memories"} & tools.keys()
-    return {prompt.name: prompt for prompt in PROMPTS if finds and (stores or not prompt.writes)}
+    return {prompt.name: prompt for prompt in PROMPTS if finds and (stores or prompt.name not in _WRITES)}
+
+
+def named(name: str, tools: Mapping[str, object]) -> Prompt:
+    """Return a prompt that these tools can serve; raise InvalidParamsError for any other."""
+    there = offered(tools)
+    if name in there:
+        return there[name]
+    raise InvalidParamsError(f"Unknown prompt: {name[:100]}. There are: {', '.join(there) or 'none'}.")
 
 
 def rendered(prompt: Prompt, tools: Mapping[str, object], call: Call, given: Mapping[str, str]) -> str:
     """Return the text of a prompt; raise InvalidParamsError for an unknown or overlong argument."""
-    known = [argument.name for argument in prompt.arguments]
+    known = _arguments(prompt)
     for name, value in given.items():
         if name not in known or len(value) > TEXT or unstorable(value):
             raise InvalidParamsError(
@@ -88,12 +83,16 @@ def rendered(prompt: Prompt, tools: Mapping[str, object], call: Call, given: Map
 
 def completed(prompt: Prompt, call: Call, argument: str, value: str) -> list[str]:
     """Return values of an argument that begin with `value`; raise InvalidParamsError for an unknown argument."""
-    if argument not in [one.name for one in prompt.arguments]:
+    if argument not in _arguments(prompt):
         raise InvalidParamsError(f"The prompt {prompt.name} has no argument {argument[:100]!r}.")
     known = list(BUDGETS) if argument == "token_budget" else []
     if argument == "tag":
         known = list(Memories(call.scope).tags(1_000))
     return [text for text in known if text.startswith(value)][:COMPLETED]
+
+
+def _arguments(prompt: Prompt) -> list[str]:
+    return [argument.name for argument in prompt.arguments or ()]
 
 
 def _briefing(call: Call, given: Mapping[str, str]) -> str:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import parse_qsl, quote, unquote
 
+from mcp.types import Resource, ResourceTemplate
+
 from memoryd.core.memories.vault import Vault
 from memoryd.core.security.prompt_injection import suspicious
 from memoryd.errors import InvalidParamsError, NotFoundError
@@ -16,31 +18,36 @@ from memoryd.toolsets.registry import COMPLETED, Call
 
 VAULT, SESSION = "memory://vault", "memory://session"
 PAGE, LARGEST_PAGE = 100, 1_000
+JSON = "application/json"
 LISTED = 100  # resources per page of the list
 _ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """A resource, or a template for a family of resources."""
-
-    uri: str
-    name: str
-    title: str
-    description: str
-
-
 TEMPLATES = (
-    Listed(
-        f"{VAULT}{{?offset,limit}}",
-        "vault",
-        "The vault",
-        f"Vault memories in the order of their keys, {PAGE} from `offset` on unless `limit` (1 to {LARGEST_PAGE}) says "
-        "otherwise.",
+    ResourceTemplate(
+        uri_template=f"{VAULT}{{?offset,limit}}",
+        name="vault",
+        title="The vault",
+        description=f"Vault memories in the order of their keys, {PAGE} from `offset` on unless `limit` (1 to "
+        f"{LARGEST_PAGE}) says otherwise.",
+        mime_type=JSON,
     ),
-    Listed(f"{VAULT}/{{key}}", "vault-memory", "A vault memory", "One vault memory by key."),
-    Listed(f"{SESSION}/{{session_id}}", "session", "This session", "All memories of the session: your own."),
+    ResourceTemplate(
+        uri_template=f"{VAULT}/{{key}}",
+        name="vault-memory",
+        title="A vault memory",
+        description="One vault memory by key.",
+        mime_type=JSON,
+    ),
+    ResourceTemplate(
+        uri_template=f"{SESSION}/{{session_id}}",
+        name="session",
+        title="This session",
+        description="All memories of the session: your own.",
+        mime_type=JSON,
+    ),
 )
+_OF_VAULT, _OF_MEMORY, _OF_SESSION = (template.uri_template for template in TEMPLATES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +67,6 @@ class ResourceName:
         return f"{VAULT if self.kind == 'memory' else SESSION}/{_quoted(self.name)}"
 
 
-def uri_of(scope: str, key: str) -> str:
-    """Return the URI of a memory, or of its session: session memories are read together."""
-    return ResourceName("session", scope).uri if scope else ResourceName("memory", key).uri
-
-
 def parse(uri: str) -> ResourceName:
     """Return what a URI names; raise InvalidParamsError for a malformed URI, NotFoundError if it names no resource."""
     path, asked, query = uri.partition("?")
@@ -76,14 +78,16 @@ def parse(uri: str) -> ResourceName:
     for kind, start in (("memory", f"{VAULT}/"), ("session", f"{SESSION}/")):
         if path.startswith(start) and len(path) > len(start):
             return ResourceName(kind, _unquoted(path.removeprefix(start)))  # type: ignore[arg-type]
-    raise NotFoundError(f"There is no resource {uri[:200]!r}. There are {', '.join(known.uri for known in TEMPLATES)}.")
+    raise NotFoundError(
+        f"There is no resource {uri[:200]!r}. There are {', '.join(known.uri_template for known in TEMPLATES)}."
+    )
 
 
 def read(call: Call, uri: str) -> tuple[str, dict[str, Any]]:
     """Return the JSON text of a resource and its `_meta`; raise what `parse` raises, or NotFoundError."""
     value, meta = _read(call, uri)
     like = suspicious(value)
-    return _json(value), meta | ({"memoryd/reads_like": like} if like else {})
+    return json.dumps(value, ensure_ascii=False), meta | ({"memoryd/reads_like": like} if like else {})
 
 
 def _read(call: Call, uri: str) -> tuple[Any, dict[str, Any]]:
@@ -100,32 +104,34 @@ def _read(call: Call, uri: str) -> tuple[Any, dict[str, Any]]:
     return [_shown(record) for record in found[: place.limit]], {"memoryd/next": following} if more else {}
 
 
-def listed(call: Call, cursor: str | None) -> tuple[list[Listed], str | None]:
+def listed(call: Call, cursor: str | None) -> tuple[list[Resource], str | None]:
     """Return a page of the resources and the cursor of the next page; raise InvalidParamsError for a wrong cursor."""
     after = _unquoted(cursor) if cursor else ""
     keys = _vault(call).keys("", after, LISTED + 1)
-    first = [] if cursor else [Listed(VAULT, "vault", "The vault", TEMPLATES[0].description), *_own(call)]
-    found = [Listed(ResourceName("memory", key).uri, key, key, "A vault memory.") for key in keys[:LISTED]]
+    first = [] if cursor else [_resource(VAULT, "vault", "The vault", TEMPLATES[0].description or "")]
+    if call.session_id and not cursor:
+        own = ResourceName("session", call.session_id).uri
+        first.append(_resource(own, "session", "This session", "The memories of this session."))
+    found = [_resource(ResourceName("memory", key).uri, key, key, "A vault memory.") for key in keys[:LISTED]]
     return first + found, _quoted(keys[LISTED - 1]) if len(keys) > LISTED else None
+
+
+def _resource(uri: str, name: str, title: str, description: str) -> Resource:
+    return Resource(uri=uri, name=name, title=title, description=description, mime_type=JSON)
 
 
 def _vault(call: Call) -> Vault:
     return Vault(call.scope)
 
 
-def _own(call: Call) -> list[Listed]:
-    uri = ResourceName("session", call.session_id).uri
-    return [Listed(uri, "session", "This session", "The memories of this session.")] if call.session_id else []
-
-
 def completed(call: Call, uri: str, argument: str, value: str) -> tuple[list[str], bool]:
     """Return values of a template's argument that begin with `value`, and whether there are more."""
-    if (uri, argument) == (TEMPLATES[1].uri, "key"):
+    if (uri, argument) == (_OF_MEMORY, "key"):
         keys = _vault(call).keys(value, "", COMPLETED + 1)
         return keys[:COMPLETED], len(keys) > COMPLETED
-    if (uri, argument) == (TEMPLATES[2].uri, "session_id"):
+    if (uri, argument) == (_OF_SESSION, "session_id"):
         return [call.session_id] if call.session_id.startswith(value) and call.session_id else [], False
-    if (uri, argument) in [(TEMPLATES[0].uri, name) for name in ("offset", "limit")]:
+    if (uri, argument) in [(_OF_VAULT, name) for name in ("offset", "limit")]:
         return [], False
     raise InvalidParamsError(f"There is no template {uri[:200]!r} with an argument {argument[:200]!r}.")
 
@@ -139,10 +145,6 @@ def _shown(record: Record) -> dict[str, Any]:
         "created_at": record.created_at,
         "updated_at": record.updated_at,
     }
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _page(query: str) -> dict[str, int]:
@@ -180,8 +182,12 @@ def _unquoted(text: str) -> str:
 
 
 def changed(keys: Iterable[tuple[str, str]]) -> list[str]:
-    """Return the URIs whose content changed with these (scope, key) pairs, each once."""
+    """Return the URIs whose content changed with these (scope, key) pairs, each once.
+
+    Session memories are read together: what changes with one is the session.
+    """
     uris: dict[str, None] = {}
     for scope, key in keys:
-        uris |= dict.fromkeys([uri_of(scope, key)] if scope else [uri_of("", key), VAULT])
+        changed = [ResourceName("session", scope).uri] if scope else [ResourceName("memory", key).uri, VAULT]
+        uris |= dict.fromkeys(changed)
     return list(uris)

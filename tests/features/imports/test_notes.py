@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memoryd.core.engine import Engine
-from memoryd.features.imports.formats.dates import date_of_name, dated
+from memoryd.features.imports.formats.notes import date_of_name, dated
 from memoryd.model import Record
 from tests.features.imports.formats_kit import bring
 from tests.features.imports.test_formats import records

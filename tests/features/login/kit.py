@@ -17,7 +17,7 @@ from starlette.applications import Starlette
 
 from memoryd.core.access.tokens import Level
 from memoryd.core.engine import Engine
-from memoryd.features.login.parts import accounts_of
+from memoryd.features.login.accounts import accounts_of
 from tests.clients import PATIENCE, Agent
 from tests.http import NO_AUTHORITIES, HttpServer, HttpThread, bearer, beside, free_port, serving
 

@@ -7,7 +7,7 @@ import httpx2
 import pytest
 
 from memoryd.core.access import access_log
-from memoryd.features.login.parts import logins_of
+from memoryd.features.login.logins import logins_of
 from tests.features.login.kit import (
     BACK,
     CHALLENGE,

@@ -20,7 +20,7 @@ from memoryd.errors import InvalidInputError
 from memoryd.features.login import documents
 from memoryd.features.login.app import Auth
 from memoryd.features.login.documents import ClientDocuments, IpAddress, is_public
-from memoryd.features.login.redirects import acceptable
+from memoryd.features.login.oauth_clients import acceptable
 from memoryd.server.http.app import application
 from tests.clients import PATIENCE
 from tests.features.login.kit import BACK, Browser, Plain, Storage, let_in, parameters_of, provider, published

@@ -15,9 +15,9 @@ from memoryd.core.access.hashes import hashed
 from memoryd.core.base.clock import Clock, moment, timestamp
 from memoryd.core.engine import Engine
 from memoryd.features.login import logins, oauth_clients
-from memoryd.features.login.accounts import Person
-from memoryd.features.login.logins import Asked, Issued
-from memoryd.features.login.parts import accounts_of, clients_of, logins_of
+from memoryd.features.login.accounts import Person, accounts_of
+from memoryd.features.login.logins import Asked, Issued, logins_of
+from memoryd.features.login.oauth_clients import clients_of
 from memoryd.settings import Settings
 from tests.clients import LEGACY, MODERN, NO_MODELS, database, environment, until
 from tests.features.login.kit import BACK, CHALLENGE, PASSWORD, VERIFIER, Browser, Plain, published, works

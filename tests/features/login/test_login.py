@@ -12,7 +12,7 @@ from memoryd.cli import app
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError
 from memoryd.features.login import endpoints, forms, pages
-from memoryd.features.login.parts import accounts_of
+from memoryd.features.login.accounts import accounts_of
 from memoryd.settings import Settings
 from tests.clients import environment
 from tests.features.login.kit import BACK, PASSWORD, Browser, Plain, Storage, let_in, provider, published

@@ -13,8 +13,9 @@ import jwt
 import pytest
 
 from memoryd.errors import InvalidInputError
-from memoryd.features.login import login_rules, signed
-from memoryd.features.login.parts import logins_of
+from memoryd.features.login import identities
+from memoryd.features.login.identities import ProviderDocument, rules_of
+from memoryd.features.login.logins import logins_of
 from tests.clients import PATIENCE, environment, until
 from tests.features.login.kit import Browser, Plain, parameters_of, published
 from tests.features.login.oidc import CLIENT, SECRET, FakeProvider
@@ -27,7 +28,7 @@ RULES = "mail:ann@example.org=admin; group:cn=engineers,ou=x=write@team; mail:*@
 def running() -> Iterator[FakeProvider]:
     made = FakeProvider()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(signed, "COOL", 0.0)
+        patch.setattr(identities, "COOL", 0.0)
         yield made
     made.stop()
 
@@ -281,7 +282,7 @@ def test_a_slow_provider_keeps_only_one_request_waiting() -> None:
         assert len(fetched) == 1 or goes_on.wait(PATIENCE)
         return {"time": len(fetched)}
 
-    document = signed.ProviderDocument(fetch)
+    document = ProviderDocument(fetch)
     assert document.get() == {"time": 1}
     renewing = threading.Thread(target=document.get, args=(0.0,))
     renewing.start()
@@ -330,14 +331,14 @@ def keys_change(relying: HttpServer, fake: FakeProvider, algorithm: str) -> None
 def test_the_first_rule_that_fits_counts(
     rules: str, mail: str, groups: list[str], found: tuple[str, str] | None
 ) -> None:
-    rule = login_rules.first_fitting(login_rules.parsed(rules), mail, groups)
+    rule = next((one for one in rules_of(rules) if one.fits(mail, groups)), None)
     assert (rule and (rule.level, rule.workspace)) == found
 
 
 @pytest.mark.parametrize("rules", ["x", "mail:=read", "mail:a@b=root", "who:a=read", "=read", "group:x"])
 def test_invalid_rules(rules: str) -> None:
     with pytest.raises(InvalidInputError, match="MEMORY_LOGIN_RULES"):
-        login_rules.parsed(rules)
+        rules_of(rules)
 
 
 @pytest.mark.parametrize(

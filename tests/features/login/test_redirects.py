@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
-from memoryd.features.login.redirects import acceptable, host_of, matching
+from memoryd.features.login.oauth_clients import acceptable, host_of, matching
 from memoryd.loopback import is_loopback
 
 GOOD = (

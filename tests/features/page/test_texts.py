@@ -23,9 +23,8 @@ from memoryd.core.memories.vault import Vault
 from memoryd.core.records.records import written_by
 from memoryd.core.scope import Scope
 from memoryd.features.page import app
-from memoryd.server import differences as comparing
-from memoryd.server.differences import differences
-from memoryd.server.html import TEMPLATES, ago, day, pieces, warnings
+from memoryd.server import html as comparing
+from memoryd.server.html import TEMPLATES, ago, day, differences, pieces, warnings
 from tests.features.page.kit import Html, Site, site
 
 PAYLOADS = (

@@ -28,8 +28,7 @@ from memoryd.core.memories.vault import Vault
 from memoryd.core.scope import Scope
 from memoryd.core.transfer import jsonl
 from memoryd.features.login.accounts import Person
-from memoryd.features.login.logins import Asked
-from memoryd.features.login.parts import logins_of
+from memoryd.features.login.logins import Asked, logins_of
 from memoryd.features.page import news
 from memoryd.model import Kind
 from tests.core.kit import NOMIC, ollama

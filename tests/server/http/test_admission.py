@@ -14,7 +14,7 @@ import httpx2
 import pytest
 import trustme
 
-from memoryd.server.http import admission, bodies, entry, mcp_sessions
+from memoryd.server.http import admission, bodies, entry, messages
 from tests.clients import LEGACY, MODERN, PATIENCE, until
 from tests.http import WORKSPACE, Ears, HttpServer, HttpThread, bearer, granted, serving
 
@@ -395,7 +395,7 @@ def test_a_token_has_a_limited_number_of_streams(tmp_path: Path, monkeypatch: py
 
 
 def test_a_token_has_a_limited_number_of_sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mcp_sessions, "MOST", 3)
+    monkeypatch.setattr(messages, "MOST", 3)
     with serving(tmp_path, "--workspace", "default") as server:
         mine, others = bearer(granted(server, "mine")), bearer(granted(server, "others"))
 

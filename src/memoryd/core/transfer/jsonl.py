@@ -102,9 +102,12 @@ class LineFile:
         except SecretRefusedError as error:
             raise self.fault(number, f"cannot be imported: {str(error).rstrip('.')}") from None
 
-    def changed(self) -> bool:
-        """Return whether the file has changed since it was opened."""
-        return self._state() != self._began
+    def demand_unchanged(self) -> None:
+        """Raise InvalidInputError if the file has changed since it was opened."""
+        if self._state() != self._began:
+            raise InvalidInputError(
+                f"{self.path.name} changed while it was read. Nothing was imported; import it again."
+            )
 
     def fault(self, number: int, what: str) -> InvalidInputError:
         """Return an error about a line."""

@@ -6,6 +6,7 @@ killed run can simply be repeated. A workspace is registered last, so an incompl
 
 import json
 import os
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -17,17 +18,17 @@ from memoryd.core.base.clock import Clock
 from memoryd.core.base.progress import StepProgress
 from memoryd.core.engine import Engine
 from memoryd.core.security.secrets import Secrets
-from memoryd.core.transfer import former
+from memoryd.core.transfer.export import export
 from memoryd.core.workspaces.registry import ARCHIVED, Workspaces
 from memoryd.errors import InvalidInputError, NotFoundError, StoreError
 from memoryd.model import Workspace
-from memoryd.setting_types import as_path
-from memoryd.settings import Settings
+from memoryd.settings import Settings, as_path
 from memoryd.store import open_store, rows
 from memoryd.store.base import Queries, Row, Store
 from memoryd.store.columns import MOVED, OF_WORKSPACE
 from memoryd.store.rows import Sum
 from memoryd.store.sqlite.backup import written
+from memoryd.store.sqlite.former import copy, former
 from memoryd.store.sqlite.store import SqliteStore
 
 OF_REGISTRY = ("sessions", "session_holders", "workspace_keys")
@@ -123,8 +124,40 @@ def _present(source: str) -> Iterator[str]:
     if source.startswith(SERVER):
         yield source
     else:
-        with former.present(as_path(source)) as path:
+        with _unpacked(as_path(source)) as path:
             yield str(path)
+
+
+# memories in SQLite from before the first release, which no store opens any more --------------------------------------
+
+
+@contextmanager
+def _unpacked(path: Path) -> Iterator[Path]:
+    """Yield the path of a temporary copy in the present schema if a former memory is there, else the same path."""
+    if (layout := former(path)) is None:
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="memoryd-former-") as private:
+        file = Path(private) / "memory.db"
+        copy(layout, file)
+        yield file
+
+
+@contextmanager
+def exported(path: Path, settings: Settings, report: StepProgress) -> Iterator[Path]:
+    """Yield the path of an export of all workspaces if a former memory is there, else the same path."""
+    with _unpacked(path) as file:
+        if file == path:
+            yield path
+            return
+        here = settings.model_copy(update={"database_url": None, "db_path": file})
+        lines = file.with_name(f"{path.name}.jsonl")
+        with Engine(here, fetch=False) as engine:
+            export(engine, lines, engine.workspaces.all(), report)
+        yield lines
+
+
+# whole memories ------------------------------------------------------------------------------------------------------
 
 
 def migrate(source: str, target: str, settings: Settings, report: StepProgress) -> MigrationOutcome:
@@ -329,11 +362,5 @@ def _size(queries: Queries) -> int:
 
 def _described(workspace: Workspace) -> dict[str, str]:
     """Return the fields of a workspace that must match in source and target."""
-    return {
-        "name": workspace.name,
-        "description": workspace.description,
-        "status": workspace.status,
-        "includes": json.dumps(workspace.includes),
-        "created_at": workspace.created_at,
-        "updated_at": workspace.updated_at,
-    }
+    texts = ("name", "description", "status", "created_at", "updated_at")
+    return {name: getattr(workspace, name) for name in texts} | {"includes": json.dumps(workspace.includes)}

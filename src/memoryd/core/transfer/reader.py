@@ -114,10 +114,7 @@ class _Reading:
         for _, lines in groupby(self._lines(report), key=lambda line: (line.part.name, line.table)):
             for batch in batches(lines, BATCH, lambda line: weight(line.row)):
                 self._put(batch)
-        if self._source.changed():
-            raise InvalidInputError(
-                f"{self._source.path.name} changed while it was read. Nothing was imported; import it again."
-            )
+        self._source.demand_unchanged()
         if not self.parts:
             raise InvalidInputError(f"{self._source.path.name} contains no workspace: there is nothing to import.")
         for part in self.parts:

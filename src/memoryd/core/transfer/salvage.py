@@ -21,7 +21,7 @@ from memoryd.core.records.deduplication import fingerprint
 from memoryd.core.transfer import export, schema
 from memoryd.core.transfer.export import NOUNS, Numbers
 from memoryd.core.transfer.jsonl import Written
-from memoryd.core.transfer.schema import UNKNOWN, WORKSPACE_FIELDS
+from memoryd.core.transfer.schema import NEW_MEMORY, UNKNOWN, UNSCORED, WORKSPACE_FIELDS
 from memoryd.core.workspaces.registry import check_name
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.model import Kind, Workspace
@@ -201,7 +201,7 @@ class _Gathering:
         match record["kind"]:
             case Kind.MEMORY:
                 same = "" if record["name"] else fingerprint(text)
-                self._add(room, table, {"id": key, "fingerprint": same, **_FORGOTTEN})
+                self._add(room, table, {"id": key, "fingerprint": same, **NEW_MEMORY})
             case Kind.OBSERVATION:
                 entity = room.entities.get(record["name"]) or str(uuid.uuid4())
                 self._ensure_entity(room, entity, record["name"])
@@ -212,7 +212,7 @@ class _Gathering:
                 response = text.find(BETWEEN, thought) + len(BETWEEN)
                 self._add(room, table, {"id": key, "thought_at": thought, "response_at": max(thought, response)})
             case Kind.SUMMARY:
-                self._add(room, table, {"id": key, "memory_count": 0, **_UNSCORED, "technologies": "[]"})
+                self._add(room, table, {"id": key, "memory_count": 0, **UNSCORED, "technologies": "[]"})
 
     def lost(self) -> Numbers:
         """Return the numbers of what is known to have been there, but could not be read."""
@@ -234,18 +234,6 @@ class _Gathering:
 
 
 _ENDS = ("from_entity", "to_entity")
-_FORGOTTEN = {
-    "importance": 0.5,
-    "access_count": 0,
-    "accessed_at": None,
-    "consolidated": 0,
-    "superseded_by": None,
-    "ending": "",
-    "reason": "",
-    "gist": "",
-}
-"""The details of a memory, where they were lost."""
-_UNSCORED = dict.fromkeys(("quality", "productivity", "impact", "complexity"))
 
 
 def _is(room: _Room, key: str, kind: Kind) -> bool:

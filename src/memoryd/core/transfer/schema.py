@@ -22,6 +22,19 @@ WORKSPACE = "workspace"
 WORKSPACE_FIELDS = ("name", "description", "created_at", "updated_at")
 UNKNOWN = "unknown"
 """The type of an entity without a stated type."""
+NEW_MEMORY = {
+    "importance": 0.5,
+    "access_count": 0,
+    "accessed_at": None,
+    "consolidated": 0,
+    "superseded_by": None,
+    "ending": "",
+    "reason": "",
+    "gist": "",
+}
+"""The details of a memory of which nothing else is known, besides its fingerprint."""
+UNSCORED = dict.fromkeys(("quality", "productivity", "impact", "complexity"))
+"""The scores of a summary that has none."""
 KEY_LENGTH = 2_000  # maximum characters of an id
 DIM_MOST = 1 << 16  # maximum components of a vector
 COUNT = 1 << 31  # exclusive upper bound of numbers

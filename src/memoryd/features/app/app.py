@@ -1,16 +1,183 @@
-"""The memories app, after SEP-1865 of 2026-01-26: its page, and its declaration to clients that show apps."""
+"""The memories app, after SEP-1865 of 2026-01-26: its page, its declaration to clients that show apps, and its tools.
 
+The tools browse, correct and undo. Clients that show no apps do not see them.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, NotRequired
 
 from mcp import types
 from mcp.server.apps import APP_MIME_TYPE, EXTENSION_ID
+from pydantic import Field
+from typing_extensions import TypedDict
 
+from memoryd.core.base.results import Searched, without_empty
+from memoryd.core.graph.transaction import Graph
+from memoryd.core.maintenance import history
+from memoryd.core.memories import correction, listing, view
+from memoryd.core.memories.correction import Correction
+from memoryd.core.memories.listing import Facets
+from memoryd.core.memories.memories import Memories
+from memoryd.core.scope import Scope
 from memoryd.errors import NotFoundError
-from memoryd.features.app.tools import TOOLS
+from memoryd.hidden import spelled_out
+from memoryd.model import Findings, Hit, Kind
 from memoryd.server.apps import ClientApp
 from memoryd.server.connection import HELLO
+from memoryd.text import shortened
+from memoryd.toolsets.registry import Answer, Call, Toolset
+from memoryd.toolsets.registry.arguments import MemoryId, Query, Tags, Time
+
+IDS = 100
+PAGE = 20  # memories on a page: an app is a small frame in a conversation
+
+ChangingTool = Literal["memory_correct", "memory_forget", "memory_restore"]
+CHANGES: tuple[ChangingTool, ...] = ("memory_correct", "memory_forget", "memory_restore")
+"""The tools with which the app changes memories, including recall's memory_forget."""
+
+TOOLS = Toolset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WantedMemories:
+    """The memories to list: those with given ids, those that a query finds, or all, last changed first."""
+
+    ids: Sequence[str] = ()
+    query: str = ""
+    meaning: bool = False
+    """Whether to search by meaning too; otherwise the query is taken as still being typed."""
+    tags: tuple[str, ...] = ()
+    """A memory must have all of them."""
+    after: str = ""
+    """The mark at which the previous page ended."""
+
+
+class BrowsedMemories(Searched):
+    """Memories, and how to show them."""
+
+    workspace: str
+    memories: list[dict[str, Any]]
+    spelled: dict[str, str]
+    """For each text with invisible characters, the text with these spelled out as `<U+202E>`."""
+    after: NotRequired[str]
+    """The mark after which the next page begins; absent at the end."""
+
+
+class MemoriesToBrowse(BrowsedMemories):
+    """Memories, and the tools that may change them."""
+
+    may: list[ChangingTool]
+
+
+class CorrectedMemories(BrowsedMemories):
+    """The memory after the correction."""
+
+    at: str
+    """The time that memory_restore takes to undo this; '' if nothing differed."""
+
+
+class RestoredMemories(TypedDict):
+    """The ids of the restored memories."""
+
+    restored: list[str]
+
+
+@TOOLS.tool("Browse memories", "read")
+def memory_browse(
+    call: Call,
+    *,
+    ids: Annotated[list[MemoryId], Field(max_length=IDS, description="Only these memories.")] = [],
+    query: Annotated[Query | None, Field(description="Words, the last of which may be half typed.")] = None,
+    meaning: Annotated[bool, Field(description="Search by meaning too.")] = False,
+    tags: Annotated[Tags, Field(description="Only memories with ALL of these tags.")] = [],
+    after: Annotated[str, Field(max_length=1_000, description="Where the previous page ended.")] = "",
+) -> Answer[MemoriesToBrowse]:
+    """List memories for the app."""
+    wanted = WantedMemories(ids=ids, query=query or "", meaning=meaning, tags=tuple(tags), after=after)
+    may = [name for name in CHANGES if call.grant.allows(name, "write")]
+    may = [] if call.engine.settings.read_only else may
+    return Answer({**browse(call.scope, wanted), "may": may}, marked=True)
+
+
+@TOOLS.tool("Correct a memory", "write", idempotent=True)
+def memory_correct(
+    call: Call,
+    *,
+    id: Annotated[MemoryId, Field(description="The memory.")],  # noqa: A002 - the tools' name
+    content: Annotated[str | None, Field(description="Its text.")] = None,
+    tags: Annotated[Tags | None, Field(description="Its tags.")] = None,
+    importance: Annotated[float | None, Field(ge=0, le=1, description="0 to 1.")] = None,
+    seen: Annotated[Time | None, Field(description="Its updated_at as shown: refused if it has changed since.")] = None,
+) -> CorrectedMemories:
+    """Change a memory in place, for the app."""
+    wanted = Correction(
+        id=id, content=content, tags=None if tags is None else tuple(tags), importance=importance, seen=seen or ""
+    )
+    done = correction.correct(call.scope, wanted)
+    return {**browse(call.scope, WantedMemories(ids=done.ids)), "at": done.at}
+
+
+@TOOLS.tool("Undo", "write")
+def memory_restore(
+    call: Call,
+    *,
+    ids: Annotated[list[MemoryId], Field(min_length=1, max_length=IDS, description="The memories.")],
+    at: Annotated[Time | None, Field(description="Time of a correction; default: the last change.")] = None,
+    seen: Annotated[Time | None, Field(description="Time of that change: refused if another followed.")] = None,
+) -> RestoredMemories:
+    """Undo a correction or a deletion, for the app."""
+    return {"restored": [one.id for one in history.restore(Graph(call.scope), ids, at, seen or "")]}
+
+
+# memories as the app lists them: complete, with invisible characters spelled out --------------------------------------
+
+
+def browse(scope: Scope, wanted: WantedMemories) -> BrowsedMemories:
+    """Return a page of memories, without unknown ids. This does not count as a recall."""
+    found, after = _found(scope, wanted)
+    memories = view.fields(found.best)
+    result: BrowsedMemories = {
+        "degraded": found.degraded,
+        "workspace": scope.workspace.name,
+        "memories": memories,
+        "spelled": _spelled([scope.workspace.name], *map(_texts, memories)),
+        "after": after,
+    }
+    return without_empty(result, "degraded", "after")
+
+
+def _found(scope: Scope, wanted: WantedMemories) -> tuple[Findings[Hit], str]:
+    """Return the memories of a page, and the mark of the next one."""
+    if wanted.ids:
+        return Findings(Memories(scope).get(wanted.ids)), ""
+    facets = Facets(kinds=(Kind.MEMORY,), tags=wanted.tags)
+    if wanted.query and wanted.meaning:
+        meant = listing.meant(scope, wanted.query, facets)
+        return Findings(_hits(meant.best), meant.degraded), ""
+    if wanted.query:
+        return Findings(_hits(listing.typed(scope, wanted.query, facets)), shortened(wanted.query)[1]), ""
+    page = listing.page(scope, facets, listing.mark_of(wanted.after), PAGE)
+    return Findings(_hits(page.records)), page.following
+
+
+def _hits(records: Sequence[listing.ListedRecord]) -> list[Hit]:
+    return [Hit(record=one.record, score=0.0) for one in records]
+
+
+def _texts(memory: dict[str, Any]) -> Iterable[str]:
+    """Return every text of a memory."""
+    return [*(value for value in memory.values() if isinstance(value, str)), *memory["tags"]]
+
+
+def _spelled(*groups: Iterable[str]) -> dict[str, str]:
+    pairs = ((text, spelled_out(text)) for group in groups for text in group)
+    return {text: spelled for text, spelled in pairs if spelled != text}
+
+
+# the page ------------------------------------------------------------------------------------------------------------
 
 URI = "ui://memoryd/memories.html"
 OPENS_APP = "memory_inspect"

@@ -6,34 +6,102 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
+
+import numpy as np
 
 from memoryd.core.base.batches import batches
 from memoryd.core.journal import metadata as journal_metadata
 from memoryd.core.journal.metadata import CollectionName
 from memoryd.core.scope import Scope
 from memoryd.core.security.secrets import cleaned
-from memoryd.errors import InvalidInputError, StoreError
-from memoryd.features.chroma.database import DEFAULT, OTHER_MODEL, ChromaDatabase, ChromaRow, Collection, GoneError
-from memoryd.features.chroma.vectors import JournalVectors
+from memoryd.errors import InvalidInputError, ModelError, StoreError
+from memoryd.features.chroma.client import (
+    DEFAULT,
+    OTHER_MODEL,
+    Chroma,
+    ChromaDatabase,
+    ChromaRow,
+    Collection,
+    GoneError,
+)
 from memoryd.model import Findings, Interaction, SessionSummary, Workspace
+from memoryd.models.embedders import Embedder
+from memoryd.models.helpers import Helpers
 from memoryd.store.journal import COLLECTIONS, JournalCounts, JournalHit, Summaries, Turns
 from memoryd.text import shortened
-
-if TYPE_CHECKING:
-    from memoryd.features.chroma.client import Chroma
 
 T = TypeVar("T")
 N = TypeVar("N", Interaction, SessionSummary)
 EMBEDDER = "embedder"  # the metadata field of a collection that names the model of its vectors
 BATCH = 100  # turns or summaries that are embedded and written together
 CANARY = "memoryd-healthcheck"
+PIECES, PIECE = 16, 2_000  # excerpts of a long text that are embedded, and characters of each
+
+
+class JournalVectors:
+    """Unit vectors of texts and questions from the configured model. Each method raises StoreError without it."""
+
+    def __init__(self, helpers: Helpers) -> None:
+        self._helpers = helpers
+
+    @property
+    def model(self) -> str:
+        """The name of the embedding model."""
+        return self._embedder().name
+
+    def passages(self, texts: Sequence[str]) -> list[list[float]]:
+        """Return for each text the mean vector of its chunks, of unit length."""
+        embedder = self._embedder()
+        try:
+            return [_mean(embedder.embed_passage(_excerpt(text), hurry=True)) for text in texts]
+        except ModelError as error:
+            raise self._failed(embedder, error) from error
+
+    def question(self, text: str) -> list[float]:
+        """Return the vector of a question."""
+        embedder = self._embedder()
+        try:
+            return [float(number) for number in embedder.embed_query(text)]
+        except ModelError as error:
+            raise self._failed(embedder, error) from error
+
+    def _embedder(self) -> Embedder:
+        self._helpers.embedder.start()
+        embedder = self._helpers.embedder.get(self._helpers.patience)
+        if embedder is None:
+            state = self._helpers.states()["embedder"]
+            raise StoreError(
+                f"The embedding model is not available ({state}), and ChromaDB can neither store nor search without "
+                "vectors. Nothing was stored by this call. Try again when it is loaded, or check MEMORY_EMBEDDER."
+            )
+        return embedder
+
+    def _failed(self, embedder: Embedder, error: ModelError) -> StoreError:
+        self._helpers.failed(embedder, error)
+        return StoreError(
+            f"{error} ChromaDB can neither store nor search without vectors; nothing was stored by this call."
+        )
+
+
+def _excerpt(text: str) -> str:
+    """Return evenly spaced pieces of a very long text: all of it would take minutes and hardly change the mean."""
+    if len(text) <= PIECES * PIECE:
+        return text
+    step = (len(text) - PIECE) / (PIECES - 1)
+    return "\n".join(text[round(step * number) :][:PIECE] for number in range(PIECES))
+
+
+def _mean(chunks: np.typing.NDArray[np.float32]) -> list[float]:
+    mean = chunks.mean(axis=0)
+    length = float(np.linalg.norm(mean))
+    return [float(number) for number in (mean / length if length else chunks[0])]
 
 
 class JournalChroma:
     """A JournalStore in ChromaDB: one database for each workspace; `default` uses ChromaDB's default database."""
 
-    def __init__(self, chroma: "Chroma", scope: Scope, vectors: JournalVectors) -> None:
+    def __init__(self, chroma: Chroma, scope: Scope, vectors: JournalVectors) -> None:
         self.secrets = scope.secrets
         self._scope = scope
         self._chroma = chroma
@@ -357,3 +425,16 @@ def _read(read: Callable[[Mapping[str, Any], Mapping[str, Any]], T], row: Chroma
             f"{row.id[:100]!r} in ChromaDB is not a turn or summary ({error}). Correct or delete it with the program "
             "that wrote it."
         ) from error
+
+
+class ChromaHome(Chroma):
+    """A ChromaDB with the journals of all workspaces; see `core.journal.home.JournalHome`."""
+
+    def check(self) -> None:
+        """Raise StoreError if an external server does not answer; neither start nor stop memoryd's own."""
+        if self.state() == "external":
+            self.ask("GET", "/api/v2/heartbeat")
+
+    def of(self, scope: Scope) -> JournalChroma:
+        """Return the journal of a workspace."""
+        return JournalChroma(self, scope, JournalVectors(scope.engine.helpers))

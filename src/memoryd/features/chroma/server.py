@@ -44,7 +44,7 @@ class _Running:
 
 
 class ChromaServer(SharedServer):
-    """See `client.ChromaHost`. The first call of `url` starts the server."""
+    """memoryd's own server. The first call of `url` starts it."""
 
     product = "ChromaDB"
     ending = signal.SIGTERM

@@ -14,7 +14,7 @@ from memoryd.cli.frame import FAILED, fail, note, out, reported, stopping
 from memoryd.core.engine import Engine
 from memoryd.core.transfer.export import NOUNS
 from memoryd.errors import InvalidInputError
-from memoryd.features.imports import intake, reading
+from memoryd.features.imports import intake
 from memoryd.features.imports.formats.source import Source
 from memoryd.features.imports.formats.table import FORMATS
 from memoryd.features.imports.intake import Intake, Recognized
@@ -96,7 +96,9 @@ def demand_agreement(source: Source, found: Recognized, *, agreed: bool) -> None
 def _read(stack: ExitStack, engine: Engine, source: Source, found: Recognized, wish: ImportOptions) -> list[Intake]:
     """Return what each format contains. Raise InvalidInputError if none contains anything; else that is a note."""
     with reported() as report:
-        every, failures = reading.staged(stack, engine, found, report, include=wish.include, by_project=wish.by_project)
+        every, failures = intake.all_staged(
+            stack, engine, found, report, include=wish.include, by_project=wish.by_project
+        )
     for failure in failures:
         note(str(failure))
     for file in found.listed[:REMARKS]:
@@ -144,7 +146,7 @@ def _remark(remarked: Remarked) -> None:
 
 def _run(settings: Settings, path: Path, form: str | None, wish: ImportOptions) -> None:
     """Show or import a source in a given or recognized format."""
-    with reading.recognized(path, form) as (source, found):
+    with intake.recognized(path, form) as (source, found):
         (preview if wish.dry_run else take)(settings, source, found, wish)
 
 

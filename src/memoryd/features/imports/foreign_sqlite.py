@@ -1,7 +1,7 @@
-"""Read-only access to SQLite files of other programs: nothing is written, and none of their code runs."""
+"""SQLite files of other programs, found by their tables and only read: none of their code runs."""
 
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
 from itertools import islice
@@ -11,9 +11,12 @@ from tempfile import TemporaryDirectory
 import apsw
 
 from memoryd.errors import InvalidInputError
+from memoryd.features.imports.formats.items import Yielded
+from memoryd.features.imports.formats.source import Source, SourceFile
 from memoryd.store.base import Row
 from memoryd.store.sql import listing_columns, listing_tables, reading, reading_bytes
 from memoryd.store.sqlite.connection import rows
+from memoryd.store.sqlite.file import MAGIC
 
 BUSY_MS = 5_000  # the program that owns the file may be writing
 
@@ -97,3 +100,35 @@ def _opened(path: Path, how: str) -> apsw.Connection:
     connection = apsw.Connection(f"{path.absolute().as_uri()}?{how}", flags | apsw.SQLITE_OPEN_URI)
     connection.set_busy_timeout(BUSY_MS)
     return connection
+
+
+# the databases of a source --------------------------------------------------------------------------------------------
+
+
+def databases(source: Source, fits: Callable[[ForeignDatabase], object], *patterns: str) -> Iterator[SourceFile]:
+    """Yield the SQLite files that fit: the source itself, or those of a folder that match a pattern."""
+    for file in source.candidates(*patterns):
+        if file.path and file.head().startswith(MAGIC):
+            with foreign_database(file.path) as database:
+                is_fit = bool(fits(database))
+            if is_fit:
+                yield file
+
+
+def read_each(source: Source, read: Callable[[ForeignDatabase], Iterator[Yielded]]) -> Iterator[Yielded]:
+    """Yield the items of each database of a source. Raise InvalidInputError if one cannot be read."""
+    for path in filter(None, (file.path for file in source.files)):
+        with foreign_database(path) as database:
+            yield from read(database)
+
+
+def parted(source: Source) -> tuple[Source, Source]:
+    """Return the source with its SQLite files only, and with its other files only."""
+    is_stored = [bool(file.path) and file.head().startswith(MAGIC) for file in source.files]
+    pairs = list(zip(source.files, is_stored, strict=True))
+    return source.narrowed(file for file, yes in pairs if yes), source.narrowed(file for file, yes in pairs if not yes)
+
+
+def has(table: str, *columns: str) -> Callable[[ForeignDatabase], bool]:
+    """Return a function that tests whether a database has a table with these columns."""
+    return lambda database: table in database.tables and database.tables[table].issuperset(columns)

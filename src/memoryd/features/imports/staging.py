@@ -18,8 +18,9 @@ from memoryd.core.records.derived_ids import derived_id, usable_session
 from memoryd.core.security.secrets import SecretRefusedError, Secrets
 from memoryd.core.transfer.export import NOUNS
 from memoryd.core.transfer.reader import Part
-from memoryd.core.transfer.schema import KEY_LENGTH, UNKNOWN
+from memoryd.core.transfer.schema import KEY_LENGTH, NEW_MEMORY, UNKNOWN, UNSCORED
 from memoryd.errors import InvalidInputError
+from memoryd.features.imports.formats.fields import brief
 from memoryd.features.imports.formats.items import (
     Fault,
     Hint,
@@ -31,7 +32,6 @@ from memoryd.features.imports.formats.items import (
     SourceSummary,
     SourceTurn,
     Yielded,
-    brief,
 )
 from memoryd.features.imports.formats.splitting import parts
 from memoryd.model import AGENT_INTERACTION, Kind
@@ -252,21 +252,12 @@ class Staging:
             room.same.update(() if key else (same,))
             more = (f"part:{number}/{len(texts)}",) if len(texts) > 1 else ()
             record = self._record(item, record_id, Kind.MEMORY, key, "", text, more)
-            room.put(
-                record,
-                "memory_details",
-                {
-                    "fingerprint": "" if key else same,
-                    "importance": item.importance,
-                    "access_count": 0,
-                    "accessed_at": None,
-                    "consolidated": int(key is not None),
-                    "superseded_by": None,
-                    "ending": "",
-                    "reason": "",
-                    "gist": "",
-                },
-            )
+            own = {
+                "fingerprint": "" if key else same,
+                "importance": item.importance,
+                "consolidated": int(key is not None),
+            }
+            room.put(record, "memory_details", NEW_MEMORY | own)
             self._count(Kind.MEMORY, item, text)
 
     def _key(self, room: _Room, item: SourceMemory) -> str | None:
@@ -310,11 +301,7 @@ class Staging:
         record_id = derived_id(Kind.SUMMARY, session)
         title = _BLANKS.sub(" ", found[0].title).strip()[:NODE_NAME] or session
         record = self._record(last, record_id, Kind.SUMMARY, title, last.category[:TAG], body[0])
-        detail = {
-            "memory_count": 0,
-            **dict.fromkeys(("quality", "productivity", "impact", "complexity")),
-            **last.scores,
-        }
+        detail = {"memory_count": 0, **UNSCORED, **last.scores}
         technologies = json.dumps(last.technologies, ensure_ascii=False)
         room.put(record, "summary_details", detail | {"technologies": technologies})
         self._count(Kind.SUMMARY, last, title)

@@ -32,8 +32,7 @@ from memoryd.features.install.edit_json import RefusedError
 from memoryd.features.install.safe_replace import FileChange, change, clear_away, text_of
 from memoryd.loopback import is_loopback
 from memoryd.posting import TOKEN_VARIABLE
-from memoryd.setting_types import demand_home
-from memoryd.settings import AUTO, DEFAULT_WORKSPACE, Settings
+from memoryd.settings import AUTO, DEFAULT_WORKSPACE, Settings, demand_home
 
 NAME = r"[A-Za-z0-9_-]{1,64}"  # accepted by Codex and Claude Code
 VARIABLE = r"[A-Za-z_][A-Za-z0-9_]*"

@@ -5,12 +5,12 @@ from memoryd.features.base import Feature
 FEATURE = Feature(
     commands={
         "HTTP": {
-            "login": "memoryd.features.login.login_command:logins",
-            "access": "memoryd.features.login.access_command:access",
+            "login": "memoryd.features.login.commands:logins",
+            "access": "memoryd.features.login.commands:access",
         }
     },
-    admissions="memoryd.features.login.parts:logins_of",
-    chores="memoryd.features.login.parts:chores",
+    admissions="memoryd.features.login.logins:logins_of",
+    chores="memoryd.features.login.logins:chores",
     gate="memoryd.features.login.app:gate",
     open_paths=("/.well-known/", "/oauth/"),
 )

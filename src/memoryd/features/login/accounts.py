@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from memoryd.core.access import access_log
 from memoryd.core.access.hashes import derived
 from memoryd.core.access.tokens import NAME_LENGTH, Level, is_name
-from memoryd.core.base.clock import FOREVER, Clock
-from memoryd.core.security.secrets import Secrets
-from memoryd.core.workspaces.registry import Workspaces
+from memoryd.core.base.clock import FOREVER
+from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError, NotFoundError
-from memoryd.store.base import Queries, Store
+from memoryd.store.base import Queries
 
 SHORTEST, LONGEST = 10, 1_000  # characters of a password
 COST = (15, 8, 3)  # scrypt's log2(N), r and p, as OWASP recommends for 32 MB; about 0.3 s
@@ -48,11 +47,11 @@ class Account:
 class Accounts:
     """The accounts of a registry. Only a scrypt hash of each password is stored."""
 
-    def __init__(self, store: Store, workspaces: Workspaces, clock: Clock, masking: Secrets) -> None:
-        self.secrets = masking
-        self._store = store
-        self._workspaces = workspaces
-        self._clock = clock
+    def __init__(self, engine: Engine) -> None:
+        self.secrets = engine.secrets
+        self._store = engine.store
+        self._workspaces = engine.workspaces
+        self._clock = engine.clock
 
     def all(self) -> list[Account]:
         """Return all accounts, sorted by name."""
@@ -118,6 +117,11 @@ class Accounts:
             None, lambda q: q.one("accounts.by_name", name=name)
         )
         return derived(known["hash"], "browser") if known else ""
+
+
+def accounts_of(engine: Engine) -> Accounts:
+    """Return the people of an engine who log in with a password, made on first use."""
+    return engine.part(Accounts)
 
 
 def subject_of(name: str) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from anyio import to_thread
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
+from starlette.responses import Response
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -14,13 +15,12 @@ from memoryd.core.access.tokens import Grant, Level
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.features.login import metadata
+from memoryd.features.login.accounts import accounts_of
 from memoryd.features.login.documents import ClientDocuments
 from memoryd.features.login.endpoints import Endpoints
 from memoryd.features.login.pages import LoginPages
-from memoryd.features.login.parts import accounts_of
-from memoryd.features.login.step_up import StepUp
 from memoryd.server.calls import Calls
-from memoryd.server.http.challenge import MCP
+from memoryd.server.http.gate import MCP, AccessGate, insufficient
 
 if TYPE_CHECKING:
     from memoryd.features.login.identities import Identities
@@ -34,10 +34,11 @@ EXPOSED = ("WWW-Authenticate", "Mcp-Session-Id", "MCP-Protocol-Version", "Retry-
 DAY = 86_400  # seconds for which a browser remembers the answer of a preflight
 
 
-class Auth:
+class Auth(AccessGate):
     """How clients get tokens: from this server or from a provider, and not at all without a public address."""
 
     def __init__(self, calls: Calls, documents: ClientDocuments) -> None:
+        super().__init__(calls)
         settings = calls.engine.settings
         self._calls = calls
         self._documents = documents
@@ -49,12 +50,12 @@ class Auth:
 
     @property
     def asks_for(self) -> Level | None:
-        """See AccessGate."""
+        """See AccessGate: a client is led to ask for `write`."""
         return "write" if self.issues else None
 
     async def check(self, presented: str) -> Grant | None:
-        """Return the grant of a credential; None if it is not valid. Raise StoreError or ProviderAwayError."""
-        known = await to_thread.run_sync(self._calls.engine.credentials.check, presented)
+        """See AccessGate: a token of the provider is accepted, too, if this server issues none."""
+        known = await super().check(presented)
         if known is None and self.identities and not self.issues and presented.count(".") == 2:
             known = await to_thread.run_sync(self.identities.check, presented)
         return known
@@ -73,9 +74,12 @@ class Auth:
         own = metadata.server_document(self.issuer, documents=documents is not None)
         return [*metadata.routes(self.issuer, self.issuer, own), *endpoints.routes(), *pages.routes()]
 
-    def guarding(self, app: ASGIApp) -> ASGIApp:
-        """Return /mcp behind a step-up check: an insufficient login is refused so that its client can ask for more."""
-        return StepUp(app, self._calls, self.issuer) if self.issuer and self.issues else app
+    def refused(self, grant: Grant, tool: str) -> Response | None:
+        """See AccessGate: if this server issues the tokens, the answer names all scopes for the tool."""
+        called = self._calls.tools.get(tool)
+        if not (self.issuer and self.issues and called and grant.is_persons):
+            return None
+        return None if grant.allows(tool, called.capability) else insufficient(self.issuer, tool, called.capability)
 
     def middleware(self) -> list[Middleware]:
         """Return what lets pages of other sites call what is shared."""

@@ -16,11 +16,11 @@ import anyio
 import httpx2
 from anyio import CapacityLimiter, to_thread
 
-from memoryd.certificates import trusted
 from memoryd.errors import InvalidInputError
 from memoryd.features.login.endpoints import name_in, redirects_in
 from memoryd.features.login.forms import OAuthProblem
 from memoryd.features.login.oauth_clients import OAuthClient, called
+from memoryd.proxies import trusted
 
 BYTES = 5 * 1024
 SECONDS = 5.0

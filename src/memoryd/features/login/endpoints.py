@@ -16,12 +16,10 @@ from memoryd.core.access.tokens import LEVELS, Level
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.features.login.forms import UNSTORED, OAuthProblem, Rate, demand_resource, form_of, json_of
-from memoryd.features.login.logins import Issued
+from memoryd.features.login.logins import Issued, logins_of
 from memoryd.features.login.metadata import METHODS, REGISTER, REVOKE, TOKEN, resource_of
-from memoryd.features.login.oauth_clients import OAuthClient
-from memoryd.features.login.parts import clients_of, logins_of
-from memoryd.features.login.redirects import EDITORS, acceptable
-from memoryd.server.http.challenge import scope_of
+from memoryd.features.login.oauth_clients import EDITORS, OAuthClient, acceptable, clients_of
+from memoryd.server.http.gate import scope_of
 from memoryd.text import unstorable
 
 log = logging.getLogger(__name__)

@@ -13,10 +13,11 @@ from datetime import timedelta
 from memoryd.core.access import access_log
 from memoryd.core.access.hashes import derived, hashed, pkce_challenge
 from memoryd.core.access.tokens import LEVELS, PREFIX, Grant, Level
-from memoryd.core.base.clock import Clock
+from memoryd.core.base.background import Chore
+from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.features.login.accounts import Person
-from memoryd.store.base import Queries, Row, Store
+from memoryd.store.base import Queries, Row
 
 REQUEST_TIME = timedelta(minutes=10)  # for a person to log in and consent
 MOST = 5_000  # maximum requests for which no one has logged in yet
@@ -90,9 +91,9 @@ class Login:
 class Logins:
     """The logins of a registry."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
-        self._store = store
-        self._clock = clock
+    def __init__(self, engine: Engine) -> None:
+        self._store = engine.store
+        self._clock = engine.clock
 
     # a person decides ------------------------------------------------------------------------------------------------
 
@@ -369,6 +370,16 @@ class Logins:
 
         if not stopping() and self._store.placement.exists() and self._store.read(None, ended):
             self._store.write(None, write)
+
+
+def logins_of(engine: Engine) -> Logins:
+    """Return the logins of an engine, made on first use."""
+    return engine.part(Logins)
+
+
+def chores(engine: Engine) -> list[Chore]:
+    """Return what a server does for logins now and then."""
+    return [logins_of(engine).tidy]
 
 
 def _code(key: str, browser: str) -> str:

@@ -7,7 +7,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from memoryd.core.access.tokens import LEVELS
-from memoryd.server.http.challenge import MCP, RESOURCE
+from memoryd.server.http.gate import MCP, RESOURCE
 
 SERVER = "/.well-known/oauth-authorization-server"
 OPENID = "/.well-known/openid-configuration"

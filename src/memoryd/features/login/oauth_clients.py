@@ -2,18 +2,19 @@
 
 import hmac
 import json
+import re
 import secrets
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from urllib.parse import SplitResult, urlsplit
 
 from memoryd.core.access import access_log
 from memoryd.core.access.hashes import hashed
-from memoryd.core.base.clock import Clock
-from memoryd.core.security.secrets import Secrets
-from memoryd.features.login.redirects import matching
+from memoryd.core.engine import Engine
 from memoryd.hidden import shown
-from memoryd.store.base import Queries, Store
+from memoryd.loopback import is_loopback
+from memoryd.store.base import Queries
 from memoryd.text import storable
 
 MOST = 2_000  # maximum registered clients that were never admitted
@@ -44,27 +45,21 @@ class OAuthClient:
 class OAuthClients:
     """The registered clients. Only the hash of a client's secret is stored."""
 
-    def __init__(self, store: Store, clock: Clock, masking: Secrets) -> None:
-        self.secrets = masking
-        self._store = store
-        self._clock = clock
+    def __init__(self, engine: Engine) -> None:
+        self.secrets = engine.secrets
+        self._store = engine.store
+        self._clock = engine.clock
 
     def get(self, client_id: str) -> OAuthClient | None:
         """Return a registered client, or None."""
         if not self._store.placement.exists():
             return None
         row = self._store.read(None, lambda q: q.one("clients.by_id", id=client_id))
-        return (
-            OAuthClient(
-                id=row["id"],
-                name=row["name"],
-                redirect_uris=tuple(json.loads(row["redirect_uris"])),
-                method=row["method"],
-                secret_hash=row["secret"],
-            )
-            if row
-            else None
-        )
+        if row is None:
+            return None
+        uris = tuple(json.loads(row["redirect_uris"]))
+        known = {"id": row["id"], "name": row["name"], "method": row["method"], "secret_hash": row["secret"]}
+        return OAuthClient(redirect_uris=uris, **known)
 
     def register(self, name: str, redirect_uris: Sequence[str], method: str) -> tuple[OAuthClient, str]:
         """Register a client; return it and its secret, which cannot be shown again ('' for the method `none`).
@@ -98,6 +93,89 @@ class OAuthClients:
         return made, secret
 
 
+def clients_of(engine: Engine) -> OAuthClients:
+    """Return the clients that have registered themselves at an engine, made on first use."""
+    return engine.part(OAuthClients)
+
+
 def called(name: str) -> str:
     """Return the name of a client as it is stored and shown: one short line without invisible characters."""
     return storable(" ".join(shown(name).split())[:NAME_LENGTH]) or UNNAMED
+
+
+# redirect URIs: which a client may register, and which of them a request refers to ------------------------------------
+
+LENGTH = 2_000
+EDITORS = frozenset(
+    "antigravity cursor jetbrains kiro trae vscode vscode-insiders vscodium warp windsurf windsurf-next zed".split()
+)
+"""The schemes of applications that log in and whose scheme is no domain name. Any other could start a program that does
+not expect it, or mount a share: `smb:` sends a person's password hash."""
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?:[A-Za-z0-9._~:/?\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+")
+"""The characters of RFC 3986 without `#`: none that a parser and a browser could read differently."""
+_REVERSED_DOMAIN = re.compile(r"[a-z]{2,}(?:\.[a-z0-9-]+)+")
+"""RFC 8252, 7.1: an application that has the domain example.com has the scheme `com.example` or `com.example.app`."""
+_OF_SYSTEMS = ("ms.", "com.apple.", "com.microsoft.")  # e.g. `ms.search:`, though the first is a domain as well
+
+
+def acceptable(uri: str) -> bool:
+    """Return whether a client may use a redirect URI: https, this machine, or the scheme of an application."""
+    parts = _parts(uri)
+    if parts is None or "@" in parts.netloc:
+        return False
+    if parts.scheme == "https":
+        return bool(parts.hostname)
+    if parts.scheme == "http":
+        return is_loopback(parts.hostname or "")
+    if parts.scheme in EDITORS:
+        return bool(parts.netloc)
+    return bool(_REVERSED_DOMAIN.fullmatch(parts.scheme)) and not parts.scheme.startswith(_OF_SYSTEMS)
+
+
+def matching(registered: Iterable[str], given: str) -> bool:
+    """Return whether an address is registered: an equal one, or one on any port of the same loopback host."""
+    return acceptable(given) and any(one == given or _same_but_port(one, given) for one in registered)
+
+
+def host_of(uri: str) -> str:
+    """Return the target of a redirect for people to read: the host, or the scheme of an application."""
+    parts = urlsplit(uri)
+    if parts.scheme in ("http", "https"):
+        return parts.netloc
+    return f"{parts.scheme}: (an application on your machine)"
+
+
+def is_this_machine(uri: str) -> bool:
+    """Return whether a redirect goes to a server on the machine of the browser, and not to an application."""
+    parts = urlsplit(uri)
+    return parts.scheme in ("http", "https") and is_loopback(parts.hostname or "")
+
+
+def is_local(uri: str) -> bool:
+    """Return whether a redirect stays on the machine of the browser."""
+    parts = urlsplit(uri)
+    return parts.scheme != "https" or is_loopback(parts.hostname or "")
+
+
+def _same_but_port(registered: str, given: str) -> bool:
+    """Compare loopback redirects without ports, since applications use any free port (RFC 8252, 7.3)."""
+    one, other = _parts(registered), _parts(given)
+    if one is None or other is None or not one.scheme == other.scheme == "http":
+        return False
+    host = one.hostname or ""
+    return is_loopback(host) and host == other.hostname and _after_host(one) == _after_host(other)
+
+
+def _after_host(parts: SplitResult) -> tuple[str, str]:
+    return parts.path or "/", parts.query
+
+
+def _parts(uri: str) -> SplitResult | None:
+    if len(uri) > LENGTH or not _URI.fullmatch(uri):
+        return None
+    try:
+        parts = urlsplit(uri)
+        _ = parts.port
+    except ValueError:
+        return None
+    return parts

@@ -18,15 +18,13 @@ from memoryd.core.access.hashes import derived
 from memoryd.core.access.tokens import LEVELS, Level
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, ProviderAwayError, StoreError
-from memoryd.features.login.accounts import Person
+from memoryd.features.login.accounts import Person, accounts_of
 from memoryd.features.login.documents import ClientDocuments
 from memoryd.features.login.endpoints import AWAY, level_of
 from memoryd.features.login.forms import OAuthProblem, Pace, Rate, demand_resource, form_of, once
-from memoryd.features.login.logins import REQUEST_TIME, Asked, Authorization, LetInError
+from memoryd.features.login.logins import REQUEST_TIME, Asked, Authorization, LetInError, logins_of
 from memoryd.features.login.metadata import AUTHORIZE, CALLBACK, resource_of
-from memoryd.features.login.oauth_clients import OAuthClient
-from memoryd.features.login.parts import accounts_of, clients_of, logins_of
-from memoryd.features.login.redirects import host_of, is_local, is_this_machine
+from memoryd.features.login.oauth_clients import OAuthClient, clients_of, host_of, is_local, is_this_machine
 from memoryd.model import Workspace
 from memoryd.server.html import SAFE, render
 from memoryd.server.http.bodies import sender_of

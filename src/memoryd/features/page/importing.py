@@ -13,10 +13,9 @@ from starlette.responses import HTMLResponse, Response
 from memoryd.core.base.progress import ignore_progress
 from memoryd.core.transfer import jsonl, reader, restore
 from memoryd.core.transfer.export import NOUNS
-from memoryd.core.transfer.rehearsal import rehearse
-from memoryd.core.transfer.restore import RestoredWorkspace
+from memoryd.core.transfer.restore import RestoredWorkspace, rehearse
 from memoryd.errors import InvalidInputError
-from memoryd.features.imports import intake, reading
+from memoryd.features.imports import intake
 from memoryd.features.imports.formats.table import FORMATS
 from memoryd.features.imports.intake import Intake
 from memoryd.features.page.answers import changed, toast
@@ -102,8 +101,8 @@ def _own(visit: Visit, stack: ExitStack, path: Path) -> list[Incoming]:
 
 def _foreign(visit: Visit, stack: ExitStack, path: Path, form: str | None) -> list[Incoming]:
     engine = visit.engine
-    _, found = stack.enter_context(reading.recognized(path, form))
-    every, failures = reading.staged(stack, engine, found, ignore_progress, into=visit.workspace.name)
+    _, found = stack.enter_context(intake.recognized(path, form))
+    every, failures = intake.all_staged(stack, engine, found, ignore_progress, into=visit.workspace.name)
     beside = [str(failure) for failure in failures]
     return [_incoming(visit, read, beside if read is every[0] else []) for read in every]
 

@@ -31,11 +31,9 @@ from memoryd.core.engine import Engine
 from memoryd.core.maintenance import scheduler
 from memoryd.errors import InvalidInputError, MemorydError, StoreError
 from memoryd.loopback import is_loopback
-from memoryd.server import heaps
 from memoryd.server.app import MemoryServer
 from memoryd.server.calls import Calls
 from memoryd.server.connection import ADMISSION, Admission, Callers
-from memoryd.server.ending import end_soon
 from memoryd.server.http.admission import Door, HttpConnection
 from memoryd.server.http.entry import (
     MESSAGES,
@@ -43,17 +41,16 @@ from memoryd.server.http.entry import (
     Bearer,
     Entrance,
     Guard,
-    Verifier,
     name_of,
+    names_of,
     rate_of,
-    security,
     undecided,
 )
 from memoryd.server.http.gate import AccessGate, gate_of
-from memoryd.server.http.mcp_sessions import McpSessions
-from memoryd.server.http.messages import Messages
+from memoryd.server.http.messages import McpSessions, Messages
 from memoryd.server.http.metrics import HealthChecks, Metrics
 from memoryd.server.http.tools import Plain
+from memoryd.server.process import end_soon, limit_heaps
 from memoryd.settings import DEFAULT_WORKSPACE
 
 log = logging.getLogger(__name__)
@@ -78,7 +75,7 @@ def serve(
 
     `made`: a different application. `announce` is called with the server's address once it listens; default: print it.
     """
-    heaps.limit()
+    limit_heaps()
     server = prepared(engine, certificate, key, made, announce)
     for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises them again when it is done
         signal.signal(number, lambda *_: None)
@@ -234,7 +231,7 @@ def assembled(
     locked = partial(Guard, issuer=public, level=gate.asks_for)
     stream = _Stream(server, manager, callers, sse)
     routes: list[BaseRoute] = [
-        Route("/mcp", locked(gate.guarding(Messages(manager.asgi_app))), methods=None if lasting else ["POST"]),
+        Route("/mcp", locked(Messages(manager.asgi_app, gate)), methods=None if lasting else ["POST"]),
         Route(SSE, locked(stream), methods=["GET"]),
         Mount(MESSAGES, locked(Messages(sse.handle_post_message))),
         Route("/tools/{name}", locked(request_response(plain.call)), methods=["POST"]),
@@ -249,9 +246,9 @@ def assembled(
     middleware = [
         Middleware(Logged),
         *gate.middleware(),
-        Middleware(AuthenticationMiddleware, backend=Bearer(Verifier(gate.check)), on_error=undecided),
+        Middleware(AuthenticationMiddleware, backend=Bearer(gate), on_error=undecided),
         Middleware(AuthContextMiddleware),
-        Middleware(Entrance, calls=calls, names=security(settings), rate=rate_of(settings.rate_limit), gate=gate),
+        Middleware(Entrance, calls=calls, names=names_of(settings), rate=rate_of(settings.rate_limit), gate=gate),
     ]
     handlers = {HTTPException: _refused}
     app = Starlette(routes=routes, middleware=middleware, lifespan=_life(engine, manager), exception_handlers=handlers)

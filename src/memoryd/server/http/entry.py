@@ -5,7 +5,7 @@ import math
 import re
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -15,8 +15,6 @@ from limits import RateLimitItem, parse
 from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, BearerAuthBackend
-from mcp.server.auth.provider import AccessToken
-from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
 from starlette.authentication import AuthenticationError
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse, Response
@@ -25,14 +23,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from memoryd import features
 from memoryd.core.access.tokens import EVERYTHING, Grant, Level
 from memoryd.core.workspaces.registry import composed
-from memoryd.errors import InvalidInputError, NotFoundError, ProviderAwayError, StoreError
+from memoryd.errors import InvalidInputError, NotFoundError, StoreError
 from memoryd.loopback import LOCAL_NAME, is_loopback
 from memoryd.model import Workspace
 from memoryd.server.calls import RETRY, Calls
 from memoryd.server.connection import ADMISSION, AT_ONCE, Admission
 from memoryd.server.http.bodies import sender_of
-from memoryd.server.http.challenge import challenge
-from memoryd.server.http.gate import AccessGate
+from memoryd.server.http.gate import AccessGate, challenge
 from memoryd.server.http.openapi import WORKSPACE
 from memoryd.settings import Settings
 from memoryd.text import storable
@@ -84,37 +81,13 @@ def is_open(request: HTTPConnection) -> bool:
     return path in OPEN and not (path == HEALTH and "authorization" in request.headers)
 
 
-def security(settings: Settings) -> TransportSecuritySettings:
-    """Return the allowed host names and origins of requests, as a protection against DNS rebinding."""
+def names_of(settings: Settings) -> frozenset[str]:
+    """Return the names of this server that requests and web pages may use: a protection against DNS rebinding."""
     host, public = settings.host, settings.public_url
     given = ["127.0.0.1", "localhost", "::1", LOCAL_NAME, *settings.allowed_hosts]
     given += [] if host in ("0.0.0.0", "::") else [host]  # noqa: S104 - asked, not bound
     given += [name_of(urlsplit(public).netloc)] if public else []
-    names = [f"[{name}]" if name.count(":") > 1 and name[0] != "[" else name for name in map(str.lower, given)]
-    return TransportSecuritySettings(
-        enable_dns_rebinding_protection=True,
-        allowed_hosts=[form for name in names for form in (name, f"{name}:*")],
-        allowed_origins=[
-            f"{scheme}://{form}" for name in names for form in (name, f"{name}:*") for scheme in ("http", "https")
-        ],
-    )
-
-
-class Verifier:
-    """Verifies tokens for the SDK."""
-
-    def __init__(self, check: Callable[[str], Awaitable[Grant | None]]) -> None:
-        self._check = check
-
-    async def verify_token(self, token: str) -> AccessToken | None:
-        """See mcp.server.auth.provider.TokenVerifier."""
-        try:
-            grant = await self._check(token)
-        except (StoreError, ProviderAwayError) as error:
-            raise AuthenticationError(str(error)) from None
-        if grant is None:
-            return None
-        return AccessToken(token="", client_id=grant.principal, scopes=[grant.level], claims={"grant": grant})
+    return frozenset(name.lower().removesuffix(":*").strip("[]") for name in given)
 
 
 class Bearer(BearerAuthBackend):
@@ -155,11 +128,11 @@ class Entrance:
     """ASGI middleware that admits requests: names, token, rate, workspace."""
 
     def __init__(
-        self, app: ASGIApp, calls: Calls, names: TransportSecuritySettings, rate: RateLimitItem | None, gate: AccessGate
+        self, app: ASGIApp, calls: Calls, names: frozenset[str], rate: RateLimitItem | None, gate: AccessGate
     ) -> None:
         self._app = app
         self._calls = calls
-        self._names = TransportSecurityMiddleware(names)
+        self._names = names
         self._public = urlsplit(calls.engine.settings.public_url or "")
         self._rate = rate
         self._gate = gate
@@ -184,13 +157,14 @@ class Entrance:
 
     async def _admit(self, request: Request) -> None:
         """Check a request and store its Admission in the scope. Raise Refusal."""
-        named = _named(request, shared=self._gate.is_shared(request.scope["path"]))
-        if wrong := await self._names.validate_request(named, is_post=False):
-            raise Refusal(wrong.status_code, bytes(wrong.body).decode())
-        host, origin = named.headers["host"], named.headers.get("origin")  # the SDK does not check their ports
-        if not name_of(host):
+        host, origin = (request.headers.get(name, "").lower() for name in ("host", "origin"))
+        if not self._is_named(host):
+            log.warning("Invalid Host header: %s", host)
             raise Refusal(421, "Invalid Host header")
-        if origin and not name_of(origin.partition("://")[2]):
+        scheme, _, source = origin.partition("://")
+        own = scheme in ("http", "https") and self._is_named(source)
+        if origin and not own and not self._gate.is_shared(request.scope["path"]):
+            log.warning("Invalid Origin header: %s", origin)
             raise Refusal(403, "Invalid Origin header")
         if _COMPRESSED.search(request.headers.get("content-encoding", "")):
             text = "The body is compressed. Send it uncompressed, without Content-Encoding."
@@ -201,6 +175,11 @@ class Entrance:
             await to_thread.run_sync(self._enter, request, grant_of(request.scope))
         except StoreError as error:
             raise _away(request, error) from None
+
+    def _is_named(self, host: str) -> bool:
+        """Return whether a host is this server: by a name, on any port, or by one that is allowed with a port."""
+        name = name_of(host)
+        return bool(name) and not self._names.isdisjoint((name, host))
 
     @contextmanager
     def _among(self, scope: Scope) -> Iterator[None]:
@@ -287,16 +266,6 @@ class Guard:
         if scope.get(LOCKED, True):
             app = challenge(self._issuer, 401, "invalid_token", "Authentication required", self._level)
         await app(scope, receive, send)
-
-
-def _named(request: Request, *, shared: bool) -> Request:
-    """Return a request in the form in which its names are checked: in lower case, as case does not matter.
-
-    Pages of any site may call what is shared with them.
-    """
-    names = (b"host",) if shared else (b"host", b"origin")
-    headers = [(name, value.lower()) for name, value in request.scope["headers"] if name in names]
-    return Request({**request.scope, "headers": headers})
 
 
 def header_of(request: Request, name: str) -> str:

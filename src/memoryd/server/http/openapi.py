@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from memoryd import __version__
-from memoryd.toolsets.registry import Tool
-from memoryd.toolsets.registry.schemas import inlined
+from memoryd.toolsets.registry import Tool, inlined
 
 WORKSPACE, SESSION = "X-Memory-Workspace", "X-Memory-Session"
 

@@ -25,8 +25,8 @@ from memoryd.errors import (
 from memoryd.server.calls import RETRY, Calls
 from memoryd.server.connection import ADMISSION, Admission, Caller, session_name
 from memoryd.server.http.bodies import body_of
-from memoryd.server.http.challenge import insufficient
 from memoryd.server.http.entry import header_of
+from memoryd.server.http.gate import insufficient
 from memoryd.server.http.openapi import SESSION, document
 from memoryd.settings import SESSION_LENGTH
 from memoryd.toolsets.registry import Tool

@@ -4,7 +4,7 @@ The first parameter is the call; each other one is an argument, with its limits,
 type that is returned is that of the result.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from inspect import Parameter, signature
@@ -19,8 +19,7 @@ from memoryd.core.scope import Scope, together
 from memoryd.core.security.secrets import noted
 from memoryd.errors import InvalidInputError, MemorydError
 from memoryd.model import Workspace
-from memoryd.toolsets.registry import invalid, schemas
-from memoryd.toolsets.registry.arguments import Arguments
+from memoryd.toolsets.registry.arguments import Arguments, explained
 
 Capability = Literal["read", "write", "admin"]
 Needs = Literal["workspace", "project", "nothing"]
@@ -141,13 +140,13 @@ class Tool:
     @property
     def input_schema(self) -> dict[str, Any]:
         """The JSON schema of the arguments."""
-        schema: dict[str, Any] = schemas.short(schemas.plain(schemas.inlined(self.arguments.model_json_schema())))
+        schema: dict[str, Any] = short(plain(inlined(self.arguments.model_json_schema())))
         return schema
 
     @property
     def output_schema(self) -> dict[str, Any]:
         """The JSON schema of the result."""
-        schema: dict[str, Any] = schemas.short(TypeAdapter(self.result).json_schema(mode="serialization"))
+        schema: dict[str, Any] = short(TypeAdapter(self.result).json_schema(mode="serialization"))
         return schema
 
     def run(self, call: Call, arguments: Any) -> Answer[Any]:
@@ -166,57 +165,77 @@ class Tool:
         try:
             return self.arguments.model_validate(arguments)
         except ValidationError as error:
-            raise InvalidInputError(invalid.explained(self.name, self.arguments, error)) from None
+            raise InvalidInputError(explained(self.name, self.arguments, error)) from None
 
 
 class Toolset(list[Tool]):
-    """The tools of a toolset, or of a part of one, in order, and what they have in common."""
+    """The tools of a toolset, in order, and what they have in common."""
 
-    def __init__(
-        self,
-        tools: Iterable[Tool] = (),
-        *,
-        needs: Needs = "workspace",
-        error_text: Callable[[MemorydError], str] = str,
-        base: type[Arguments] = Arguments,
-        descriptions: Mapping[str, str] | None = None,
-    ) -> None:
-        """Begin with `tools`. `descriptions`: by the names of tools, in place of docstrings."""
-        super().__init__(tools)
-        self._needs = needs
-        self._error_text, self._base, self._descriptions = error_text, base, descriptions or {}
+    def __init__(self, *, descriptions: Mapping[str, str] | None = None, **common: Any) -> None:
+        """`descriptions`: by the names of tools, in place of docstrings; `common`: fields that all tools have."""
+        super().__init__()
+        self._descriptions, self._common = descriptions or {}, common
 
-    def tool(
-        self,
-        title: str,
-        capability: Capability,
-        *,
-        needs: Needs | None = None,
-        destructive: bool = False,
-        idempotent: bool = False,
-        lasting: bool = False,
-        text: bool = False,
-    ) -> Callable[[HandlerT], HandlerT]:
-        """Add a tool of the decorated function. The parameters are the fields of Tool."""
+    def tool(self, title: str, capability: Capability, **more: Any) -> Callable[[HandlerT], HandlerT]:
+        """Add a tool of the decorated function; `more`: further fields of Tool."""
 
         def add(handler: HandlerT) -> HandlerT:
             name = handler.__name__
-            self.append(
-                Tool(
-                    name=name,
-                    title=title,
-                    description=self._descriptions.get(name) or " ".join((handler.__doc__ or "").split()),
-                    capability=capability,
-                    handler=handler,
-                    needs=needs or self._needs,
-                    destructive=destructive,
-                    idempotent=idempotent,
-                    lasting=lasting,
-                    text=text,
-                    error_text=self._error_text,
-                    base=self._base,
-                )
-            )
+            description = self._descriptions.get(name) or " ".join((handler.__doc__ or "").split())
+            about = {"name": name, "title": title, "description": description, "capability": capability}
+            self.append(Tool(handler=handler, **self._common | about | more))
             return handler
 
         return add
+
+
+# JSON schemas as clients get them: short, and of arguments in keywords that the makers of models take -----------------
+
+BOUNDS = {"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}
+"""Keywords that Gemini refuses, together with all other tools, and what clients get instead; validation is exact."""
+NULL = {"type": "null"}
+
+
+def short(schema: Any) -> Any:
+    """Return a schema without what pydantic adds, and costs a client tokens: titles, docstrings, null defaults."""
+    if isinstance(schema, list):
+        return [short(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    noise = {"title"} if isinstance(schema.get("title"), str) else set()
+    if schema.get("type") == "object":
+        noise.add("description")
+    if schema.get("default", ...) is None:
+        noise.add("default")
+    return {name: short(part) for name, part in schema.items() if name not in noise}
+
+
+def plain(schema: Any) -> Any:
+    """Return the schema of an argument without choices of null and excluded bounds.
+
+    Null is understood for every optional argument. Some makers take no choice (`anyOf`) beside a description.
+    """
+    if isinstance(schema, list):
+        return [plain(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if NULL in (choices := schema.get("anyOf", ())):
+        (alone,) = (choice for choice in choices if choice != NULL)
+        schema = alone | {name: part for name, part in schema.items() if name != "anyOf"}
+    return {BOUNDS.get(name, name): plain(part) for name, part in schema.items()}
+
+
+def inlined(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema with its `$defs` in place of the references to them."""
+    whole: dict[str, Any] = _inlined(schema, schema.get("$defs", {}))
+    return whole
+
+
+def _inlined(schema: Any, shapes: Mapping[str, Any]) -> Any:
+    if isinstance(schema, list):
+        return [_inlined(part, shapes) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if named := schema.get("$ref"):
+        schema = shapes[named.removeprefix("#/$defs/")] | {key: part for key, part in schema.items() if key != "$ref"}
+    return {key: _inlined(part, shapes) for key, part in schema.items() if key != "$defs"}

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from memoryd.features.imports.formats.conversations import SourceMessage, turns
-from memoryd.features.imports.formats.items import Yielded, digest, when
+from memoryd.features.imports.formats.fields import digest, when
+from memoryd.features.imports.formats.items import Yielded
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
 
 _BEGUN = re.compile(r"^# aider chat started at (.*)$", re.MULTILINE)

@@ -6,14 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from memoryd.features.imports.formats.items import (
-    SourceEntity,
-    SourceMemory,
-    SourceRelation,
-    Yielded,
-    text,
-    texts,
-)
+from memoryd.features.imports.formats.fields import text, texts
+from memoryd.features.imports.formats.items import SourceEntity, SourceMemory, SourceRelation, Yielded
 from memoryd.features.imports.formats.notes import Note
 
 SUMMARY = 2_000  # maximum characters of prose for the summary of an entity; longer prose becomes a memory

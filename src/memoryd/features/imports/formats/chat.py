@@ -7,25 +7,23 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from pathlib import PurePosixPath
 from typing import Any, Literal
 
-from memoryd.features.imports.foreign_sqlite import ForeignDatabase
+from memoryd.features.imports.foreign_sqlite import ForeignDatabase, databases, parted, read_each
 from memoryd.features.imports.formats import parsing
 from memoryd.features.imports.formats.codex import INJECTED
 from memoryd.features.imports.formats.conversations import BETWEEN, SourceMessage, branch, turns
-from memoryd.features.imports.formats.databases import databases, parted, read_each
-from memoryd.features.imports.formats.items import (
-    Fault,
-    LeftOut,
-    Yielded,
+from memoryd.features.imports.formats.fields import (
     created,
     digest,
+    first_text,
+    folder_name,
     mapping,
     mappings,
     tagged,
     text,
 )
+from memoryd.features.imports.formats.items import Fault, LeftOut, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
 
 PEEKED = 100  # objects of a file by which it is recognized
@@ -100,7 +98,8 @@ def _stored(database: ForeignDatabase) -> Iterator[Yielded]:
     talks: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in database.rows("messages", "created_timestamp", "created_at", "timestamp", "id"):
         given = text(row.get("content_json"))
-        talks[_first(row, _SESSIONS)].append(row | ({"content": _json(given)} if given else {}))
+        content = {"content": parsing.value_in(row, "content_json", given)} if given else {}
+        talks[first_text(row, _SESSIONS)].append(row | content)
     for row in database.rows("responses", "datetime_utc", "id"):
         at = {"created": row.get("datetime_utc"), "id": f"{row.get('id')}"}
         talk = talks[text(row.get("conversation_id"))]
@@ -108,13 +107,6 @@ def _stored(database: ForeignDatabase) -> Iterator[Yielded]:
         talk += [at | {"role": "assistant", "content": row.get("response")}]
     for place, values in talks.items():
         yield from _conversation(abouts.get(place, {}) | {"sessionId": place}, values, None, FORMAT.name)
-
-
-def _json(given: str) -> Any:
-    try:
-        return parsing.value_of(given)
-    except ValueError:
-        return given
 
 
 def session(file: SourceFile, form: str) -> Iterator[Yielded]:
@@ -145,10 +137,10 @@ def nested(value: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _branch(values: list[dict[str, Any]], leaf: str = "") -> list[dict[str, Any]]:
     """Return the messages up to the leaf, or the last one, if each but the first names the one before it."""
-    if not any(_first(one, _PARENTS) for one in values):
+    if not any(first_text(one, _PARENTS) for one in values):
         return values
-    leaf = leaf or _first(values[-1], _IDS)
-    return branch(values, leaf, lambda one: _first(one, _IDS), lambda one: _first(one, _PARENTS))
+    leaf = leaf or first_text(values[-1], _IDS)
+    return branch(values, leaf, lambda one: first_text(one, _IDS), lambda one: first_text(one, _PARENTS))
 
 
 def _conversation(
@@ -159,17 +151,16 @@ def _conversation(
         yield LeftOut("messages of abandoned branches", len(values) - len(shown))
     inner = [_inner(one) for one in values[:PEEKED]]
     chain = (about, *values[:PEEKED], *inner, *(mapping(one.get("context")) for one in inner))
-    head = next((_first(one, _IDS) for one in chain if text(one.get("type")).startswith("session")), "")
-    place = next(filter(None, (_first(one, _SESSIONS) for one in chain)), "") or head or _first(about, _IDS)
-    folder = next(filter(None, (_first(one, _FOLDERS) for one in chain)), "")
-    title = next(filter(None, (_first(one, ("title", "name", "description")) for one in (about, *values[:1]))), "")
+    head = next((first_text(one, _IDS) for one in chain if text(one.get("type")).startswith("session")), "")
+    place = next(filter(None, (first_text(one, _SESSIONS) for one in chain)), "") or head or first_text(about, _IDS)
+    folder = next(filter(None, (first_text(one, _FOLDERS) for one in chain)), "")
+    title = next(filter(None, (first_text(one, ("title", "name", "description")) for one in (about, *values[:1]))), "")
     spoken = list(messages(shown, place))
     if spoken and not place:  # neither the name of the file nor its place, which may change
         known = spoken[0].at or (file.path.parent.name if file and file.path else "")
         place = digest(spoken[0].text, known)[:16]
         spoken = list(messages(shown, place))
-    project = PurePosixPath(folder.replace("\\", "/")).name
-    yield from turns(spoken, f"{form}:{place}", project, tagged("title", title))
+    yield from turns(spoken, f"{form}:{place}", folder_name(folder), tagged("title", title))
 
 
 def messages(values: Iterable[Mapping[str, Any]], place: str = "", at: str = "") -> Iterator[SourceMessage]:
@@ -182,7 +173,7 @@ def messages(values: Iterable[Mapping[str, Any]], place: str = "", at: str = "")
         if role and not _is_added(value) and not _is_added(inner):
             words, thought = _words(inner)
             at = created(inner) or created(value) or at
-            own = _first(inner, _IDS) or _first(value, _IDS)
+            own = first_text(inner, _IDS) or first_text(value, _IDS)
             name = f"{place}:{own}" if own and place else own or digest(place, str(number), words)
             yield SourceMessage(role, typed(words) if role == "user" else words, name, at, thought)
 
@@ -216,9 +207,9 @@ def _words(message: Mapping[str, Any]) -> tuple[str, str]:
             block = part if isinstance(part, dict) else {"text": part}
             kind = text(block.get("type")) or "text"
             if kind in _THOUGHT or block.get("thought") is True:
-                thoughts.append(_first(block, ("text", *_THOUGHT)))
+                thoughts.append(first_text(block, ("text", *_THOUGHT)))
             elif kind in ("text", "input_text", "output_text") and not block.get("synthetic"):
-                words.append(_first(block, ("text", "content")))
+                words.append(first_text(block, ("text", "content")))
     if words and _TOOL.match(words[0]):
         words = [one for one in words if _TYPED.search(one)]
     return BETWEEN.join(filter(None, words)), BETWEEN.join(filter(None, thoughts))
@@ -229,10 +220,6 @@ def typed(words: str) -> str:
     marked = BETWEEN.join(found[2] for found in _TYPED.finditer(words))
     plain = marked or _ASIDE.sub("", words).strip()
     return "" if plain.startswith(INJECTED) else plain
-
-
-def _first(value: Mapping[str, Any], names: tuple[str, ...]) -> str:
-    return next(filter(None, (text(value.get(name)) for name in names)), "")
 
 
 FORMAT = ForeignFormat("chat", "conversations of messages with roles", _files, _read)

@@ -5,18 +5,8 @@ from typing import Any
 
 from memoryd.features.imports.formats import parsing
 from memoryd.features.imports.formats.conversations import BETWEEN, SourceMessage, turns
-from memoryd.features.imports.formats.items import (
-    Fault,
-    LeftOut,
-    SourceMemory,
-    Yielded,
-    brief,
-    mapping,
-    mappings,
-    tagged,
-    text,
-    when,
-)
+from memoryd.features.imports.formats.fields import brief, mapping, mappings, tagged, text, when
+from memoryd.features.imports.formats.items import Fault, LeftOut, SourceMemory, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
 
 FILES = ("conversations*.json",)

@@ -6,19 +6,8 @@ from typing import Any
 
 from memoryd.features.imports.formats import parsing
 from memoryd.features.imports.formats.conversations import BETWEEN, SourceMessage, attached, branch, turns
-from memoryd.features.imports.formats.items import (
-    Fault,
-    LeftOut,
-    SourceMemory,
-    SourceSummary,
-    Yielded,
-    digest,
-    mapping,
-    mappings,
-    tagged,
-    text,
-    when,
-)
+from memoryd.features.imports.formats.fields import digest, mapping, mappings, tagged, text, when
+from memoryd.features.imports.formats.items import Fault, LeftOut, SourceMemory, SourceSummary, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
 
 CONVERSATIONS = ("conversations.json", "conversations.jsonl")

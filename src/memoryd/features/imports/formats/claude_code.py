@@ -9,7 +9,7 @@ prompt begins. All of this depends on the lines alone, so every reading yields t
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from enum import Enum
 from typing import IO, Any
@@ -348,17 +348,8 @@ def _turns_of(file: SourceFile, seen: set[str], faults: list[str]) -> Iterator[Y
                 yield LeftOut("turns that seem unfinished, left for the next import")
             elif turn.uuid not in seen:
                 seen.add(turn.uuid)
-                one = turn.interaction()
                 yield SourceTurn(
-                    id=one.id,
-                    is_record=True,
-                    session_id=one.session_id,
-                    created_at=one.created_at,
-                    prompt=one.prompt,
-                    thought=one.thought,
-                    response=one.response,
-                    client="import claude-code",
-                    tool="memoryd import",
+                    **asdict(turn.interaction()), is_record=True, client="import claude-code", tool="memoryd import"
                 )
 
 

@@ -3,20 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
-from memoryd.features.imports.foreign_sqlite import ForeignDatabase
+from memoryd.features.imports.foreign_sqlite import ForeignDatabase, databases, read_each
 from memoryd.features.imports.formats import parsing
-from memoryd.features.imports.formats.databases import databases, read_each
-from memoryd.features.imports.formats.items import (
-    LeftOut,
-    SourceMemory,
-    SourceSummary,
-    SourceTurn,
-    Yielded,
-    tagged,
-    text,
-    texts,
-    when,
-)
+from memoryd.features.imports.formats.fields import first_text, tagged, text, texts, when
+from memoryd.features.imports.formats.items import LeftOut, SourceMemory, SourceSummary, SourceTurn, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
 from memoryd.store.base import Row
 
@@ -58,8 +48,8 @@ def _sessions(database: ForeignDatabase) -> dict[str, Row]:
     """Return the sessions by both of their ids, whose columns had other names in older versions."""
     found: dict[str, Row] = {}
     for row in database.rows("sdk_sessions"):
-        content = _first(row, "content_session_id", "claude_session_id")
-        for one in (content, _first(row, "memory_session_id", "sdk_session_id")):
+        content = first_text(row, ("content_session_id", "claude_session_id"))
+        for one in (content, first_text(row, ("memory_session_id", "sdk_session_id"))):
             if one:
                 found[one] = {"id": content or one, "project": text(row.get("project"))}
     return found
@@ -67,11 +57,11 @@ def _sessions(database: ForeignDatabase) -> dict[str, Row]:
 
 def _common(row: Row, sessions: dict[str, Row]) -> dict[str, Any]:
     names = ("memory_session_id", "sdk_session_id", "content_session_id", "claude_session_id")
-    place = _first(row, *names)
+    place = first_text(row, names)
     session = sessions.get(place, {"id": place, "project": ""})
     return {
         "session_id": session["id"],
-        "project": _first(row, "merged_into_project", "project") or session["project"],
+        "project": first_text(row, ("merged_into_project", "project")) or session["project"],
         "created_at": when(row.get("created_at_epoch")) or when(row.get("created_at")),
     }
 
@@ -103,16 +93,9 @@ def _prompt(row: Row, sessions: dict[str, Row]) -> SourceTurn:
     return SourceTurn(id=f"prompt:{row.get('id')}", prompt=text(row.get("prompt_text")), **_common(row, sessions))
 
 
-def _first(row: Row, *names: str) -> str:
-    return next((found for name in names if (found := text(row.get(name)))), "")
-
-
 def _list(row: Row, name: str) -> tuple[str, ...]:
     """Return the texts of a column with a JSON list."""
-    try:
-        return texts(parsing.value_of(text(row.get(name)) or "[]"))
-    except ValueError:
-        return ()
+    return texts(parsing.value_in(row, name))
 
 
 FORMAT = ForeignFormat(

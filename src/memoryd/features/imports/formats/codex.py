@@ -1,13 +1,13 @@
 """The sessions of Codex: rollout files of JSON lines. A turn is what the user saw, with the model's reasoning."""
 
 from collections.abc import Iterator, Mapping
-from pathlib import PurePosixPath
 from typing import Any
 
 from memoryd.features.imports.formats import parsing
 from memoryd.features.imports.formats.conversations import BETWEEN, SourceMessage, turns
-from memoryd.features.imports.formats.items import Fault, LeftOut, Yielded, digest, mapping, mappings, text, when
-from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
+from memoryd.features.imports.formats.fields import digest, folder_name, mapping, mappings, text, when
+from memoryd.features.imports.formats.items import Fault, LeftOut, Yielded
+from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile, each_file
 
 FILES = ("rollout-*.jsonl",)
 INJECTED = ("<environment_context>", "<user_instructions>", "<permissions instructions>", "# AGENTS.md instructions")
@@ -30,11 +30,6 @@ def _files(source: Source) -> list[SourceFile]:
     return source.named(*FILES)
 
 
-def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
-    for file in source.files:
-        yield from session(file)
-
-
 def session(file: SourceFile) -> Iterator[Yielded]:
     """Yield the turns of a rollout; none if it belongs to a subagent."""
     lines: list[Mapping[str, Any]] = []
@@ -48,8 +43,7 @@ def session(file: SourceFile) -> Iterator[Yielded]:
         yield LeftOut("sessions of subagents")
         return
     place = text(head.get("id")) or file.stem
-    project = PurePosixPath(text(head.get("cwd")).replace("\\", "/")).name
-    yield from turns(_messages(lines, place), f"codex:{place}", project)
+    yield from turns(_messages(lines, place), f"codex:{place}", folder_name(head.get("cwd")))
 
 
 def _is_subagent(head: Mapping[str, Any]) -> bool:
@@ -93,4 +87,4 @@ def _words(value: Mapping[str, Any]) -> str:
     return BETWEEN.join(one for one in parts if one and not one.startswith(INJECTED))
 
 
-FORMAT = ForeignFormat("codex", "sessions of Codex", _files, _read)
+FORMAT = ForeignFormat("codex", "sessions of Codex", _files, each_file(session))

@@ -4,18 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from memoryd.features.imports.formats import parsing
-from memoryd.features.imports.formats.items import (
-    LeftOut,
-    SourceEntity,
-    SourceMemory,
-    SourceRelation,
-    Yielded,
-    digest,
-    mapping,
-    mappings,
-    text,
-    when,
-)
+from memoryd.features.imports.formats.fields import digest, first_text, mapping, mappings, text, when
+from memoryd.features.imports.formats.items import LeftOut, SourceEntity, SourceMemory, SourceRelation, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
 
 _ENTITY, _CHUNK = "Entity", "DocumentChunk"
@@ -64,14 +54,7 @@ def _edge(one: Mapping[str, Any], names: Mapping[str, str]) -> Yielded:
     )
     if not source or not target:
         return LeftOut("edges that do not connect two entities")
-    kind = next(
-        (
-            words
-            for name in ("relationship_name", "relationship", "edge_text", "type")
-            if (words := text(one.get(name)))
-        ),
-        "",
-    )
+    kind = first_text(one, ("relationship_name", "relationship", "edge_text", "type"))
     return SourceRelation(id=digest(source, target, kind), source=source, target=target, type=kind or "related_to")
 
 

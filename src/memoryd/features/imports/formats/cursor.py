@@ -3,20 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from memoryd.features.imports.foreign_sqlite import ForeignDatabase
+from memoryd.features.imports.foreign_sqlite import ForeignDatabase, databases, has, parted, read_each
 from memoryd.features.imports.formats import chat, parsing
 from memoryd.features.imports.formats.conversations import SourceMessage, turns
-from memoryd.features.imports.formats.databases import databases, has, parted, read_each
-from memoryd.features.imports.formats.items import (
-    Fault,
-    LeftOut,
-    Yielded,
-    mapping,
-    mappings,
-    tagged,
-    text,
-    when,
-)
+from memoryd.features.imports.formats.fields import mapping, mappings, tagged, text, when
+from memoryd.features.imports.formats.items import Fault, LeftOut, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
 
 TRANSCRIPTS = "agent-transcripts"

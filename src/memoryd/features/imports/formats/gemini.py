@@ -5,8 +5,9 @@ from typing import Any
 
 from memoryd.features.imports.formats import chat, parsing
 from memoryd.features.imports.formats.conversations import BETWEEN, turns
-from memoryd.features.imports.formats.items import Fault, LeftOut, SourceSummary, Yielded, mappings, text, when
-from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
+from memoryd.features.imports.formats.fields import mappings, text, when
+from memoryd.features.imports.formats.items import Fault, LeftOut, SourceSummary, Yielded
+from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile, each_file
 
 FILES = ("session-*.jsonl", "session-*.json")
 
@@ -15,11 +16,6 @@ def _files(source: Source) -> Iterator[SourceFile]:
     for file in source.candidates(*FILES):
         if b'"sessionId"' in file.head() and b'"projectHash"' in file.head():
             yield file
-
-
-def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
-    for file in source.files:
-        yield from session(file)
 
 
 def session(file: SourceFile) -> Iterator[Yielded]:
@@ -73,4 +69,4 @@ def _thoughts(value: Mapping[str, Any]) -> str:
     return BETWEEN.join(filter(None, (": ".join(filter(None, pair)) for pair in pairs)))
 
 
-FORMAT = ForeignFormat("gemini", "sessions of Gemini CLI", _files, _read)
+FORMAT = ForeignFormat("gemini", "sessions of Gemini CLI", _files, each_file(session))

@@ -4,20 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from memoryd.features.imports.formats import parsing
-from memoryd.features.imports.formats.items import (
-    LeftOut,
-    SourceEntity,
-    SourceMemory,
-    SourceRelation,
-    Yielded,
-    digest,
-    mapping,
-    mappings,
-    tagged,
-    text,
-    texts,
-    when,
-)
+from memoryd.features.imports.formats.fields import digest, mapping, mappings, tagged, text, texts, when
+from memoryd.features.imports.formats.items import LeftOut, SourceEntity, SourceMemory, SourceRelation, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
 
 HISTORY = "history"

@@ -1,20 +1,8 @@
 """The items that readers of foreign formats yield, the same for all formats, before limits, masking and ids."""
 
-import hashlib
-import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from typing import Any, TypeAlias
-
-from memoryd.core.base.clock import moment, timestamp
-from memoryd.errors import InvalidInputError
-
-MILLISECONDS = 1e11  # numbers above this are milliseconds since 1970, others are seconds
-_SECONDS = re.compile(r"\d{10}(\d{3})?(\.\d+)?")
-EARLIEST = datetime(1971, 1, 1, tzinfo=UTC)
-"""A time before this is an empty field, or the start of a counter."""
+from typing import TypeAlias
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,96 +100,3 @@ class Hint:
 
 
 Yielded: TypeAlias = SourceItem | LeftOut | Fault | Hint
-
-
-CREATED = (
-    *("created_at", "createdAt", "created", "create_time", "created_timestamp"),
-    *("timestamp", "ts", "time", "datetime", "datetime_utc", "date"),
-)
-UPDATED = (
-    "updated_at",
-    "updatedAt",
-    "updated",
-    "update_time",
-    "modified",
-    "modified_at",
-    "last_modified",
-    "lastModified",
-)
-"""What programs call the time at which something began, and that of its last change."""
-
-
-# values of any type --------------------------------------------------------------------------------------------------
-
-
-def text(value: Any) -> str:
-    """Return a text without surrounding blanks; '' for any other value."""
-    return value.strip() if isinstance(value, str) else ""
-
-
-def texts(value: Any) -> tuple[str, ...]:
-    """Return the non-blank texts of a list; a single text is taken as a comma-separated list."""
-    parts = value.split(",") if isinstance(value, str) else value
-    return tuple(filter(None, map(text, parts))) if isinstance(parts, list | tuple) else ()
-
-
-def mapping(value: Any) -> dict[str, Any]:
-    """Return a JSON object; an empty one for any other value."""
-    return value if isinstance(value, dict) else {}
-
-
-def mappings(value: Any) -> list[dict[str, Any]]:
-    """Return the objects of a list."""
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
-
-
-def share(value: Any, default: float = 0.5) -> float:
-    """Return a number from 0 to 1; `default` for any other value."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number and 0 <= value <= 1 else default
-
-
-def when(value: Any, *, local: bool = False) -> str:
-    """Return a time in the format of the database, from ISO 8601 or seconds or milliseconds since 1970; else ''.
-
-    Text without an offset is UTC, or this machine's time if `local`.
-    """
-    try:
-        if isinstance(value, str) and _SECONDS.fullmatch(value):
-            value = float(value)
-        if isinstance(value, str):
-            parsed = datetime.fromisoformat(value.strip()) if local else moment(value)
-            found = parsed.astimezone(UTC)
-        elif isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
-            found = datetime.fromtimestamp(value / 1000 if value > MILLISECONDS else value, UTC)
-        else:
-            return ""
-        return timestamp(found) if found >= EARLIEST else ""
-    except (InvalidInputError, ValueError, OverflowError, OSError):
-        return ""
-
-
-def created(value: Mapping[str, Any]) -> str:
-    """Return the time at which an object began, whatever its field is called; '' if it has none."""
-    return next(filter(None, (when(value.get(name)) for name in CREATED)), "")
-
-
-def updated(value: Mapping[str, Any]) -> str:
-    """Return the time at which an object was last changed, whatever its field is called; '' if it has none."""
-    return next(filter(None, (when(value.get(name)) for name in UPDATED)), "")
-
-
-def tagged(prefix: str, *values: Any) -> tuple[str, ...]:
-    """Return the tags `prefix:value` of the values that are texts."""
-    return tuple(f"{prefix}:{one}" for one in map(text, values) if one)
-
-
-def brief(value: str, most: int = 80) -> str:
-    """Return the beginning of a text on one line, at most `most` characters."""
-    line = " ".join(value[: 4 * most].split())
-    return line if len(line) <= most else f"{line[: most - 3]}..."
-
-
-def digest(*parts: str) -> str:
-    """Return an id for an item without one: a hash of its place and text."""
-    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()

@@ -15,9 +15,18 @@ from typing import Any
 
 from memoryd.errors import InvalidInputError
 from memoryd.features.imports.formats import parsing
-from memoryd.features.imports.formats.items import (
+from memoryd.features.imports.formats.fields import (
     CREATED,
     UPDATED,
+    created,
+    digest,
+    share,
+    tagged,
+    text,
+    texts,
+    updated,
+)
+from memoryd.features.imports.formats.items import (
     Fault,
     Hint,
     LeftOut,
@@ -27,13 +36,6 @@ from memoryd.features.imports.formats.items import (
     SourceSummary,
     SourceTurn,
     Yielded,
-    created,
-    digest,
-    share,
-    tagged,
-    text,
-    texts,
-    updated,
 )
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
 

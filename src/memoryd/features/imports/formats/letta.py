@@ -5,7 +5,8 @@ from typing import Any
 
 from memoryd.features.imports.formats import chat, parsing
 from memoryd.features.imports.formats.conversations import turns
-from memoryd.features.imports.formats.items import SourceMemory, Yielded, digest, mapping, mappings, text, when
+from memoryd.features.imports.formats.fields import digest, mapping, mappings, text, when
+from memoryd.features.imports.formats.items import SourceMemory, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
 
 

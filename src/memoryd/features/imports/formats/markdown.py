@@ -8,18 +8,8 @@ from typing import Any
 
 from memoryd.errors import InvalidInputError
 from memoryd.features.imports.formats import basic_memory
-from memoryd.features.imports.formats.items import (
-    Fault,
-    Hint,
-    LeftOut,
-    SourceMemory,
-    Yielded,
-    digest,
-    mapping,
-    tagged,
-    text,
-    when,
-)
+from memoryd.features.imports.formats.fields import digest, mapping, tagged, text, when
+from memoryd.features.imports.formats.items import Fault, Hint, LeftOut, SourceMemory, Yielded
 from memoryd.features.imports.formats.notes import Note, note
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
 from memoryd.features.imports.formats.splitting import sections

@@ -4,22 +4,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from memoryd.features.imports.foreign_sqlite import ForeignDatabase
+from memoryd.features.imports.foreign_sqlite import ForeignDatabase, databases, has, parted, read_each
 from memoryd.features.imports.formats import parsing
-from memoryd.features.imports.formats.databases import databases, has, parted, read_each
-from memoryd.features.imports.formats.items import (
-    Fault,
-    LeftOut,
-    SourceMemory,
-    Yielded,
-    digest,
-    mapping,
-    share,
-    tagged,
-    text,
-    texts,
-    when,
-)
+from memoryd.features.imports.formats.fields import digest, mapping, share, tagged, text, texts, when
+from memoryd.features.imports.formats.items import Fault, LeftOut, SourceMemory, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
 
 FILE = "sqlite_vec.db"
@@ -54,7 +42,7 @@ def _stored(database: ForeignDatabase, more: frozenset[str]) -> Iterator[Yielded
             links.add(frozenset((source, target)))
     for row in database.rows("memories", "created_at", "id"):
         named = entities[text(row.get("content_hash"))]
-        yield _memory(row | {"metadata": _object(row.get("metadata"))}, more, tagged("entity", *named))
+        yield _memory(row | {"metadata": parsing.value_in(row, "metadata")}, more, tagged("entity", *named))
     if links:
         yield LeftOut("links between memories, which have no counterpart", len(links))
 
@@ -76,13 +64,6 @@ def _memory(value: Mapping[str, Any], more: frozenset[str], named: tuple[str, ..
         updated_at=when(value.get("updated_at")),
         session_id=text(metadata.get("conversation_id")) or text(metadata.get("episode_id")),
     )
-
-
-def _object(value: Any) -> dict[str, Any]:
-    try:
-        return mapping(parsing.value_of(text(value) or "{}"))
-    except ValueError:
-        return {}
 
 
 FORMAT = ForeignFormat(

@@ -6,21 +6,10 @@ from typing import Any
 
 from memoryd.core.base.clock import timestamp
 from memoryd.errors import InvalidInputError
+from memoryd.features.imports.foreign_sqlite import databases, has, parted, read_each
 from memoryd.features.imports.formats import parsing
-from memoryd.features.imports.formats.databases import databases, has, parted, read_each
-from memoryd.features.imports.formats.items import (
-    Fault,
-    LeftOut,
-    SourceMemory,
-    Yielded,
-    digest,
-    mapping,
-    mappings,
-    tagged,
-    text,
-    texts,
-    when,
-)
+from memoryd.features.imports.formats.fields import digest, first_text, mapping, mappings, tagged, text, texts, when
+from memoryd.features.imports.formats.items import Fault, LeftOut, SourceMemory, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
 from memoryd.store.base import Row
 
@@ -77,7 +66,7 @@ def _listed(file: SourceFile, more: frozenset[str]) -> Iterator[Yielded]:
 
 
 def _memory(value: Mapping[str, Any], names: Mapping[str, str], more: frozenset[str]) -> Yielded:
-    content = next((found for name in _TEXTS if (found := text(value.get(name)))), "")
+    content = first_text(value, _TEXTS)
     if not content:
         return Fault(f"an object with {', '.join(map(str, value))[:100] or 'nothing'} is not a memory")
     state, metadata = text(value.get("state")), mapping(value.get("metadata"))

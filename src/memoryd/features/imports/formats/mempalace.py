@@ -5,19 +5,9 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
-from memoryd.features.imports.foreign_sqlite import ForeignDatabase
-from memoryd.features.imports.formats.databases import databases, read_each
-from memoryd.features.imports.formats.items import (
-    LeftOut,
-    SourceEntity,
-    SourceMemory,
-    SourceRelation,
-    Yielded,
-    digest,
-    tagged,
-    text,
-    when,
-)
+from memoryd.features.imports.foreign_sqlite import ForeignDatabase, databases, read_each
+from memoryd.features.imports.formats.fields import digest, tagged, text, when
+from memoryd.features.imports.formats.items import LeftOut, SourceEntity, SourceMemory, SourceRelation, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
 
 FILES = ("chroma.sqlite3", "knowledge_graph.sqlite3", "knowledge_graph.db")

@@ -3,15 +3,14 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import PurePosixPath
 from typing import Any
 
 from memoryd.errors import InvalidInputError
-from memoryd.features.imports.foreign_sqlite import ForeignDatabase
+from memoryd.features.imports.foreign_sqlite import ForeignDatabase, databases, parted, read_each
 from memoryd.features.imports.formats import chat, parsing
 from memoryd.features.imports.formats.conversations import turns
-from memoryd.features.imports.formats.databases import databases, parted, read_each
-from memoryd.features.imports.formats.items import LeftOut, Yielded, mapping, mappings, tagged, text
+from memoryd.features.imports.formats.fields import folder_name, mapping, mappings, tagged, text
+from memoryd.features.imports.formats.items import LeftOut, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
 from memoryd.store.base import Row
 
@@ -99,15 +98,12 @@ def _joined(sessions: Iterable[Row], messages_: Iterable[Row], parts_: Iterable[
 
 
 def _turns(messages: Iterable[dict[str, Any]], place: str, about: Mapping[str, Any]) -> Iterator[Yielded]:
-    project = PurePosixPath(text(about.get("directory")).replace("\\", "/")).name
-    yield from turns(chat.messages(messages), f"opencode:{place}", project, tagged("title", about.get("title")))
+    titles = tagged("title", about.get("title"))
+    yield from turns(chat.messages(messages), f"opencode:{place}", folder_name(about.get("directory")), titles)
 
 
 def _data(row: Row) -> dict[str, Any]:
-    try:
-        return mapping(parsing.value_of(text(row.get("data"))))
-    except ValueError:
-        return {}
+    return mapping(parsing.value_in(row, "data"))
 
 
 FORMAT = ForeignFormat("opencode", "sessions of opencode", _files, _read)

@@ -7,12 +7,13 @@ continues at the next one that begins like the first.
 import codecs
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import IO, Any
 
 from memoryd.errors import InvalidInputError
-from memoryd.features.imports.formats.items import Fault, mappings
+from memoryd.features.imports.formats.fields import mappings
+from memoryd.features.imports.formats.items import Fault
 from memoryd.features.imports.formats.source import WHOLE, SourceFile
 
 CHUNK = 1 << 20  # bytes read at a time
@@ -49,6 +50,14 @@ def value_of(text: str) -> Any:
         return _DECODER.decode(text)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+
+
+def value_in(row: Mapping[str, Any], column: str, otherwise: Any = None) -> Any:
+    """Return the value of a JSON text in a column; `otherwise` if there is none, or it is not JSON."""
+    try:
+        return value_of(row[column]) if isinstance(row.get(column), str) else otherwise
+    except ValueError:
+        return otherwise
 
 
 def loaded(file: SourceFile) -> Any:

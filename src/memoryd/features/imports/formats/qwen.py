@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from memoryd.features.imports.formats import chat
 from memoryd.features.imports.formats.claude_code import is_descendant_of_gemini
 from memoryd.features.imports.formats.items import Yielded
-from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
+from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile, each_file
 
 
 def _files(source: Source) -> Iterator[SourceFile]:
@@ -14,14 +14,9 @@ def _files(source: Source) -> Iterator[SourceFile]:
             yield file
 
 
-def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
-    for file in source.files:
-        yield from session(file)
-
-
 def session(file: SourceFile) -> Iterator[Yielded]:
     """Yield the turns of a session."""
     return chat.session(file, FORMAT.name)
 
 
-FORMAT = ForeignFormat("qwen", "sessions of Qwen Code", _files, _read)
+FORMAT = ForeignFormat("qwen", "sessions of Qwen Code", _files, each_file(session))

@@ -9,20 +9,8 @@ from memoryd.core.base.clock import timestamp
 from memoryd.core.base.limits import KNOWN_NAME
 from memoryd.core.transfer.schema import UNKNOWN
 from memoryd.features.imports.formats import parsing
-from memoryd.features.imports.formats.items import (
-    CREATED,
-    UPDATED,
-    Fault,
-    Hint,
-    LeftOut,
-    SourceEntity,
-    SourceRelation,
-    Yielded,
-    brief,
-    created,
-    mappings,
-    updated,
-)
+from memoryd.features.imports.formats.fields import CREATED, UPDATED, brief, created, mappings, updated
+from memoryd.features.imports.formats.items import Fault, Hint, LeftOut, SourceEntity, SourceRelation, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
 from memoryd.text import unstorable
 

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
@@ -293,6 +294,11 @@ def _date(member: zipfile.ZipInfo) -> str:
         return timestamp(datetime(*member.date_time).astimezone())
     except (ValueError, OverflowError):
         return ""
+
+
+def each_file(read: Callable[[SourceFile], Iterator[Yielded]]) -> Callable[[Source, frozenset[str]], Iterator[Yielded]]:
+    """Return a function for ForeignFormat.read that reads file by file."""
+    return lambda source, _more: chain.from_iterable(map(read, source.files))
 
 
 @dataclass(frozen=True, slots=True)

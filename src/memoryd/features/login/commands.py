@@ -1,4 +1,4 @@
-"""The commands for people who log in over HTTP with a password."""
+"""The commands `login`, for people who log in over HTTP with a password, and `access`, about clients they admitted."""
 
 import sys
 from typing import Annotated
@@ -7,10 +7,13 @@ import typer
 
 from memoryd.cli import show
 from memoryd.cli.frame import FILES, AsJson, bound, command, demand_writable, note
+from memoryd.core.access import access_log
 from memoryd.core.access.tokens import Level
+from memoryd.core.base.clock import FOREVER
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError
-from memoryd.features.login.parts import accounts_of
+from memoryd.features.login.accounts import accounts_of
+from memoryd.features.login.logins import Login, logins_of
 from memoryd.settings import Settings
 
 logins = typer.Typer(
@@ -69,12 +72,7 @@ def list_(settings: Settings, *, as_json: AsJson = False) -> None:
             }
             for one in accounts_of(engine).all()
         ]
-    if as_json:
-        show.as_json({"people": found})
-    elif found:
-        show.numbers(HEADS, [[each[head] for head in HEADS] for each in found])
-    else:
-        show.verbatim("No one has a password. `memoryd login set` sets one.")
+    show.listed("people", HEADS, found, "No one has a password. `memoryd login set` sets one.", raw=as_json)
 
 
 @logins.command()
@@ -85,3 +83,64 @@ def remove(settings: Settings, name: Annotated[str, typer.Argument(help="The nam
     with Engine(settings, fetch=False) as engine:
         accounts_of(engine).remove(name)
     show.verbatim(f"{name} can no longer log in; all their logins have ended.")
+
+
+# clients -------------------------------------------------------------------------------------------------------------
+
+access = typer.Typer(
+    add_completion=False, no_args_is_help=True, help="Clients that people have admitted over HTTP, and a log."
+)
+
+ADMITTED = ("id", "person", "client", "allows", "workspace", "created_at", "used_at", "expires_at")
+ENTRY = ("at", "act", "subject", "client", "detail")
+
+
+@access.command(name="list")
+@command(*FILES)
+def admitted(settings: Settings, *, as_json: AsJson = False) -> None:
+    """List the clients that people have admitted."""
+    with Engine(settings, fetch=False) as engine:
+        names = show.workspace_names(engine.workspaces.all())
+        found = [_login(login, names) for login in logins_of(engine).all()]
+    show.listed("logins", ADMITTED, found, "No client has been admitted.", raw=as_json)
+
+
+@access.command()
+@command(*FILES)
+def revoke(
+    settings: Settings,
+    which: Annotated[str, typer.Argument(help="The id of a login, or the name of a person or a client.")],
+) -> None:
+    """End a login, or all logins of a person or a client, at once."""
+    demand_writable(settings, "access revoke writes")
+    with Engine(settings, fetch=False) as engine:
+        ended = logins_of(engine).revoke(which)
+    for one in ended:
+        show.verbatim(f"Ended {one.id}: {one.client_name}, admitted by {one.person}.")
+
+
+@access.command()
+@command(*FILES)
+def log(
+    settings: Settings,
+    *,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Maximum entries.")] = 50,
+    as_json: AsJson = False,
+) -> None:
+    """List the events of access, the latest first: clients admitted or refused, logins and tokens revoked."""
+    with Engine(settings, fetch=False) as engine:
+        found = [entry.as_dict() for entry in access_log.last(engine.store, limit)]
+    show.listed("log", ENTRY, found, "The log of access is empty.", raw=as_json)
+
+
+def _login(login: Login, names: dict[str, str]) -> dict[str, str]:
+    return {
+        "id": login.id,
+        "person": login.person,
+        "client": login.client_name,
+        "allows": login.grant.level,
+        "workspace": names.get(login.grant.workspace, login.grant.workspace),
+        "created_at": login.created_at,
+        "used_at": login.used_at,
+        "expires_at": "unused for 90 days" if login.expires_at == FOREVER else login.expires_at,
+    }
