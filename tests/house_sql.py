@@ -8,17 +8,19 @@ from pathlib import Path
 
 import apsw
 
-from memoryd.store.columns import TABLES
+from memoryd.store.columns import MOVED
+from memoryd.store.sql import spelled
 from memoryd.store.sqlite.connection import equipped
 from tests.house_tree import PACKAGE, Located, nodes, read
 
 SQL = f"{PACKAGE}/store/sql"
 MIGRATIONS = f"{SQL}/sqlite/migrations"
+SHARED_MIGRATIONS = f"{SQL}/migrations"
 POSTGRES = "store/postgres/"
 NOUN_VERB = r"[a-z_]+\.[a-z_]+"  # no digits: the loader would take a header with digits for SQL
 
 SHARED_TABLES = {
-    name: " ".join((*(() if table.registry else ("workspace_id",)), *table.stored)) for name, table in TABLES.items()
+    name: " ".join((*(() if table.registry else ("workspace_id",)), *table.stored)) for name, table in MOVED.items()
 }
 """The columns that a table has in every dialect."""
 
@@ -42,6 +44,8 @@ def _statements(root: Path) -> Iterator[Query]:
     base = root / SQL
     slices = sorted((root / PACKAGE / "features").glob("*/sql/*.sql"))
     for path in [*sorted(base.glob("*.sql")), *slices, *sorted(base.glob("*/*.sql"))]:
+        if path.parent == root / SHARED_MIGRATIONS:
+            continue
         head, *parts = re.split(r"^(-- name:.*\n)", read(path), flags=re.MULTILINE)
         folder = "." if path in slices else path.parent.relative_to(base).as_posix()
         place, line = path.relative_to(root).as_posix(), 1
@@ -133,10 +137,16 @@ def check_migrations_apply(root: Path, database: apsw.Connection | None = None) 
         if not re.fullmatch(rf"{number:04}_[a-z0-9_]+\.sql", path.name):
             found.append(f"{place} has the wrong name: call it {number:04}_something.sql.")
         try:
-            database.execute(read(path))
+            database.execute(_whole(root, path))
         except apsw.Error as error:
             found.append(f"{place} does not apply: {error}.")
     return found
+
+
+def _whole(root: Path, path: Path) -> str:
+    """Return the script of a version on SQLite: the shared one, if there is one, and its own."""
+    shared = (root / SHARED_MIGRATIONS).glob(f"{path.name.partition('_')[0]}_*.sql")
+    return "".join(spelled(read(one), "sqlite") for one in [*shared, path])
 
 
 def check_queries_prepare(root: Path) -> list[str]:

@@ -7,8 +7,7 @@ import apsw
 import numpy as np
 
 from memoryd.errors import StoreError
-from memoryd.store.base import Queries, Row
-from memoryd.store.base.index import UNIT
+from memoryd.store.base import UNIT, Queries, Row
 from memoryd.store.sqlite.file import SqliteFile
 
 LARGE_LOG = 256 * 2**20  # bytes of a write-ahead log; in daily use it has a few megabytes
