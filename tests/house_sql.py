@@ -3,13 +3,13 @@
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import apsw
 
 from memoryd.store.columns import MOVED
-from memoryd.store.sql import spelled
+from memoryd.store.sql import spelled, with_parts
 from memoryd.store.sqlite.connection import equipped
 from tests.house_tree import PACKAGE, Located, nodes, read
 
@@ -57,8 +57,10 @@ def _statements(root: Path) -> Iterator[Query]:
 
 
 def queries(root: Path, dialect: str) -> dict[str, Query]:
-    """Return the named statements of a dialect: the shared ones, then its own."""
-    return {query.name: query for query in _statements(root) if query.name and query.folder in {".", dialect}}
+    """Return the named statements of a dialect, with their parts: the shared ones, then its own."""
+    found = {query.name: query for query in _statements(root) if query.name and query.folder in {".", dialect}}
+    whole = with_parts({name: query.sql for name, query in found.items()})
+    return {name: replace(found[name], sql=sql) for name, sql in whole.items()}
 
 
 def _bare(sql: str) -> str:
@@ -96,8 +98,9 @@ def _faults(query: Query) -> list[str]:
 
 
 def check_queries_are_used(root: Path) -> list[str]:
-    """Check that every named query occurs in the package as a string."""
+    """Check that every named query occurs in the package as a string, and every part in a query."""
     literals = {node.value for _, node, _ in nodes(root) if isinstance(node, ast.Constant)}
+    literals |= {part for query in _statements(root) for part in re.findall(r"\{(parts\.\w+)\}", query.sql)}
     return [
         f"{query.place} {query.name} is not used."
         for query in _statements(root)

@@ -10,6 +10,7 @@ from memoryd.errors import StoreError
 from memoryd.store.columns import MOVED, Table
 
 _HEADER = re.compile(r"^-- name: *([a-z_.]+) *$", re.MULTILINE)
+_NOTES = re.compile(r"\A(?:--.*\n)*")
 
 
 @cache
@@ -22,6 +23,14 @@ def load(dialect: str) -> dict[str, str]:
             if file.name.endswith(".sql"):
                 _, *parts = _HEADER.split(file.read_text(encoding="utf-8"))
                 statements |= dict(zip(parts[::2], map(str.strip, parts[1::2]), strict=True))
+    return with_parts(statements)
+
+
+def with_parts(statements: dict[str, str]) -> dict[str, str]:
+    """Return the statements, with the text of a part, such as `parts.passing`, in place of its name in braces."""
+    for part in [name for name in statements if name.startswith("parts.")]:
+        text = _NOTES.sub("", statements.pop(part))
+        statements = {name: sql.replace(f"{{{part}}}", text) for name, sql in statements.items()}
     return statements
 
 

@@ -64,13 +64,9 @@ def _check_words(queries: Queries) -> list[str]:
 def damaged(read: Read, dims: Mapping[str, int]) -> Iterator[int]:
     """Yield the numbers of unusable vectors, read in batches."""
     after = 0
-    while rows := _batch(read, after):
+    while rows := read(lambda q: q.all("doctor.vectors", after=after, limit=BATCH)):  # noqa: B023 - run at once
         yield from (row["seq"] for row in rows if not _sound(row, dims))
         after = rows[-1]["seq"]
-
-
-def _batch(read: Read, after: int) -> list[Row]:
-    return read(lambda q: q.all("doctor.vectors", after=after, limit=BATCH))
 
 
 def _sound(row: Row, dims: Mapping[str, int]) -> bool:
