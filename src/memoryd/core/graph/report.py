@@ -122,7 +122,7 @@ def stats(graph: Graph) -> GraphStats:
     """Return the size of the graph, and the share of its observations that have vectors."""
 
     def work(queries: Queries) -> GraphStats:
-        counts = {row["kind"]: row["number"] for row in queries.all("records.of_graph")}
+        counts = {row["kind"]: row["number"] for row in queries.all("records.kinds", session="")}
         number = counts.get(Kind.OBSERVATION, 0)
         return GraphStats(
             node_count=counts.get(Kind.ENTITY, 0),
