@@ -220,11 +220,11 @@ def options() -> str:
 
 
 def columns() -> str:
-    """Return every table that holds people's data, with its columns."""
+    """Return every table whose rows move between databases, with its columns."""
     rows = []
-    for name, of in columns_of.TABLES.items():
+    for name, of in columns_of.MOVED.items():
         shown = (f"`{column}` {_held(what)}" for column, what in of.columns.items())
-        taken = ["`migrate`, `backup`"] * of.moves + ["`export`, `import`"] * of.exported
+        taken = ["`migrate`, `backup`"] + ["`export`, `import`"] * of.exported
         rows.append((f"`{name}`", ", ".join(f"`{column}`" for column in of.order), ", ".join(shown), ", ".join(taken)))
     return table(("table", "key", "columns", "taken by"), rows)
 

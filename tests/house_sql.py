@@ -3,22 +3,24 @@
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import apsw
 
-from memoryd.store.columns import TABLES
+from memoryd.store.columns import MOVED
+from memoryd.store.sql import spelled, with_parts
 from memoryd.store.sqlite.connection import equipped
 from tests.house_tree import PACKAGE, Located, nodes, read
 
 SQL = f"{PACKAGE}/store/sql"
 MIGRATIONS = f"{SQL}/sqlite/migrations"
+SHARED_MIGRATIONS = f"{SQL}/migrations"
 POSTGRES = "store/postgres/"
 NOUN_VERB = r"[a-z_]+\.[a-z_]+"  # no digits: the loader would take a header with digits for SQL
 
 SHARED_TABLES = {
-    name: " ".join((*(() if table.registry else ("workspace_id",)), *table.stored)) for name, table in TABLES.items()
+    name: " ".join((*(() if table.registry else ("workspace_id",)), *table.stored)) for name, table in MOVED.items()
 }
 """The columns that a table has in every dialect."""
 
@@ -42,6 +44,8 @@ def _statements(root: Path) -> Iterator[Query]:
     base = root / SQL
     slices = sorted((root / PACKAGE / "features").glob("*/sql/*.sql"))
     for path in [*sorted(base.glob("*.sql")), *slices, *sorted(base.glob("*/*.sql"))]:
+        if path.parent == root / SHARED_MIGRATIONS:
+            continue
         head, *parts = re.split(r"^(-- name:.*\n)", read(path), flags=re.MULTILINE)
         folder = "." if path in slices else path.parent.relative_to(base).as_posix()
         place, line = path.relative_to(root).as_posix(), 1
@@ -53,8 +57,10 @@ def _statements(root: Path) -> Iterator[Query]:
 
 
 def queries(root: Path, dialect: str) -> dict[str, Query]:
-    """Return the named statements of a dialect: the shared ones, then its own."""
-    return {query.name: query for query in _statements(root) if query.name and query.folder in {".", dialect}}
+    """Return the named statements of a dialect, with their parts: the shared ones, then its own."""
+    found = {query.name: query for query in _statements(root) if query.name and query.folder in {".", dialect}}
+    whole = with_parts({name: query.sql for name, query in found.items()})
+    return {name: replace(found[name], sql=sql) for name, sql in whole.items()}
 
 
 def _bare(sql: str) -> str:
@@ -92,8 +98,9 @@ def _faults(query: Query) -> list[str]:
 
 
 def check_queries_are_used(root: Path) -> list[str]:
-    """Check that every named query occurs in the package as a string."""
+    """Check that every named query occurs in the package as a string, and every part in a query."""
     literals = {node.value for _, node, _ in nodes(root) if isinstance(node, ast.Constant)}
+    literals |= {part for query in _statements(root) for part in re.findall(r"\{(parts\.\w+)\}", query.sql)}
     return [
         f"{query.place} {query.name} is not used."
         for query in _statements(root)
@@ -133,10 +140,16 @@ def check_migrations_apply(root: Path, database: apsw.Connection | None = None) 
         if not re.fullmatch(rf"{number:04}_[a-z0-9_]+\.sql", path.name):
             found.append(f"{place} has the wrong name: call it {number:04}_something.sql.")
         try:
-            database.execute(read(path))
+            database.execute(_whole(root, path))
         except apsw.Error as error:
             found.append(f"{place} does not apply: {error}.")
     return found
+
+
+def _whole(root: Path, path: Path) -> str:
+    """Return the script of a version on SQLite: the shared one, if there is one, and its own."""
+    shared = (root / SHARED_MIGRATIONS).glob(f"{path.name.partition('_')[0]}_*.sql")
+    return "".join(spelled(read(one), "sqlite") for one in [*shared, path])
 
 
 def check_queries_prepare(root: Path) -> list[str]:

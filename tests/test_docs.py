@@ -23,7 +23,6 @@ from memoryd.settings import Settings, variables
 from memoryd.store.sql import migrations
 from memoryd.store.sqlite.connection import equipped
 from memoryd.toolsets import chosen
-from tests import house_sql
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / f"{name}.md" for name in ("README", "CHANGELOG", "CONTRIBUTING")] + sorted((ROOT / "docs").glob("*.md"))
@@ -123,8 +122,8 @@ def test_proxies_ask_for_what_a_process_answers_by_itself() -> None:
 
 def test_the_architecture_names_every_table_of_the_schema() -> None:
     database = equipped(apsw.Connection(":memory:"))
-    for migration in sorted((ROOT / house_sql.MIGRATIONS).glob("*.sql")):
-        database.execute(migration.read_text(encoding="utf-8"))
+    for script in migrations("sqlite").values():
+        database.execute(script)
     names = {str(name) for (name,) in database.execute("SELECT name FROM pragma_table_list WHERE type != 'shadow'")}
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     views = {"live_text", "entity_related", "entities", "observations", "session_memories", "vault_memories"}

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from memoryd.errors import ModelError
 from memoryd.models import chat
-from memoryd.models.budget import HourlyBudget
+from memoryd.models.chat import HourlyBudget
 from memoryd.models.llm import FAILURES, TimedWriter, load_llm
 from memoryd.settings import Settings
 from tests.clients import Json

@@ -1,13 +1,16 @@
-"""A language model behind an endpoint with OpenAI's chat completions API."""
+"""A language model behind an endpoint with OpenAI's chat completions API, and its hourly budget."""
 
+import threading
 import time
 from collections.abc import Mapping
 from typing import Any
 
 import httpx2
+from limits import RateLimitItemPerHour
+from limits.storage import MemoryStorage
+from limits.strategies import MovingWindowRateLimiter
 
 from memoryd.errors import ModelError
-from memoryd.models.budget import HourlyBudget
 from memoryd.models.llm import CALLS, Completion, Llm
 from memoryd.models.openai import RETRIES, Advice, OpenAIApi
 from memoryd.models.service import ServiceAnswer
@@ -18,6 +21,29 @@ from memoryd.text import estimate_tokens
 def open_llm(settings: Settings) -> Llm:
     """Return the model of MEMORY_LLM_MODEL with an hourly budget."""
     return Llm(Chat(settings), HourlyBudget(CALLS, settings.llm_tokens))
+
+
+class HourlyBudget:
+    """A limit on the requests and the tokens of an hour."""
+
+    def __init__(self, calls: int, tokens: int) -> None:
+        self._calls, self._tokens = RateLimitItemPerHour(calls), RateLimitItemPerHour(tokens)
+        self._spent = MovingWindowRateLimiter(MemoryStorage())
+        self._lock = threading.Lock()
+
+    def take(self, tokens: int) -> None:
+        """Reserve one call of about `tokens` tokens. Raise ModelError if the budget does not allow it."""
+        if not self._spent.test(self._tokens, cost=tokens) or not self._spent.hit(self._calls, "calls"):
+            raise ModelError(
+                f"The budget for this hour is spent: {self._calls.amount} calls, "
+                f"{self._tokens.amount} tokens (MEMORY_LLM_TOKENS)."
+            )
+
+    def spend(self, tokens: int) -> None:
+        """Record the number of tokens that were used; if that is more than is left, then all that is left."""
+        with self._lock:
+            left = self._spent.get_window_stats(self._tokens).remaining
+            self._spent.hit(self._tokens, cost=max(min(tokens, left), 1))  # what does not fit would not be recorded
 
 
 class Chat:

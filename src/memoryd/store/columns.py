@@ -1,7 +1,8 @@
 """The columns of the tables, each declared once, for moving rows between databases and for exports.
 
-The migrations create the tables; tests compare them with these declarations, on SQLite and on Postgres. Tables that a
-database derives (words, tags, tombstones, changes) and the marks of archived workspaces are not listed.
+The migrations create the tables; tests compare them with these declarations, on SQLite and on Postgres. Tables that
+never move are not listed: what a database derives (words, tags, tombstones, changes), the marks of archived workspaces,
+leases, and who may come in over HTTP.
 """
 
 from collections.abc import Mapping
@@ -49,8 +50,6 @@ class Table:
     """The columns, in the order in which an export writes them."""
     registry: bool = False
     """Whether it belongs to the registry: its rows belong to no workspace."""
-    moves: bool = True
-    """Whether `migrate` and `backup` copy it."""
     exported: bool = False
     numbered: bool = False
     """Whether the key ends with `seq`, a number that each database assigns itself."""
@@ -82,7 +81,7 @@ def _id_of(*kinds: Kind) -> Column:
 
 KEY, TEXT, TIME, NUMBER, SHARE = map(Column, (Holds.KEY, Holds.TEXT, Holds.TIME, Holds.NUMBER, Holds.SHARE))
 
-TABLES: Mapping[str, Table] = {
+MOVED: Mapping[str, Table] = {
     "projects": Table(
         key=("id",),
         registry=True,
@@ -113,97 +112,6 @@ TABLES: Mapping[str, Table] = {
         key=("principal", "id", "holder"),
         registry=True,
         columns={"principal": TEXT, "id": KEY, "holder": KEY, "expires_at": TIME},
-    ),
-    "leases": Table(
-        key=("name",), registry=True, moves=False, columns={"name": KEY, "holder": KEY, "expires_at": TIME}
-    ),
-    "tokens": Table(
-        key=("id",),
-        registry=True,
-        moves=False,
-        columns={
-            "id": KEY,
-            "name": KEY,
-            "hash": TEXT,
-            "level": TEXT,
-            "tools": TEXT,
-            "workspace": TEXT,
-            "created_at": TIME,
-            "expires_at": TIME,
-        },
-    ),
-    "accounts": Table(
-        key=("name",),
-        registry=True,
-        moves=False,
-        columns={"name": KEY, "hash": TEXT, "level": TEXT, "workspace": TEXT, "created_at": TIME},
-    ),
-    "oauth_clients": Table(
-        key=("id",),
-        registry=True,
-        moves=False,
-        columns={
-            "id": KEY,
-            "name": TEXT,
-            "secret": TEXT,
-            "method": TEXT,
-            "redirect_uris": Column(Holds.TEXTS),
-            "created_at": TIME,
-            "used_at": TEXT,
-        },
-    ),
-    "authorizations": Table(
-        key=("id",),
-        registry=True,
-        moves=False,
-        columns={
-            "id": KEY,
-            "client": TEXT,
-            "client_name": TEXT,
-            "redirect_uri": TEXT,
-            "state": TEXT,
-            "challenge": TEXT,
-            "asked": TEXT,
-            "browser": TEXT,
-            "subject": TEXT,
-            "person": TEXT,
-            "level": TEXT,
-            "workspace": TEXT,
-            "until": TEXT,
-            "code": TEXT,
-            "login": TEXT,
-            "used_at": TEXT,
-            "expires_at": TIME,
-        },
-    ),
-    "logins": Table(
-        key=("id",),
-        registry=True,
-        moves=False,
-        columns={
-            "id": KEY,
-            "subject": TEXT,
-            "person": TEXT,
-            "client": TEXT,
-            "client_name": TEXT,
-            "level": TEXT,
-            "workspace": TEXT,
-            "created_at": TIME,
-            "used_at": TIME,
-            "expires_at": TIME,
-        },
-    ),
-    "login_tokens": Table(
-        key=("hash",),
-        registry=True,
-        moves=False,
-        columns={"hash": KEY, "login": KEY, "kind": TEXT, "expires_at": TIME, "rotated_at": TEXT, "salt": TEXT},
-    ),
-    "access_log": Table(
-        key=("id",),
-        registry=True,
-        moves=False,
-        columns={"id": KEY, "at": TIME, "act": TEXT, "subject": TEXT, "client": TEXT, "detail": TEXT},
     ),
     "records": Table(
         key=("id",),
@@ -317,10 +225,9 @@ TABLES: Mapping[str, Table] = {
         columns={"id": KEY, "at": TIME, "operation": TEXT, "other": TEXT, "client": TEXT, "tool": TEXT},
     ),
 }
-"""Every table with user data; each table comes after those that it refers to."""
+"""Every table that `migrate` and `backup` copy; each comes after those that it refers to."""
 
-MOVED: Mapping[str, Table] = {name: table for name, table in TABLES.items() if table.moves}
 OF_WORKSPACE = tuple(name for name, table in MOVED.items() if not table.registry)
-EXPORTED: Mapping[str, Table] = {name: table for name, table in TABLES.items() if table.exported}
+EXPORTED: Mapping[str, Table] = {name: table for name, table in MOVED.items() if table.exported}
 DETAILS: Mapping[str, Kind] = {f"{kind}_details": kind for kind in Kind}
 """The kind of record whose details a table has: each record of the kind has one row there."""

@@ -17,13 +17,12 @@ from memoryd.core.graph.keywords import Rarity
 from memoryd.core.graph.names import named
 from memoryd.core.graph.observations import Deletion
 from memoryd.core.graph.relations import Edge
-from memoryd.core.graph.report import PendingNode
 from memoryd.core.graph.similarity import BestPairs
 from memoryd.core.graph.transaction import Change, Graph
 from memoryd.core.records.records import Embedded
 from memoryd.core.scope import Scope
 from memoryd.model import GENERAL, VectorSet
-from memoryd.store.base import Vector
+from memoryd.store.base import Row, Vector
 from memoryd.store.sqlite import vector_index
 from memoryd.text import estimate_tokens
 from tests.core.kit import Ollama, engine, never, ollama
@@ -107,28 +106,28 @@ def test_coverage_is_the_share_of_living_observations_with_vectors(embedded: Gra
 # pending -------------------------------------------------------------------------------------------------------------
 
 
-def pending(graph: Graph) -> list[PendingNode]:
+def pending(graph: Graph) -> list[Row]:
     return consolidate.pending(graph, 1_000)[0]
 
 
 def test_a_new_observation_makes_a_summary_pending(graph: Graph) -> None:
     make(graph, {"a": ["1"], "b": ["1", "2"], "c": []})
-    assert [(node.name, node.observation_count) for node in pending(graph)] == [("a", 1), ("b", 2), ("c", 0)]
+    assert [(node["name"], node["observation_count"]) for node in pending(graph)] == [("a", 1), ("b", 2), ("c", 0)]
     for name in "abc":
         entities.set_summary(graph, name, "s")
     assert consolidate.pending(graph, 9) == ([], 0)
     observations.replace(graph, "b", 1, "3")
     (waiting,) = pending(graph)
-    assert waiting.name == "b"
-    assert (waiting.last_observation_at or "") > (waiting.summary_updated_at or "~")
+    assert waiting["name"] == "b"
+    assert (waiting["last_observation_at"] or "") > (waiting["summary_updated_at"] or "~")
     entities.set_summary(graph, "b", "")
-    assert [node.summary_updated_at for node in pending(graph)] == [None]
+    assert [node["summary_updated_at"] for node in pending(graph)] == [None]
 
 
 def test_a_node_without_a_summary_is_pending_even_without_observations(graph: Graph) -> None:
     make(graph, {"a": [], "b": ["1"]})
     observations.delete(graph, [Deletion(entity="b", ordinals=(0,))])
-    assert [(node.name, node.observation_count, node.last_observation_at) for node in pending(graph)] == [
+    assert [(node["name"], node["observation_count"], node["last_observation_at"]) for node in pending(graph)] == [
         ("a", 0, None),
         ("b", 0, None),
     ]
@@ -143,7 +142,7 @@ def test_a_node_without_a_summary_is_pending_even_without_observations(graph: Gr
 def test_only_the_first_pending_nodes_are_listed_but_all_are_counted(graph: Graph) -> None:
     make(graph, {name: ["1"] for name in "abcde"} | {"f": []})
     found, number = consolidate.pending(graph, 2)
-    assert ([node.name for node in found], number) == (["a", "b"], 6)
+    assert ([node["name"] for node in found], number) == (["a", "b"], 6)
 
 
 def test_the_last_observed_come_first_and_other_changes_do_not_count(graph: Graph) -> None:
@@ -152,9 +151,9 @@ def test_the_last_observed_come_first_and_other_changes_do_not_count(graph: Grap
     entities.set_summary(graph, "c", "s")
     entities.set_tags(graph, "a", ["t"])
     entities.set_tags(graph, "c", ["t"])
-    assert [node.name for node in pending(graph)] == ["b", "a"]
+    assert [node["name"] for node in pending(graph)] == ["b", "a"]
     observations.delete(graph, [Deletion(entity="b", ordinals=(0, 1))])
-    assert [node.name for node in pending(graph)] == ["a", "b"]
+    assert [node["name"] for node in pending(graph)] == ["a", "b"]
 
 
 # similar nodes -------------------------------------------------------------------------------------------------------

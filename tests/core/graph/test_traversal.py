@@ -40,7 +40,7 @@ def relate(graph: Graph, *edges: str) -> None:
 
 
 def around(graph: Graph, name: str, depth: int) -> str:
-    return "".join(entity.name for entity in traversal.neighborhood(graph, name, depth).entities)
+    return "".join(entity.name for entity in traversal.neighborhood(graph, name, depth)[0])
 
 
 def arrows(found: Sequence[Relation]) -> list[str]:
@@ -60,9 +60,9 @@ def test_a_neighborhood_is_ordered_by_distance_then_name_over_both_directions(gr
 def test_a_neighborhood_has_all_relations_between_its_nodes_and_no_others(graph: Graph) -> None:
     relate(graph, "a>b", "b>c", "c>d", "a>c", "c>a", "a>a")
     relations.create(graph, [Edge("a", "b", "s")])
-    found = traversal.neighborhood(graph, "a", 1)
-    assert arrows(found.relations) == ["a>b", "b>c", "a>c", "c>a", "a>a", "a>b"]
-    assert [relation.type for relation in found.relations][-1] == "s"
+    _, found = traversal.neighborhood(graph, "a", 1)
+    assert arrows(found) == ["a>b", "b>c", "a>c", "c>a", "a>a", "a>b"]
+    assert found[-1].type == "s"
 
 
 def test_cycles_end_and_a_node_alone_is_its_own_neighborhood(graph: Graph) -> None:

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any, Literal
 
 from memoryd.core.base.clock import Clock
-from memoryd.store.base import Queries, Row, Store
+from memoryd.store.base import Queries, Store
 
 KEPT = timedelta(days=365)
 REFUSED = 10_000  # refused logins that are kept: strangers may cause more than 100,000 a day
@@ -56,8 +56,4 @@ def last(store: Store, limit: int) -> list[AccessEntry]:
     """Return the newest entries, the newest first."""
     if not store.placement.exists():
         return []
-    return [_entry(row) for row in store.read(None, lambda q: q.all("access_log.last", limit=limit))]
-
-
-def _entry(row: Row) -> AccessEntry:
-    return AccessEntry(**{name: value for name, value in row.items() if name != "id"})
+    return [AccessEntry(**row) for row in store.read(None, lambda q: q.all("access_log.last", limit=limit))]

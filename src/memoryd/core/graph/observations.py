@@ -200,8 +200,9 @@ def add(graph: Graph, wanted: Sequence[tuple[str, Sequence[str]]]) -> AddedObser
             new = [content for content in dict.fromkeys(contents) if content not in before] if one else []
             added: NodeAdditions = {
                 "entity_name": one.name if one else name,
-                "added": _stored(append(change, one, new, vectors)) if one else [],
-                "already_existed": _left_out(contents, new) if one else [],
+                "added": [_stored(made) for made in append(change, one, new, vectors)] if one else [],
+                # each once, however often it was given
+                "already_existed": list(Counter(contents) - Counter(new)) if one else [],
                 "not_found": one is None,
                 "did_you_mean": known.similar.get(name, []),
             }
@@ -228,13 +229,8 @@ def _texts(queries: Queries, wanted: Sequence[tuple[str, Sequence[str]]]) -> lis
     ]
 
 
-def _left_out(contents: Sequence[str], new: Sequence[str]) -> list[str]:
-    """Return the texts that were given but not added, each once, however often it was given."""
-    return list((Counter(contents) - Counter(new)).keys())
-
-
-def _stored(made: Iterable[Observation]) -> list[StoredObservation]:
-    return [{**shown(one), "id": one.id, "created_at": one.created_at} for one in made]
+def _stored(made: Observation) -> StoredObservation:
+    return {**shown(made), "id": made.id, "created_at": made.created_at}
 
 
 @cleaned
@@ -275,7 +271,7 @@ def delete(graph: Graph, deletions: Sequence[Deletion]) -> DeletedObservations:
 
 
 def _remove(change: Change, entity: Entity, deletion: Deletion) -> DeletedFromNode:
-    by_ordinal = _by_ordinal(change.queries, entity)
+    by_ordinal = {observation.ordinal: observation for observation in of(change.queries, [entity.id])[entity.id]}
     gone = [
         observation
         for observation in by_ordinal.values()
@@ -291,7 +287,3 @@ def _remove(change: Change, entity: Entity, deletion: Deletion) -> DeletedFromNo
         "not_found_ordinals": [n for n in dict.fromkeys(deletion.ordinals) if n not in by_ordinal],
         "not_found_observations": [c for c in dict.fromkeys(deletion.contents) if c not in contents],
     }
-
-
-def _by_ordinal(queries: Queries, entity: Entity) -> dict[int, Observation]:
-    return {observation.ordinal: observation for observation in of(queries, [entity.id])[entity.id]}

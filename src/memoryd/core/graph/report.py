@@ -4,7 +4,6 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import timedelta
 
 from typing_extensions import TypedDict
@@ -40,19 +39,6 @@ class GraphStats(TypedDict):
     embedding_coverage: float
     """The share of observations that have vectors of the most used model; 1.0 without observations."""
     workspace: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PendingNode:
-    """A node without a summary, or with observations newer than its summary."""
-
-    id: str
-    name: str
-    entity_type: str
-    updated_at: str
-    observation_count: int
-    last_observation_at: str | None
-    summary_updated_at: str | None
 
 
 class PendingSummary(TypedDict):
@@ -136,7 +122,7 @@ def stats(graph: Graph) -> GraphStats:
     """Return the size of the graph, and the share of its observations that have vectors."""
 
     def work(queries: Queries) -> GraphStats:
-        counts = {row["kind"]: row["number"] for row in queries.all("records.of_graph")}
+        counts = {row["kind"]: row["number"] for row in queries.all("records.kinds", session="")}
         number = counts.get(Kind.OBSERVATION, 0)
         return GraphStats(
             node_count=counts.get(Kind.ENTITY, 0),
@@ -162,11 +148,13 @@ def _number(row: Row | None) -> int:
     return int(row["number"]) if row else 0
 
 
-def pending(graph: Graph, limit: int) -> tuple[list[PendingNode], int]:
-    """Return the nodes whose summary is missing or stale, the last observed first, and their total number."""
+def pending(graph: Graph, limit: int) -> tuple[list[Row], int]:
+    """Return the nodes whose summary is missing or stale, the last observed first, and their total number.
+
+    A row has the fields of PendingSummary, `id` and `updated_at`.
+    """
     rows = graph.read(lambda q: q.all("entities.pending", limit=limit))
-    total = rows[0]["total"] if rows else 0
-    return [PendingNode(**{field: row[field] for field in row if field != "total"}) for row in rows], total
+    return rows, rows[0]["total"] if rows else 0
 
 
 def report(graph: Graph, limit: int = 20) -> ConsolidationReport:
@@ -220,16 +208,16 @@ class _Writer:
         self._graph = graph
         self._rare: Rarity = graph.read(keywords.rarity)
 
-    def stale(self, nodes: Sequence[PendingNode]) -> list[StaleSummary]:
+    def stale(self, nodes: Sequence[Row]) -> list[StaleSummary]:
         """Return pending nodes with the most typical sentences of their observations."""
-        texts = self._texts([node.id for node in nodes])
+        texts = self._texts([node["id"] for node in nodes])
         return [
             {
-                "name": node.name,
-                "entity_type": node.entity_type,
-                "last_modified": node.updated_at,
-                "observation_count": node.observation_count,
-                "draft_summary": keywords.draft(texts[node.id], self._rare) or None,
+                "name": node["name"],
+                "entity_type": node["entity_type"],
+                "last_modified": node["updated_at"],
+                "observation_count": node["observation_count"],
+                "draft_summary": keywords.draft(texts[node["id"]], self._rare) or None,
             }
             for node in nodes
         ]
@@ -271,7 +259,7 @@ class _Writer:
             centroid_label=", ".join(common) or usual,
         )
 
-    def reword(self, found: ConsolidationReport, nodes: Sequence[PendingNode], pairs: Sequence[SimilarPair]) -> None:
+    def reword(self, found: ConsolidationReport, nodes: Sequence[Row], pairs: Sequence[SimilarPair]) -> None:
         """Put a language model's texts in place of the quotes, where it writes any."""
         stale, candidates, clusters = found["stale_summaries"], found["relation_candidates"], found["cluster_summary"]
         llm = self._graph.engine.helpers.writer() if stale or candidates or clusters else None
@@ -289,12 +277,14 @@ class _Writer:
             cluster["centroid_label"] = labels.get(at, cluster["centroid_label"])
 
     def _asked(
-        self, nodes: Sequence[PendingNode], pairs: Sequence[SimilarPair], clusters: Sequence[NodeCluster]
+        self, nodes: Sequence[Row], pairs: Sequence[SimilarPair], clusters: Sequence[NodeCluster]
     ) -> dict[str, list[dict[str, object]]]:
-        texts = self._texts([node.id for node in nodes] + [end.id for pair in pairs for end in (pair.one, pair.other)])
+        texts = self._texts(
+            [node["id"] for node in nodes] + [end.id for pair in pairs for end in (pair.one, pair.other)]
+        )
         quotes = {key: [cut(text, SENT) for text in of[-SHOWN:]] for key, of in texts.items()}
         return {
-            "summaries": [{"node": node.name, "observations": quotes[node.id]} for node in nodes],
+            "summaries": [{"node": node["name"], "observations": quotes[node["id"]]} for node in nodes],
             "rationales": [
                 {
                     "a": pair.one.name,

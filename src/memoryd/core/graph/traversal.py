@@ -3,7 +3,6 @@
 import json
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 from typing_extensions import TypedDict
 
@@ -18,16 +17,6 @@ from memoryd.store.base import Queries
 DEEPEST = 6  # maximum hops; in most graphs they reach every node
 
 
-@dataclass(frozen=True, slots=True)
-class Neighborhood:
-    """A node and the nodes around it."""
-
-    entities: tuple[Entity, ...]
-    """Ordered by distance, then by name."""
-    relations: tuple[Relation, ...]
-    """All relations between these nodes, ordered by creation."""
-
-
 class ShownPath(TypedDict):
     """The names on a path in order, and the relations of each hop."""
 
@@ -37,16 +26,19 @@ class ShownPath(TypedDict):
     """All relations of each hop, in both directions, ordered by hop."""
 
 
-def neighborhood(graph: Graph, name: str, depth: int = 1) -> Neighborhood:
-    """Return all nodes within `depth` hops; raise NotFoundError, or InvalidInputError unless `depth` is 1 to 6."""
+def neighborhood(graph: Graph, name: str, depth: int = 1) -> tuple[list[Entity], list[Relation]]:
+    """Return all nodes within `depth` hops by distance and name, and all relations between them by creation.
+
+    Raise NotFoundError, or InvalidInputError unless `depth` is 1 to 6.
+    """
     if not 1 <= depth <= DEEPEST:
         raise InvalidInputError(f"A depth of {depth} is out of range: it must be 1 to {DEEPEST} hops.")
 
-    def work(queries: Queries) -> Neighborhood:
+    def work(queries: Queries) -> tuple[list[Entity], list[Relation]]:
         (centre,) = demand(queries, name)
         distances = _distances(queries, centre, depth)
         found = sorted(_entities(queries, distances), key=lambda one: (distances[one.id], one.name))
-        return Neighborhood(tuple(found), tuple(_among(queries, found)))
+        return found, _among(queries, found)
 
     return graph.read(work)
 

@@ -28,7 +28,7 @@ from memoryd.core.graph.names import Suggesting, look_up
 from memoryd.core.graph.observations import ShownObservation
 from memoryd.core.graph.pagination import GraphPart, PagePosition
 from memoryd.core.graph.relations import ShownRelation
-from memoryd.core.graph.report import PendingNode, PendingSummary
+from memoryd.core.graph.report import PendingSummary
 from memoryd.core.graph.search import MatchingNode
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.records.question import Question
@@ -380,15 +380,15 @@ class ShownNeighborhood(TypedDict):
 
 def neighborhood(graph: Graph, name: str, depth: int, tokens: int) -> ShownNeighborhood:
     """Return the nearest nodes up to NODES_SHARE, the relations between them, then the nodes that still fit."""
-    found, budget = traversal.neighborhood(graph, name, depth), Budget(tokens)
-    every = list(map(entities.brief, found.entities))
+    (around, among), budget = traversal.neighborhood(graph, name, depth), Budget(tokens)
+    every = list(map(entities.brief, around))
     nodes = budget.fill(every, NODES_SHARE)
     names = {node["name"] for node in nodes}
-    edges = budget.fill(relations.shown(one) for one in found.relations if {one.source, one.target} <= names)
+    edges = budget.fill(relations.shown(one) for one in among if {one.source, one.target} <= names)
     nodes += budget.fill(every[len(nodes) :])
     omitted: OmittedSurroundings = {
         "nodes": len(every) - len(nodes),
-        "relations": len(found.relations) - len(edges),
+        "relations": len(among) - len(edges),
     }
     shown: ShownNeighborhood = {"nodes": nodes, "relations": edges, "omitted": omitted, "tokens_used": 0}
     return counted(shown)
@@ -416,17 +416,17 @@ def pending_summaries(graph: Graph, tokens: int) -> BudgetedList[PendingSummary]
     """Return as many nodes without a current summary as fit, the last observed first."""
     most = Budget(tokens, LIST_FRAME).at_most(LEAST_PENDING)
     found, total = report.pending(graph, max(most, 1))  # at least one row, because it contains the total
-    return _cut(list(map(_pending, found)), tokens, total)
-
-
-def _pending(one: PendingNode) -> PendingSummary:
-    return {
-        "name": one.name,
-        "entity_type": one.entity_type,
-        "observation_count": one.observation_count,
-        "last_observation_at": one.last_observation_at,
-        "summary_updated_at": one.summary_updated_at,
-    }
+    shown: list[PendingSummary] = [
+        {
+            "name": one["name"],
+            "entity_type": one["entity_type"],
+            "observation_count": one["observation_count"],
+            "last_observation_at": one["last_observation_at"],
+            "summary_updated_at": one["summary_updated_at"],
+        }
+        for one in found
+    ]
+    return _cut(shown, tokens, total)
 
 
 def _cut(parts: Sequence[ItemT], tokens: int, total: int | None = None) -> BudgetedList[ItemT]:

@@ -94,7 +94,8 @@ class JournalRows:
     @cleaned
     def summarized(self, summaries: Sequence[SessionSummary]) -> list[SessionSummary]:
         """Store summaries of sessions, replacing earlier ones; return them as stored."""
-        embedded = self._scope.passages(list(map(_summary_text, summaries)))
+        texts = [records.text_of(Kind.SUMMARY, one.title, one.category, one.summary) for one in summaries]
+        embedded = self._scope.passages(texts)
 
         def work(queries: Queries) -> list[SessionSummary]:
             now = self._engine.clock.now()
@@ -296,10 +297,6 @@ def _add_turn(queries: Queries, turn: Interaction, embedded: records.Embedded | 
     thought_at = len(turn.prompt) + len(BETWEEN)
     response_at = thought_at + len(turn.thought) + len(BETWEEN)
     queries.run("journal.add", id=turn.id, thought_at=thought_at, response_at=response_at)
-
-
-def _summary_text(summary: SessionSummary) -> str:
-    return records.text_of(Kind.SUMMARY, summary.title, summary.category, summary.summary)
 
 
 def _summary(row: Row) -> SessionSummary:

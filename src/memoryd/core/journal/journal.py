@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict
 from typing import Any
 
 from memoryd.core.base.progress import CountProgress
@@ -81,7 +80,7 @@ class Journal:
         if not turns:
             raise NotFoundError(f"There are no memories of the session {session_id[:200]!r}.")
         own: dict[str, Any] = {"id": f"summary_{session_id}", "session_id": session_id, "memory_count": len(turns)}
-        written = self.secrets.masked(_written(turns, writer) or asdict(summarizer.of(turns)))
+        written = self.secrets.masked(_written(turns, writer) or summarizer.of(turns))
         return SessionSummary(**own, created_at=self._engine.clock.now(), **written)
 
 

@@ -8,7 +8,7 @@ Technologies: the mentioned ones of TECHNOLOGIES, most frequent first. There are
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 
 from memoryd.excerpts import cut
 from memoryd.model import Interaction
@@ -42,19 +42,14 @@ TECHNOLOGIES = frozenset(
 _TERM = re.compile(r"[a-z0-9][a-z0-9.+#-]*[a-z0-9+#]|[a-z0-9]")
 
 
-@dataclass(frozen=True, slots=True)
-class Digest:
-    """The title, summary, category and technologies of a session."""
-
-    title: str
-    summary: str
-    category: str
-    technologies: tuple[str, ...]
-
-
-def of(turns: Sequence[Interaction]) -> Digest:
-    """Return the digest of a session's turns, at least one."""
-    return Digest(title(turns[0].prompt), _summary(turns), _category(turns), tuple(_technologies(turns)))
+def of(turns: Sequence[Interaction]) -> dict[str, Any]:
+    """Return the title, summary, category and technologies of a session, given its turns, at least one."""
+    return {
+        "title": title(turns[0].prompt),
+        "summary": _summary(turns),
+        "category": _category(turns),
+        "technologies": tuple(_technologies(turns)),
+    }
 
 
 def title(prompt: str) -> str:

@@ -220,17 +220,14 @@ def _fitting(answer: Statements, sent: Sequence[Hit], budget: int) -> CitedText:
         sources = [number for number in dict.fromkeys(statement.sources) if 1 <= number <= len(sent)]
         if not sources:
             continue
-        known = places | {number: len(places) + at for at, number in enumerate(_new(sources, places), 1)}
+        new = [number for number in sources if number not in places]
+        known = places | {number: len(places) + at for at, number in enumerate(new, 1)}
         line = f"{' '.join(statement.text.split())} {''.join(f'[{known[number]}]' for number in sources)}"
         if estimate_tokens(_text([*lines, line], known, sent)) > budget:
             continue
         lines, places = [*lines, line], known
     hits = tuple(sent[number - 1] for number in places)
     return CitedText(_text(lines, places, sent) if lines else "", hits)
-
-
-def _new(sources: Sequence[int], places: dict[int, int]) -> list[int]:
-    return [number for number in sources if number not in places]
 
 
 def _text(lines: Sequence[str], places: dict[int, int], sent: Sequence[Hit]) -> str:

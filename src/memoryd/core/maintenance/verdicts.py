@@ -92,13 +92,10 @@ def _demanded(queries: Queries, one: str, other: str, seen: tuple[str, str] = UN
     if one == other:
         raise InvalidInputError("This needs two different memories.")
     found = records.fetch(queries, [one, other], "")
-    memories = [found[key] for key in (one, other) if key in found and _is_plain(found[key])]
+    living = [found[key] for key in (one, other) if key in found]
+    memories = [memory for memory in living if memory.kind is Kind.MEMORY and memory.name is None]
     if len(memories) < 2:
         raise NotFoundError("One of the two is no living memory without a key, or not any more. Nothing was changed.")
     for memory, at in zip(memories, seen, strict=True):
         records.demand_unchanged(memory.updated_at, at)
     return memories[0], memories[1]
-
-
-def _is_plain(record: Record) -> bool:
-    return record.kind is Kind.MEMORY and record.name is None

@@ -3,7 +3,7 @@
 import json
 import logging
 import sys
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -280,7 +280,8 @@ class Memories:
         label = "Relevant to the task" if any(hit.bears for hit in best) else "Perhaps relevant to the task"
         sections = {label: best, **others}
         sections = {label: [hit for hit in hits if hit.record.id not in but] for label, hits in sections.items()}
-        degraded, named = _sentences(about.degraded, self._scope.degraded), _named(named for *_, named in parts)
+        degraded = _sentences(about.degraded, self._scope.degraded)
+        named = {key: short for *_, short_ids_of in parts for key, short in short_ids_of.items()}
         head, line = _fitting(head, budget), self._workspace_line(budget)
         briefing = _briefing(task or "", sections, degraded, budget - estimate_tokens(head + line), named)
         briefing = _headed(briefing, head, line)
@@ -397,16 +398,14 @@ class Memories:
             left = short_ids.unnamed(ids, found)
             own = Memories(scope)
             hits = scope.read(partial(own._by_ids, left)) if left else []
-            found |= {hit.record.id: replace(hit, workspace=self._named_place(scope)) for hit in hits}
+            place = scope.workspace if self._scope.included else None
+            found |= {hit.record.id: replace(hit, workspace=place) for hit in hits}
         order = [key for given in ids for key in found if short_ids.names(given, key)]
         return [found[key] for key in dict.fromkeys(order)]
 
     def _by_ids(self, ids: Sequence[str], queries: Queries) -> list[Hit]:
         whole = short_ids.resolve(queries, "ids", ids, self._scope.session, "ids.living")
         return self._hits(queries, list(dict.fromkeys(whole)))
-
-    def _named_place(self, scope: Scope) -> Workspace | None:
-        return scope.workspace if self._scope.included else None
 
     def recent(self, limit: int) -> list[Hit]:
         """Return the newest memories."""
@@ -458,11 +457,6 @@ def _merged(label: str, parts: Sequence[tuple[Workspace, list[Hit]]]) -> list[Hi
     weighed = sorted(newest, key=lambda hit: -hit.record.importance) if label == "Important" else newest
     once = {hit.record.id: hit for hit in reversed(weighed)}
     return [hit for hit in weighed if once[hit.record.id] is hit][: _SECTIONS[label]["limit"]]
-
-
-def _named(parts: Iterable[Mapping[str, str]]) -> dict[str, str]:
-    """Return the short forms of the ids of several workspaces."""
-    return {key: short for part in parts for key, short in part.items()}
 
 
 def _sentences(*parts: str) -> str:

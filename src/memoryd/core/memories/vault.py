@@ -283,12 +283,11 @@ class Vault:
             return record
         raise NotFoundError(f"There is no memory {key[:100]!r} in the vault.")
 
-    def under(self, begins: str, offset: int = 0, limit: int = ALL) -> list[Record]:
+    def under(self, begins: str) -> list[Record]:
         """Return the vault's memories whose keys begin with `begins`, last changed first."""
-        parameters = {"begins": begins, "end": begins + AFTER_ALL, "limit": limit, "offset": offset}
 
         def work(queries: Queries) -> list[Record]:
-            ids = [row["id"] for row in queries.all("vault.under", **parameters)]
+            ids = [row["id"] for row in queries.all("vault.under", begins=begins, end=begins + AFTER_ALL)]
             fetched = records.fetch(queries, ids, "")
             return [fetched[key] for key in ids]
 

@@ -8,7 +8,7 @@ from memoryd.core.base.clock import FOREVER, Clock
 from memoryd.daemon import started
 from memoryd.errors import MemorydError
 from memoryd.model import Workspace
-from memoryd.store.base import Queries, Row, Store
+from memoryd.store.base import Row, Store
 
 PAUSE = 0.5  # seconds between polls, if the store cannot report changes itself
 MANY = 500  # events that are read at a time
@@ -113,14 +113,11 @@ class Watcher:
             self._notify(Changed(listed=True, unknown=True))
 
     def _report(self, workspace: Workspace) -> None:
-        while events := self._store.read(workspace, self._news):
+        while events := self._store.read(workspace, lambda q: q.all("vault.events", after=self._seq, limit=MANY)):
             self._seq = events[-1]["seq"]
             self._notify(_changed(events))
             if len(events) < MANY:
                 break
-
-    def _news(self, queries: Queries) -> list[Row]:
-        return queries.all("vault.events", after=self._seq, limit=MANY)
 
 
 def _changed(events: Sequence[Row]) -> Changed:

@@ -128,7 +128,9 @@ class Embedding:
         """
         # the vector before the snapshot: a model takes long, and a snapshot must not stay open meanwhile
         present = self._present()
-        asked = self._asked(workspace, self._expected(workspace, present) if present else None, text)
+        # made by the embedder whose vectors were last searched
+        expected = self._named(self._serving.get(workspace.id), present) if present else None
+        asked = self._asked(workspace, expected, text)
         until = time.monotonic() + AWAITED
         while True:
             try:
@@ -201,10 +203,6 @@ class Embedding:
         """Return the embedder whose vectors are searched in this workspace, or None if there is no embedder."""
         present = self._present()
         return self._store.read(workspace, lambda q: self._served(q, present)) if present else None
-
-    def _expected(self, workspace: Workspace, present: Embedder) -> Embedder:
-        """Return the embedder whose vectors were last searched."""
-        return self._named(self._serving.get(workspace.id), present)
 
     def _named(self, name: str | None, present: Embedder) -> Embedder:
         return present if name in (None, present.name) else self._helpers.older(name) or present

@@ -49,7 +49,8 @@ class Retention:
     def purge_workspace(self, workspace: Workspace) -> None:
         """Delete expired rows, words and vectors of one workspace permanently, unless another process is doing so."""
         expired = self._clock.ago(self._retention)
-        if self._store.read(workspace, lambda q: _purgeable(q, expired)) and (before := self._before(workspace)):
+        some = self._store.read(workspace, lambda q: any(q.one(statement, before=expired) for statement in PURGEABLE))
+        if some and (before := self._before(workspace)):
             with self._leases.alone(f"purge {workspace.id}") as mine:
                 purged = self._store.write(workspace, lambda q: _remove(q, before)) if mine else 0
             if purged:
@@ -65,10 +66,6 @@ class Retention:
             return self._clock.ago(self._retention)
         seen = self._leases.seen_before(f"purge of {workspace.id}", WITNESSED)
         return timestamp(moment(seen) - self._retention) if seen else None
-
-
-def _purgeable(queries: Queries, before: str) -> bool:
-    return any(queries.one(statement, before=before) for statement in PURGEABLE)
 
 
 def _remove(queries: Queries, before: str) -> int:

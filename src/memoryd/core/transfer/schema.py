@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from memoryd.core.base.clock import moment
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.model import Kind
-from memoryd.store.base import Row
-from memoryd.store.base.index import UNIT
+from memoryd.store.base import UNIT, Row
 from memoryd.store.columns import EXPORTED, Column, Holds
 
 FORMAT, VERSION = "workspaces", 2

@@ -7,8 +7,7 @@ import psycopg
 from psycopg import errors
 
 from memoryd.errors import StoreAwayError, StoreBusyError, StoreError, UncertainError
-from memoryd.store.base import Row
-from memoryd.store.base.rows import uncertain
+from memoryd.store.base import Row, uncertain
 from memoryd.store.postgres.connection import Connection, ReplacedError, SilentError
 from memoryd.store.sql import load
 

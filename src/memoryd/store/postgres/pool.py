@@ -13,8 +13,7 @@ from psycopg.pq import TransactionStatus
 
 from memoryd.deadline import time_left
 from memoryd.errors import StoreBusyError, StoreError
-from memoryd.store.base import Row
-from memoryd.store.base.rows import closed
+from memoryd.store.base import Row, closed
 from memoryd.store.postgres.connection import Connection, ReplacedError, SilentError
 from memoryd.store.postgres.failures import is_crowded, is_lost, is_refusal, refused_connection
 from memoryd.store.postgres.queries import configure, limited, statements

@@ -14,8 +14,7 @@ from psycopg import errors
 from memoryd.deadline import time_left
 from memoryd.errors import StoreError
 from memoryd.model import Workspace
-from memoryd.store.base import Queries
-from memoryd.store.base.rows import archived
+from memoryd.store.base import Queries, archived
 from memoryd.store.postgres import pool
 from memoryd.store.postgres.connection import Connection
 from memoryd.store.postgres.failures import Commit, StandbyError, TransientError, explained, read_only, unknown

@@ -4,9 +4,8 @@ from psycopg import errors
 
 from memoryd.errors import StoreError
 from memoryd.store.base import Row
-from memoryd.store.migrate import outstanding
 from memoryd.store.postgres.connection import Connection
-from memoryd.store.sql import load, migrations
+from memoryd.store.sql import load, migrations, outstanding
 
 NEEDED = {"vector": (0, 8), "btree_gin": (1,), "unaccent": (1,)}
 """The required extensions, and their minimum versions."""

@@ -7,8 +7,7 @@ from pathlib import Path
 from psycopg import sql
 
 from memoryd.model import Workspace
-from memoryd.store.base import Row, StoredFile
-from memoryd.store.base.index import UNIT
+from memoryd.store.base import UNIT, Row, StoredFile
 from memoryd.store.postgres.checks import changed
 from memoryd.store.postgres.queries import PostgresQueries, statements
 from memoryd.store.postgres.rows import PostgresRows

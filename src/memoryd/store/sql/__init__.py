@@ -6,9 +6,11 @@ from functools import cache
 from importlib.resources import files
 
 from memoryd import features
+from memoryd.errors import StoreError
 from memoryd.store.columns import MOVED, Table
 
 _HEADER = re.compile(r"^-- name: *([a-z_.]+) *$", re.MULTILINE)
+_NOTES = re.compile(r"\A(?:--.*\n)*")
 
 
 @cache
@@ -21,6 +23,14 @@ def load(dialect: str) -> dict[str, str]:
             if file.name.endswith(".sql"):
                 _, *parts = _HEADER.split(file.read_text(encoding="utf-8"))
                 statements |= dict(zip(parts[::2], map(str.strip, parts[1::2]), strict=True))
+    return with_parts(statements)
+
+
+def with_parts(statements: dict[str, str]) -> dict[str, str]:
+    """Return the statements, with the text of a part, such as `parts.passing`, in place of its name in braces."""
+    for part in [name for name in statements if name.startswith("parts.")]:
+        text = _NOTES.sub("", statements.pop(part))
+        statements = {name: sql.replace(f"{{{part}}}", text) for name, sql in statements.items()}
     return statements
 
 
@@ -51,12 +61,51 @@ def _putting(name: str, table: Table) -> str:
     return f"INSERT INTO {name} ({', '.join(columns)}) VALUES ({', '.join(values)}){known}"  # noqa: S608 - our own names
 
 
+_SPELLINGS = {
+    "sqlite": {' COLLATE "C"': "", "DOUBLE PRECISION": "REAL", "BIGINT": "INTEGER"},
+    "postgres": {" WITHOUT ROWID": ""},
+}
+"""How each dialect spells what the shared scripts spell otherwise."""
+
+
 @cache
 def migrations(dialect: str) -> Mapping[int, str]:
-    """Return the scripts of a dialect in order, by the version that each creates; the first one needs no other."""
-    folder = files(__name__) / dialect / "migrations"
-    scripts = sorted((file.name, file) for file in folder.iterdir() if file.name.endswith(".sql"))
-    return {int(name.partition("_")[0]): file.read_text(encoding="utf-8") for name, file in scripts}
+    """Return the scripts of a dialect in order, by the version that each creates; the first one needs no other.
+
+    A script consists of the shared one of that version, if there is one, and the dialect's own.
+    """
+    scripts: dict[int, str] = {}
+    for folder in (files(__name__) / "migrations", files(__name__) / dialect / "migrations"):
+        for file in folder.iterdir():
+            if file.name.endswith(".sql"):
+                version = int(file.name.partition("_")[0])
+                scripts[version] = scripts.get(version, "") + spelled(file.read_text(encoding="utf-8"), dialect)
+    return dict(sorted(scripts.items()))
+
+
+def spelled(script: str, dialect: str) -> str:
+    """Return a script without the lines of the other dialects, in the spelling of this one."""
+    others = "|".join(_SPELLINGS.keys() - {dialect})
+    script = re.sub(rf"^.*-- (?:{others})\b.*\n|\s*-- {dialect}$", "", script, flags=re.MULTILINE)
+    for shared, own in _SPELLINGS[dialect].items():
+        script = script.replace(shared, own)
+    return script
+
+
+def outstanding(place: str, found: int, scripts: Mapping[int, str], former: str) -> Mapping[int, str]:
+    """Return the scripts that a database of version `found` lacks, by the version that each creates.
+
+    Raise StoreError for a newer version than that of the last script, or one before the first; that names `former`,
+    how such a database is taken over.
+    """
+    known = f"{place} has schema version {found}; this memoryd knows versions {min(scripts)} to {max(scripts)}. "
+    if found > max(scripts):
+        raise StoreError(
+            f"{known}It was not touched. Upgrade memoryd to the version that wrote it, then restart this process."
+        )
+    if 0 < found < min(scripts):
+        raise StoreError(f"{known}It was not touched. It was written before the first release: {former}")
+    return {version: script for version, script in scripts.items() if version > found}
 
 
 def counting(schema: str, table: str) -> str:

@@ -4,4 +4,4 @@ INSERT INTO access_log (id, at, act, subject, client, detail) VALUES (:id, :now,
 
 -- name: access_log.last
 -- The newest entries, the newest first.
-SELECT id, at, act, subject, client, detail FROM access_log ORDER BY at DESC, id LIMIT :limit
+SELECT at, act, subject, client, detail FROM access_log ORDER BY at DESC, id LIMIT :limit

@@ -1,8 +1,3 @@
--- name: records.of_graph
--- The number of entities and observations.
-SELECT kind, count(*) AS number FROM records
-WHERE workspace_id = :workspace AND kind IN ('entity', 'observation') AND deleted_at IS NULL GROUP BY kind
-
 -- name: entities.pending
 -- Entities without a summary, or with an observation newer than it, the last observed first; each row has the total.
 -- A replaced observation has a new updated_at. A change of an entity updates that of the entity, so that the

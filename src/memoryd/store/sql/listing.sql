@@ -1,31 +1,32 @@
--- name: listing.page
--- A page of living records of one kind that pass a filter, the last changed first.
+-- name: parts.listed
+-- A part of statements: a record with its details, deleted or not.
 SELECT r.id, r.kind, r.name, r.type, r.body, r.tags, r.scope, r.session_id, r.client, r.tool, r.created_at,
   r.updated_at, coalesce(d.importance, .5) AS importance, coalesce(d.access_count, 0) AS access_count, d.accessed_at,
   r.deleted_at, d.superseded_by, coalesce(d.ending, '') AS ending, coalesce(d.reason, '') AS reason
 FROM records r LEFT JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
-WHERE r.workspace_id = :workspace AND r.kind = :kind AND r.deleted_at IS NULL AND r.scope = ''
-  AND r.updated_at <= :time AND (r.updated_at < :time OR r.id < :id)
-  AND (:client = '' OR r.client IN (SELECT value FROM json_each(:clients))) AND (:tool = '' OR r.tool = :tool)
+
+-- name: parts.faceted
+-- A part of statements: what the facets of a list demand of it.
+(:client = '' OR r.client IN (SELECT value FROM json_each(:clients))) AND (:tool = '' OR r.tool = :tool)
   AND (:session = '' OR r.session_id = :session) AND r.created_at >= :since AND r.created_at < :until
   AND (:least = 0 OR d.importance >= :least)
   AND (:tag_count = 0 OR :tag_count = (
     SELECT count(DISTINCT t.value) FROM json_each(r.tags) t WHERE t.value IN (SELECT value FROM json_each(:tags))))
+
+-- name: listing.page
+-- A page of living records of one kind that pass a filter, the last changed first.
+{parts.listed}
+WHERE r.workspace_id = :workspace AND r.kind = :kind AND r.deleted_at IS NULL AND r.scope = ''
+  AND r.updated_at <= :time AND (r.updated_at < :time OR r.id < :id)
+  AND {parts.faceted}
 ORDER BY r.updated_at DESC, r.id DESC LIMIT :limit
 
 -- name: listing.deleted
 -- Deleted records that pass the same filter, the last deleted first.
-SELECT r.id, r.kind, r.name, r.type, r.body, r.tags, r.scope, r.session_id, r.client, r.tool, r.created_at,
-  r.updated_at, coalesce(d.importance, .5) AS importance, coalesce(d.access_count, 0) AS access_count, d.accessed_at,
-  r.deleted_at, d.superseded_by, coalesce(d.ending, '') AS ending, coalesce(d.reason, '') AS reason
-FROM records r LEFT JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
+{parts.listed}
 WHERE r.workspace_id = :workspace AND r.kind IN (SELECT value FROM json_each(:kinds)) AND r.deleted_at IS NOT NULL
   AND r.scope = '' AND r.deleted_at <= :time AND (r.deleted_at < :time OR r.id < :id)
-  AND (:client = '' OR r.client IN (SELECT value FROM json_each(:clients))) AND (:tool = '' OR r.tool = :tool)
-  AND (:session = '' OR r.session_id = :session) AND r.created_at >= :since AND r.created_at < :until
-  AND (:least = 0 OR d.importance >= :least)
-  AND (:tag_count = 0 OR :tag_count = (
-    SELECT count(DISTINCT t.value) FROM json_each(r.tags) t WHERE t.value IN (SELECT value FROM json_each(:tags))))
+  AND {parts.faceted}
 ORDER BY r.deleted_at DESC, r.id DESC LIMIT :limit
 
 -- name: listing.ids
@@ -33,19 +34,12 @@ ORDER BY r.deleted_at DESC, r.id DESC LIMIT :limit
 SELECT r.id FROM records r LEFT JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
 WHERE r.workspace_id = :workspace AND r.kind IN (SELECT value FROM json_each(:kinds)) AND r.deleted_at IS NULL
   AND r.scope = ''
-  AND (:client = '' OR r.client IN (SELECT value FROM json_each(:clients))) AND (:tool = '' OR r.tool = :tool)
-  AND (:session = '' OR r.session_id = :session) AND r.created_at >= :since AND r.created_at < :until
-  AND (:least = 0 OR d.importance >= :least)
-  AND (:tag_count = 0 OR :tag_count = (
-    SELECT count(DISTINCT t.value) FROM json_each(r.tags) t WHERE t.value IN (SELECT value FROM json_each(:tags))))
+  AND {parts.faceted}
 ORDER BY r.id LIMIT :limit
 
 -- name: listing.records
 -- Records by id, deleted or not.
-SELECT r.id, r.kind, r.name, r.type, r.body, r.tags, r.scope, r.session_id, r.client, r.tool, r.created_at,
-  r.updated_at, coalesce(d.importance, .5) AS importance, coalesce(d.access_count, 0) AS access_count, d.accessed_at,
-  r.deleted_at, d.superseded_by, coalesce(d.ending, '') AS ending, coalesce(d.reason, '') AS reason
-FROM records r LEFT JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
+{parts.listed}
 WHERE r.workspace_id = :workspace AND r.scope = '' AND r.id IN (SELECT value FROM json_each(:ids))
 
 -- name: listing.origins

@@ -1,27 +1,25 @@
--- name: versions.keep
--- Keep the text of a record before it changes, unless the record is volatile.
+-- name: parts.kept
+-- A part of statements: keep the text of a living record as a version, unless the record is volatile.
 INSERT INTO versions (workspace_id, id, until, body, tags, importance, client, tool, name)
 SELECT r.workspace_id, r.id, :now, r.body, r.tags, coalesce(d.importance, .5), r.client, r.tool, r.name
 FROM records r LEFT JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
 WHERE r.workspace_id = :workspace AND r.id = :id AND r.deleted_at IS NULL AND r.scope = ''
+
+-- name: versions.keep
+-- Keep the text of a record before it changes, unless the record is volatile.
+{parts.kept}
   AND (r.body <> :body OR r.tags <> :tags)
 ON CONFLICT (workspace_id, id, until) DO NOTHING
 
 -- name: versions.keep_tags
 -- Keep the text of a record before its tags change, or it becomes more important.
-INSERT INTO versions (workspace_id, id, until, body, tags, importance, client, tool, name)
-SELECT r.workspace_id, r.id, :now, r.body, r.tags, coalesce(d.importance, .5), r.client, r.tool, r.name
-FROM records r LEFT JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
-WHERE r.workspace_id = :workspace AND r.id = :id AND r.deleted_at IS NULL AND r.scope = ''
+{parts.kept}
   AND (r.tags <> :tags OR d.importance < :importance)
 ON CONFLICT (workspace_id, id, until) DO NOTHING
 
 -- name: versions.keep_whole
 -- Keep the text of a record before a correction, whatever it changes.
-INSERT INTO versions (workspace_id, id, until, body, tags, importance, client, tool, name)
-SELECT r.workspace_id, r.id, :now, r.body, r.tags, coalesce(d.importance, .5), r.client, r.tool, r.name
-FROM records r LEFT JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
-WHERE r.workspace_id = :workspace AND r.id = :id AND r.deleted_at IS NULL AND r.scope = ''
+{parts.kept}
 ON CONFLICT (workspace_id, id, until) DO NOTHING
 
 -- name: versions.of_record

@@ -48,7 +48,7 @@ ORDER BY r.name LIMIT :limit
 SELECT r.id FROM records r
 WHERE r.workspace_id = :workspace AND r.kind = 'memory' AND r.scope = '' AND r.name >= :begins AND r.name < :end
   AND r.deleted_at IS NULL
-ORDER BY r.updated_at DESC, r.name LIMIT :limit OFFSET :offset
+ORDER BY r.updated_at DESC, r.name
 
 -- name: vault.events
 -- What happened to memories with a key after an event; the key is null if the memory was purged.

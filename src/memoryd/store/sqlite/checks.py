@@ -7,8 +7,7 @@ import apsw
 import numpy as np
 
 from memoryd.errors import StoreError
-from memoryd.store.base import Queries, Row
-from memoryd.store.base.index import UNIT
+from memoryd.store.base import UNIT, Queries, Row
 from memoryd.store.sqlite.file import SqliteFile
 
 LARGE_LOG = 256 * 2**20  # bytes of a write-ahead log; in daily use it has a few megabytes
@@ -65,13 +64,9 @@ def _check_words(queries: Queries) -> list[str]:
 def damaged(read: Read, dims: Mapping[str, int]) -> Iterator[int]:
     """Yield the numbers of unusable vectors, read in batches."""
     after = 0
-    while rows := _batch(read, after):
+    while rows := read(lambda q: q.all("doctor.vectors", after=after, limit=BATCH)):  # noqa: B023 - run at once
         yield from (row["seq"] for row in rows if not _sound(row, dims))
         after = rows[-1]["seq"]
-
-
-def _batch(read: Read, after: int) -> list[Row]:
-    return read(lambda q: q.all("doctor.vectors", after=after, limit=BATCH))
 
 
 def _sound(row: Row, dims: Mapping[str, int]) -> bool:

@@ -14,8 +14,7 @@ import apsw
 
 from memoryd.errors import StoreBusyError, StoreError
 from memoryd.model import Workspace
-from memoryd.store.base import Queries, Row
-from memoryd.store.base.rows import uncertain
+from memoryd.store.base import Queries, Row, uncertain
 from memoryd.store.sql import load, moving
 from memoryd.store.sqlite import fork
 from memoryd.store.sqlite.layout import LOG

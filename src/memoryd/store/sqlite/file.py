@@ -17,11 +17,9 @@ from memoryd import disk
 from memoryd.daemon import started
 from memoryd.errors import StoreBusyError, StoreError
 from memoryd.model import Workspace
-from memoryd.store.base import Queries
-from memoryd.store.base.rows import archived, closed
+from memoryd.store.base import Queries, archived, closed
 from memoryd.store.columns import MOVED
-from memoryd.store.migrate import outstanding
-from memoryd.store.sql import copying, counting, listing_common_columns, migrations
+from memoryd.store.sql import copying, counting, listing_common_columns, migrations, outstanding
 from memoryd.store.sqlite.connection import (
     BUSY_MS,
     SqliteQueries,

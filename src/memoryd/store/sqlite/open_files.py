@@ -8,7 +8,7 @@ from pathlib import Path
 
 from memoryd.errors import StoreError
 from memoryd.model import Workspace
-from memoryd.store.base.rows import closed
+from memoryd.store.base import closed
 from memoryd.store.sqlite.file import SqliteFile
 from memoryd.store.sqlite.layout import Layout
 

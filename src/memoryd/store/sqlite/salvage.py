@@ -8,13 +8,13 @@ from typing import Any
 import apsw
 
 from memoryd.store.base import Row
-from memoryd.store.columns import TABLES
+from memoryd.store.columns import EXPORTED
 from memoryd.store.sql import migrations
 from memoryd.store.sqlite import pages
 from memoryd.store.sqlite.connection import equipped, rows
 from memoryd.store.sqlite.pages import Cell, Pages
 
-WANTED = ("projects", *(name for name, table in TABLES.items() if table.exported))
+WANTED = ("projects", *EXPORTED)
 _AFFINITY = {"TEXT": (str,), "INTEGER": (int,), "REAL": (float, int), "BLOB": (bytes,)}
 
 

@@ -52,13 +52,9 @@ FROM terms t ORDER BY t.place
 -- Delete the log of a workspace that is being deleted.
 DELETE FROM word_changes WHERE workspace_id = :workspace
 
--- name: search.admitted
--- Which of some records may be found; OFFSET 0 keeps the planner from scanning a workspace that it takes to be small.
-SELECT wanted.rid, r.id FROM unnest(:rids::bigint[]) wanted (rid) CROSS JOIN LATERAL (
-  SELECT * FROM records r WHERE r.workspace_id = :workspace AND hashtextextended(r.id, 0) = wanted.rid OFFSET 0) r
-WHERE r.deleted_at IS NULL AND (r.scope = '' OR r.scope = :session)
-  AND (:match = '' OR r.words @@ to_tsquery('memoryd', :match))
-  AND (:kinds = '[]' OR r.kind IN (SELECT value FROM json_each(:kinds)))
+-- name: parts.passing
+-- A part of statements: what a filter demands of a record `r` beside its scope.
+(:kinds = '[]' OR r.kind IN (SELECT value FROM json_each(:kinds)))
   AND (:tags = '[]' OR r.tags::jsonb @> :tags::jsonb)
   AND (:entity = '' OR r.id IN (
     SELECT o.id FROM observation_details o WHERE o.workspace_id = :workspace AND o.entity_id = :entity))
@@ -67,19 +63,20 @@ WHERE r.deleted_at IS NULL AND (r.scope = '' OR r.scope = :session)
   AND (:among = '' OR r.id IN (SELECT value FROM json_each(nullif(:among, ''))))
   AND (:after = '' OR r.created_at >= :after) AND (:before = '' OR r.created_at < :before)
 
+-- name: search.admitted
+-- Which of some records may be found; OFFSET 0 keeps the planner from scanning a workspace that it takes to be small.
+SELECT wanted.rid, r.id FROM unnest(:rids::bigint[]) wanted (rid) CROSS JOIN LATERAL (
+  SELECT * FROM records r WHERE r.workspace_id = :workspace AND hashtextextended(r.id, 0) = wanted.rid OFFSET 0) r
+WHERE r.deleted_at IS NULL AND (r.scope = '' OR r.scope = :session)
+  AND (:match = '' OR r.words @@ to_tsquery('memoryd', :match))
+  AND {parts.passing}
+
 -- name: search.passing
 -- All records that may be found.
 SELECT coalesce(string_agg(int8send(hashtextextended(r.id, 0)), ''), '') AS rids FROM records r
 WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND (r.scope = '' OR r.scope = :session)
   AND (:match = '' OR r.words @@ to_tsquery('memoryd', :match))
-  AND (:kinds = '[]' OR r.kind IN (SELECT value FROM json_each(:kinds)))
-  AND (:tags = '[]' OR r.tags::jsonb @> :tags::jsonb)
-  AND (:entity = '' OR r.id IN (
-    SELECT o.id FROM observation_details o WHERE o.workspace_id = :workspace AND o.entity_id = :entity))
-  AND (:shelf = '' OR (r.kind = 'memory' AND r.name IS NOT NULL
-    AND (:shelf = 'all' OR (:shelf = 'session') = (r.scope <> ''))))
-  AND (:among = '' OR r.id IN (SELECT value FROM json_each(nullif(:among, ''))))
-  AND (:after = '' OR r.created_at >= :after) AND (:before = '' OR r.created_at < :before)
+  AND {parts.passing}
 
 -- name: search.matching
 -- Which of some records match.

@@ -41,14 +41,7 @@ SELECT count(*) AS number FROM (
 -- How many records pass a filter, up to :most.
 SELECT count(*) AS number FROM (
   SELECT 1 FROM records r WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL
-    AND (:kinds = '[]' OR r.kind IN (SELECT value FROM json_each(:kinds)))
-    AND (:tags = '[]' OR r.tags::jsonb @> :tags::jsonb)
-    AND (:entity = '' OR r.id IN (
-      SELECT o.id FROM observation_details o WHERE o.workspace_id = :workspace AND o.entity_id = :entity))
-    AND (:shelf = '' OR (r.kind = 'memory' AND r.name IS NOT NULL
-      AND (:shelf = 'all' OR (:shelf = 'session') = (r.scope <> ''))))
-    AND (:among = '' OR r.id IN (SELECT value FROM json_each(nullif(:among, ''))))
-    AND (:after = '' OR r.created_at >= :after) AND (:before = '' OR r.created_at < :before)
+    AND {parts.passing}
   LIMIT :most) counted
 
 -- name: vectors.candidates
@@ -58,14 +51,7 @@ SELECT e.id FROM embeddings e
 WHERE e.workspace_id = :workspace AND e.perspective = {perspective} AND e.model = :model AND e.dim = {dim} AND EXISTS (
   SELECT FROM records r WHERE r.workspace_id = :workspace AND r.id = e.id
     AND r.deleted_at IS NULL AND (r.scope = '' OR r.scope = :session)
-    AND (:kinds = '[]' OR r.kind IN (SELECT value FROM json_each(:kinds)))
-    AND (:tags = '[]' OR r.tags::jsonb @> :tags::jsonb)
-    AND (:entity = '' OR r.id IN (
-      SELECT o.id FROM observation_details o WHERE o.workspace_id = :workspace AND o.entity_id = :entity))
-    AND (:shelf = '' OR (r.kind = 'memory' AND r.name IS NOT NULL
-      AND (:shelf = 'all' OR (:shelf = 'session') = (r.scope <> ''))))
-    AND (:among = '' OR r.id IN (SELECT value FROM json_each(nullif(:among, ''))))
-    AND (:after = '' OR r.created_at >= :after) AND (:before = '' OR r.created_at < :before)
+    AND {parts.passing}
   OFFSET 0)
 ORDER BY e.vector::halfvec({dim}) <=> :vector LIMIT :limit
 
@@ -81,14 +67,7 @@ SELECT s.id, s.cosine FROM scored s
 WHERE EXISTS (
   SELECT FROM records r WHERE r.workspace_id = :workspace AND r.id = s.id
     AND r.deleted_at IS NULL AND (r.scope = '' OR r.scope = :session)
-    AND (:kinds = '[]' OR r.kind IN (SELECT value FROM json_each(:kinds)))
-    AND (:tags = '[]' OR r.tags::jsonb @> :tags::jsonb)
-    AND (:entity = '' OR r.id IN (
-      SELECT o.id FROM observation_details o WHERE o.workspace_id = :workspace AND o.entity_id = :entity))
-    AND (:shelf = '' OR (r.kind = 'memory' AND r.name IS NOT NULL
-      AND (:shelf = 'all' OR (:shelf = 'session') = (r.scope <> ''))))
-    AND (:among = '' OR r.id IN (SELECT value FROM json_each(nullif(:among, ''))))
-    AND (:after = '' OR r.created_at >= :after) AND (:before = '' OR r.created_at < :before)
+    AND {parts.passing}
   OFFSET 0)
 LIMIT :limit
 
@@ -97,14 +76,7 @@ LIMIT :limit
 WITH passing AS MATERIALIZED (
   SELECT r.id FROM records r
   WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND (r.scope = '' OR r.scope = :session)
-    AND (:kinds = '[]' OR r.kind IN (SELECT value FROM json_each(:kinds)))
-    AND (:tags = '[]' OR r.tags::jsonb @> :tags::jsonb)
-    AND (:entity = '' OR r.id IN (
-      SELECT o.id FROM observation_details o WHERE o.workspace_id = :workspace AND o.entity_id = :entity))
-    AND (:shelf = '' OR (r.kind = 'memory' AND r.name IS NOT NULL
-      AND (:shelf = 'all' OR (:shelf = 'session') = (r.scope <> ''))))
-    AND (:among = '' OR r.id IN (SELECT value FROM json_each(nullif(:among, ''))))
-    AND (:after = '' OR r.created_at >= :after) AND (:before = '' OR r.created_at < :before)),
+    AND {parts.passing}),
 chunks AS MATERIALIZED (
   SELECT e.id, e.vector <=> :vector AS distance FROM passing p JOIN embeddings e ON e.id = p.id
   WHERE e.workspace_id = :workspace AND e.perspective = :perspective AND e.model = :model AND e.dim = :dim)
