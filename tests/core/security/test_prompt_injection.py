@@ -84,8 +84,12 @@ def test_the_first_text_of_a_value_that_gives_orders_counts() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("parts", "pattern"), [(parts, pattern) for _, parts, pattern in patterns()])
-def test_no_pattern_matches_a_text_without_one_of_its_parts(parts: frozenset[str], pattern: re.Pattern[str]) -> None:
+def test_no_pattern_matches_a_text_without_one_of_its_parts() -> None:
+    for _, parts, pattern in patterns():
+        check_matches(parts, pattern)
+
+
+def check_matches(parts: frozenset[str], pattern: re.Pattern[str]) -> None:
     letters = st.characters(
         max_codepoint=126, include_characters="".join(c for c in pattern.pattern if not c.isascii())
     )
