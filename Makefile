@@ -1,19 +1,22 @@
 # `make run` shows it at work, `make quick` tests in a minute what needs neither processes nor models, `make test` all but
 # the browser and what works on copies of the repository, `make ui-test` the page in one, `make all` everything,
-# `make check` holds it to the rules, `make conformance` to the protocol, `make clients` tries real
-# ones, `make frameworks` the doors of agent frameworks, `make cluster` a cluster of Postgres whose leader changes.
+# `make seeds` the specifications once more, on Postgres, `make check` holds it to the rules, `make conformance` to the
+# protocol, `make clients` tries real ones, `make frameworks` the doors of agent frameworks, `make cluster` a cluster of
+# Postgres whose leader changes.
 # Each sets up what it needs.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # Tests that follow each other stay together, since they share servers; who has no more to do takes from the others.
-# To rewrite the assertions of all tests takes longer than to import them.
+# To rewrite the assertions of all tests takes longer than to import them: at first one process does it for all workers.
 unexport PYTHONDONTWRITEBYTECODE
-PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
+REWRITTEN := $(VENV)/rewritten
+PYTEST := test -e $(REWRITTEN) || { $(BIN)/python -m pytest --collect-only -q > $(REWRITTEN) || true; }; \
+	$(BIN)/python -m pytest -n auto --dist worksteal
 NEW_ENOUGH = $(PYTHON) -c 'import sys; sys.exit("memoryd needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 
-.PHONY: run quick test all check lint types docs models conformance clients frameworks cluster ui-test clean
+.PHONY: run quick test all seeds check lint types docs models conformance clients frameworks cluster ui-test clean
 
 run: $(VENV)/runs
 	$(BIN)/memoryd models pull
@@ -25,10 +28,14 @@ quick: $(VENV)/quick
 test: models
 	$(PYTEST) --backend both --durations 5 -m "not browser and not copies and not cluster"
 
-# What a change must pass: besides, every seed on Postgres, the browser, the recipes and slices in copies, and the
-# cluster if `make cluster` was run.
+# What a change must pass: besides, the browser, the recipes and slices in copies, and the cluster if `make cluster` was
+# run.
 all: models
-	$(PYTEST) --backend all --durations 5
+	$(PYTEST) --backend both --durations 5
+
+# What the walk of `make test` does on Postgres, in every case of the specifications.
+seeds: models
+	$(PYTEST) --backend postgres -m "not storeless" tests/seeds
 
 models: $(VENV)/ready
 	$(BIN)/memoryd models pull --all
@@ -57,7 +64,7 @@ frameworks: build/frameworks/ready
 
 build/frameworks/ready: pyproject.toml
 	$(PYTHON) -m venv build/frameworks
-	build/frameworks/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[adk,anthropic,langgraph,pydantic-ai]' \
+	build/frameworks/bin/python -m pip install --quiet --no-compile --disable-pip-version-check --editable '.[adk,anthropic,langgraph,pydantic-ai]' \
 		'langgraph-checkpoint-sqlite>=3,<4' 'openai-agents>=0.24,<1' 'pytest>=9,<10'
 	touch $@
 
@@ -78,7 +85,7 @@ ui-test: $(VENV)/ready
 $(VENV)/ready: pyproject.toml
 	$(NEW_ENOUGH)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --editable '.[dev]'
 	touch $@ $(VENV)/quick $(VENV)/runs
 
 # memoryd alone, which needs no tools for tests; the first time, pip shows what it fetches.
@@ -92,7 +99,7 @@ $(VENV)/runs: pyproject.toml
 $(VENV)/quick: pyproject.toml
 	$(NEW_ENOUGH)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[quick]'
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --editable '.[quick]'
 	touch $@
 
 clean:

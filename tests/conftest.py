@@ -43,9 +43,9 @@ Pipe = Callable[..., ProcessWire]
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--backend",
-        choices=("sqlite", "postgres", "both", "all"),
+        choices=("sqlite", "postgres", "both"),
         default="sqlite",
-        help="The store under test; both: run the tests that depend on the store on each; all: the seeds' too.",
+        help="The store under test; both: run the tests that depend on the store on each.",
     )
     parser.addoption("--service", choices=("on", "off"), default="off", help="Whether processes share a service.")
 
@@ -79,8 +79,6 @@ def pytest_sessionfinish() -> None:
     gc.freeze()
 
 
-SEEDS = Path(__file__).parent / "seeds"
-
 NEEDS = {
     "pipe": "process", "spawn": "process", "model_dir": "models", "postgres": "servers", "chroma": "servers",
     "browser": "browser", "wheelhouse": "index",
@@ -89,9 +87,9 @@ NEEDS = {
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int:
-    """Return the number for `-n auto`: twice the processors, because a test waits for a server half of the time."""
-    return 2 * (os.cpu_count() or 2)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Return the number for `-n auto`: thrice the processors, because a test of processes waits most of the time."""
+    return (1 if "not process" in config.option.markexpr else 3) * (os.cpu_count() or 2)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -121,10 +119,8 @@ def _parameters(item: pytest.Item) -> dict[str, object]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """With `--backend both`, run the tests that depend on the store on each; with `all`, those of the seeds too."""
-    test, asked = metafunc.definition, metafunc.config.getoption("backend")
-    depends = test.get_closest_marker("stores") or (asked == "all" and SEEDS in test.path.parents)
-    if asked in {"both", "all"} and depends:
+    """With `--backend both`, run the tests that depend on the store on each."""
+    if metafunc.config.getoption("backend") == "both" and metafunc.definition.get_closest_marker("stores"):
         metafunc.parametrize("backend", ["sqlite", "postgres"], indirect=True, scope="session")
 
 

@@ -7,7 +7,7 @@ tables come first: edit them when you add a package.
 import ast
 import graphlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from tests import house_language, house_secrets, house_sql
@@ -418,3 +418,10 @@ CHECKS = {
     for name, check in list(rules.items())
     if name.startswith("check_")
 }
+
+
+def broken(root: Path, rules: Iterable[str] = CHECKS) -> dict[str, list[str]]:
+    """Return the rules that a tree breaks as it is now, each with a sentence for each place."""
+    package.cache_clear()
+    imports.cache_clear()
+    return {rule: places for rule in rules if (places := CHECKS[rule](root))}

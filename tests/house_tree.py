@@ -70,10 +70,14 @@ def read(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
-def package(root: Path) -> Iterator[Module]:
+@cache
+def package(root: Path) -> list[Module]:
+    """Return the modules of the package; cached, because every rule reads them: `broken` looks again."""
+    made = []
     for path in sorted((root / PACKAGE).rglob("*.py")):
         dotted = ".".join(path.relative_to(root / "src").with_suffix("").parts).removesuffix(".__init__")
-        yield Module(path.relative_to(root).as_posix(), dotted, parse(read(path)))
+        made.append(Module(path.relative_to(root).as_posix(), dotted, parse(read(path))))
+    return made
 
 
 def nodes(root: Path) -> Iterator[tuple[Module, Located, str]]:
@@ -83,16 +87,19 @@ def nodes(root: Path) -> Iterator[tuple[Module, Located, str]]:
             yield module, node, f"{module.path}:{node.lineno}"
 
 
-def imports(root: Path) -> Iterator[tuple[Module, str, str]]:
-    """Yield each import as module, place, full imported name."""
+@cache
+def imports(root: Path) -> list[tuple[Module, str, str]]:
+    """Return each import as module, place, full imported name; cached as `package` is."""
+    found = []
     for module, node, place in nodes(root):
         if isinstance(node, ast.Import):
-            yield from ((module, place, alias.name) for alias in node.names)
+            found += [(module, place, alias.name) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             parts = module.name.split(".")
             parents = parts[: len(parts) - node.level + module.path.endswith("/__init__.py")] if node.level else []
             base = ".".join([*parents, *filter(None, [node.module])])
-            yield from ((module, place, f"{base}.{alias.name}") for alias in node.names)
+            found += [(module, place, f"{base}.{alias.name}") for alias in node.names]
+    return found
 
 
 def own_imports(root: Path) -> Iterator[tuple[Module, str, Module]]:

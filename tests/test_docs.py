@@ -33,14 +33,8 @@ FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\w*)\n(?P<text>.*?)^(?P=inde
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?P<target>[^)\s]+)\)")
 
 
-def page_id(page: Path) -> str:
-    return page.relative_to(ROOT).as_posix()
-
-
-every_page = pytest.mark.parametrize("page", PAGES, ids=page_id)
 TRUE_HERE = [page for page in PAGES if page.name != "extending.md"]
 """The pages about this package as it is; test_extending.py follows docs/extending.md and checks the result."""
-every_page_about_this = pytest.mark.parametrize("page", TRUE_HERE, ids=page_id)
 
 
 def fences(page: Path, *languages: str) -> Iterator[str]:
@@ -70,10 +64,10 @@ def tables() -> Any:
 
 
 @pytest.mark.slow
-@every_page_about_this
-def test_the_tables_are_up_to_date(page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
-    assert tables().filled(text) == text, "run `python docs/tables.py`"
+def test_the_tables_are_up_to_date() -> None:
+    texts = {page.name: page.read_text(encoding="utf-8") for page in TRUE_HERE}
+    stale = [name for name, text in texts.items() if tables().filled(text) != text]
+    assert stale == [], "run `python docs/tables.py`"
 
 
 def test_every_table_is_shown() -> None:
@@ -91,9 +85,9 @@ COUNT = re.compile(
 """A number of tools in a text, which goes stale when a tool is added."""
 
 
-@every_page
-def test_tools_are_counted_by_the_tables_alone(page: Path) -> None:
-    assert COUNT.findall(tables().BLOCK.sub("", prose(page))) == [], "leave it to `<!-- table: toolsets -->`"
+def test_tools_are_counted_by_the_tables_alone() -> None:
+    counted = {page.name: COUNT.findall(tables().BLOCK.sub("", prose(page))) for page in PAGES}
+    assert not any(counted.values()), f"leave it to `<!-- table: toolsets -->`: {counted}"
 
 
 @pytest.mark.parametrize("text", ["All 53 tools take", "Twelve tools, such as", "The five tools of `recall`"])
@@ -138,22 +132,22 @@ def test_a_stale_table_is_replaced() -> None:
 # links ---------------------------------------------------------------------------------------------------------------
 
 
+@cache
 def anchors(page: Path) -> set[str]:
     """Return the anchors that GitHub gives the headings of a page."""
     headings = re.findall(r"^#+ (.*)$", prose(page), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
 
 
-@every_page
-def test_links_lead_somewhere(page: Path) -> None:
-    for link in LINK.finditer(prose(page)):
+def test_links_lead_somewhere() -> None:
+    for page, link in [(each, link) for each in PAGES for link in LINK.finditer(prose(each))]:
         target, _, anchor = link["target"].partition("#")
         if target.startswith(("http://", "https://")):
             continue
         path = (page.parent / target).resolve() if target else page
-        assert path.exists(), link[0]
-        assert path.is_relative_to(ROOT), link[0]
-        assert not anchor or anchor in anchors(path), link[0]
+        assert path.exists(), (page.name, link[0])
+        assert path.is_relative_to(ROOT), (page.name, link[0])
+        assert not anchor or anchor in anchors(path), (page.name, link[0])
 
 
 def test_every_page_can_be_reached_from_the_readme() -> None:
@@ -174,32 +168,30 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
 # snippets ------------------------------------------------------------------------------------------------------------
 
 
-@every_page
-def test_snippets_parse(page: Path) -> None:
-    for text in fences(page, "json"):
-        json.loads(text)
-    for text in fences(page, "toml"):
-        tomllib.loads(text)
+def test_snippets_parse() -> None:
+    for page in PAGES:
+        for text in fences(page, "json"):
+            json.loads(text)
+        for text in fences(page, "toml"):
+            tomllib.loads(text)
 
 
 DOORS = {"memoryd.adk", "memoryd.anthropic", "memoryd.langgraph", "memoryd.pydantic_ai"}
 
 
-@every_page_about_this
-def test_imports_in_python_blocks_exist(page: Path) -> None:
-    for text in fences(page, "python"):
-        for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("memoryd"):
-                if node.module in DOORS:  # `make frameworks` runs these
-                    assert find_spec(node.module)
-                    continue
-                module = import_module(node.module or "")
-                assert all(hasattr(module, alias.name) for alias in node.names), ast.unparse(node)
+def test_imports_in_python_blocks_exist() -> None:
+    trees = [ast.parse(text) for page in TRUE_HERE for text in fences(page, "python")]
+    for node in (node for tree in trees for node in ast.walk(tree)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("memoryd"):
+            if node.module in DOORS:  # `make frameworks` runs these
+                assert find_spec(node.module)
+                continue
+            module = import_module(node.module or "")
+            assert all(hasattr(module, alias.name) for alias in node.names), ast.unparse(node)
 
 
-@every_page
-def test_code_blocks_name_their_language(page: Path) -> None:
-    assert list(fences(page, "")) == [], "name a language, or `text`"
+def test_code_blocks_name_their_language() -> None:
+    assert [(page.name, text) for page in PAGES for text in fences(page, "")] == [], "name a language, or `text`"
 
 
 # commands ------------------------------------------------------------------------------------------------------------
@@ -244,10 +236,9 @@ def check_memoryd(words: list[str]) -> None:
     assert not words or command.name != "models", f"memoryd {' '.join(words)} names no command"
 
 
-@every_page
-def test_commands_exist(page: Path) -> None:
+def test_commands_exist() -> None:
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
-    for command in map(program, commands(page)):
+    for command in (program(command) for page in PAGES for command in commands(page)):
         match command:
             case ["memoryd", *words]:
                 check_memoryd(words)
@@ -265,18 +256,21 @@ def test_a_wrong_command_is_reported(words: list[str]) -> None:
         check_memoryd(words)
 
 
-@every_page_about_this
-def test_variables_exist(page: Path) -> None:
+def named(pattern: str) -> set[tuple[str, str]]:
+    """Return what a pattern finds in the pages about this package, each with its page."""
+    texts = [(page.name, page.read_text(encoding="utf-8")) for page in TRUE_HERE]
+    return {(page, name) for page, text in texts for name in re.findall(pattern, text)}
+
+
+def test_variables_exist() -> None:
     known = {name for field in Settings.model_fields for name in variables(field)} | NO_SETTINGS
-    named = set(re.findall(r"\bMEMORY_[A-Z_]+[A-Z]\b", page.read_text(encoding="utf-8")))
-    assert named <= known
+    assert {found for found in named(r"\bMEMORY_[A-Z_]+[A-Z]\b") if found[1] not in known} == set()
 
 
-@every_page_about_this
-def test_tests_exist(page: Path) -> None:
+def test_tests_exist() -> None:
     """Check that the test files that a page names exist, by their path or their path below tests/."""
-    named = set(re.findall(r"`((?:[\w/]+/)?test_\w+\.py)`", page.read_text(encoding="utf-8")))
-    assert [name for name in named if not ((ROOT / name).is_file() or (ROOT / "tests" / name).is_file())] == []
+    tests = named(r"`((?:[\w/]+/)?test_\w+\.py)`")
+    assert {one for one in tests if not any((root / one[1]).is_file() for root in (ROOT, ROOT / "tests"))} == set()
 
 
 def test_the_openapi_document_is_up_to_date() -> None:

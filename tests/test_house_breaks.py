@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests import house, house_sql, house_tree
-from tests.test_house import CHECKS, commands
+from tests.test_house import commands
 
 SRC = house_tree.PACKAGE
 SQL = house_sql.SQL
@@ -260,7 +260,7 @@ def root(tmp_path: Path) -> Path:
 def test_a_valid_tree_breaks_no_rule(root: Path) -> None:
     _write(root / SRC / "core/base/short.py", SHORT_ENOUGH)
     _write(root / SRC / "core/base/full.py", "\n" * 500)
-    assert _broken(root) == {}
+    assert house.broken(root) == {}
 
 
 @pytest.mark.slow
@@ -280,16 +280,18 @@ def test_a_change_breaks_one_rule(root: Path, rule: str, path: str, old: str, ne
 
 def test_a_violation_names_its_line(root: Path) -> None:
     _write(root / SRC / "core/base/a.py", "\n\ndef f():\n    import json\n")
-    assert _broken(root) == {"imports_stand_on_top": [f"{SRC}/core/base/a.py:4 imports inside a function or class."]}
+    assert house.broken(root) == {
+        "imports_stand_on_top": [f"{SRC}/core/base/a.py:4 imports inside a function or class."]
+    }
     _write(root / SRC / "core/base/a.py", "")
     _write(root / SQL / "more.sql", "-- For later.\n\n-- name: things.unused\n-- For no one.\nSELECT 1\n")
-    assert _broken(root) == {"queries_are_used": [f"{SQL}/more.sql:3 things.unused is not used."]}
+    assert house.broken(root) == {"queries_are_used": [f"{SQL}/more.sql:3 things.unused is not used."]}
 
 
 @pytest.mark.parametrize("text", ["import memoryd.model\n", "if TYPE_CHECKING:\n    from . import model\n"])
 def test_two_modules_make_a_cycle(root: Path, text: str) -> None:
     _write(root / SRC / "errors.py", text)
-    broken = _broken(root)
+    broken = house.broken(root)
     assert list(broken) == ["no_cycles"]
     assert "closes a cycle: memoryd." in broken["no_cycles"][0]
 
@@ -298,7 +300,7 @@ def test_a_cycle_is_reported_completely_and_once(root: Path) -> None:
     _write(root / SRC / "core/base/a.py", "import memoryd.core.base.b\n")
     _write(root / SRC / "core/base/b.py", "\nfrom . import c\n")
     _write(root / SRC / "core/base/c.py", "from memoryd.core.base.a import x\n")
-    [violation] = _broken(root)["no_cycles"]
+    [violation] = house.broken(root)["no_cycles"]
     place, _, way = violation.removesuffix(".").partition(" closes a cycle: ")
     modules = way.replace("memoryd.core.base.", "").split(" -> ")
     assert modules in (["a", "b", "c", "a"], ["b", "c", "a", "b"], ["c", "a", "b", "c"])
@@ -308,18 +310,18 @@ def test_a_cycle_is_reported_completely_and_once(root: Path) -> None:
 def test_all_places_that_catch_everything_are_reported(root: Path) -> None:
     path = f"{SRC}/store/sqlite/file.py"
     _write(root / path, SOUND[path] + "try:\n    x = 1\nexcept BaseException:\n    raise\n")
-    violations = _broken(root)["errors_are_named"]
+    violations = house.broken(root)["errors_are_named"]
     assert [sentence.split()[0] for sentence in violations] == [f"{path}:9", f"{path}:13"]
 
 
 @pytest.mark.process
 def test_ignored_files_may_contain_anything(root: Path) -> None:
     _write(root / "notes/mine.txt", f"/{THIS}/main\n")
-    assert list(_broken(root)) == ["nothing_is_left_over"]
+    assert list(house.broken(root)) == ["nothing_is_left_over"]
     subprocess.run(["git", "init", "-q", root], check=True)
-    assert list(_broken(root)) == ["nothing_is_left_over"]
+    assert list(house.broken(root)) == ["nothing_is_left_over"]
     _write(root / ".gitignore", "notes/\n")
-    assert _broken(root) == {}
+    assert house.broken(root) == {}
 
 
 def test_an_undocumented_name_is_reported(root: Path) -> None:
@@ -348,13 +350,9 @@ def _write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def _broken(root: Path) -> dict[str, list[str]]:
-    return {rule: found for rule, check in CHECKS.items() if (found := check(root))}
-
-
 def _breaks(root: Path, rule: str, path: str) -> None:
     """Check that only this rule is broken, and that its violation names the place."""
-    broken = _broken(root)
+    broken = house.broken(root)
     assert list(broken) == [rule]
     folder = house_sql.MIGRATIONS if rule == "shared_tables_agree" else path
     assert any(sentence.startswith((f"{folder}:", f"{SRC}/server/:")) for sentence in broken[rule])

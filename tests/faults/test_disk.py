@@ -16,9 +16,10 @@ from memoryd.core.memories.memories import Memories
 from memoryd.core.scope import Scope
 from memoryd.core.security.secrets import Secrets
 from memoryd.core.transfer import export as exports
-from memoryd.core.transfer import journal_file, jsonl, restore
+from memoryd.core.transfer import journal_file, jsonl, reader, restore
 from memoryd.core.workspaces.registry import ARCHIVED
 from memoryd.errors import StoreError, UncertainError
+from memoryd.features.imports import staging
 from memoryd.store.sqlite.layout import SingleFile
 from tests.core.kit import engine, memories
 from tests.faults.disks import failing
@@ -144,10 +145,14 @@ def test_a_commit_that_could_not_be_written_is_reported_as_not_stored(tmp_path: 
         assert words(store, here, "lost") == []
 
 
+TEXTS = [f"{number} {'word ' * 1_200}" for number in range(250)]
+"""Enough for the disk to fail after some of the batches, which have 20 rows here."""
+
+
 def simple(home: Path) -> object:
     """Import a file of another program."""
     source = home.parent / "texts.jsonl"
-    source.write_text("".join(json.dumps({"content": f"{number} {'word ' * 60}"}) + "\n" for number in range(2_000)))
+    source.write_text("".join(json.dumps({"content": text}) + "\n" for text in TEXTS))
     with engine(home) as here:
         here.workspaces.ensure("default")
         return bring(here, source, "jsonl")
@@ -158,8 +163,8 @@ def own(home: Path) -> object:
     source = home.parent / "all.jsonl"
     with engine(home.parent / "other") as other:
         memories = Memories(Scope(other, other.workspaces.ensure("default")))
-        for number in range(1_200):
-            memories.store(f"{number} {'word ' * 60}")
+        for text in TEXTS:
+            memories.store(text)
         exports.export(other, source, other.workspaces.all(), ignored)
     with engine(home) as here, jsonl.opened(source) as file:
         return restore.load(here, file, None, "merge", ignored)
@@ -170,8 +175,8 @@ def turns(home: Path) -> object:
     source = home.parent / "turns.jsonl"
     with engine(home.parent / "other") as other:
         journal = Journal(Scope(other, other.workspaces.ensure("default")))
-        for number in range(1_200):
-            journal.add(f"{number} {'word ' * 60}", "", "Yes.", "s")
+        for text in TEXTS:
+            journal.add(text, "", "Yes.", "s")
         journal_file.export(journal.kept, source, ("memories",), ignored)
     with engine(home) as here, jsonl.opened(source) as file:
         kept = Journal(Scope(here, here.workspaces.ensure("default"))).kept
@@ -179,8 +184,12 @@ def turns(home: Path) -> object:
 
 
 @pytest.mark.parametrize("act", [simple, own, turns])
-def test_an_import_that_fails_tells_what_it_has_stored(tmp_path: Path, act: Callable[[Path], object]) -> None:
+def test_an_import_that_fails_tells_what_it_has_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, act: Callable[[Path], object]
+) -> None:
     home = tmp_path / "home"
+    for module in (journal_file, reader, staging):
+        monkeypatch.setattr(module, "BATCH", 20)
 
     def fails(act: str, path: Path) -> bool:
         return act == "write" and home in path.parents and path.suffix == ".db-wal" and path.stat().st_size > 1_200_000

@@ -167,12 +167,10 @@ def test_long_texts_are_found_by_their_last_sentence(memory: Agent) -> None:
     filler = {
         "garden": "The roses were pruned and the beds were mulched with bark. ",
         "accounts": "The ledger was balanced and the receipts were filed by month. ",
-        "kitchen": "The oven was scrubbed and the shelves were lined with paper. ",
     }
     last = {
         "garden": "Grandmother's maiden name was Kowalczyk.",
         "accounts": "The spare key of the cottage hangs behind the barometer.",
-        "kitchen": "The boiler is serviced by a man named Ortega each autumn.",
     }
     for name, sentence in filler.items():
         length = 9_900 if name == "garden" else 4_000  # the maximum length, and somewhat more than the model's window
@@ -181,7 +179,6 @@ def test_long_texts_are_found_by_their_last_sentence(memory: Agent) -> None:
     for question, name in (
         ("What was grandma called before she married?", "garden"),
         ("How can I unlock the holiday house?", "accounts"),
-        ("Who looks after the heating?", "kitchen"),
     ):
         assert memory.raw(question)[0]["tags"] == [name], question
     assert "Kowalczyk" in memory.text("memory_recall", query="grandmother's maiden name", token_budget=100)

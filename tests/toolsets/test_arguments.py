@@ -15,7 +15,6 @@ from tests.clients import Agent, Json, agent, environment
 from tests.http import WORKSPACE, HttpServer, beside, serving
 
 TOOLS = [tool for tools in TOOLSETS.values() for tool in tools]
-every_tool = pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 
 
 @pytest.fixture(scope="module")
@@ -42,29 +41,23 @@ def wrong(tool: Tool, arguments: Json) -> list[str]:
 # null and '' ---------------------------------------------------------------------------------------------------------
 
 
-@every_tool
-@pytest.mark.parametrize("nothing", [None, ""])
-def test_an_optional_argument_may_be_filled_in_with_nothing(tool: Tool, nothing: object) -> None:
-    optional = {field.alias or name for name, field in tool.arguments.model_fields.items() if not field.is_required()}
-    assert wrong(tool, dict.fromkeys(optional, nothing)) == []
+def test_a_required_argument_may_not_be_null() -> None:
+    for tool in TOOLS:
+        fields = tool.arguments.model_fields.items()
+        required = {field.alias or name for name, field in fields if field.is_required()}
+        assert set(wrong(tool, dict.fromkeys(required))) == required, tool.name
 
 
-@every_tool
-def test_a_required_argument_may_not_be_null(tool: Tool) -> None:
-    required = {field.alias or name for name, field in tool.arguments.model_fields.items() if field.is_required()}
-    assert set(wrong(tool, dict.fromkeys(required))) == required
-
-
-@every_tool
-def test_nothing_means_the_default(tool: Tool) -> None:
+def test_nothing_means_the_default() -> None:
     """What a handler gets for null and '' is what it gets if the argument is not sent."""
-    schema = tool.arguments.model_json_schema()
-    needed = {name: _sample(schema["properties"][name], schema) for name in schema.get("required", ())}
-    short = dict(tool.arguments.model_validate(needed))
-    for name in schema.get("properties", {}).keys() - needed.keys():
-        for nothing in (None, ""):
-            full = dict(tool.arguments.model_validate(needed | {name: nothing}))
-            assert full == short or "" in full.values(), name
+    for tool in TOOLS:
+        schema = tool.arguments.model_json_schema()
+        needed = {name: _sample(schema["properties"][name], schema) for name in schema.get("required", ())}
+        short = dict(tool.arguments.model_validate(needed))
+        for name in schema.get("properties", {}).keys() - needed.keys():
+            for nothing in (None, ""):
+                full = dict(tool.arguments.model_validate(needed | {name: nothing}))
+                assert full == short or "" in full.values(), (tool.name, name)
 
 
 def _sample(part: Json, schema: Json) -> object:
@@ -132,11 +125,11 @@ def test_an_empty_text_keeps_its_meaning(server: Agent) -> None:
 # what clients add ----------------------------------------------------------------------------------------------------
 
 
-@every_tool
-def test_the_filler_of_clients_is_ignored_where_nothing_is_required(tool: Tool) -> None:
-    required = any(field.is_required() for field in tool.arguments.model_fields.values())
-    assert wrong(tool, {"random_string": "dummy"}) == (["random_string"] if required else [])
-    assert wrong(tool, {"surely_unknown": "dummy"}) == ["surely_unknown"]
+def test_the_filler_of_clients_is_ignored_where_nothing_is_required() -> None:
+    for tool in TOOLS:
+        required = any(field.is_required() for field in tool.arguments.model_fields.values())
+        assert wrong(tool, {"random_string": "dummy"}) == (["random_string"] if required else []), tool.name
+        assert wrong(tool, {"surely_unknown": "dummy"}) == ["surely_unknown"], tool.name
 
 
 def test_the_type_of_an_object_may_be_repeated_in_it(server: Agent) -> None:

@@ -206,12 +206,12 @@ def lines(table: str) -> list[str]:
     return [note.replace("¦", "") for note in notes]
 
 
-@pytest.mark.parametrize("note", lines(HELD))
-def test_a_secret_is_masked(note: str) -> None:
-    secret = note[note.index("«") + 1 : note.index("»")]
-    masked, found = mask(note.replace("«", "").replace("»", ""))
-    assert secret not in masked
-    assert len(found) == 1
+def test_a_secret_is_masked() -> None:
+    for note in lines(HELD):
+        secret = note[note.index("«") + 1 : note.index("»")]
+        masked, found = mask(note.replace("«", "").replace("»", ""))
+        assert secret not in masked
+        assert len(found) == 1, note
 
 
 @pytest.mark.parametrize("key_id", ["k1", "signing-2024-09-" * 12])
@@ -224,9 +224,8 @@ def test_a_web_token_is_masked_however_long_its_header(key_id: str) -> None:
     )
 
 
-@pytest.mark.parametrize("note", lines(HONEST))
-def test_an_honest_note_stays(note: str) -> None:
-    assert mask(note) == (note, [])
+def test_an_honest_note_stays() -> None:
+    assert [note for note in lines(HONEST) if mask(note) != (note, [])] == []
 
 
 WORDS = (

@@ -84,10 +84,9 @@ def test_uris_that_clients_use_are_acceptable(uri: str) -> None:
     assert matching([uri], uri)
 
 
-@pytest.mark.parametrize("uri", BAD)
-def test_uris_that_lead_elsewhere_are_refused(uri: str) -> None:
-    assert not acceptable(uri)
-    assert not matching([uri], uri), "also where it was registered"
+def test_uris_that_lead_elsewhere_are_refused() -> None:
+    assert [uri for uri in BAD if acceptable(uri)] == []
+    assert [uri for uri in BAD if matching([uri], uri)] == [], "also where it was registered"
 
 
 @no_deadline

@@ -33,16 +33,16 @@ FACTS = (
     ("Retries in {service} back off to 30 s at most, since the incident of queue 7.", ("incident", "{service}")),
 )
 
-MANY, NODES = 100_000, 200
+MANY, NODES = 10_000, 200
 LIGHTHOUSE = "The lighthouse keeper is called Ines."
-"""The text of one of MANY memories. Of the others, each 800th has the tag `audited`, each fourth is by cursor."""
+"""The text of one of MANY memories. Of the others, each 80th has the tag `audited`, each fourth is by cursor."""
 NUMBERED = "WITH RECURSIVE numbered (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbered WHERE n < ? - 1) "
 CROWD = (
     (
         MANY,
         "INSERT INTO records (workspace_id, id, kind, body, tags, client, tool, created_at, updated_at)",
-        f"""SELECT ?, printf('memory-%06d', n), 'memory', CASE n WHEN 54321 THEN '{LIGHTHOUSE}' ELSE 'fact ' || n END,
-       CASE WHEN n % 800 = 0 THEN '["audited"]' ELSE '[]' END, CASE WHEN n % 4 = 0 THEN 'cursor' ELSE 'codex' END,
+        f"""SELECT ?, printf('memory-%06d', n), 'memory', CASE n WHEN 5432 THEN '{LIGHTHOUSE}' ELSE 'fact ' || n END,
+       CASE WHEN n % 80 = 0 THEN '["audited"]' ELSE '[]' END, CASE WHEN n % 4 = 0 THEN 'cursor' ELSE 'codex' END,
        'memory_store', t, t FROM (SELECT n, printf('2026-01-%02dT%02d:%02d:%02d.000Z', 1 + n / 86400, n / 3600 % 24,
        n / 60 % 60, n % 60) AS t FROM numbered)""",
     ),

@@ -51,7 +51,7 @@ REFUSED = {
 }
 TAKEN = {
     "a turn without cuts": ("sessions/00/a.jsonl", turn(thought_at=None, response_at=None, body=None)),
-    "a summary without figures": ("sessions/00/a.jsonl", turn(kind="summary", name="T", memory_count=None)),
+    "a summary without figures": ("sessions/00/b.jsonl", turn(id="t2", kind="summary", name="T", memory_count=None)),
     "an ordinal of nine digits": ("entities/a.md", entity("", "\n## Observations\n\n- tea ^999999999\n- rum\n")),
     "attributes, modules": (".gitattributes", "* filter=evil diff=evil text eol=crlf ident\n"),
     "a name of two lines": ("memories/a\nb.md", "never read"),
@@ -72,14 +72,14 @@ def pair(tmp_path: Path, shared: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
         machine.engine.close()
 
 
-def after(pair: tuple[Machine, Machine], clone: Clone, path: str, text: str) -> list[str]:
-    """Return why a file was refused on either machine, once all others have what each of them had."""
+def after(pair: tuple[Machine, Machine], clone: Clone, files: dict[str, str]) -> dict[str, str]:
+    """Return why files were refused on either machine, once all others have what each of them had."""
     one, two = pair
     one.sync()
     clone.write("default/memories/m1.md", f"---\nid: m1\n{STAMPED}---\nThe first fact.\n")
     one.sync()
-    clone.write(f"default/{path}", text)
-    refused = [why for machine in (one, two) for why in machine.sync().refused.values()]
+    clone.write_all({f"default/{path}": text for path, text in files.items()})
+    refused = one.sync().refused | two.sync().refused
     one.memories.store("The second fact.")
     for machine in (one, two):
         machine.sync()
@@ -88,17 +88,17 @@ def after(pair: tuple[Machine, Machine], clone: Clone, path: str, text: str) -> 
     return refused
 
 
-@pytest.mark.parametrize("case", REFUSED)
-def test_a_file_that_cannot_be_used_is_refused_alone(pair: tuple[Machine, Machine], tmp_path: Path, case: str) -> None:
-    path, text, why = REFUSED[case]
-    refused = after(pair, Clone(tmp_path / "clone", tmp_path / "shared.git"), path, text)
-    assert refused
-    assert all(why in one for one in refused)
+def test_a_file_that_cannot_be_used_is_refused_alone(pair: tuple[Machine, Machine], tmp_path: Path) -> None:
+    cases = {f"{number}.".join(path.split(".")): case for number, (path, *case) in enumerate(REFUSED.values())}
+    files = {path: text for path, (text, _) in cases.items()}
+    refused = after(pair, Clone(tmp_path / "clone", tmp_path / "shared.git"), files)
+    assert {path.removeprefix("default/") for path in refused} == set(files)
+    for path, (_, why) in cases.items():
+        assert why in refused[f"default/{path}"]
 
 
-@pytest.mark.parametrize("case", TAKEN)
-def test_an_odd_file_changes_nothing_else(pair: tuple[Machine, Machine], tmp_path: Path, case: str) -> None:
-    assert after(pair, Clone(tmp_path / "clone", tmp_path / "shared.git"), *TAKEN[case]) == []
+def test_an_odd_file_changes_nothing_else(pair: tuple[Machine, Machine], tmp_path: Path) -> None:
+    assert after(pair, Clone(tmp_path / "clone", tmp_path / "shared.git"), dict(TAKEN.values())) == {}
 
 
 def note(key: str, text: str, properties: str = "") -> str:
@@ -153,14 +153,11 @@ def test_two_new_notes_with_one_id_are_two_memories(pair: tuple[Machine, Machine
 
 TEA = "\n## Observations\n\n- likes tea ^0\n\n## Relations\n"
 TWICE = {
-    "an entity's own": entity(f"id: e1\n{STAMPED}observations:\n- {{id: e1, ordinal: 0, created_at: '{TIME}'}}\n", TEA),
-    "two turns": turn() + turn(body="p\n\nt\n\nq"),
+    "entities/a.md": entity(f"id: e1\n{STAMPED}observations:\n- {{id: e1, ordinal: 0, created_at: '{TIME}'}}\n", TEA),
+    "sessions/00/a.jsonl": turn() + turn(body="p\n\nt\n\nq"),
 }
 
 
-@pytest.mark.parametrize("case", TWICE)
-def test_a_file_that_has_an_id_twice_is_refused(pair: tuple[Machine, Machine], tmp_path: Path, case: str) -> None:
-    path = "sessions/00/a.jsonl" if "turn" in case else "entities/a.md"
-    refused = after(pair, Clone(tmp_path / "clone", tmp_path / "shared.git"), path, TWICE[case])
-    assert all("twice" in why for why in refused)
-    assert refused
+def test_a_file_that_has_an_id_twice_is_refused(pair: tuple[Machine, Machine], tmp_path: Path) -> None:
+    refused = after(pair, Clone(tmp_path / "clone", tmp_path / "shared.git"), TWICE)
+    assert ["twice" in why for why in refused.values()] == [True, True]

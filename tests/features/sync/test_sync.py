@@ -60,7 +60,7 @@ def test_a_conflict_is_named_with_the_version_that_has_the_other_side(pair: tupl
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_random_histories_end_equal(seed: int, tmp_path: Path) -> None:
     History(seed, tmp_path, harm=False).run()
 
@@ -68,6 +68,6 @@ def test_random_histories_end_equal(seed: int, tmp_path: Path) -> None:
 @pytest.mark.process
 @pytest.mark.files
 def test_so_do_those_with_cut_syncs_full_disks_clones_and_backups() -> None:
-    command = [sys.executable, "-m", "bench.histories", "2", "131"]  # in a process: it may not write large files
+    command = [sys.executable, "-m", "bench.histories", "1", "131"]  # in a process: it may not write large files
     done = subprocess.run(command, cwd=Path(__file__).parents[3], capture_output=True, text=True, check=False)
-    assert "2 of 2 histories ended equal" in done.stdout, done.stdout + done.stderr
+    assert "1 of 1 histories ended equal" in done.stdout, done.stdout + done.stderr
