@@ -8,14 +8,20 @@ from memoryd import environment, extras
 if sys.platform != "win32":
     from memoryd import connect
 
-COMMANDS = {"command": "memoryd.cli:main", "hook": "memoryd.connect.elsewhere:run"}
-"""The modules that are imported only if the process is not the connector."""
+COMMANDS = {
+    "command": "memoryd.cli:main",
+    "hook": "memoryd.connect.elsewhere:run",
+    "client": "memoryd.connect.client:run",
+}
+"""The parts of the program, each imported only if it is to run."""
 
 
 def main() -> None:
     """Run as the connector of an MCP client, or run a command."""
-    if sys.platform != "win32" and (asked := connect.main()):  # Python has no Unix sockets there
-        extras.named(COMMANDS["hook"])(*asked)
+    if sys.platform != "win32":  # Python has no Unix sockets there
+        part, arguments = connect.main()
+        if part != "command":
+            extras.named(COMMANDS[part])(*arguments)  # returns if this process has to do the work itself
     environment.limit_threads()
     gc.disable()  # imports create a million objects that stay; collecting them takes a fifth of the start-up time
     try:

@@ -104,18 +104,6 @@ def test_recall_shows_text_and_id_or_what_agents_see(run: Run) -> None:
     assert run("recall", "port", "--kind", "entity").stdout.startswith("No record of these kinds bears on this ")
 
 
-def test_a_fact_replaces_another_and_recall_names_relations(run: Run, tmp_path: Path) -> None:
-    old = stored(run, "Staging of the shop listens on port 5432.")
-    run("store", "Staging of the shop listens on port 5433 now.", "--supersedes", old[:8])
-    assert "5432" not in run("recall", "staging").stdout
-    graph = tmp_path / "memory.jsonl"
-    people = [{"type": "entity", "name": name, "entityType": "x", "observations": []} for name in ("Ann", "Acme")]
-    tie = {"type": "relation", "from": "Ann", "to": "Acme", "relationType": "works_at"}
-    graph.write_text("".join(json.dumps(one) + "\n" for one in (*people, tie)))
-    run("import", "--from", "server-memory", str(graph), "--yes")
-    assert "- Ann (x) [works_at Acme]\n" in run("recall", "who works at Acme").stdout
-
-
 def test_recall_is_limited_in_time(run: Run) -> None:
     stored(run, "The staging port is 5433.")
     time = json.loads(run("recall", "port", "--format", "raw", "--json").stdout)["memories"][0]["created_at"]

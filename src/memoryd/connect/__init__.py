@@ -10,7 +10,7 @@ import io
 import os
 import sys
 
-from memoryd import __version__, environment, extras
+from memoryd import __version__, environment
 from memoryd.connect import hook, launch
 from memoryd.connect.address import address
 from memoryd.connect.channel import PATIENCE, greet
@@ -31,35 +31,34 @@ FLAGS = {"--read-only": "MEMORY_READ_ONLY"}
 """Options, and the environment variables that they set."""
 YES = {"on", "true", "1", "yes", "t", "y"}
 """Values that turn a switch on; an invalid value is refused by the server that this process becomes."""
+COMMAND: tuple[str, tuple[Any, ...]] = ("command", ())
 COMPLETING = "_MEMORYD_COMPLETE"
 """The variable with which a shell asks the command line for what could follow."""
-CLIENT = "memoryd.connect.client:run"
-"""What relays the lines of a client; a hook does not import it."""
 
 
-def main() -> tuple[Mapping[str, str], Mapping[str, Any]] | None:
-    """Run as the connector of a client until it closes, or as the hook of an agent, and exit.
+def main() -> tuple[str, tuple[Any, ...]]:
+    """Run as the hook of an agent through a service, and exit.
 
-    Return if this process has to do the work itself: another command was given, or there can be no service. For a hook
-    that asks a memoryd at a URL, return the environment and the request.
+    Return the part of the program that does what was asked instead, and its arguments: `client`, `hook` for one that
+    asks a memoryd at a URL, or `command`.
     """
     environ, others = given(sys.argv[1:], environment.current())
     if COMPLETING in environ:
-        return None
+        return COMMAND
     request = hook.request_of(others[1:]) if others[:1] == ["hook"] else None
     if request and environ.get("MEMORY_HOOKS", "on").lower() not in YES:
         _do_without()
     if request and request["http"]:
         shows = request["event"] in hook.SHOWING and hook.workspace(environ) != "auto" and _has_streams()
-        return (environ, request) if shows else None
+        return ("hook", (environ, request)) if shows else COMMAND
     if _may_share(environ):
         if not others:
-            extras.named(CLIENT)(environ)
-        elif request:
+            return "client", (environ,)
+        if request:
             _ask(environ, request)
     if request and request["event"] == hook.PROMPT:
         _do_without()  # loading the models would make the user wait for seconds
-    return None
+    return COMMAND
 
 
 def _ask(environ: Mapping[str, str], request: Mapping[str, Any]) -> None:

@@ -204,7 +204,7 @@ def test_many_are_previewed_changed_and_undone(here: Site, owner: Visitor) -> No
     assert len(owner.seen().cards) == 9
     for path in ("/many", "/many/preview"):
         answer = owner.post(path, verb="keep", id=ids[:3], number="3", tags="d")
-        assert (answer.status_code, "Unknown action 'keep'" in unescape(answer.text)) == (400, True), path
+        assert (answer.status_code, "Unknown verb 'keep'" in unescape(answer.text)) == (400, True), path
 
 
 @pytest.mark.stores

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
+from typing import Any
 from urllib.parse import parse_qs, unquote, urlencode, urlsplit, urlunsplit
 
 from anyio import CapacityLimiter, to_thread
@@ -158,22 +159,23 @@ class Page:
 
     async def _with_file(self, request: Request, view: View) -> Response:
         """Answer a form with a file, which is received only from those who may use the view."""
-        if refusal := await to_thread.run_sync(self._refusal, request, view, limiter=self._threads):
-            return refusal
+        sender = await to_thread.run_sync(self._admitted, request, view.right, limiter=self._threads)
+        if isinstance(sender, Response):
+            return sender
         async with received(request) as (form, file):
             return await to_thread.run_sync(self._answered, request, view, form, file, limiter=self._threads)
 
-    def _refusal(self, request: Request, view: View) -> Response | None:
-        """Return the answer to somebody who may not send a file; None to others."""
-        grant = self.access.grant(request.cookies.get(cookie_of(request), ""))
+    def _admitted(self, request: Request, right: Right, **more: Any) -> Visit | Response:
+        """Return the visit of somebody who has a right; to others, the answer that refuses them."""
+        grant = self.access.grant(_session(request))
         if grant is None:
             return _to_login(request)
-        visit = Visit(request, self._engine, grant, self._place(request, grant), self._kept)
-        return None if _allowed(visit, view.right) else _refused(403, "Your session is read-only here.")
+        visit = Visit(request, self._engine, grant, self._place(request, grant), self._kept, **more)
+        return visit if _allowed(visit, right) else _refused(403, "Your session is read-only here.")
 
     def _failed(self, request: Request, error: MemorydError) -> Response:
         """Answer with an error: in a toast for htmx, else in the frame of the page, from which people go on."""
-        grant = self.access.grant(request.cookies.get(cookie_of(request), ""))
+        grant = self.access.grant(_session(request))
         if grant is None or "hx-request" in request.headers:
             return _failed(request, error)
         try:
@@ -186,15 +188,9 @@ class Page:
     def _answered(
         self, request: Request, view: View, form: Mapping[str, list[str]], file: Path | None = None
     ) -> Response:
-        grant = self.access.grant(request.cookies.get(cookie_of(request), ""))
-        if grant is None:
-            return _to_login(request)
-        place = self._place(request, grant)
         with noted() as masked, written_by(CLIENT, f"ui.{view.path.rpartition('/')[2] or 'page'}"):
-            visit = Visit(request, self._engine, grant, place, self._kept, form, masked, file)
-            if not _allowed(visit, view.right):
-                return _refused(403, "Your session is read-only here.")
-            return view.handler(visit)
+            visit = self._admitted(request, view.right, form=form, masked=masked, file=file)
+            return view.handler(visit) if isinstance(visit, Visit) else visit
 
     def _place(self, request: Request, grant: Grant) -> Workspace | None:
         """Return the workspace of the URL. Raise NotFoundError, also if the grant does not cover it."""
@@ -216,7 +212,7 @@ class Page:
             return _failed(request, error)
 
     def _stream(self, request: Request) -> Response:
-        session = request.cookies.get(cookie_of(request), "")
+        session = _session(request)
         grant = self.access.grant(session)
         if grant is None or not grant.allows("memory_inspect", "read"):
             return Response(status_code=204)  # tells the browser not to reconnect
@@ -261,10 +257,15 @@ class Page:
     async def _logout(self, request: Request) -> Response:
         if not is_own(request):
             return _refused(403, "Changes can be made only from the page itself.")
-        self.access.leave(request.cookies.get(cookie_of(request), ""))
+        self.access.leave(_session(request))
         answer = RedirectResponse(f"{ROOT}/login", 303)
         answer.delete_cookie(cookie_of(request), path=ROOT, httponly=True, samesite="strict")
         return answer
+
+
+def _session(request: Request) -> str:
+    """Return the session that a request's cookie names, or ''."""
+    return request.cookies.get(cookie_of(request), "")
 
 
 def _below(view: View) -> View:

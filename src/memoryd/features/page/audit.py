@@ -81,7 +81,7 @@ def _row(findings: Sequence[AuditFinding], listed: ListedRecord | None) -> Audit
 def mask(visit: Visit) -> Response:
     """Mask the secrets of a row in place. The earlier text stays a version until that is also masked or purged."""
     table = visit.text("table", "records")
-    done = masking.mask(visit.scope, table, visit.request.path_params["id"], visit.text("at"))
+    done = masking.mask(visit.scope, table, visit.id, visit.text("at"))
     if table != "records":
         return HTMLResponse(toast(visit, "Masked."), headers=changed(done.ids))
     text = "Masked. The text with the secret is still a version of it: mask that below, or delete it permanently."

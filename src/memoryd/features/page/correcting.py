@@ -82,7 +82,7 @@ def _form(visit: Visit, listed: ListedRecord, form: CorrectionForm, status: int 
 
 
 def _listed(visit: Visit) -> ListedRecord:
-    return listing.one(visit.scope, visit.request.path_params["id"])
+    return listing.one(visit.scope, visit.id)
 
 
 def correct(visit: Visit) -> Response:

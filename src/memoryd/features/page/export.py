@@ -12,7 +12,6 @@ from memoryd.core.base.progress import ignore_progress
 from memoryd.core.transfer import export
 from memoryd.core.transfer.export_formats import export_format
 from memoryd.core.transfer.file_names import readable
-from memoryd.errors import InvalidInputError
 from memoryd.features.page.visit import View, Visit
 
 TYPES = {"jsonl": "application/x-ndjson", "zip": "application/zip"}
@@ -25,9 +24,7 @@ def download(visit: Visit) -> Response:
 
     It is first written to a private file, from one snapshot: a failed export is an error, not a torn file.
     """
-    form = visit.text("format", "jsonl")
-    if form not in TYPES:
-        raise InvalidInputError(f"Unknown format {form[:50]!r}. Use one of: {', '.join(TYPES)}.")
+    form = visit.one_of("format", TYPES, "jsonl")
     with ExitStack() as held:
         private = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="memoryd-export-")))
         path = private / f"{readable(visit.workspace.name)}.{form}"

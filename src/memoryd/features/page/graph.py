@@ -115,9 +115,7 @@ def show_path(visit: Visit) -> Response:
 
 def edit(visit: Visit) -> Response:
     """Apply one edit to a node, and answer with the changed node."""
-    graph, name, verb = Graph(visit.scope), visit.text("name"), visit.text("verb")
-    if verb not in EDITS:
-        raise InvalidInputError(f"Unknown action {verb[:50]!r}. Use one of: {', '.join(EDITS)}.")
+    graph, name, verb = Graph(visit.scope), visit.text("name"), visit.one_of("verb", EDITS)
     if verb in DELETING and not visit.forgets:
         raise InvalidInputError("Your session may not forget.")
     text, undo = EDITS[verb](visit, graph, name)

@@ -49,7 +49,7 @@ def show(visit: Visit) -> Response:
 
 def ask_to_purge(visit: Visit) -> Response:
     """Show what would be purged, and what has to be typed to confirm."""
-    story = listing.story(visit.scope, visit.request.path_params["id"])
+    story = listing.story(visit.scope, visit.id)
     return visit.fragment("purge.html", story=story, record=story.now.record, typed=name_of(story.now.record))
 
 
@@ -64,7 +64,7 @@ def _as_typed(text: str) -> str:
 
 def purge(visit: Visit) -> Response:
     """Purge a record, and show what a search of the files found."""
-    record = listing.one(visit.scope, visit.request.path_params["id"]).record
+    record = listing.one(visit.scope, visit.id).record
     if _as_typed(visit.text("typed")) != _as_typed(name_of(record)):
         raise InvalidInputError("The typed text does not match. Nothing was removed.")
     done = purging.purge(visit.scope, [record.id])

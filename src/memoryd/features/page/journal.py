@@ -29,7 +29,7 @@ def sessions(visit: Visit) -> Response:
 
 def session(visit: Visit) -> Response:
     """Show a session turn by turn, with the memories stored in each."""
-    name, offset = visit.request.path_params["session"], int(max(visit.number("offset", 0), 0))
+    name, offset = visit.request.path_params["session"], visit.offset
     turns = Journal(visit.scope).kept.of_session(name, TURNS, offset)
     kinds = (Kind.MEMORY, Kind.OBSERVATION, Kind.SUMMARY)
     stored = list(listing.page(visit.scope, Facets(kinds=kinds, session=name), limit=BESIDE).records)

@@ -23,6 +23,8 @@ SHOWN = 5  # records quoted in a preview of many
 GATHERED = tuple(kind for kind in Kind if kind is not Kind.OBSERVATION)
 """The kinds that have cards of their own."""
 LEAST = (0.5, 0.7, 0.9)  # importances to filter by
+TEXTS = ("client", "tool", "session", "since", "until")
+"""The facets that are one text."""
 VERBS = ("tag", "untag", "forget")  # actions on many records
 
 
@@ -37,11 +39,7 @@ def facets_of(visit: Visit) -> Facets:
     return Facets(
         kinds=tuple(map(Kind, kinds)),
         tags=visit.texts("tag"),
-        client=visit.text("client"),
-        tool=visit.text("tool"),
-        session=visit.text("session"),
-        since=visit.text("since"),
-        until=visit.text("until"),
+        **{name: visit.text(name) for name in TEXTS},
         least=visit.number("least", 0.0),
         deleted=visit.text("deleted") == "1",
     )
@@ -52,11 +50,7 @@ def query_of(facets: Facets, **others: Any) -> dict[str, Any]:
     return {
         "kind": [str(kind) for kind in facets.kinds],
         "tag": list(facets.tags),
-        "client": facets.client,
-        "tool": facets.tool,
-        "session": facets.session,
-        "since": facets.since,
-        "until": facets.until,
+        **{name: getattr(facets, name) for name in TEXTS},
         "least": facets.least or "",
         "deleted": "1" if facets.deleted else "",
     } | others
@@ -111,7 +105,7 @@ def show_facets(visit: Visit) -> Response:
 
 def show_record(visit: Visit) -> Response:
     """Show one record: its text, its origin and its earlier texts."""
-    story = listing.story(visit.scope, visit.request.path_params["id"])
+    story = listing.story(visit.scope, visit.id)
     record = visit.engine.accesses.current(visit.workspace, story.now.record)
     alive = vitality(record, moment(visit.engine.clock.now())) if record.kind is Kind.MEMORY else None
     return visit.page("record.html", "memories", story=story, listed=story.now, record=record, vitality=alive)
@@ -130,12 +124,12 @@ def show_card(visit: Visit) -> Response:
 
 
 def _listed(visit: Visit) -> ListedRecord:
-    return listing.one(visit.scope, visit.request.path_params["id"])
+    return listing.one(visit.scope, visit.id)
 
 
 def forget(visit: Visit) -> Response:
     """Forget a record; answer with an undo."""
-    gone = Memories(visit.scope).forget(Criteria(ids=(visit.request.path_params["id"],))).best
+    gone = Memories(visit.scope).forget(Criteria(ids=(visit.id,))).best
     if not gone:
         raise NotFoundError(
             "Only living memories, turns and summaries can be forgotten here. The graph has its own view."
@@ -166,7 +160,7 @@ def _restored(done: Sequence[history.Restored]) -> str:
 
 def preview_many(visit: Visit) -> Response:
     """Show what would be done with the selected records, or with all that match."""
-    ids, verb = _chosen(visit), _verb(visit)
+    ids, verb = _chosen(visit), visit.one_of("verb", VERBS)
     shown = [hit.record for hit in Memories(visit.scope).get(ids[:SHOWN])]
     return visit.fragment("bulk.html", ids=ids, shown=shown, verb=verb, query=query_of(facets_of(visit)))
 
@@ -182,7 +176,7 @@ def preview_replacement(visit: Visit) -> Response:
 
 def change_many(visit: Visit) -> Response:
     """Tag or forget many records; answer with an undo."""
-    ids, verb = _chosen(visit), _verb(visit)
+    ids, verb = _chosen(visit), visit.one_of("verb", VERBS)
     if len(ids) != int(visit.number("number", -1)):
         raise InvalidInputError(f"{len(ids):,} records match now. Nothing was changed; look again.")
     if verb == "forget":
@@ -198,13 +192,6 @@ def change_many(visit: Visit) -> Response:
         done = correction.retag(visit.scope, ids, add, remove)
         text, undo = f"{len(done.ids):,} tagged.", {"ids": list(done.ids), "at": done.at}
     return HTMLResponse(toast(visit, text, undo if undo["ids"] else None), headers=changed(undo["ids"]))
-
-
-def _verb(visit: Visit) -> str:
-    verb = visit.text("verb")
-    if verb not in VERBS:
-        raise InvalidInputError(f"Unknown action {verb[:50]!r}. Use one of: {', '.join(VERBS)}.")
-    return verb
 
 
 def _chosen(visit: Visit) -> list[str]:

@@ -1,13 +1,12 @@
 """Recall: a question as an agent asks it, its answer in each format, and how each hit was ranked."""
 
-from typing import Any, get_args
+from typing import get_args
 
 from starlette.responses import Response
 
 from memoryd.core.memories.memories import Memories
 from memoryd.core.scope import together
 from memoryd.core.search.briefing import BUDGET, CONTEXT_BUDGET, Format
-from memoryd.errors import InvalidInputError
 from memoryd.features.page.visit import View, Visit
 
 STAGES = ("words", "meaning", "context", "fusion", "time", "recency", "importance", "access", "reranker")
@@ -18,20 +17,16 @@ FORMS: tuple[str, ...] = (*get_args(Format), CONTEXT)
 
 def show(visit: Visit) -> Response:
     """Show the answer to a question as an agent gets it; looking does not count as a recall."""
-    question, form = visit.text("q").strip(), visit.text("format", "summary")
+    question, form = visit.text("q").strip(), visit.one_of("format", FORMS, "summary")
     times = {name: visit.text(name).strip() for name in ("after", "before", "as_of")}
-    if form not in FORMS:
-        raise InvalidInputError(f"Unknown format {form[:50]!r}. Use one of: {', '.join(FORMS)}.")
     default = CONTEXT_BUDGET if form == CONTEXT else visit.engine.settings.token_budget
     budget = int(min(max(visit.number("budget", default), 1), BUDGET))
     scope = together(visit.engine, visit.workspace, grant=visit.grant)
-    memories, values = Memories(scope), dict[str, Any]()
-    if question or form == CONTEXT:
-        values["briefing"] = (
-            memories.context(question or None, budget, note=False)
-            if form == CONTEXT
-            else memories.recall(question, budget, form=form, **times, note=False)  # type: ignore[arg-type]
-        )
+    memories, briefing = Memories(scope), None
+    if form == CONTEXT:
+        briefing = memories.context(question or None, budget, note=False)
+    elif question:
+        briefing = memories.recall(question, budget, form=form, **times, note=False)  # type: ignore[arg-type]
     return visit.page(
         "recall.html",
         "recall",
@@ -41,7 +36,7 @@ def show(visit: Visit) -> Response:
         times=times,
         budget=budget,
         stages=STAGES,
-        briefing=values.get("briefing"),
+        briefing=briefing,
     )
 
 

@@ -11,7 +11,7 @@ from memoryd.core.maintenance import history
 from memoryd.core.memories import listing
 from memoryd.core.memories.listing import ListedRecord, RecordVersion
 from memoryd.core.records import records
-from memoryd.errors import InvalidInputError, NotFoundError
+from memoryd.errors import NotFoundError
 from memoryd.features.base import SharedState
 from memoryd.features.page.answers import changed, toast, undoing
 from memoryd.features.page.visit import View, Visit
@@ -59,13 +59,11 @@ def _two_texts(visit: Visit, record_id: str, until: str) -> TwoTexts | None:
 
 def decide(visit: Visit) -> Response:
     """Take the other machine's text, keep the one that stands, or take back that it is kept."""
-    record_id, until, choice = visit.text("id"), visit.text("until"), visit.text("choice")
+    record_id, until, choice = visit.text("id"), visit.text("until"), visit.one_of("choice", ("take", *OPERATIONS))
     if choice == "take":
         done = history.restore(Graph(visit.scope), [record_id], until, visit.text("seen"))
         now = listing.one(visit.scope, done[0].id)
         return _answer(visit, record_id, "The other text stands now.", undoing(now, now.record.updated_at))
-    if choice not in OPERATIONS:
-        raise InvalidInputError("Choose one of: take, keep, reopen.")
     listing.one(visit.scope, record_id)
     now_at, operation = visit.engine.clock.now(), OPERATIONS[choice]
     visit.scope.write(lambda queries: records.sign(queries, operation, record_id, now_at, until))

@@ -12,7 +12,6 @@ from memoryd.core.admin.doctor import Doctor
 from memoryd.core.journal.home import own_home
 from memoryd.core.memories import listing
 from memoryd.core.memories.memories import Memories
-from memoryd.errors import InvalidInputError
 from memoryd.features.page import chronicle, sharing
 from memoryd.features.page.answers import toast
 from memoryd.features.page.visit import View, Visit
@@ -64,10 +63,7 @@ def diagnose(visit: Visit) -> Response:
 
 def create_token(visit: Visit) -> Response:
     """Create a token, and show it only this once."""
-    level = visit.text("level", "read")
-    if level not in LEVELS:
-        raise InvalidInputError(f"Unknown level {level[:20]!r}. Use one of: {', '.join(LEVELS)}.")
-    wanted: Level = level
+    wanted: Level = visit.one_of("level", LEVELS, "read")  # type: ignore[assignment]
     bound = visit.workspace.name if visit.text("bound") == "1" else ""
     token = visit.engine.tokens.create(visit.text("name"), wanted, (), bound, visit.number("days", 0))
     return visit.fragment("token.html", token=token, tokens=visit.engine.tokens.all())

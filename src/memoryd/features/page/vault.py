@@ -18,9 +18,8 @@ PAGE = 100
 
 def show(visit: Visit) -> Response:
     """Show the vault in the order of its keys."""
-    offset = int(max(visit.number("offset", 0), 0))
-    found = Vault(visit.scope).page(offset, PAGE + 1)
-    more = visit.address("/vault", offset=offset + PAGE) if len(found) > PAGE else ""
+    found = Vault(visit.scope).page(visit.offset, PAGE + 1)
+    more = visit.address("/vault", offset=visit.offset + PAGE) if len(found) > PAGE else ""
     return visit.page("vault.html", "vault", records=[ListedRecord(one) for one in found[:PAGE]], more=more)
 
 

@@ -1,7 +1,7 @@
 """A request to the page: its fields, its workspace, and what its sender may do there."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -131,6 +131,23 @@ class Visit:
         """Return all non-blank values of a field."""
         given = self.form.get(name) or self.request.query_params.getlist(name)
         return tuple(dict.fromkeys(value.strip() for value in given if value.strip()))
+
+    def one_of(self, name: str, known: Collection[str], default: str = "") -> str:
+        """Return a field that has one of the known values. Raise InvalidInputError."""
+        given = self.text(name, default)
+        if given not in known:
+            raise InvalidInputError(f"Unknown {name} {given[:50]!r}. Use one of: {', '.join(known)}.")
+        return given
+
+    @property
+    def id(self) -> str:
+        """The id of the record in the path."""
+        return str(self.request.path_params["id"])
+
+    @property
+    def offset(self) -> int:
+        """The first entry of a page."""
+        return int(max(self.number("offset", 0), 0))
 
     def number(self, name: str, default: float) -> float:
         """Return a field as a number. Raise InvalidInputError."""
