@@ -233,7 +233,9 @@ def test_a_later_script_is_for_the_owner_of_the_tables(site: Site, monkeypatch: 
 
 def test_a_database_from_before_the_first_release_is_refused_untouched(site: Site) -> None:
     site.inside("CREATE TABLE schema_version (version INTEGER)", "INSERT INTO schema_version VALUES (15)")
-    message = "version 15; .* was not touched. It was written before the first release: run `memoryd export FILE --all`"
+    message = (
+        "version 15; .* was not touched. .* before the first release: .*`memoryd migrate --from URL --to former.db`"
+    )
     with closing(PostgresStore(site.inside_url)) as store, pytest.raises(StoreError, match=message):
         put(store, workspace(), "text")
     assert ask(site.inside_url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'") == ["schema_version"]

@@ -250,7 +250,8 @@ class Workspaces:
     def _unmake(self, new: Workspace, doubtful: Callable[[Queries], object] | None) -> None:
         """Remove what a failed creation has left behind, as far as possible; doctor reports the rest.
 
-        A commit whose outcome is unknown could reappear after a crash, so a second commit repeats and undoes it.
+        A commit whose outcome is unknown could reappear after a crash, so a second commit repeats and undoes it. After
+        any other failure the registry does not have it, and is not written: its disk may be full.
         """
         if new.db_path == self._store.placement.home:
             return
@@ -258,11 +259,12 @@ class Workspaces:
         def withdraw(queries: Queries) -> None:
             if doubtful:
                 doubtful(queries)
-            queries.run("workspaces.remove", id=new.id)
+                queries.run("workspaces.remove", id=new.id)
 
         with suppress(StoreError):
-            self._store.write(None, withdraw)
-            self._store.write(None, lambda q: self._store.placement.erase(q, new))
+            if doubtful:
+                self._store.write(None, withdraw)
+            self._store.read(None, lambda q: self._store.placement.erase(q, new))
 
     # archive, restore, delete ----------------------------------------------------------------------------------------
     #

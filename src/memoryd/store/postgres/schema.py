@@ -10,8 +10,9 @@ from memoryd.store.sql import load, migrations, outstanding
 NEEDED = {"vector": (0, 8), "btree_gin": (1,), "unaccent": (1,)}
 """The required extensions, and their minimum versions."""
 FORMER = (
-    "run `memoryd export FILE --all` there with the version that wrote it (the history of memoryd's repository has "
-    "that), and `memoryd import FILE` on a new database."
+    "take it over by way of a file. In a new environment, run `pip install 'memoryd[postgres] @ "
+    "git+https://github.com/memoryd/memoryd@259e83cc'` (the last version that reads it), and with that `memoryd migrate "
+    "--from URL --to former.db`; then, with this version, `memoryd migrate --from former.db --to URL` of a new database."
 )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from memoryd.errors import StoreError
 from memoryd.store.base import UNIT, Queries, Row
+from memoryd.store.sqlite.connection import is_full
 from memoryd.store.sqlite.file import SqliteFile
 
 LARGE_LOG = 256 * 2**20  # bytes of a write-ahead log; in daily use it has a few megabytes
@@ -45,8 +46,10 @@ def problems(file: SqliteFile) -> list[str]:
     """Return what is wrong with a file. Words come last, because checking them requires a write, which may fail."""
     found = file.check_rows()
     if file.readonly:
-        unable = "the words were not checked, because that requires writing and the file is read-only."
-        return [*found, f"{unable} Run `memoryd doctor` as a user who can write to it."]
+        why, remedy = "the file is read-only", "Run `memoryd doctor` as a user who can write to it."
+        if is_full(file.path):
+            why, remedy = "the disk is full", "Free space, then run `memoryd doctor` again."
+        return [*found, f"the words were not checked, because that requires writing and {why}. {remedy}"]
     try:
         return found + file.write(None, _check_words)
     except StoreError as error:
