@@ -40,7 +40,7 @@ NONE = 3.05
 SURE_LOGIT = -4.0
 """The logit at SURE, as Profile.sure; at NONE it is 0, from which a prompt takes it for an answer."""
 LOWEST, HIGHEST = -13.0, 4.0
-NEAREST, OF_NONSENSE = -10.4, -8.6
+NEAREST, OF_NONSENSE = -11.7, -8.6
 """The logit from which a record is named as one of the nearest; the same if the question may be nonsense."""
 
 
