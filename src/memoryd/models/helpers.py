@@ -73,9 +73,11 @@ class Helpers:
 
     def why_not_other(self) -> str:
         """Return why the multilingual embedder is absent, as the end of a sentence."""
+        here = weights.present(weights.place(self._settings), weights.LANGUAGES)
+        if not (here or self._fetch):
+            return "the multilingual model is missing; `memoryd models pull --all` fetches it"
         if self.multilingual.state == "failed":
             return "the multilingual model cannot be used; `memoryd doctor` says why"
-        here = weights.present(weights.place(self._settings), weights.LANGUAGES)
         return f"the multilingual model is still being {'loaded' if here else 'fetched'}"
 
     @property

@@ -3,13 +3,16 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from memoryd.core.engine import Engine
 from memoryd.core.records.spaces import ACROSS
 from memoryd.core.scope import Scope
+from memoryd.core.search import unread
 from memoryd.core.search.pipeline import Search
 from memoryd.model import Filter
+from memoryd.models import weights
 from memoryd.models.embedders import ENGLISH, MULTILINGUAL
 from memoryd.settings import Settings
 from tests.core.kit import memories, with_models
@@ -103,3 +106,44 @@ def test_an_answer_in_another_language_is_shown_however_far_it_is(engine: Engine
         memories(engine, name="far").store(text)
     question = "¿A qué hora sale mi hijo del colegio?"
     assert any("son" in hit.record.body for hit in memories(engine, name="far").recall(question, 500).hits)
+
+
+def test_a_doubtful_answer_in_another_language_is_followed_by_what_is_next_nearest(engine: Engine) -> None:
+    answer = memories(engine, name="english").recall("Wo holen wir Brot?", 500)
+    assert len(answer.hits) == 3
+    for text in FACTS:
+        memories(engine, name="sure").store(text)
+    assert len(memories(engine, name="sure").recall("Which minster does our choir sing in?", 500).hits) == 1
+
+
+def test_a_few_facts_in_another_language_are_found_among_many(engine: Engine) -> None:
+    for text in [*FACTS, "De boekhouding wordt elke vrijdagavond op schijf bewaard."]:
+        memories(engine, name="few").store(text)
+    hits = memories(engine, name="few").recall("When do we back up the accounts?", 500).hits
+    assert any("boekhouding" in hit.record.body for hit in hits)
+
+
+def test_the_mean_question_is_of_the_multilingual_model(engine: Engine) -> None:
+    """Texts are near it for no reason of their own, and so is every other question."""
+    other, mean = engine.helpers.other(60), np.load(unread.MEAN_QUESTION).astype(np.float32)
+    assert other is not None
+    questions = ["Was kostet das?", "誰が来ますか", "How far is it?"]
+    texts = ["Der Kater heißt Mochi.", "東京は大きい。", "The logo is blue."]
+    as_question = [float(other.embed_query(one) @ mean) for one in questions]
+    as_text = [float(other.embed_passage(one)[0] @ mean) for one in texts]
+    assert min(as_question) > max(as_text)
+
+
+def test_without_fetching_the_answer_says_how_to_get_the_model(tmp_path: Path, model_dir: Path) -> None:
+    some = tmp_path / "models"
+    some.mkdir()
+    for model in (weights.EMBEDDER, weights.RERANKER):
+        (some / model).symlink_to(model_dir / model)
+    settings = Settings.read({}, db_path=tmp_path / "memory.db", model_dir=some, service="off")
+    with Engine(settings, fetch=False) as here:
+        here.helpers.start()
+        assert here.helpers.embedder.get(60) is not None
+        memories(here).store(JAPANESE[0])
+        answer = memories(here).recall("Zahnarzt?", 500)
+        assert "`memoryd models pull --all`" in answer.degraded
+        assert "is still being" not in answer.degraded

@@ -226,17 +226,27 @@ def chosen(hits: Sequence[Hit], room: float = 1.0, query: str = "") -> list[Hit]
     """Return the hits to show for a query: those that bear on it, or the NEAREST if none does.
 
     `room` is the budget as a multiple of the default one. A caller with more room gets related hits, too, and hits
-    count as bearing on the question from farther behind the best: twice as far with twice the room.
+    count as bearing on the question from farther behind the best: twice as far with twice the room. If none surely
+    answers, the nearest in other languages than English are shown, too, up to NEAREST in all.
     """
     once = _once(hits)
     if not any(hit.bears for hit in once):
-        english = all(map(is_english, [query, *(hit.record.body for hit in once[:NEAREST])]))
-        return once[: NEAREST if english else NEAREST_OTHERS]
+        return once[: NEAREST if _all_english(query, once[:NEAREST]) else NEAREST_OTHERS]
     if room > 1:
         least = _least(once, room)
         once = [replace(hit, bears=hit.bears or hit.why.get("reranker", -math.inf) >= least) for hit in once]
     bearing = [hit for hit in once if hit.bears]
-    return bearing if room <= 1 else [*bearing, *(hit for hit in once if not hit.bears)]
+    others = [hit for hit in once if not hit.bears]
+    if room > 1:
+        return bearing + others
+    if max(hit.why.get("lifted", math.inf) for hit in bearing) >= RECALL.doubtful:
+        return bearing
+    less_sure = [hit for hit in others if not _all_english(query, [hit])]
+    return bearing + less_sure[: max(0, NEAREST - len(bearing))]
+
+
+def _all_english(query: str, hits: Sequence[Hit]) -> bool:
+    return all(map(is_english, [query, *(hit.record.body for hit in hits)]))
 
 
 def _least(hits: Sequence[Hit], room: float) -> float:

@@ -15,7 +15,7 @@ from functools import cache, partial
 from pathlib import Path
 
 from memoryd.languages import is_english
-from memoryd.text import is_latin
+from memoryd.text import SIGNS, is_latin, segmented
 
 DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 MONTHS = "January February March April May June July August September October November December".split()
@@ -34,6 +34,8 @@ class _Language:
     """How a language speaks of time."""
 
     latin: bool
+    blanks: bool
+    """Whether there are blanks between its words, with nothing attached to them that matters here."""
     numbers: Names
     units: Names
     rules: tuple[tuple[re.Pattern[str], str], ...]
@@ -73,7 +75,7 @@ def _expanded(language: _Language, english: str, found: re.Match[str]) -> str:
         elif text:
             english = english.replace("<UNIT>", _english_name(text, language.units))
     text = found.expand(english) if "\\" in english else english
-    return text if language.latin else f" {text} "
+    return text if language.blanks else f" {text} "
 
 
 def _english_name(text: str, names: Names) -> str:
@@ -92,7 +94,7 @@ def _language(lines: list[str]) -> _Language:
         tuple((pattern.replace("_", " "), name) for pattern, name in zip(line.split(), names, strict=True))
         for line, names in zip(lines, (DAYS, MONTHS, NUMBERS, UNITS), strict=False)
     )
-    latin = is_latin(days[0][0])
+    blanks = segmented(lines[0]) == lines[0]
     parts = {
         "<N>": rf"(?P<N>\d{{1,3}}|{_any(numbers)})",
         "<UNIT>": f"(?P<UNIT>{_any(units)})",
@@ -104,7 +106,11 @@ def _language(lines: list[str]) -> _Language:
     expressions = [line.split(" = ") for line in lines[4:] if line]
     rules = [*days, *months, *((pattern, english) for pattern, english in expressions)]
     return _Language(
-        latin, numbers, units, tuple((_compiled(one, parts, latin=latin), _ended(one, to)) for one, to in rules)
+        is_latin(days[0][0]),
+        blanks,
+        numbers,
+        units,
+        tuple((_compiled(one, parts, blanks=blanks), _ended(one, to)) for one, to in rules),
     )
 
 
@@ -116,9 +122,9 @@ def _any(names: Names) -> str:
     return "|".join(pattern for pattern, _ in reversed(names))  # of two, the longer one is later: `ten` and `tenth`
 
 
-def _compiled(pattern: str, parts: dict[str, str], *, latin: bool) -> re.Pattern[str]:
+def _compiled(pattern: str, parts: dict[str, str], *, blanks: bool) -> re.Pattern[str]:
     """Return the pattern of an expression, with each of its parts as a group of its own name."""
     for place, part in enumerate(_PART.findall(pattern)):
         pattern = pattern.replace(part, re.sub(r"^\(\?P<\w+", rf"\g<0>{place}", parts[part]), 1)
-    begin, end = (r"(?<!\w)", "" if pattern.endswith(_DATE) else r"(?!\w)") if latin else ("", "")
+    begin, end = (r"(?<!\w)", "" if pattern.endswith(_DATE) else rf"(?![\w{SIGNS}])") if blanks else ("", "")
     return re.compile(f"{begin}(?:{pattern}){end}", re.IGNORECASE)

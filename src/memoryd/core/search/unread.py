@@ -3,11 +3,13 @@
 Cosines of the multilingual embedder differ by question, by language and by text more than between an answer and what
 is none. So a record is compared with the other candidates in the same language: its evidence is how many deviations its
 rescaled cosine is above their mean, and a little for the share of the question's words that it has. Some texts are near
-every question; they are as near to the other texts, so a part of their mean cosine with these is subtracted first.
+every question, so a part of their nearness to the mean of plain questions is subtracted first.
 The constants were chosen on 300 questions in ten languages (bench/languages), and tried on 150 others.
 """
 
 from collections.abc import Collection, Mapping
+from functools import cache
+from pathlib import Path
 
 import numpy as np
 
@@ -16,12 +18,15 @@ from memoryd.core.search import ranking
 from memoryd.core.search.candidates import Found, similarities
 from memoryd.languages import FOREIGN, asked_words, is_english
 from memoryd.models.embedders import MULTILINGUAL, MULTILINGUAL_UNRELATED
+from memoryd.store.base import Vector
 from memoryd.text import in_common, is_latin, words
 
 WORDED = 0.8
 """The evidence of all words of the question."""
-CROWDED = 0.5
-"""The part of a text's mean cosine with the others that is subtracted: it brings .02 of R@1 across languages."""
+MEAN_QUESTION = Path(__file__).with_name("mean_question.npy")
+"""The mean vector of sixteen plain questions in each of 22 languages (bench/languages/mean_question.py)."""
+ANY = 0.5
+"""The part of a text's nearness to that mean that is subtracted: it brings .06 of R@1 across languages."""
 COUNTED, APART = 10, 0.18
 """So many candidates with a rescaled cosine of 0 and this deviation, as those of unrelated texts, count beside those
 that are found: a few have no mean of their own. Where nearly all are in another language than the question, and their
@@ -35,7 +40,7 @@ NONE = 3.05
 SURE_LOGIT = -4.0
 """The logit at SURE, as Profile.sure; at NONE it is 0, from which a prompt takes it for an answer."""
 LOWEST, HIGHEST = -13.0, 4.0
-NEAREST, OF_NONSENSE = -10.4, -8.6
+NEAREST, OF_NONSENSE = -11.7, -8.6
 """The logit from which a record is named as one of the nearest; the same if the question may be nonsense."""
 
 
@@ -53,11 +58,16 @@ def logits(found: Found, legible: Collection[str]) -> dict[str, float]:
     alone = min(others, len(cosines) - others) < FEW * len(cosines)
     if is_english(found.query):
         near[True].clear()  # their cosines are the English embedder's
-    few, made = len(cosines) < COUNTED, {}
+    made = {}
     for group in filter(None, near.values()):
+        evidence = {}
         for key, deviations in _outstanding(group, found, alone=alone).items():
             share = in_common(terms, full_text(found.records[key])) / max(1, len(terms))
-            made[key] = _logit(deviations + WORDED * share, few=few)
+            evidence[key] = deviations + WORDED * share
+        best = max(evidence, key=evidence.__getitem__) if len(group) < COUNTED else ""  # few hardly stand out
+        for key, own in evidence.items():
+            named = len(cosines) < COUNTED or (key == best and group[key] > 0)
+            made[key] = max(NEAREST if named else LOWEST, _logit(own))
     return made
 
 
@@ -76,13 +86,17 @@ def _outstanding(near: Mapping[str, float], found: Found, *, alone: bool) -> dic
     `alone` says that hardly any candidates are in other languages.
     """
     texts, number = np.stack([ranking.whole(found.vectors[key]) for key in near]), len(near) + COUNTED
-    with_others = texts @ texts.sum(0) - 1 - (len(near) - 1) * MULTILINGUAL_UNRELATED
-    crowded = with_others / (1 - MULTILINGUAL_UNRELATED) / (number - 1)
-    own = np.array(list(near.values())) - CROWDED * crowded
+    mean_question = np.tile(_mean_question(), texts.shape[1] // len(_mean_question()))  # beside it are zeros
+    own = np.array(list(near.values())) - ANY * ranking.rescale(texts @ mean_question, MULTILINGUAL_UNRELATED)
     mean = (own.sum() + (COUNTED * min(0.0, own.mean()) if alone else 0.0)) / number
     deviation = np.sqrt((((own - mean) ** 2).sum() + COUNTED * APART**2) / number)
     return dict(zip(near, ((own - mean) / deviation).tolist(), strict=True))
 
 
-def _logit(evidence: float, *, few: bool) -> float:
-    return min(HIGHEST, max(NEAREST if few else LOWEST, SURE_LOGIT * (1 - (evidence - SURE) / (NONE - SURE))))
+@cache
+def _mean_question() -> Vector:
+    return np.asarray(np.load(MEAN_QUESTION), np.float32)
+
+
+def _logit(evidence: float) -> float:
+    return min(HIGHEST, SURE_LOGIT * (1 - (evidence - SURE) / (NONE - SURE)))
