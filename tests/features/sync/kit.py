@@ -144,6 +144,13 @@ class Clone:
                 path.unlink()
         self._push()
 
+    def edit(self, name: str, change: Callable[[Path], None]) -> None:
+        """Change the file whose name contains a text, and push that."""
+        self.pull()
+        (found,) = [one for one in self._files() if name in one.name]
+        change(found)
+        self._push()
+
     def move(self, name: str, path: str) -> None:
         """Move the file whose name contains a text, and push that."""
         self.pull()
