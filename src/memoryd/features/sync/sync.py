@@ -32,6 +32,7 @@ from memoryd.features.sync.documents import (
     by_mark,
     is_document,
     mark,
+    mark_of,
     version_of,
 )
 from memoryd.features.sync.git import Git, QuickerError
@@ -150,16 +151,28 @@ class Sync:
         return found
 
     def _drop_history(self, head: str) -> None:
-        """Give the repository one commit with the present files in place of all; forget the others here too."""
+        """Give the repository the present files alone in place of its history; forget the others here too.
+
+        Before them comes a commit with empty files by the hashes of what was deleted, so that no backup brings it back.
+        """
         if not head or self.setup.branch != MAIN:
             raise InvalidInputError("The history belongs to the main branch; drop it on a machine that pushes to that.")
         _, dropped = replaced(self.git, head)
         listed = [*self.git.run("rev-list", f"--max-count={LISTED}", head).decode().split(), *dropped][:LISTED]
-        root = self.git.commit_tree(head, f"Drop the history\n\n{REPLACES}: {' '.join(listed)}")
-        self.git.push(root, MAIN, head, force=True)
-        for workspace, _ in self._workspaces(root):
-            self._engine.write(workspace, lambda queries: _note(queries, root, _state(queries)[1]))
+        gone = {path for _, below in self._workspaces(head) for path in self._deleted(head, f"{below}/")}
+        empty = dict[str, bytes | None].fromkeys([*gone, ROOT_FILE], b"")
+        root = self.git.write(empty, "", (), f"Drop the history\n\n{REPLACES}: {' '.join(listed)}")
+        top = self.git.commit_tree(head, "The present files", "-p", root)
+        self.git.push(top, MAIN, head, force=True)
+        for workspace, _ in self._workspaces(top):
+            self._engine.write(workspace, lambda queries: _note(queries, top, _state(queries)[1]))
         self._prune(root)
+
+    def _deleted(self, head: str, folder: str) -> set[str]:
+        """Return a path without words for each file of a workspace that was deleted."""
+        there = by_mark(self.git.paths(head, folder), folder)
+        gone = {mark_of(path.removeprefix(folder)) for path in self.git.deleted("", head, folder)} - there.keys()
+        return {f"{folder}memories/{one[:2]}/{one}.md" for one in gone - {""}}
 
     def _prune(self, root: str) -> None:
         """Remove what no branch has any more from the repository here."""
