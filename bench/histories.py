@@ -11,6 +11,8 @@ from pathlib import Path
 
 from tests.features.sync.histories import History
 
+SHOWN = 10  # histories between figures
+
 
 def main(number: int, first: int) -> int:
     """Run histories, and print those that fail; return 1 if any does."""
@@ -23,9 +25,15 @@ def main(number: int, first: int) -> int:
             except Exception:  # noqa: BLE001 - each is shown, and the others run
                 failed.append(seed)
                 print(f"history {seed}:", traceback.format_exc()[-1_500:], flush=True)
-        if (seed + 1 - first) % 50 == 0:
-            print(f"{seed + 1 - first} histories, {len(failed)} failed: {failed}", flush=True)
-    print(f"{number - len(failed)} of {number} histories ended equal; {time.process_time() - begun:.0f} s of CPU.")
+        done = seed + 1 - first
+        if done % SHOWN == 0 or done == number:  # so that a run that is cut off has its figure, too
+            used = time.process_time() - begun
+            print(
+                f"{done - len(failed)} of {done} histories from {first} on ended equal; {used:.0f} s of CPU.",
+                flush=True,
+            )
+    if failed:
+        print("Failed:", *failed)
     return 1 if failed else 0
 
 

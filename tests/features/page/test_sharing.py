@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from anyio.from_thread import start_blocking_portal
 
-from memoryd.core.graph import entities
+from memoryd.core.graph import entities, renaming
 from memoryd.core.graph.entities import NewEntity
 from memoryd.core.memories import correction, listing
 from memoryd.core.memories.correction import Correction
@@ -102,6 +102,28 @@ def test_one_press_takes_the_other_side_and_one_takes_it_back(pair: Pair) -> Non
     for machine in (pair.two, pair.one):
         pair.sync(machine)
     assert pair.one.texts() == pair.two.texts() == ["The port is 2."]
+
+
+def test_two_names_of_a_node_are_shown_and_one_press_takes_the_other_one(pair: Pair) -> None:
+    entities.create(pair.one.graph, [NewEntity(name="Ann", type="person", summary="A person.")])
+    for machine in (pair.one, pair.two):
+        pair.sync(machine)
+    for machine, name in ((pair.one, "Anna"), (pair.two, "Anne")):
+        renaming.rename(machine.graph, "Ann", name)
+        pair.sync(machine)
+    owner = pair.site.owner()
+    shown = owner.seen("/state")
+    assert "Changed on two machines" in shown.text
+    assert {"Anna", "Anne"} <= set(shown.text.split())
+    (key,) = {json.loads(own["hx-vals"])["id"] for own in shown.all("button") if "conflict" in own.get("hx-post", "")}
+    before = listing.one(pair.site.scope, key).record.name
+    assert f"Name: {'Anna' if before == 'Anne' else 'Anne'}" in owner.seen(f"/m/{key}").text
+    press(owner, shown, "take")
+    assert listing.one(pair.site.scope, key).record.name != before
+    assert "Changed on two machines" not in owner.seen("/state").text
+    for machine in (pair.two, pair.one):
+        pair.sync(machine)
+    assert pair.one.files() == pair.two.files()
 
 
 def test_what_was_written_forgotten_or_purged_since_is_decided(pair: Pair) -> None:

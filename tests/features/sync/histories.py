@@ -4,6 +4,7 @@ Machines write, correct, forget, purge and sync; their clocks are hours apart; s
 full; homes are cloned, databases and the repository restored from backups, the branch is set back, its history dropped.
 """
 
+import json
 import random
 import resource
 import shutil
@@ -103,13 +104,22 @@ class History:
         whole = b"\n".join(first.values()).decode() + self._tree()
         left = [text for text in self._erased if text in whole]
         assert not left, f"still in a tree: {left}"
+        given_way = self._given_way()
+        for number, machine in enumerate(self.machines):
+            lacking = given_way - machine.said()
+            assert not lacking, f"machine {number} has no version of {sorted(lacking)[:3]}"
         for done in [machine.sync() for machine in self.machines]:
             assert not done.sent, f"sent again: {done.sent}"
             assert not done.refused, f"refused: {done.refused}"
 
-    def _tree(self) -> str:
-        command = ["git", "--git-dir", str(self.url), "grep", "-h", "-e", "", "main"]
+    def _tree(self, *folders: str) -> str:
+        command = ["git", "--git-dir", str(self.url), "grep", "-h", "-e", "", "main", "--", *folders]
         return subprocess.run(command, capture_output=True, check=False).stdout.decode(errors="replace")
+
+    def _given_way(self) -> set[tuple[str, str]]:
+        """Return the ids and texts of what gave way to another machine's."""
+        lines = [json.loads(line) for line in self._tree("default/conflicts").splitlines()]
+        return {(one["id"], one.get("body", "")) for one in lines}
 
     def _opened(self, number: int) -> Machine:
         machine = Machine(self._homes[number], self.url)

@@ -77,6 +77,17 @@ class Machine:
             one["body"] for each in every.values() for one in each if one["kind"] == "memory" and not one["deleted_at"]
         )
 
+    def said(self) -> set[tuple[str, str]]:
+        """Return the ids and texts of all records and their versions."""
+        tables = ("records", "versions")
+        found = [
+            row
+            for table in tables
+            for page in self.scope.read(lambda q, t=table: list(rows.pages(q, t)))
+            for row in page
+        ]  # type: ignore[misc]
+        return {(row["id"], row["body"]) for row in found}
+
     def record(self, key: str) -> Mapping[str, Any]:
         """Return a record as it is stored."""
         return self.scope.read(lambda q: rows.of(q, "records", [key])[0])
@@ -131,6 +142,13 @@ class Clone:
         for path in self._files():
             if name in path.as_posix():
                 path.unlink()
+        self._push()
+
+    def edit(self, name: str, change: Callable[[Path], None]) -> None:
+        """Change the file whose name contains a text, and push that."""
+        self.pull()
+        (found,) = [one for one in self._files() if name in one.name]
+        change(found)
         self._push()
 
     def move(self, name: str, path: str) -> None:

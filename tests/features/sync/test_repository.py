@@ -142,13 +142,34 @@ def test_a_dropped_history_is_one_commit_and_others_lose_nothing(pair: tuple[Mac
     two.memories.store("Not pushed yet.")
     one.sync(drop_history=True)
     git = ["git", "--git-dir", str(shared)]
-    assert subprocess.run([*git, "rev-list", "--count", "main"], capture_output=True, check=True).stdout == b"1\n"
+    assert subprocess.run([*git, "rev-list", "--count", "main"], capture_output=True, check=True).stdout == b"2\n"
     two.sync()
     one.sync()
     assert one.texts() == two.texts() == ["A later fact.", "Not pushed yet."]
     assert one.files() == two.files()
     log = subprocess.run([*git, "log", "-p", "main"], capture_output=True, check=True).stdout
     assert b"5433" not in log
+
+
+def test_what_was_forgotten_before_the_history_was_dropped_does_not_return_from_a_backup(
+    pair: tuple[Machine, Machine], tmp_path: Path, shared: Path
+) -> None:
+    one, _ = pair
+    gone = one.memories.store("To be forgotten.")
+    one.memories.store("Kept.")
+    one.sync()
+    one.engine.close()
+    shutil.copytree(tmp_path / "one", tmp_path / "backup")
+    one = Machine(tmp_path / "one", shared)
+    one.forget(gone.id)
+    for _ in range(2):
+        one.sync(drop_history=True)
+    backup = Machine(tmp_path / "backup", shared)
+    backup.memories.store("Stored since.")
+    for machine in (backup, one):
+        machine.sync()
+        assert machine.texts() == ["Kept.", "Stored since."]
+        machine.engine.close()
 
 
 def test_without_the_repository_everything_waits(pair: tuple[Machine, Machine], shared: Path) -> None:

@@ -10,7 +10,10 @@ from memoryd.core.graph import entities, renaming
 from memoryd.core.graph.entities import NewEntity
 from memoryd.core.maintenance import history
 from memoryd.features.sync import items
+from memoryd.features.sync.git import Git
+from memoryd.features.sync.sync import place
 from memoryd.store import rows
+from memoryd.store.base import Row
 from tests.features.sync.kit import Machine, ShiftedClock, repository
 
 KINDS = ("key", "node")
@@ -46,7 +49,17 @@ def standing(machine: Machine, kind: str) -> dict[str, str]:
 
 def versions(machine: Machine, key: str) -> dict[str, str]:
     """Return the earlier texts of a record by the time until which they stood."""
-    return {row["until"]: row["body"] for row in machine.scope.read(lambda q: rows.of(q, "versions", [key]))}
+    return {row["until"]: row["body"] for row in found(machine, key)}
+
+
+def found(machine: Machine, key: str) -> list[Row]:
+    """Return the versions of a record."""
+    return machine.scope.read(lambda q: rows.of(q, "versions", [key]))
+
+
+def git_files(machine: Machine) -> bytes:
+    """Return the paths in the repository as a machine knows it."""
+    return Git(place(machine.engine.settings.data_dir)).run("ls-tree", "-r", "--name-only", "refs/remotes/origin/main")
 
 
 @pytest.mark.parametrize(
@@ -98,6 +111,76 @@ def test_a_text_that_was_changed_where_the_two_were_not_yet_one_is_a_version_or_
     for machine in (two, third, one):
         assert not machine.sync().conflicts
     assert one.files() == two.files() == third.files()
+
+
+@pytest.mark.parametrize(("kind", "is_first_later"), list(itertools.product(KINDS, (True, False))))
+def test_both_texts_are_in_the_history_of_every_machine(three: list[Machine], kind: str, is_first_later: bool) -> None:
+    one, two, third = three
+    write(one, kind, "It is open.", 1)
+    for machine in three:
+        machine.sync()
+    write(one, kind, FIRST, 3 if is_first_later else 2)
+    write(two, kind, SECOND, 2 if is_first_later else 3)
+    for machine in (one, two, third, one):
+        machine.sync()
+    for machine in three:
+        ((key, now),) = standing(machine, kind).items()
+        assert {now, *versions(machine, key).values()} >= {"It is open.", FIRST, SECOND}
+        texts = [text for _, text in sorted(versions(machine, key).items())]
+        assert texts.index("It is open.") < texts.index(SECOND if is_first_later else FIRST)
+    one.forget(key) if kind == "key" else entities.delete(one.graph, ["port"])
+    for machine in (one, two):
+        machine.sync()
+    assert b"conflicts" not in git_files(three[0])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_machine_that_joins_brings_the_text_that_gives_way_to_all(three: list[Machine], kind: str) -> None:
+    one, two, third = three
+    for hours, machine, text in ((3, one, FIRST), (1, two, SECOND), (2, third, "It is 3.")):
+        write(machine, kind, text, hours)
+    for machine in (one, two, third, one, two):
+        machine.sync()
+    for machine in three:
+        ((key, now),) = standing(machine, kind).items()
+        assert {now, *versions(machine, key).values()} == {FIRST, SECOND, "It is 3."}
+
+
+def test_all_texts_of_one_instant_are_kept(three: list[Machine], monkeypatch: pytest.MonkeyPatch) -> None:
+    now = three[0].engine.clock.now()
+    for number, machine in enumerate(three):
+        monkeypatch.setattr(machine.engine.clock, "now", lambda: now)
+        machine.vault.commit("vault", "port", f"It is {number}.")
+    for machine in (*three, *three):
+        machine.sync()
+    for machine in three:
+        ((key, text),) = standing(machine, "key").items()
+        assert {text, *versions(machine, key).values()} == {"It is 0.", "It is 1.", "It is 2."}
+
+
+def test_two_names_for_one_node_are_a_conflict(three: list[Machine]) -> None:
+    one, two, third = three
+    entities.create(one.graph, [NewEntity(name="Ann", type="person", summary="A person.")])
+    for machine in three:
+        machine.sync()
+    for machine, name in ((one, "Anna"), (two, "Anne")):
+        renaming.rename(machine.graph, "Ann", name)
+    one.sync()
+    done = two.sync()
+    (conflict,) = done.conflicts
+    assert any("name" in remark for remark in done.remarks)
+    for machine in (third, one):
+        machine.sync()
+    assert one.files() == two.files() == third.files()
+    name = two.record(conflict["id"])["name"]
+    other = "Anna" if name == "Anne" else "Anne"
+    for machine in three:
+        row = next(row for row in found(machine, conflict["id"]) if row["until"] == conflict["until"])
+        assert (row["name"], row["body"]) == (other, "A person.")
+    history.restore(third.graph, [conflict["id"]], conflict["until"])
+    for machine in (third, one, two):
+        machine.sync()
+        assert machine.record(conflict["id"])["name"] == other
 
 
 def test_observations_move_to_the_entity_that_another_machine_has_merged_theirs_into(three: list[Machine]) -> None:

@@ -269,6 +269,7 @@ class RecordVersion:
     """An earlier text of a record, who wrote it, and when it was replaced."""
 
     until: str
+    name: str | None
     body: str
     tags: tuple[str, ...]
     importance: float

@@ -15,6 +15,7 @@ from memoryd.errors import NotFoundError
 from memoryd.features.base import SharedState
 from memoryd.features.page.answers import changed, toast, undoing
 from memoryd.features.page.visit import View, Visit
+from memoryd.model import Kind
 
 KEEP, REOPEN = "refuse_conflict", "unrefuse_conflict"
 """The operations of `acts` by which the text that stands is kept, and by which that is taken back."""
@@ -50,9 +51,10 @@ def _two_texts(visit: Visit, record_id: str, until: str) -> TwoTexts | None:
     except NotFoundError:
         return None
     other = next((version for version in story.versions if version.until == until), None)
-    since = [version.body for version in story.versions if version.until > until]
-    stood = since[-1] if since else story.now.record.body
-    if other is None or story.now.deleted_at or story.now.record.body != stood:
+    now = story.now.record
+    stood = next((version for version in reversed(story.versions) if version.until > until), now)
+    is_renamed = now.kind == Kind.ENTITY and now.name != stood.name
+    if other is None or story.now.deleted_at or now.body != stood.body or is_renamed:
         return None
     return TwoTexts(story.now, other)
 

@@ -10,8 +10,9 @@ from memoryd.core.graph import entities, relations
 from memoryd.core.graph.transaction import Change, entity
 from memoryd.core.records import records
 from memoryd.core.records.deduplication import fingerprint
+from memoryd.features.sync.conflicts import KEPT
 from memoryd.features.sync.documents import Item
-from memoryd.features.sync.merging import Items, Merged, order
+from memoryd.features.sync.merging import Items, Merged, order, said
 from memoryd.store import rows
 
 
@@ -54,18 +55,18 @@ FIRST = ("memory", "entity", "observation", "interaction", "summary")
 """The kinds of records in the order in which they are written: an observation after its entity."""
 
 
-def apply(change: Change, ours: Items, merged: Merged) -> int:
-    """Change the store from `ours` to what was merged; return how many items changed."""
+def apply(change: Change, ours: Items, merged: Merged, given_way: Sequence[Item] = ()) -> int:
+    """Change the store from `ours` to what was merged; return how many items changed.
+
+    What gave way in the merge becomes a version of what stands, and so does what has `given_way` elsewhere.
+    """
     after = merged.items
     gone = [one for key, one in ours.items() if key not in after]
     new = [one for key, one in after.items() if ours.get(key) != one]
     _delete(change, gone)
-    standing = [after[key] for key in merged.lost if key in after]
-    there = _there(change, standing)
     for kind in FIRST:
         _put(change, [one for one in new if one["kind"] == kind], ours)
-    for one in standing:
-        _keep_lost(change, one, there.get(one["id"]), merged.lost[one["id"]])
+    _keep_others(change, [*given_way, *merged.conflicts()])
     _move(change, merged.became)
     _drop(change, gone, merged)
     _relate(change, [one for one in new if one["kind"] == "relation"])
@@ -138,39 +139,39 @@ def _gives_up(item: Item, row: Mapping[str, object]) -> bool:
     return item.get("name") != row["name"] or bool(item.get("deleted_at"))
 
 
-KEPT = ("memory", "entity", "observation")
-"""The kinds of records that have versions."""
-
-
 def _keep(change: Change, items: Sequence[Item], there: Mapping[str, Mapping[str, object]]) -> None:
     """Keep what the records say now as versions."""
     for one in items:
         row = there.get(one["id"])
         if one["kind"] not in KEPT or row is None:
             continue
-        if row["body"] != one["body"] or (one["kind"] == "entity" and row["name"] != one["name"]):
-            _make_earlier(change, one, one["updated_at"])
+        if said(row) != said(one):
+            _make_earlier(change, one["id"], one["updated_at"])
             change.queries.run("versions.keep_whole", id=one["id"], now=one["updated_at"])
 
 
-def _keep_lost(change: Change, item: Item, row: Mapping[str, object] | None, lost: Iterable[Item]) -> None:
-    """Keep the texts that gave way to that of a record as its versions; `row` is what it was here before."""
-    is_kept = row is not None and row["deleted_at"] is None and row["body"] != item["body"]
-    texts = {item["body"], row["body"]} if row is not None and is_kept else {item["body"]}
-    for other in lost if item["kind"] in KEPT else ():
-        if other["body"] in texts:
+def _keep_others(change: Change, others: Sequence[Item]) -> None:
+    """Keep what gave way to records as their versions, unless they have it; each item has the time `until` it stood."""
+    queries, there = change.queries, _there(change, others)
+    for one in others:
+        row = there.get(one["id"])
+        if row is None or row["kind"] not in KEPT or row["deleted_at"] or row["scope"]:
             continue
-        texts.add(other["body"])
-        until = _before(item["updated_at"]) if is_kept else item["updated_at"]
-        _make_earlier(change, item, until, max(other["updated_at"], item["created_at"]))
-        fields = {name: other.get(name) for name in ("body", "client", "tool", "name")}
-        kept = {"until": until, "importance": other.get("importance", 0.5), "tags": _tags(other)}
-        change.queries.run("sync.keep", id=item["id"], **fields, **kept)
+        since = [v for v in rows.of(queries, "versions", [one["id"]]) if v["until"] >= one["updated_at"]]
+        if said(one | {"kind": row["kind"]}) not in [said(row), *(said({**v, "kind": row["kind"]}) for v in since)]:
+            _make_earlier(change, one["id"], one["until"], one["updated_at"])
+            fields = {name: one.get(name) for name in ("id", "until", "body", "client", "tool", "name")}
+            queries.run("sync.keep", **fields, importance=one.get("importance", 0.5), tags=_tags(one))
 
 
-def _make_earlier(change: Change, item: Item, until: str, begun: str = "9") -> None:
+def _make_earlier(change: Change, key: str, until: str, begun: str = "9") -> None:
     """Let the version that ended at a time have ended before what is about to be kept, which `begun` at a time."""
-    change.queries.run("sync.earlier", id=item["id"], until=until, earlier=min(begun, _before(until)))
+    taken = {row["until"] for row in rows.of(change.queries, "versions", [key])}
+    earlier = min(begun, _before(until))
+    while earlier in taken:
+        earlier = _before(earlier)
+    if until in taken:
+        change.queries.run("sync.earlier", id=key, until=until, earlier=earlier)
 
 
 def _before(time: str) -> str:

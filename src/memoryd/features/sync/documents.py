@@ -7,7 +7,7 @@ edit; sessions are lines of JSON.
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
@@ -79,6 +79,7 @@ _DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 _LOADER: Any = getattr(
     yaml, "CBaseLoader", yaml.BaseLoader
 )  # every value is a text: `yes` and `2026` stay what they are
+EARLIEST = "1000"
 _TIMES = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
 
@@ -169,8 +170,12 @@ def written(group: Group, items: Sequence[Item], heads: Mapping[str, Item]) -> t
 
 
 def _line(item: Item) -> str:
-    ordered = {name: item[name] for name in ("kind", "id", *FIELDS[item["kind"]]) if item[name] != ABSENT.get(name)}
-    return json.dumps(ordered, ensure_ascii=False, separators=(",", ":")) + "\n"
+    return json.dumps(stated(item), ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+def stated(item: Item) -> dict[str, Any]:
+    """Return the fields of an item that have values, in the order in which they are written."""
+    return {name: item[name] for name in ("kind", "id", *FIELDS[item["kind"]]) if item[name] != ABSENT.get(name)}
 
 
 def _properties(item: Item, without: Sequence[str] = ("body",)) -> dict[str, Any]:
@@ -201,15 +206,13 @@ def read(path: str, data: bytes, entity: Callable[[str, str], str]) -> Document:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InvalidInputError(f"is not UTF-8: {error.reason} at byte {error.start + 1}") from None
-    if bad := unstorable(text):
-        raise InvalidInputError(f"contains U+{ord(bad.group()):04X}, which cannot be stored")
     found = Document(_session(text)) if path.endswith(".jsonl") else _note(path, text, entity)
     texts = dict[str, Any]()
-    for item in found.items:
-        _check(item)
-        own = [item.get(name) for name in ("kind", "body", "to_entity", "relation_type")]
-        if texts.setdefault(item["id"], own) != own:
-            raise InvalidInputError(f"has the id {item['id'][:100]!r} twice")
+    for one in found.items:
+        check(one)
+        own = [one.get(name) for name in ("kind", "body", "to_entity", "relation_type")]
+        if texts.setdefault(one["id"], own) != own:
+            raise InvalidInputError(f"has the id {one['id'][:100]!r} twice")
     return found
 
 
@@ -231,7 +234,7 @@ def _session(text: str) -> list[Item]:
                 raise InvalidInputError(f"has a line {number} that is not JSON") from None
             if not isinstance(value, dict) or value.get("kind") not in ("interaction", "summary"):
                 raise InvalidInputError(f"has a line {number} that is neither a turn nor a summary")
-            found.append(_item(value["kind"], value))
+            found.append(item_of(value["kind"], value))
     return found
 
 
@@ -255,7 +258,7 @@ def _note(path: str, text: str, entity: Callable[[str, str], str]) -> Document:
     if is_entity:
         found = _entity(properties, content, entity)
     else:
-        found = Document([_item(kind, properties | {"body": content.removesuffix("\n")})])
+        found = Document([item_of(kind, properties | {"body": content.removesuffix("\n")})])
     found.unknown = properties.keys() - {"id", "observations", "relations", *FIELDS[kind]}
     return found
 
@@ -263,7 +266,7 @@ def _note(path: str, text: str, entity: Callable[[str, str], str]) -> Document:
 def _entity(properties: dict[str, Any], content: str, entity: Callable[[str, str], str]) -> Document:
     above, links = _parted(content, RELATIONS)
     above, listed = _parted(above, OBSERVATIONS)
-    head = _item("entity", properties | {"body": above.removesuffix("\n").removesuffix("\n")})
+    head = item_of("entity", properties | {"body": above.removesuffix("\n").removesuffix("\n")})
     if not (head["name"] or "").strip():
         raise InvalidInputError("is an entity without a name; give it the property `name`")
     stated = [one for one in _mappings(properties, "observations") if one.get("ordinal") is not None]
@@ -276,7 +279,7 @@ def _entity(properties: dict[str, Any], content: str, entity: Callable[[str, str
         free = max(free, number + 1)
         if body.strip():
             new = {"id": derived_id("observation", head["id"], body), **known.pop(number, {})}
-            items.append(_item("observation", new | {"entity_id": head["id"], "body": body, "ordinal": number}))
+            items.append(item_of("observation", new | {"entity_id": head["id"], "body": body, "ordinal": number}))
     head["next_ordinal"] = max(head["next_ordinal"], free)
     stated_ties = _mappings(properties, "relations")
     items += _ties(head, stated_ties, links, entity)
@@ -303,7 +306,7 @@ def _listed(text: str) -> list[str]:
 
 def _ties(head: Item, stated: list[dict[str, Any]], links: str, entity: Callable[[str, str], str]) -> list[Item]:
     """Return the relations that the list of links still has, or that a person has added to it."""
-    every = [_item("relation", one | {"from_entity": head["id"]}) for one in stated]
+    every = [item_of("relation", one | {"from_entity": head["id"]}) for one in stated]
     known = {(" ".join(tie["relation_type"].split()), tie["to_entity"]): tie for tie in every}
     digests = {mark(("entity", tie["to_entity"])): tie["to_entity"] for tie in every}
     found = []
@@ -315,7 +318,7 @@ def _ties(head: Item, stated: list[dict[str, Any]], links: str, entity: Callable
         kind = " ".join(stated_kind.split())
         new = {"id": derived_id("relation", head["id"], kind, target), "from_entity": head["id"]}
         new |= {"to_entity": target, "relation_type": kind, "created_at": head["updated_at"]}
-        found.append(known.get((kind, target)) or _item("relation", new))
+        found.append(known.get((kind, target)) or item_of("relation", new))
     return found
 
 
@@ -326,13 +329,13 @@ def _mappings(properties: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
     return value
 
 
-def _item(kind: str, value: Mapping[str, Any]) -> Item:
+def item_of(kind: str, value: Mapping[str, Any]) -> Item:
     """Return an item with all its fields; raise InvalidInputError if one has another type."""
-    item: Item = {"kind": kind, "id": value.get("id")}
+    found: Item = {"kind": kind, "id": value.get("id")}
     for name in FIELDS[kind]:
         given = value.get(name)
-        item[name] = _value(name, ABSENT.get(name) if given is None else given)
-    return item
+        found[name] = _value(name, ABSENT.get(name) if given is None else given)
+    return found
 
 
 def _value(name: str, value: Any) -> Any:
@@ -364,7 +367,8 @@ def _number(name: str, value: Any) -> int:
     raise InvalidInputError(f"has a {name} that is not a whole number of at most {MOST} digits")
 
 
-def _check(item: Item) -> None:
+def check(item: Item) -> None:
+    """Raise InvalidInputError if an item cannot be stored; write its times as the database does."""
     key = item["id"]
     if not isinstance(key, str) or not key.strip() or len(key) > KEY_LENGTH:
         raise InvalidInputError("has an id that is not a text of usual length")
@@ -375,6 +379,16 @@ def _check(item: Item) -> None:
     for name in ("created_at", "updated_at", "deleted_at"):
         if (value := item.get(name)) and not _TIMES.fullmatch(value):
             item[name] = timestamp(moment(value))
+        if value and item[name] < EARLIEST:
+            raise InvalidInputError(f"has the time {value!r}, which is before the year {EARLIEST}")
+    if bad := unstorable("".join(_texts(item.values()))):  # the file may have it as an escape
+        raise InvalidInputError(f"contains U+{ord(bad.group()):04X}, which cannot be stored")
+
+
+def _texts(values: Iterable[Any]) -> Iterator[str]:
+    for value in values:
+        if isinstance(value, str | list):
+            yield from [value] if isinstance(value, str) else value
 
 
 def copied(path: str, items: Sequence[Item]) -> list[Item]:

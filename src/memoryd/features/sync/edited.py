@@ -139,9 +139,10 @@ class _Edited:
         self._now = engine.clock.now()
         self.found = FolderChanges(name)
         self._theirs: Items = {}
-        self._paths: dict[str, str] = {}
-        """The file of each record."""
-        self._dropped = set[str]()
+        self._files: dict[str, list[Item]] = {}
+        """What each file says."""
+        self._dropped: dict[str, set[str]] = {}
+        """What each file lists, and no longer says."""
         self._marks = set[str]()
         """The hashes of what has a file, also one that cannot be read."""
         self._entities: dict[str, str] = {}
@@ -180,7 +181,9 @@ class _Edited:
                 every[path] = file, document
                 self._index(path, document)
         originals = self._originals(every)
-        for path, (file, first) in every.items():
+        for path, (file, first) in sorted(
+            every.items(), key=lambda one: (one[0] not in self._tree.listed, one[0] not in originals)
+        ):
             is_open = any(item.get("to_entity") == "?" for item in first.items)
             document = self._document(path, file, self._entity) if is_open else first
             if document is None or not document.items:
@@ -188,10 +191,13 @@ class _Edited:
             is_copy = path not in originals and not path.endswith(".jsonl")
             found = documents.copied(path, document.items) if is_copy else document.items
             self._marks |= {mark(group_of(item)) for item in found}
-            self._dropped |= set() if is_copy else document.dropped
+            if taken := next((item["id"] for item in found if item["id"] in self._theirs), ""):
+                self.found.refused[path] = f"has an id that another record has: {taken[:100]!r}"
+                continue
+            self._dropped[path] = set() if is_copy else document.dropped
             self.found.unknown |= document.unknown
             self._theirs |= {item["id"]: item for item in found}
-            self._paths |= {item["id"]: path for item in found}
+            self._files[path] = found
 
     def _document(self, path: str, file: SourceFile, entity: Any) -> Document | None:
         try:
@@ -221,10 +227,10 @@ class _Edited:
 
     def _originals(self, every: Mapping[str, tuple[SourceFile, Document]]) -> set[str]:
         """Return the file of each record; others with the same id are copies."""
-        paths: dict[str, list[str]] = {}
+        paths: dict[tuple[str, str], list[str]] = {}
         for path, (_, document) in every.items():
             if document.items:
-                paths.setdefault(document.items[0]["id"], []).append(path)
+                paths.setdefault((document.items[0]["kind"], document.items[0]["id"]), []).append(path)
         return {min(same, key=lambda one: (one not in self._tree.listed, len(one), one)) for same in paths.values()}
 
     # comparing -------------------------------------------------------------------------------------------------------
@@ -243,21 +249,30 @@ class _Edited:
             gone = {key for key in theirs if key not in ours and (key not in new or key in purged)}
             self.found.forgotten = len(gone)
             theirs = {key: one for key, one in theirs.items() if key not in gone}
-        ended = {*self._dropped, *(removed if forget else ())}
+        theirs = self._all_news(queries, _connected(theirs, ours), ours)
+        dropped = [each for path, each in self._dropped.items() if path not in self.found.refused]
+        ended = set[str]().union(*dropped, removed if forget else ())
         touched = self._theirs.keys() | ended
-        theirs = _connected(theirs, ours)
-        versions = _versions(queries, theirs.keys() & ours.keys()) if queries else {}
-        for key, item in list(theirs.items()):
-            try:
-                theirs[key] = self._news(item, ours.get(key), versions.get(key, []))
-            except InvalidInputError as error:
-                self.found.refused[self._paths[key]] = str(error).rstrip(".")
-                theirs.pop(key)
-                theirs |= {key: ours[key]} if key in ours else {}
         for key in ended & ours.keys():
             theirs.pop(key, None)
         self._kept = {} if forget else removed
         return ours, merge({key: one for key, one in ours.items() if key in touched}, ours, theirs)
+
+    def _all_news(self, queries: Queries | None, theirs: Items, ours: Items) -> Items:
+        """Return the records with what the files change; of one that cannot be used nothing counts."""
+        versions = _versions(queries, theirs.keys() & ours.keys()) if queries else {}
+        kinds = {key: kind for key, (kind, _) in items.places(queries, theirs).items()} if queries else {}
+        for path, found in self._files.items():
+            said = [item for item in found if item["id"] in theirs]
+            try:
+                _demand_kinds(said, kinds)
+                theirs |= {one["id"]: self._news(one, ours.get(one["id"]), versions.get(one["id"], [])) for one in said}
+            except InvalidInputError as error:
+                self.found.refused[path] = str(error).rstrip(".")
+                left = {item["id"] for item in said}
+                theirs = {key: one for key, one in theirs.items() if key not in left}
+                theirs |= {key: one for key, one in ours.items() if key in left}
+        return theirs
 
     def _deleted(self) -> set[str]:
         """Return the hashes of what the export has written, and no longer has a file."""
@@ -311,6 +326,12 @@ class _Edited:
         differ = [line for line in difflib.ndiff(old, new) if line.startswith(("- ", "+ "))]
         noun = NOUNS.get(item["kind"], "relations")
         self.found.changes.append(FolderChange(what, noun, item["id"], title, differ))
+
+
+def _demand_kinds(found: Iterable[Item], kinds: Mapping[str, str]) -> None:
+    for item in found:
+        if kinds.get(item["id"], item["kind"]) != item["kind"]:
+            raise InvalidInputError(f"has an id that another record has: {item['id'][:100]!r}")
 
 
 def _connected(theirs: Items, ours: Items) -> Items:

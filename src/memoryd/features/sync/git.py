@@ -159,11 +159,17 @@ class Git:
                 at += int(head[-1]) + 1
         return found
 
-    def large(self, commit: str, folder: str) -> set[str]:
-        """Return the paths of the files that are too large to be read."""
+    def unreadable(self, commit: str, folder: str) -> dict[str, str]:
+        """Return why some files are not read, by their paths."""
         listed = self.run("ls-tree", "-r", "-z", "-l", commit, "--", folder).decode() if commit else ""
-        sizes = [line.partition("\t")[::2] for line in listed.split("\0") if line]
-        return {path for about, path in sizes if (size := about.split()[-1]).isdecimal() and int(size) > LONGEST}
+        found = dict[str, str]()
+        for about, path in (line.partition("\t")[::2] for line in listed.split("\0") if line):
+            mode, *_, size = about.split()
+            if not mode.startswith("100"):
+                found[path] = "is a symbolic link or another repository"
+            elif int(size) > LONGEST:
+                found[path] = f"has more than {LONGEST >> 20} MB"
+        return found
 
     def holding(self, commit: str, text: str, folder: str) -> list[str]:
         """Return the paths of the files that contain a text."""

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from memoryd.features.sync.conflicts import KEPT
 from memoryd.features.sync.documents import Item
 
 Items = dict[str, Item]
@@ -19,6 +20,8 @@ UNITS = (
     ("deleted_at", "superseded_by", "ending", "reason"),
 )
 """Fields that stay together: a text and its writer, and how a memory was replaced."""
+GIVE_WAY = {"body": "text", "name": "name"}
+"""The fields of which the earlier one is kept where both sides changed them, and what people call them."""
 SAME_KEY = "the same key was used on two machines"
 
 
@@ -34,6 +37,17 @@ class Merged:
     remarks: list[str] = field(default_factory=list)
     became: dict[str, str] = field(default_factory=dict)
     """The ids of the entities that became others, and theirs."""
+
+    def conflicts(self) -> list[Item]:
+        """Return the records that stand as those were that gave way to them, and `until` when; the latest last."""
+        own = ("name", "body", "tags", "client", "tool", "importance", "updated_at")
+        return [
+            now | {name: one[name] for name in own if name in one} | {"until": now["updated_at"]}
+            for key, lost in self.lost.items()
+            if (now := self.items.get(key)) and now["kind"] in KEPT
+            for one in lost
+            if said(one) != said(now)
+        ]
 
 
 def merge(base: Items, ours: Items, theirs: Items, gone: Iterable[str] = ()) -> Merged:
@@ -72,6 +86,11 @@ def order(item: Item) -> tuple[str, str]:
     return item["created_at"], item["id"]
 
 
+def said(item: Mapping[str, Any]) -> tuple[str, str | None]:
+    """Return what of a record, or of a version of it, gives way to another machine's: its text, an entity's name."""
+    return item["body"], item["name"] if item["kind"] == "entity" else None
+
+
 def _rank(item: Item) -> tuple[str, str]:
     return item.get("updated_at") or item["created_at"], json.dumps(item, sort_keys=True)
 
@@ -80,15 +99,18 @@ def _both(result: Merged, before: Mapping[str, Any], one: Item, other: Item) -> 
     later, earlier = (one, other) if _rank(one) > _rank(other) else (other, one)
     found = dict(later)
     units = [unit for unit in UNITS if unit[0] in later]
+    lost = dict[str, Any]()
     single = [(name,) for name in later if not any(name in unit for unit in units)]
     for unit in (*units, *single):
         fields = [name for name in unit if name in later]
         new, old, was = ([side.get(name) for name in fields] for side in (later, earlier, before))
         if new == was:
             found |= dict(zip(fields, old, strict=True))
-        elif old not in (new, was) and fields[0] == "body":
-            result.lost[one["id"]].append(earlier)
-            result.remarks.append(f"{_named(one)} was changed on two machines: the later text stands")
+        elif old not in (new, was) and fields[0] in GIVE_WAY:
+            lost |= dict(zip(fields, old, strict=True))
+            result.remarks.append(
+                f"{_named(later)} was changed on two machines: the later {GIVE_WAY[fields[0]]} stands"
+            )
         elif old not in (new, was) and fields[0] == "deleted_at":
             ended = max(later, earlier, key=lambda side: (side["deleted_at"] or "", *_rank(side)))
             found |= {name: ended[name] for name in fields}
@@ -98,6 +120,8 @@ def _both(result: Merged, before: Mapping[str, Any], one: Item, other: Item) -> 
     for name, choose in (("updated_at", max), ("next_ordinal", max), ("created_at", min)):
         if name in later:
             found[name] = choose(one[name], other[name])
+    if lost:
+        result.lost[one["id"]].append(found | {"updated_at": earlier.get("updated_at")} | lost)
     return found
 
 

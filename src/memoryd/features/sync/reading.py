@@ -12,7 +12,7 @@ from memoryd.core.security.secrets import SecretRefusedError
 from memoryd.errors import InvalidInputError
 from memoryd.features.sync import documents, items
 from memoryd.features.sync.documents import Group, Item, by_mark, group_of, mark, mark_of, trusted
-from memoryd.features.sync.git import LONGEST, Git
+from memoryd.features.sync.git import Git
 from memoryd.features.sync.merging import Items
 
 _ID = re.compile(rb"^id: *['\"]?([^\s'\"]+)", re.MULTILINE | re.IGNORECASE)
@@ -43,6 +43,7 @@ class Sides:
         """The hashes that refused files have in their names or state."""
         self._held: set[str] = set()
         """Those of them that are no other record's."""
+        self._known_refused: set[str] = set()
         self._git, self._folder, self._ours, self._head = git, folder, ours, head
         self._engine, self._scope = engine, scope
 
@@ -52,9 +53,9 @@ class Sides:
         `theirs` are those that the other side has changed, and those of them that were refused until now: for these,
         what the store says is what they were.
         """
-        wanted, self.is_changed = sorted(paths), bool(theirs)
+        wanted, self.is_changed, self._known_refused = sorted(paths), bool(theirs), refused
         before, ours, after = (self._git.read(commit, wanted) for commit in (self.base, self._ours, self._head))
-        large = self._git.large(self._head, self._folder)
+        unreadable = self._git.unreadable(self._head, self._folder)
         for path in wanted:
             name = path.removeprefix(self._folder)
             if path not in refused:
@@ -67,8 +68,8 @@ class Sides:
             self.groups.add(group)
         self._bury({path: data for path, data in ours.items() if path not in before and path not in after})
         for path in sorted(wanted, key=lambda one: not mark_of(one.removeprefix(self._folder))):  # new ones last
-            if path in large:
-                self._refuse(path, b"", f"has more than {LONGEST >> 20} MB")
+            if path in unreadable:
+                self._refuse(path, b"", unreadable[path])
             elif path in after:
                 is_other = path in refused or before.get(path) != after[path]
                 self._take(path, after[path], edited=path in theirs and is_other)
@@ -173,7 +174,8 @@ class Sides:
             stated = item.get("updated_at") or item["created_at"]
             if was == item or (was and stated != (was.get("updated_at") or was["created_at"])) or (not was and stated):
                 continue
-            name, at = by = by or self._git.author(self.base, self._head, path)
+            since = "" if path in self._known_refused else self.base  # refused in an earlier sync: it is older
+            name, at = by = by or self._git.author(since, self._head, path)
             if not name:  # a merge united tags or gave other ordinals, which changes no time
                 return
             when = timestamp(moment(at))

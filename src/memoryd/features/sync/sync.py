@@ -8,7 +8,7 @@ import json
 import platform
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,9 +21,20 @@ from memoryd.core.records.records import written_by
 from memoryd.core.scope import Scope
 from memoryd.core.workspaces.registry import ACTIVE
 from memoryd.errors import InvalidInputError, StoreBusyError, StoreError
-from memoryd.features.sync import applying, documents, folder, items, reading
+from memoryd.features.sync import applying, conflicts, documents, folder, items, reading
 from memoryd.features.sync.applying import QuietChange
-from memoryd.features.sync.documents import ROOT, ROOT_FILE, VERSION, Group, by_mark, is_document, mark, version_of
+from memoryd.features.sync.documents import (
+    ROOT,
+    ROOT_FILE,
+    VERSION,
+    Group,
+    Item,
+    by_mark,
+    is_document,
+    mark,
+    mark_of,
+    version_of,
+)
 from memoryd.features.sync.git import Git, QuickerError
 from memoryd.features.sync.merging import Items, Merged, merge
 from memoryd.model import Workspace
@@ -140,16 +151,28 @@ class Sync:
         return found
 
     def _drop_history(self, head: str) -> None:
-        """Give the repository one commit with the present files in place of all; forget the others here too."""
+        """Give the repository the present files alone in place of its history; forget the others here too.
+
+        Before them comes a commit with empty files by the hashes of what was deleted, so that no backup brings it back.
+        """
         if not head or self.setup.branch != MAIN:
             raise InvalidInputError("The history belongs to the main branch; drop it on a machine that pushes to that.")
         _, dropped = replaced(self.git, head)
         listed = [*self.git.run("rev-list", f"--max-count={LISTED}", head).decode().split(), *dropped][:LISTED]
-        root = self.git.commit_tree(head, f"Drop the history\n\n{REPLACES}: {' '.join(listed)}")
-        self.git.push(root, MAIN, head, force=True)
-        for workspace, _ in self._workspaces(root):
-            self._engine.write(workspace, lambda queries: _note(queries, root, _state(queries)[1]))
+        gone = {path for _, below in self._workspaces(head) for path in self._deleted(head, f"{below}/")}
+        empty = dict[str, bytes | None].fromkeys([*gone, ROOT_FILE], b"")
+        root = self.git.write(empty, "", (), f"Drop the history\n\n{REPLACES}: {' '.join(listed)}")
+        top = self.git.commit_tree(head, "The present files", "-p", root)
+        self.git.push(top, MAIN, head, force=True)
+        for workspace, _ in self._workspaces(top):
+            self._engine.write(workspace, lambda queries: _note(queries, top, _state(queries)[1]))
         self._prune(root)
+
+    def _deleted(self, head: str, folder: str) -> set[str]:
+        """Return a path without words for each file of a workspace that was deleted."""
+        there = by_mark(self.git.paths(head, folder), folder)
+        gone = {mark_of(path.removeprefix(folder)) for path in self.git.deleted("", head, folder)} - there.keys()
+        return {f"{folder}memories/{one[:2]}/{one}.md" for one in gone - {""}}
 
     def _prune(self, root: str) -> None:
         """Remove what no branch has any more from the repository here."""
@@ -215,8 +238,20 @@ class WorkspaceSync:
         ]
         return commit, latest
 
-    def _files(self, queries: Queries, start: str, groups: set[Group], gone: Iterable[str]) -> dict[str, bytes | None]:
-        """Return the files of some groups as they are now, and the superfluous ones of a commit as None."""
+    def _files(
+        self,
+        queries: Queries,
+        start: str,
+        groups: set[Group],
+        gone: Iterable[str],
+        *,
+        other: str = "",
+        new: Sequence[Item] = (),
+    ) -> dict[str, bytes | None]:
+        """Return the files of some groups as they are now, and the superfluous ones of a commit as None.
+
+        Their conflicts are those of that commit and of an `other` one, and `new` ones.
+        """
         there = by_mark(self._git.paths(start, self._folder), self._folder)
         marks = {mark(group) for group in groups}
         for key in gone:
@@ -226,9 +261,10 @@ class WorkspaceSync:
                 groups |= {group for path in holders if (group := self._group_in(start, path))}
         marks |= {mark(group) for group in groups}
         files: dict[str, bytes | None] = {path: None for one in marks for path in there.get(one, ())}
-        for _, path, data in items.documents(queries, groups):
-            files[self._folder + path] = data
-        return files
+        found = dict[str, bytes | None].fromkeys(marks)
+        for group, path, data in items.documents(queries, groups):
+            files[self._folder + path] = found[mark(group)] = data
+        return files | conflicts.files(self._git, (start, other), self._folder, found, new)
 
     def _group_in(self, commit: str, path: str) -> Group | None:
         found = documents.trusted(path.removeprefix(self._folder), self._git.read(commit, [path]).get(path))
@@ -254,6 +290,7 @@ class WorkspaceSync:
         wanted = {p for p in theirs | git.changed(base, ours, below) if is_document(p.removeprefix(below))}
         sides = reading.Sides(git, below, base, ours, head, self._engine, self._scope)
         sides.read(wanted, theirs, refused)
+        others = conflicts.received(git, ours, head, theirs, below, self._engine.secrets)
         parents = [head] if not joined or git.base(ours, head) == ours else [head, ours]
 
         def work(queries: Queries) -> tuple[str, Merged, SyncReport, set[str]]:
@@ -264,10 +301,10 @@ class WorkspaceSync:
                 change = QuietChange(queries, self._engine.clock.now(), "")
                 ours_now = self._ours(queries, sides)
                 result = merge(sides.before, ours_now, sides.theirs, self._dead(queries, sides, last))
-                found.received = applying.apply(change, ours_now, result)
+                found.received = applying.apply(change, ours_now, result, others)
                 change.finish()
                 lacking = change.lacking
-            files = self._both(queries, sides, head, seq)
+            files = self._both(queries, sides, head, seq, ours, result.conflicts())
             commit, sent = self._commit(files, head, parents)
             found.sent = len(sent)
             _note(queries, commit, _latest(queries))
@@ -300,11 +337,13 @@ class WorkspaceSync:
         asked = sides.theirs.keys() & set(_subjects(queries, last)) if sides.base else sides.theirs.keys()
         return [row["id"] for row in queries.all("sync.forgotten", ids=json.dumps(sorted(asked)))]
 
-    def _both(self, queries: Queries, sides: "reading.Sides", head: str, seq: int) -> dict[str, bytes | None]:
+    def _both(
+        self, queries: Queries, sides: "reading.Sides", head: str, seq: int, ours: str, new: Sequence[Item]
+    ) -> dict[str, bytes | None]:
         """Return the files that the merge changes on top of theirs; those that were refused stay."""
         groups, gone = items.groups_of(queries, _subjects(queries, seq))
         found: dict[str, bytes | None] = dict.fromkeys(sides.others)
-        found |= self._files(queries, head, (groups | sides.groups) - sides.left, gone)
+        found |= self._files(queries, head, (groups | sides.groups) - sides.left, gone, other=ours, new=new)
         return {path: data for path, data in found.items() if path not in sides.refused or data is not None}
 
     def _tell(self, found: SyncReport, result: Merged, remarks: Iterable[str]) -> None:
@@ -316,11 +355,8 @@ class WorkspaceSync:
             f"{self._name}: {key} was changed on one machine and forgotten on another one: it stays forgotten"
             for key in result.forgotten
         ]
-        outcome.conflicts += [
-            Conflict(workspace=self._name, id=key, until=result.items[key]["updated_at"])
-            for key, lost in result.lost.items()
-            if key in result.items and any(one["body"] != result.items[key]["body"] for one in lost)
-        ]
+        until = {one["id"]: one["until"] for one in result.conflicts()}
+        outcome.conflicts += [Conflict(workspace=self._name, id=key, until=at) for key, at in until.items()]
 
 
 @contextmanager

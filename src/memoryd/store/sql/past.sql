@@ -24,7 +24,7 @@ ON CONFLICT (workspace_id, id, until) DO NOTHING
 
 -- name: versions.of_record
 -- The earlier texts of a record and who wrote them, the newest first.
-SELECT v.until, v.body, v.tags, v.importance, v.client, v.tool FROM versions v
+SELECT v.until, v.name, v.body, v.tags, v.importance, v.client, v.tool FROM versions v
 WHERE v.workspace_id = :workspace AND v.id = :id ORDER BY v.until DESC LIMIT :limit
 
 -- name: versions.mask

@@ -150,15 +150,12 @@ WHERE a.workspace_id = :workspace AND a.id IN (SELECT value FROM json_each(:ids)
 
 -- name: sync.earlier
 -- Make room among the versions of a record for a later one: the one that ended at a time ended earlier.
-UPDATE versions SET until = :earlier
-WHERE workspace_id = :workspace AND id = :id AND until = :until AND NOT EXISTS (
-  SELECT 1 FROM versions v WHERE v.workspace_id = versions.workspace_id AND v.id = versions.id AND v.until = :earlier)
+UPDATE versions SET until = :earlier WHERE workspace_id = :workspace AND id = :id AND until = :until
 
 -- name: sync.keep
 -- Keep the other side's text of a conflict as an earlier version.
 INSERT INTO versions (workspace_id, id, until, body, tags, importance, client, tool, name)
 VALUES (:workspace, :id, :until, :body, :tags, :importance, :client, :tool, :name)
-ON CONFLICT (workspace_id, id, until) DO NOTHING
 
 -- name: sync.holders
 -- The living memories and entities with some keys and names.

@@ -1,0 +1,128 @@
+"""Odd edits of one file by hand, in an exported folder and in the repository: it is refused or counts, others count."""
+
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from memoryd.core.engine import Engine
+from memoryd.core.graph import entities
+from memoryd.core.graph.entities import NewEntity
+from tests.features.sync.kit import Clone, Machine, repository
+from tests.features.sync.test_edited import Desk
+
+PORT = "The staging port is 5433."
+
+
+def text(change: Callable[[str], str]) -> Callable[[Path], None]:
+    """Return an edit of the text of a file."""
+    return lambda path: path.write_bytes(change(path.read_bytes().decode()).encode()) and None
+
+
+def data(change: Callable[[bytes], bytes]) -> Callable[[Path], None]:
+    return lambda path: path.write_bytes(change(path.read_bytes())) and None
+
+
+def line(name: str, value: str) -> Callable[[Path], None]:
+    """Return an edit that gives a property a value, or removes it."""
+
+    def change(old: str) -> str:
+        without = re.sub(rf"^{name}:.*\n(- .*\n)*", "", old, flags=re.MULTILINE)
+        return without.replace("---\n", f"---\n{name}: {value}\n", 1) if value else without
+
+    return text(change)
+
+
+def to_link(path: Path) -> None:
+    path.unlink()
+    path.symlink_to("/etc/hostname")
+
+
+def clash(path: Path) -> None:
+    """Have an entity's file state the id of a memory."""
+    key = re.search(r"^id: (.*)$", path.read_text(), re.MULTILINE)
+    assert key
+    (path.parents[4] / "default/entities/x.md").parent.mkdir(parents=True, exist_ok=True)
+    (path.parents[4] / "default/entities/x.md").write_text(f"---\nid: {key[1]}\nname: X\n---\nA person.\n")
+
+
+EDITS: dict[str, tuple[Callable[[Path], None], str]] = {
+    "id removed": (line("id", ""), ""),
+    "id empty": (line("id", "''"), ""),
+    "id a list": (line("id", "[a, b]"), "id"),
+    "id too long": (line("id", "a" * 5_000), "id"),
+    "copied": (lambda path: shutil.copy(path, path.with_name("Copy.md")) and None, ""),
+    "renamed": (lambda path: path.rename(path.with_name("Other.md")) and None, ""),
+    "moved": (lambda path: path.rename(path.parents[2] / "Moved.md") and None, ""),
+    "id of another kind": (clash, "another record"),
+    "kind changed": (text(lambda old: old.replace("---\n", "---\nnext_ordinal: 3\n", 1)), "name"),
+    "properties broken": (text(lambda old: old.replace("importance: ", "importance: [")), "YAML"),
+    "properties a list": (text(lambda old: "---\n- a\n---\n" + old.partition("---\n")[2]), "properties"),
+    "properties not ended": (text(lambda old: old.replace("\n---\n", "\n", 1)), ""),
+    "Windows line ends": (text(lambda old: old.replace("\n", "\r\n")), ""),
+    "byte order mark": (data(lambda old: b"\xef\xbb\xbf" + old), ""),
+    "UTF-16": (data(lambda old: old.decode().encode("utf-16")), "UTF-8"),
+    "Latin-1": (data(lambda old: old + b"caf\xe9\n"), "UTF-8"),
+    "binary": (data(lambda _: bytes(range(256)) * 40), "UTF-8"),
+    "a NUL": (data(lambda old: old + b"\0\n"), "U+0000"),
+    "a NUL as an escape": (line("name", '"a\\0b"'), "U+0000"),
+    "half a character as an escape": (line("name", '"\\uD83D"'), "YAML"),
+    "emptied": (data(lambda _: b""), "empty"),
+    "text emptied": (text(lambda old: old.replace(PORT, "")), "empty"),
+    "tags as a text": (line("tags", "ops, mine"), ""),
+    "tags as a mapping": (line("tags", "{a: b}"), "tags"),
+    "a German time": (line("created_at", "1.2.2026"), "time"),
+    "a date": (line("created_at", "2026-02-01"), ""),
+    "the first year": (line("created_at", "0001-01-01"), "before the year"),
+    "an offset": (line("updated_at", "2027-02-01 10:00:00+05:00"), ""),
+    "link": (to_link, "symbolic link"),
+    "huge": (text(lambda old: old + "x" * 2_000_000), "at most"),
+    "an unfinished merge": (text(lambda old: f"{old}<<<<<<< HEAD\na\n=======\nb\n>>>>>>> x\n"), "unfinished merge"),
+    "importance a word": (line("importance", "high"), "importance"),
+    "importance no number": (line("importance", ".nan"), "importance"),
+    "deleted": (lambda path: path.unlink(), ""),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_an_odd_edit_in_a_folder(engine: Engine, tmp_path: Path, edit: str) -> None:
+    desk = Desk(engine, tmp_path / "notes")
+    do, why = EDITS[edit]
+    do(desk.file("staging"))
+    desk.edit("prefers", "tea", "coffee")
+    refused = desk.bring().refused
+    if edit not in ("link", "UTF-16"):  # an import follows no link, and knows this encoding
+        assert [why in each for each in refused.values()] == ([True] if why else [])
+    assert "Bob prefers coffee." in desk.texts()
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> Iterator[tuple[Machine, Machine]]:
+    url = repository(tmp_path / "shared.git")
+    one, two = (Machine(tmp_path / name, url) for name in ("one", "two"))
+    yield one, two
+    for machine in (one, two):
+        machine.engine.close()
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_an_odd_edit_in_the_repository(pair: tuple[Machine, Machine], tmp_path: Path, edit: str) -> None:
+    one, two = pair
+    one.memories.store(PORT, tags=["ops", "port"])
+    one.memories.store("Bob prefers tea.")
+    entities.create(one.graph, [NewEntity(name="Ann", type="person", observations=("Tall.",))])
+    one.sync()
+    two.sync()
+    do, why = EDITS[edit]
+    clone = Clone(tmp_path / "clone", tmp_path / "shared.git")
+    clone.edit("staging", do)
+    clone.replace("tea", "coffee", "prefers")
+    for machine in (one, two):
+        assert [why in each for each in machine.sync().refused.values()] == ([True] if why else [])
+        assert "Bob prefers coffee." in machine.texts()
+    one.memories.store("Stored since.")
+    for machine in (one, two):
+        machine.sync()
+    assert one.files() == two.files()
