@@ -1,5 +1,6 @@
 """The arithmetic of search, as far as it is not a matter of taste."""
 
+import numpy as np
 import pytest
 
 from memoryd.core.search import ranking
@@ -29,6 +30,20 @@ def test_one_list_is_spread_to_one() -> None:
     assert ranking.spread({"a": 0.9, "b": 0.8}, 0.7, cut=True) == {"a": 1.0, "b": 0.0}
     assert ranking.spread({"a": 0.9, "b": 0.9}, 0.7, cut=True) == {"a": 1.0, "b": 1.0}
     assert ranking.spread({"a": 0.9, "b": 0.6}, 0.7, cut=False) == {"a": 1.0, "b": 0.0}
+
+
+def test_a_text_that_is_near_many_others_is_less_near_to_a_question() -> None:
+    places = np.eye(32, dtype=np.float32)
+    crowd = [places[0] + places[1 + n] / 4 for n in range(15)]
+    vectors = {str(n): row / np.linalg.norm(row) for n, row in enumerate([*crowd, *places[16:]])}
+    cosines = dict.fromkeys(vectors, 0.5)
+    found = ranking.uncrowded(cosines, vectors, RECALL)
+    assert all(found[str(n)] < 0.5 for n in range(15))
+    assert all(found[str(n)] > 0.5 for n in range(15, len(vectors)))
+    assert np.mean(list(found.values())) == pytest.approx(0.5)
+    few = dict(list(vectors.items())[:19])
+    assert ranking.uncrowded(cosines, few, RECALL) == dict.fromkeys(few, 0.5), "of few, all are near each other"
+    assert ranking.uncrowded({}, {}, RECALL) == {}
 
 
 def test_recency_and_access_fade_from_one() -> None:

@@ -1,7 +1,7 @@
 """The data between the stages of a search: the candidates, and all that ranking needs to know about them."""
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -77,6 +77,12 @@ def spread(candidates: Candidates, depth: int) -> tuple[dict[str, float], dict[s
         ranking.spread(candidates.words, 0.0, cut=len(candidates.words) >= depth),
         ranking.spread(candidates.vectors, unrelated(candidates), cut=across or len(candidates.vectors) >= depth),
     )
+
+
+def uncrowded(candidates: Candidates, vectors: Mapping[str, Vector], profile: Profile) -> Candidates:
+    """Return the candidates with the cosines of `ranking.uncrowded`; vectors may be missing."""
+    rows = {key: ranking.whole(vectors[key]) for key in candidates.vectors if key in vectors}
+    return replace(candidates, vectors={**candidates.vectors, **ranking.uncrowded(candidates.vectors, rows, profile)})
 
 
 def similarities(candidates: Candidates) -> dict[str, float]:

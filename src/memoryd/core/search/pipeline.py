@@ -19,7 +19,16 @@ from memoryd.core.scope import Scope
 from memoryd.core.search import as_of as past
 from memoryd.core.search import ranking, related, side_by_side, times
 from memoryd.core.search.as_of import Past
-from memoryd.core.search.candidates import Candidates, Found, around, lengths, similarities, spread, unrelated
+from memoryd.core.search.candidates import (
+    Candidates,
+    Found,
+    around,
+    lengths,
+    similarities,
+    spread,
+    uncrowded,
+    unrelated,
+)
 from memoryd.core.search.ranking import Profile
 from memoryd.core.search.reranking import Reranking
 from memoryd.core.search.times import Span
@@ -96,6 +105,8 @@ class Search:
         queries, candidates = question.queries, self.candidates(question, allowed)
         if span and not candidates.closed:
             candidates = self._with_time(question, candidates, _within(allowed, span))
+        near = self._vectors(queries, list(candidates.vectors), candidates)
+        candidates = uncrowded(candidates, near, self._profile)
         parts = spread(candidates, self._profile.depth)
         apart = candidates.closed or allowed.tags or candidates.embedder is None or not self._profile.lift
         fused = self._fuse(candidates, *parts)
@@ -103,10 +114,11 @@ class Search:
             fused = ranking.gate(fused, self._profile.gate)
         lifting = [] if apart else _best(fused, self._profile.lifting)
         beside = self._beside(queries, lifting, allowed)
-        near = (key for keys in beside.values() for key in keys.values())
+        neighbours = (key for keys in beside.values() for key in keys.values())
         named = short_ids.mentioned(queries, question.text, allowed.session, "ids.living")
-        ids = list(dict.fromkeys([*_best(fused, self._profile.depth), *candidates.timely, *near, *named]))
-        records, vectors = self._fetch(question, ids, allowed), self._vectors(queries, ids, candidates)
+        ids = list(dict.fromkeys([*_best(fused, self._profile.depth), *candidates.timely, *neighbours, *named]))
+        records = self._fetch(question, ids, allowed)
+        vectors = near | self._vectors(queries, [key for key in ids if key not in near], candidates)
         admitted = _admitted(named, records, allowed)
         narrowed = bool(allowed.tags or allowed.kinds)
         found = Found(question.text, candidates, records, vectors, beside, span=span, named=admitted, narrowed=narrowed)

@@ -31,6 +31,11 @@ class Profile:
     find it (docs/benchmarks.md)."""
     depth: int = 100
     """Candidates by words, and as many by vector. 50 (d) costs up to .02 of R@30; the deeper list costs nothing."""
+    crowd: int = 10
+    """How many nearest other candidates tell how crowded the place of a record is; 5 and 20 are level."""
+    crowded: float = 0.25
+    """How much of the mean cosine to these is subtracted. By vectors alone it brings .02 of R@10 on conversations and
+    .02 of R@1 on everyday questions and on abstracts; .5 is level."""
     alpha: float = 0.5
     """The share of the vectors in the fusion; the words have the rest (d); .4 to .6 are level."""
     lift: float = 0.4
@@ -190,6 +195,23 @@ def spread(scores: Scores, least: float, *, cut: bool) -> dict[str, float]:
     if high == low:
         return dict.fromkeys(scores, 1.0)
     return {key: (score - low) / (high - low) if score > low else 0.0 for key, score in scores.items()}
+
+
+def uncrowded(cosines: Scores, vectors: Mapping[str, NDArray[np.float32]], profile: Profile) -> dict[str, float]:
+    """Return the cosine of each vector's record, lower for one that is near many others, higher for one that is not.
+
+    Some texts are near every question (hubs, Radovanović et al. 2010), and so near each other. As in the local scaling
+    of Conneau et al. 2018, a part of the mean cosine to the nearest others is subtracted; the mean of all cosines
+    stays. Of few candidates all are nearest, so theirs are returned as they are.
+    """
+    if len(vectors) < 2 * profile.crowd:
+        return {key: cosines[key] for key in vectors}
+    rows = np.stack(list(vectors.values()))
+    between = rows @ rows.T
+    np.fill_diagonal(between, -1.0)
+    density = np.partition(between, -profile.crowd, axis=1)[:, -profile.crowd :].mean(axis=1)
+    shifts = profile.crowded * (density - density.mean())
+    return {key: cosines[key] - shift for key, shift in zip(vectors, shifts.tolist(), strict=True)}
 
 
 def fuse(words: Scores, vectors: Scores, alpha: float) -> dict[str, float]:
