@@ -1,5 +1,6 @@
 """`memoryd doctor` and `memoryd backup`."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -34,7 +35,7 @@ def doctor(
             diagnosis = examiner.examine()
     diagnosis.facts["service"] = service.described(settings)
     if as_json:
-        show.as_json(diagnosis.as_dict())
+        show.as_json(asdict(diagnosis))
     else:
         _print(diagnosis)
     if diagnosis.findings:

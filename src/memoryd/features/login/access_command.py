@@ -1,5 +1,6 @@
 """The commands about access over HTTP."""
 
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -60,7 +61,7 @@ def log(
 ) -> None:
     """List the events of access, the latest first: clients admitted or refused, logins and tokens revoked."""
     with Engine(settings, fetch=False) as engine:
-        found = [entry.as_dict() for entry in access_log.last(engine.store, limit)]
+        found = list(map(asdict, access_log.last(engine.store, limit)))
     if as_json:
         show.as_json({"log": found})
     elif found:
