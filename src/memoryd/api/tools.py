@@ -1,6 +1,7 @@
 """The methods that no toolset has: functions whose signatures validate the arguments, as a tool's do."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import asdict
 from typing import Annotated, Any, NotRequired
 
 from pydantic import Field
@@ -125,7 +126,7 @@ def list_records(call: Call, *, kinds: list[Kind] = [], tags: Tags = [], limit: 
 @TOOLS.tool("History", "read")
 def history(call: Call, *, limit: ListLimit = 50) -> Several:
     """Return the latest changes that can be undone, newest first."""
-    return {"result": [entry.as_dict() for entry in changes.entries(Graph(call.scope), limit)]}
+    return {"result": list(map(asdict, changes.entries(Graph(call.scope), limit)))}
 
 
 @TOOLS.tool("Restore", "write")

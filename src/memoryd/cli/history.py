@@ -1,6 +1,7 @@
 """Maintenance, the history of records, and how to undo changes."""
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -120,7 +121,7 @@ def history(
     with Engine(settings, fetch=False) as engine:
         found = changes.entries(Graph(Scope(engine, engine.workspace(make=False))), limit)
     if as_json:
-        show.as_json([entry.as_dict() for entry in found])
+        show.as_json(list(map(asdict, found)))
         return
     for entry in found:
         _print_entry(entry)

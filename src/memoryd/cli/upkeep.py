@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -41,7 +42,7 @@ def doctor(
             diagnosis = examiner.examine()
     diagnosis.facts["service"] = service.described(settings)
     if as_json:
-        show.as_json(diagnosis.as_dict())
+        show.as_json(asdict(diagnosis))
     else:
         _print(diagnosis)
     if diagnosis.findings:

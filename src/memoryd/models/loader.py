@@ -29,35 +29,23 @@ class Loader(Generic[T]):
         self._load = load
         self._pause = pause
         self._changed = threading.Condition()
-        self._state: LoadState = "idle"
-        self._reason = ""
+        self.state: LoadState = "idle"
+        """'idle' until start(), 'loading', 'ready' or 'failed'."""
+        self.reason = ""
+        """Why it failed, with the next step; '' unless the state is 'failed'."""
+        self.failed_before = False
+        """Whether it has failed at least once, so that callers should not wait for it."""
         self._value: T | None = None
         self._began = 0.0
         self._retry_at = 0.0
-        self._failed_before = False
-
-    @property
-    def state(self) -> LoadState:
-        """'idle' until start(), 'loading', 'ready' or 'failed'."""
-        return self._state
-
-    @property
-    def reason(self) -> str:
-        """Why it failed, with the next step; '' unless the state is 'failed'."""
-        return self._reason
-
-    @property
-    def failed_before(self) -> bool:
-        """Whether it has failed at least once, so that callers should not wait for it."""
-        return self._failed_before
 
     def start(self) -> None:
         """Start loading, unless it is loading, ready or has failed less than the pause ago; return immediately."""
         with self._changed:
-            too_early = self._state == "failed" and time.monotonic() < self._retry_at
-            if self._state in ("loading", "ready") or too_early:
+            too_early = self.state == "failed" and time.monotonic() < self._retry_at
+            if self.state in ("loading", "ready") or too_early:
                 return
-            self._state, self._reason, self._began = "loading", "", time.monotonic()
+            self.state, self.reason, self._began = "loading", "", time.monotonic()
         try:
             thread = started(self._run, "memoryd-load")
         except NoThreadError as error:
@@ -72,13 +60,13 @@ class Loader(Generic[T]):
         """
         with self._changed:
             left = max(self._began + wait - time.monotonic(), 0.0)
-            self._changed.wait_for(lambda: self._state != "loading", timeout=left)
+            self._changed.wait_for(lambda: self.state != "loading", timeout=left)
             return self._value
 
     def fail(self, reason: str) -> None:
         """Drop the loaded object because it failed a caller; after the pause start() loads it again."""
         with self._changed:
-            if self._state == "ready":
+            if self.state == "ready":
                 self._settle("failed", None, reason)
 
     def _run(self) -> None:
@@ -98,7 +86,7 @@ class Loader(Generic[T]):
 
     def _settle(self, state: LoadState, value: T | None, reason: str = "") -> None:
         with self._changed:
-            self._state, self._value, self._reason = state, value, reason
+            self.state, self._value, self.reason = state, value, reason
             self._retry_at = time.monotonic() + self._pause
-            self._failed_before |= state == "failed"
+            self.failed_before |= state == "failed"
             self._changed.notify_all()

@@ -115,7 +115,6 @@ def test_facts(patient: Patient) -> None:
         {"name": "other", "records": {"memory": 1}, "deleted": 0, "embedded": {}},
     ]
     assert [Path(path).name for path in facts["files"]] == ["_meta.db", "memory.db"]
-    assert diagnosis.as_dict()["facts"] == facts
 
 
 def test_changed_settings_go_by_their_variables_and_keep_secrets() -> None:

@@ -392,7 +392,7 @@ def test_a_name_is_given_back_before_the_one_who_had_it_first_is_restored(graph:
 
 def test_a_node_waits_for_a_summary_if_the_only_one_is_undone(graph: Graph) -> None:
     def waiting() -> list[str]:
-        return [one.name for one in report.pending(graph, 9)[0]]
+        return [one["name"] for one in report.pending(graph, 9)[0]]
 
     ann = graph.read(lambda q: named(q, ["Ann"]))["Ann"].id
     entities.set_summary(graph, "Ann", "She works at Acme.")

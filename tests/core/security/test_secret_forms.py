@@ -21,6 +21,7 @@ tr_live_«¦4f9a1c07e2b85d3690fbc41d» starts jobs
 «fc-¦65618f6b2bca87ae21be87b243953bf4» reads pages
 root:«$6$wkppQOwhw0MYK8k.$ZoIucDhc6b1YKgLg3gHIjfpCL3sYRBJyGwUMQ6l7MK48c»:20511:0:99999:7:::
 Bitlocker recovery: «349074-482625-383614-281600-344619-059334-687071-178541»
+The paper in the safe: «legal winner thank year wave sausage worth useful legal winner thank yellow»
 # addresses
 postgres://app:«Brook5Tulip»@db:5432/orders
 app:«Brook5Tulip»@tcp(db:3306)/orders

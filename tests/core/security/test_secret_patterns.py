@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from memoryd.core.security import secret_rules
 from memoryd.core.security import secret_values as values
+from memoryd.core.security import secrets
 
 WAYS = 50_000
 """The ways in which a pattern may match from one place: two ranges of about 200 characters before a third part."""
@@ -88,12 +88,12 @@ def test_a_pattern_that_may_take_long_is_noticed(pattern: str, *, allowed: bool)
 
 def test_every_pattern_takes_bounded_steps_from_any_place() -> None:
     """The time for a text is then linear in its length, whoever crafted it."""
-    many = {rule.pattern: ways(_parser.parse(rule.pattern)) for rule in secret_rules.rules()}
+    many = {rule.pattern: ways(_parser.parse(rule.pattern)) for rule in secrets.rules()}
     assert {pattern: number for pattern, number in many.items() if number > WAYS} == {}
 
 
 def test_what_has_no_limit_is_not_searched_again_if_it_is_no_secret() -> None:
-    endless = [rule for rule in secret_rules.rules() if _is_endless(_parser.parse(rule.pattern))]
+    endless = [rule for rule in secrets.rules() if _is_endless(_parser.parse(rule.pattern))]
     assert [rule for rule in endless if not rule.is_token and rule.is_secret is not values.always] == []
     assert len(endless) > 10
 

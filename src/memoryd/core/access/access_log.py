@@ -1,9 +1,9 @@
 """The access log: which clients were admitted, who was refused, what was revoked."""
 
 import uuid
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Literal
+from typing import Literal
 
 from memoryd.core.base.clock import Clock
 from memoryd.store.base import Queries, Store
@@ -40,10 +40,6 @@ class AccessEntry:
     client: str
     """The name that the client gives itself; '' if there is no client."""
     detail: str
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self)
 
 
 def note(queries: Queries, clock: Clock, act: AccessAct, subject: str = "", client: str = "", detail: str = "") -> None:

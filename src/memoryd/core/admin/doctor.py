@@ -5,7 +5,7 @@ import os
 import platform
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -51,10 +51,6 @@ class Diagnosis:
 
     facts: dict[str, Any]
     findings: list[Finding]
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self)
 
 
 class Doctor:

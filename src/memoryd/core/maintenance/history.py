@@ -2,8 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from memoryd.core.base.clock import FOREVER, moment, timestamp
 from memoryd.core.graph import relations, renaming
@@ -38,10 +37,6 @@ class HistoryEntry:
     client: str
     tool: str
     """The tool that made the change; like the client, '' if it is unknown."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the entry for JSON."""
-        return asdict(self)
 
     @property
     def undoable(self) -> bool:

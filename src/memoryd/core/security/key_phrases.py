@@ -58,8 +58,8 @@ def _phrase(words: list[str], *, cued: bool) -> tuple[int, int] | None:
     """Return the range of a phrase in a run: all of it after a cue, else its end or beginning if the checksum fits."""
     if cued:
         return 0, len(words)
-    for length in LENGTHS:
+    for length in (number for number in LENGTHS if number <= len(words)):
         for first in {len(words) - length, 0}:
-            if first >= 0 and _standard().check(" ".join(words[first : first + length])):
+            if _standard().check(" ".join(words[first : first + length])):
                 return first, first + length
     return None

@@ -10,7 +10,7 @@ from functools import cache, wraps
 from inspect import BoundArguments, signature
 from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar
 
-from memoryd.core.security import key_phrases, secret_rules, secret_search
+from memoryd.core.security import key_phrases, secret_forms, secret_labels, secret_search, secret_tokens
 from memoryd.errors import InvalidInputError
 from memoryd.hidden import seen
 
@@ -18,6 +18,7 @@ SecretsMode = Literal["mask", "refuse", "allow"]
 IDENTITY = frozenset({"id", "ids", "session_id", "supersedes", "created_at"})
 """Fields and arguments that identify something: masking could make two of them equal, and ids may look random."""
 AGAIN = 6  # maximum times that the text around a secret is searched; only a text crafted against this needs more
+KEY_PHRASE = "key phrase"
 SHORTEST = 6  # minimum characters of a text with a secret: even a PIN needs a word for it
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -209,24 +210,35 @@ def _within(text: str) -> list[Secret]:
     folded = plain.replace("İ", "I").lower()  # the only letter whose lower case is longer
     both = secret_search.Text(plain, folded)
     spans = [(rule.kind, start, end) for rule in _rules_for(folded) for start, end in rule.spans(both)]
-    spans += [(secret_rules.KEY_PHRASE, start, end) for start, end in key_phrases.spans(folded)]
+    spans += [(KEY_PHRASE, start, end) for start, end in key_phrases.spans(folded)]
     if places is not None:
         spans = [(kind, places[start], places[end - 1] + 1) for kind, start, end in spans]
     return _apart([Secret(*span) for span in spans])
 
 
+@cache
+def rules() -> tuple[secret_search.Rule, ...]:
+    """Return all rules, the most specific kinds first."""
+    return (
+        *secret_tokens.rules(),
+        *secret_forms.FORMS,
+        *secret_labels.rules(),
+        *secret_forms.commands(),
+        secret_tokens.OF_ANY_VENDOR,
+    )
+
+
 def _rules_for(folded: str) -> list[secret_search.Rule]:
     """Return the rules that a lower-case text may match, in order; each need is searched for once."""
-    rules = secret_rules.rules()
     places = {place for need, places in _places_by_need().items() if need in folded for place in places}
-    return [rules[place] for place in sorted(places)]
+    return [rules()[place] for place in sorted(places)]
 
 
 @cache
 def _places_by_need() -> dict[str, list[int]]:
     """Return the indices of the rules by each string that they need, '' for rules without needs."""
     by_need: dict[str, list[int]] = {}
-    for place, rule in enumerate(secret_rules.rules()):
+    for place, rule in enumerate(rules()):
         for need in rule.needs or ("",):
             by_need.setdefault(need, []).append(place)
     return by_need
@@ -253,4 +265,5 @@ def _apart(secrets: list[Secret]) -> list[Secret]:
 
 @cache
 def _mask() -> re.Pattern[str]:
-    return re.compile(rf"(\[masked: (?:{'|'.join(sorted(map(re.escape, secret_rules.kinds())))})\])")
+    kinds = {rule.kind for rule in rules()} | {KEY_PHRASE}
+    return re.compile(rf"(\[masked: (?:{'|'.join(sorted(map(re.escape, kinds)))})\])")

@@ -1,6 +1,7 @@
 """The commands `login`, for people who log in over HTTP with a password, and `access`, about clients they admitted."""
 
 import sys
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -129,7 +130,7 @@ def log(
 ) -> None:
     """List the events of access, the latest first: clients admitted or refused, logins and tokens revoked."""
     with Engine(settings, fetch=False) as engine:
-        found = [entry.as_dict() for entry in access_log.last(engine.store, limit)]
+        found = list(map(asdict, access_log.last(engine.store, limit)))
     show.listed("log", ENTRY, found, "The log of access is empty.", raw=as_json)
 
 
