@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,7 +38,7 @@ def test_a_session_whose_last_prompt_was_interrupted_ends_with_a_summary(home: P
     calling = line("assistant", "a2", [{"type": "tool_use", "name": "Bash", "id": "t", "input": {}}], "tool_use")
     asked = line("user", "u1", "Which port?"), line("assistant", "a1", "5433."), line("user", "u2", "Try it."), calling
     transcript.write_text("".join(asked[:2]))
-    quiet = {"last_assistant_message": None}
+    quiet: dict[str, Any] = {"last_assistant_message": None}
     run(home, "hook", "stop", stdin=handed("stop", transcript, **quiet))
     transcript.write_text("".join(asked))
     run(home, "hook", "pre-compact", stdin=handed("stop", transcript, **quiet))
