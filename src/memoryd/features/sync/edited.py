@@ -82,7 +82,7 @@ class _Tree:
             for name, file in files.items()
             if name.count("/") == 1 and name.endswith(f"/{folder.ABOUT}")
         }
-        names = {place: folder.workspace_in(file.whole()) for place, file in every.items()}
+        names = {place: folder.workspace_in(file.whole(), file.name) for place, file in every.items()}
         self.workspaces = {
             place: name
             for place, name in sorted(names.items())
