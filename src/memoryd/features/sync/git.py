@@ -279,8 +279,8 @@ _FAILURES: Sequence[tuple[Sequence[str], str, type[MemorydError], str]] = (
         "remote rejected",
         StoreError,
         (
-            "The repository takes no such push: the branch may be protected, or checked out there. What is new here waits. "
-            "Allow it, or push to a branch of this machine's own: `memoryd sync init URL --branch NAME`."
+            "The repository takes no such push: the branch may be protected, or checked out there. What is new here "
+            "waits. Allow it, or push to a branch of this machine's own: `memoryd sync init URL --branch NAME`."
         ),
     ),
     (
@@ -294,8 +294,8 @@ _FAILURES: Sequence[tuple[Sequence[str], str, type[MemorydError], str]] = (
         r"could not read (Username|Password)|Authentication failed|Permission denied|error: 40[13]",
         StoreError,
         (
-            "The repository does not know this user; what is new here waits. Set up a key or a credential helper, so that "
-            "git asks nothing."
+            "The repository does not know this user; what is new here waits. Set up a key or a credential helper, so "
+            "that git asks nothing."
         ),
     ),
     (

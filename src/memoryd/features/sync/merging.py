@@ -49,6 +49,15 @@ class Merged:
             if said(one) != said(now)
         ]
 
+    def united(self) -> dict[str, str]:
+        """Return the ids of the records that became others because of equal names or keys, and those of these."""
+        found = {
+            key: str(one["superseded_by"])
+            for key, one in self.items.items()
+            if one["kind"] == "memory" and one["reason"] == SAME_KEY and one["superseded_by"] in self.items
+        }
+        return {key: found.get(into, into) for key, into in (self.became | found).items()}
+
 
 def merge(base: Items, ours: Items, theirs: Items, gone: Iterable[str] = ()) -> Merged:
     """Merge two changes of `base`; `gone` are ids that were forgotten here, where no base tells of it."""

@@ -297,17 +297,18 @@ class WorkspaceSync:
         parents = [head] if not joined or git.base(ours, head) == ours else [head, ours]
 
         def work(queries: Queries) -> tuple[str, Merged, SyncReport, set[str]]:
-            found, result, lacking = SyncReport(), Merged(), set[str]()
+            found, result, lacking, more = SyncReport(), Merged(), set[str](), list[Item]()
             if sides.is_changed:
                 if not self._is_whole(queries, sides, seq):
                     return "", result, found, lacking
                 change = QuietChange(queries, self._engine.clock.now(), "")
                 ours_now = self._ours(queries, sides)
                 result = merge(sides.before, ours_now, sides.theirs, self._dead(queries, sides, last))
-                found.received = applying.apply(change, ours_now, result, others)
+                more = conflicts.moved(git, (head, ours), below, result.united(), self._engine.secrets)
+                found.received = applying.apply(change, ours_now, result, [*others, *more])
                 change.finish()
                 lacking = change.lacking
-            files = self._both(queries, sides, head, seq, ours, result.conflicts())
+            files = self._both(queries, sides, head, seq, ours, [*more, *result.conflicts()])
             commit, sent = self._commit(files, head, parents)
             found.sent = len(sent)
             _note(queries, commit, _latest(queries))
