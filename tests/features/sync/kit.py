@@ -78,7 +78,7 @@ class Machine:
             one["body"] for each in every.values() for one in each if one["kind"] == "memory" and not one["deleted_at"]
         )
 
-    def said(self) -> set[tuple[str, str]]:
+    def wordings(self) -> set[tuple[str, str]]:
         """Return the ids and texts of all records and their versions."""
 
         def work(queries: Queries) -> set[tuple[str, str]]:

@@ -263,13 +263,15 @@ class _Edited:
         versions = _versions(queries, theirs.keys() & ours.keys()) if queries else {}
         kinds = {key: kind for key, (kind, _) in items.places(queries, theirs).items()} if queries else {}
         for path, found in self._files.items():
-            said = [item for item in found if item["id"] in theirs]
+            stated = [item for item in found if item["id"] in theirs]
             try:
-                _demand_kinds(said, kinds)
-                theirs |= {one["id"]: self._news(one, ours.get(one["id"]), versions.get(one["id"], [])) for one in said}
+                _demand_kinds(stated, kinds)
+                theirs |= {
+                    one["id"]: self._news(one, ours.get(one["id"]), versions.get(one["id"], [])) for one in stated
+                }
             except InvalidInputError as error:
                 self.found.refused[path] = str(error).rstrip(".")
-                left = {item["id"] for item in said}
+                left = {item["id"] for item in stated}
                 theirs = {key: one for key, one in theirs.items() if key not in left}
                 theirs |= {key: one for key, one in ours.items() if key in left}
         return theirs

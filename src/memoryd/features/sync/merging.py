@@ -46,7 +46,7 @@ class Merged:
             for key, lost in self.lost.items()
             if (now := self.items.get(key)) and now["kind"] in KEPT
             for one in lost
-            if said(one) != said(now)
+            if wording(one) != wording(now)
         ]
 
     def united(self) -> dict[str, str]:
@@ -95,7 +95,7 @@ def order(item: Item) -> tuple[str, str]:
     return item["created_at"], item["id"]
 
 
-def said(item: Mapping[str, Any]) -> tuple[str, str | None]:
+def wording(item: Mapping[str, Any]) -> tuple[str, str | None]:
     """Return what of a record, or of a version of it, gives way to another machine's: its text, an entity's name."""
     return item["body"], item["name"] if item["kind"] == "entity" else None
 
