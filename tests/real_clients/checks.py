@@ -265,6 +265,49 @@ def together(agents: Sequence[Agent], place: Place, models: Sequence[Model]) -> 
     yield Outcome("what each stored", f"not found: {lost}" if lost else "")
 
 
+def synced(agent: Agent, places: Sequence[Place], model: Model) -> Iterator[Outcome]:
+    """Check two homes of one user with a repository: stored in one, corrected in the other, forgotten in the first.
+
+    Nothing but the hooks of sessions syncs.
+    """
+    one, two = places
+    url = one.root.parent / "shared.git"
+    for place in places:
+        place.clear()
+        agent.configure(place, model.url)
+        place.memoryd("install", agent.name, *agent.options)
+        there: Json = json.loads((place.home / agent.hooks).read_text(encoding="utf-8"))
+        place.write(agent.hooks, there | _documented(agent.hooks))
+    one.output(["git", "init", "--quiet", "--bare", str(url)])
+    for place in places:
+        place.memoryd("sync", "init", str(url))
+    later = FACT.replace("second Tuesday", "Monday")
+
+    def session(place: Place, *script: Call) -> str:
+        return _session(agent, place, model, *script, prompt="Look after the memory.")
+
+    def shows(place: Place, text: str, *, absent: str = "") -> str:
+        for _ in range(LOOKS):  # each session syncs in the background when it starts and ends
+            found = place.ask("recall", RECALL.tool, {"query": QUESTION, "format": "raw"})[0]["memories"]
+            facts = [str(memory["content"]) for memory in found]
+            if (not text or text in facts) and absent not in (facts if absent else ()):
+                return ""
+            session(place)
+            time.sleep(1)
+        return f"it has {facts}"
+
+    def known(place: Place) -> str:
+        found = place.ask("recall", RECALL.tool, {"query": QUESTION, "format": "raw"})[0]["memories"]
+        return str(found[0]["id"]) if found else ""
+
+    problem = session(one, STORE)
+    yield Outcome("stored on one", problem or shows(two, FACT))
+    problem = session(two, Call("memory_store", {"content": later, "supersedes": [known(two)]}))
+    yield Outcome("corrected on the other", problem or shows(one, later, absent=FACT))
+    problem = session(one, Call("memory_forget", {"ids": [known(one)]}))
+    yield Outcome("forgotten on the first", problem or shows(two, "", absent=later))
+
+
 # clients that call tools themselves ----------------------------------------------------------------------------------
 
 

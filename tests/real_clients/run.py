@@ -1,5 +1,5 @@
 """Tests real clients with memoryd and a scripted model: `make clients`, or `make clients CLIENTS="codex gemini"`;
-`together` tests several at once.
+`together` tests several at once, `synced` one in two homes with a repository between them.
 
 Prints a line for each check. The exit code is 1 if a check failed or a client could not be installed. shown.json
 keeps what the models were shown; `docs/tables.py` makes a table of it.
@@ -14,7 +14,7 @@ from pathlib import Path
 from tests.installers import NotInstalledError
 from tests.real_clients.agents import AGENTS, Agent
 from tests.real_clients.callers import CALLERS, Caller
-from tests.real_clients.checks import Outcome, called, together, tried
+from tests.real_clients.checks import Outcome, called, synced, together, tried
 from tests.real_clients.model import model
 from tests.real_clients.place import BUILD, Place
 
@@ -23,18 +23,19 @@ SHOWN = Path(__file__).resolve().parent / "shown.json"
 NOTED = ("tools", "store")
 
 CLIENTS = {client.name: client for client in (*AGENTS, *CALLERS)}
-TOGETHER = "together"
-"""The name that selects the test of several clients at once."""
+TOGETHER, SYNCED = "together", "synced"
+"""The names that select the test of several clients at once, and that of two homes that share a memory by git."""
 AT_ONCE = ("claude-code", "codex", "gemini")
 
 
 def main(names: Sequence[str]) -> int:
     """Test the named clients, or all; return 1 if anything failed, 2 if a name is unknown."""
-    known = [*CLIENTS, TOGETHER]
+    others = {TOGETHER: _together, SYNCED: _synced}
+    known = [*CLIENTS, *others]
     if unknown := [name for name in names if name not in known]:
         print(f"There is no client {unknown[0]}. Name some of: {' '.join(known)}", file=sys.stderr)
         return 2
-    good = [_together() if name == TOGETHER else _good(CLIENTS[name]) for name in names or known]
+    good = [others[name]() if name in others else _good(CLIENTS[name]) for name in names or known]
     return 0 if all(good) else 1
 
 
@@ -61,6 +62,19 @@ def _together() -> bool:
         models = [ends.enter_context(model(_log(f"{TOGETHER}.{agent.name}"))) for agent in agents]
         for outcome in together(agents, Place(BUILD / "work" / TOGETHER), models):
             _report(TOGETHER, outcome)
+            good = good and not outcome.problem
+    return good
+
+
+def _synced() -> bool:
+    agent = next(agent for agent in AGENTS if agent.name == AT_ONCE[0])
+    if not _installed(agent):
+        return False
+    good = True
+    with model(_log(f"{SYNCED}.{agent.name}")) as one:
+        places = [Place(BUILD / "work" / SYNCED / home, variables=agent.variables(one.url)) for home in ("one", "two")]
+        for outcome in synced(agent, places, one):
+            _report(SYNCED, outcome)
             good = good and not outcome.problem
     return good
 

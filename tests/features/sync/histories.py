@@ -106,7 +106,7 @@ class History:
         assert not left, f"still in a tree: {left}"
         given_way = self._given_way()
         for number, machine in enumerate(self.machines):
-            lacking = given_way - machine.said()
+            lacking = given_way - machine.wordings()
             assert not lacking, f"machine {number} has no version of {sorted(lacking)[:3]}"
         for done in [machine.sync() for machine in self.machines]:
             assert not done.sent, f"sent again: {done.sent}"

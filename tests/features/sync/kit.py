@@ -26,6 +26,7 @@ from memoryd.features.sync import items
 from memoryd.features.sync.git import Git
 from memoryd.features.sync.sync import Sync, SyncReport, place
 from memoryd.store import rows
+from memoryd.store.base import Queries
 from tests.core.exports_kit import opened
 
 
@@ -54,7 +55,7 @@ class ShiftedClock(Clock):
 class Machine:
     """A home with its own clock."""
 
-    def __init__(self, home: Path, url: Path, branch: str = "") -> None:
+    def __init__(self, home: Path, url: Path | str, branch: str = "") -> None:
         self.engine: Engine = opened(home)
         git = Git(place(self.engine.settings.data_dir))
         git.init(str(url))
@@ -77,16 +78,14 @@ class Machine:
             one["body"] for each in every.values() for one in each if one["kind"] == "memory" and not one["deleted_at"]
         )
 
-    def said(self) -> set[tuple[str, str]]:
+    def wordings(self) -> set[tuple[str, str]]:
         """Return the ids and texts of all records and their versions."""
-        tables = ("records", "versions")
-        found = [
-            row
-            for table in tables
-            for page in self.scope.read(lambda q, t=table: list(rows.pages(q, t)))
-            for row in page
-        ]  # type: ignore[misc]
-        return {(row["id"], row["body"]) for row in found}
+
+        def work(queries: Queries) -> set[tuple[str, str]]:
+            pages = [page for table in ("records", "versions") for page in rows.pages(queries, table)]
+            return {(row["id"], row["body"]) for page in pages for row in page}
+
+        return self.scope.read(work)
 
     def record(self, key: str) -> Mapping[str, Any]:
         """Return a record as it is stored."""
@@ -144,7 +143,7 @@ class Clone:
                 path.unlink()
         self._push()
 
-    def edit(self, name: str, change: Callable[[Path], None]) -> None:
+    def edit(self, name: str, change: Callable[[Path], object]) -> None:
         """Change the file whose name contains a text, and push that."""
         self.pull()
         (found,) = [one for one in self._files() if name in one.name]

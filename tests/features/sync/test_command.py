@@ -8,8 +8,13 @@ import sys
 import time
 from pathlib import Path
 
+import anyio
 import pytest
 
+from memoryd.core.engine import Engine
+from memoryd.features.agents.requests import HookRequests
+from memoryd.server.calls import Calls
+from memoryd.settings import Settings
 from tests.clients import environment
 from tests.commands import process, run
 from tests.features.sync.kit import Machine, act, repository
@@ -56,11 +61,18 @@ def test_a_purge_names_the_repository_that_still_holds_what_was_erased(tmp_path:
 
 
 @pytest.mark.process
-def test_a_session_syncs_in_the_background(tmp_path: Path, shared: Path) -> None:
-    home = tmp_path / "one"
+@pytest.mark.parametrize("by", ["process", "service"])
+def test_a_session_syncs_in_the_background(tmp_path: Path, shared: Path, by: str) -> None:
+    home, given = tmp_path / "one", '{"session_id": "s", "source": "startup"}'
     run(home, "store", "Stored before the session.")
     run(home, "sync", "init", shared)
-    process(home, "hook", "session-start", stdin='{"session_id": "s", "source": "startup"}')
+    if by == "process":
+        process(home, "hook", "session-start", stdin=given)
+    else:
+        with Engine(Settings.read(environment(home)), fetch=False) as engine:
+            hook = HookRequests(Calls(engine.client(engine.settings, "", Path("/"))))
+            request = {"event": "session-start", "client": "claude-code", "budget": 300, "home": "/", "input": given}
+            assert "failed" not in anyio.run(hook.answer, request)
     git = ["git", "--git-dir", str(shared), "rev-parse", "--verify", "--quiet", "main"]
     for _ in range(600):
         if subprocess.run(git, check=False, capture_output=True).returncode == 0:

@@ -16,16 +16,16 @@ from tests.features.sync.test_edited import Desk
 PORT = "The staging port is 5433."
 
 
-def text(change: Callable[[str], str]) -> Callable[[Path], None]:
+def text(change: Callable[[str], str]) -> Callable[[Path], object]:
     """Return an edit of the text of a file."""
-    return lambda path: path.write_bytes(change(path.read_bytes().decode()).encode()) and None
+    return lambda path: path.write_bytes(change(path.read_bytes().decode()).encode())
 
 
-def data(change: Callable[[bytes], bytes]) -> Callable[[Path], None]:
-    return lambda path: path.write_bytes(change(path.read_bytes())) and None
+def data(change: Callable[[bytes], bytes]) -> Callable[[Path], object]:
+    return lambda path: path.write_bytes(change(path.read_bytes()))
 
 
-def line(name: str, value: str) -> Callable[[Path], None]:
+def line(name: str, value: str) -> Callable[[Path], object]:
     """Return an edit that gives a property a value, or removes it."""
 
     def change(old: str) -> str:
@@ -48,14 +48,14 @@ def clash(path: Path) -> None:
     (path.parents[4] / "default/entities/x.md").write_text(f"---\nid: {key[1]}\nname: X\n---\nA person.\n")
 
 
-EDITS: dict[str, tuple[Callable[[Path], None], str]] = {
+EDITS: dict[str, tuple[Callable[[Path], object], str]] = {
     "id removed": (line("id", ""), ""),
     "id empty": (line("id", "''"), ""),
     "id a list": (line("id", "[a, b]"), "id"),
     "id too long": (line("id", "a" * 5_000), "id"),
-    "copied": (lambda path: shutil.copy(path, path.with_name("Copy.md")) and None, ""),
-    "renamed": (lambda path: path.rename(path.with_name("Other.md")) and None, ""),
-    "moved": (lambda path: path.rename(path.parents[2] / "Moved.md") and None, ""),
+    "copied": (lambda path: shutil.copy(path, path.with_name("Copy.md")), ""),
+    "renamed": (lambda path: path.rename(path.with_name("Other.md")), ""),
+    "moved": (lambda path: path.rename(path.parents[2] / "Moved.md"), ""),
     "id of another kind": (clash, "another record"),
     "kind changed": (text(lambda old: old.replace("---\n", "---\nnext_ordinal: 3\n", 1)), "name"),
     "properties broken": (text(lambda old: old.replace("importance: ", "importance: [")), "YAML"),

@@ -14,13 +14,12 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from memoryd import features
 from memoryd.cli.frame import FAILED, PLACE, command, fail, printable, with_suggestion
 from memoryd.core.engine import Engine
 from memoryd.core.search.briefing import BUDGET, CONTEXT_BUDGET
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.features.agents import elsewhere
-from memoryd.features.agents.hooks import ASKING, READING, SHOWING, Event, Hooks, parse
+from memoryd.features.agents.hooks import ASKING, READING, SHOWING, Event, Hooks, parse, tell_slices
 from memoryd.posting import TOKEN_VARIABLE, HookServer, NotPostedError
 from memoryd.settings import Settings
 
@@ -120,7 +119,7 @@ def hook(
         return  # without a service there are no models, and loading them takes seconds
     if event is HookEvent.SESSION_START:
         _brief(alone.model_copy(update={"read_only": True}), given, client, budget)
-        _tell_slices(settings)
+        tell_slices(settings)
     else:  # ChromaDB keeps nothing without a vector
         kept_there = {"embedder": settings.embedder} if settings.journal_store == "chroma" else {}
         with Engine(alone.model_copy(update=kept_there), fetch=False) as engine:
@@ -128,7 +127,7 @@ def hook(
                 Path.home(), client, ended=event is HookEvent.SESSION_END, bounded=_bounded
             )
         if event is HookEvent.SESSION_END:
-            _tell_slices(settings)
+            tell_slices(settings)
 
 
 def _run_elsewhere(
@@ -146,12 +145,6 @@ def _run_elsewhere(
     except NotPostedError as error:
         if event is not HookEvent.PROMPT_SUBMIT:
             raise StoreError(str(error)) from None
-
-
-def _tell_slices(settings: Settings) -> None:
-    """Tell the slices that a session has started or ended."""
-    for react in features.hooked("session_hook"):
-        react(settings)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from memoryd import disk
+from memoryd import disk, features
 from memoryd.core.access.tokens import EVERYTHING, Grant, session_of
 from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Memories
@@ -179,6 +179,12 @@ def _specific(event: str, text: str) -> str:
     if not text:
         return ""
     return json.dumps({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}) + "\n"
+
+
+def tell_slices(settings: Settings) -> None:
+    """Tell the slices that a session has started or ended."""
+    for react in features.hooked("session_hook"):
+        react(settings)
 
 
 # what hooks do -------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from memoryd.core.records import records
 from memoryd.core.records.deduplication import fingerprint
 from memoryd.features.sync.conflicts import KEPT
 from memoryd.features.sync.documents import Item
-from memoryd.features.sync.merging import Items, Merged, order, said
+from memoryd.features.sync.merging import Items, Merged, order, wording
 from memoryd.store import rows
 
 
@@ -145,7 +145,7 @@ def _keep(change: Change, items: Sequence[Item], there: Mapping[str, Mapping[str
         row = there.get(one["id"])
         if one["kind"] not in KEPT or row is None:
             continue
-        if said(row) != said(one):
+        if wording(row) != wording(one):
             _make_earlier(change, one["id"], one["updated_at"])
             change.queries.run("versions.keep_whole", id=one["id"], now=one["updated_at"])
 
@@ -158,7 +158,10 @@ def _keep_others(change: Change, others: Sequence[Item]) -> None:
         if row is None or row["kind"] not in KEPT or row["deleted_at"] or row["scope"]:
             continue
         since = [v for v in rows.of(queries, "versions", [one["id"]]) if v["until"] >= one["updated_at"]]
-        if said(one | {"kind": row["kind"]}) not in [said(row), *(said({**v, "kind": row["kind"]}) for v in since)]:
+        if wording(one | {"kind": row["kind"]}) not in [
+            wording(row),
+            *(wording({**v, "kind": row["kind"]}) for v in since),
+        ]:
             _make_earlier(change, one["id"], one["until"], one["updated_at"])
             fields = {name: one.get(name) for name in ("id", "until", "body", "client", "tool", "name")}
             queries.run("sync.keep", **fields, importance=one.get("importance", 0.5), tags=_tags(one))

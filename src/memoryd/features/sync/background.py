@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import threading
 
 from memoryd import environment
 from memoryd.features.sync.git import Git
@@ -13,7 +14,7 @@ def sync_later(settings: Settings) -> None:
     """Start `memoryd sync` in the background if it is set up; its result is in the state."""
     if settings.read_only or not Git(place(settings.data_dir)).exists:
         return
-    subprocess.Popen(
+    started = subprocess.Popen(
         [sys.executable, "-m", "memoryd", "sync"],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
@@ -21,3 +22,4 @@ def sync_later(settings: Settings) -> None:
         start_new_session=True,
         env=environment.at(settings.data_dir, settings.db_path),
     )
+    threading.Thread(target=started.wait, daemon=True).start()  # a service would keep it as a zombie

@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 
 from memoryd.core.base.clock import moment, timestamp
@@ -37,16 +37,25 @@ def files(
     return {_path(folder, digest): _written(each) if each else None for digest, each in living.items()}
 
 
+def moved(git: Git, commits: Iterable[str], folder: str, became: Mapping[str, str], secrets: Secrets) -> list[Item]:
+    """Return what gave way to records that became others, as of these, which have the ids `became`."""
+    paths = [_path(folder, mark(("memory", key))) for key in became]
+    every = [one for commit in commits for data in git.read(commit, paths).values() for one in _read(data)]
+    return [one | {"id": became[one["id"]]} for one in _clean(every, secrets) if one["id"] in became]
+
+
 def received(git: Git, ours: str, head: str, paths: Iterable[str], folder: str, secrets: Secrets) -> list[Item]:
     """Return what the changed files of conflicts have in `head` and not in `ours`, checked as every input is."""
     named = [path for path in paths if path.startswith(folder + FOLDER)]
-    here, found = git.read(ours, named), list[Item]()
-    for path, data in git.read(head, named).items():
-        known = _read(here.get(path, b""))
-        for one in _read(data):
-            with suppress(SecretRefusedError):
-                found += [secrets.clean(one).value] if one not in known else []
-    return found
+    known = [one for data in git.read(ours, named).values() for one in _read(data)]
+    every = [one for data in git.read(head, named).values() for one in _read(data) if one not in known]
+    return list(_clean(every, secrets))
+
+
+def _clean(found: Iterable[Item], secrets: Secrets) -> Iterator[Item]:
+    for one in found:
+        with suppress(SecretRefusedError):
+            yield secrets.clean(one).value
 
 
 def _path(folder: str, digest: str) -> str:

@@ -82,7 +82,7 @@ class _Tree:
             for name, file in files.items()
             if name.count("/") == 1 and name.endswith(f"/{folder.ABOUT}")
         }
-        names = {place: folder.workspace_in(file.whole()) for place, file in every.items()}
+        names = {place: folder.workspace_in(file.whole(), file.name) for place, file in every.items()}
         self.workspaces = {
             place: name
             for place, name in sorted(names.items())
@@ -263,13 +263,15 @@ class _Edited:
         versions = _versions(queries, theirs.keys() & ours.keys()) if queries else {}
         kinds = {key: kind for key, (kind, _) in items.places(queries, theirs).items()} if queries else {}
         for path, found in self._files.items():
-            said = [item for item in found if item["id"] in theirs]
+            stated = [item for item in found if item["id"] in theirs]
             try:
-                _demand_kinds(said, kinds)
-                theirs |= {one["id"]: self._news(one, ours.get(one["id"]), versions.get(one["id"], [])) for one in said}
+                _demand_kinds(stated, kinds)
+                theirs |= {
+                    one["id"]: self._news(one, ours.get(one["id"]), versions.get(one["id"], [])) for one in stated
+                }
             except InvalidInputError as error:
                 self.found.refused[path] = str(error).rstrip(".")
-                left = {item["id"] for item in said}
+                left = {item["id"] for item in stated}
                 theirs = {key: one for key, one in theirs.items() if key not in left}
                 theirs |= {key: one for key, one in ours.items() if key in left}
         return theirs

@@ -27,6 +27,7 @@ from memoryd.features.sync import documents, items
 from memoryd.features.sync.documents import group_of, mark, mark_of, trusted
 from memoryd.model import Workspace
 from memoryd.store.base import Queries
+from memoryd.text import unstorable
 
 ABOUT = "workspace.json"
 """The file in the folder of a workspace that names it."""
@@ -99,14 +100,14 @@ def about(name: str) -> bytes:
     return (json.dumps({"name": name}, ensure_ascii=False) + "\n").encode()
 
 
-def workspace_in(text: str) -> str:
+def workspace_in(text: str | bytes, path: str) -> str:
     """Return the workspace that such a file names. Raise InvalidInputError."""
     try:
         name = json.loads(text)["name"]
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         name = None
-    if not isinstance(name, str) or not name.strip():
-        raise InvalidInputError(f"A file {ABOUT} is damaged, and does not name its workspace. Restore it.")
+    if not isinstance(name, str) or not name.strip() or unstorable(name):
+        raise InvalidInputError(f"{path} does not name a workspace: restore it if it is memoryd's.")
     return name
 
 

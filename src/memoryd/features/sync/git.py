@@ -3,7 +3,7 @@
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -28,12 +28,8 @@ NETWORK = 300.0  # seconds after which a fetch or a push is given up
 QUOTED = 1_000  # characters of git's own words that are shown
 LONGEST = 64 << 20  # bytes of a file that is read: a few kilobytes of a repository can be as many
 _SECRET = re.compile(r"(://)[^/@\s]*@")
-_OFFLINE = re.compile(
-    r"resolve host|timed out|unreachable|refused|not appear to be a git repo|Could not read from", re.IGNORECASE
-)
 WRITER = "Written-By"
 """The trailer of commits that memoryd writes: what they change was changed by no hand."""
-_QUICKER = re.compile(r"rejected|stale info|cannot lock ref|failed to update ref|remote rejected", re.IGNORECASE)
 
 Files = Mapping[str, bytes | None]
 """The contents of files by path; None for one that is removed."""
@@ -263,12 +259,59 @@ def without_secret(url: str) -> str:
     return _SECRET.sub(r"\1", url)
 
 
-def _failure(arguments: Iterable[str], message: str) -> MemorydError:
-    what = next(iter(arguments))
-    if what == "push" and _QUICKER.search(message):
-        return QuickerError("Another machine has pushed meanwhile.")
-    if "dubious ownership" in message or "safe.directory" in message:
-        return StoreError(f"The repository belongs to another user, so git does not read it. git says: {message}")
-    if what in ("ls-remote", "fetch", "push") and _OFFLINE.search(message):
-        return OfflineError(f"The repository cannot be reached; what is new here waits. git says: {message}")
-    return StoreError(f"`git {what}` failed. Nothing was lost; repeat `memoryd sync`. git says: {message}")
+def _failure(arguments: Sequence[str], message: str) -> MemorydError:
+    for commands, pattern, kind, words in _FAILURES:
+        if arguments[0] in commands and re.search(pattern, message, re.IGNORECASE):
+            return kind(f"{words} git says: {message}")
+    return StoreError(f"`git {arguments[0]}` failed. Nothing was lost; repeat `memoryd sync`. git says: {message}")
+
+
+_REMOTE = ("ls-remote", "fetch", "push")
+_FAILURES: Sequence[tuple[Sequence[str], str, type[MemorydError], str]] = (
+    (
+        ("push",),
+        r"\[rejected\]|cannot lock ref|failed to update ref|incorrect old value",
+        QuickerError,
+        "Another machine has pushed meanwhile.",
+    ),
+    (
+        ("push",),
+        "remote rejected",
+        StoreError,
+        (
+            "The repository takes no such push: the branch may be protected, or checked out there. What is new here "
+            "waits. Allow it, or push to a branch of this machine's own: `memoryd sync init URL --branch NAME`."
+        ),
+    ),
+    (
+        _REMOTE,
+        "dubious ownership|safe.directory",
+        StoreError,
+        "The repository belongs to another user, so git does not read it.",
+    ),
+    (
+        _REMOTE,
+        r"could not read (Username|Password)|Authentication failed|Permission denied|error: 40[13]",
+        StoreError,
+        (
+            "The repository does not know this user; what is new here waits. Set up a key or a credential helper, so "
+            "that git asks nothing."
+        ),
+    ),
+    (
+        _REMOTE,
+        (
+            "resolve host|timed out|unreachable|refused|no route|connect to|reset by peer|not appear to be a git repo|"
+            "Could not read from"
+        ),
+        OfflineError,
+        "The repository cannot be reached; what is new here waits.",
+    ),
+    (
+        ("commit-tree",),
+        "sign",
+        StoreError,
+        "git cannot sign the commit, as `commit.gpgsign` demands. Set `user.signingkey` and `gpg.format`, or unset it.",
+    ),
+)
+"""How commands of git fail: which, what they print, and what that means."""

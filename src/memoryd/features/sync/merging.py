@@ -46,8 +46,17 @@ class Merged:
             for key, lost in self.lost.items()
             if (now := self.items.get(key)) and now["kind"] in KEPT
             for one in lost
-            if said(one) != said(now)
+            if wording(one) != wording(now)
         ]
+
+    def united(self) -> dict[str, str]:
+        """Return the ids of the records that became others because of equal names or keys, and those of these."""
+        found = {
+            key: str(one["superseded_by"])
+            for key, one in self.items.items()
+            if one["kind"] == "memory" and one["reason"] == SAME_KEY and one["superseded_by"] in self.items
+        }
+        return {key: found.get(into, into) for key, into in (self.became | found).items()}
 
 
 def merge(base: Items, ours: Items, theirs: Items, gone: Iterable[str] = ()) -> Merged:
@@ -86,7 +95,7 @@ def order(item: Item) -> tuple[str, str]:
     return item["created_at"], item["id"]
 
 
-def said(item: Mapping[str, Any]) -> tuple[str, str | None]:
+def wording(item: Mapping[str, Any]) -> tuple[str, str | None]:
     """Return what of a record, or of a version of it, gives way to another machine's: its text, an entity's name."""
     return item["body"], item["name"] if item["kind"] == "entity" else None
 

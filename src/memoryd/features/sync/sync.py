@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from memoryd.connect import locks
 from memoryd.core.base.progress import StepProgress
@@ -122,7 +122,7 @@ class Sync:
         known = dict(line.split("\t", 1) for line in git.settings(REFUSED))
         outcome.refused = known
         commit = head
-        for workspace, below in self._workspaces(head):
+        for workspace, below in self._workspaces(head, outcome.remarks):
             commit = WorkspaceSync(self._engine, git, workspace, below, outcome).run(commit)
             if outcome.refused != known:
                 known = outcome.refused
@@ -136,11 +136,11 @@ class Sync:
             self._prune(root)
         return commit
 
-    def _workspaces(self, head: str) -> list[tuple[Workspace, str]]:
+    def _workspaces(self, head: str, remarks: list[str]) -> list[tuple[Workspace, str]]:
         """Return the workspaces to sync with their folders; those that only the repository has are made."""
         wanted, registry = self.setup.workspaces, self._engine.workspaces
         here = {one.name: one for one in registry.all("active")} if self._engine.store.placement.exists() else {}
-        names = dict.fromkeys([*here, *_named(self.git, head)])
+        names = dict.fromkeys([*here, *_named(self.git, head, remarks)])
         found = []
         for name in sorted(names):
             if not wanted or name in wanted:
@@ -159,12 +159,12 @@ class Sync:
             raise InvalidInputError("The history belongs to the main branch; drop it on a machine that pushes to that.")
         _, dropped = replaced(self.git, head)
         listed = [*self.git.run("rev-list", f"--max-count={LISTED}", head).decode().split(), *dropped][:LISTED]
-        gone = {path for _, below in self._workspaces(head) for path in self._deleted(head, f"{below}/")}
+        gone = {path for _, below in self._workspaces(head, []) for path in self._deleted(head, f"{below}/")}
         empty = dict[str, bytes | None].fromkeys([*gone, ROOT_FILE], b"")
         root = self.git.write(empty, "", (), f"Drop the history\n\n{REPLACES}: {' '.join(listed)}")
         top = self.git.commit_tree(head, "The present files", "-p", root)
         self.git.push(top, MAIN, head, force=True)
-        for workspace, _ in self._workspaces(top):
+        for workspace, _ in self._workspaces(top, []):
             self._engine.write(workspace, lambda queries: _note(queries, top, _state(queries)[1]))
         self._prune(root)
 
@@ -225,9 +225,7 @@ class WorkspaceSync:
 
         files, latest = self._scope.read(work)
         if not base:
-            files |= {name: text.encode() for name, text in ROOT.items()} | {
-                self._folder + folder.ABOUT: folder.about(self._name)
-            }
+            files |= self._signs()
         commit, sent = self._commit(files, base, [base])
         outcome, overwritten = self._outcome, sent & self._outcome.refused.keys()
         outcome.sent += len(sent)
@@ -237,6 +235,11 @@ class WorkspaceSync:
             for path in sorted(overwritten)
         ]
         return commit, latest
+
+    def _signs(self) -> dict[str, bytes]:
+        """Return the files that say what the repository and this folder are."""
+        root = {name: text.encode() for name, text in ROOT.items()}
+        return root | {self._folder + folder.ABOUT: folder.about(self._name)}
 
     def _files(
         self,
@@ -294,17 +297,18 @@ class WorkspaceSync:
         parents = [head] if not joined or git.base(ours, head) == ours else [head, ours]
 
         def work(queries: Queries) -> tuple[str, Merged, SyncReport, set[str]]:
-            found, result, lacking = SyncReport(), Merged(), set[str]()
+            found, result, lacking, more = SyncReport(), Merged(), set[str](), list[Item]()
             if sides.is_changed:
                 if not self._is_whole(queries, sides, seq):
                     return "", result, found, lacking
                 change = QuietChange(queries, self._engine.clock.now(), "")
                 ours_now = self._ours(queries, sides)
                 result = merge(sides.before, ours_now, sides.theirs, self._dead(queries, sides, last))
-                found.received = applying.apply(change, ours_now, result, others)
+                more = conflicts.moved(git, (head, ours), below, result.united(), self._engine.secrets)
+                found.received = applying.apply(change, ours_now, result, [*others, *more])
                 change.finish()
                 lacking = change.lacking
-            files = self._both(queries, sides, head, seq, ours, result.conflicts())
+            files = self._both(queries, sides, head, seq, ours, [*more, *result.conflicts()])
             commit, sent = self._commit(files, head, parents)
             found.sent = len(sent)
             _note(queries, commit, _latest(queries))
@@ -342,7 +346,7 @@ class WorkspaceSync:
     ) -> dict[str, bytes | None]:
         """Return the files that the merge changes on top of theirs; those that were refused stay."""
         groups, gone = items.groups_of(queries, _subjects(queries, seq))
-        found: dict[str, bytes | None] = dict.fromkeys(sides.others)
+        found: dict[str, bytes | None] = {**dict.fromkeys(sides.others), **self._signs()}
         found |= self._files(queries, head, (groups | sides.groups) - sides.left, gone, other=ours, new=new)
         return {path: data for path, data in found.items() if path not in sides.refused or data is not None}
 
@@ -394,19 +398,16 @@ def replaced(git: Git, head: str) -> tuple[str, list[str]]:
     return text.partition("\n")[0], [one for each in listed for one in each]
 
 
-def _named(git: Git, head: str) -> list[str]:
-    """Return the names of the workspaces that a repository has."""
-    if not head:
-        return []
-    folders = git.run("ls-tree", "-d", "-z", "--name-only", head).decode().split("\0")
-    abouts = git.read(head, [f"{folder}/workspace.json" for folder in folders if folder])
-    found: list[Any] = []
-    for path, data in abouts.items():
+def _named(git: Git, head: str, remarks: list[str]) -> list[str]:
+    """Return the names of the workspaces that a repository has; add what of it names none to the remarks."""
+    folders = git.run("ls-tree", "-d", "-z", "--name-only", head).decode().split("\0") if head else []
+    found = []
+    for path, data in git.read(head, [f"{place}/{folder.ABOUT}" for place in folders if place]).items():
         try:
-            found.append(json.loads(data).get("name"))
-        except (ValueError, AttributeError, RecursionError):
-            raise StoreError(f"{path} in the repository is damaged. Restore it from the history.") from None
-    return [name for name in found if isinstance(name, str) and name.strip()]
+            found.append(folder.workspace_in(data, path))
+        except InvalidInputError as error:
+            remarks.append(str(error).rstrip("."))
+    return found
 
 
 def _demand_version(git: Git, head: str) -> None:
