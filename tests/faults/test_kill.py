@@ -414,20 +414,20 @@ def test_a_full_disk_is_reported_and_recovers(small_disk: Path) -> None:
 def test_a_workspace_that_cannot_be_created_on_a_full_disk_leaves_no_file(small_disk: Path, tmp_path: Path) -> None:
     lines = tmp_path / "facts.jsonl"
     lines.write_text('{"content": "The dock is green."}\n')
-    at = {"MEMORY_DATA_DIR": str(small_disk / "data")}
-    process(tmp_path, "workspace", "create", "earlier", **at)
+    at = str(small_disk / "data")
+    process(tmp_path, "workspace", "create", "earlier", MEMORY_DATA_DIR=at)
     with (small_disk / "ballast").open("wb", buffering=0) as ballast, suppress(OSError):
         while True:
             ballast.write(bytes(4096))
     files = set((small_disk / "data").rglob("*.db"))
     for command in (("workspace", "create", "one"), ("import", lines, "--from", "jsonl", "--workspace", "two")):
-        assert "is full. Nothing was stored" in process(tmp_path, *command, code=1, **at).stderr
+        assert "is full. Nothing was stored" in process(tmp_path, *command, code=1, MEMORY_DATA_DIR=at).stderr
     assert set((small_disk / "data").rglob("*.db")) == files
-    found = process(tmp_path, "doctor", code=1, **at).stdout
+    found = process(tmp_path, "doctor", code=1, MEMORY_DATA_DIR=at).stdout
     assert "the words were not checked, because that requires writing and the disk is full" in " ".join(found.split())
     (small_disk / "ballast").unlink()
-    process(tmp_path, "workspace", "create", "one", **at)
-    assert "no registered workspace" not in process(tmp_path, "doctor", code=1, **at).stdout
+    process(tmp_path, "workspace", "create", "one", MEMORY_DATA_DIR=at)
+    assert "no registered workspace" not in process(tmp_path, "doctor", code=1, MEMORY_DATA_DIR=at).stdout
 
 
 def test_a_disk_without_any_space_is_read_and_takes_writes_once_there_is_some(small_disk: Path) -> None:

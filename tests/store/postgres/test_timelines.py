@@ -5,6 +5,7 @@ import shutil
 import stat
 import subprocess
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -131,6 +132,21 @@ def test_a_server_whose_log_ends_before_an_acknowledged_write_is_refused(tmp_pat
     assert of(file).meet(at(1, 0x59FFFFF)) == lost
 
 
+def test_a_server_that_has_lost_writes_stays_refused_when_its_log_has_grown(tmp_path: Path) -> None:
+    file, running = tmp_path / "timelines.json", of(tmp_path / "timelines.json")
+    restored, right = replace(at(1, 100), address="one:5432"), replace(at(1, 300), address="two:5432")
+    running.meet(restored)
+    running.acknowledged(restored, 200, replicated=False)
+    lost = running.meet(replace(restored, end=150))
+    grown = replace(restored, end=250)
+    assert "its log ends at 0/96, that of acknowledged writes at 0/C8" in lost
+    assert [running.meet(grown), of(file).meet(grown)] == [lost, lost]
+    running.acknowledged(right, 300, replicated=False)
+    running.close()
+    assert of(file).meet(replace(grown, end=400)) == lost
+    assert refused(of(file), right, replace(restored, end=None), replace(grown, timeline=2, end=400)) == [False] * 3
+
+
 def test_what_was_acknowledged_is_kept_when_a_process_ends(tmp_path: Path) -> None:
     file = tmp_path / "timelines.json"
     running = of(file)
@@ -138,7 +154,7 @@ def test_what_was_acknowledged_is_kept_when_a_process_ends(tmp_path: Path) -> No
     running.acknowledged(at(1, None), 200, replicated=False)
     assert refused(of(file), at(1, 150)) == [False]
     running.close()
-    assert refused(of(file), at(1, 150), at(1, 200)) == [True, False]
+    assert refused(of(file), replace(at(1, 150), address="other"), at(1, 200)) == [True, False]
 
 
 def test_a_standby_may_be_behind() -> None:
@@ -175,9 +191,10 @@ def test_a_server_restored_from_an_old_copy_is_refused_until_a_person_decides(
         shutil.rmtree(server.data)
         subprocess.run(["cp", "-a", tmp_path / "copy", server.data], check=True)
         server.start()
-        for access in (lambda: put(store, here, "lost"), lambda: words(store, here, "copy")):
+        for access in (lambda: put(store, here, "lost"), lambda: words(store, here, "copy")) * 2:
             with pytest.raises(StoreError, match=rf"lost the last of what was stored.* delete {known} and restart"):
                 access()
+            server.ask(f"SELECT pg_logical_emit_message(false, 'other', repeat('x', {1 << 17}))")
         store.close()
         with closing(PostgresStore(server.url, timelines=known)) as later, pytest.raises(StoreError, match="has lost"):
             put(later, here, "lost by a process that starts later")

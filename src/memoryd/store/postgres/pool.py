@@ -250,7 +250,8 @@ def _lineage(connection: Connection) -> Lineage | None:
         row = connection.execute(statements()["upkeep.lineage"]).fetchone() or {}
     except (errors.ProgrammingError, errors.NotSupportedError, errors.ObjectNotInPrerequisiteState):
         return None
-    return Lineage(row["system"], row["timeline"], row["place"])
+    server = connection.info
+    return Lineage(row["system"], row["timeline"], row["place"], f"{server.host}:{server.port}")
 
 
 class Listener:

@@ -11,8 +11,9 @@ NEEDED = {"vector": (0, 8), "btree_gin": (1,), "unaccent": (1,)}
 """The required extensions, and their minimum versions."""
 FORMER = (
     "take it over by way of a file. In a new environment, run `pip install 'memoryd[postgres] @ "
-    "git+https://github.com/memoryd/memoryd@259e83cc'` (the last version that reads it), and with that `memoryd migrate "
-    "--from URL --to former.db`; then, with this version, `memoryd migrate --from former.db --to URL` of a new database."
+    "git+https://github.com/memoryd/memoryd@259e83cc'` (the last version that reads it), and with that "
+    "`memoryd migrate --from URL --to former.db`; then, with this version, `memoryd migrate --from former.db --to URL` "
+    "of a new database."
 )
 
 

@@ -1,12 +1,14 @@
 """What this machine knows of each database system: its newest timeline, and how far its log was acknowledged.
 
-A server with an older timeline was replaced. One whose log ends before the last acknowledged commit has lost it.
+A server with an older timeline was replaced. One whose log ends before the last acknowledged commit has lost it, and
+stays refused when its log has grown beyond that place by what a server writes without any client.
 """
 
 import json
 import logging
 import threading
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from memoryd import disk
@@ -22,6 +24,7 @@ class Lineage:
     timeline: int
     end: int | None = None
     """The place where its log ends, in bytes; None for a standby, which may be behind."""
+    address: str = ""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -33,6 +36,8 @@ class KnownSystem:
     """The place in the log of the last acknowledged commit, in bytes; 0 if unknown."""
     replicated: bool = False
     """Whether a synchronous standby had it, too: then no failover may lose it."""
+    refused: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """What each refused server lacks, by its address and timeline. Its log grows meanwhile, what it lacks does not."""
 
 
 class Timelines:
@@ -64,25 +69,33 @@ class Timelines:
     def acknowledged(self, lineage: Lineage, place: int, *, replicated: bool) -> None:
         """Remember the place in its log up to which a server has made commits durable."""
         with self._lock:
-            known = KnownSystem(lineage.timeline, place, replicated)
-            self._known[lineage.system] = max(known, self._known.get(lineage.system, known))
+            before = self._known.get(lineage.system, KnownSystem())
+            now = KnownSystem(lineage.timeline, place, replicated, before.refused)
+            self._known[lineage.system] = max(now, before)
 
     def meet(self, met: Lineage) -> str:
         """Remember a server; return why it must not be used, as part of a sentence, or '' if it may be."""
         with self._lock:
             kept = self._kept()
-            known = max(kept.get(met.system, KnownSystem()), self._known.get(met.system, KnownSystem()))
+            both = kept.get(met.system, KnownSystem()), self._known.get(met.system, KnownSystem())
+            known = replace(max(both), refused={**both[0].refused, **both[1].refused})
             self._known[met.system] = known
             if met.timeline < known.timeline:
                 numbers = f"{met.timeline} instead of {known.timeline}"
                 return f"its timeline is older than that of a server that has taken over, {numbers}"
+            name = f"{met.address}, timeline {met.timeline}"
+            loss = known.refused.get(name, "") if met.end is not None else ""
+            if loss:
+                return loss
             loss = _loss(met, known)
             if loss and (known.replicated or met.timeline == known.timeline):
+                self._known[met.system] = replace(known, refused={**known.refused, name: loss})
+                self._keep(kept, met.system)
                 return loss
             if loss:  # the standby that took over was not a synchronous one, so this was to be expected
                 log.warning("The server of timeline %d has taken over, but %s", met.timeline, loss)
-                known = KnownSystem()
-            self._known[met.system] = KnownSystem(met.timeline, known.acknowledged, known.replicated)
+                known = KnownSystem(refused=known.refused)
+            self._known[met.system] = replace(known, timeline=met.timeline)
             self._keep(kept, met.system)
             return ""
 
@@ -97,7 +110,9 @@ class Timelines:
         try:
             text = self._path.read_text(encoding="utf-8") if self._path else "{}"
             return {
-                str(system): KnownSystem(int(of["timeline"]), int(of["acknowledged"]), bool(of["replicated"]))
+                str(system): KnownSystem(
+                    int(of["timeline"]), int(of["acknowledged"]), bool(of["replicated"]), dict(of.get("refused", {}))
+                )
                 for system, of in dict(json.loads(text)).items()
             }
         except FileNotFoundError:
@@ -108,7 +123,8 @@ class Timelines:
 
     def _keep(self, kept: dict[str, KnownSystem], system: str) -> None:
         """Write what is known of a system, if it is newer than what is kept."""
-        if self._path is None or self._read_only or self._known[system] <= kept.get(system, KnownSystem()):
+        known, before = self._known[system], kept.get(system, KnownSystem())
+        if self._path is None or self._read_only or (known <= before and known.refused == before.refused):
             return
         kept[system] = self._known[system]
         try:

@@ -8,5 +8,5 @@ LIMIT :limit
 -- name: records.tags
 -- The tags in use, the most frequent first.
 SELECT t.value AS tag, count(*) AS number FROM records r, json_each(r.tags) t
-WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND (r.scope = '' OR r.scope = :session)
+WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.tags <> '[]' AND (r.scope = '' OR r.scope = :session)
 GROUP BY t.value ORDER BY count(*) DESC, t.value LIMIT :limit
