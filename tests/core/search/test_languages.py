@@ -108,14 +108,6 @@ def test_an_answer_in_another_language_is_shown_however_far_it_is(engine: Engine
     assert any("son" in hit.record.body for hit in memories(engine, name="far").recall(question, 500).hits)
 
 
-def test_a_doubtful_answer_in_another_language_is_followed_by_what_is_next_nearest(engine: Engine) -> None:
-    answer = memories(engine, name="english").recall("Wo holen wir Brot?", 500)
-    assert len(answer.hits) == 3
-    for text in FACTS:
-        memories(engine, name="sure").store(text)
-    assert len(memories(engine, name="sure").recall("Which minster does our choir sing in?", 500).hits) == 1
-
-
 def test_a_few_facts_in_another_language_are_found_among_many(engine: Engine) -> None:
     for text in [*FACTS, "De boekhouding wordt elke vrijdagavond op schijf bewaard."]:
         memories(engine, name="few").store(text)
@@ -144,6 +136,6 @@ def test_without_fetching_the_answer_says_how_to_get_the_model(tmp_path: Path, m
         here.helpers.start()
         assert here.helpers.embedder.get(60) is not None
         memories(here).store(JAPANESE[0])
-        answer = memories(here).recall("Zahnarzt?", 500)
+        answer = memories(here).recall("Wann muss ich zum Zahnarzt?", 500)
         assert "`memoryd models pull --all`" in answer.degraded
         assert "is still being" not in answer.degraded
