@@ -1,4 +1,4 @@
-"""Makes src/memoryd/core/search/mean_question.npy: the mean vector of plain questions in 22 languages.
+"""Makes src/memoryd/core/search/mean_question.npy: the mean vector of plain questions in 21 languages.
 
     python -m bench.languages.mean_question
 

@@ -24,7 +24,7 @@ from memoryd.text import in_common, is_latin, words
 WORDED = 0.8
 """The evidence of all words of the question."""
 MEAN_QUESTION = Path(__file__).with_name("mean_question.npy")
-"""The mean vector of sixteen plain questions in each of 22 languages (bench/languages/mean_question.py)."""
+"""The mean vector of sixteen plain questions in each of 21 languages (bench/languages/mean_question.py)."""
 ANY = 0.5
 """The part of a text's nearness to that mean that is subtracted: it brings .06 of R@1 across languages."""
 COUNTED, APART = 10, 0.18
