@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from memoryd.core.engine import Engine
@@ -117,7 +116,7 @@ def test_a_few_facts_in_another_language_are_found_among_many(engine: Engine) ->
 
 def test_the_mean_question_is_of_the_multilingual_model(engine: Engine) -> None:
     """Texts are near it for no reason of their own, and so is every other question."""
-    other, mean = engine.helpers.other(60), np.load(unread.MEAN_QUESTION).astype(np.float32)
+    other, mean = engine.helpers.other(60), unread.mean_question()
     assert other is not None
     questions = ["Was kostet das?", "誰が来ますか", "How far is it?"]
     texts = ["Der Kater heißt Mochi.", "東京は大きい。", "The logo is blue."]
