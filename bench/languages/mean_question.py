@@ -1,4 +1,4 @@
-"""Makes src/memoryd/core/search/mean_question.npy: the mean vector of plain questions in 22 languages.
+"""Makes src/memoryd/core/search/mean_question.txt: the mean vector of plain questions in 21 languages.
 
     python -m bench.languages.mean_question
 
@@ -6,6 +6,7 @@ mean_question.txt here has the same sixteen questions in each language, a langua
 multilingual model.
 """
 
+import base64
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,7 @@ def main() -> None:
     lines = Path(__file__).with_suffix(".txt").read_text("utf-8").splitlines()
     questions = [question for line in lines for question in line.split("|")[1:]]
     mean = np.mean([embedder.embed_query(question) for question in questions], axis=0)
-    np.save(MEAN_QUESTION, mean.astype(np.float16))
+    MEAN_QUESTION.write_bytes(base64.encodebytes(mean.astype("<f2").tobytes()))
     print(f"{MEAN_QUESTION}: {len(questions)} questions")
 
 

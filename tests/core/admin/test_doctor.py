@@ -355,6 +355,18 @@ def test_vectors_supplied_by_callers_are_not_checked(embedded: Patient) -> None:
     assert embedded.sql("SELECT count(*) FROM embeddings WHERE perspective = 'client'") == [(1,)]
 
 
+def test_texts_in_other_languages_whose_model_is_missing(home: Path, model_dir: Path) -> None:
+    some = home / "models"
+    some.mkdir(parents=True)
+    for model in (weights.EMBEDDER, weights.RERANKER):
+        (some / model).symlink_to(model_dir / model)
+    patient = Patient(home, MEMORY_EMBEDDER="bundled", MEMORY_MODEL_DIR=str(some))
+    patient.store("家賃は毎月三日に払っている。")
+    assert "`memoryd models pull --all`" in patient.finding().remedy
+    english = Patient(home, MEMORY_EMBEDDER="bundled", MEMORY_MODEL_DIR=str(some), MEMORY_MODELS="english")
+    assert "`memoryd models pull --all`" not in english.finding().remedy
+
+
 def test_missing_vectors_and_those_of_another_model(embedded: Patient) -> None:
     embedded.sql("UPDATE embeddings SET model = 'older:model' WHERE seq = 1")
     embedded.sql("DELETE FROM embeddings WHERE seq = 2")

@@ -201,6 +201,17 @@ def test_an_older_hit_is_marked_and_both_have_their_times() -> None:
     assert other.endswith("Faro (2026-03-04)")
 
 
+def test_a_doubtful_answer_in_another_language_is_followed_by_the_next_nearest() -> None:
+    doubtful = [replace(HITS[0], why={"lifted": -1.0})]
+    surely = [replace(HITS[0], why={"lifted": 1.0})]
+    others = related_to(HITS[1:9])
+    german = replace(others[-1], record=replace(others[-1].record, body="Der Hafen ist zu."))
+    assert chosen([*doubtful, *others], 1, "¿Dónde está Lisboa?") == [*doubtful, *others[: NEAREST - 1]]
+    assert chosen([*surely, *others], 1, "¿Dónde está Lisboa?") == surely
+    assert chosen([*doubtful, *others], 1, "Where is the harbour?") == doubtful
+    assert chosen([*doubtful, *others, german], 1, "Where is the harbour?") == [*doubtful, german]
+
+
 def of_session(number: int, kind: Kind, session: str, *, bears: bool = True) -> Hit:
     one = hit(number)
     return replace(one, record=replace(one.record, kind=kind, session_id=session), bears=bears)

@@ -268,11 +268,11 @@ class Doctor:
         if embedder is None:
             return
         if missing := self._engine.embedding.unembedded(workspace):
-            yield Finding(
-                subject,
-                f"{counted(missing, 'record has', 'records have')} no vector of {embedder.name} yet",
-                "A running server makes them in the background; `memoryd doctor --repair` makes them now.",
-            )
+            remedy = "A running server makes them in the background; `memoryd doctor --repair` makes them now."
+            if self._lacks_languages():
+                remedy += " For texts that are not English run `memoryd models pull --all` first."
+            lacks = counted(missing, "record has", "records have")
+            yield Finding(subject, f"{lacks} no vector of {embedder.name} yet", remedy)
         known = {embedder.name, MULTILINGUAL, ACROSS} if self._engine.helpers.speaks else {embedder.name}
         for model, number in self._engine.embedding.sets(workspace).items():
             if model not in known:
@@ -281,6 +281,10 @@ class Doctor:
                     f"{counted(number, 'record still has', 'records still have')} vectors of {model}",
                     "Another client may use them. If none does, `memoryd doctor --repair` drops them.",
                 )
+
+    def _lacks_languages(self) -> bool:
+        """Return whether texts that are not English have a model of their own, whose files are missing."""
+        return self._engine.helpers.speaks and not weights.present(weights.place(self._settings), weights.LANGUAGES)
 
     def _damaged(self, workspace: Workspace, *, drop: bool = False) -> int:
         """Return the number of vectors that a search cannot use; delete them with `drop`."""

@@ -7,6 +7,7 @@ every question, so a part of their nearness to the mean of plain questions is su
 The constants were chosen on 300 questions in ten languages (bench/languages), and tried on 150 others.
 """
 
+import base64
 from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
@@ -23,8 +24,9 @@ from memoryd.text import in_common, is_latin, words
 
 WORDED = 0.8
 """The evidence of all words of the question."""
-MEAN_QUESTION = Path(__file__).with_name("mean_question.npy")
-"""The mean vector of sixteen plain questions in each of 22 languages (bench/languages/mean_question.py)."""
+MEAN_QUESTION = Path(__file__).with_name("mean_question.txt")
+"""The mean vector of sixteen plain questions in each of 21 languages (bench/languages/mean_question.py),
+as float16 in base64."""
 ANY = 0.5
 """The part of a text's nearness to that mean that is subtracted: it brings .06 of R@1 across languages."""
 COUNTED, APART = 10, 0.18
@@ -86,16 +88,17 @@ def _outstanding(near: Mapping[str, float], found: Found, *, alone: bool) -> dic
     `alone` says that hardly any candidates are in other languages.
     """
     texts, number = np.stack([ranking.whole(found.vectors[key]) for key in near]), len(near) + COUNTED
-    mean_question = np.tile(_mean_question(), texts.shape[1] // len(_mean_question()))  # beside it are zeros
-    own = np.array(list(near.values())) - ANY * ranking.rescale(texts @ mean_question, MULTILINGUAL_UNRELATED)
+    common = np.tile(mean_question(), texts.shape[1] // len(mean_question()))  # beside it are zeros
+    own = np.array(list(near.values())) - ANY * ranking.rescale(texts @ common, MULTILINGUAL_UNRELATED)
     mean = (own.sum() + (COUNTED * min(0.0, own.mean()) if alone else 0.0)) / number
     deviation = np.sqrt((((own - mean) ** 2).sum() + COUNTED * APART**2) / number)
     return dict(zip(near, ((own - mean) / deviation).tolist(), strict=True))
 
 
 @cache
-def _mean_question() -> Vector:
-    return np.asarray(np.load(MEAN_QUESTION), np.float32)
+def mean_question() -> Vector:
+    """Return the vector in MEAN_QUESTION."""
+    return np.frombuffer(base64.b64decode(MEAN_QUESTION.read_bytes()), "<f2").astype(np.float32)
 
 
 def _logit(evidence: float) -> float:
