@@ -6,7 +6,7 @@ from itertools import permutations
 import pytest
 
 from memoryd.core.search import changes
-from memoryd.core.search.compared import stems
+from memoryd.core.search.compared import compared, stems
 from memoryd.core.search.current import COMMON, common_stems, is_statement
 
 READ = changes.Logits(older=8.5, newer=4.5, matter=3.0)
@@ -195,6 +195,37 @@ ASIDE = [
 @pytest.mark.parametrize(("question", "older", "newer"), ASIDE)
 def test_what_is_about_another_thing_or_happened_once_changes_nothing(question: str, older: str, newer: str) -> None:
     assert changes.evidence(question, older, newer, READ).total < changes.ENOUGH
+
+
+@pytest.mark.parametrize("text", [
+    "We sold the caravan.", "The caravan was sold to Ann.", "Ivo has outgrown his asthma.", "The fee was waived.",
+    "From September on a lesson costs 34 euros.", "From tomorrow on the gate stays shut.",
+    "The code has been 4410 since last week.", "They pushed our ferry back to 14:50.",
+])  # fmt: skip
+def test_words_that_say_what_is_otherwise_than_before(text: str) -> None:
+    assert compared(text).changes
+
+
+@pytest.mark.parametrize("text", [
+    "Tickets are sold by the tourist office and at the door.", "Cakes are sold at the fair.",
+    "The house may be entered from four on the first day.", "The shop has been in the Weststrasse since 1998.",
+])  # fmt: skip
+def test_words_that_only_look_like_it(text: str) -> None:
+    assert not compared(text).changes
+
+
+@pytest.mark.parametrize(("question", "older", "newer", "other"), [
+    ("Which boiler do we have?", "Our boiler is a Calorex 24, serviced by Brightwater.",
+     "Brightwater replaced the expansion vessel, 240 pounds.", True),
+    ("Which boiler do we have?", "Our boiler is a Calorex 24, serviced by Brightwater.",
+     "Brightwater replaced the boiler with a heat pump.", False),
+    ("What reports our errors?", "Sentry reports our errors.", "We replaced Sentry with Glitchtip.", False),
+    ("What reports our errors?", "Sentry reports our errors.", "Sentry was replaced by Glitchtip.", False),
+])  # fmt: skip
+def test_what_replaces_a_part_changes_nothing_about_the_whole(
+    question: str, older: str, newer: str, other: bool
+) -> None:
+    assert ("other_part" in changes.evidence(question, older, newer, READ).parts) == other
 
 
 def test_a_change_is_near_what_it_changes_among_other_facts() -> None:

@@ -9,6 +9,11 @@ import pytest
 from memoryd.core.engine import Engine
 from memoryd.core.journal.journal import Journal
 from memoryd.core.scope import Scope
+from memoryd.core.search import changes
+from memoryd.core.search.briefing import UNSURE
+from memoryd.core.search.changes import Evidence
+from memoryd.core.search.current import Pair, ordered
+from memoryd.model import Hit, Kind, Record
 from tests.core.kit import memories, with_models
 
 CHANGED = [
@@ -155,3 +160,54 @@ def test_facts_that_share_but_a_name_with_a_question_are_few(engine: Engine) -> 
     for day in ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday"):
         here.store(f"Marisol visits the shop in {day} Street on {day}.")
     assert len(here.recall("When does Marisol visit which shop?", 500).hits) >= 5, "what surely bears is all there"
+
+
+def test_a_change_is_marked_where_nothing_surely_bears(engine: Engine, request: pytest.FixtureRequest) -> None:
+    older = "Our plumber is Mr. Haldane, 01555 0142."
+    newer = "Mr. Haldane has retired; Quill & Daughter look after our pipes now, 01555 0171."
+    lines = recalled(engine, request, "Whom do I call about a flood in the bathroom?", [older, *BESIDE, newer])
+    assert lines[0] == UNSURE
+    assert [("older, " in line) for line in lines if newer in line or older in line] == [False, True]
+
+
+def test_a_text_that_changes_one_fact_hardly_changes_another() -> None:
+    def hit(key: str) -> Hit:
+        return Hit(record=Record(id=key, kind=Kind.MEMORY, body=key, created_at="2026-03-04T00:00:00Z"), score=1.0)
+
+    first, second, new = map(hit, ("first", "second", "new"))
+    pairs = [Pair(old, new, 0.5, frozenset(), frozenset(), None) for old in (first, second)]
+
+    def older(points: float) -> list[str]:
+        found = {"first": changes.ENOUGH, "second": points}
+        hits = ordered([first, second, new], pairs, lambda pair: Evidence({"x": found[pair.older.record.id]}), {})
+        assert hits[0].record.id == "new"
+        return [hit.record.id for hit in hits if hit.changed_by]
+
+    assert older(changes.ENOUGH) == ["first"]
+    assert older(changes.ENOUGH + changes.ANOTHER) == ["first", "second"]
+
+
+def test_of_a_time_what_has_a_word_of_the_rest_of_the_question_bears(
+    engine: Engine, request: pytest.FixtureRequest
+) -> None:
+    decision = "Decision: the shop will take Klarna from January, PayPal stays."
+    near = "Frau Lindqvist asked for the October receipts by Friday; three are missing from Adobe."
+    crates = [f"Crate {number} holds {number * 7} plum jars." for number in range(1, 60)]
+    lines = recalled(engine, request, "Which decisions did we take this week?", [decision, near, *crates])
+    assert any(decision in line for line in lines)
+    assert not [line for line in lines if "Crate" in line]
+
+
+def test_a_text_that_happens_to_have_the_words_of_a_sentence_does_not_answer_it(
+    engine: Engine, request: pytest.FixtureRequest
+) -> None:
+    minutes = (
+        "The kiosk's lease runs until March 2028. On Sundays some forty people come past. The new contact at the "
+        "estates office is Ms. Ferro, who wants figures of the first quarter before she decides on longer hours."
+    )
+    calls = "Phone calls only when something is on fire; everything else as text."
+    lines = recalled(engine, request, "How should people contact me?", [minutes, calls, *BESIDE])
+    assert lines[0] == UNSURE
+    assert any(calls in line for line in lines)
+    words = recalled(engine, request, "people contact", [])
+    assert minutes[:30] in words[0], "a list of words is looked up"

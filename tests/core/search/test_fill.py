@@ -182,6 +182,17 @@ def test_records_bear_on_a_question_by_their_distance_to_the_best() -> None:
     assert ranking.bearing({}, profile) == set()
 
 
+def test_if_nothing_is_sure_meaning_says_more_than_the_logits() -> None:
+    profile = ranking.RECALL
+
+    def total(logit: float, near: float, *, read: bool = True) -> float:
+        return logit + ranking.doubt(logit, near, profile, read=read)
+
+    assert total(-11.2, 0.3) > total(-9.5, 0.2), "near the floor"
+    assert total(-5.0, 0.2) > total(-11.2, 0.3), "what is nearly sure stays ahead"
+    assert total(-9.5, 0.2, read=False) > total(-11.2, 0.3, read=False), "what it cannot read has no such floor"
+
+
 def test_a_score_is_about_a_probability() -> None:
     totals = [-20.0, -4.0, 0.0, 4.3, 8.0, 11.3, 20.0]
     scores = [ranking.probability(total) for total in totals]

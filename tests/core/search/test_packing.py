@@ -192,6 +192,13 @@ def test_related_hits_follow_a_line_of_their_own() -> None:
     assert brief([other], 500, SummaryLayout("")).text == f"{UNSURE}\n{faro}"
 
 
+@pytest.mark.parametrize(("tokens", "whole"), [(LATER + 15, True), (2 * LATER, False)])
+def test_what_may_not_answer_is_cut_only_if_that_saves_more_than_it_costs(tokens: int, whole: bool) -> None:
+    words = " ".join(f"w{number}." for number in range(tokens))
+    others = related_to([hit(1, "Faro"), hit(2, words[: 4 * tokens])])
+    assert ("more tokens" not in brief(others, 500, SummaryLayout("")).text) == whole
+
+
 def test_an_older_hit_is_marked_and_both_have_their_times() -> None:
     newer = replace(hit(1, "The key hangs in the shed."), timed=True)
     older = replace(hit(2, "The key is under the mat."), timed=True, changed_by=f"{1:032x}")

@@ -27,6 +27,7 @@ Format = Literal["summary", "list", "raw", "answer"]
 BUDGET, CONTEXT_BUDGET = 50_000, 800  # tokens: the maximum of an answer; the default of a briefing at a start
 LONGEST = 80  # tokens to which a text is cut so that others fit;
 FIRST, LATER = 12, 35  # after the first FIRST hits to LATER tokens,
+SAVED = 20  # tokens that cutting must save: so many tell how to read the rest
 PARTS, PART = 3, 25  # and after the very first one to 1/PARTS of what the budget leaves, or to PART tokens
 SHORTEST = 15  # tokens below which an extract says too little
 NEAREST = 3  # hits that are named where none bears on the question, ...
@@ -332,6 +333,8 @@ def _excerpts(hits: Sequence[Hit], budget: int, layout: BriefingLayout) -> list[
         allowance = layout.allowance(rank, budget - spent) if wanted > budget else None
         if lines and not hit.bears:  # what may not answer at all says what it is about, no more
             allowance = min(allowance or LATER, LATER)
+            if estimate_tokens(hit.record.body) <= allowance + SAVED:
+                allowance = None
             if lines[-1].hit.bears:
                 most = min(budget, 2 * spent)
         if spent + layout.least(hit, allowance) > most:

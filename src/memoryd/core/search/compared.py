@@ -1,7 +1,7 @@
 """A text as the evidence of changes compares it: its words, the values in it, and its signs of a change."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -16,12 +16,15 @@ CHANGE = re.compile(
     |ran\ out|out\ of\ use|from\ here\ on
     |(?:rolled|took|taken|takes|turned|switched|put)\ [\w.-]+(?:\ [\w.-]+)?\ (?:back|off)|left\ (?=[A-Z])
     |stopped|dropped|ended|quit|gave\ up|given\ up|resigned|retired|abandoned|scrapped|discontinued|deprecated
-    |(?:has|have|had|he|she|they|who)\ left|left\ (?:us|the|for)|gone|removed|deleted|closed|shut\ down|expired|sold
-    |died|cancel(?:l?ed)|called\ off|postponed|adjourned|rescheduled|delayed|slips|pushed\ back|put\ off
+    |(?:has|have|had|he|she|they|who)\ left|left\ (?:us|the|for)|gone|removed|deleted|closed|shut\ down|expired
+    |sold(?!\ (?:by|at|in|as|with|only|per|separately)\b)|died|outgr(?:ew|own)|abolished|lifted|waived
+    |cancel(?:l?ed)|called\ off|postponed|adjourned|rescheduled|delayed|slips|pushed\ (?:[\w-]+\ ){0,3}back|put\ off
     |brought\ forward
     |took\ over|takes\ over|taken\ over|has\ taken|handed|passed\ to|succeed(?:s|ed)|appointed|promoted|elected|became
     |turned\ (?:out|into)|upgraded|downgraded|updated|reverted|restored|back\ (?:to|on|in)|fixed|repaired|resolved
-    |correct(?:ion|ed)|actually|as\ of|from\ now\ on|from\ (?:this|next)\ \w+\ on|finally|over\ to|away\ from
+    |correct(?:ion|ed)|actually|as\ of|from\ (?:now|tomorrow|(?:this|next)\ \w+|[a-z]+day|(?:jan|febr)uary
+    |march|april|may|june|july|august|(?:septem|octo|novem|decem)ber|spring|summer|autumn|winter)\ on
+    |since\ (?:yesterday|(?:last|this)\ \w+)|finally|over\ to|away\ from
     |(?:is|are|was)\ (?:done|over|gone|history)|finished|started\ (?:on|with)|until\ now|so\ far)\b|→|⇒""",
     re.VERBOSE | re.IGNORECASE,
 )
@@ -32,6 +35,10 @@ _HINT = re.compile(
     re.IGNORECASE,
 )
 """Words that often come with a change, and often without one."""
+
+_REACH = 3  # words from a negation to what it denies
+_BESIDE = 30  # characters from a word of change to what changed
+_NEGATIONS = frozenset({"no", "not", "never", "without", "cannot", "nothing"})
 
 TOKEN = re.compile(r"#?\w+(?:[.:/'’-]\w+)*%?")
 """A word, a name with points, a time, a number with its percent sign, a colour."""
@@ -68,21 +75,49 @@ class ComparedText:
     """The same without small numbers, which two texts have in common by chance."""
     kinds: Mapping[str, frozenset[str]]
     """The values in it, by kind."""
+    beside_change: frozenset[str]
+    """The stems of the words that stand near a word of change, or shortly after a negation."""
     changes: bool
     hints: bool
 
 
 @lru_cache(maxsize=4_096)
 def compared(text: str) -> ComparedText:
+    """Return a text as it is compared. A question compares many pairs of the same few texts."""
     tokens = tuple(TOKEN.findall(text))
     stems = tuple(stem_of(token) for token in tokens)
     content = frozenset(s for s, token in zip(stems, tokens, strict=True) if token.lower() not in STOP_WORDS)
-    telling = frozenset(stem for stem in content if not (stem.isdigit() and len(stem) < 3))  # 3 is anywhere
     kinds = {kind: frozenset(m.lower() for m in pattern.findall(text)) for kind, pattern in _KINDS.items()}
-    kinds = {kind: found for kind, found in kinds.items() if found}
+    spans = [match.span() for match in CHANGE.finditer(text)]
     return ComparedText(
-        text, tokens, stems, content, telling, kinds, bool(CHANGE.search(text)), bool(_HINT.search(text))
+        text,
+        tokens,
+        stems,
+        content,
+        telling=frozenset(stem for stem in content if not (stem.isdigit() and len(stem) < 3)),  # 3 is anywhere
+        kinds={kind: found for kind, found in kinds.items() if found},
+        beside_change=frozenset(stems[place] for place in _beside(text, spans) if stems[place] in content),
+        changes=bool(spans),
+        hints=bool(_HINT.search(text)),
     )
+
+
+def _beside(text: str, changes: Sequence[tuple[int, int]]) -> Iterator[int]:
+    """Yield the places of the words near the spans of words of change, or shortly after a negation."""
+    denied = -_REACH
+    before = ""
+    for place, match in enumerate(TOKEN.finditer(text)):
+        if negates(match[0]):
+            denied = place
+        beside = any(match.start() - end < _BESIDE and start - match.end() < _BESIDE for start, end in changes)
+        if beside or (changes and before == "from") or place - denied <= _REACH:
+            yield place
+        before = match[0].lower()
+
+
+def negates(token: str) -> bool:
+    """Return whether a word is a negation."""
+    return token.lower() in _NEGATIONS or token.lower().endswith(("n't", "n’t"))
 
 
 def stem_of(token: str) -> str:

@@ -1,7 +1,7 @@
 """Which of two hits holds today: a change goes before what it changes, and what it changes is marked."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -48,11 +48,6 @@ class Pair:
     """How many facts are nearer to one of the two than the other one is; None if there are few facts."""
 
     @property
-    def key(self) -> tuple[str, str]:
-        """The ids of the older and the newer hit."""
-        return self.older.record.id, self.newer.record.id
-
-    @property
     def texts(self) -> tuple[str, str]:
         """What the older and the newer hit state."""
         return full_text(self.older.record), full_text(self.newer.record)
@@ -62,7 +57,7 @@ class Pair:
 
         `newer` is its logit if it is asked with the question, `matter` if with the older hit.
         """
-        older = self.older.why.get("reranker")
+        older = self.older.why.get("reranker") if self.older.bears else None  # near the floor it says nothing
         logits = changes.Logits(older, self.newer.why.get("reranker", newer), matter)
         found = changes.evidence(question, *self.texts, logits, self.common, self.frequent, self.between)
         one, other = self.older.record.tags, self.newer.record.tags
@@ -71,9 +66,13 @@ class Pair:
 
 
 def pairs(hits: Sequence[Hit], found: Found, profile: Profile) -> list[Pair]:
-    """Return the `profile.changes` likeliest pairs of a fact and its change, of the best hits, in the hits' order."""
+    """Return the `profile.changes` likeliest pairs of a fact and its change, of the best hits, in the hits' order.
+
+    Those are the hits that bear on the question, or if none does, the nearest.
+    """
     turns = spoken(found.records)
-    best = [hit for hit in hits if hit.bears and states(hit.record) and hit.record.id not in turns][: profile.compared]
+    shown = [hit for hit in hits if hit.bears] or (hits if profile.nearest_compared else [])
+    best = [hit for hit in shown if states(hit.record) and hit.record.id not in turns][: profile.compared]
     if not best:
         return []
     known = {hit.record.id: hit for hit in hits}
@@ -149,7 +148,7 @@ def _likely(pairs: Sequence[Pair], question: str, most: int) -> list[Pair]:
     """
     scored = []
     for pair in pairs:
-        total, read = pair.evidence(question).total, "reranker" in pair.newer.why
+        total, read = pair.evidence(question).total, "reranker" in pair.newer.why or not pair.older.bears
         if total + (changes.READ / 2 if read else changes.READ) >= changes.ENOUGH:
             scored.append((total + NEAR * pair.near, pair))
     places = {pair.older.record.id: place for place, pair in reversed(list(enumerate(pairs)))}
@@ -166,24 +165,27 @@ def common_stems(texts: Sequence[str], most: int = COMMON, share: float = COMMON
 def ordered(
     hits: Sequence[Hit],
     pairs: Sequence[Pair],
-    question: str,
+    judged: Callable[[Pair], Evidence],
     logits: Mapping[str, float],
-    matters: Mapping[tuple[str, str], float],
 ) -> list[Hit]:
     """Return the hits with each change right before the first hit that it changes; what it changes follows, marked.
 
-    `logits` are the cross-encoder's of newer hits that have none in `why`, `matters` those of pairs by their keys.
+    `logits` are the cross-encoder's of newer hits that have none in `why`, as far as `judged` needed them.
     """
     order = {hit.record.id: hit for hit in hits}
+    changing: set[str] = set()
     for pair in pairs:
         older, newer = order[pair.older.record.id], order.get(pair.newer.record.id, pair.newer)
         if older.changed_by:
             continue
-        key, logit = newer.record.id, logits.get(newer.record.id)
-        found = pair.evidence(question, logit, matters.get(pair.key))
-        if found.total >= changes.ENOUGH:
+        found, key = judged(pair), newer.record.id
+        logit = logits.get(key)
+        if found.total >= changes.ENOUGH + (changes.ANOTHER if key in changing else 0.0):
+            changing.add(key)
             why = {**newer.why, **found.parts} | ({} if logit is None else {"reranker": logit})
-            newer = replace(newer, bears=True, timed=True, score=max(newer.score, older.score), why=why)
+            newer = replace(
+                newer, bears=newer.bears or older.bears, timed=True, score=max(newer.score, older.score), why=why
+            )
             order = _placed(order, newer, replace(older, timed=True, changed_by=key))
         elif key in order and older.record.created_at[:10] == newer.record.created_at[:10]:  # which one is newer?
             order |= {hit.record.id: replace(hit, timed=True) for hit in (older, newer)}

@@ -5,8 +5,10 @@ from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from memoryd.core.records.records import full_text
-from memoryd.core.search import changes, current, passages, ranking, unread
+from memoryd.core.search import changes, current, passages, ranking, times, unread
 from memoryd.core.search.candidates import Found, around, lengths, similarities
+from memoryd.core.search.changes import Evidence
+from memoryd.core.search.compared import stems
 from memoryd.core.search.current import Pair
 from memoryd.core.search.ranking import Profile
 from memoryd.errors import ModelError
@@ -43,7 +45,7 @@ class Reranking:
         logits, lifted = self._logits(reranker, readable, found)
         if readable and not logits:
             return self._unread(hits, found, UNUSABLE["reranker"])
-        scored = self._scored(hits, logits | meant, lifted | meant, found)
+        scored = self._scored(hits, logits, lifted, meant, found)
         parted = self._parted(scored, legible, found)
         return Findings(self._current(reranker, parted, found) if legible else parted)
 
@@ -101,18 +103,26 @@ class Reranking:
         return logits, lifted
 
     def _scored(
-        self, hits: Sequence[Hit], logits: Mapping[str, float], lifted: Mapping[str, float], found: Found
+        self,
+        hits: Sequence[Hit],
+        logits: Mapping[str, float],
+        lifted: Mapping[str, float],
+        meant: Mapping[str, float],
+        found: Found,
     ) -> list[Hit]:
-        """Return the hits with their final scores, best first."""
+        """Return the hits with their final scores, best first; `meant` has the logits of what cannot be read."""
         profile, near = self._profile, similarities(found.candidates)
-        least = min([profile.hopeless, *logits.values()])
-        weight = 0.0 if max(lifted.values(), default=least) >= profile.sure else profile.unsure
+        lifted = {**lifted, **meant}
+        least = min([profile.hopeless, *logits.values(), *meant.values()])
+        unsure = max(lifted.values(), default=least) < profile.sure
         scored = []
         for hit in hits:
             key = hit.record.id
             logit = lifted.get(key, least)
-            total = ranking.blend(logit, hit.why, hit.score, profile) + weight * max(0.0, near.get(key, 0.0))
-            scored.append(_scored(hit, logit, logits.get(key), total))
+            total = ranking.blend(logit, hit.why, hit.score, profile)
+            if unsure:
+                total += ranking.doubt(logit, max(0.0, near.get(key, 0.0)), profile, read=key not in meant)
+            scored.append(_scored(hit, logit, logits.get(key, meant.get(key)), total))
         return sorted(scored, key=lambda hit: -hit.score)
 
     def _parted(self, hits: Sequence[Hit], legible: Collection[str], found: Found) -> list[Hit]:
@@ -150,15 +160,23 @@ class Reranking:
     def _nearest_hits(self, hits: Sequence[Hit], legible: Container[str], found: Found) -> list[Hit]:
         """Return the hits that are near a question of which the cross-encoder sees no answer.
 
-        Those with all of its words bear on it all the same: the cross-encoder does not read lists of words.
+        Of a list of words, which the cross-encoder does not read, those with all of them bear on it all the same.
         """
         profile, near = self._profile, similarities(found.candidates)
         terms = content_words(found.query)
-        speaks = bool(found.candidates.words) or not STOP_WORDS.isdisjoint(words(found.query))
+        phrased = not STOP_WORDS.isdisjoint(words(found.query))
+        speaks = bool(found.candidates.words) or phrased
         least = ranking.nearness(len(near), profile, speaks=speaks)
         least_unread = unread.least(found.query, speaks=speaks)
         if of_time := [hit for hit in hits if hit.why.get("time")]:  # what was then answers as well as anything
-            return [replace(hit, bears=near.get(hit.record.id, 0.0) >= least) for hit in of_time]
+            asked = stems(times.remainder(found.query, found.span)) if found.span else frozenset()
+            return [
+                replace(
+                    hit,
+                    bears=near.get(hit.record.id, 0.0) >= least or not asked.isdisjoint(stems(full_text(hit.record))),
+                )
+                for hit in of_time
+            ]
         parted = []
         for hit in hits:
             shared = in_common(terms, full_text(hit.record)) / max(len(terms), 1) if hit.why["words"] else 0.0
@@ -167,7 +185,7 @@ class Reranking:
             floor = profile.least if key in legible else least_unread
             stands_out = (key in legible and is_near) or hit.why["lifted"] >= floor
             if found.narrowed or shared >= profile.worded or stands_out:
-                parted.append(replace(hit, bears=shared == 1))
+                parted.append(replace(hit, bears=shared == 1 and not phrased))
         return parted
 
     def _beside(self, keys: Iterable[str], found: Found, hits: Sequence[Hit]) -> set[str]:
@@ -183,23 +201,27 @@ class Reranking:
         A change often has few of the question's words, so the cross-encoder reads what is newer than one of the best
         hits, and speaks of a change, even if it is not among the first.
         """
-        pairs = current.pairs(hits, found, self._profile)
-        unread = {pair.newer.record.id: pair.newer for pair in pairs if "reranker" not in pair.newer.why}
-        logits = self._read(reranker, unread, found)
-        promising = [
-            pair
-            for pair in pairs
-            if pair.evidence(found.query, logits.get(pair.newer.record.id)).total + changes.READ / 2 >= changes.ENOUGH
-        ]
-        return current.ordered(hits, pairs, found.query, logits, self._matters(reranker, promising))
+        logits: dict[str, float] = {}
 
-    def _matters(self, reranker: Reranker, pairs: Sequence[Pair]) -> dict[tuple[str, str], float]:
-        """Return the cross-encoder's logit of each newer hit, asked with the older one; empty if it fails."""
+        def judged(pair: Pair) -> Evidence:
+            """Return the evidence of a pair; the cross-encoder reads only what may decide whether it is enough."""
+            key = pair.newer.record.id
+            if "reranker" not in pair.newer.why and key not in logits:
+                logits.update(self._read(reranker, {key: pair.newer}, found))
+            evidence = pair.evidence(found.query, logits.get(key))
+            if changes.ENOUGH - changes.READ / 2 <= evidence.total < changes.CERTAIN:
+                evidence = pair.evidence(found.query, logits.get(key), self._matter(reranker, pair))
+            return evidence
+
+        return current.ordered(hits, current.pairs(hits, found, self._profile), judged, logits)
+
+    def _matter(self, reranker: Reranker, pair: Pair) -> float | None:
+        """Return the cross-encoder's logit of the newer hit, asked with the older one; None if it fails."""
         try:
-            return {pair.key: reranker.score(pair.texts[0], [pair.texts[1]])[0] for pair in pairs}
+            return reranker.score(pair.texts[0], [pair.texts[1]])[0]
         except ModelError as error:
             log.warning("no changes were looked for: %s", error)
-            return {}
+            return None
 
     # parts -----------------------------------------------------------------------------------------------------------
 

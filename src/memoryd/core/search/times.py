@@ -76,9 +76,8 @@ def named(question: str, now: datetime, after: str = "", before: str = "") -> Sp
 
     For a search that is limited to what lies between `after` and `before`, return that if nothing else is asked for.
     """
-    question = time_words.in_english(question)
-    found = span(question, now)
-    alone = asks_for_all(without(question, found) if found else question)
+    found = span(time_words.in_english(question), now)
+    alone = asks_for_all(remainder(question, found) if found else time_words.in_english(question))
     if after or before:
         return Span(after, before or FOREVER, (0, 0), alone) if alone else None
     return replace(found, alone=alone) if found else None
@@ -107,6 +106,11 @@ def without(question: str, found: Span) -> str:
     """Return the question without the words that name a span."""
     begin, end = found.place
     return " ".join([*question[:begin].split(), *question[end:].split()])
+
+
+def remainder(question: str, found: Span) -> str:
+    """Return what a question in any language asks for beside the time that it names."""
+    return without(time_words.in_english(question), found)
 
 
 def asks_for_all(question: str) -> bool:
