@@ -151,6 +151,24 @@ def test_a_dropped_history_is_one_commit_and_others_lose_nothing(pair: tuple[Mac
     assert b"5433" not in log
 
 
+def test_a_branch_that_is_set_back_to_the_beginning_of_a_dropped_history_forgets_nothing(
+    pair: tuple[Machine, Machine], shared: Path
+) -> None:
+    one, two = pair
+    gone = one.memories.store("To be forgotten.")
+    one.memories.store("Kept.")
+    for machine in pair:
+        machine.sync()
+    one.forget(gone.id)
+    one.sync(drop_history=True)
+    git = ["git", "--git-dir", str(shared)]
+    subprocess.run([*git, "update-ref", "refs/heads/main", "main~1"], check=True)
+    for machine in (two, one, two):
+        machine.sync()
+    assert one.texts() == two.texts() == ["Kept."]
+    assert one.files() == two.files()
+
+
 def test_what_was_forgotten_before_the_history_was_dropped_does_not_return_from_a_backup(
     pair: tuple[Machine, Machine], tmp_path: Path, shared: Path
 ) -> None:

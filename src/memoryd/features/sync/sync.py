@@ -153,15 +153,15 @@ class Sync:
     def _drop_history(self, head: str) -> None:
         """Give the repository the present files alone in place of its history; forget the others here too.
 
-        Before them comes a commit with empty files by the hashes of what was deleted, so that no backup brings it back.
+        Before them comes a commit that also has empty files by the hashes of what was deleted, so that no backup brings
+        it back.
         """
         if not head or self.setup.branch != MAIN:
             raise InvalidInputError("The history belongs to the main branch; drop it on a machine that pushes to that.")
         _, dropped = replaced(self.git, head)
         listed = [*self.git.run("rev-list", f"--max-count={LISTED}", head).decode().split(), *dropped][:LISTED]
         gone = {path for _, below in self._workspaces(head, []) for path in self._deleted(head, f"{below}/")}
-        empty = dict[str, bytes | None].fromkeys([*gone, ROOT_FILE], b"")
-        root = self.git.write(empty, "", (), f"Drop the history\n\n{REPLACES}: {' '.join(listed)}")
+        root = self.git.write(dict.fromkeys(gone, b""), head, (), f"Drop the history\n\n{REPLACES}: {' '.join(listed)}")
         top = self.git.commit_tree(head, "The present files", "-p", root)
         self.git.push(top, MAIN, head, force=True)
         for workspace, _ in self._workspaces(top, []):
