@@ -12,6 +12,7 @@ from rich.text import Text
 
 from memoryd.cli.frame import delivered, out, printable
 from memoryd.core.records.records import text_of
+from memoryd.core.search.briefing import indented
 from memoryd.model import Workspace
 
 SHOWN = 400  # characters of a memory in a list
@@ -36,11 +37,14 @@ def verbatim(text: str, console: Console = out, style: str = "") -> None:
 
 
 def cards(memories: Sequence[Mapping[str, Any]], scores: Mapping[str, float], shown: int = SHOWN) -> None:
-    """Print each memory with its text and relations, and a dim line with its id, date, importance, tags and score."""
+    """Print each memory with its text and relations, and a dim line with its id, date, importance, tags and score.
+
+    Further lines of a text are indented: none looks like the beginning of another memory.
+    """
     for memory in memories:
         content = memory["content"] if len(memory["content"]) <= shown else memory["content"][:shown] + " ..."
         ties = f" [{'; '.join(memory['relations'])}]" if memory.get("relations") else ""
-        verbatim(f"- {text_of(memory['kind'], memory['key'], memory['type'], content)}{ties}")
+        verbatim(f"- {indented(text_of(memory['kind'], memory['key'], memory['type'], content))}{ties}")
         verbatim(f"  {_details(memory, scores)}", style="dim")
 
 

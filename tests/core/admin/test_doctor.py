@@ -159,6 +159,12 @@ def test_a_model_that_does_not_load(home: Path) -> None:
     assert finding.remedy
 
 
+def test_a_wrong_setting_is_corrected_not_restored(home: Path) -> None:
+    finding = Patient(home, MEMORY_EMBEDDER="ollama:one", OLLAMA_HOST="file:///etc/passwd").finding()
+    assert "OLLAMA_HOST is not an address of http or https" in finding.problem
+    assert finding.remedy == "Correct that, then run `memoryd doctor` again."
+
+
 def test_a_disk_that_is_nearly_full(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(100, 99, 1))
     assert "the disk has 0 MiB left" in patient.finding().problem

@@ -342,7 +342,7 @@ def _finding(subject: str, text: str) -> Finding:
     """Turn an error text into a finding: its last sentence is the remedy; a leading subject is dropped."""
     problem, _, remedy = text.removeprefix(f"{subject} ").rstrip(".").rpartition(". ")
     if not problem:
-        problem, remedy = remedy, "Run `memoryd doctor` again; if the problem persists, restore a backup"
+        problem, remedy = remedy, "Correct that, then run `memoryd doctor` again"
     remedy = remedy.replace("Run `memoryd doctor`, or restore", "Restore")  # which is running
     return Finding(subject, problem, remedy if remedy.endswith(";") else f"{remedy}.")  # SQL to copy
 
