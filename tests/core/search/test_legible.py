@@ -31,6 +31,7 @@ STRANGE = ["Which TLS version does the billing API require?", "What is the licen
 @pytest.fixture(scope="module")
 def mixed(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> Iterator[Engine]:
     with with_models(tmp_path_factory.mktemp("mixed"), model_dir) as here:
+        assert here.helpers.other(60)
         for text in OTHERS:
             memories(here, name="others").store(text)
             memories(here).store(text)

@@ -18,7 +18,7 @@ from memoryd.core.search.hits import whole
 from memoryd.core.search.ranking import RECALL
 from memoryd.core.security.prompt_injection import MARK, reads_like_instructions
 from memoryd.excerpts import GAP, excerpt
-from memoryd.languages import is_english
+from memoryd.languages import is_english, is_foreign
 from memoryd.model import Hit, Kind
 from memoryd.text import CHARACTERS_PER_TOKEN, content_words, estimate_tokens, size
 
@@ -242,7 +242,7 @@ def chosen(hits: Sequence[Hit], room: float = 1.0, query: str = "") -> list[Hit]
         return bearing + others
     if max(hit.why.get("lifted", math.inf) for hit in bearing) >= RECALL.doubtful:
         return bearing
-    less_sure = [hit for hit in others if not _all_english(query, [hit])]
+    less_sure = [hit for hit in others if is_foreign(query) or is_foreign(hit.record.body)]
     return bearing + less_sure[: max(0, NEAREST - len(bearing))]
 
 
