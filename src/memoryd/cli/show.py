@@ -44,7 +44,8 @@ def cards(memories: Sequence[Mapping[str, Any]], scores: Mapping[str, float], sh
     for memory in memories:
         content = memory["content"] if len(memory["content"]) <= shown else memory["content"][:shown] + " ..."
         ties = f" [{'; '.join(memory['relations'])}]" if memory.get("relations") else ""
-        verbatim(f"- {indented(text_of(memory['kind'], memory['key'], memory['type'], content))}{ties}")
+        text = text_of(memory["kind"], memory["key"], memory["type"], content)
+        verbatim(f"- {indented(text + ties)}")
         verbatim(f"  {_details(memory, scores)}", style="dim")
 
 
