@@ -27,8 +27,12 @@ def of(path: Path | None, *, read_only: bool = False) -> Timelines:
     return Timelines(path, read_only=read_only)
 
 
+def meet(timelines: Timelines, met: Lineage) -> str:
+    return timelines.meet(met, timelines.known())
+
+
 def refused(timelines: Timelines, *met: Lineage) -> list[bool]:
-    return [bool(timelines.meet(each)) for each in met]
+    return [bool(meet(timelines, each)) for each in met]
 
 
 def kept(file: Path) -> dict[str, int]:
@@ -38,7 +42,7 @@ def kept(file: Path) -> dict[str, int]:
 def test_a_process_that_starts_later_knows_the_newest_of_each_system(tmp_path: Path) -> None:
     file = tmp_path / "data" / "timelines.json"
     assert refused(of(file), OLD, OTHER, NEW) == [False, False, False]
-    assert "its timeline is older than that of a server that has taken over, 1 instead of 2" in of(file).meet(OLD)
+    assert "its timeline is older than that of a server that has taken over, 1 instead of 2" in meet(of(file), OLD)
     assert refused(of(file), OTHER) == [False]
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
@@ -47,7 +51,7 @@ def test_a_process_that_starts_later_knows_the_newest_of_each_system(tmp_path: P
 def test_it_is_written_only_when_it_grows(tmp_path: Path) -> None:
     file = tmp_path / "timelines.json"
     running = of(file)
-    running.meet(NEW)
+    meet(running, NEW)
     before = file.stat().st_ino
     assert refused(running, NEW, OLD) == [False, True]
     running.close()
@@ -57,7 +61,7 @@ def test_it_is_written_only_when_it_grows(tmp_path: Path) -> None:
 def test_a_process_learns_from_another_of_the_same_machine(tmp_path: Path) -> None:
     running, other = of(tmp_path / "file"), of(tmp_path / "file")
     assert refused(running, OLD) == [False]
-    other.meet(NEW)
+    meet(other, NEW)
     assert refused(running, OLD) == [True]
     assert running.newest("7") == 2
 
@@ -65,7 +69,7 @@ def test_a_process_learns_from_another_of_the_same_machine(tmp_path: Path) -> No
 def test_a_running_process_does_not_recreate_a_file_deleted_on_purpose(tmp_path: Path) -> None:
     file = tmp_path / "timelines.json"
     running = of(file)
-    running.meet(NEW)
+    meet(running, NEW)
     file.unlink()
     assert refused(running, OLD) == [True]
     running.acknowledged(NEW, 700, replicated=True)
@@ -78,7 +82,7 @@ def test_a_read_only_process_reads_it_and_writes_nothing(tmp_path: Path) -> None
     file = tmp_path / "timelines.json"
     assert refused(of(file, read_only=True), NEW) == [False]
     assert not file.exists()
-    of(file).meet(NEW)
+    meet(of(file), NEW)
     assert refused(of(file, read_only=True), OLD) == [True]
 
 
@@ -127,30 +131,39 @@ def test_a_server_whose_log_ends_before_an_acknowledged_write_is_refused(tmp_pat
     assert refused(running, at(1, 0x5000000)) == [False]
     running.acknowledged(at(1, None), 0x5A00000, replicated=False)
     assert refused(running, at(1, 0x5A00000), at(1, 0x6000000)) == [False, False]
-    lost = running.meet(at(1, 0x59FFFFF))
+    lost = meet(running, at(1, 0x59FFFFF))
     assert "lost the last of what was stored: its log ends at 0/59FFFFF, that of acknowledged writes at 0/5A0" in lost
-    assert of(file).meet(at(1, 0x59FFFFF)) == lost
+    assert meet(of(file), at(1, 0x59FFFFF)) == lost
+
+
+def test_what_others_store_while_a_server_is_asked_is_not_lost(tmp_path: Path) -> None:
+    running = of(tmp_path / "timelines.json")
+    assert refused(running, at(1, 100)) == [False]
+    before = running.known()
+    running.acknowledged(at(1, None), 300, replicated=True)
+    assert running.meet(at(1, 200), before) == ""
+    assert refused(running, at(1, 200)) == [True]
 
 
 def test_a_server_that_has_lost_writes_stays_refused_when_its_log_has_grown(tmp_path: Path) -> None:
     file, running = tmp_path / "timelines.json", of(tmp_path / "timelines.json")
     restored, right = replace(at(1, 100), address="one:5432"), replace(at(1, 300), address="two:5432")
-    running.meet(restored)
+    meet(running, restored)
     running.acknowledged(restored, 200, replicated=False)
-    lost = running.meet(replace(restored, end=150))
+    lost = meet(running, replace(restored, end=150))
     grown = replace(restored, end=250)
     assert "its log ends at 0/96, that of acknowledged writes at 0/C8" in lost
-    assert [running.meet(grown), of(file).meet(grown)] == [lost, lost]
+    assert [meet(running, grown), meet(of(file), grown)] == [lost, lost]
     running.acknowledged(right, 300, replicated=False)
     running.close()
-    assert of(file).meet(replace(grown, end=400)) == lost
+    assert meet(of(file), replace(grown, end=400)) == lost
     assert refused(of(file), right, replace(restored, end=None), replace(grown, timeline=2, end=400)) == [False] * 3
 
 
 def test_what_was_acknowledged_is_kept_when_a_process_ends(tmp_path: Path) -> None:
     file = tmp_path / "timelines.json"
     running = of(file)
-    running.meet(at(1, 100))
+    meet(running, at(1, 100))
     running.acknowledged(at(1, None), 200, replicated=False)
     assert refused(of(file), at(1, 150)) == [False]
     running.close()

@@ -229,9 +229,10 @@ class Pool:
 
     def meet(self, connection: Connection) -> None:
         """Ask a server for its lineage; raise ReplacedError if another has replaced it, or it has lost writes."""
+        known = self._timelines.known()
         connection.lineage = _lineage(connection)
         if connection.lineage:
-            refusal, self._asked = self._timelines.meet(connection.lineage), True
+            refusal, self._asked = self._timelines.meet(connection.lineage, known), True
             if refusal:
                 raise ReplacedError(refusal)
 

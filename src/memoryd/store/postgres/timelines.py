@@ -73,12 +73,19 @@ class Timelines:
             now = KnownSystem(lineage.timeline, place, replicated, before.refused)
             self._known[lineage.system] = max(now, before)
 
-    def meet(self, met: Lineage) -> str:
-        """Remember a server; return why it must not be used, as part of a sentence, or '' if it may be."""
+    def known(self) -> dict[str, KnownSystem]:
+        """Return what is known of each system now: a server that is asked for its lineage after that has no less."""
+        with self._lock:
+            return self._joined(self._kept())
+
+    def meet(self, met: Lineage, before: Mapping[str, KnownSystem]) -> str:
+        """Remember a server; return why it must not be used, as part of a sentence, or '' if it may be.
+
+        `before` is what was known before it was asked: since then others may have stored more.
+        """
         with self._lock:
             kept = self._kept()
-            both = kept.get(met.system, KnownSystem()), self._known.get(met.system, KnownSystem())
-            known = replace(max(both), refused={**both[0].refused, **both[1].refused})
+            known = self._joined(kept).get(met.system, KnownSystem())
             self._known[met.system] = known
             if met.timeline < known.timeline:
                 numbers = f"{met.timeline} instead of {known.timeline}"
@@ -87,7 +94,7 @@ class Timelines:
             loss = known.refused.get(name, "") if met.end is not None else ""
             if loss:
                 return loss
-            loss = _loss(met, known)
+            loss = _loss(met, before.get(met.system, KnownSystem()))
             if loss and (known.replicated or met.timeline == known.timeline):
                 self._known[met.system] = replace(known, refused={**known.refused, name: loss})
                 self._keep(kept, met.system)
@@ -105,6 +112,14 @@ class Timelines:
             kept = self._kept()
             for system in kept.keys() & self._known.keys():
                 self._keep(kept, system)
+
+    def _joined(self, kept: Mapping[str, KnownSystem]) -> dict[str, KnownSystem]:
+        """Return the newer of what is kept and what this process knows."""
+        joined = {**kept, **self._known}
+        for system in kept.keys() & self._known.keys():
+            both = kept[system], self._known[system]
+            joined[system] = replace(max(both), refused={**both[0].refused, **both[1].refused})
+        return joined
 
     def _kept(self) -> dict[str, KnownSystem]:
         try:
