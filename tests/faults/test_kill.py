@@ -411,6 +411,7 @@ def test_a_full_disk_is_reported_and_recovers(small_disk: Path) -> None:
     integrity(file)
 
 
+@pytest.mark.files
 def test_a_workspace_that_cannot_be_created_on_a_full_disk_leaves_no_file(small_disk: Path, tmp_path: Path) -> None:
     lines = tmp_path / "facts.jsonl"
     lines.write_text('{"content": "The dock is green."}\n')

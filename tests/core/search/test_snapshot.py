@@ -104,8 +104,8 @@ CALLS = {
     "search_nodes": ({"query": "bees"}, 12, 16),  # Postgres asks for each of the five perspectives
     "query_observations": ({"entity_name": "Ann", "query": "bees"}, 9, 11),
     "search_memories": ({"query": "tall door"}, 4, 5),
-    "query_raw_memories": ({"query": "tall door"}, 10, 10),
-    "query_summaries": ({"query": "tall door"}, 10, 10),
+    "query_raw_memories": ({"query": "tall door"}, 11, 11),  # with the vectors of what stands beside a match
+    "query_summaries": ({"query": "tall door"}, 11, 11),
 }
 """The arguments of each tool, and its maximum of statements: on SQLite, and on Postgres, which has the indexes."""
 

@@ -105,8 +105,9 @@ class Search:
         queries, candidates = question.queries, self.candidates(question, allowed)
         if span and not candidates.closed:
             candidates = self._with_time(question, candidates, _within(allowed, span))
-        near = self._vectors(queries, list(candidates.vectors), candidates)
-        candidates = uncrowded(candidates, near, self._profile)
+        both = candidates.vectors.keys() | candidates.words.keys()
+        vectors = self._vectors(queries, list(both), candidates)
+        candidates = uncrowded(candidates, vectors, self._profile)
         parts = spread(candidates, self._profile.depth)
         apart = candidates.closed or allowed.tags or candidates.embedder is None or not self._profile.lift
         fused = self._fuse(candidates, *parts)
@@ -118,7 +119,7 @@ class Search:
         named = short_ids.mentioned(queries, question.text, allowed.session, "ids.living")
         ids = list(dict.fromkeys([*_best(fused, self._profile.depth), *candidates.timely, *neighbours, *named]))
         records = self._fetch(question, ids, allowed)
-        vectors = near | self._vectors(queries, [key for key in ids if key not in near], candidates)
+        vectors |= self._vectors(queries, [key for key in ids if key not in both], candidates)
         admitted = _admitted(named, records, allowed)
         narrowed = bool(allowed.tags or allowed.kinds)
         found = Found(question.text, candidates, records, vectors, beside, span=span, named=admitted, narrowed=narrowed)
