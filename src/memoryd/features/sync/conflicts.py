@@ -5,7 +5,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 
-from memoryd.core.base.clock import moment, timestamp
 from memoryd.core.security.secrets import SecretRefusedError, Secrets
 from memoryd.errors import InvalidInputError
 from memoryd.features.sync import documents
@@ -70,12 +69,12 @@ def _written(found: Iterable[Item]) -> bytes:
 def _read(data: bytes) -> list[Item]:
     """Return the items of such a file, with the time `until` which they stood; lines that are none are left out."""
     found = []
-    for line in data.decode(errors="replace").split("\n"):
+    for line in data.decode("utf-8-sig", errors="replace").split("\n"):
         with suppress(InvalidInputError, ValueError, KeyError, TypeError, RecursionError):
             value = json.loads(line)
-            item = documents.item_of(value["kind"], value)
+            item = documents.item_of(value["kind"], value) | {"until": documents.time_of(str(value["until"]))}
             documents.check(item)
             documents.check_edited(item)
             if item["kind"] in KEPT and item["created_at"] and item["updated_at"]:
-                found.append(item | {"until": timestamp(moment(value["until"]))})
+                found.append(item)
     return found

@@ -400,9 +400,8 @@ def replaced(git: Git, head: str) -> tuple[str, list[str]]:
 
 def _named(git: Git, head: str, remarks: list[str]) -> list[str]:
     """Return the names of the workspaces that a repository has; add what of it names none to the remarks."""
-    folders = git.run("ls-tree", "-d", "-z", "--name-only", head).decode().split("\0") if head else []
     found = []
-    for path, data in git.read(head, [f"{place}/{folder.ABOUT}" for place in folders if place]).items():
+    for path, data in git.read(head, [f"{place}/{folder.ABOUT}" for place in git.folders(head)]).items():
         try:
             found.append(folder.workspace_in(data, path))
         except InvalidInputError as error:
