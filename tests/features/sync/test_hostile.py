@@ -182,6 +182,7 @@ CONFLICTS = {
     "a time in month 13": other(until="2026-13-01T00:00:00.000Z"),
     "a change in month 13": other(updated_at="2026-13-01T00:00:00.000Z"),
     "endless lists": "[" * 3_000,
+    "another kind": other(kind="observation", entity_id="e1", body="It is another kind."),
 }
 
 

@@ -75,6 +75,7 @@ def _read(data: bytes) -> list[Item]:
             item = documents.item_of(value["kind"], value) | {"until": documents.time_of(str(value["until"]))}
             documents.check(item)
             documents.check_edited(item)
-            if item["kind"] in KEPT and item["created_at"] and item["updated_at"]:
+            needed = ("created_at", "updated_at", *(["name"] if item["kind"] == "entity" else ()))
+            if item["kind"] in KEPT and all(item[name] for name in needed):
                 found.append(item)
     return found

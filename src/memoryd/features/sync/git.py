@@ -199,15 +199,15 @@ class Git:
                 parts.append(f"M 100644 inline {name}\ndata {len(data)}\n".encode() + data + b"\n")
         self.run("fast-import", "--quiet", "--force", given=b"".join(parts))
         given = [word for parent in dict.fromkeys(filter(None, parents)) for word in ("-p", parent)]
-        sign = ["-S"] if self.setting("commit.gpgsign") == "true" else []
-        written = self.commit_tree(ref, message, *given, *sign)
+        written = self.commit_tree(ref, message, *given)
         self.run("update-ref", "refs/memoryd/last", written)
         return written
 
     def commit_tree(self, of: str, message: str, *options: str) -> str:
         """Return a new commit with the tree of another one, which says that memoryd wrote it."""
         words = ("-m", message, "-m", f"{WRITER}: memoryd")
-        return self.run("commit-tree", f"{of}^{{tree}}", *options, *words).decode().strip()
+        sign = ["-S"] if self.setting("commit.gpgsign") == "true" else []
+        return self.run("commit-tree", f"{of}^{{tree}}", *options, *sign, *words).decode().strip()
 
     # the process -----------------------------------------------------------------------------------------------------
 

@@ -110,6 +110,7 @@ class Sync:
                     continue
                 if drop_history:
                     self._drop_history(head)
+                outcome.remarks = list(dict.fromkeys(outcome.remarks))  # each attempt may make the same ones
                 return outcome
         raise StoreError("Others pushed again and again. Nothing was lost; repeat `memoryd sync`.")
 
