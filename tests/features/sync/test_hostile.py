@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memoryd.features.sync import documents, git
+from memoryd.features.sync import conflicts, documents, git
 from tests.features.sync.kit import Clone, Machine, repository
 
 TIME = "2026-01-01T00:00:00.000Z"
@@ -196,3 +196,15 @@ def test_of_a_file_of_conflicts_what_cannot_be_used_is_left_out(
     for machine in pair:
         versions = {text for key, text in machine.wordings() if key == "m1"}
         assert versions == {"The first fact.", "It gave way.", "It gave way, too."}
+
+
+def test_of_a_file_of_conflicts_the_last_lines_are_read(
+    pair: tuple[Machine, Machine], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conflicts, "LINES", 2)
+    lines = "".join(f"{other(body=f'It was {n}.', until=f'2026-01-0{n}T00:00:00.000Z')}\n" for n in range(2, 7))
+    files = {f"conflicts/{documents.mark(('memory', 'm1'))}.jsonl": lines}
+    assert after(pair, Clone(tmp_path / "clone", tmp_path / "shared.git"), files) == {}
+    for machine in pair:
+        versions = {text for key, text in machine.wordings() if key == "m1"}
+        assert versions == {"The first fact.", "It was 5.", "It was 6."}
