@@ -1,10 +1,15 @@
 """The arithmetic of search, as far as it is not a matter of taste."""
 
+from typing import cast
+
 import numpy as np
 import pytest
 
+from memoryd.core.records.spaces import Compared
 from memoryd.core.search import ranking
+from memoryd.core.search.candidates import Candidates, uncrowded
 from memoryd.core.search.ranking import RECALL
+from memoryd.models.embedders import Embedder
 
 
 def test_fusion_keeps_the_part_of_one_list() -> None:
@@ -44,6 +49,19 @@ def test_a_text_that_is_near_many_others_is_less_near_to_a_question() -> None:
     few = dict(list(vectors.items())[:19])
     assert ranking.uncrowded(cosines, few, RECALL) == dict.fromkeys(few, 0.5), "of few, all are near each other"
     assert ranking.uncrowded({}, {}, RECALL) == {}
+
+
+def test_vectors_of_another_embedder_do_not_tell_how_crowded_a_place_is() -> None:
+    embedder = cast(Embedder, None)  # only the vectors matter here
+    compared = [Compared(model, embedder, np.ones(32, np.float32)) for model in ("one", "other")]
+    rows = np.eye(32, dtype=np.float32) + 1
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    beside = np.zeros_like(rows)
+    vectors = {f"one {n}": np.hstack([rows[n], beside[n]])[None] for n in range(32)}
+    vectors |= {f"other {n}": np.hstack([beside[n], rows[n]])[None] for n in range(3)}
+    given = Candidates({}, dict.fromkeys(vectors, 0.5), embedder, compared=compared)
+    found = uncrowded(given, vectors, RECALL).vectors
+    assert found == pytest.approx(given.vectors), "a few are as near each other as the many are"
 
 
 def test_recency_and_access_fade_from_one() -> None:

@@ -36,10 +36,11 @@ def test_the_end_of_a_codex_session_keeps_its_last_turn_and_a_summary(home: Path
 
 def test_a_session_whose_last_prompt_was_interrupted_ends_with_a_summary(home: Path, transcript: Path) -> None:
     calling = line("assistant", "a2", [{"type": "tool_use", "name": "Bash", "id": "t", "input": {}}], "tool_use")
-    asked = line("user", "u1", "Which port?"), line("assistant", "a1", "5433."), line("user", "u2", "Try it."), calling
-    transcript.write_text("".join(asked[:2]))
+    begun = '{"type": "user",\n' + line("user", "u1", "Which port?") + line("assistant", "a1", "5433.")
+    asked = begun, line("user", "u2", "Try it."), calling
+    transcript.write_text(begun)
     quiet: dict[str, Any] = {"last_assistant_message": None}
-    run(home, "hook", "stop", stdin=handed("stop", transcript, **quiet))
+    assert "1 line" in run(home, "hook", "stop", stdin=handed("stop", transcript, **quiet), code=1).stderr
     transcript.write_text("".join(asked))
     run(home, "hook", "pre-compact", stdin=handed("stop", transcript, **quiet))
     assert [row["kind"] for row in rows_of(home)] == ["interaction"]

@@ -18,7 +18,7 @@ from memoryd.core.memories.memories import Criteria, Memories
 from memoryd.core.memories.vault import Vault
 from memoryd.core.scope import Scope
 from memoryd.core.transfer.export_formats import FolderChanges
-from memoryd.core.transfer.file_names import FileNames, readable
+from memoryd.core.transfer.file_names import readable
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.features.sync import edited, folder
 from tests.core.exports_kit import everything
@@ -221,11 +221,6 @@ def test_an_export_into_a_folder_that_all_can_read_is_private(engine: Engine, tm
 )
 def test_every_system_accepts_the_file_names(given: str, name: str) -> None:
     assert readable(given) == name
-
-
-def test_names_that_differ_only_in_case_are_two_files() -> None:
-    names = FileNames()
-    assert [names.free("e", name) for name in ("Ann", "ann", "ANN")] == ["e/Ann", "e/ann (2)", "e/ANN (3)"]
 
 
 def test_a_folder_that_cannot_be_created_is_named_and_nothing_is_left(tmp_path: Path) -> None:

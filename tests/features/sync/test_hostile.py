@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memoryd.features.sync import git
+from memoryd.features.sync import conflicts, documents, git
 from tests.features.sync.kit import Clone, Machine, repository
 
 TIME = "2026-01-01T00:00:00.000Z"
@@ -38,6 +38,7 @@ REFUSED = {
     "a cut beyond the database": ("sessions/00/a.jsonl", turn(thought_at=10**4_000), "thought_at"),
     "a relation to nothing": ("entities/a.md", entity("relations:\n- id: r1\n  relation_type: knows\n"), "to_entity"),
     "a turn without times": ("sessions/00/a.jsonl", turn(created_at=None), "no times"),
+    "a turn of month 13": ("sessions/00/a.jsonl", turn(created_at="2026-13-01T00:00:00.000Z"), "not an ISO 8601"),
     "a score that is a text": ("sessions/00/a.jsonl", turn(kind="summary", quality="0.5"), "quality"),
     "the id of a memory for an observation": (
         "entities/a.md",
@@ -55,6 +56,7 @@ TAKEN = {
     "an ordinal of nine digits": ("entities/a.md", entity("", "\n## Observations\n\n- tea ^999999999\n- rum\n")),
     "attributes, modules": (".gitattributes", "* filter=evil diff=evil text eol=crlf ident\n"),
     "a name of two lines": ("memories/a\nb.md", "never read"),
+    "a name that is not UTF-8": ("memories/caf\udce9.md", "never read"),
 }
 
 
@@ -161,3 +163,48 @@ TWICE = {
 def test_a_file_that_has_an_id_twice_is_refused(pair: tuple[Machine, Machine], tmp_path: Path) -> None:
     refused = after(pair, Clone(tmp_path / "clone", tmp_path / "shared.git"), TWICE)
     assert ["twice" in why for why in refused.values()] == [True, True]
+
+
+def other(**fields: object) -> str:
+    """Return a line of a file of conflicts: what gave way to the first fact."""
+    known = {"kind": "memory", "id": "m1", "body": "It gave way.", "created_at": TIME, "updated_at": TIME}
+    return json.dumps(known | {"until": "2026-01-02T00:00:00.000Z"} | fields)
+
+
+CONFLICTS = {
+    "not JSON": "{",
+    "no record": "[]",
+    "no kind": other(kind=["memory"]),
+    "no time": other(until=None),
+    "a number as the time": other(until=5),
+    "a time at the beginning of all": other(until="0001-01-01T00:00:00.000Z"),
+    "a time before the beginning of all": other(until="0001-01-01T00:00:00+09:00"),
+    "a time in month 13": other(until="2026-13-01T00:00:00.000Z"),
+    "a change in month 13": other(updated_at="2026-13-01T00:00:00.000Z"),
+    "endless lists": "[" * 3_000,
+    "another kind": other(kind="observation", entity_id="e1", body="It is another kind."),
+}
+
+
+@pytest.mark.parametrize("case", CONFLICTS)
+def test_of_a_file_of_conflicts_what_cannot_be_used_is_left_out(
+    pair: tuple[Machine, Machine], tmp_path: Path, case: str
+) -> None:
+    lines = f"\ufeff{other(body='It gave way, too.')}\r\n{CONFLICTS[case]}\n{other()}\n"
+    files = {f"conflicts/{documents.mark(('memory', 'm1'))}.jsonl": lines}
+    assert after(pair, Clone(tmp_path / "clone", tmp_path / "shared.git"), files) == {}
+    for machine in pair:
+        versions = {text for key, text in machine.wordings() if key == "m1"}
+        assert versions == {"The first fact.", "It gave way.", "It gave way, too."}
+
+
+def test_of_a_file_of_conflicts_the_last_lines_are_read(
+    pair: tuple[Machine, Machine], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conflicts, "LINES", 2)
+    lines = "".join(f"{other(body=f'It was {n}.', until=f'2026-01-0{n}T00:00:00.000Z')}\n" for n in range(2, 7))
+    files = {f"conflicts/{documents.mark(('memory', 'm1'))}.jsonl": lines}
+    assert after(pair, Clone(tmp_path / "clone", tmp_path / "shared.git"), files) == {}
+    for machine in pair:
+        versions = {text for key, text in machine.wordings() if key == "m1"}
+        assert versions == {"The first fact.", "It was 5.", "It was 6."}

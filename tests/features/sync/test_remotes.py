@@ -116,6 +116,8 @@ def test_commits_are_signed_or_the_reason_is_named(
         file.write(f"[user]\nsigningkey = {tmp_path / 'key.pub'}\n")
     one.sync()
     assert "gpgsig" in git(url, "cat-file", "-p", "main")
+    one.sync(drop_history=True)
+    assert ["gpgsig" in git(url, "cat-file", "-p", commit) for commit in ("main", "main^")] == [True, True]
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1/x.git", "ssh://127.0.0.1:1/x.git", "/nowhere/x.git"])

@@ -59,7 +59,7 @@ LARGEST = 4 * 1024 * 1024
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
     home = tmp_path_factory.mktemp("safety")
-    allowed = "memory.example.org, 10.1.2.3:8765, fd00::1, [fd00::2]"
+    allowed = "memory.example.org, 10.1.2.3:8765, fd00::1, [fd00::2], [fd00::3]:8765"
     with serving(
         home, "--toolsets", "recall,vault", MEMORY_ALLOWED_HOSTS=allowed
     ) as server:  # fmt: skip
@@ -91,6 +91,7 @@ def raw(server: HttpServer, content: bytes) -> bytes:
         "localhost:80:80",
         "localhost:",
         "[::1]:x",
+        "[fd00::3]:1",
         "localhost:999999",
     ],
 )
@@ -122,7 +123,7 @@ def test_pages_of_other_origins_are_refused(server: HttpServer, origin: str) -> 
 @pytest.mark.parametrize(
     "host",
     ["memory.example.org", "memory.example.org:443", "10.1.2.3:8765", "Memory.Example.ORG", "[fd00::1]:8765",
-     "[FD00::2]", "localhost", "LocalHost:1", "[::1]:1"],
+     "[FD00::2]", "[fd00::3]:8765", "localhost", "LocalHost:1", "[::1]:1"],
 )  # fmt: skip
 def test_names_that_are_allowed(server: HttpServer, host: str) -> None:
     local = host.lower().startswith(("localhost", "[::1]"))

@@ -1,5 +1,6 @@
 """The data between the stages of a search: the candidates, and all that ranking needs to know about them."""
 
+from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -80,9 +81,18 @@ def spread(candidates: Candidates, depth: int) -> tuple[dict[str, float], dict[s
 
 
 def uncrowded(candidates: Candidates, vectors: Mapping[str, Vector], profile: Profile) -> Candidates:
-    """Return the candidates with the cosines of `ranking.uncrowded`; vectors may be missing."""
-    rows = {key: ranking.whole(vectors[key]) for key in candidates.vectors if key in vectors}
-    return replace(candidates, vectors={**candidates.vectors, **ranking.uncrowded(candidates.vectors, rows, profile)})
+    """Return the candidates with the cosines of `ranking.uncrowded`; vectors may be missing.
+
+    Those of different embedders (see side_by_side) cannot be compared, and so do not crowd each other.
+    """
+    groups = defaultdict[int, dict[str, Vector]](dict)
+    for key in filter(vectors.__contains__, candidates.vectors):
+        row = ranking.whole(vectors[key])
+        groups[int(np.abs(row).argmax()) // len(candidates.compared[0].vector)][key] = row
+    found = dict(candidates.vectors)
+    for rows in groups.values():
+        found |= ranking.uncrowded(candidates.vectors, rows, profile)
+    return replace(candidates, vectors=found)
 
 
 def similarities(candidates: Candidates) -> dict[str, float]:

@@ -12,23 +12,6 @@ _DEVICES = re.compile(r"(?:con|prn|aux|nul|(?:com|lpt)[\d¹²³]|con(?:in|out)\$
 _BYTES = 180  # of UTF-8: a name may have 255, including what is added to it
 
 
-class FileNames:
-    """The names in use in a folder; case is ignored."""
-
-    def __init__(self) -> None:
-        self._taken: set[str] = set()
-
-    def free(self, folder: str, text: str) -> str:
-        """Return a free path below a folder for a text, without suffix; a number such as ` (2)` makes it unique."""
-        name = readable(text)
-        path, number = f"{folder}/{name}", 1
-        while path.casefold() in self._taken:
-            number += 1
-            path = f"{folder}/{name} ({number})"
-        self._taken.add(path.casefold())
-        return path
-
-
 def readable(text: str) -> str:
     """Return a text as a file name: NFC, without characters that a system or a link forbids, or that are invisible."""
     name = shown(unicodedata.normalize("NFC", text[: 4 * LENGTH]))

@@ -228,7 +228,7 @@ class TurnKeeper:
         found = read(self._notes.position(memory, path))
         turns = found.turns
         if ended and not turns:  # all were kept by earlier hooks; one that is known makes the summary
-            turns = read(ReadPosition()).turns[-1:]
+            turns = read(ReadPosition(), tally=Tally()).turns[-1:]  # those hooks reported its faults
         clean = tuple(transcript_import.cleaned(turns, self._secrets, tally, path))
         if clean:
             sessions = {turn.session_id for turn in clean} if ended else ()

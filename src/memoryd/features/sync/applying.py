@@ -155,13 +155,10 @@ def _keep_others(change: Change, others: Sequence[Item]) -> None:
     queries, there = change.queries, _there(change, others)
     for one in others:
         row = there.get(one["id"])
-        if row is None or row["kind"] not in KEPT or row["deleted_at"] or row["scope"]:
+        if row is None or row["kind"] != one["kind"] or row["deleted_at"] or row["scope"]:
             continue
         since = [v for v in rows.of(queries, "versions", [one["id"]]) if v["until"] >= one["updated_at"]]
-        if wording(one | {"kind": row["kind"]}) not in [
-            wording(row),
-            *(wording({**v, "kind": row["kind"]}) for v in since),
-        ]:
+        if wording(one) not in [wording(row), *(wording({**v, "kind": row["kind"]}) for v in since)]:
             _make_earlier(change, one["id"], one["until"], one["updated_at"])
             fields = {name: one.get(name) for name in ("id", "until", "body", "client", "tool", "name")}
             queries.run("sync.keep", **fields, importance=one.get("importance", 0.5), tags=_tags(one))

@@ -5,7 +5,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 
-from memoryd.core.base.clock import moment, timestamp
 from memoryd.core.security.secrets import SecretRefusedError, Secrets
 from memoryd.errors import InvalidInputError
 from memoryd.features.sync import documents
@@ -13,6 +12,7 @@ from memoryd.features.sync.documents import Item, group_of, mark
 from memoryd.features.sync.git import Git
 
 FOLDER = "conflicts/"
+LINES = 1_000  # that are read of a file and written to it, the latest: the work on them grows with their square
 KEPT = ("memory", "entity", "observation")
 """The kinds of records that have versions."""
 
@@ -63,19 +63,22 @@ def _path(folder: str, digest: str) -> str:
 
 
 def _written(found: Iterable[Item]) -> bytes:
-    lines = {json.dumps(documents.stated(one) | {"until": one["until"]}, ensure_ascii=False) for one in found}
-    return "".join(f"{line}\n" for line in sorted(lines)).encode()
+    lines = {
+        (one["until"], json.dumps(documents.stated(one) | {"until": one["until"]}, ensure_ascii=False)) for one in found
+    }
+    return "".join(f"{line}\n" for _, line in sorted(lines)[-LINES:]).encode()
 
 
 def _read(data: bytes) -> list[Item]:
     """Return the items of such a file, with the time `until` which they stood; lines that are none are left out."""
     found = []
-    for line in data.decode(errors="replace").split("\n"):
+    for line in data.decode("utf-8-sig", errors="replace").strip().split("\n")[-LINES:]:
         with suppress(InvalidInputError, ValueError, KeyError, TypeError, RecursionError):
             value = json.loads(line)
-            item = documents.item_of(value["kind"], value)
+            item = documents.item_of(value["kind"], value) | {"until": documents.time_of(str(value["until"]))}
             documents.check(item)
             documents.check_edited(item)
-            if item["kind"] in KEPT and item["created_at"] and item["updated_at"]:
-                found.append(item | {"until": timestamp(moment(value["until"]))})
+            needed = ("created_at", "updated_at", *(["name"] if item["kind"] == "entity" else ()))
+            if item["kind"] in KEPT and all(item[name] for name in needed):
+                found.append(item)
     return found

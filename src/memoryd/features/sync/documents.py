@@ -80,7 +80,6 @@ _LOADER: Any = getattr(
     yaml, "CBaseLoader", yaml.BaseLoader
 )  # every value is a text: `yes` and `2026` stay what they are
 EARLIEST = "1000"
-_TIMES = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
 
 def mark(group: Group) -> str:
@@ -367,6 +366,14 @@ def _number(name: str, value: Any) -> int:
     raise InvalidInputError(f"has a {name} that is not a whole number of at most {MOST} digits")
 
 
+def time_of(text: str) -> str:
+    """Return a time as the database writes it; raise InvalidInputError if it is not a time, or before EARLIEST."""
+    found = timestamp(moment(text))
+    if found < EARLIEST:
+        raise InvalidInputError(f"has the time {text!r}, which is before the year {EARLIEST}")
+    return found
+
+
 def check(item: Item) -> None:
     """Raise InvalidInputError if an item cannot be stored; write its times as the database does."""
     key = item["id"]
@@ -377,10 +384,8 @@ def check(item: Item) -> None:
     if item["kind"] == "memory" and not item["body"].strip():
         raise InvalidInputError("is empty; delete the file to forget the memory")
     for name in ("created_at", "updated_at", "deleted_at"):
-        if (value := item.get(name)) and not _TIMES.fullmatch(value):
-            item[name] = timestamp(moment(value))
-        if value and item[name] < EARLIEST:
-            raise InvalidInputError(f"has the time {value!r}, which is before the year {EARLIEST}")
+        if value := item.get(name):
+            item[name] = time_of(value)
     if bad := unstorable("".join(_texts(item.values()))):  # the file may have it as an escape
         raise InvalidInputError(f"contains U+{ord(bad.group()):04X}, which cannot be stored")
 

@@ -122,22 +122,24 @@ class Git:
         if not before or not after:
             return set(self.paths(before or after, folder))
         args = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", before, after, "--", folder)
-        return set(filter(None, self.run(*args).decode().split("\0")))
+        return set(_parts(self.run(*args)))
 
     def deleted(self, before: str, after: str, folder: str) -> set[str]:
         """Return the paths in a folder that commits after one and up to another one have deleted."""
         span = [after, *([f"^{before}"] if before else [])]
         form = ("--no-show-signature", "--format=", "-z", "--name-only", "--no-renames", "--diff-filter=D")
-        found = self.run("log", *form, *span, "--", folder)
-        return set(filter(None, found.decode(errors="replace").split("\0")))
+        return set(_parts(self.run("log", *form, *span, "--", folder)))
 
     def paths(self, commit: str, folder: str) -> list[str]:
         """Return the paths of the files in a folder."""
-        listed = self.run("ls-tree", "-r", "-z", "--name-only", commit, "--", folder).decode() if commit else ""
-        return [path for path in listed.split("\0") if path]
+        return _parts(self.run("ls-tree", "-r", "-z", "--name-only", commit, "--", folder)) if commit else []
+
+    def folders(self, commit: str) -> list[str]:
+        """Return the names of the folders in the root."""
+        return _parts(self.run("ls-tree", "-d", "-z", "--name-only", commit)) if commit else []
 
     def read(self, commit: str, paths: Iterable[str]) -> dict[str, bytes]:
-        """Return the contents of the files that a commit has, except those that are `large`."""
+        """Return the contents of the files that a commit has, except those that are `unreadable`."""
         named = [path for path in paths if "\n" not in path] if commit else []
         asked = "".join(f"{commit}:{path}\n" for path in named).encode()
         sizes = self.run("cat-file", "--batch-check=%(objectsize)", given=asked).decode().split("\n") if named else []
@@ -157,9 +159,9 @@ class Git:
 
     def unreadable(self, commit: str, folder: str) -> dict[str, str]:
         """Return why some files are not read, by their paths."""
-        listed = self.run("ls-tree", "-r", "-z", "-l", commit, "--", folder).decode() if commit else ""
+        listed = _parts(self.run("ls-tree", "-r", "-z", "-l", commit, "--", folder)) if commit else []
         found = dict[str, str]()
-        for about, path in (line.partition("\t")[::2] for line in listed.split("\0") if line):
+        for about, path in (line.partition("\t")[::2] for line in listed):
             mode, *_, size = about.split()
             if not mode.startswith("100"):
                 found[path] = "is a symbolic link or another repository"
@@ -170,8 +172,8 @@ class Git:
     def holding(self, commit: str, text: str, folder: str) -> list[str]:
         """Return the paths of the files that contain a text."""
         args = ("grep", "--no-color", "-l", "-z", "-F", "-e", text, commit, "--", folder)
-        found = self._done(*args, may_fail=True)[0].decode() if commit else ""
-        return [path.partition(":")[2] for path in found.split("\0") if path]
+        found = _parts(self._done(*args, may_fail=True)[0]) if commit else []
+        return [path.partition(":")[2] for path in found]
 
     def author(self, since: str, until: str, path: str) -> tuple[str, str]:
         """Return the person who last changed a file, and when (ISO 8601); two times '' if memoryd did."""
@@ -197,15 +199,15 @@ class Git:
                 parts.append(f"M 100644 inline {name}\ndata {len(data)}\n".encode() + data + b"\n")
         self.run("fast-import", "--quiet", "--force", given=b"".join(parts))
         given = [word for parent in dict.fromkeys(filter(None, parents)) for word in ("-p", parent)]
-        sign = ["-S"] if self.setting("commit.gpgsign") == "true" else []
-        written = self.commit_tree(ref, message, *given, *sign)
+        written = self.commit_tree(ref, message, *given)
         self.run("update-ref", "refs/memoryd/last", written)
         return written
 
     def commit_tree(self, of: str, message: str, *options: str) -> str:
         """Return a new commit with the tree of another one, which says that memoryd wrote it."""
         words = ("-m", message, "-m", f"{WRITER}: memoryd")
-        return self.run("commit-tree", f"{of}^{{tree}}", *options, *words).decode().strip()
+        sign = ["-S"] if self.setting("commit.gpgsign") == "true" else []
+        return self.run("commit-tree", f"{of}^{{tree}}", *options, *sign, *words).decode().strip()
 
     # the process -----------------------------------------------------------------------------------------------------
 
@@ -248,6 +250,11 @@ class Git:
         asked = ["git", "config", "--get", "user.email"]
         done = subprocess.run(asked, cwd=self.place, capture_output=True, check=False)  # noqa: S603 - fixed arguments
         return done.returncode != 0
+
+
+def _parts(listed: bytes) -> list[str]:
+    """Return the parts of a list, each of which ends with NUL; of a name that is not UTF-8 one that no file has."""
+    return [part for part in listed.decode(errors="replace").split("\0") if part]
 
 
 def _message(error: bytes) -> str:

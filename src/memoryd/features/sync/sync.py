@@ -110,6 +110,7 @@ class Sync:
                     continue
                 if drop_history:
                     self._drop_history(head)
+                outcome.remarks = list(dict.fromkeys(outcome.remarks))  # each attempt may make the same ones
                 return outcome
         raise StoreError("Others pushed again and again. Nothing was lost; repeat `memoryd sync`.")
 
@@ -400,9 +401,8 @@ def replaced(git: Git, head: str) -> tuple[str, list[str]]:
 
 def _named(git: Git, head: str, remarks: list[str]) -> list[str]:
     """Return the names of the workspaces that a repository has; add what of it names none to the remarks."""
-    folders = git.run("ls-tree", "-d", "-z", "--name-only", head).decode().split("\0") if head else []
     found = []
-    for path, data in git.read(head, [f"{place}/{folder.ABOUT}" for place in folders if place]).items():
+    for path, data in git.read(head, [f"{place}/{folder.ABOUT}" for place in git.folders(head)]).items():
         try:
             found.append(folder.workspace_in(data, path))
         except InvalidInputError as error:

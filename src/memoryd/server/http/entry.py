@@ -87,7 +87,8 @@ def names_of(settings: Settings) -> frozenset[str]:
     given = ["127.0.0.1", "localhost", "::1", LOCAL_NAME, *settings.allowed_hosts]
     given += [] if host in ("0.0.0.0", "::") else [host]  # noqa: S104 - asked, not bound
     given += [name_of(urlsplit(public).netloc)] if public else []
-    return frozenset(name.lower().removesuffix(":*").strip("[]") for name in given)
+    names = (name.lower().removesuffix(":*") for name in given)
+    return frozenset(name.strip("[]") if name.endswith("]") else name for name in names)
 
 
 class Bearer(BearerAuthBackend):
