@@ -70,4 +70,4 @@ def test_random_histories_end_equal(seed: int, tmp_path: Path) -> None:
 def test_so_do_those_with_cut_syncs_full_disks_clones_and_backups() -> None:
     command = [sys.executable, "-m", "bench.histories", "1", "131"]  # in a process: it may not write large files
     done = subprocess.run(command, cwd=Path(__file__).parents[3], capture_output=True, text=True, check=False)
-    assert "1 of 1 histories ended equal" in done.stdout, done.stdout + done.stderr
+    assert "1 of 1 histories from 131 on ended equal" in done.stdout, done.stdout + done.stderr
