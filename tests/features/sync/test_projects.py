@@ -45,6 +45,17 @@ def test_a_project_finds_its_workspace_on_another_machine_but_not_by_a_path(pair
     assert two.sync().sent == one.sync().sent == 0
 
 
+def test_a_new_machine_reads_what_is_about_the_user_in_its_projects(pair: tuple[Machine, Machine]) -> None:
+    one, two = pair
+    one.engine.workspaces.ensure(PERSONAL)
+    one.engine.workspaces.ensure_of_keys([COMMIT], "atlas")
+    one.engine.workspaces.ensure("notes")
+    one.sync()
+    two.sync()
+    read = {name: two.engine.workspaces.included(two.engine.workspaces.find(name)) for name in ("atlas", "notes")}
+    assert {name: [each.name for each in found] for name, found in read.items()} == {"atlas": [PERSONAL], "notes": []}
+
+
 def test_a_key_that_a_workspace_gets_later_is_sent_alone(pair: tuple[Machine, Machine]) -> None:
     one, two = pair
     one.engine.workspaces.ensure("shop")

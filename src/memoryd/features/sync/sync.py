@@ -157,7 +157,8 @@ class Sync:
         """
         wanted, registry = self.setup.workspaces, self._engine.workspaces
         there, found = _named(self.git, head, remarks), list[SyncPart]()
-        for name in sorted({*there, *(one.name for one in registry.all("active"))}):
+        names = {*there, *(one.name for one in registry.all("active"))}
+        for name in sorted(names, key=lambda name: (name != PERSONAL, name)):  # first: new projects include it
             if not wanted or name in wanted:
                 elsewhere = [] if name in (PERSONAL, DEFAULT_WORKSPACE) else there.get(name, [])
                 workspace = registry.learn(name, () if wanted else elsewhere)
