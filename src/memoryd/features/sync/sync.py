@@ -30,6 +30,7 @@ from memoryd.features.sync.documents import (
     Group,
     Item,
     by_mark,
+    grave,
     is_document,
     mark,
     mark_of,
@@ -190,7 +191,7 @@ class Sync:
         """Return a path without words for each file of a workspace that was deleted."""
         there = by_mark(self.git.paths(head, folder), folder)
         gone = {mark_of(path.removeprefix(folder)) for path in self.git.deleted("", head, folder)} - there.keys()
-        return {f"{folder}memories/{one[:2]}/{one}.md" for one in gone - {""}}
+        return {folder + grave(one) for one in gone - {""}}
 
     def _prune(self, root: str) -> None:
         """Remove what no branch has any more from the repository here."""
