@@ -4,6 +4,7 @@ whichever field of it the client shows.
 
 import json
 import re
+import shutil
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -270,8 +271,9 @@ def synced(agent: Agent, places: Sequence[Place], model: Model) -> Iterator[Outc
 
     Nothing but the hooks of sessions syncs.
     """
-    one, two = places
+    one, two = places = [replace(place, workspace=AUTO) for place in places]
     url = one.root.parent / "shared.git"
+    shutil.rmtree(url, ignore_errors=True)  # an earlier run's
     for place in places:
         place.clear()
         agent.configure(place, model.url)

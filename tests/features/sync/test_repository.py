@@ -151,8 +151,9 @@ def test_a_dropped_history_is_one_commit_and_others_lose_nothing(pair: tuple[Mac
     assert b"5433" not in log
 
 
+@pytest.mark.parametrize("news", [[], ["Stored since."]])
 def test_a_branch_that_is_set_back_to_the_beginning_of_a_dropped_history_forgets_nothing(
-    pair: tuple[Machine, Machine], shared: Path
+    pair: tuple[Machine, Machine], shared: Path, news: list[str]
 ) -> None:
     one, two = pair
     gone = one.memories.store("To be forgotten.")
@@ -163,9 +164,11 @@ def test_a_branch_that_is_set_back_to_the_beginning_of_a_dropped_history_forgets
     one.sync(drop_history=True)
     git = ["git", "--git-dir", str(shared)]
     subprocess.run([*git, "update-ref", "refs/heads/main", "main~1"], check=True)
+    for text in news:
+        two.memories.store(text)
     for machine in (two, one, two):
-        machine.sync()
-    assert one.texts() == two.texts() == ["Kept."]
+        assert not machine.sync().refused
+    assert one.texts() == two.texts() == ["Kept.", *news]
     assert one.files() == two.files()
 
 

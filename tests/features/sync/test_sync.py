@@ -59,6 +59,28 @@ def test_a_conflict_is_named_with_the_version_that_has_the_other_side(pair: tupl
     assert not one.sync().conflicts
 
 
+@pytest.mark.parametrize("is_replaced", [True, False])
+def test_what_gave_way_to_a_memory_that_was_replaced_is_its_version_everywhere(
+    pair: tuple[Machine, Machine], *, is_replaced: bool
+) -> None:
+    one, two = pair
+    stored = one.memories.store("The port is 1.")
+    one.sync()
+    two.sync()
+    for port, machine in enumerate(pair, 2):
+        correction.correct(machine.scope, correction.Correction(id=stored.id, content=f"The port is {port}."))
+    if is_replaced:
+        one.memories.store("There is no port.", supersedes=(stored.id,))
+    else:
+        one.forget(stored.id)
+    for machine in (one, two, one):
+        machine.sync()
+    for machine in pair:
+        known = {text for key, text in machine.wordings() if key == stored.id}
+        assert ({"The port is 2.", "The port is 3."} <= known) == is_replaced
+    assert one.files() == two.files()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_random_histories_end_equal(seed: int, tmp_path: Path) -> None:

@@ -142,6 +142,25 @@ class Workspaces:
         self._store.write(None, lambda q: _add_keys(q, keys, workspace))
         return workspace
 
+    def keys(self, workspace: Workspace) -> list[str]:
+        """Return the keys of projects that lead to a workspace."""
+        rows = self._store.read(None, lambda q: q.all("workspaces.keys", id=workspace.id))
+        return [str(row["key"]) for row in rows]
+
+    def learn(self, name: str, keys: Sequence[str]) -> Workspace:
+        """Return the workspace with a name, created on first use. Those of the keys that led nowhere lead to it."""
+        while (found := self.get(name)) is None:
+            free = [key for key in keys if not self.of_keys([key])]
+            made = Workspace(id=str(uuid.uuid4()), name=composed(name), db_path=self._store.placement.home)
+            self._make(made, free[:1])
+
+        def add(queries: Queries) -> None:
+            _add_keys(queries, [key for key in keys if not _of_keys(queries, [key])[0]], found)
+
+        if found.status == ACTIVE and not all(self.of_keys([key]) for key in keys):
+            self._store.write(None, add)
+        return found
+
     # reading together ------------------------------------------------------------------------------------------------
 
     def included(self, workspace: Workspace) -> list[Workspace]:

@@ -151,11 +151,17 @@ def _keep(change: Change, items: Sequence[Item], there: Mapping[str, Mapping[str
 
 
 def _keep_others(change: Change, others: Sequence[Item]) -> None:
-    """Keep what gave way to records as their versions, unless they have it; each item has the time `until` it stood."""
+    """Keep what gave way to records as their versions, unless they have it; each item has the time `until` it stood.
+
+    What was replaced has them, too, as it can be restored; what was forgotten has none.
+    """
     queries, there = change.queries, _there(change, others)
+    replaced = {row["id"] for row in rows.of(queries, "memory_details", list(there)) if row["superseded_by"]}
     for one in others:
         row = there.get(one["id"])
-        if row is None or row["kind"] != one["kind"] or row["deleted_at"] or row["scope"]:
+        if row is None or row["kind"] != one["kind"] or row["scope"]:
+            continue
+        if row["deleted_at"] and row["id"] not in replaced:
             continue
         since = [v for v in rows.of(queries, "versions", [one["id"]]) if v["until"] >= one["updated_at"]]
         if wording(one) not in [wording(row), *(wording({**v, "kind": row["kind"]}) for v in since)]:

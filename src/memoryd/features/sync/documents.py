@@ -94,6 +94,16 @@ def mark_of(path: str) -> str:
     return found[2] if found else ""
 
 
+def grave(digest: str) -> str:
+    """Return the path of the empty file that tells, in a dropped history, that what has a hash was deleted."""
+    return f"memories/{digest[:2]}/{digest}.md"
+
+
+def is_grave(path: str, data: bytes) -> bool:
+    """Return whether a file is such an empty one."""
+    return not data and path == grave(mark_of(path))
+
+
 def by_mark(paths: Iterable[str], folder: str) -> dict[str, list[str]]:
     """Return paths in the folder of a workspace by the hashes in them."""
     found: dict[str, list[str]] = {}

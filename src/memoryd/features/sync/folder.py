@@ -36,6 +36,8 @@ _WRITTEN = re.compile(
     r"memoryd\.json|[^/\\:]+/(?:workspace\.json|(?:memories/\d{4}-\d\d|vault|replaced|entities|sessions)/[^/\\:]+/[^/\\:]+\.(?:md|jsonl))"
 )
 """The paths of the files that exports write."""
+_SHARED = re.compile(r"commit:(?:[0-9a-f]{40}|[0-9a-f]{64})|file:.{1,200}")
+"""The keys of projects that are the same on every machine: the first commit, and the name in a file `.memoryd`."""
 LIST = ".memoryd-export.json"
 NAMED = 50  # characters of a folder's name that begin the name of the temporary folder which is filled for it
 Digests = dict[str, list[str]]
@@ -95,9 +97,24 @@ def _root() -> Iterator[tuple[str, bytes]]:
     return ((name, text.encode()) for name, text in documents.ROOT.items())
 
 
-def about(name: str) -> bytes:
-    """Return the file that says which workspace a folder is."""
-    return (json.dumps({"name": name}, ensure_ascii=False) + "\n").encode()
+def about(name: str, keys: Sequence[str] = ()) -> bytes:
+    """Return the file that says which workspace a folder is, and which keys of projects lead to it."""
+    found = {"name": name} | ({"keys": keys} if keys else {})
+    return (json.dumps(found, ensure_ascii=False) + "\n").encode()
+
+
+def keys_in(text: str | bytes) -> list[str]:
+    """Return the keys in such a file that are the same on every machine."""
+    try:
+        found = json.loads(text)["keys"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return []
+    return shared_keys(found) if isinstance(found, list) else []
+
+
+def shared_keys(keys: Iterable[object]) -> list[str]:
+    """Return those of a project's keys that are the same on every machine, sorted."""
+    return sorted({key for key in keys if isinstance(key, str) and key.isprintable() and _SHARED.fullmatch(key)})
 
 
 def workspace_in(text: str | bytes, path: str) -> str:

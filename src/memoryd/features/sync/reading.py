@@ -11,7 +11,7 @@ from memoryd.core.scope import Scope
 from memoryd.core.security.secrets import SecretRefusedError
 from memoryd.errors import InvalidInputError
 from memoryd.features.sync import documents, items
-from memoryd.features.sync.documents import Group, Item, by_mark, group_of, mark, mark_of, trusted
+from memoryd.features.sync.documents import Group, Item, by_mark, group_of, is_grave, mark, mark_of, trusted
 from memoryd.features.sync.git import Git
 from memoryd.features.sync.merging import Items
 
@@ -44,6 +44,8 @@ class Sides:
         self._held: set[str] = set()
         """Those of them that are no other record's."""
         self._known_refused: set[str] = set()
+        self._graves: set[str] = set()
+        """The files that tell of what was deleted, if the branch was set back to a dropped history."""
         self._git, self._folder, self._ours, self._head = git, folder, ours, head
         self._engine, self._scope = engine, scope
 
@@ -55,6 +57,9 @@ class Sides:
         """
         wanted, self.is_changed, self._known_refused = sorted(paths), bool(theirs), refused
         before, ours, after = (self._git.read(commit, wanted) for commit in (self.base, self._ours, self._head))
+        self._graves = {path for path, data in after.items() if is_grave(path.removeprefix(self._folder), data)}
+        after = {path: data for path, data in after.items() if path not in self._graves}
+        self.others |= self._graves
         unreadable = self._git.unreadable(self._head, self._folder)
         for path in wanted:
             name = path.removeprefix(self._folder)
@@ -204,7 +209,8 @@ class Sides:
     @cached_property
     def _paths_there(self) -> dict[str, list[str]]:
         """The paths of theirs by the hashes in them."""
-        return by_mark(self._git.paths(self._head, self._folder), self._folder)
+        paths = self._git.paths(self._head, self._folder)
+        return by_mark([path for path in paths if path not in self._graves], self._folder)
 
 
 def _demand_times(found: list[Item]) -> None:

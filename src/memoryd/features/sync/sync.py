@@ -19,7 +19,7 @@ from memoryd.core.base.progress import StepProgress
 from memoryd.core.engine import Engine
 from memoryd.core.records.records import written_by
 from memoryd.core.scope import Scope
-from memoryd.core.workspaces.registry import ACTIVE
+from memoryd.core.workspaces.registry import ACTIVE, PERSONAL
 from memoryd.errors import InvalidInputError, StoreBusyError, StoreError
 from memoryd.features.sync import applying, conflicts, documents, folder, items, reading
 from memoryd.features.sync.applying import QuietChange
@@ -30,6 +30,7 @@ from memoryd.features.sync.documents import (
     Group,
     Item,
     by_mark,
+    grave,
     is_document,
     mark,
     mark_of,
@@ -38,6 +39,7 @@ from memoryd.features.sync.documents import (
 from memoryd.features.sync.git import Git, QuickerError
 from memoryd.features.sync.merging import Items, Merged, merge
 from memoryd.model import Workspace
+from memoryd.settings import DEFAULT_WORKSPACE
 from memoryd.store.base import Queries
 
 TRIES = 20  # pushes that others overtook, and changes that others made meanwhile
@@ -89,6 +91,18 @@ class Setup:
     """The names of the workspaces; none means all."""
 
 
+@dataclass(frozen=True, slots=True)
+class SyncPart:
+    """A workspace to sync."""
+
+    workspace: Workspace
+    folder: str
+    keys: Sequence[str]
+    """The keys of its projects, on this machine and on others."""
+    keys_are_there: bool
+    """Whether the repository has all of them."""
+
+
 class Sync:
     """The sync of a memory with its repository."""
 
@@ -123,8 +137,8 @@ class Sync:
         known = dict(line.split("\t", 1) for line in git.settings(REFUSED))
         outcome.refused = known
         commit = head
-        for workspace, below in self._workspaces(head, outcome.remarks):
-            commit = WorkspaceSync(self._engine, git, workspace, below, outcome).run(commit)
+        for part in self._parts(head, outcome.remarks):
+            commit = WorkspaceSync(self._engine, git, part, outcome).run(commit)
             if outcome.refused != known:
                 known = outcome.refused
                 git.configure(REFUSED, [f"{path}\t{why}" for path, why in known.items()])
@@ -137,18 +151,23 @@ class Sync:
             self._prune(root)
         return commit
 
-    def _workspaces(self, head: str, remarks: list[str]) -> list[tuple[Workspace, str]]:
-        """Return the workspaces to sync with their folders; those that only the repository has are made."""
+    def _parts(self, head: str, remarks: list[str]) -> list[SyncPart]:
+        """Return the workspaces to sync; those that only the repository has are made.
+
+        They get the keys of projects that it names if all workspaces are synced. Else others could have what this
+        machine keeps to itself put into a workspace that they share.
+        """
         wanted, registry = self.setup.workspaces, self._engine.workspaces
-        here = {one.name: one for one in registry.all("active")} if self._engine.store.placement.exists() else {}
-        names = dict.fromkeys([*here, *_named(self.git, head, remarks)])
-        found = []
-        for name in sorted(names):
+        there, found = _named(self.git, head, remarks), list[SyncPart]()
+        names = {*there, *(one.name for one in registry.all("active"))}
+        for name in sorted(names, key=lambda name: (name != PERSONAL, name)):  # first: new projects include it
             if not wanted or name in wanted:
-                known = here.get(name) or registry.get(name)
-                workspace = known or registry.ensure(name)
+                elsewhere = [] if name in (PERSONAL, DEFAULT_WORKSPACE) else there.get(name, [])
+                workspace = registry.learn(name, () if wanted else elsewhere)
                 if workspace.status == ACTIVE:
-                    found.append((workspace, folder.folder_of(name)))
+                    own = () if name in (PERSONAL, DEFAULT_WORKSPACE) else registry.keys(workspace)
+                    keys = folder.shared_keys([*elsewhere, *own])
+                    found.append(SyncPart(workspace, folder.folder_of(name), keys, keys_are_there=keys == elsewhere))
         return found
 
     def _drop_history(self, head: str) -> None:
@@ -161,19 +180,19 @@ class Sync:
             raise InvalidInputError("The history belongs to the main branch; drop it on a machine that pushes to that.")
         _, dropped = replaced(self.git, head)
         listed = [*self.git.run("rev-list", f"--max-count={LISTED}", head).decode().split(), *dropped][:LISTED]
-        gone = {path for _, below in self._workspaces(head, []) for path in self._deleted(head, f"{below}/")}
+        gone = {path for part in self._parts(head, []) for path in self._deleted(head, f"{part.folder}/")}
         root = self.git.write(dict.fromkeys(gone, b""), head, (), f"Drop the history\n\n{REPLACES}: {' '.join(listed)}")
         top = self.git.commit_tree(head, "The present files", "-p", root)
         self.git.push(top, MAIN, head, force=True)
-        for workspace, _ in self._workspaces(top, []):
-            self._engine.write(workspace, lambda queries: _note(queries, top, _state(queries)[1]))
+        for part in self._parts(top, []):
+            self._engine.write(part.workspace, lambda queries: _note(queries, top, _state(queries)[1]))
         self._prune(root)
 
     def _deleted(self, head: str, folder: str) -> set[str]:
         """Return a path without words for each file of a workspace that was deleted."""
         there = by_mark(self.git.paths(head, folder), folder)
         gone = {mark_of(path.removeprefix(folder)) for path in self.git.deleted("", head, folder)} - there.keys()
-        return {f"{folder}memories/{one[:2]}/{one}.md" for one in gone - {""}}
+        return {folder + grave(one) for one in gone - {""}}
 
     def _prune(self, root: str) -> None:
         """Remove what no branch has any more from the repository here."""
@@ -186,11 +205,11 @@ class Sync:
 class WorkspaceSync:
     """The sync of one workspace with its folder of the repository."""
 
-    def __init__(self, engine: Engine, git: Git, workspace: Workspace, folder: str, outcome: SyncReport) -> None:
+    def __init__(self, engine: Engine, git: Git, part: SyncPart, outcome: SyncReport) -> None:
         self._engine, self._git = engine, git
-        self._scope = Scope(engine, workspace)
-        self._folder, self._outcome = f"{folder}/", outcome
-        self._name = workspace.name
+        self._scope = Scope(engine, part.workspace)
+        self._part, self._folder, self._outcome = part, f"{part.folder}/", outcome
+        self._name = part.workspace.name
 
     def run(self, head: str) -> str:
         """Merge with the commit `head`, '' for none; return the commit that has both."""
@@ -225,7 +244,7 @@ class WorkspaceSync:
             return self._files(queries, base, groups, gone), latest
 
         files, latest = self._scope.read(work)
-        if not base:
+        if not base or not self._part.keys_are_there:
             files |= self._signs()
         commit, sent = self._commit(files, base, [base])
         outcome, overwritten = self._outcome, sent & self._outcome.refused.keys()
@@ -240,7 +259,7 @@ class WorkspaceSync:
     def _signs(self) -> dict[str, bytes]:
         """Return the files that say what the repository and this folder are."""
         root = {name: text.encode() for name, text in ROOT.items()}
-        return root | {self._folder + folder.ABOUT: folder.about(self._name)}
+        return root | {self._folder + folder.ABOUT: folder.about(self._name, self._part.keys)}
 
     def _files(
         self,
@@ -399,12 +418,12 @@ def replaced(git: Git, head: str) -> tuple[str, list[str]]:
     return text.partition("\n")[0], [one for each in listed for one in each]
 
 
-def _named(git: Git, head: str, remarks: list[str]) -> list[str]:
-    """Return the names of the workspaces that a repository has; add what of it names none to the remarks."""
-    found = []
+def _named(git: Git, head: str, remarks: list[str]) -> dict[str, list[str]]:
+    """Return the keys of projects of each workspace that a repository has; add what names none to the remarks."""
+    found = dict[str, list[str]]()
     for path, data in git.read(head, [f"{place}/{folder.ABOUT}" for place in git.folders(head)]).items():
         try:
-            found.append(folder.workspace_in(data, path))
+            found[folder.workspace_in(data, path)] = folder.keys_in(data)
         except InvalidInputError as error:
             remarks.append(str(error).rstrip("."))
     return found

@@ -56,6 +56,10 @@ SELECT k.key, p.id, p.name, p.description, p.db_path, p.status, p.includes, p.cr
 FROM workspace_keys k JOIN projects p ON p.id = k.project
 WHERE k.project IN (SELECT project FROM workspace_keys WHERE key IN (SELECT value FROM json_each(:keys)))
 
+-- name: workspaces.keys
+-- The keys that lead to a workspace.
+SELECT key FROM workspace_keys WHERE project = :id ORDER BY key
+
 -- name: workspaces.add_key
 -- Make a key lead to a workspace, instead of any earlier one.
 INSERT INTO workspace_keys (key, project) VALUES (:key, :id) ON CONFLICT (key) DO UPDATE SET project = excluded.project
