@@ -58,8 +58,8 @@ class Timelines:
         """The remedy for a refused server."""
         forgetting = f"delete {self._path} and restart" if self._path else "restart"
         return (
-            "Start the server that has taken over, or has what is missing. If this one is the right one, as after "
-            f"restoring an old backup, {forgetting} every memoryd process on this machine."
+            "Start the server that has taken over, or has what is missing. If the one at this address is right now, or "
+            f"was restored on purpose, {forgetting} every memoryd process on this machine."
         )
 
     def newest(self, system: str) -> int:
