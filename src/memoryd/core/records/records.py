@@ -56,8 +56,9 @@ def origin(by: Origin | None = None) -> dict[str, str]:
     return {"client": noted.client, "tool": noted.tool}
 
 
-ITEM = "item"
-"""The type of a memory whose key a program has made up, such as an id in a folder: it is no part of the text."""
+ITEM = "storeitem"
+"""The type of a memory whose key a program has made up, such as an id in a folder: it is no part of the text. It is a word
+that no question has, because types are searched as words."""
 
 
 def new_id() -> str:
