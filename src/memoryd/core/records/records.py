@@ -57,8 +57,8 @@ def origin(by: Origin | None = None) -> dict[str, str]:
 
 
 ITEM = "storeitem"
-"""The type of a memory whose key a program has made up, such as an id in a folder: it is no part of the text. It is a word
-that no question has, because types are searched as words."""
+"""The type of a memory whose key a program has made up, such as an id in a folder: the key is no part of the text. Types
+are searched as words, so it is one that no question has."""
 
 
 def new_id() -> str:
