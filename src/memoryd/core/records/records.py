@@ -57,7 +57,7 @@ def origin(by: Origin | None = None) -> dict[str, str]:
 
 
 ITEM = "storeitem"
-"""The type of a memory whose key a program has made up, such as an id in a folder: the key is no part of the text. Types
+"""The type of a memory whose key, such as an id in a folder, a program has made up: that is no part of the text. Types
 are searched as words, so it is one that no question has."""
 
 

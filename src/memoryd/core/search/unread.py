@@ -35,15 +35,13 @@ that are found: a few have no mean of their own. Where nearly all are in another
 mean is lower, it is that; of a fact in two languages the one in the question's mostly comes first."""
 FEW = 0.2
 """The share of the candidates below which those in a language are few."""
-SURE = 2.45
-"""The evidence that nine of ten questions without an answer do not reach."""
-NONE = 3.05
-"""The evidence that 99 of 100 do not reach."""
-SURE_LOGIT = -4.0
-"""The logit at SURE, as Profile.sure; at NONE it is 0, from which a prompt takes it for an answer."""
-LOWEST, HIGHEST = -13.0, 4.0
-NEAREST, OF_NONSENSE = -11.7, -8.6
-"""The logit from which a record is named as one of the nearest; the same if the question may be nonsense."""
+LEAST, NAMED, SURE, NONE, MOST = 0.6, 0.86, 2.45, 3.05, 3.8
+"""The evidence at the five logits that follow. From NAMED on a record is named as one of the nearest; SURE is not
+reached by nine, NONE not by 99 of a hundred questions without an answer."""
+LOWEST, NEAREST, SURE_LOGIT, ANSWER, HIGHEST = -13.0, -11.7, -4.0, 0.0, 4.0
+"""SURE_LOGIT is Profile.sure; from ANSWER on a prompt takes it for an answer."""
+OF_NONSENSE = -8.6
+"""The logit from which a record is named if the question may be nonsense."""
 
 
 def logits(found: Found, legible: Collection[str]) -> dict[str, float]:
@@ -102,4 +100,5 @@ def mean_question() -> Vector:
 
 
 def _logit(evidence: float) -> float:
-    return min(HIGHEST, SURE_LOGIT * (1 - (evidence - SURE) / (NONE - SURE)))
+    known = (LEAST, NAMED, SURE, NONE, MOST)
+    return float(np.interp(evidence, known, (LOWEST, NEAREST, SURE_LOGIT, ANSWER, HIGHEST)))
