@@ -134,6 +134,7 @@ def wrong_and_late(_body: Json) -> tuple[int, object]:
 
 
 @pytest.mark.parametrize("reply", [hangs, fails_late, wrong_and_late])
+@pytest.mark.slow
 def test_whatever_an_endpoint_does_the_caller_waits_within_the_limit(endpoint: Model, reply: Reply) -> None:
     endpoint.reply = reply
     writer = llm(endpoint, MEMORY_LLM_TIMEOUT="0.5")
@@ -142,6 +143,7 @@ def test_whatever_an_endpoint_does_the_caller_waits_within_the_limit(endpoint: M
 
 
 @pytest.mark.parametrize("what", ["a header", "a body"])
+@pytest.mark.slow
 def test_an_answer_that_arrives_byte_by_byte_does_not_take_forever(what: str) -> None:
     head = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n"
     with socket.create_server(("127.0.0.1", 0)) as listening:

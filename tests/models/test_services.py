@@ -276,6 +276,7 @@ def test_a_hanging_service_is_given_up_soon_if_a_caller_waits(
 
 @pytest.mark.parametrize(("make", "setting"), [(_ollama_at, "OLLAMA_HOST"), (_openai_at, "OPENAI_BASE_URL")])
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+@pytest.mark.slow
 def test_an_unreachable_server(make: Make, setting: str, host: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

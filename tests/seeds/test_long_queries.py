@@ -60,6 +60,7 @@ def test_a_query_of_2000_characters_is_searched_whole(server: Agent, query: str)
 @pytest.mark.parametrize(
     "query", [WORD, "字" * 50_000, '"' * 90_000, "ferry* OR " * 5_000, "a " * 50_000, f"{WORD} ferry"]
 )
+@pytest.mark.slow
 def test_no_long_query_fails(server: Agent, query: str) -> None:
     for tool in ("memory_recall", "search_nodes", "search_memories"):
         server.ok(tool, query=query)

@@ -50,6 +50,7 @@ SPELLED = (
 )
 
 
+@pytest.mark.slow
 def test_the_record_with_the_id_comes_first(memory: Agent) -> None:
     wanted = memory.store("Bread needs yeast.", tags=["food"])
     begun = {"beginning": wanted[:8], "longer": wanted[:15], "cut": f"{wanted[:8]}-..."}

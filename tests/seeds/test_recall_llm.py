@@ -167,6 +167,7 @@ def hanging(llm: Model, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ag
     ],
     ids=["answer", "summary", "report", "three sessions"],
 )
+@pytest.mark.slow
 def test_if_the_model_hangs_each_call_is_answered_without_it(
     hanging: Agent, llm: Model, tool: str, arguments: Json, expected: str
 ) -> None:

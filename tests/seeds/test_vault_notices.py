@@ -108,6 +108,7 @@ def listed(ears: Ears) -> list[str]:
     return [one["uri"] for one in ears.request("resources/list")["resources"]]
 
 
+@pytest.mark.slow
 def test_notices_are_advertised(wire: Open, era: str) -> None:
     for toolsets, offered in (("vault", True), ("all", True), ("recall,graph", False)):
         server = wire("--toolsets", toolsets)
@@ -116,6 +117,7 @@ def test_notices_are_advertised(wire: Open, era: str) -> None:
         assert found["capabilities"].get("resources") == wanted
 
 
+@pytest.mark.slow
 def test_only_changes_of_the_list_are_notified(listen: Listen) -> None:
     ears = listen()
     ears.commit("k")
@@ -139,6 +141,7 @@ def test_only_changes_of_the_list_are_notified(listen: Listen) -> None:
     assert K not in listed(ears)
 
 
+@pytest.mark.slow
 def test_forgetting_a_memory_with_a_key_is_notified(listen: Listen) -> None:
     ears = listen(K)
     ears.commit("k")
@@ -147,6 +150,7 @@ def test_forgetting_a_memory_with_a_key_is_notified(listen: Listen) -> None:
     ears.receives(LIST, K)
 
 
+@pytest.mark.slow
 def test_a_subscriber_is_notified_of_each_change(listen: Listen) -> None:
     ears = listen(K, VAULT, MEMORY_MCP_SESSION_ID="me")
     ears.commit("k")
@@ -163,6 +167,7 @@ def test_a_subscriber_is_notified_of_each_change(listen: Listen) -> None:
     ears.receives(LIST, K, VAULT)
 
 
+@pytest.mark.slow
 def test_a_subscriber_to_a_session_is_notified_of_its_changes(listen: Listen) -> None:
     mine = "memory://session/me"
     ears = listen(mine, MEMORY_MCP_SESSION_ID="me")
@@ -174,12 +179,14 @@ def test_a_subscriber_to_a_session_is_notified_of_its_changes(listen: Listen) ->
     ears.receives(LIST, mine)
 
 
+@pytest.mark.slow
 def test_a_notice_has_the_uri_of_the_subscription(listen: Listen) -> None:
     ears = listen("memory://vault/%6B", "memory://vault?offset=0&limit=2")
     ears.commit("k")
     ears.receives(LIST, "memory://vault/%6B", "memory://vault?offset=0&limit=2")
 
 
+@pytest.mark.slow
 def test_a_change_right_after_the_first_request_is_notified(listen: Listen) -> None:
     for number in range(5):
         ears = listen()
@@ -187,6 +194,7 @@ def test_a_change_right_after_the_first_request_is_notified(listen: Listen) -> N
         ears.receives(LIST)
 
 
+@pytest.mark.slow
 def test_a_vault_created_later_is_notified(wire: Open, era: str) -> None:
     ears = Ears(wire("--toolsets", "vault"), era, K)
     time.sleep(0.6)  # the server has polled and found no vault
@@ -194,6 +202,7 @@ def test_a_vault_created_later_is_notified(wire: Open, era: str) -> None:
     until(lambda: {LIST, K} <= set(ears.notices()), "the notices")
 
 
+@pytest.mark.slow
 def test_another_process_is_notified_soon(listen: Listen) -> None:
     ears, other = listen(K), listen()
     other.commit("k")
@@ -215,6 +224,7 @@ def test_a_change_by_a_command_is_notified(listen: Listen, home: Path) -> None:
     ears.receives(LIST, K)
 
 
+@pytest.mark.slow
 def test_switching_to_another_project_changes_the_list(listen: Listen) -> None:
     ears = listen(K, toolsets="projects,vault")
     ears.ok("create_project", name="p")
@@ -230,6 +240,7 @@ def test_switching_to_another_project_changes_the_list(listen: Listen) -> None:
     ears.receives(LIST)
 
 
+@pytest.mark.slow
 def test_switching_right_after_the_first_request_is_notified(listen: Listen, monkeypatch: pytest.MonkeyPatch) -> None:
     look = change_feed.Changes._run
 
@@ -243,6 +254,7 @@ def test_switching_right_after_the_first_request_is_notified(listen: Listen, mon
     ears.receives(LIST, K)
 
 
+@pytest.mark.slow
 def test_another_session_has_another_list(listen: Listen) -> None:
     ears = listen(K, toolsets="projects,vault")
     ears.ok("set_session_id", session_id="other")
@@ -254,6 +266,7 @@ def test_another_session_has_another_list(listen: Listen) -> None:
     ears.receives(LIST, K)
 
 
+@pytest.mark.slow
 def test_a_read_only_server_notifies_of_changes_by_others(listen: Listen) -> None:
     ears = listen(K, MEMORY_READ_ONLY="true")
     listen().commit("k")

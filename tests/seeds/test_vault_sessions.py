@@ -85,6 +85,7 @@ def session_of(wire: Wire, meta: Json | None = None) -> str:
 # 4: the id -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_most_specific_session_name_wins(wire: Open) -> None:
     client: Json = {"extra": {"sessionId": "client"}}
     plain, named = (wire("--toolsets", "vault", MEMORY_MCP_SESSION_ID="configured") for _ in range(2))
@@ -129,6 +130,7 @@ def test_a_memory_belongs_to_the_session_of_its_request(wire: Open) -> None:
 # volatile memories ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_two_processes_do_not_see_or_delete_each_others_memories(wire: Open, home: Path) -> None:
     one, two = (server(wire) for _ in range(2))
     for number, each in enumerate((one, two)):
@@ -147,6 +149,7 @@ def test_two_processes_do_not_see_or_delete_each_others_memories(wire: Open, hom
     assert left(home) == []
 
 
+@pytest.mark.slow
 def test_a_shared_session_ends_with_its_last_process(wire: Open, home: Path) -> None:
     one, two, other = (server(wire, MEMORY_MCP_SESSION_ID=name) for name in ("x", "x", "y"))
     commit(one, "k")
@@ -161,6 +164,7 @@ def test_a_shared_session_ends_with_its_last_process(wire: Open, home: Path) -> 
 
 
 @pytest.mark.parametrize("era", [LEGACY, MODERN])
+@pytest.mark.slow
 def test_an_idle_client_keeps_its_session_alive(wire: Open, era: str, home: Path) -> None:
     idle = wire("--toolsets", "vault", MEMORY_MCP_SESSION_ID="x")
     meta = envelope() if era == MODERN else None
@@ -187,6 +191,7 @@ def test_clients_can_connect_although_the_database_is_unusable(wire: Open, home:
     assert "_meta.db" in answer["content"][0]["text"]
 
 
+@pytest.mark.slow
 def test_a_session_named_by_the_client_is_kept_alive_too(wire: Open, home: Path) -> None:
     client: Json = {"extra": {"sessionId": "x"}}
     idle, busy = (wire("--toolsets", "vault") for _ in range(2))
@@ -250,6 +255,7 @@ def test_volatile_memories_are_kept_if_configured(pipe: Pipe, home: Path) -> Non
     assert keys(server(pipe, **keeps)) == ["k"]
 
 
+@pytest.mark.slow
 def test_kept_memories_are_deleted_by_a_process_that_does_not_keep_them(wire: Open, home: Path) -> None:
     keeper = server(wire, MEMORY_MCP_SESSION_ID="x", MEMORY_MCP_SESSION_PERSIST="true")
     commit(keeper, "k")
@@ -363,6 +369,7 @@ def test_an_option_and_a_variable_make_a_reader(start: Start) -> None:
     only_reads(start("--toolsets", "all", MEMORY_READ_ONLY="true").tools(), "all")
 
 
+@pytest.mark.slow
 def test_a_reader_reads_and_changes_nothing(wire: Open, home: Path) -> None:
     writer = server(wire)
     commit(writer, "kept", "vault")

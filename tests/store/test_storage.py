@@ -121,6 +121,7 @@ class Storage(Words):
 
         assert together(work, 8) == []
 
+    @pytest.mark.slow
     def test_a_write_of_another_process_is_heard(self, tmp_path: Path, store: Store, here: Workspace) -> None:
         put(store, here, "earlier")
         with closing(self.open(tmp_path)) as other:

@@ -204,6 +204,7 @@ def test_an_unlikely_name_gets_no_hint(server: Agent, name: str) -> None:
 LONE = "\\ud800"  # as JSON has it
 
 
+@pytest.mark.slow
 def test_a_lone_surrogate_anywhere_is_refused_in_words(tmp_path: Path) -> None:
     """Also in a list that is given as a text, in the names of fields, and in objects of objects."""
     with serving(tmp_path, "--toolsets", "all") as server:

@@ -169,6 +169,7 @@ def test_another_workspace_before_the_first_poll_is_reported(open_one: Open) -> 
     watch.hears(GONE)
 
 
+@pytest.mark.slow
 def test_a_new_vault_is_reported_with_its_contents(open_one: Open) -> None:
     here = open_one()
     watch = Watch(here).settle()
@@ -198,6 +199,7 @@ def test_another_workspace_is_another_list(open_one: Open) -> None:
     assert watch.received[0] == GONE
 
 
+@pytest.mark.slow
 def test_an_ended_watch_receives_nothing_more_and_others_do(open_one: Open) -> None:
     here = open_one()
     keyed = vault(here)
@@ -209,6 +211,7 @@ def test_an_ended_watch_receives_nothing_more_and_others_do(open_one: Open) -> N
     assert two.threads == {"memoryd-changes"}
 
 
+@pytest.mark.slow
 def test_changes_that_could_not_be_read_are_reported_later(open_one: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     here = open_one()
     keyed = vault(open_one())
@@ -235,6 +238,7 @@ def test_without_watchers_nothing_is_polled(open_one: Open) -> None:
     assert here.changes._thread is None
 
 
+@pytest.mark.slow
 def test_watching_creates_no_database(tmp_path: Path) -> None:
     with engine(tmp_path) as here:
         Watch(here).settle()

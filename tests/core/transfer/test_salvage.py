@@ -99,6 +99,7 @@ def end(data: bytearray) -> None:
 
 
 @pytest.mark.parametrize("damage", [roots, head, noise, sectors, end])
+@pytest.mark.slow
 def test_of_a_damaged_database_the_rest_is_saved_and_can_be_imported(
     sound: Path, tmp_path: Path, damage: Callable[[bytearray], None]
 ) -> None:

@@ -180,6 +180,7 @@ def posted(**turn: object) -> dict[str, object]:
         (posted(prompt="half \ud83d and \0"), 200, ""),
     ],
 )
+@pytest.mark.slow
 def test_what_is_posted_is_checked(server: HttpThread, body: object, status: int, problem: str) -> None:
     headers = {"X-Memory-Workspace": "team", "Content-Type": "application/json"}
     answer = server.request("POST", routes.PATH, content=json.dumps(body), headers=headers)

@@ -39,6 +39,7 @@ def zipped(path: Path, sizes: Sequence[float], noise: float = 0, method: int = z
     ],
     ids=["one", "several", "many", "beside a picture", "another compression"],
 )
+@pytest.mark.slow
 def test_a_zip_bomb_is_refused_before_it_is_read(sizes: list[float], noise: float, method: int, tmp_path: Path) -> None:
     with (
         pytest.raises(InvalidInputError, match="zip bomb"),
@@ -66,6 +67,7 @@ def test_an_archive_within_an_archive_stays_closed(engine: Engine, tmp_path: Pat
     assert dict(read.numbers) == {"memories": 1}
 
 
+@pytest.mark.slow
 def test_a_big_export_is_no_zip_bomb(tmp_path: Path) -> None:
     chat = json.loads((sample("chatgpt", tmp_path) / "conversations.json").read_text(encoding="utf-8"))[0]
     some = random.Random(1)

@@ -83,6 +83,7 @@ def test_a_session_of_the_page_ends_with_the_access_token(
 
 
 @pytest.mark.parametrize("era", [LEGACY, MODERN, "sse"])
+@pytest.mark.slow
 def test_a_stream_hears_only_what_a_valid_token_may(
     server: HttpServer, client: Plain, monkeypatch: pytest.MonkeyPatch, era: str
 ) -> None:
@@ -105,6 +106,7 @@ def test_a_stream_hears_only_what_a_valid_token_may(
                 until(lambda: len(ears.notices()) > heard, "notices, for the token was renewed")
 
 
+@pytest.mark.slow
 def test_a_listening_client_gets_an_answer_when_its_token_expires(
     server: HttpServer, client: Plain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -215,6 +217,7 @@ def test_a_new_password_ends_the_logins(server: HttpServer) -> None:
 
 
 @pytest.mark.stores
+@pytest.mark.slow
 def test_it_may_restart_in_the_middle_of_a_login(tmp_path: Path) -> None:
     port = str(free_port())
     with published(tmp_path, port=port) as server:

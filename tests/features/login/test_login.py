@@ -189,6 +189,7 @@ def test_passwords_registrations_and_tokens_have_rate_limits(tmp_path: Path, mon
         assert [client.refreshes("x").status_code for _ in range(3)] == [400, 400, 429]
 
 
+@pytest.mark.slow
 def test_wrong_passwords_of_strangers_lock_no_one_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pages, "ALL_ATTEMPTS", "120/minute")
     with published(tmp_path) as server:

@@ -90,6 +90,7 @@ def after(pair: tuple[Machine, Machine], clone: Clone, files: dict[str, str]) ->
     return refused
 
 
+@pytest.mark.slow
 def test_a_file_that_cannot_be_used_is_refused_alone(pair: tuple[Machine, Machine], tmp_path: Path) -> None:
     cases = {f"{number}.".join(path.split(".")): case for number, (path, *case) in enumerate(REFUSED.values())}
     files = {path: text for path, (text, _) in cases.items()}
@@ -99,6 +100,7 @@ def test_a_file_that_cannot_be_used_is_refused_alone(pair: tuple[Machine, Machin
         assert why in refused[f"default/{path}"]
 
 
+@pytest.mark.slow
 def test_an_odd_file_changes_nothing_else(pair: tuple[Machine, Machine], tmp_path: Path) -> None:
     assert after(pair, Clone(tmp_path / "clone", tmp_path / "shared.git"), dict(TAKEN.values())) == {}
 
@@ -118,6 +120,7 @@ CLASHES = {
 
 
 @pytest.mark.parametrize("case", CLASHES)
+@pytest.mark.slow
 def test_of_two_files_with_one_id_the_second_is_refused(
     pair: tuple[Machine, Machine], tmp_path: Path, case: str
 ) -> None:
@@ -187,6 +190,7 @@ CONFLICTS = {
 
 
 @pytest.mark.parametrize("case", CONFLICTS)
+@pytest.mark.slow
 def test_of_a_file_of_conflicts_what_cannot_be_used_is_left_out(
     pair: tuple[Machine, Machine], tmp_path: Path, case: str
 ) -> None:
@@ -198,6 +202,7 @@ def test_of_a_file_of_conflicts_what_cannot_be_used_is_left_out(
         assert versions == {"The first fact.", "It gave way.", "It gave way, too."}
 
 
+@pytest.mark.slow
 def test_of_a_file_of_conflicts_the_last_lines_are_read(
     pair: tuple[Machine, Machine], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -87,6 +87,7 @@ EDITS: dict[str, tuple[Callable[[Path], object], str]] = {
 
 
 @pytest.mark.parametrize("edit", EDITS)
+@pytest.mark.slow
 def test_an_odd_edit_in_a_folder(engine: Engine, tmp_path: Path, edit: str) -> None:
     desk = Desk(engine, tmp_path / "notes")
     do, why = EDITS[edit]
@@ -108,6 +109,7 @@ def pair(tmp_path: Path) -> Iterator[tuple[Machine, Machine]]:
 
 
 @pytest.mark.parametrize("edit", EDITS)
+@pytest.mark.slow
 def test_an_odd_edit_in_the_repository(pair: tuple[Machine, Machine], tmp_path: Path, edit: str) -> None:
     one, two = pair
     one.memories.store(PORT, tags=["ops", "port"])

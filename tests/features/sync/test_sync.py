@@ -23,6 +23,7 @@ def pair(tmp_path: Path) -> Iterator[tuple[Machine, Machine]]:
         machine.engine.close()
 
 
+@pytest.mark.slow
 def test_what_one_stores_the_other_corrects_and_the_first_forgets(pair: tuple[Machine, Machine]) -> None:
     one, two = pair
     stored = one.memories.store("The staging port is 5433.", tags=["ops"])
@@ -40,6 +41,7 @@ def test_what_one_stores_the_other_corrects_and_the_first_forgets(pair: tuple[Ma
     assert one.files() == two.files()
 
 
+@pytest.mark.slow
 def test_a_conflict_is_named_with_the_version_that_has_the_other_side(pair: tuple[Machine, Machine]) -> None:
     one, two = pair
     stored = one.memories.store("The port is 1.")
@@ -60,6 +62,7 @@ def test_a_conflict_is_named_with_the_version_that_has_the_other_side(pair: tupl
 
 
 @pytest.mark.parametrize("is_replaced", [True, False])
+@pytest.mark.slow
 def test_what_gave_way_to_a_memory_that_was_replaced_is_its_version_everywhere(
     pair: tuple[Machine, Machine], *, is_replaced: bool
 ) -> None:

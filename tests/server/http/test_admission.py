@@ -171,6 +171,7 @@ def test_invalid_frames_do_no_harm(place: Place) -> None:
 
 @pytest.mark.parametrize("path", ["/mcp", "/sse/messages/", "/tools/memory_store", "/ui/login", "/nowhere"])
 @pytest.mark.parametrize("form", ["length", "chunked"])
+@pytest.mark.slow
 def test_a_client_that_sends_twenty_megabytes_reads_the_answer(place: Place, path: str, form: str) -> None:
     token = granted(place.server, f"sender {path} {form}")
     body = b" " * (20 << 20)

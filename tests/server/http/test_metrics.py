@@ -64,6 +64,7 @@ def test_the_address_alone_leads_to_the_page(server: HttpServer) -> None:
     assert server.request("POST", "/").status_code == 405
 
 
+@pytest.mark.slow
 def test_calls_are_counted_by_tool_and_outcome_over_any_transport(server: HttpServer) -> None:
     assert calls(figures(server)) == {}
     assert server.tool("memory_store", content="text").status_code == 200

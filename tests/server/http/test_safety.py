@@ -413,6 +413,7 @@ def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("era", ERAS)
+@pytest.mark.slow
 def test_notices_stay_in_their_workspace_and_session(server: HttpServer, era: str) -> None:
     key, other = f"key of {era[:4]}", f"other of {era[:4]}"
     uris = [f"memory://vault/{name.replace(' ', '%20')}" for name in (key, other)]
@@ -456,6 +457,7 @@ def test_a_server_that_only_reads(tmp_path: Path) -> None:
     assert rows_of(tmp_path) == before
 
 
+@pytest.mark.slow
 def test_tls(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     authority = trustme.CA()
     issued = authority.issue_cert("localhost", "127.0.0.1")

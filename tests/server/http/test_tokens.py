@@ -191,6 +191,7 @@ def test_from_the_first_token_on_every_request_needs_one(tmp_path: Path) -> None
         assert (inspect(server, bearer(token)), inspect(server, bearer(second)), inspect(server)) == (401, 401, 200)
 
 
+@pytest.mark.slow
 def test_an_expired_token_is_refused(server: HttpServer, tokens: Tokens) -> None:
     assert inspect(server, bearer(granted(server, "yesterday's", days=1e-9))) == 401
     assert inspect(server, bearer(granted(server, "today's", days=1))) == 200
