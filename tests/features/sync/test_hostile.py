@@ -9,6 +9,8 @@ import pytest
 from memoryd.features.sync import conflicts, documents, git
 from tests.features.sync.kit import Clone, Machine, repository
 
+pytestmark = pytest.mark.slow
+
 TIME = "2026-01-01T00:00:00.000Z"
 STAMPED = f"created_at: {TIME}\nupdated_at: {TIME}\n"
 NESTED = "a0: &a0 [" + "lol," * 10 + "]\n" + "".join(
@@ -90,7 +92,6 @@ def after(pair: tuple[Machine, Machine], clone: Clone, files: dict[str, str]) ->
     return refused
 
 
-@pytest.mark.slow
 def test_a_file_that_cannot_be_used_is_refused_alone(pair: tuple[Machine, Machine], tmp_path: Path) -> None:
     cases = {f"{number}.".join(path.split(".")): case for number, (path, *case) in enumerate(REFUSED.values())}
     files = {path: text for path, (text, _) in cases.items()}
@@ -100,7 +101,6 @@ def test_a_file_that_cannot_be_used_is_refused_alone(pair: tuple[Machine, Machin
         assert why in refused[f"default/{path}"]
 
 
-@pytest.mark.slow
 def test_an_odd_file_changes_nothing_else(pair: tuple[Machine, Machine], tmp_path: Path) -> None:
     assert after(pair, Clone(tmp_path / "clone", tmp_path / "shared.git"), dict(TAKEN.values())) == {}
 
@@ -120,7 +120,6 @@ CLASHES = {
 
 
 @pytest.mark.parametrize("case", CLASHES)
-@pytest.mark.slow
 def test_of_two_files_with_one_id_the_second_is_refused(
     pair: tuple[Machine, Machine], tmp_path: Path, case: str
 ) -> None:
@@ -190,7 +189,6 @@ CONFLICTS = {
 
 
 @pytest.mark.parametrize("case", CONFLICTS)
-@pytest.mark.slow
 def test_of_a_file_of_conflicts_what_cannot_be_used_is_left_out(
     pair: tuple[Machine, Machine], tmp_path: Path, case: str
 ) -> None:
@@ -202,7 +200,6 @@ def test_of_a_file_of_conflicts_what_cannot_be_used_is_left_out(
         assert versions == {"The first fact.", "It gave way.", "It gave way, too."}
 
 
-@pytest.mark.slow
 def test_of_a_file_of_conflicts_the_last_lines_are_read(
     pair: tuple[Machine, Machine], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,6 +13,8 @@ from memoryd.core.graph.entities import NewEntity
 from tests.features.sync.kit import Clone, Machine, repository
 from tests.features.sync.test_edited import Desk
 
+pytestmark = pytest.mark.slow
+
 PORT = "The staging port is 5433."
 
 
@@ -87,7 +89,6 @@ EDITS: dict[str, tuple[Callable[[Path], object], str]] = {
 
 
 @pytest.mark.parametrize("edit", EDITS)
-@pytest.mark.slow
 def test_an_odd_edit_in_a_folder(engine: Engine, tmp_path: Path, edit: str) -> None:
     desk = Desk(engine, tmp_path / "notes")
     do, why = EDITS[edit]
@@ -109,7 +110,6 @@ def pair(tmp_path: Path) -> Iterator[tuple[Machine, Machine]]:
 
 
 @pytest.mark.parametrize("edit", EDITS)
-@pytest.mark.slow
 def test_an_odd_edit_in_the_repository(pair: tuple[Machine, Machine], tmp_path: Path, edit: str) -> None:
     one, two = pair
     one.memories.store(PORT, tags=["ops", "port"])

@@ -16,6 +16,8 @@ from memoryd.features.sync.git import Files, Git, OfflineError
 from memoryd.features.sync.sync import Sync
 from tests.features.sync.kit import Clone, Machine, ShiftedClock, repository
 
+pytestmark = pytest.mark.slow
+
 SECRET = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
 
 
@@ -40,7 +42,6 @@ def clone(tmp_path: Path, shared: Path) -> Clone:
 # edits by people -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_an_edited_file_is_a_change_by_the_author_of_its_commit(pair: tuple[Machine, Machine], clone: Clone) -> None:
     one, two = pair
     stored = one.memories.store("The staging port is 5433.")
@@ -55,7 +56,6 @@ def test_an_edited_file_is_a_change_by_the_author_of_its_commit(pair: tuple[Mach
     assert one.sync().sent == two.sync().sent == 0
 
 
-@pytest.mark.slow
 def test_a_new_file_is_a_new_memory_and_a_deleted_one_is_forgotten(pair: tuple[Machine, Machine], clone: Clone) -> None:
     one, two = pair
     one.memories.store("The first fact.")
@@ -84,7 +84,6 @@ def test_a_secret_that_a_person_writes_is_masked_in_the_store_and_in_the_reposit
     assert SECRET not in clone.text()
 
 
-@pytest.mark.slow
 def test_a_damaged_file_is_refused_alone(pair: tuple[Machine, Machine], clone: Clone) -> None:
     one, two = pair
     one.memories.store("The damaged one.")
@@ -118,7 +117,6 @@ def test_a_newer_version_of_the_format_is_refused_and_nothing_changes(
 # a branch of its own, no history, no network -------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_what_goes_to_a_branch_counts_elsewhere_once_it_is_merged(tmp_path: Path, shared: Path, clone: Clone) -> None:
     reviewed, other = Machine(tmp_path / "one", shared, branch="laptop"), Machine(tmp_path / "two", shared)
     other.memories.store("A fact of the other one.")
@@ -136,7 +134,6 @@ def test_what_goes_to_a_branch_counts_elsewhere_once_it_is_merged(tmp_path: Path
     assert other.files() == reviewed.files()
 
 
-@pytest.mark.slow
 def test_a_dropped_history_is_one_commit_and_others_lose_nothing(pair: tuple[Machine, Machine], shared: Path) -> None:
     one, two = pair
     stored = one.memories.store("The old secret port is 5433.")
@@ -157,7 +154,6 @@ def test_a_dropped_history_is_one_commit_and_others_lose_nothing(pair: tuple[Mac
 
 
 @pytest.mark.parametrize("news", [[], ["Stored since."]])
-@pytest.mark.slow
 def test_a_branch_that_is_set_back_to_the_beginning_of_a_dropped_history_forgets_nothing(
     pair: tuple[Machine, Machine], shared: Path, news: list[str]
 ) -> None:
@@ -178,7 +174,6 @@ def test_a_branch_that_is_set_back_to_the_beginning_of_a_dropped_history_forgets
     assert one.files() == two.files()
 
 
-@pytest.mark.slow
 def test_what_was_forgotten_before_the_history_was_dropped_does_not_return_from_a_backup(
     pair: tuple[Machine, Machine], tmp_path: Path, shared: Path
 ) -> None:
@@ -213,7 +208,6 @@ def test_without_the_repository_everything_waits(pair: tuple[Machine, Machine], 
     assert two.texts() == ["Stored offline."]
 
 
-@pytest.mark.slow
 def test_what_was_forgotten_does_not_return_from_a_machine_that_never_saw_it_gone(
     pair: tuple[Machine, Machine],
 ) -> None:
@@ -230,7 +224,6 @@ def test_what_was_forgotten_does_not_return_from_a_machine_that_never_saw_it_gon
     assert any("stays forgotten" in remark for remark in remarks)
 
 
-@pytest.mark.slow
 def test_what_was_forgotten_does_not_return_from_a_clone_that_has_sent_it(tmp_path: Path, shared: Path) -> None:
     home = tmp_path / "one"
     one = Machine(home, shared)
@@ -249,7 +242,6 @@ def test_what_was_forgotten_does_not_return_from_a_clone_that_has_sent_it(tmp_pa
         machine.engine.close()
 
 
-@pytest.mark.slow
 def test_a_repository_from_a_backup_gets_everything_again(pair: tuple[Machine, Machine], shared: Path) -> None:
     one, two = pair
     gone = one.memories.store("To be forgotten.")
@@ -271,7 +263,6 @@ def test_a_repository_from_a_backup_gets_everything_again(pair: tuple[Machine, M
 # what a refused file becomes -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_a_refused_file_is_named_until_it_is_corrected_and_then_counts(
     pair: tuple[Machine, Machine], clone: Clone
 ) -> None:
@@ -309,7 +300,6 @@ def test_a_refused_file_is_overwritten_when_its_memory_changes_and_that_is_repor
     assert "<<<<<<<" not in clone.text()
 
 
-@pytest.mark.slow
 def test_a_file_that_is_moved_and_damaged_at_once_forgets_nothing(pair: tuple[Machine, Machine], clone: Clone) -> None:
     one, two = pair
     one.memories.store("The port is 1.")
@@ -371,7 +361,6 @@ required = true
 """
 
 
-@pytest.mark.slow
 def test_settings_of_a_user_do_not_change_what_is_synced(
     tmp_path: Path, shared: Path, clone: Clone, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -406,7 +395,6 @@ def test_settings_of_a_user_do_not_change_what_is_synced(
 
 
 @pytest.mark.parametrize("convert", ["true", "false"])
-@pytest.mark.slow
 def test_windows_line_ends_of_a_clone_are_no_changes(pair: tuple[Machine, Machine], clone: Clone, convert: str) -> None:
     one, two = pair
     one.memories.store("The first line.\nThe second line.")
@@ -453,7 +441,6 @@ def test_a_lock_that_a_killed_git_has_left_stops_nothing(pair: tuple[Machine, Ma
 
 
 @pytest.mark.files
-@pytest.mark.slow
 def test_what_a_clone_of_a_machine_forgot_does_not_return_from_the_other_one(tmp_path: Path, shared: Path) -> None:
     one = Machine(tmp_path / "one", shared)
     one.sync()
@@ -472,7 +459,6 @@ def test_what_a_clone_of_a_machine_forgot_does_not_return_from_the_other_one(tmp
         machine.engine.close()
 
 
-@pytest.mark.slow
 def test_what_was_received_before_a_sync_broke_off_does_not_count_as_new_here(pair: tuple[Machine, Machine]) -> None:
     one, two = pair
     two.sync()

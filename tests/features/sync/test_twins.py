@@ -16,6 +16,8 @@ from memoryd.store import rows
 from memoryd.store.base import Row
 from tests.features.sync.kit import Machine, ShiftedClock, repository
 
+pytestmark = pytest.mark.slow
+
 KINDS = ("key", "node")
 FIRST, SECOND = "It is 1.", "It is 2."
 
@@ -65,7 +67,6 @@ def git_files(machine: Machine) -> bytes:
 @pytest.mark.parametrize(
     ("kind", "is_first_older", "is_first_later"), list(itertools.product(KINDS, (True, False), (True, False)))
 )
-@pytest.mark.slow
 def test_the_text_that_gives_way_is_a_version_where_it_is_merged(
     three: list[Machine], kind: str, is_first_older: bool, is_first_later: bool
 ) -> None:
@@ -93,7 +94,6 @@ def test_the_text_that_gives_way_is_a_version_where_it_is_merged(
 
 
 @pytest.mark.parametrize(("kind", "hours"), list(itertools.product(KINDS, (3, 5))))
-@pytest.mark.slow
 def test_a_text_that_was_changed_where_the_two_were_not_yet_one_is_a_version_or_stands(
     three: list[Machine], kind: str, hours: int
 ) -> None:
@@ -116,7 +116,6 @@ def test_a_text_that_was_changed_where_the_two_were_not_yet_one_is_a_version_or_
 
 
 @pytest.mark.parametrize(("kind", "is_first_later"), list(itertools.product(KINDS, (True, False))))
-@pytest.mark.slow
 def test_both_texts_are_in_the_history_of_every_machine(three: list[Machine], kind: str, is_first_later: bool) -> None:
     one, two, third = three
     write(one, kind, "It is open.", 1)
@@ -138,7 +137,6 @@ def test_both_texts_are_in_the_history_of_every_machine(three: list[Machine], ki
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.slow
 def test_a_machine_that_joins_brings_the_text_that_gives_way_to_all(three: list[Machine], kind: str) -> None:
     one, two, third = three
     for hours, machine, text in ((3, one, FIRST), (1, two, SECOND), (2, third, "It is 3.")):
@@ -150,7 +148,6 @@ def test_a_machine_that_joins_brings_the_text_that_gives_way_to_all(three: list[
         assert {now, *versions(machine, key).values()} == {FIRST, SECOND, "It is 3."}
 
 
-@pytest.mark.slow
 def test_all_texts_of_one_instant_are_kept(three: list[Machine], monkeypatch: pytest.MonkeyPatch) -> None:
     now = three[0].engine.clock.now()
     for number, machine in enumerate(three):
@@ -163,7 +160,6 @@ def test_all_texts_of_one_instant_are_kept(three: list[Machine], monkeypatch: py
         assert {text, *versions(machine, key).values()} == {"It is 0.", "It is 1.", "It is 2."}
 
 
-@pytest.mark.slow
 def test_two_names_for_one_node_are_a_conflict(three: list[Machine]) -> None:
     one, two, third = three
     entities.create(one.graph, [NewEntity(name="Ann", type="person", summary="A person.")])
