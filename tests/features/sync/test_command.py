@@ -17,12 +17,7 @@ from memoryd.server.calls import Calls
 from memoryd.settings import Settings
 from tests.clients import environment
 from tests.commands import process, run
-from tests.features.sync.kit import Machine, act, repository
-
-
-@pytest.fixture
-def shared(tmp_path: Path) -> Path:
-    return repository(tmp_path / "shared.git")
+from tests.features.sync.kit import Machine, act
 
 
 def test_two_homes_share_a_memory(tmp_path: Path, shared: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memoryd.features.sync import conflicts, documents, git
-from tests.features.sync.kit import Clone, Machine, repository
+from tests.features.sync.kit import Clone, Machine
 
 pytestmark = pytest.mark.slow
 
@@ -60,11 +60,6 @@ TAKEN = {
     "a name of two lines": ("memories/a\nb.md", "never read"),
     "a name that is not UTF-8": ("memories/caf\udce9.md", "never read"),
 }
-
-
-@pytest.fixture
-def shared(tmp_path: Path) -> Path:
-    return repository(tmp_path / "shared.git")
 
 
 @pytest.fixture

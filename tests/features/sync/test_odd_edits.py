@@ -2,7 +2,7 @@
 
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,7 +10,7 @@ import pytest
 from memoryd.core.engine import Engine
 from memoryd.core.graph import entities
 from memoryd.core.graph.entities import NewEntity
-from tests.features.sync.kit import Clone, Machine, repository
+from tests.features.sync.kit import Clone, Machine
 from tests.features.sync.test_edited import Desk
 
 pytestmark = pytest.mark.slow
@@ -98,15 +98,6 @@ def test_an_odd_edit_in_a_folder(engine: Engine, tmp_path: Path, edit: str) -> N
     if edit not in ("link", "UTF-16"):  # an import follows no link, and knows this encoding
         assert [why in each for each in refused.values()] == ([True] if why else [])
     assert "Bob prefers coffee." in desk.texts()
-
-
-@pytest.fixture
-def pair(tmp_path: Path) -> Iterator[tuple[Machine, Machine]]:
-    url = repository(tmp_path / "shared.git")
-    one, two = (Machine(tmp_path / name, url) for name in ("one", "two"))
-    yield one, two
-    for machine in (one, two):
-        machine.engine.close()
 
 
 @pytest.mark.parametrize("edit", EDITS)

@@ -1,29 +1,15 @@
 """The projects of synced workspaces: a clone of a repository finds the memory that another machine has of it."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from memoryd.core.workspaces.registry import PERSONAL
 from memoryd.features.sync.sync import Sync
-from tests.features.sync.kit import Clone, Machine, repository
+from tests.features.sync.kit import Clone, Machine
 
 COMMIT, OTHER, FILE, PATH = f"commit:{'a' * 40}", f"commit:{'b' * 40}", "file:shop", "path:/srv/shop/.git"
-
-
-@pytest.fixture
-def shared(tmp_path: Path) -> Path:
-    return repository(tmp_path / "shared.git")
-
-
-@pytest.fixture
-def pair(tmp_path: Path, shared: Path) -> Iterator[tuple[Machine, Machine]]:
-    one, two = (Machine(tmp_path / name, shared) for name in ("one", "two"))
-    yield one, two
-    for machine in (one, two):
-        machine.engine.close()
 
 
 def _leads(machine: Machine, *keys: str) -> list[str]:

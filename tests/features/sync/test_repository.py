@@ -3,7 +3,7 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -14,24 +14,11 @@ from memoryd.core.memories.correction import Correction
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.features.sync.git import Files, Git, OfflineError
 from memoryd.features.sync.sync import Sync
-from tests.features.sync.kit import Clone, Machine, ShiftedClock, repository
+from tests.features.sync.kit import Clone, Machine, ShiftedClock
 
 pytestmark = pytest.mark.slow
 
 SECRET = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
-
-
-@pytest.fixture
-def shared(tmp_path: Path) -> Path:
-    return repository(tmp_path / "shared.git")
-
-
-@pytest.fixture
-def pair(tmp_path: Path, shared: Path) -> Iterator[tuple[Machine, Machine]]:
-    one, two = (Machine(tmp_path / name, shared) for name in ("one", "two"))
-    yield one, two
-    for machine in (one, two):
-        machine.engine.close()
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,16 +10,7 @@ from memoryd.core.memories import correction
 from memoryd.features.sync import status
 from memoryd.store import rows
 from tests.features.sync.histories import History
-from tests.features.sync.kit import Machine, repository
-
-
-@pytest.fixture
-def pair(tmp_path: Path) -> Iterator[tuple[Machine, Machine]]:
-    url = repository(tmp_path / "shared.git")
-    one, two = (Machine(tmp_path / name, url) for name in ("one", "two"))
-    yield one, two
-    for machine in (one, two):
-        machine.engine.close()
+from tests.features.sync.kit import Machine
 
 
 @pytest.mark.slow
