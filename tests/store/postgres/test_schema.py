@@ -275,6 +275,8 @@ def test_a_process_with_too_few_connections_waits_for_its_own(site: Site) -> Non
         put(store, here, "text")
         site.admin(f"ALTER ROLE {site.role} CONNECTION LIMIT 2")
         assert together(lambda _: [put(store, here, "text") for _ in range(5)], 8) == []
+        # The server lets go of a closed connection later than who closed it, so the role could have none left to count.
+        site.admin(f"ALTER ROLE {site.role} CONNECTION LIMIT -1")
     assert ask(site.url, "SELECT count(*) FROM records") == [41]
 
 
