@@ -43,7 +43,7 @@ FACTS = 1_000
 PROMPTS = {
     "When does ferry 7 to island 7 leave?": "answered by a memory",
     "Run the tests of the parser and fix what fails in them.": "answered by no memory",
-    "Yes, go on.": "without a content word",
+    "Yes, go on.": "an approval",
 }
 """Prompts, and their descriptions."""
 HERE = Path(__file__).parents[1]

@@ -85,6 +85,12 @@ def test_prompts_without_relevant_memories_get_nothing(here: Engine, prompt: str
     assert recalled(here, prompt) == ""
 
 
+def test_approvals_get_nothing_even_if_a_memory_has_their_words(here: Engine) -> None:
+    memories(here).store("To go on after a pause, Ada answers: yes, go on.")
+    assert recalled(here, "Yes, go on.") == ""
+    assert "Ada" in recalled(here, "What does Ada answer to go on after a pause?")
+
+
 def test_operators_in_a_prompt_are_words(here: Engine) -> None:
     assert PORT in recalled(here, f'({ASKED}) AND -fix: "it" *')
 

@@ -14,6 +14,7 @@ from memoryd.core.search import ranking
 from memoryd.core.search.briefing import Briefing, BulletsLayout, brief
 from memoryd.core.search.candidates import Found
 from memoryd.core.search.pipeline import Search
+from memoryd.core.search.small_talk import is_small_talk
 from memoryd.core.security.prompt_injection import reads_like_instructions
 from memoryd.model import Filter, Hit, Kind
 from memoryd.text import content_words
@@ -21,7 +22,7 @@ from memoryd.text import content_words
 KINDS = (Kind.MEMORY, Kind.ENTITY, Kind.OBSERVATION, Kind.SUMMARY)
 """The kinds of records to add. Not turns: nearest to a prompt is the same prompt of another day, which is no use."""
 LONGEST = 600  # characters of a prompt that are used as a query: the rest is mostly pasted
-SHORTEST = 2  # minimum content words: a shorter prompt, such as `yes, go on`, asks for nothing
+SHORTEST = 2  # minimum content words: a shorter prompt asks for nothing
 MOST = 4  # maximum memories
 READY = 0.6  # seconds that a prompt waits for models that are being loaded
 BEARS = 0.0
@@ -35,7 +36,7 @@ def bearing_on(scope: Scope, prompt: str, budget: int, session: str = "", but: C
     cross-encoder is ready. This does not count as a recall.
     """
     about, helpers = prompt[:LONGEST], scope.engine.helpers
-    if len(content_words(about)) < SHORTEST:
+    if is_small_talk(about) or len(content_words(about)) < SHORTEST:
         return None
     helpers.start()
     if helpers.reranker.get(READY) is None:
