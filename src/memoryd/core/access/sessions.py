@@ -13,7 +13,7 @@ from memoryd.core.base.batches import batches
 from memoryd.core.base.clock import ASTRAY, FOREVER, Clock
 from memoryd.core.base.leases import Leases
 from memoryd.core.records import records
-from memoryd.core.workspaces.registry import Workspaces, going_on, workspace_of
+from memoryd.core.workspaces.registry import Workspaces, from_registry, going_on, workspace_of
 from memoryd.errors import MemorydError, StoreError
 from memoryd.model import Workspace
 from memoryd.store.base import Queries, Store
@@ -86,9 +86,8 @@ class Sessions:
             chosen = self._kept.get((principal, session))
             now = self._workspaces.by_id(chosen.id) if chosen else None
             return now if now == chosen else None  # an archived project stays deselected after it is restored
-        if not self._store.placement.exists():
-            return None
-        row = self._store.read(None, lambda q: q.one("sessions.active", principal=principal, session=session))
+        who = {"principal": principal, "session": session}
+        row = from_registry(self._store, lambda q: q.one("sessions.active", **who), None)
         return workspace_of(row) if row else None
 
     def switch(self, session: str, name: str, principal: str = "") -> Workspace:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from memoryd.errors import StoreBusyError
 from memoryd.model import Workspace
-from memoryd.store.base import Queries
+from memoryd.store.base import Placement, Queries
 from memoryd.store.rows import empty_some
 from memoryd.store.sqlite.connection import SqliteQueries, explained, has_contents, lost
 from memoryd.store.sqlite.file import move
@@ -20,7 +20,7 @@ TRIES = 5  # attempts to move a file that this process keeps reopening
 LETTING_GO = 1.0  # seconds to wait for reads of this process before moving a file is postponed
 
 
-class SqlitePlacement:
+class SqlitePlacement(Placement):
     """See `store.base.Placement`."""
 
     def __init__(self, layout: Layout, files: OpenFiles) -> None:
