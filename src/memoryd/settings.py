@@ -290,7 +290,9 @@ class Settings(BaseModel):
         """The variables by which a service gets the part of these settings that describes a connection."""
         given = ((variables(field)[0], getattr(self, field)) for field in self.model_fields_set)
         return {
-            name: _as_variable(value) for name, value in given if name in environment.CONNECTION and value is not None
+            name: " ".join(value) if isinstance(value, tuple) else str(value)
+            for name, value in given
+            if name in environment.CONNECTION and value is not None
         }
 
     @classmethod
@@ -309,10 +311,6 @@ class Settings(BaseModel):
             return cls.model_validate(values)
         except ValidationError as error:
             raise InvalidInputError(_explain(error)) from None
-
-
-def _as_variable(value: object) -> str:
-    return " ".join(value) if isinstance(value, tuple) else str(value)
 
 
 def variables(field: str) -> tuple[str, ...]:

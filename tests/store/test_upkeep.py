@@ -11,12 +11,13 @@ import pytest
 
 from memoryd.errors import StoreBusyError, StoreError
 from memoryd.model import Filter, Workspace
-from memoryd.store.base import Queries
+from memoryd.store.base import Queries, visible
 from memoryd.store.sqlite import connection, vector_index
 from memoryd.store.sqlite.connection import SqliteQueries
 from memoryd.store.sqlite.file import SqliteFile
 from memoryd.store.sqlite.layout import DataDirectory, SingleFile
 from memoryd.store.sqlite.store import SqliteStore
+from memoryd.store.sqlite.word_index import WEIGHTS
 from tests.store.kit import (
     SET,
     axis,
@@ -219,26 +220,7 @@ def test_programming_errors_are_not_translated(store: SqliteStore, here: Workspa
     with pytest.raises(apsw.BindingsError):
         sql(store, "SELECT ?")
     with pytest.raises(apsw.SQLError):
-        store.read(
-            here,
-            lambda q: q.all(
-                "search.words",
-                match="AND",
-                tags="[]",
-                tag_count=0,
-                limit=1,
-                session="",
-                entity="",
-                shelf="",
-                among="",
-                after="",
-                before="",
-                title=1,
-                type=1,
-                body=1,
-                tag=1,
-            ),
-        )
+        store.read(here, lambda q: q.all("search.words", match="AND", limit=1, **visible(Filter()), **WEIGHTS))
     put(store, here, "and the writer lives")
 
 

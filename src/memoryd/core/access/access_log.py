@@ -51,5 +51,5 @@ def note(queries: Queries, clock: Clock, act: AccessAct, subject: str = "", clie
 
 def last(store: Store, limit: int) -> list[AccessEntry]:
     """Return the newest entries, the newest first."""
-    rows = from_registry(store, lambda q: q.all("access_log.last", limit=limit), [])
+    rows = from_registry(store, lambda q: q.all("access_log.last", limit=limit), ())
     return [AccessEntry(**row) for row in rows]

@@ -119,7 +119,7 @@ class Tokens:
 
     def all(self) -> list[Token]:
         """Return all tokens, the oldest first."""
-        return [_token(row) for row in from_registry(self._store, lambda q: q.all("tokens.all"), [])]
+        return [_token(row) for row in from_registry(self._store, lambda q: q.all("tokens.all"), ())]
 
     def any(self) -> bool:
         """Return whether a token exists: if so, every request needs one."""

@@ -31,6 +31,7 @@ from memoryd.store.base import Queries, Row, Store
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
+DefaultT = TypeVar("DefaultT")
 
 NAME_LENGTH = 200
 DESCRIPTION_LENGTH = 2_000
@@ -61,7 +62,7 @@ class Workspaces:
 
     def all(self, status: StatusFilter = "all") -> list[Workspace]:
         """Return the workspaces with a status, sorted by name."""
-        every = map(workspace_of, from_registry(self._store, lambda q: q.all("workspaces.all"), []))
+        every = map(workspace_of, from_registry(self._store, lambda q: q.all("workspaces.all"), ()))
         return [workspace for workspace in every if status in ("all", workspace.status)]
 
     def get(self, name: str) -> Workspace | None:
@@ -122,7 +123,7 @@ class Workspaces:
 
     def per_project(self) -> bool:
         """Return whether projects have a memory each: there is the one about the user that all of them read."""
-        return bool(from_registry(self._store, _personal, []))
+        return bool(from_registry(self._store, _personal, ()))
 
     def free(self, name: str) -> str:
         """Return the name, plus a number if a workspace has that name or if the name is reserved."""
@@ -393,7 +394,7 @@ def going_on(workspace: Workspace) -> Iterator[None]:
         log.warning("workspace %s: %s", workspace.name, error)
 
 
-def from_registry(store: Store, work: Callable[[Queries], T], otherwise: T) -> T:
+def from_registry(store: Store, work: Callable[[Queries], T], otherwise: DefaultT) -> T | DefaultT:
     """Return what `work` reads in the registry, or another value if nothing was ever stored."""
     return store.read(None, work) if store.placement.exists() else otherwise
 
