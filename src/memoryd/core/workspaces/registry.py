@@ -148,7 +148,7 @@ class Workspaces:
         """Return the workspace with a name, created on first use. Those of the keys that led nowhere lead to it."""
         while (found := self.get(name)) is None:
             free = [key for key in keys if not self.of_keys([key])]
-            self._make(self._new(name), free[:1])
+            self._make(self._new(composed(name)), free[:1])
 
         def add(queries: Queries) -> None:
             _add_keys(queries, [key for key in keys if not _of_keys(queries, [key])[0]], found)
@@ -192,7 +192,7 @@ class Workspaces:
         """Return the workspace with a name, created on first use; raise InvalidInputError if it is archived."""
         if found := self.get(name):
             return usable(found)
-        self._make(self._new(name))
+        self._make(self._new(composed(name)))
         return self.active(name)
 
     @cleaned
@@ -231,7 +231,7 @@ class Workspaces:
         """Return a workspace that is to be made; `apart` in a separate file, if the store has one for each."""
         placement, made = self._store.placement, str(uuid.uuid4())
         place = placement.own_path(made) if apart else placement.home
-        return Workspace(id=made, name=composed(name), description=description, db_path=place)
+        return Workspace(id=made, name=name, description=description, db_path=place)
 
     def _make(self, new: Workspace, keys: Sequence[str] = ()) -> bool:
         """Create a workspace with keys; return False if its name is taken, or if another workspace has the keys.
