@@ -150,7 +150,7 @@ class Index(Protocol):
         return number
 
     def words(self, queries: Queries, query: WordQuery, allowed: Filter, limit: int) -> Scored:
-        """Return the records that match by words, scored by BM25 (higher is better)."""
+        """Return the records that match by words, scored by BM25 over title, type, body and tags."""
 
     def matching(self, queries: Queries, query: WordQuery, ids: Sequence[str]) -> set[str]:
         """Return the ids that match by words."""

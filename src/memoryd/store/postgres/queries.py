@@ -64,11 +64,9 @@ class PostgresQueries(Queries):
         return self._writing
 
     def all(self, name: str, /, **parameters: Any) -> list[Row]:
-        """Return every row."""
         return self._run(name, parameters).fetchall()
 
     def one(self, name: str, /, **parameters: Any) -> Row | None:
-        """Return the first row, or None."""
         return self._run(name, parameters).fetchone()
 
     def run(self, name: str, /, **parameters: Any) -> None:
@@ -76,14 +74,12 @@ class PostgresQueries(Queries):
         self._run(name, parameters)
 
     def changed(self, name: str, /, **parameters: Any) -> int:
-        """Change rows; return how many."""
         cursor = self._run(name, parameters)
         with self.connection.pipeline() as pipeline:
             pipeline.sync()
         return cursor.rowcount
 
     def many(self, name: str, rows: Iterable[Mapping[str, Any]], /) -> None:
-        """Run a statement once for each row of parameters; see `run`."""
         self.connection.cursor().executemany(statements()[name], [self._bound | dict(row) for row in rows])
 
     def composed(self, name: str, parts: Mapping[str, int | str], /, **parameters: Any) -> list[Row]:

@@ -57,16 +57,13 @@ class PostgresIndex(Index):
         return {"words": self._words.bytes}
 
     def words(self, queries: Queries, query: WordQuery, allowed: Filter, limit: int) -> Scored:
-        """Return the records that match by words, scored by BM25 over title, type, body and tags."""
         return self._words.search(queries, query, allowed, limit)
 
     def matching(self, queries: Queries, query: WordQuery, ids: Sequence[str]) -> set[str]:
-        """Return the ids that match by words."""
         rows = queries.all("search.matching", ids=json.dumps(list(ids)), match=query.tsquery())
         return {row["id"] for row in rows}
 
     def coverage(self, queries: Queries, terms: Sequence[Phrase], ids: Sequence[str]) -> dict[str, int]:
-        """Return how many of the terms each record has."""
         asked = json.dumps([term.tsquery() for term in terms])
         rows = queries.all("search.coverage", ids=json.dumps(list(ids)), terms=asked)
         return {row["id"]: row["number"] for row in rows}
@@ -74,24 +71,20 @@ class PostgresIndex(Index):
     def nearest(
         self, queries: Queries, sets: Sequence[VectorSet], vector: Vector, allowed: Filter, limit: int
     ) -> list[Scored]:
-        """Return for each set the records whose vectors are nearest, scored by cosine."""
         assert isinstance(queries, PostgresQueries)
         return [self.near.search(queries, among, vector, allowed, limit) for among in sets]
 
     def cosines(
         self, queries: Queries, sets: Sequence[VectorSet], vector: Vector, ids: Sequence[str]
     ) -> list[dict[str, float]]:
-        """Return for each set the cosine of `vector` with each of the given records that has a vector in it."""
         asked = {"vector": vector, "dim": len(vector), "ids": json.dumps(list(ids))}
         found = (queries.all("vectors.cosines", **of(among), **asked) for among in sets)
         return [{row["id"]: row["cosine"] for row in rows} for rows in found]
 
     def vectors(self, queries: Queries, among: VectorSet, ids: Sequence[str]) -> dict[str, Vector]:
-        """Return the vectors of some records, one for each chunk."""
         return _by_record(queries.all("vectors.of", **of(among), ids=json.dumps(list(ids))))
 
     def means(self, queries: Queries, among: VectorSet) -> tuple[list[str], Vector]:
-        """Return the entities whose observations have vectors in a set, and their means."""
         rows = queries.all("vectors.means", **of(among))
         if not rows:
             return [], np.empty((0, 0), np.float32)

@@ -46,25 +46,20 @@ class SqliteQueries(Queries):
         return self.connection.txn_state("main") == apsw.SQLITE_TXN_WRITE
 
     def all(self, name: str, /, **parameters: Any) -> list[Row]:
-        """Return every row."""
         return list(rows(self.connection, self._statements[name], self._bound | parameters))
 
     def one(self, name: str, /, **parameters: Any) -> Row | None:
-        """Return the first row, or None."""
         return next(rows(self.connection, self._statements[name], self._bound | parameters), None)
 
     def run(self, name: str, /, **parameters: Any) -> None:
-        """Change rows."""
         self.connection.execute(self._statements[name], self._bound | parameters)
 
     def changed(self, name: str, /, **parameters: Any) -> int:
-        """Change rows; return how many."""
         before = self.connection.total_changes()
         self.connection.execute(self._statements[name], self._bound | parameters)
         return self.connection.changes() if self.connection.total_changes() != before else 0
 
     def many(self, name: str, rows: Iterable[Mapping[str, Any]], /) -> None:
-        """Run a statement once for each row of parameters."""
         self.connection.executemany(self._statements[name], [self._bound | dict(row) for row in rows])
 
 

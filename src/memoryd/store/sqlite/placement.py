@@ -29,15 +29,12 @@ class SqlitePlacement(Placement):
         self._files = files
 
     def own_path(self, workspace_id: str) -> str:
-        """Return the `db_path` of a new workspace with a separate file."""
         return self._layout.own_path(workspace_id)
 
     def path(self, workspace: Workspace | None) -> Path:
-        """Return the file of a workspace."""
         return self._layout.path(workspace)
 
     def strays(self, workspaces: Sequence[Workspace]) -> list[Path]:
-        """Return the files of workspaces that are not among `workspaces`."""
         known = {self._layout.path(workspace).name for workspace in workspaces}
         return [path for path in self._layout.own_files() if path.name not in known]
 

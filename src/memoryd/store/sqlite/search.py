@@ -28,7 +28,6 @@ class SqliteIndex(Index):
         self._words = WordIndex()
 
     def words(self, queries: Queries, query: WordQuery, allowed: Filter, limit: int) -> Scored:
-        """Return the records that match by words, scored by BM25 over title, type, body and tags."""
         within = _within(queries, allowed)
         if not (query.syntax or allowed.tags or allowed.entity or allowed.among is not None):
             matches = _matches(query.terms(), within)
@@ -50,12 +49,10 @@ class SqliteIndex(Index):
         return WordIndex() if queries.writing else self._words
 
     def matching(self, queries: Queries, query: WordQuery, ids: Sequence[str]) -> set[str]:
-        """Return the ids that match by words."""
         match = f"{TEXT} : ({query.fts5()})"
         return {row["id"] for row in queries.all("search.matching", ids=json.dumps(list(ids)), match=match)}
 
     def coverage(self, queries: Queries, terms: Sequence[Phrase], ids: Sequence[str]) -> dict[str, int]:
-        """Return how many of the terms each record has."""
         matches = _matches(terms, _within(queries, Filter()))
         numbers = self._known(queries).numbers(queries, matches)
         return {key: int(numbers[rid]) for key, rid in _rids(queries, ids).items()}
@@ -67,7 +64,6 @@ class SqliteIndex(Index):
     def nearest(
         self, queries: Queries, sets: Sequence[VectorSet], vector: Vector, allowed: Filter, limit: int
     ) -> list[Scored]:
-        """Return for each set the records whose vectors are nearest, scored by cosine."""
         sieve = sieve_for(queries, allowed)
         near = self._vectors.ask(queries, sets, len(vector), lambda one: one.nearest(queries, vector, limit, sieve))
         rids = sorted({rid for found in near for rid, _ in found})
@@ -77,19 +73,16 @@ class SqliteIndex(Index):
     def cosines(
         self, queries: Queries, sets: Sequence[VectorSet], vector: Vector, ids: Sequence[str]
     ) -> list[dict[str, float]]:
-        """Return for each set the cosine of `vector` with each of the given records that has a vector in it."""
         names = {rid: key for key, rid in _rids(queries, ids).items()}
         found = self._vectors.ask(queries, sets, len(vector), lambda one: one.cosines(queries, vector, list(names)))
         return [{names[rid]: cosine for rid, cosine in cosines.items()} for cosines in found]
 
     def vectors(self, queries: Queries, among: VectorSet, ids: Sequence[str]) -> dict[str, Vector]:
-        """Return the vectors of some records, one for each chunk."""
         return by_record(
             queries.all("vectors.of", ids=json.dumps(list(ids)), perspective=among.perspective, model=among.model)
         )
 
     def means(self, queries: Queries, among: VectorSet) -> tuple[list[str], Vector]:
-        """Return the entities whose observations have vectors in a set, and the means of those vectors."""
         return means(queries, among)
 
 
