@@ -66,18 +66,6 @@ def test_only_create_makes_a_file(tmp_path: Path) -> None:
         assert words(store, place, "kept") == ["kept"]
 
 
-def test_a_lost_registry_is_not_recreated(tmp_path: Path) -> None:
-    place = workspace("one", "projects/one.db")
-    with closing(made(DataDirectory(tmp_path), places=[place])) as store:
-        put(store, place, "kept")
-    (tmp_path / "_meta.db").unlink()
-    with closing(SqliteStore(DataDirectory(tmp_path))) as store:
-        for access in (store.placement.exists, lambda: store.placement.create(None)):
-            with pytest.raises(StoreError, match=r"_meta\.db is missing"):
-                access()
-    assert not (tmp_path / "_meta.db").exists()
-
-
 @pytest.mark.files
 @pytest.mark.parametrize("kind", ["own", "single"])
 def test_a_database_that_is_emptied_takes_nothing(tmp_path: Path, kind: str) -> None:
@@ -186,17 +174,6 @@ def test_problems_are_reported_even_if_the_words_cannot_be_checked(
         row, unchecked = frozen.upkeep.problems(here)
     assert "refers to nothing" in row
     assert "the words were not checked, because that requires writing and the file is read-only" in unchecked
-
-
-def test_a_backup_is_a_single_file(store: SqliteStore, tmp_path: Path, here: Workspace) -> None:
-    for number in range(3):
-        put(store, here, f"text {number}")
-    target = tmp_path / "backup" / "all.db"
-    parts: list[float] = []
-    assert store.upkeep.backup(target, [here], parts.append) == 3
-    assert parts[-1] == 1.0
-    assert [path.name for path in target.parent.iterdir()] == ["all.db"]
-    assert target.read_bytes()[18:20] == b"\1\1"  # the header's read and write version: no write-ahead log
 
 
 def test_an_incomplete_backup_is_deleted(
