@@ -10,6 +10,7 @@ A table is between `<!-- table: NAME -->` and `<!-- /table -->` in README.md or 
 import ast
 import base64
 import inspect
+import itertools
 import json
 import re
 import sys
@@ -127,10 +128,20 @@ def settings() -> str:
     return table(
         ("variable", "default", "what it does"),
         [
-            (" or ".join(f"`{variable}`" for variable in variables(name)), _setting(name), field.description or "")
-            for name, field in Settings.model_fields.items()
+            (" or ".join(f"`{variable}`" for variable in variables(name)), _setting(name), " ".join(described.split()))
+            for name, described in _described(Settings)
         ],
     )
+
+
+def _described(owner: type) -> Iterator[tuple[str, str]]:
+    """Yield each field of a class that has a docstring, in the order of the code."""
+    (body,) = ast.parse(inspect.getsource(owner)).body
+    assert isinstance(body, ast.ClassDef)
+    for pair in itertools.pairwise(body.body):
+        match pair:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                yield name, text
 
 
 def _setting(name: str) -> str:

@@ -122,266 +122,136 @@ class Settings(BaseModel):
         alias_generator=AliasGenerator(validation_alias=lambda name: AliasChoices(f"MEMORY_{name.upper()}")),
     )
 
-    data_dir: GivenPath = Field(
-        default_factory=user_data,
-        validate_default=True,
-        description="The directory of the databases.",
-    )
-    db_path: FilePath = Field(
-        None,
-        validation_alias=AliasChoices("MEMORY_DB_PATH", "MEMORY_MCP_DB_PATH"),
-        description="One file for everything except the models, instead of the database files in the data directory.",
-    )
-    database_url: str | None = Field(
-        None,
-        repr=False,
-        description="A Postgres database with pgvector, `postgresql://...`, instead of SQLite files; never shown. "
-        "`postgresql:managed`: a server that memoryd itself runs in the data directory.",
-    )
+    data_dir: GivenPath = Field(default_factory=user_data, validate_default=True)
+    """The directory of the databases."""
+    db_path: FilePath = Field(None, validation_alias=AliasChoices("MEMORY_DB_PATH", "MEMORY_MCP_DB_PATH"))
+    """One file for everything except the models, instead of the database files in the data directory."""
+    database_url: str | None = Field(None, repr=False)
+    """A Postgres database with pgvector, `postgresql://...`, instead of SQLite files; never shown.
+    `postgresql:managed`: a server that memoryd itself runs in the data directory."""
     workspace: str = Field(
-        DEFAULT_WORKSPACE,
-        min_length=1,
-        validation_alias=AliasChoices("MEMORY_NAMESPACE", "MEMORY_WORKSPACE"),
-        description="The workspace: a separate memory in the same database, created on first use. `auto`: that of the "
-        "[project](projects.md#the-workspace-of-a-directory).",
+        DEFAULT_WORKSPACE, min_length=1, validation_alias=AliasChoices("MEMORY_NAMESPACE", "MEMORY_WORKSPACE")
     )
-    project_dir: FilePath = Field(
-        None,
-        validation_alias=AliasChoices("MEMORY_PROJECT_DIR", "CLAUDE_PROJECT_DIR"),
-        description="The directory whose project `auto` means; Claude Code sets the second one. If unset, the "
-        "directory in which a hook runs, or in which the client has started memoryd.",
-    )
-    toolsets: ToolsetNames = Field(
-        ("recall",),
-        description="The toolsets to offer, separated by commas or blanks; `all`: all of them.",
-    )
-    read_only: bool = Field(False, description="Offer only tools that change nothing.")
-    transport: Literal["stdio", "http"] = Field(
-        "stdio",
-        description="`stdio`: one client on stdin and stdout; `http`: many over HTTP.",
-    )
-    host: str = Field(
-        "127.0.0.1",
-        description="The address on which HTTP is served; for other machines only with [tokens](http.md#tokens).",
-    )
-    port: int = Field(8765, ge=0, le=65_535, description="The port of HTTP; `0`: any free port.")
-    allowed_hosts: WordList = Field(
-        (),
-        description="Host names that clients may use over HTTP besides the host itself, such as `memory.example.org`; "
-        "web pages from these hosts may call the server too.",
-    )
-    public_url: str | None = Field(
-        None,
-        description="The address by which clients reach this server, such as `https://memory.example.org`: with it "
-        "they can [log in](remote.md), and every request needs a token or a login.",
-    )
-    login: Literal["password", "oidc", "jwt"] = Field(
-        "password",
-        description="How people [log in](remote.md#a-team-with-an-identity-provider): `password`; `oidc`: at an "
-        "identity provider; `jwt`: clients bring its tokens.",
-    )
-    login_documents: bool = Field(
-        True,
-        description="Whether clients may name themselves by the address of a document, which this server fetches; "
-        "`off`, where it does not reach the internet, makes them register.",
-    )
-    oidc_issuer: str | None = Field(
-        None,
-        pattern=r"^(https://|http://(127\.0\.0\.1|localhost|\[::1\])[:/])",
-        description="The issuer of the identity provider, `https://...`.",
-    )
-    oidc_client_id: str | None = Field(None, description="The name under which the provider knows this server.")
-    oidc_client_secret: str | None = Field(
-        None,
-        repr=False,
-        description="The secret of this server at the provider; never shown.",
-    )
-    oidc_groups: str = Field("groups", description="The claim in which the provider names the groups of a person.")
-    login_rules: str | None = Field(
-        None,
-        description="What the provider's people may grant: [rules](remote.md#a-team-with-an-identity-provider), of "
-        "which the first matching one counts.",
-    )
-    http_sessions: bool = Field(
-        True,
-        description="Whether a client with a handshake gets a session (`Mcp-Session-Id`), which lives in one process; "
-        "`false`: none, so that [any process](scale.md#behind-a-proxy) may answer.",
-    )
-    rate_limit: str = Field(
-        "6000/minute",
-        description="The limit of HTTP requests for each token, and of attempts without a valid token for each "
-        "address; `none`: no limit.",
-    )
-    hooks: bool = Field(
-        True,
-        description="Whether [hooks](hooks.md) do anything; `off` in the environment of a client silences them for its "
-        "session, as for agents that run without people.",
-    )
-    service: bool = Field(
-        True,
-        description="Whether the clients of a memory share one [service](operations.md#the-service) over stdio; "
-        "`false`: each client has its own server.",
-    )
-    service_idle: float = Field(
-        60,
-        gt=0,
-        le=7 * 86_400,
-        description="Seconds after its last client disconnects until the service ends.",
-    )
-    call_timeout: float = Field(120, gt=0, description="Seconds after which a call is answered with an error.")
+    """The workspace: a separate memory in the same database, created on first use. `auto`: that of the
+    [project](projects.md#the-workspace-of-a-directory)."""
+    project_dir: FilePath = Field(None, validation_alias=AliasChoices("MEMORY_PROJECT_DIR", "CLAUDE_PROJECT_DIR"))
+    """The directory whose project `auto` means; Claude Code sets the second one. If unset, the directory in which a
+    hook runs, or in which the client has started memoryd."""
+    toolsets: ToolsetNames = ("recall",)
+    """The toolsets to offer, separated by commas or blanks; `all`: all of them."""
+    read_only: bool = False
+    """Offer only tools that change nothing."""
+    transport: Literal["stdio", "http"] = "stdio"
+    """`stdio`: one client on stdin and stdout; `http`: many over HTTP."""
+    host: str = "127.0.0.1"
+    """The address on which HTTP is served; for other machines only with [tokens](http.md#tokens)."""
+    port: int = Field(8765, ge=0, le=65_535)
+    """The port of HTTP; `0`: any free port."""
+    allowed_hosts: WordList = ()
+    """Host names that clients may use over HTTP besides the host itself, such as `memory.example.org`; web pages
+    from these hosts may call the server too."""
+    public_url: str | None = None
+    """The address by which clients reach this server, such as `https://memory.example.org`: with it they can [log
+    in](remote.md), and every request needs a token or a login."""
+    login: Literal["password", "oidc", "jwt"] = "password"
+    """How people [log in](remote.md#a-team-with-an-identity-provider): `password`; `oidc`: at an identity provider;
+    `jwt`: clients bring its tokens."""
+    login_documents: bool = True
+    """Whether clients may name themselves by the address of a document, which this server fetches; `off`, where it
+    does not reach the internet, makes them register."""
+    oidc_issuer: str | None = Field(None, pattern=r"^(https://|http://(127\.0\.0\.1|localhost|\[::1\])[:/])")
+    """The issuer of the identity provider, `https://...`."""
+    oidc_client_id: str | None = None
+    """The name under which the provider knows this server."""
+    oidc_client_secret: str | None = Field(None, repr=False)
+    """The secret of this server at the provider; never shown."""
+    oidc_groups: str = "groups"
+    """The claim in which the provider names the groups of a person."""
+    login_rules: str | None = None
+    """What the provider's people may grant: [rules](remote.md#a-team-with-an-identity-provider), of which the first
+    matching one counts."""
+    http_sessions: bool = True
+    """Whether a client with a handshake gets a session (`Mcp-Session-Id`), which lives in one process; `false`:
+    none, so that [any process](scale.md#behind-a-proxy) may answer."""
+    rate_limit: str = "6000/minute"
+    """The limit of HTTP requests for each token, and of attempts without a valid token for each address; `none`: no
+    limit."""
+    hooks: bool = True
+    """Whether [hooks](hooks.md) do anything; `off` in the environment of a client silences them for its session, as
+    for agents that run without people."""
+    service: bool = True
+    """Whether the clients of a memory share one [service](operations.md#the-service) over stdio; `false`: each
+    client has its own server."""
+    service_idle: float = Field(60, gt=0, le=7 * 86_400)
+    """Seconds after its last client disconnects until the service ends."""
+    call_timeout: float = Field(120, gt=0)
+    """Seconds after which a call is answered with an error."""
     session_id: str | None = Field(
-        None,
-        max_length=SESSION_LENGTH,
-        validation_alias=AliasChoices("MEMORY_MCP_SESSION_ID"),
-        description="The session of clients that name none; if unset, each client over stdio gets a random one.",
+        None, max_length=SESSION_LENGTH, validation_alias=AliasChoices("MEMORY_MCP_SESSION_ID")
     )
-    claude_code_session: str | None = Field(
-        None,
-        validation_alias=AliasChoices("CLAUDE_CODE_SESSION_ID"),
-        description="Set by Claude Code, not by you: its [session](clients.md#session-ids), used over stdio if "
-        "`MEMORY_MCP_SESSION_ID` is not set.",
-    )
-    session_persist: bool = Field(
-        False,
-        validation_alias=AliasChoices("MEMORY_MCP_SESSION_PERSIST"),
-        description="`true` keeps the memories of a session after its end.",
-    )
-    embedding_dim: int = Field(
-        1536,
-        ge=1,
-        le=16_000,
-        validation_alias=AliasChoices("MEMORY_MCP_EMBEDDING_DIM"),
-        description="The dimension of the embeddings that callers of the vault provide, 1 to 16,000.",
-    )
-    journal_store: Literal["records", "chroma"] = Field(
-        "records",
-        description="Where the journal is stored: `records`, in the database with everything else; `chroma`, in "
-        "ChromaDB.",
-    )
-    chroma_url: str | None = Field(
-        None,
-        pattern=r"^https?://",
-        description="The ChromaDB server of the journal, `http://host:port`; if unset, memoryd runs one in the data "
-        "directory.",
-    )
-    embedder: str = Field(
-        "bundled",
-        validation_alias=AliasChoices("MEMORY_EMBEDDER", "MEMORY_EMBEDDING_MODEL"),
-        description="The embedding model: `bundled`, `fastembed:NAME`, `ollama:NAME`, `openai:NAME`, `OWNER/NAME` or "
-        "`none`.",
-    )
-    embedding_dtype: str | None = Field(
-        None,
-        description="The precision of a fastembed model: `q8`, `fp16` or `fp32`; if unset, the model's default.",
-    )
-    reranker: str = Field(
-        "bundled",
-        validation_alias=AliasChoices("MEMORY_RERANKER", "MEMORY_RERANKER_MODEL"),
-        description="The model that reranks the best hits: `bundled`, `fastembed:NAME`, `OWNER/NAME`, or `none`.",
-    )
-    reranker_enabled: bool = Field(True, description="`false` disables the reranker, whichever is configured.")
-    model_dir: FilePath = Field(
-        None,
-        description="The directory of the model files; if unset, one for each user, shared by all data directories.",
-    )
-    languages: Literal["all", "english"] = Field(
-        "all",
-        validation_alias=AliasChoices("MEMORY_MODELS"),
-        description="`english`: no text is embedded by the multilingual model, which is then never fetched.",
-    )
-    model_runs: int = Field(
-        2,
-        ge=1,
-        le=64,
-        description="Number of texts that local models read at the same time, 1 to 64: each takes a core and memory.",
-    )
-    token_budget: int = Field(
-        500,
-        ge=1,
-        le=50_000,
-        validation_alias=AliasChoices("MEMORY_DEFAULT_TOKEN_BUDGET"),
-        description="The token budget of a memory_recall without one, 1 to 50,000.",
-    )
-    maintenance_interval: int = Field(
-        50,
-        ge=0,
-        description="Number of stored memories after which maintenance runs; `0`: only `memoryd maintain` runs it.",
-    )
-    decay_threshold: float = Field(
-        0.05,
-        ge=0,
-        le=1,
-        description="The vitality below which a memory has decayed, 0 to 1.",
-    )
-    compaction_min_group: int = Field(
-        10,
-        ge=2,
-        description="Minimum number of decayed memories to compact them, if there is a language model.",
-    )
-    consolidation_batch_size: int = Field(
-        50,
-        ge=1,
-        le=1_000,
-        description="Number of memories that are consolidated at once, 1 to 1,000.",
-    )
-    durability: Literal["full", "normal"] = Field(
-        "full",
-        description="`full`: a write survives a power failure. `normal`: it survives kill -9; faster for one caller.",
-    )
-    secrets: Literal["mask", "refuse", "allow"] = Field(
-        "mask",
-        description="What happens to [secrets](security.md#secrets) in a text to be stored: `mask` replaces them with "
-        "their kind, `refuse` rejects the whole call, `allow` keeps them.",
-    )
-    retention_days: float = Field(
-        30,
-        ge=0,
-        description="Days until a running server permanently deletes what was forgotten; `0`: immediately.",
-    )
-    log_level: Literal["debug", "info", "warning", "error"] = Field(
-        "warning",
-        description="The level of the log, on stderr or in the file of a service: `debug`, `info`, `warning` or "
-        "`error`.",
-    )
-    llm_api_key: str | None = Field(None, repr=False, description="The API key of the language model; never shown.")
-    llm_base_url: str | None = Field(
-        None,
-        pattern=r"^https?://",
-        description="The address of a language model that speaks OpenAI's protocol, e.g. `http://localhost:11434/v1`. "
-        "With neither an address nor a key nothing is sent anywhere.",
-    )
-    llm_model: str = Field(
-        "claude-haiku-4-5-20251001",
-        min_length=1,
-        description="The name of the language model at that address.",
-    )
-    llm_timeout: float = Field(
-        15,
-        gt=0,
-        description="Seconds that a call waits for the language model in total; maintenance waits four times as long "
-        "for each answer.",
-    )
-    llm_tokens: int = Field(
-        1_000_000,
-        ge=1,
-        description="Maximum number of tokens sent to and received from the language model in an hour.",
-    )
-    ollama_host: str = Field(
-        "http://127.0.0.1:11434",
-        validation_alias=AliasChoices("OLLAMA_HOST"),
-        description="The address of the Ollama server that `ollama:` uses.",
-    )
-    openai_base_url: str | None = Field(
-        None,
-        validation_alias=AliasChoices("OPENAI_BASE_URL"),
-        description="The address of the service that `openai:` uses, if it is not OpenAI's.",
-    )
-    openai_api_key: str | None = Field(
-        None,
-        repr=False,
-        validation_alias=AliasChoices("OPENAI_API_KEY"),
-        description="The API key for `openai:`; never shown.",
-    )
+    """The session of clients that name none; if unset, each client over stdio gets a random one."""
+    claude_code_session: str | None = Field(None, validation_alias=AliasChoices("CLAUDE_CODE_SESSION_ID"))
+    """Set by Claude Code, not by you: its [session](clients.md#session-ids), used over stdio if
+    `MEMORY_MCP_SESSION_ID` is not set."""
+    session_persist: bool = Field(False, validation_alias=AliasChoices("MEMORY_MCP_SESSION_PERSIST"))
+    """`true` keeps the memories of a session after its end."""
+    embedding_dim: int = Field(1536, ge=1, le=16_000, validation_alias=AliasChoices("MEMORY_MCP_EMBEDDING_DIM"))
+    """The dimension of the embeddings that callers of the vault provide, 1 to 16,000."""
+    journal_store: Literal["records", "chroma"] = "records"
+    """Where the journal is stored: `records`, in the database with everything else; `chroma`, in ChromaDB."""
+    chroma_url: str | None = Field(None, pattern=r"^https?://")
+    """The ChromaDB server of the journal, `http://host:port`; if unset, memoryd runs one in the data directory."""
+    embedder: str = Field("bundled", validation_alias=AliasChoices("MEMORY_EMBEDDER", "MEMORY_EMBEDDING_MODEL"))
+    """The embedding model: `bundled`, `fastembed:NAME`, `ollama:NAME`, `openai:NAME`, `OWNER/NAME` or `none`."""
+    embedding_dtype: str | None = None
+    """The precision of a fastembed model: `q8`, `fp16` or `fp32`; if unset, the model's default."""
+    reranker: str = Field("bundled", validation_alias=AliasChoices("MEMORY_RERANKER", "MEMORY_RERANKER_MODEL"))
+    """The model that reranks the best hits: `bundled`, `fastembed:NAME`, `OWNER/NAME`, or `none`."""
+    reranker_enabled: bool = True
+    """`false` disables the reranker, whichever is configured."""
+    model_dir: FilePath = None
+    """The directory of the model files; if unset, one for each user, shared by all data directories."""
+    languages: Literal["all", "english"] = Field("all", validation_alias=AliasChoices("MEMORY_MODELS"))
+    """`english`: no text is embedded by the multilingual model, which is then never fetched."""
+    model_runs: int = Field(2, ge=1, le=64)
+    """Number of texts that local models read at the same time, 1 to 64: each takes a core and memory."""
+    token_budget: int = Field(500, ge=1, le=50_000, validation_alias=AliasChoices("MEMORY_DEFAULT_TOKEN_BUDGET"))
+    """The token budget of a memory_recall without one, 1 to 50,000."""
+    maintenance_interval: int = Field(50, ge=0)
+    """Number of stored memories after which maintenance runs; `0`: only `memoryd maintain` runs it."""
+    decay_threshold: float = Field(0.05, ge=0, le=1)
+    """The vitality below which a memory has decayed, 0 to 1."""
+    compaction_min_group: int = Field(10, ge=2)
+    """Minimum number of decayed memories to compact them, if there is a language model."""
+    consolidation_batch_size: int = Field(50, ge=1, le=1_000)
+    """Number of memories that are consolidated at once, 1 to 1,000."""
+    durability: Literal["full", "normal"] = "full"
+    """`full`: a write survives a power failure. `normal`: it survives kill -9; faster for one caller."""
+    secrets: Literal["mask", "refuse", "allow"] = "mask"
+    """What happens to [secrets](security.md#secrets) in a text to be stored: `mask` replaces them with their kind,
+    `refuse` rejects the whole call, `allow` keeps them."""
+    retention_days: float = Field(30, ge=0)
+    """Days until a running server permanently deletes what was forgotten; `0`: immediately."""
+    log_level: Literal["debug", "info", "warning", "error"] = "warning"
+    """The level of the log, on stderr or in the file of a service: `debug`, `info`, `warning` or `error`."""
+    llm_api_key: str | None = Field(None, repr=False)
+    """The API key of the language model; never shown."""
+    llm_base_url: str | None = Field(None, pattern=r"^https?://")
+    """The address of a language model that speaks OpenAI's protocol, e.g. `http://localhost:11434/v1`. With neither
+    an address nor a key nothing is sent anywhere."""
+    llm_model: str = Field("claude-haiku-4-5-20251001", min_length=1)
+    """The name of the language model at that address."""
+    llm_timeout: float = Field(15, gt=0)
+    """Seconds that a call waits for the language model in total; maintenance waits four times as long for each
+    answer."""
+    llm_tokens: int = Field(1_000_000, ge=1)
+    """Maximum number of tokens sent to and received from the language model in an hour."""
+    ollama_host: str = Field("http://127.0.0.1:11434", validation_alias=AliasChoices("OLLAMA_HOST"))
+    """The address of the Ollama server that `ollama:` uses."""
+    openai_base_url: str | None = Field(None, validation_alias=AliasChoices("OPENAI_BASE_URL"))
+    """The address of the service that `openai:` uses, if it is not OpenAI's."""
+    openai_api_key: str | None = Field(None, repr=False, validation_alias=AliasChoices("OPENAI_API_KEY"))
+    """The API key for `openai:`; never shown."""
 
     @model_validator(mode="before")
     @classmethod
@@ -420,7 +290,9 @@ class Settings(BaseModel):
         """The variables by which a service gets the part of these settings that describes a connection."""
         given = ((variables(field)[0], getattr(self, field)) for field in self.model_fields_set)
         return {
-            name: _as_variable(value) for name, value in given if name in environment.CONNECTION and value is not None
+            name: " ".join(value) if isinstance(value, tuple) else str(value)
+            for name, value in given
+            if name in environment.CONNECTION and value is not None
         }
 
     @classmethod
@@ -439,10 +311,6 @@ class Settings(BaseModel):
             return cls.model_validate(values)
         except ValidationError as error:
             raise InvalidInputError(_explain(error)) from None
-
-
-def _as_variable(value: object) -> str:
-    return " ".join(value) if isinstance(value, tuple) else str(value)
 
 
 def variables(field: str) -> tuple[str, ...]:

@@ -12,8 +12,8 @@ from pydantic import BaseModel
 
 from memoryd.errors import ModelError
 from memoryd.models import chat
-from memoryd.models.chat import HourlyBudget
-from memoryd.models.llm import FAILURES, TimedWriter, load_llm
+from memoryd.models.chat import FAILURES, HourlyBudget
+from memoryd.models.llm import TimedWriter, load_llm
 from memoryd.settings import Settings
 from tests.clients import Json
 from tests.llm import Model, Reply, model

@@ -11,12 +11,13 @@ import pytest
 
 from memoryd.errors import StoreBusyError, StoreError
 from memoryd.model import Filter, Workspace
-from memoryd.store.base import Queries
+from memoryd.store.base import Queries, visible
 from memoryd.store.sqlite import connection, vector_index
 from memoryd.store.sqlite.connection import SqliteQueries
 from memoryd.store.sqlite.file import SqliteFile
 from memoryd.store.sqlite.layout import DataDirectory, SingleFile
 from memoryd.store.sqlite.store import SqliteStore
+from memoryd.store.sqlite.word_index import WEIGHTS
 from tests.store.kit import (
     SET,
     axis,
@@ -63,18 +64,6 @@ def test_only_create_makes_a_file(tmp_path: Path) -> None:
         assert store.placement.exists()
         put(store, place, "kept")
         assert words(store, place, "kept") == ["kept"]
-
-
-def test_a_lost_registry_is_not_recreated(tmp_path: Path) -> None:
-    place = workspace("one", "projects/one.db")
-    with closing(made(DataDirectory(tmp_path), places=[place])) as store:
-        put(store, place, "kept")
-    (tmp_path / "_meta.db").unlink()
-    with closing(SqliteStore(DataDirectory(tmp_path))) as store:
-        for access in (store.placement.exists, lambda: store.placement.create(None)):
-            with pytest.raises(StoreError, match=r"_meta\.db is missing"):
-                access()
-    assert not (tmp_path / "_meta.db").exists()
 
 
 @pytest.mark.files
@@ -187,17 +176,6 @@ def test_problems_are_reported_even_if_the_words_cannot_be_checked(
     assert "the words were not checked, because that requires writing and the file is read-only" in unchecked
 
 
-def test_a_backup_is_a_single_file(store: SqliteStore, tmp_path: Path, here: Workspace) -> None:
-    for number in range(3):
-        put(store, here, f"text {number}")
-    target = tmp_path / "backup" / "all.db"
-    parts: list[float] = []
-    assert store.upkeep.backup(target, [here], parts.append) == 3
-    assert parts[-1] == 1.0
-    assert [path.name for path in target.parent.iterdir()] == ["all.db"]
-    assert target.read_bytes()[18:20] == b"\1\1"  # the header's read and write version: no write-ahead log
-
-
 def test_an_incomplete_backup_is_deleted(
     store: SqliteStore, tmp_path: Path, here: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -219,26 +197,7 @@ def test_programming_errors_are_not_translated(store: SqliteStore, here: Workspa
     with pytest.raises(apsw.BindingsError):
         sql(store, "SELECT ?")
     with pytest.raises(apsw.SQLError):
-        store.read(
-            here,
-            lambda q: q.all(
-                "search.words",
-                match="AND",
-                tags="[]",
-                tag_count=0,
-                limit=1,
-                session="",
-                entity="",
-                shelf="",
-                among="",
-                after="",
-                before="",
-                title=1,
-                type=1,
-                body=1,
-                tag=1,
-            ),
-        )
+        store.read(here, lambda q: q.all("search.words", match="AND", limit=1, **visible(Filter()), **WEIGHTS))
     put(store, here, "and the writer lives")
 
 

@@ -8,10 +8,10 @@ from itertools import count
 import pytest
 
 from memoryd.core.records import records
-from memoryd.model import Filter, Workspace
+from memoryd.model import Filter, Kind, Workspace
 from memoryd.query_syntax import WordQuery, parse_query, typed_query
 from memoryd.store import postings
-from memoryd.store.base import Queries, Scored, Store
+from memoryd.store.base import Queries, Row, Scored, Store
 from tests.store.kit import EVERY, LATER, add, by_words, change, forget, put, words
 
 COMMON = "alpha beta gamma delta epsilon zeta eta theta iota kappa".split()
@@ -39,6 +39,9 @@ def same(one: Scored, other: Scored) -> bool:
 
 class WordIndexes(ABC):
     """The suite; a subclass defines what is found without anything in memory."""
+
+    behind: str
+    """The statement that brings a known posting up to date."""
 
     @abstractmethod
     def afresh(self, store: Store, here: Workspace, query: WordQuery) -> Scored: ...
@@ -135,3 +138,26 @@ class WordIndexes(ABC):
         query = typed_query("alpha bet")
         assert query
         assert len(by_words(store, here, query, EVERY, 10)) == 1
+
+    def test_words_that_are_known_are_not_read_again(
+        self, store: Store, here: Workspace, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(postings, "SMALL", 0)
+        filled(store, here, 200)
+        put(store, here, "another one", kind=Kind.ENTITY, name="E")
+
+        def traced(queries: Queries) -> list[str]:
+            read, statements = queries.all, list[str]()
+
+            def noting(name: str, /, **given: object) -> list[Row]:
+                statements.append(name)
+                return read(name, **given)
+
+            queries.all = noting  # type: ignore[method-assign]
+            store.index.words(queries, question("alpha beta"), EVERY, 10)
+            return [name for name in statements if name.startswith("words.")]
+
+        assert store.read(here, traced) == ["words.parts"]
+        assert store.read(here, traced) == []
+        put(store, here, "alpha")
+        assert store.read(here, traced) == [self.behind]

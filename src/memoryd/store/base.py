@@ -1,5 +1,6 @@
 """The interface of a store: four roles. A store knows nothing of MCP, ranking or models."""
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -28,6 +29,24 @@ class Queries(Protocol):
 
     workspace_id: str
     """'' in the registry."""
+    _bound: dict[str, str]
+    _marks: Row | None
+
+    def __init__(self, workspace: Workspace | None) -> None:
+        self.workspace_id = workspace.id if workspace else ""
+        self._bound, self._marks = {"workspace": self.workspace_id}, None
+
+    @property
+    def writing(self) -> bool:
+        """Whether the transaction has written, or may write, what may yet be undone."""
+        return False
+
+    def marks(self) -> Row:
+        """Return the latest changes of the workspace or its file; a transaction that does not write asks only once."""
+        if self._marks is None or self.writing:
+            self._marks = self.one("search.marks")
+        assert self._marks is not None
+        return self._marks
 
     def all(self, name: str, /, **parameters: Any) -> list[Row]:
         """Return every row."""
@@ -89,16 +108,49 @@ def archived(workspace: Workspace) -> StoreError:
 
 # searches by words and by vectors -------------------------------------------------------------------------------------
 
+NUMBERS = 1_000  # maximum cached counts of memories
 UNIT = 0.01  # maximum difference of a stored vector's length from 1; float16 keeps it within .001
 Scored = list[tuple[str, float]]
 """(record id, score), best first."""
 
 
+def visible(allowed: Filter) -> Row:
+    """Return a filter as parameters of a statement."""
+    tags = list(dict.fromkeys(allowed.tags))
+    return {
+        "kinds": json.dumps(allowed.kinds),
+        "session": allowed.session,
+        "shelf": allowed.shelf,
+        "entity": allowed.entity,
+        "tags": json.dumps(tags, ensure_ascii=False),
+        "tag_count": len(tags),
+        "among": json.dumps(allowed.among) if allowed.among is not None else "",
+        "after": allowed.after,
+        "before": allowed.before,
+    }
+
+
 class Index(Protocol):
     """Searches inside an open transaction: they see the snapshot of `queries` and nothing later."""
 
+    _numbers: dict[tuple[str, ...], tuple[tuple[int | None, int], int]]
+
+    def __init__(self) -> None:
+        self._numbers = {}
+
+    def number(self, queries: Queries, allowed: Filter) -> int:
+        """Return how many memories with a key are on the shelf of a filter; counting takes longer than a search."""
+        come, key = queries.marks(), (queries.workspace_id, allowed.session, allowed.shelf)
+        now = come.get("records"), come["changes"]
+        then, number = self._numbers.get(key, (None, 0))
+        if then != now or queries.writing:
+            number = (queries.one("vault.number", session=allowed.session, shelf=allowed.shelf) or {})["number"]
+            if not queries.writing:
+                self._numbers = {**self._numbers, key: (now, number)} if len(self._numbers) < NUMBERS else {}
+        return number
+
     def words(self, queries: Queries, query: WordQuery, allowed: Filter, limit: int) -> Scored:
-        """Return the records that match by words, scored by BM25 (higher is better)."""
+        """Return the records that match by words, scored by BM25 over title, type, body and tags."""
 
     def matching(self, queries: Queries, query: WordQuery, ids: Sequence[str]) -> set[str]:
         """Return the ids that match by words."""
@@ -108,9 +160,6 @@ class Index(Protocol):
 
     def kept(self) -> dict[str, int]:
         """Return the bytes of the caches for searches in this process, by kind."""
-
-    def number(self, queries: Queries, allowed: Filter) -> int:
-        """Return how many memories with a key are on the shelf of a filter."""
 
     def nearest(
         self, queries: Queries, sets: Sequence[VectorSet], vector: Vector, allowed: Filter, limit: int
@@ -135,24 +184,27 @@ class Index(Protocol):
 class Placement(Protocol):
     """The files, or whatever else an engine keeps workspaces in. `workspace` None is the registry.
 
-    An engine with one database for all workspaces has little to do here: `db_path` is '', and archiving only sets the
-    mark that makes every later write fail.
+    An engine with one database for all workspaces has little to do here: `db_path` is '', there are no files, and
+    archiving only sets the mark that makes every later write fail.
 
     Methods with a parameter `registry` run inside one of its write transactions, so no two processes archive, restore
     or delete at the same time. Each can be repeated after a crash. Every method raises StoreError, as in `Rows`.
     """
 
-    home: str
+    home: str = ""
     """The `db_path` of a workspace that is created on first use."""
 
-    def own_path(self, workspace_id: str) -> str:
+    def own_path(self, _workspace_id: str, /) -> str:
         """Return the `db_path` of a new workspace with a separate file; '' if all share one database."""
+        return ""
 
-    def path(self, workspace: Workspace | None) -> Path | None:
+    def path(self, _workspace: Workspace | None, /) -> Path | None:
         """Return the file of a workspace, which need not exist yet; None if the workspace is on a server."""
+        return None
 
-    def strays(self, workspaces: Sequence[Workspace]) -> list[Path]:
-        """Return the files of workspaces that are not among `workspaces`, the rows of the registry."""
+    def strays(self, _workspaces: Sequence[Workspace], /) -> list[Path]:
+        """Return the files of workspaces that are not among these, the rows of the registry."""
+        return []
 
     def exists(self) -> bool:
         """Return whether anything was ever stored; raise StoreError if the registry is lost but workspaces exist."""

@@ -38,19 +38,21 @@ class Database(Protocol):
         """
 
 
-class ForeignServer:
-    """A server that memoryd neither starts nor stops."""
+class Unmanaged:
+    """A database that memoryd neither starts nor stops: the server of others, or one in this process."""
+
+    where: State = "external"
 
     def state(self) -> State:
-        """Return that the server is external."""
-        return "external"
+        """Return where the database runs."""
+        return self.where
 
     def start(self) -> bool:
-        """Do nothing: its owner starts it."""
+        """Do nothing: there is no server to start, or its owner starts it."""
         return False
 
     def stop(self) -> bool:
-        """Do nothing: its owner stops it."""
+        """Do nothing, as in `start`."""
         return False
 
     def close(self) -> None:

@@ -263,16 +263,6 @@ def test_a_lost_registry_is_reported_and_not_recreated(patient: Patient, state: 
     assert not (registry.exists() and registry.stat().st_size)
 
 
-def test_a_file_that_cannot_be_written_is_checked_without_its_words(
-    patient: Patient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    patient.store("x")
-    monkeypatch.setattr("memoryd.store.sqlite.connection.frozen", lambda path: path.exists())
-    findings = patient.examine().findings
-    unchecked = [finding.subject for finding in findings if "the words were not checked" in finding.problem]
-    assert unchecked == [str(patient.data / name) for name in ("_meta.db", "memory.db")]
-
-
 def test_a_journal_that_is_not_a_write_ahead_log(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
     """Simulate a drive that cannot share memory, where SQLite keeps a rollback journal."""
     monkeypatch.setattr("memoryd.store.sqlite.file._log_ahead", lambda _: None)

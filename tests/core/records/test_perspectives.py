@@ -19,16 +19,10 @@ from memoryd.core.records.perspectives import DEFAULTS, FIELDS, check, render
 from memoryd.core.scope import Scope
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.model import GENERAL
-from tests.core.kit import NONE, Ollama, engine, never, ollama
+from tests.core.kit import NONE, Ollama, engine, never
 
 NOMIC = "ollama:nomic-embed-text"
 FIVE = ["general", "project", "relational", "technical", "temporal"]
-
-
-@pytest.fixture
-def server() -> Iterator[Ollama]:
-    with ollama() as server:
-        yield server
 
 
 @pytest.fixture

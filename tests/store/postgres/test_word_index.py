@@ -7,7 +7,7 @@ from memoryd.core.records import records
 from memoryd.model import Filter, Kind, Workspace
 from memoryd.query_syntax import WordQuery
 from memoryd.store import postings
-from memoryd.store.base import Queries, Row, Scored, Store
+from memoryd.store.base import Queries, Scored, Store
 from memoryd.store.postgres import word_index
 from memoryd.store.postgres.store import PostgresStore
 from memoryd.store.postgres.word_index import PostgresWordIndex
@@ -36,6 +36,8 @@ def known_to_none(store: Store, here: Workspace, query: WordQuery, limit: int = 
 
 
 class TestKept(WordIndexes):
+    behind = "words.further"
+
     def afresh(self, store: Store, here: Workspace, query: WordQuery) -> Scored:
         return known_to_none(store, here, query)
 
@@ -105,31 +107,6 @@ def test_it_stays_small(store: PostgresStore, here: Workspace, monkeypatch: pyte
     put(store, other, "alpha")
     words(store, other, "alpha")
     assert list(kept) == [other.id]
-
-
-def test_words_that_are_known_are_not_read_again(
-    store: PostgresStore, here: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(postings, "SMALL", 0)
-    filled(store, here, 100)
-    statements: list[str] = []
-
-    def traced(queries: Queries) -> list[str]:
-        read = queries.all
-
-        def noting(name: str, /, **given: object) -> list[Row]:
-            statements.append(name)
-            return read(name, **given)
-
-        statements.clear()
-        queries.all = noting  # type: ignore[method-assign]
-        store.index.words(queries, question("alpha beta"), EVERY, 10)
-        return list(statements)
-
-    assert store.read(here, traced) == ["words.parts", "search.admitted"]
-    assert store.read(here, traced) == ["search.admitted"]
-    put(store, here, "alpha")
-    assert store.read(here, traced) == ["words.further", "search.admitted"]
 
 
 def test_nothing_is_kept_of_a_deleted_workspace(store: PostgresStore, here: Workspace, url: str) -> None:

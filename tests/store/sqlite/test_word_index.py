@@ -1,37 +1,17 @@
 """The index of words in memory finds what the file has, whatever has happened to the file since."""
 
-from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from memoryd.model import Kind, Workspace
+from memoryd.model import Workspace
 from memoryd.query_syntax import WordQuery
 from memoryd.store import postings
-from memoryd.store.base import Queries, Row, Scored, Store
-from memoryd.store.sqlite.layout import SingleFile
+from memoryd.store.base import Queries, Scored, Store
 from memoryd.store.sqlite.store import SqliteStore
-from tests.store.kit import EVERY, LATER, by_words, change, made, put, value, words, workspace
+from tests.store.kit import EVERY, LATER, by_words, change, put, value, words
 from tests.store.word_indexes import COMMON, RARE, WordIndexes, filled, question, same
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "one.db"
-
-
-@pytest.fixture
-def store(file: Path) -> Iterator[SqliteStore]:
-    with closing(made(SingleFile(file))) as store:
-        yield store
-
-
-@pytest.fixture
-def here() -> Workspace:
-    return workspace()
 
 
 def of_fts5(store: Store, here: Workspace, query: WordQuery, limit: int = 1_000) -> Scored:
@@ -40,6 +20,8 @@ def of_fts5(store: Store, here: Workspace, query: WordQuery, limit: int = 1_000)
 
 
 class TestKept(WordIndexes):
+    behind = "words.parts"
+
     def afresh(self, store: Store, here: Workspace, query: WordQuery) -> Scored:
         return of_fts5(store, here, query)
 
@@ -86,30 +68,3 @@ def test_it_stays_small(
     kept = store.index._words._postings
     assert kept._bytes == sum(posting.bytes for posting in kept._kept.values())
     assert 0 < {"MEMORY": kept._bytes, "TERMS": len(kept._kept)}[limited] <= limit
-
-
-def test_words_that_are_known_are_not_read_again(store: SqliteStore, here: Workspace) -> None:
-    filled(store, here, 200)
-    put(store, here, "another one", kind=Kind.ENTITY, name="E")
-    statements: list[str] = []
-
-    def traced(queries: Queries) -> list[str]:
-        read, one = queries.all, queries.one
-
-        def noting(name: str, /, **given: Any) -> list[Row]:
-            statements.append(name)
-            return read(name, **given)
-
-        def noting_one(name: str, /, **given: Any) -> Row | None:
-            statements.append(name)
-            return one(name, **given)
-
-        statements.clear()
-        queries.all, queries.one = noting, noting_one  # type: ignore[method-assign]
-        store.index.words(queries, question("alpha beta"), EVERY, 10)
-        return list(statements)
-
-    assert store.read(here, traced) == ["search.marks", "words.parts", "search.admitted"]
-    assert store.read(here, traced) == ["search.marks", "search.admitted"]
-    put(store, here, "alpha")
-    assert store.read(here, traced) == ["search.marks", "words.parts", "search.admitted"]

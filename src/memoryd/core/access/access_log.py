@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Literal
 
 from memoryd.core.base.clock import Clock
+from memoryd.core.workspaces.registry import from_registry
 from memoryd.store.base import Queries, Store
 
 KEPT = timedelta(days=365)
@@ -50,6 +51,5 @@ def note(queries: Queries, clock: Clock, act: AccessAct, subject: str = "", clie
 
 def last(store: Store, limit: int) -> list[AccessEntry]:
     """Return the newest entries, the newest first."""
-    if not store.placement.exists():
-        return []
-    return [AccessEntry(**row) for row in store.read(None, lambda q: q.all("access_log.last", limit=limit))]
+    rows = from_registry(store, lambda q: q.all("access_log.last", limit=limit), ())
+    return [AccessEntry(**row) for row in rows]

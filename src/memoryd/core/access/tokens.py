@@ -12,7 +12,7 @@ from memoryd.core.access import access_log
 from memoryd.core.access.hashes import hashed
 from memoryd.core.base.clock import FOREVER, Clock
 from memoryd.core.security.secrets import Secrets, cleaned
-from memoryd.core.workspaces.registry import Workspaces
+from memoryd.core.workspaces.registry import Workspaces, from_registry
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.store.base import Queries, Row, Store
 
@@ -119,13 +119,11 @@ class Tokens:
 
     def all(self) -> list[Token]:
         """Return all tokens, the oldest first."""
-        if not self._store.placement.exists():
-            return []
-        return [_token(row) for row in self._store.read(None, lambda q: q.all("tokens.all"))]
+        return [_token(row) for row in from_registry(self._store, lambda q: q.all("tokens.all"), ())]
 
     def any(self) -> bool:
         """Return whether a token exists: if so, every request needs one."""
-        return self._store.placement.exists() and self._store.read(None, lambda q: q.one("tokens.some")) is not None
+        return from_registry(self._store, lambda q: q.one("tokens.some"), None) is not None
 
     def revoke(self, name: str) -> Token:
         """Revoke a token by its name or id, and return it. Raise NotFoundError."""
@@ -144,7 +142,7 @@ class Tokens:
     def check(self, presented: str) -> Token | None:
         """Return the token that was presented, or None if it is unknown or expired."""
         begins, token_id, secret = [*presented.split("_", 2), "", ""][:3]
-        known = self._store.placement.exists() and self._store.read(None, lambda q: q.one("tokens.by_id", id=token_id))
+        known = from_registry(self._store, lambda q: q.one("tokens.by_id", id=token_id), None)
         row = known or {"hash": hashed(""), "expires_at": ""}  # an unknown id takes the same time
         same = hmac.compare_digest(hashed(secret), row["hash"])
         valid = same and begins == PREFIX and bool(known) and row["expires_at"] > self._clock.now()

@@ -53,39 +53,9 @@ DATABASES = re.compile(r"\._?sync_.*\.db$")
 """The files in which Nextcloud and ownCloud keep the state of a synced folder, in that folder."""
 
 MOUNTS = Path("/proc/self/mountinfo")
-REMOTE = frozenset(
-    {
-        "nfs",
-        "nfs4",
-        "cifs",
-        "smb3",
-        "smbfs",
-        "9p",
-        "afs",
-        "ceph",
-        "lustre",
-        "davfs",
-        "vboxsf",
-        *(
-            f"fuse.{name}"
-            for name in (
-                "sshfs",
-                "rclone",
-                "s3fs",
-                "gcsfuse",
-                "glusterfs",
-                "ceph-fuse",
-                "curlftpfs",
-                "davfs2",
-                "onedriver",
-                "google-drive-ocamlfuse",
-                "vmhgfs-fuse",
-                "juicefs",
-                "goofys",
-            )
-        ),
-    }
-)
+_FUSE = """sshfs rclone s3fs gcsfuse glusterfs ceph-fuse curlftpfs davfs2 onedriver google-drive-ocamlfuse vmhgfs-fuse
+    juicefs goofys""".split()
+REMOTE = {*"nfs nfs4 cifs smb3 smbfs 9p afs ceph lustre davfs vboxsf".split(), *(f"fuse.{name}" for name in _FUSE)}
 """The file systems of Linux that other machines share."""
 
 

@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from memoryd.model import GENERAL, Filter
-from memoryd.store.base import AFTER_EVERY_ID, Queries
+from memoryd.store.base import AFTER_EVERY_ID, Queries, visible
 
 KNOWN = 10_000  # records whose ids are kept; if there are more, only their number is kept ...
 RECOUNT = 5.0  # ... and counted again after so many seconds, which takes 20 ms at 100,000 records
@@ -64,7 +64,7 @@ class Backlog:
             ids=json.dumps(sorted(known.ids)),
             perspective=GENERAL,
             **sets,
-            **_parameters(allowed),
+            **visible(allowed),
         )
         self._known[place] = replace(known, ids={row["id"] for row in rows})
         seen = tuple(row["id"] for row in rows if row["seen"])
@@ -103,18 +103,3 @@ def _counted(queries: Queries, sets: Mapping[str, str], latest: int) -> _Known:
         limit=number,
     )
     return _Known(latest, {row["id"] for row in rows})
-
-
-def _parameters(allowed: Filter) -> dict[str, object]:
-    """Return a filter as parameters of `embeddings.lacking`."""
-    tags = list(dict.fromkeys(allowed.tags))
-    return {
-        "kinds": json.dumps(allowed.kinds),
-        "session": allowed.session,
-        "entity": allowed.entity,
-        "tags": json.dumps(tags),
-        "tag_count": len(tags),
-        "among": json.dumps(allowed.among) if allowed.among is not None else "",
-        "after": allowed.after,
-        "before": allowed.before,
-    }

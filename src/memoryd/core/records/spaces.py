@@ -28,11 +28,9 @@ class Space:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(Space):
     """A set of vectors, and the question's vector to compare them with."""
 
-    model: str
-    embedder: Embedder
     vector: Vector
 
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache, wraps
-from inspect import BoundArguments, signature
+from inspect import signature
 from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar
 
 from memoryd.core.security import key_phrases, secret_forms, secret_labels, secret_search, secret_tokens
@@ -130,19 +130,7 @@ def cleaned(verb: Callable[Concatenate[H, P], T]) -> Callable[Concatenate[H, P],
 
     If secrets are refused, raise SecretRefusedError, which names the argument, before the verb begins.
     """
-    shape = signature(verb)
-
-    @wraps(verb)
-    def clean(holder: H, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        given, found = shape.bind(holder, *args, **kwargs), list[str]()
-        for name in _texts(given):
-            given.arguments[name] = holder.secrets.part(given.arguments[name], name, found)
-        result = verb(*given.args, **given.kwargs)
-        if (noted := _NOTED.get()) is not None:
-            noted += found
-        return result
-
-    return clean
+    return _with_arguments(verb, lambda secrets, name, value, found: secrets.part(value, name, found))
 
 
 def matched(verb: Callable[Concatenate[H, P], T]) -> Callable[Concatenate[H, P], T]:
@@ -150,21 +138,27 @@ def matched(verb: Callable[Concatenate[H, P], T]) -> Callable[Concatenate[H, P],
 
     Nothing is noted or refused, because nothing is stored: callers may name the secret that they delete.
     """
+    return _with_arguments(verb, lambda secrets, _name, value, _found: secrets.masked(value))
+
+
+def _with_arguments(
+    verb: Callable[Concatenate[H, P], T], part: Callable[[Secrets, str, Any, list[str]], Any]
+) -> Callable[Concatenate[H, P], T]:
+    """Return a verb that gets a `part` of each argument that may contain texts; note what that adds to its list."""
     shape = signature(verb)
 
     @wraps(verb)
-    def match(holder: H, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        given = shape.bind(holder, *args, **kwargs)
-        for name in _texts(given):
-            given.arguments[name] = holder.secrets.masked(given.arguments[name])
-        return verb(*given.args, **given.kwargs)
+    def clean(holder: H, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        given, found = shape.bind(holder, *args, **kwargs), list[str]()
+        for name in list(given.arguments)[1:]:  # the first one is the service itself
+            if name not in IDENTITY:
+                given.arguments[name] = part(holder.secrets, name, given.arguments[name], found)
+        result = verb(*given.args, **given.kwargs)
+        if (noted := _NOTED.get()) is not None:
+            noted += found
+        return result
 
-    return match
-
-
-def _texts(given: BoundArguments) -> list[str]:
-    """Return the names of the arguments, after the service itself, that may contain texts."""
-    return [name for name in list(given.arguments)[1:] if name not in IDENTITY]
+    return clean
 
 
 def find(text: str) -> Iterator[Secret]:

@@ -176,10 +176,11 @@ def embed(engine: Engine, report: StepProgress) -> str:
 # counting what a merge would add: the merge itself runs on snapshots that it cannot change ---------------------------
 
 
-class _Unchanged:
+class _Unchanged(Queries):
     """Queries of a snapshot, or of no workspace at all, that ignore changes."""
 
     def __init__(self, queries: Queries | None) -> None:
+        super().__init__(None)
         self._queries = queries
         self.workspace_id = queries.workspace_id if queries else ""
 
@@ -190,13 +191,13 @@ class _Unchanged:
         return self._queries.one(name, **parameters) if self._queries else None
 
     def run(self, _name: str, /, **_parameters: Any) -> None:
-        pass
+        """Ignore it."""
 
     def changed(self, _name: str, /, **_parameters: Any) -> int:
         return 0
 
     def many(self, _name: str, _rows: Iterable[Mapping[str, Any]], /) -> None:
-        pass
+        """Ignore it."""
 
 
 class _Rehearsal(Merging):

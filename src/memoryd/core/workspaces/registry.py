@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from memoryd.core.base.clock import Clock
 from memoryd.core.security.secrets import Secrets, cleaned
@@ -30,6 +30,8 @@ from memoryd.settings import AUTO, DEFAULT_WORKSPACE
 from memoryd.store.base import Queries, Row, Store
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
+DefaultT = TypeVar("DefaultT")
 
 NAME_LENGTH = 200
 DESCRIPTION_LENGTH = 2_000
@@ -60,9 +62,7 @@ class Workspaces:
 
     def all(self, status: StatusFilter = "all") -> list[Workspace]:
         """Return the workspaces with a status, sorted by name."""
-        if not self._store.placement.exists():
-            return []
-        every = map(workspace_of, self._store.read(None, lambda q: q.all("workspaces.all")))
+        every = map(workspace_of, from_registry(self._store, lambda q: q.all("workspaces.all"), ()))
         return [workspace for workspace in every if status in ("all", workspace.status)]
 
     def get(self, name: str) -> Workspace | None:
@@ -75,7 +75,7 @@ class Workspaces:
         return self._look(lambda q: q.one("workspaces.by_id", id=workspace_id))
 
     def _look(self, work: Callable[[Queries], Row | None]) -> Workspace | None:
-        row = self._store.read(None, work) if self._store.placement.exists() else None
+        row = from_registry(self._store, work, None)
         return workspace_of(row) if row else None
 
     def find(self, name: str) -> Workspace:
@@ -101,9 +101,7 @@ class Workspaces:
         return self._of_keys(keys)[0]
 
     def _of_keys(self, keys: Sequence[str]) -> tuple[Workspace | None, bool]:
-        if not self._store.placement.exists():
-            return None, False
-        return self._store.read(None, lambda q: _of_keys(q, keys))
+        return from_registry(self._store, lambda q: _of_keys(q, keys), (None, False))
 
     def ensure_of_keys(self, keys: Sequence[str], name: str) -> Workspace:
         """Return the workspace of a project, created on first use with this name, plus a number if the name is taken.
@@ -112,8 +110,7 @@ class Workspaces:
         """
         found, complete = self._of_keys(keys)
         while found is None:
-            made = Workspace(id=str(uuid.uuid4()), name=self.free(name), db_path=self._store.placement.home)
-            self._make(made, keys)
+            self._make(self._new(self.free(name)), keys)
             found, complete = self._of_keys(keys)
         usable(found)
         if not complete:
@@ -126,7 +123,7 @@ class Workspaces:
 
     def per_project(self) -> bool:
         """Return whether projects have a memory each: there is the one about the user that all of them read."""
-        return self._store.placement.exists() and bool(self._store.read(None, _personal))
+        return bool(from_registry(self._store, _personal, ()))
 
     def free(self, name: str) -> str:
         """Return the name, plus a number if a workspace has that name or if the name is reserved."""
@@ -151,8 +148,7 @@ class Workspaces:
         """Return the workspace with a name, created on first use. Those of the keys that led nowhere lead to it."""
         while (found := self.get(name)) is None:
             free = [key for key in keys if not self.of_keys([key])]
-            made = Workspace(id=str(uuid.uuid4()), name=composed(name), db_path=self._store.placement.home)
-            self._make(made, free[:1])
+            self._make(self._new(composed(name)), free[:1])
 
         def add(queries: Queries) -> None:
             _add_keys(queries, [key for key in keys if not _of_keys(queries, [key])[0]], found)
@@ -196,7 +192,7 @@ class Workspaces:
         """Return the workspace with a name, created on first use; raise InvalidInputError if it is archived."""
         if found := self.get(name):
             return usable(found)
-        self._make(Workspace(id=str(uuid.uuid4()), name=composed(name), db_path=self._store.placement.home))
+        self._make(self._new(composed(name)))
         return self.active(name)
 
     @cleaned
@@ -206,10 +202,7 @@ class Workspaces:
         _check_slug(name)
         if taken := self.get(name):
             raise _taken(taken)
-        workspace_id = str(uuid.uuid4())
-        room = self._store.placement.own_path(workspace_id)
-        made = self._make(Workspace(id=workspace_id, name=name, description=description, db_path=room))
-        if not made:
+        if not self._make(self._new(name, description, apart=True)):
             raise _taken(self.find(name))
         return self.find(name)
 
@@ -222,8 +215,7 @@ class Workspaces:
 
     def adopt(self, name: str) -> Workspace:
         """Create a workspace for imported data, in a separate file if the store has one for each."""
-        workspace_id = str(uuid.uuid4())
-        self._make(Workspace(id=workspace_id, name=name, db_path=self._store.placement.own_path(workspace_id)))
+        self._make(self._new(name, apart=True))
         return self.active(name)
 
     def tell(self, workspace: Workspace, description: str, created_at: str, updated_at: str) -> None:
@@ -234,6 +226,12 @@ class Workspaces:
             "updated_at": updated_at,
         }
         self._store.write(None, lambda q: q.run("workspaces.tell", id=workspace.id, **fields))
+
+    def _new(self, name: str, description: str = "", *, apart: bool = False) -> Workspace:
+        """Return a workspace that is to be made; `apart` in a separate file, if the store has one for each."""
+        placement, made = self._store.placement, str(uuid.uuid4())
+        place = placement.own_path(made) if apart else placement.home
+        return Workspace(id=made, name=name, description=description, db_path=place)
 
     def _make(self, new: Workspace, keys: Sequence[str] = ()) -> bool:
         """Create a workspace with keys; return False if its name is taken, or if another workspace has the keys.
@@ -394,6 +392,11 @@ def going_on(workspace: Workspace) -> Iterator[None]:
         yield
     except MemorydError as error:
         log.warning("workspace %s: %s", workspace.name, error)
+
+
+def from_registry(store: Store, work: Callable[[Queries], T], otherwise: DefaultT) -> T | DefaultT:
+    """Return what `work` reads in the registry, or another value if nothing was ever stored."""
+    return store.read(None, work) if store.placement.exists() else otherwise
 
 
 def workspace_of(row: Row) -> Workspace:

@@ -1,6 +1,7 @@
 """The results of the tools for projects: workspaces as JSON (b)."""
 
 from collections.abc import Iterable
+from typing import cast
 
 from typing_extensions import TypedDict
 
@@ -42,14 +43,7 @@ class CurrentProject(TypedDict):
 
 def project(workspace: Workspace) -> Project:
     """Return a workspace as a project (b)."""
-    return {
-        "id": workspace.id,
-        "name": workspace.name,
-        "description": workspace.description,
-        "status": workspace.status,
-        "created_at": workspace.created_at,
-        "updated_at": workspace.updated_at,
-    }
+    return cast(Project, {name: getattr(workspace, name) for name in Project.__annotations__})
 
 
 def listed(workspaces: Iterable[Workspace]) -> ProjectList:

@@ -19,7 +19,7 @@ import httpx2
 from memoryd.errors import StoreAwayError, StoreBusyError, StoreError
 from memoryd.origin import address
 from memoryd.proxies import trusted, uses_proxies
-from memoryd.store.journal import ForeignServer, State
+from memoryd.store.journal import State, Unmanaged
 
 if TYPE_CHECKING:
     from memoryd.features.chroma.server import ChromaServer
@@ -292,7 +292,7 @@ def _collection(fields: Mapping[str, Any]) -> Collection:
 # servers --------------------------------------------------------------------------------------------------------------
 
 
-class ExternalChroma(ForeignServer):
+class ExternalChroma(Unmanaged):
     """A server at a URL, which memoryd neither starts nor stops."""
 
     patience = 0.0

@@ -1,34 +1,17 @@
 """The placement of workspaces on Postgres: all in one schema; archiving sets a mark that every write checks."""
 
-from collections.abc import Sequence
-from pathlib import Path
-
 from memoryd.model import Workspace
-from memoryd.store.base import Queries
+from memoryd.store.base import Placement, Queries
 from memoryd.store.postgres.queries import PostgresQueries
 from memoryd.store.postgres.rows import PostgresRows
 from memoryd.store.rows import empty_some
 
 
-class PostgresPlacement:
+class PostgresPlacement(Placement):
     """See `store.base.Placement`."""
-
-    home = ""
 
     def __init__(self, rows: PostgresRows) -> None:
         self._rows = rows
-
-    def own_path(self, workspace_id: str) -> str:
-        """Return '': all workspaces share one database."""
-        return ""
-
-    def path(self, workspace: Workspace | None) -> Path | None:
-        """Return None: workspaces are on a server."""
-        return None
-
-    def strays(self, workspaces: Sequence[Workspace]) -> list[Path]:
-        """Return an empty list: there are no files."""
-        return []
 
     def exists(self) -> bool:
         """Return whether there is a schema, which contains the registry."""

@@ -50,22 +50,23 @@ class HalfvecLoader(Loader):
         return np.frombuffer(bytes(data), ">f2", offset=4).astype(np.float32)
 
 
-class PostgresQueries:
+class PostgresQueries(Queries):
     """See `store.base.Queries`: the named statements on one connection."""
 
     def __init__(self, connection: Connection, workspace: Workspace | None, *, writing: bool = False) -> None:
+        super().__init__(workspace)
         self.connection = connection
-        self.writing = writing
-        self.marks: Row | None = None
-        self.workspace_id = workspace.id if workspace else ""
-        self._bound = {"workspace": self.workspace_id}
+        self._writing = writing
+
+    @property
+    def writing(self) -> bool:
+        """Whether the transaction may write."""
+        return self._writing
 
     def all(self, name: str, /, **parameters: Any) -> list[Row]:
-        """Return every row."""
         return self._run(name, parameters).fetchall()
 
     def one(self, name: str, /, **parameters: Any) -> Row | None:
-        """Return the first row, or None."""
         return self._run(name, parameters).fetchone()
 
     def run(self, name: str, /, **parameters: Any) -> None:
@@ -73,14 +74,12 @@ class PostgresQueries:
         self._run(name, parameters)
 
     def changed(self, name: str, /, **parameters: Any) -> int:
-        """Change rows; return how many."""
         cursor = self._run(name, parameters)
         with self.connection.pipeline() as pipeline:
             pipeline.sync()
         return cursor.rowcount
 
     def many(self, name: str, rows: Iterable[Mapping[str, Any]], /) -> None:
-        """Run a statement once for each row of parameters; see `run`."""
         self.connection.cursor().executemany(statements()[name], [self._bound | dict(row) for row in rows])
 
     def composed(self, name: str, parts: Mapping[str, int | str], /, **parameters: Any) -> list[Row]:
@@ -96,21 +95,6 @@ class PostgresQueries:
 
     def _run(self, name: str, parameters: Mapping[str, Any]) -> psycopg.Cursor[Row]:
         return self.connection.execute(statements()[name], self._bound | dict(parameters), binary=True)
-
-
-def writing(queries: Queries) -> bool:
-    """Return whether a transaction may write; its writes may yet be undone."""
-    assert isinstance(queries, PostgresQueries)
-    return queries.writing
-
-
-def marks(queries: Queries) -> Row:
-    """Return the latest change of a workspace; a transaction that does not write asks only once."""
-    assert isinstance(queries, PostgresQueries)
-    if queries.marks is None or writing(queries):
-        queries.marks = queries.one("search.marks")
-    assert queries.marks is not None
-    return queries.marks
 
 
 @cache

@@ -78,15 +78,12 @@ class PostgresRows:
                 raise type(self._failure)(str(self._failure))
             if not self._ready:
                 try:
-                    self._bring_up_to_date()
+                    with self.separate_connection() as connection:
+                        bring_up_to_date(connection, self.place, read_only=self.read_only)
                 except StoreError as failure:
                     self._failure = failure
                     raise
                 self._ready = True
-
-    def _bring_up_to_date(self) -> None:
-        with self.separate_connection() as connection:
-            bring_up_to_date(connection, self.place, read_only=self.read_only)
 
     def rehearse(self) -> None:
         """Create the schema and roll that back; raise StoreError if it cannot be created."""

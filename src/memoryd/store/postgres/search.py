@@ -3,20 +3,18 @@
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from memoryd.model import Filter, VectorSet
 from memoryd.query_syntax import Phrase, WordQuery
-from memoryd.store.base import Queries, Row, Scored, Vector
-from memoryd.store.postgres.queries import marks, writing
+from memoryd.store.base import Index, Queries, Row, Scored, Vector, visible
+from memoryd.store.postgres.queries import PostgresQueries
 from memoryd.store.postgres.recent import Recent
-from memoryd.store.postgres.word_index import PostgresWordIndex, visible
+from memoryd.store.postgres.word_index import PostgresWordIndex
 
-NUMBERS = 1_000  # maximum cached counts of memories
 FILTERS = ("kinds", "tags", "entity", "shelf", "among", "after", "before")  # the filters of records, except by session
 LONGEST = 4_000  # maximum dimensions of a halfvec that pgvector can index
 INDEXED = 5_000  # vectors of a set from which on an index is worth its cost on each write
@@ -25,21 +23,6 @@ EFFORT = 100  # minimum candidates of HNSW: recall@10 of .99 and more
 MOST_EFFORT = 1_000  # pgvector's maximum
 CHUNKS = 4  # chunks searched for each hit: recall@10 .99 if a third of the records has 2 to 6 chunks; with 2, .97
 FEW = 2_000  # maximum records that pass a filter to be looked up one by one
-
-
-@runtime_checkable
-class Composing(Queries, Protocol):
-    """Named statements, including those that need a dimension or a name as a literal."""
-
-    def composed(self, name: str, parts: Mapping[str, int | str], /, **parameters: Any) -> list[Row]:
-        """Return every row of a statement with these literals in place of its braces."""
-
-
-class Defining(Queries, Protocol):
-    """Statements that define indexes."""
-
-    def define(self, name: str, names: Mapping[str, str], /, **parts: int | str) -> None:
-        """Run a statement with these names and literals in place of its braces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,64 +44,47 @@ def prefix(dim: int, perspective: str) -> str:
     return f"near_{dim}_{perspective}_"
 
 
-class PostgresIndex:
+class PostgresIndex(Index):
     """See `store.base.Index`."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._words = PostgresWordIndex()
         self.near = Vectors()
-        self._numbers: dict[tuple[str, ...], tuple[int, int]] = {}
 
     def kept(self) -> dict[str, int]:
         """Return the bytes in memory used by words; vectors stay in the database."""
         return {"words": self._words.bytes}
 
     def words(self, queries: Queries, query: WordQuery, allowed: Filter, limit: int) -> Scored:
-        """Return the records that match by words, scored by BM25 over title, type, body and tags."""
         return self._words.search(queries, query, allowed, limit)
 
     def matching(self, queries: Queries, query: WordQuery, ids: Sequence[str]) -> set[str]:
-        """Return the ids that match by words."""
         rows = queries.all("search.matching", ids=json.dumps(list(ids)), match=query.tsquery())
         return {row["id"] for row in rows}
 
     def coverage(self, queries: Queries, terms: Sequence[Phrase], ids: Sequence[str]) -> dict[str, int]:
-        """Return how many of the terms each record has."""
         asked = json.dumps([term.tsquery() for term in terms])
         rows = queries.all("search.coverage", ids=json.dumps(list(ids)), terms=asked)
         return {row["id"]: row["number"] for row in rows}
 
-    def number(self, queries: Queries, allowed: Filter) -> int:
-        """Return the cached number of memories with a key on a shelf; counting takes longer than a search."""
-        key, now = (queries.workspace_id, allowed.session, allowed.shelf), marks(queries)["changes"]
-        then, number = self._numbers.get(key, (None, 0))
-        if then != now:
-            number = (queries.one("vault.number", session=allowed.session, shelf=allowed.shelf) or {})["number"]
-            if not writing(queries):
-                self._numbers = {**self._numbers, key: (now, number)} if len(self._numbers) < NUMBERS else {}
-        return number
-
     def nearest(
         self, queries: Queries, sets: Sequence[VectorSet], vector: Vector, allowed: Filter, limit: int
     ) -> list[Scored]:
-        """Return for each set the records whose vectors are nearest, scored by cosine."""
-        assert isinstance(queries, Composing)
+        assert isinstance(queries, PostgresQueries)
         return [self.near.search(queries, among, vector, allowed, limit) for among in sets]
 
     def cosines(
         self, queries: Queries, sets: Sequence[VectorSet], vector: Vector, ids: Sequence[str]
     ) -> list[dict[str, float]]:
-        """Return for each set the cosine of `vector` with each of the given records that has a vector in it."""
         asked = {"vector": vector, "dim": len(vector), "ids": json.dumps(list(ids))}
         found = (queries.all("vectors.cosines", **of(among), **asked) for among in sets)
         return [{row["id"]: row["cosine"] for row in rows} for rows in found]
 
     def vectors(self, queries: Queries, among: VectorSet, ids: Sequence[str]) -> dict[str, Vector]:
-        """Return the vectors of some records, one for each chunk."""
         return _by_record(queries.all("vectors.of", **of(among), ids=json.dumps(list(ids))))
 
     def means(self, queries: Queries, among: VectorSet) -> tuple[list[str], Vector]:
-        """Return the entities whose observations have vectors in a set, and their means."""
         rows = queries.all("vectors.means", **of(among))
         if not rows:
             return [], np.empty((0, 0), np.float32)
@@ -148,7 +114,7 @@ class Vectors:
         """Forget cached counts, after indexes were built."""
         self._known.clear()
 
-    def search(self, queries: Composing, among: VectorSet, vector: Vector, allowed: Filter, limit: int) -> Scored:
+    def search(self, queries: PostgresQueries, among: VectorSet, vector: Vector, allowed: Filter, limit: int) -> Scored:
         """Return the records whose vectors are nearest, best first."""
         given = {**of(among), **visible(allowed), "vector": vector, "dim": len(vector)}
         place = self._place(queries, prefix(len(vector), among.perspective))
@@ -192,7 +158,7 @@ def _exactly(queries: Queries, given: Row, limit: int, *, few: bool) -> Scored:
     return [(row["id"], row["cosine"]) for row in rows]
 
 
-def _approximately(queries: Composing, given: Row, limit: int) -> Scored:
+def _approximately(queries: PostgresQueries, given: Row, limit: int) -> Scored:
     """Search with the index, which finds chunks; then compare their records by all their chunks."""
     asked = {name: given[name] for name in ("model", "vector", "session", *FILTERS)}
     parts = {name: given[name] for name in ("dim", "perspective")}
@@ -217,7 +183,7 @@ def _filters(given: Row) -> tuple[str, ...]:
     return () if set(asked) <= {"", "[]"} else asked
 
 
-def build(queries: Defining, index: HnswIndex) -> None:
+def build(queries: PostgresQueries, index: HnswIndex) -> None:
     """Build an index unless a valid one exists; this takes half a minute for 100,000 vectors of 384 dimensions."""
     built = queries.one("vectors.built", index=index.name)
     if built and built["valid"]:

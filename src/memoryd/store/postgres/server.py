@@ -8,7 +8,7 @@ import psycopg
 from psycopg import conninfo, pq
 
 from memoryd.errors import InvalidInputError
-from memoryd.store.journal import ForeignServer, State
+from memoryd.store.journal import Database, Unmanaged
 
 EXAMPLE = "postgresql://user:password@host:5432/database"
 PARAMETERS: dict[str, Any] = {  # of each connection; a vanished machine is noticed after about 10 s
@@ -24,11 +24,8 @@ LISTS = ("host", "hostaddr", "port")
 PLACES = (*LISTS, "dbname", "user")
 
 
-class Server(Protocol):
-    """A Postgres server to connect to."""
-
-    place: str
-    """Its address for people; never a password."""
+class Server(Database, Protocol):
+    """A Postgres server to connect to. After `stop`, `url` raises StoreAwayError until it is started again."""
 
     def exists(self) -> bool:
         """Return whether something may be stored there; False if using it would create a new database."""
@@ -36,21 +33,14 @@ class Server(Protocol):
     def url(self) -> str:
         """Return the URL; start memoryd's own server if it is not running."""
 
-    def state(self) -> State:
-        """See `store.journal.Database`."""
-
-    def start(self) -> bool:
-        """Start it; return whether it was not running."""
-
-    def stop(self) -> bool:
-        """Stop it; return whether it was running. `url` raises StoreAwayError until it is started again."""
-
     def close(self) -> None:
         """Stop using it."""
 
 
-class GivenServer(ForeignServer):
+class GivenServer(Unmanaged):
     """The server or servers of MEMORY_DATABASE_URL. Raise InvalidInputError if that is not a valid URL."""
+
+    product = "Postgres"
 
     def __init__(self, url: str, *, read_only: bool = False) -> None:
         parts = _parts(url)

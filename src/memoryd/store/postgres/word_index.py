@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from memoryd.model import Filter
 from memoryd.query_syntax import Phrase, WordQuery
-from memoryd.store.base import Queries, Row, Scored
-from memoryd.store.postgres.queries import marks, writing
+from memoryd.store.base import Queries, Row, Scored, visible
 from memoryd.store.postgres.recent import Recent
 from memoryd.store.postings import MEMORY, Posting, Postings, best
 
@@ -139,19 +138,19 @@ class PostgresWordIndex:
     def _extent(self, queries: Queries, kinds: str) -> tuple[int, float]:
         """Return the number of records of some kinds, and their mean number of distinct words."""
         always = (queries.workspace_id, kinds)
-        now = (*always, marks(queries)["changes"])
+        now = (*always, queries.marks()["changes"])
         known: tuple[int, float] | None = self._extents.get(always) or self._extents.get(now)
         if known is None:
             row = queries.one("search.extent", kinds=kinds, sample=SAMPLE) or {}
             known = max(row["number"], 1), max(row["length"], 1.0)
-            if not writing(queries):
+            if not queries.writing:
                 self._extents.put(always if known[0] >= STEADY else now, known)
         return known
 
 
 def _caught_up(queries: Queries, known: Known, terms: Sequence[Phrase], given: Row) -> list[Posting]:
     """Return the postings of some terms as of the snapshot."""
-    come, asked = marks(queries), {f"{given['kinds']} {term.tsquery()}": term for term in terms}
+    come, asked = queries.marks(), {f"{given['kinds']} {term.tsquery()}": term for term in terms}
     found = known.postings.known(queries.workspace_id, asked, come["changes"])
     behind = {match: posting for match, posting in found.items() if posting.added < come["changes"]}
     parted = {
@@ -168,7 +167,7 @@ def _caught_up(queries: Queries, known: Known, terms: Sequence[Phrase], given: R
         rows = queries.all("words.further", terms=_listed(asked, parted), since=since, **given)
         for (match, posting), row in zip(parted.items(), rows, strict=True):
             found[match] = _continued(posting, _whole(known.roll, row, come))
-    if not writing(queries):
+    if not queries.writing:
         known.postings.keep(queries.workspace_id, {match: found[match] for match in behind})
     return list(found.values())
 
@@ -204,17 +203,3 @@ def _admitted(
 def rarity(having: int, number: int) -> float:
     """Return the inverse document frequency of BM25 as FTS5 has it: never 0."""
     return max(math.log((number - having + 0.5) / (having + 0.5)), 1e-6) if having < number else 1e-6
-
-
-def visible(allowed: Filter) -> dict[str, str]:
-    """Return a filter as parameters."""
-    return {
-        "session": allowed.session,
-        "entity": allowed.entity,
-        "shelf": allowed.shelf,
-        "among": json.dumps(allowed.among) if allowed.among is not None else "",
-        "kinds": json.dumps([str(kind) for kind in allowed.kinds]),
-        "tags": json.dumps(list(dict.fromkeys(allowed.tags)), ensure_ascii=False),
-        "after": allowed.after,
-        "before": allowed.before,
-    }

@@ -31,53 +31,36 @@ WRITTEN_AT, ROLLBACK = 18, b"\x01"  # the byte that says how a file is written, 
 apsw.soft_heap_limit(CACHES)
 
 
-class SqliteQueries:
+class SqliteQueries(Queries):
     """The named statements on one connection, which sets `:workspace`."""
 
     def __init__(self, connection: apsw.Connection, workspace: Workspace | None) -> None:
+        super().__init__(workspace)
         self.connection = connection
-        self.workspace_id = workspace.id if workspace else ""
-        self._bound = {"workspace": self.workspace_id}
         self._statements = _statements()
-        self.marks: Row | None = None
         self.rids: dict[str, int] = {}
 
+    @property
+    def writing(self) -> bool:
+        """Whether the transaction has written something."""
+        return self.connection.txn_state("main") == apsw.SQLITE_TXN_WRITE
+
     def all(self, name: str, /, **parameters: Any) -> list[Row]:
-        """Return every row."""
         return list(rows(self.connection, self._statements[name], self._bound | parameters))
 
     def one(self, name: str, /, **parameters: Any) -> Row | None:
-        """Return the first row, or None."""
         return next(rows(self.connection, self._statements[name], self._bound | parameters), None)
 
     def run(self, name: str, /, **parameters: Any) -> None:
-        """Change rows."""
         self.connection.execute(self._statements[name], self._bound | parameters)
 
     def changed(self, name: str, /, **parameters: Any) -> int:
-        """Change rows; return how many."""
         before = self.connection.total_changes()
         self.connection.execute(self._statements[name], self._bound | parameters)
         return self.connection.changes() if self.connection.total_changes() != before else 0
 
     def many(self, name: str, rows: Iterable[Mapping[str, Any]], /) -> None:
-        """Run a statement once for each row of parameters."""
         self.connection.executemany(self._statements[name], [self._bound | dict(row) for row in rows])
-
-
-def writing(queries: Queries) -> bool:
-    """Return whether a transaction has written something that may yet be undone."""
-    assert isinstance(queries, SqliteQueries)
-    return queries.connection.txn_state("main") == apsw.SQLITE_TXN_WRITE
-
-
-def marks(queries: Queries) -> Row:
-    """Return the latest records, changes and vectors of a file; a transaction that does not write asks only once."""
-    assert isinstance(queries, SqliteQueries)
-    if queries.marks is None or writing(queries):
-        queries.marks = queries.one("search.marks")
-    assert queries.marks is not None
-    return queries.marks
 
 
 def looked_up(queries: Queries) -> dict[str, int]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from memoryd.errors import StoreBusyError
 from memoryd.model import Workspace
-from memoryd.store.base import Queries
+from memoryd.store.base import Placement, Queries
 from memoryd.store.rows import empty_some
 from memoryd.store.sqlite.connection import SqliteQueries, explained, has_contents, lost
 from memoryd.store.sqlite.file import move
@@ -20,7 +20,7 @@ TRIES = 5  # attempts to move a file that this process keeps reopening
 LETTING_GO = 1.0  # seconds to wait for reads of this process before moving a file is postponed
 
 
-class SqlitePlacement:
+class SqlitePlacement(Placement):
     """See `store.base.Placement`."""
 
     def __init__(self, layout: Layout, files: OpenFiles) -> None:
@@ -29,15 +29,12 @@ class SqlitePlacement:
         self._files = files
 
     def own_path(self, workspace_id: str) -> str:
-        """Return the `db_path` of a new workspace with a separate file."""
         return self._layout.own_path(workspace_id)
 
     def path(self, workspace: Workspace | None) -> Path:
-        """Return the file of a workspace."""
         return self._layout.path(workspace)
 
     def strays(self, workspaces: Sequence[Workspace]) -> list[Path]:
-        """Return the files of workspaces that are not among `workspaces`."""
         known = {self._layout.path(workspace).name for workspace in workspaces}
         return [path for path in self._layout.own_files() if path.name not in known]
 

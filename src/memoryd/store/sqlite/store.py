@@ -6,7 +6,7 @@ from typing import Literal, TypeVar
 
 from memoryd.model import Workspace
 from memoryd.store.base import Queries
-from memoryd.store.journal import State
+from memoryd.store.journal import Unmanaged
 from memoryd.store.sqlite.connection import SqliteQueries
 from memoryd.store.sqlite.layout import Layout
 from memoryd.store.sqlite.open_files import OpenFiles
@@ -19,10 +19,11 @@ T = TypeVar("T")
 DURABILITY = {"full": "FULL", "normal": "NORMAL"}
 
 
-class SqliteStore:
+class SqliteStore(Unmanaged):
     """See `store.base.Store`."""
 
     product = "SQLite"
+    where = "embedded"
 
     def __init__(self, layout: Layout, durability: Literal["full", "normal"] = "full") -> None:
         self.layout = layout
@@ -50,18 +51,6 @@ class SqliteStore:
         self._written.wait(wait)
         self._written.clear()
         return None
-
-    def state(self) -> State:
-        """Return that the database runs in this process."""
-        return "embedded"
-
-    def start(self) -> bool:
-        """Do nothing: there is no server to start."""
-        return False
-
-    def stop(self) -> bool:
-        """Do nothing: there is no server to stop."""
-        return False
 
     def close(self) -> None:
         """Commit accepted jobs and close every file."""

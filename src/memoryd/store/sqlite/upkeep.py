@@ -10,7 +10,6 @@ from memoryd.model import Workspace
 from memoryd.store.base import Queries, Rows, StoredFile
 from memoryd.store.sqlite import backup
 from memoryd.store.sqlite.checks import damaged, file_size, journal, large_log, problems
-from memoryd.store.sqlite.connection import marks
 from memoryd.store.sqlite.layout import Layout
 from memoryd.store.sqlite.open_files import OpenFiles
 
@@ -74,5 +73,5 @@ class SqliteUpkeep:
 
 
 def _trimmable(queries: Queries) -> bool:
-    come = marks(queries)
+    come = queries.marks()
     return bool(come["removals"] - come["oldest_removal"] >= TOMBSTONES)

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 from memoryd.model import Filter, Kind, VectorSet
 from memoryd.store.base import Queries, Row, Vector
-from memoryd.store.sqlite.connection import marks
 
 T = TypeVar("T")
 
@@ -68,7 +67,7 @@ def sieve_for(queries: Queries, allowed: Filter) -> Sieve:
     """Return the sieve of a filter."""
     tags = list(dict.fromkeys(allowed.tags))
     tagged = queries.one("search.tagged", tags=json.dumps(tags), tag_count=len(tags)) if tags else None
-    hidden = queries.one("search.hidden", session=allowed.session) if marks(queries)["volatile"] else None
+    hidden = queries.one("search.hidden", session=allowed.session) if queries.marks()["volatile"] else None
     only = json.loads(tagged["rids"]) if tagged else None
     if allowed.shelf:
         kept = queries.one("search.shelf", session=allowed.session, shelf=allowed.shelf) or {}
@@ -391,7 +390,7 @@ class VectorIndexes:
         self, queries: Queries, sets: Sequence[VectorSet], dim: int, question: Callable[[VectorIndex], T]
     ) -> list[T]:
         """Return the answer of each set's index, for the snapshot that `queries` reads."""
-        return [self._ask(queries, among, dim, marks(queries), question) for among in sets]
+        return [self._ask(queries, among, dim, queries.marks(), question) for among in sets]
 
     def _ask(self, queries: Queries, among: VectorSet, dim: int, come: Row, question: Callable[[VectorIndex], T]) -> T:
         key = (queries.workspace_id, among, dim)

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from memoryd.store.base import Queries, Row
 from memoryd.store.postings import Posting, Postings
-from memoryd.store.sqlite.connection import marks
 
 TITLE_WEIGHT, TYPE_WEIGHT, BODY_WEIGHT, TAGS_WEIGHT = 2.0, 1.0, 1.0, 1.0
 WEIGHTS = {"title": TITLE_WEIGHT, "type": TYPE_WEIGHT, "body": BODY_WEIGHT, "tag": TAGS_WEIGHT}
@@ -47,10 +46,10 @@ class WordIndex:
     def numbers(self, queries: Queries, matches: Sequence[str]) -> NDArray[np.int64]:
         """Return how many of `matches` each rid has."""
         rids = np.concatenate([posting.rids for posting in self._caught_up(queries, matches)])
-        return np.bincount(rids, minlength=marks(queries)["records"] + 1)
+        return np.bincount(rids, minlength=queries.marks()["records"] + 1)
 
     def _caught_up(self, queries: Queries, matches: Sequence[str]) -> list[Posting]:
-        come = marks(queries)
+        come = queries.marks()
         known = self._postings.known(queries.workspace_id, matches, come["changes"])
         behind = {
             match: posting
