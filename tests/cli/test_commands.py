@@ -228,7 +228,6 @@ def _at_a_terminal(environ: dict[str, str], typed: bytes, *arguments: str) -> su
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("store", ""), "content"),
         (("store", "x" * 10_001), "it has 10001"),
         (("store", "x", "--importance", "2"), "importance"),
         (("recall", "x", "--budget", "0"), "token_budget"),
@@ -250,11 +249,12 @@ def test_wrong_input_is_named_and_exits_2(run: Run, arguments: tuple[str, ...], 
 def test_a_pipe_that_is_not_text_is_refused(run: Run) -> None:
     assert "not UTF-8" in error_line(run("store", stdin=b"caf\xe9", code=2))
     assert "10000 characters" in error_line(run("store", stdin="x" * 1_000_000, code=2))
-    assert "content" in error_line(run("store", stdin="", code=2))
 
 
 def test_wrong_settings_exit_2(run: Run) -> None:
     assert "MEMORY_DURABILITY='maybe'" in error_line(run("store", "x", MEMORY_DURABILITY="maybe", code=2))
+    assert "MEMORY_DEFAULT_TOKEN_BUDGET='lots'" in error_line(run("doctor", MEMORY_DEFAULT_TOKEN_BUDGET="lots", code=2))
+    assert "MEMORY_READ_ONLY='perhaps'" in error_line(run("doctor", MEMORY_READ_ONLY="perhaps", code=2))
     assert "There are: recall" in error_line(run("--toolsets", "nothing", code=2))
     assert "MEMORY_TOOLSETS='recal'" in error_line(run("doctor", MEMORY_TOOLSETS="recal", code=2))
     assert "MEMORY_LOG_LEVEL" in error_line(run("serve", MEMORY_LOG_LEVEL="loud", code=2))
@@ -269,13 +269,6 @@ def test_reading_creates_no_database_and_no_workspace(run: Run, data: Path) -> N
     assert "There is no workspace 'typo'. There are: default." in error_line(
         run("--workspace", "typo", "inspect", code=1)
     )
-
-
-def test_an_unknown_id_is_named(run: Run) -> None:
-    memory_id = stored(run, "here")
-    result = run("inspect", memory_id, "nowhere", code=1)
-    assert "here" in result.stdout
-    assert "There is no memory nowhere in 'default'." in result.stderr
 
 
 def test_a_damaged_database_is_reported_without_a_traceback(run: Run, data: Path) -> None:

@@ -169,6 +169,9 @@ def test_a_journal_in_chroma_is_reported(filled: Path, file: Path) -> None:
         (["import", "{text}", "--mode", "add"], 2, "Unknown mode 'add'. Use one of: merge, replace."),
         (["import", "{text}", "--from", "server-memory", "--mode", "replace"], 2, "is only for memoryd's own exports"),
         (["--read-only", "import", "{text}"], 2, "--read-only"),
+        (["import", "{text}", "--from", "csv"], 2, "Use one of: server-memory, claude-code, "),
+        (["import", "{home}/none", "--from", "server-memory"], 2, "There is no file"),
+        (["import", "{text}", "--from", "server-memory"], 2, "line 1: is not JSON"),
     ],
 )
 def test_impossible_requests_are_reported_and_create_nothing(

@@ -28,6 +28,8 @@ def test_unknown_ids_are_named(run: Run) -> None:
     assert (some.stdout, some.stderr) == ("Forgot 1 memory.\n", "There is no memory nope, none in 'default'.\n")
     assert json.loads(run("forget", key, "--yes", "--json", code=1).stdout)["forgotten"] == 0
     assert run("forget", "nope", "--tag", "old", "--yes").stdout == "No memories match the criteria.\n"
+    some = run("inspect", stored(run, "Tea is black."), "nope", code=1)
+    assert ("Tea is black." in some.stdout, some.stderr) == (True, "There is no memory nope in 'default'.\n")
 
 
 def test_a_deleted_memory_cannot_be_restored_to_another_time(run: Run) -> None:

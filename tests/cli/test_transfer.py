@@ -75,27 +75,6 @@ def test_a_torn_line_is_reported_and_the_command_fails_though_the_rest_is_import
     assert script.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["import", "{file}"], "--from"),
-        (["import", "{file}", "--from", "csv"], "Use one of: server-memory, claude-code, "),
-        (["import", "{folder}/none", "--from", "server-memory"], "There is no file"),
-        (["import", "{python}", "--from", "server-memory"], "line 1: is not JSON"),
-        (["--read-only", "import", "{file}", "--from", "server-memory"], "--read-only"),
-        (["import", "{file}", "--from", "server-memory", "--workspace", " "], "is not a valid workspace name"),
-    ],
-)
-def test_what_cannot_be_imported_is_reported_in_one_line_and_nothing_is_written(
-    home: Path, file: Path, arguments: list[str], message: str
-) -> None:
-    names = {"file": file, "folder": file.parent, "python": sys.executable}
-    ended = run(home, *(one.format(**names) for one in arguments), code=2)
-    assert message in ended.stderr
-    assert (ended.stdout, ended.stderr.count("\n")) == ("", 1)
-    assert not (home / "data").exists()
-
-
 def test_a_database_is_not_a_file_to_import(home: Path, file: Path) -> None:
     run(home, "store", "Ann climbs.")
     assert "is a memoryd database" in imported(home, home / "data" / "memory.db", code=2).stderr

@@ -94,13 +94,7 @@ def test_an_unknown_modern_version_is_refused_with_the_known_ones(modern: Wire) 
 
 def test_tools_are_declared_completely(legacy: Wire) -> None:
     tools = legacy.result("tools/list")["tools"]
-    assert [tool["name"] for tool in tools] == [
-        "memory_store",
-        "memory_recall",
-        "memory_context",
-        "memory_forget",
-        "memory_inspect",
-    ]
+    assert [tool["name"] for tool in tools] == list(TOOL_DESCRIPTIONS)
     for tool in tools:
         assert tool["title"]
         assert len(tool["description"]) > 40
@@ -118,24 +112,6 @@ def test_tools_are_declared_completely(legacy: Wire) -> None:
     ]
     assert [name for name, hint in hints.items() if hint["destructiveHint"]] == ["memory_forget"]
     assert all(hint["idempotentHint"] for hint in hints.values())
-
-
-def test_required_arguments_are_the_seeds(legacy: Wire) -> None:
-    tools = {tool["name"]: tool["inputSchema"] for tool in legacy.result("tools/list")["tools"]}
-    assert {name: schema.get("required", []) for name, schema in tools.items()} == {
-        "memory_store": ["content"],
-        "memory_recall": ["query"],
-        "memory_context": [],
-        "memory_forget": [],
-        "memory_inspect": [],
-    }
-    assert {name: list(schema["properties"]) for name, schema in tools.items()} == {
-        "memory_store": ["content", "tags", "importance", "supersedes"],
-        "memory_recall": ["query", "token_budget", "tags", "after", "before", "as_of", "kinds", "format"],
-        "memory_context": ["task", "token_budget"],
-        "memory_forget": ["ids", "tags", "query", "before", "confirm", "dry_run"],
-        "memory_inspect": ["view", "ids", "limit"],
-    }
 
 
 def test_the_list_is_small_and_always_the_same(legacy: Wire, modern: Wire) -> None:
@@ -196,49 +172,19 @@ def test_the_workspace_is_named(start: Start) -> None:
 WRONG: list[tuple[str, Json, str]] = [
     ("memory_store", {}, "content"),
     ("memory_store", {"content": "x", "contents": "y"}, "contents"),
-    ("memory_store", {"content": "x", "Importance": 1}, "Importance"),
-    ("memory_store", {"content": 5}, "content"),
     ("memory_store", {"content": None}, "content"),
-    ("memory_store", {"content": ["x"]}, "content"),
     ("memory_store", {"content": {"x": 1}}, "content"),
     ("memory_store", {"content": ["x" * 10_000]}, "content"),
     ("memory_store", {"content": "x", "y" * 10_000: 1}, "yyy"),
-    ("memory_store", {"content": True}, "content"),
     ("memory_store", {"content": "x" * 10_001}, "content"),
-    ("memory_store", {"content": "x", "tags": "a"}, "tags"),
-    ("memory_store", {"content": "x", "tags": {"a": 1}}, "tags"),
-    ("memory_store", {"content": "x", "tags": [1]}, "tags"),
-    ("memory_store", {"content": "x", "tags": [None]}, "tags"),
-    ("memory_store", {"content": "x", "tags": [["a"]]}, "tags"),
-    ("memory_store", {"content": "x", "tags": ["a"] * 51}, "tags"),
-    ("memory_store", {"content": "x", "importance": "high"}, "importance"),
-    ("memory_store", {"content": "x", "importance": 2}, "importance"),
-    ("memory_store", {"content": "x", "importance": [0.5]}, "importance"),
-    ("memory_store", {"content": "a\0b"}, "content"),
     ("memory_store", {"content": "x", "tags": ["a\0b"]}, "tags"),
-    ("memory_recall", {}, "query"),
-    ("memory_recall", {"query": "x", "token_budget": 0}, "token_budget"),
+    ("memory_store", {"content": "x", "importance": 2}, "importance"),
     ("memory_recall", {"query": "x", "token_budget": 1.5}, "token_budget"),
-    ("memory_recall", {"query": "x", "token_budget": "many"}, "token_budget"),
-    ("memory_recall", {"query": "x", "token_budget": 10**30}, "token_budget"),
     ("memory_recall", {"query": "x", "token_budget": 10**4_000}, "token_budget"),
-    ("memory_recall", {"query": "x", "format": "xml"}, "format"),
     ("memory_recall", {"query": "x", "kinds": ["cat"]}, "kinds"),
-    ("memory_recall", {"query": "x" * 100_001}, "query"),
-    ("memory_recall", {"query": "a\0"}, "query"),
-    ("memory_context", {"task": 1}, "task"),
-    ("memory_context", {"task": "x", "tags": []}, "tags"),
-    ("memory_forget", {"ids": "all"}, "ids"),
-    ("memory_forget", {"ids": [1]}, "ids"),
-    ("memory_forget", {"ids": ["a\0"]}, "ids"),
-    ("memory_forget", {"ids": ["x"] * 101}, "ids"),
-    ("memory_forget", {"query": ["x"], "confirm": True}, "query"),
-    ("memory_forget", {"before": 5, "confirm": True}, "before"),
     ("memory_forget", {"confirm": "certainly"}, "confirm"),
-    ("memory_inspect", {"view": "all"}, "view"),
-    ("memory_inspect", {"limit": -1}, "limit"),
-    ("memory_inspect", {"limit": 1_001}, "limit"),
 ]
+"""One of each kind over the wire; tests/toolsets has the arguments of every tool."""
 
 
 @pytest.mark.parametrize(("tool", "arguments", "named"), WRONG)
@@ -251,12 +197,6 @@ def test_invalid_arguments_are_named(legacy: Wire, tool: str, arguments: Json, n
     assert len(block["text"]) < 1_000, "an error does not repeat a long input"
     for internal in ("Traceback", "pydantic", "errors.pydantic.dev", "/src/"):
         assert internal not in block["text"]
-
-
-def test_an_unknown_argument_is_reported_with_the_known_ones(legacy: Wire) -> None:
-    (block,) = legacy.call("memory_store", content="x", weight=3)["content"]
-    for name in ("weight", "content", "tags", "importance"):
-        assert name in block["text"]
 
 
 def test_invalid_calls_store_nothing(legacy: Wire) -> None:
@@ -384,25 +324,12 @@ def test_read_only(wire: Open, home: Path, how: str) -> None:
 # start-up errors -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("arguments", "settings", "parts"),
-    [
-        ((), {"MEMORY_TOOLSETS": "recall,potato"}, ("MEMORY_TOOLSETS", "potato", "recall")),
-        (("--toolsets", "potato"), {}, ("potato", "recall")),
-        ((), {"MEMORY_TOOLSETS": ","}, ("toolset", "recall")),
-        ((), {"MEMORY_DEFAULT_TOKEN_BUDGET": "lots"}, ("MEMORY_DEFAULT_TOKEN_BUDGET", "lots")),
-        ((), {"MEMORY_READ_ONLY": "perhaps"}, ("MEMORY_READ_ONLY", "perhaps")),
-    ],
-    ids=["unknown toolset", "unknown toolset by option", "no toolset", "not a number", "not a boolean"],
-)
-def test_invalid_settings_prevent_the_start(
-    pipe: Pipe, arguments: tuple[str, ...], settings: dict[str, str], parts: Any
-) -> None:
-    server = pipe(*arguments, **settings)
+def test_invalid_settings_prevent_the_start(pipe: Pipe) -> None:
+    server = pipe(MEMORY_TOOLSETS="recall,potato")
     server.close_stdin()
     assert server.wait() != 0
     assert server.lines == [], "stdout is the protocol's alone"
     stderr = server.stderr()
-    assert all(part in stderr for part in parts), stderr
+    assert all(part in stderr for part in ("MEMORY_TOOLSETS", "potato", "recall")), stderr
     assert "Traceback" not in stderr
     assert len(stderr.strip().splitlines()) <= 12, "a person can read it"

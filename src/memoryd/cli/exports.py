@@ -187,7 +187,7 @@ def preview_own(settings: Settings, path: Path, mode: str, *, every: bool, as_js
         if "new" in more:
             compared(name, "found", found, more["new"])
         else:
-            _tabulate(name, {"found": found, **more})
+            tabulate(name, {"found": found, **more})
     out.print("Nothing was imported.")
 
 
@@ -201,7 +201,8 @@ def _compared_with(
     return {"new": Numbers({noun: new[noun] for noun in part.numbers})}
 
 
-def _tabulate(title: str, columns: Mapping[str, Numbers]) -> None:
+def tabulate(title: str, columns: Mapping[str, Numbers]) -> None:
+    """Print numbers by noun in columns, without the nouns of which there is nothing."""
     nouns = [noun for noun in exports.NOUNS.values() if any(numbers[noun] for numbers in columns.values())]
     show.numbers((title, *columns), [(noun, *(numbers[noun] for numbers in columns.values())) for noun in nouns])
 
@@ -225,21 +226,15 @@ def _import_journal(engine: Engine, source: LineFile, mode: ImportMode, *, as_js
     with reported() as report:
         kept = Journal(Scope(engine, workspace)).kept
         done = journal_file.load(kept, source, mode, lambda part: report("importing the journal", part), engine.secrets)
+    pairs = {
+        name: Numbers(turns=of["memories"], summaries=of["summaries"])
+        for name, of in (("read", done.read), ("new", done.new))
+    }
     if as_json:
-        pairs = {
-            name: {"turns": of["memories"], "summaries": of["summaries"]}
-            for name, of in (("read", done.read), ("new", done.new))
-        }
         answer = {"file": str(source.path), "mode": mode, "workspace": workspace.name, **pairs}
         show.as_json(answer | {"masked": dict(Counter(done.masked))})
     else:
-        show.numbers(
-            (workspace.name, "read", "new"),
-            [
-                ("turns", done.read["memories"], done.new["memories"]),
-                ("summaries", done.read["summaries"], done.new["summaries"]),
-            ],
-        )
+        tabulate(workspace.name, pairs)
         masked(done.masked)
 
 
@@ -256,9 +251,8 @@ def print_restored(done: Iterable[RestoredWorkspace]) -> None:
 
 def compared(title: str, verb: str, read: Numbers, new: Numbers) -> None:
     """Print how much was read, and how much of it is new."""
-    nouns = [noun for noun in exports.NOUNS.values() if read[noun]]
-    rows = [(noun, read[noun], new[noun], read[noun] - new[noun]) for noun in nouns]
-    show.numbers((title, verb, "new", "existing"), rows)
+    existing = Numbers({noun: number - new[noun] for noun, number in read.items()})
+    tabulate(title, {verb: read, "new": new, "existing": existing})
 
 
 def masked(found: Iterable[str]) -> None:

@@ -1,6 +1,5 @@
 """`memoryd import` of a folder that `memoryd export` wrote and a person may have edited: show, ask, apply."""
 
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -11,11 +10,9 @@ import typer
 from memoryd import features
 from memoryd.cli import exports, show
 from memoryd.cli.foreign import ImportOptions
-from memoryd.cli.frame import FAILED, fail, note, out
+from memoryd.cli.frame import FAILED, confirm, fail, note, out
 from memoryd.core.engine import Engine
-from memoryd.core.transfer.export import NOUNS
 from memoryd.core.transfer.export_formats import ExportFormat, FolderChanges
-from memoryd.errors import InvalidInputError
 from memoryd.settings import Settings
 from memoryd.text import counted
 
@@ -52,12 +49,11 @@ def take(settings: Settings, form: ExportFormat, path: Path, wish: ImportOptions
 
 def _asked(path: Path, found: Sequence[FolderChanges], forget: bool) -> bool:
     """Ask whether to apply what differs; return whether to forget what was removed, too."""
-    if not sys.stdin.isatty():
-        raise InvalidInputError(
-            f"{path.name} is a folder that memoryd wrote. Nothing was imported: preview it with --dry-run, apply what "
-            "differs with --yes."
-        )
-    typer.confirm("Apply this?", abort=True, err=True)
+    confirm(
+        "Apply this?",
+        f"{path.name} is a folder that memoryd wrote. Nothing was imported: preview it with --dry-run, apply what "
+        "differs with --yes.",
+    )
     removed = sum(_numbers(one, "removed").total() for one in found)
     return forget or bool(removed and typer.confirm(f"Forget the {removed} removed ones, too?", err=True))
 
@@ -74,9 +70,7 @@ def _as_dict(found: FolderChanges) -> dict[str, object]:
 def _print(path: Path, found: Sequence[FolderChanges]) -> None:
     out.print(f"{path.name} is a folder that memoryd wrote. Compared with the memory:", soft_wrap=True)
     for one in found:
-        numbers = {verb: _numbers(one, verb) for verb in VERBS}
-        nouns = [noun for noun in NOUNS.values() if any(each[noun] for each in numbers.values())]
-        show.numbers((one.workspace, *VERBS), [(noun, *(numbers[verb][noun] for verb in VERBS)) for noun in nouns])
+        exports.tabulate(one.workspace, {verb: _numbers(one, verb) for verb in VERBS})
         for verb in VERBS:
             changes = [change for change in one.changes if change.what == verb]
             for change in changes[:SHOWN]:

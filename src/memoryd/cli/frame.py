@@ -150,6 +150,17 @@ def demand_writable(settings: Settings, what: str) -> None:
         raise InvalidInputError(f"{what}, which --read-only (MEMORY_READ_ONLY) forbids.")
 
 
+def confirm(question: str, alone: str, show: Callable[[], None] = lambda: None) -> None:
+    """Show what a question is about, and ask it; end the command unless the answer is yes.
+
+    Raise InvalidInputError with the sentence `alone` without a terminal.
+    """
+    if not sys.stdin.isatty():
+        raise InvalidInputError(alone)
+    show()
+    typer.confirm(question, abort=True, err=True)
+
+
 def bound(workspace: str | None) -> str:
     """Return the workspace to bind a credential to, '' for none. Raise InvalidInputError for an empty name."""
     if workspace is not None and not workspace.strip():
@@ -181,7 +192,9 @@ def errors_reported() -> Iterator[None]:
     except MemorydError as error:
         raise fail(str(error), FAILED) from None
     except OSError as error:
-        raise fail(_about(error), FAILED) from None
+        step = "Check that it exists and that this user may use it."
+        cannot = f"{error.filename} cannot be used: {error.strerror}. {step}"
+        raise fail(cannot if error.filename else str(error), FAILED) from None
     except KeyboardInterrupt as error:
         if str(error):
             note(str(error))
@@ -195,13 +208,6 @@ def stopping(message: str) -> Iterator[None]:
         yield
     except KeyboardInterrupt as error:
         raise KeyboardInterrupt(str(error) or message) from None
-
-
-def _about(error: OSError) -> str:
-    """Return a message that names the unusable file or folder and the reason; the error's text if it names none."""
-    if not error.filename:
-        return str(error)
-    return f"{error.filename} cannot be used: {error.strerror}. Check that it exists and that this user may use it."
 
 
 def with_suggestion(message: str) -> str:
@@ -269,16 +275,11 @@ def tolerate_streams() -> None:
             reconfigure(errors="replace")
 
 
-def progress_bar() -> Progress:
-    """Return a progress bar on stderr that disappears when it is done."""
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
-    return Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
-
-
 @contextmanager
 def reported() -> Iterator[Callable[[str, float], None]]:
     """Show a progress bar, or lines without a terminal; yield a function that sets its step and progress, 0 to 1."""
-    with progress_bar() as bar:
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
         task = bar.add_task("", total=None)
         shown_at = time.monotonic()
 

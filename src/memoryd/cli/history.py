@@ -1,7 +1,7 @@
 """Maintenance, the history of records, and how to undo changes."""
 
-import sys
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +9,7 @@ import typer
 
 from memoryd import features
 from memoryd.cli import exports, show
-from memoryd.cli.frame import FAILED, AsJson, demand_writable, err, note, out
+from memoryd.cli.frame import FAILED, AsJson, confirm, demand_writable, err, note, out
 from memoryd.cli.here import command_here
 from memoryd.core.engine import Engine
 from memoryd.core.graph.transaction import Graph
@@ -17,7 +17,7 @@ from memoryd.core.maintenance import compaction, contradictions, purging, schedu
 from memoryd.core.maintenance import history as changes
 from memoryd.core.maintenance.actions import Act
 from memoryd.core.maintenance.contradictions import Contradiction, Survey
-from memoryd.core.maintenance.history import HistoryEntry, Restored
+from memoryd.core.maintenance.history import HistoryEntry
 from memoryd.core.maintenance.purging import Purged
 from memoryd.core.scope import Scope
 from memoryd.errors import InvalidInputError
@@ -87,12 +87,11 @@ def _print_act(act: Act, would: str) -> None:
 
 
 def _pair(pair: Contradiction) -> dict[str, object]:
-    both = {"newer": pair.newer, "older": pair.older}
-    each = {
-        name: {"id": memory.id, "content": memory.body, "created_at": memory.created_at}
-        for name, memory in both.items()
-    }
-    return {**each, "why": list(pair.why)}
+    newer, older = (
+        {"id": memory.id, "content": memory.body, "created_at": memory.created_at}
+        for memory in (pair.newer, pair.older)
+    )
+    return {"newer": newer, "older": older, "why": list(pair.why)}
 
 
 def _print_survey(survey: Survey) -> None:
@@ -164,7 +163,8 @@ def restore(
         show.as_json([{"id": one.id, "kind": one.kind, "text": one.text, "along": one.along} for one in done])
         return
     for one in done:
-        show.verbatim(f"Restored {one.kind} {one.id}{_along(one)}: {_short(one.text)}")
+        along = f" with {one.along} that belong to it" if one.along else ""
+        show.verbatim(f"Restored {one.kind} {one.id}{along}: {_short(one.text)}")
 
 
 @command_here
@@ -180,7 +180,9 @@ def purge(
     with Engine(settings, fetch=False) as engine:
         scope = Scope(engine, engine.workspace(make=False))
         if not yes:
-            _ask(scope, ids)
+            subjects = partial(_print_subjects, scope, ids)
+            alone = "Purging needs confirmation, and stdin is not a terminal. Add --yes."
+            confirm("Remove this permanently? It cannot be undone.", alone, subjects)
         done = purging.purge(scope, ids)
     held = [one.holds for one in features.states(settings) if one.holds]
     if as_json:
@@ -196,13 +198,9 @@ def purge(
         raise typer.Exit(FAILED)
 
 
-def _ask(scope: Scope, ids: list[str]) -> None:
-    """Show what would be removed and ask; raise InvalidInputError without a terminal."""
-    if not sys.stdin.isatty():
-        raise InvalidInputError("Purging needs confirmation, and stdin is not a terminal. Add --yes.")
+def _print_subjects(scope: Scope, ids: list[str]) -> None:
     for one in purging.subjects(scope, ids):
         show.verbatim(f"- {one['kind']} {one['id']}: {_short(one['text'])}", err)
-    typer.confirm("Remove this permanently? It cannot be undone.", abort=True, err=True)
 
 
 def _print_purged(done: Purged) -> None:
@@ -220,10 +218,6 @@ def _print_purged(done: Purged) -> None:
         note("The files belong to the database server; its log and its backups were not searched.")
     elif not done.pieces:
         note("The texts were too short to be distinguished from others in the files, so nothing was searched for.")
-
-
-def _along(one: Restored) -> str:
-    return f" with {one.along} that belong to it" if one.along else ""
 
 
 def _short(text: str) -> str:

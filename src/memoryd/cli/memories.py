@@ -1,9 +1,9 @@
 """The commands store, recall, context, forget and inspect. They run the same tools that agents call."""
 
 import sys
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,7 +11,7 @@ from rich.console import Console
 
 from memoryd import errors
 from memoryd.cli import service, show
-from memoryd.cli.frame import AsJson, demand_writable, err, note, out
+from memoryd.cli.frame import AsJson, confirm, demand_writable, err, note, out
 from memoryd.cli.here import command_here
 from memoryd.core.base.batches import batches
 from memoryd.core.base.limits import TEXT
@@ -43,18 +43,30 @@ TagsOption = Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", he
 BudgetOption = Annotated[int | None, typer.Option("--budget", metavar="TOKENS", help="Maximum tokens of the answer.")]
 
 
-class Tools(ABC):
-    """The recall tools for one workspace."""
+class Tools:
+    """The recall tools for one workspace, on this process's own engine."""
 
-    workspace: str
+    def __init__(self, engine: Engine, workspace: Workspace) -> None:
+        self._engine, self._workspace = engine, workspace
+        self.workspace = workspace.name
 
-    @abstractmethod
     def run(self, name: str, **arguments: Any) -> Answer[Any]:
         """Run a tool with the arguments that are not None. Raise MemorydError."""
+        settings = self._engine.settings
+        tool = chosen(["recall"], read_only=settings.read_only).get(name)
+        if tool is None:
+            raise InvalidInputError(f"{name} changes the memory, which --read-only (MEMORY_READ_ONLY) forbids.")
+        return tool.run(Call(self._engine, self._workspace, settings.session_id or ""), arguments)
 
-    @abstractmethod
     def use_meaning(self) -> bool:
         """Wait for the embedder and return whether it can be used; print a note if it cannot."""
+        helpers = self._engine.helpers
+        helpers.embedder.start()
+        if helpers.embedder.get(helpers.patience) is None and not Spec.parse(self._engine.settings.embedder).off:
+            reason = helpers.embedder.reason or "The model is still being loaded."
+            note(f"Only words are used, not meaning. {reason}")
+            return False
+        return True
 
     def whole(self, ids: Sequence[str]) -> list[dict[str, Any]]:
         """Return memories with all fields."""
@@ -65,32 +77,6 @@ class Tools(ABC):
         return found
 
 
-class OwnTools(Tools):
-    """The tools on this process's own engine."""
-
-    def __init__(self, engine: Engine, workspace: Workspace) -> None:
-        self._engine, self._workspace = engine, workspace
-        self.workspace = workspace.name
-
-    def run(self, name: str, **arguments: Any) -> Answer[Any]:
-        """See Tools."""
-        settings = self._engine.settings
-        tool = chosen(["recall"], read_only=settings.read_only).get(name)
-        if tool is None:
-            raise InvalidInputError(f"{name} changes the memory, which --read-only (MEMORY_READ_ONLY) forbids.")
-        return tool.run(Call(self._engine, self._workspace, settings.session_id or ""), arguments)
-
-    def use_meaning(self) -> bool:
-        """See Tools."""
-        helpers = self._engine.helpers
-        helpers.embedder.start()
-        if helpers.embedder.get(helpers.patience) is None and not Spec.parse(self._engine.settings.embedder).off:
-            reason = helpers.embedder.reason or "The model is still being loaded."
-            note(f"Only words are used, not meaning. {reason}")
-            return False
-        return True
-
-
 class ServedTools(Tools):
     """The tools of a service, whose models are loaded."""
 
@@ -99,7 +85,7 @@ class ServedTools(Tools):
         self.workspace = workspace
 
     def run(self, name: str, **arguments: Any) -> Answer[Any]:
-        """See Tools."""
+        """Run a tool there. Raise MemorydError."""
         try:
             self._service.send({"tool": name, "arguments": arguments})
             answer = answered(self._service.receive())
@@ -108,7 +94,7 @@ class ServedTools(Tools):
         return Answer(answer["result"], answer["text"], answer["figures"], masked=tuple(answer["masked"]))
 
     def use_meaning(self) -> bool:
-        """See Tools."""
+        """Return True."""
         return True
 
 
@@ -124,7 +110,7 @@ def opened(settings: Settings, *, make: bool = False) -> Iterator[Tools]:
             yield ServedTools(lines, answered(answer)["workspace"])
         return
     with Engine(settings, fetch=False) as engine:
-        yield OwnTools(engine, engine.workspace(make=make and not settings.read_only))
+        yield Tools(engine, engine.workspace(make=make and not settings.read_only))
 
 
 def answered(answer: dict[str, Any]) -> dict[str, Any]:
@@ -311,7 +297,7 @@ def edit(
         raise InvalidInputError("--tag sets tags, --no-tags removes all. Omit one of them.")
     with Engine(settings, fetch=False) as engine, secrets.noted() as masked:
         workspace = engine.workspace(make=False)
-        OwnTools(engine, workspace).use_meaning()
+        Tools(engine, workspace).use_meaning()
         content = _piped() if text == ["-"] else " ".join(text) if text else None
         tags = () if no_tags else tuple(tag) if tag else None
         if content is None and tags is None and importance is None:
@@ -353,27 +339,24 @@ def forget(
         else:
             gone = tools.run("memory_forget", dry_run=True, **criteria).result
             if gone["ids"] and not dry_run:
-                _ask(gone)
+                sentence = (
+                    f"Forgetting needs confirmation, and stdin is not a terminal: {len(gone['ids'])} would be "
+                    "forgotten. Add --yes to forget them, or --dry-run to see them."
+                )
+                confirm("Forget them?", sentence, partial(_print_forgettable, gone, PREVIEWED, err))
                 gone = _forgotten(tools, gone["ids"])
         alone = () if tag or query or before else ids or ()
         unknown = short_ids.unnamed(alone, gone["ids"])
         if as_json:
             show.as_json(gone)
         elif gone["ids"] or not unknown:
-            _print_forgotten(gone)
+            if gone["dry_run"] and gone["ids"]:
+                _print_forgettable(gone, len(gone["ids"]))
+            else:
+                number = gone["forgotten"]
+                show.verbatim(f"Forgot {counted(number, 'memory', 'memories')}." if number else gone["message"])
         if unknown:
             raise _missing(unknown, tools)
-
-
-def _ask(preview: ForgottenMemories) -> None:
-    """Show what would be forgotten and ask; raise InvalidInputError without a terminal."""
-    if not sys.stdin.isatty():
-        raise InvalidInputError(
-            f"Forgetting needs confirmation, and stdin is not a terminal: {len(preview['ids'])} would be forgotten. "
-            "Add --yes to forget them, or --dry-run to see them."
-        )
-    _print_forgettable(preview, PREVIEWED, err)
-    typer.confirm("Forget them?", abort=True, err=True)
 
 
 def _missing(ids: Sequence[str], tools: Tools) -> NotFoundError:
@@ -408,15 +391,6 @@ def _print_inspected(result: InspectedMemories) -> None:
         show.cards(result["memories"], {}, sys.maxsize if result["view"] == "ids" else show.SHOWN)
     elif result["view"] != "ids":
         show.verbatim("No memories yet.")
-
-
-def _print_forgotten(result: ForgottenMemories) -> None:
-    """Print what memory_forget did, or would do."""
-    if result["dry_run"] and result["ids"]:
-        _print_forgettable(result, len(result["ids"]))
-    else:
-        number = result["forgotten"]
-        show.verbatim(f"Forgot {counted(number, 'memory', 'memories')}." if number else result["message"])
 
 
 def _print_forgettable(result: ForgottenMemories, most: int, console: Console = out) -> None:

@@ -43,20 +43,15 @@ def serve(settings: Settings, certificate: Certificate = None, key: KeyFile = No
     logs.set_up(settings.log_level)
     run = extras.named(TRANSPORTS[settings.transport])
     if settings.transport == "http":
-        _demand_named(settings)
+        if settings.workspace == AUTO:  # it depends on the directory, and clients over HTTP have none here
+            raise InvalidInputError(
+                "MEMORY_NAMESPACE=auto is for clients on this machine. Over HTTP name a workspace, or let each client "
+                "name its own in X-Memory-Workspace."
+            )
         run(Engine(settings), certificate, key)
     else:
         _demand_streams()
         run(Engine(settings))
-
-
-def _demand_named(settings: Settings) -> None:
-    """Raise InvalidInputError if the workspace depends on the directory: clients over HTTP have none here."""
-    if settings.workspace == AUTO:
-        raise InvalidInputError(
-            "MEMORY_NAMESPACE=auto is for clients on this machine. Over HTTP name a workspace, or let each client name "
-            "its own in X-Memory-Workspace."
-        )
 
 
 def _demand_streams() -> None:

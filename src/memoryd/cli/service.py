@@ -35,7 +35,9 @@ def status(settings: Settings, *, as_json: AsJson = False) -> None:
         show.as_json({"services": states, "silent": silent})
         return
     if states:
-        show.numbers(HEADS, [_row(state) for state in states])
+        fields = ("pid", "memoryd", "clients")
+        rows = [(*map(state.get, fields), _memory(state), _up(state), state["place"]) for state in states]
+        show.numbers(HEADS, rows)
     for path in silent:
         note(f"The service at {path} does not answer. Clients use their own servers; end its process to get a new one.")
     if not states and not silent:
@@ -120,10 +122,6 @@ def described(settings: Settings) -> str:
         return "none"
     clients = counted(state["clients"], "client")
     return f"{state['memoryd']}, process {state['pid']}, {clients}, {_memory(state)}, up {_up(state)}"
-
-
-def _row(state: dict[str, Any]) -> tuple[object, ...]:
-    return state["pid"], state["memoryd"], state["clients"], _memory(state), _up(state), state["place"]
 
 
 def _memory(state: dict[str, Any]) -> str:

@@ -16,7 +16,6 @@ from memoryd.core.admin.audit import AuditFinding, findings
 from memoryd.core.admin.doctor import Diagnosis, Doctor
 from memoryd.core.engine import Engine
 from memoryd.core.transfer import migration
-from memoryd.core.transfer.migration import MigrationOutcome
 from memoryd.core.workspaces.registry import ARCHIVED
 from memoryd.errors import InvalidInputError, MemorydError
 from memoryd.settings import Settings
@@ -143,13 +142,20 @@ def migrate(
     demand_writable(settings, "migrate writes")
     places = {"--from": source, "--to": target}
     for option, place in places.items():
-        _demand_place(option, place, settings)
+        if not place:
+            raise InvalidInputError(f"{option} is empty. It takes {WHERE}.")
+        try:
+            migration.at(place, settings)
+        except InvalidInputError as error:
+            raise InvalidInputError(f"{option}: {error}") from None
     with _naming(places), reported() as report:
         outcome = migration.migrate(source, target, settings, report)
     if as_json:
         show.as_json(outcome.as_dict())
     else:
-        _print_moved(outcome)
+        rows = [(one.name, one.status, *(one.rows[head] for head in MOVED), one.written) for one in outcome.moved]
+        show.numbers(("workspace", "status", *MOVED, "written now"), rows)
+        out.print()
     outcome.demand_same()
     if not as_json:
         out.print("Source and target have the same content.")
@@ -163,16 +169,6 @@ def migrate(
         )
 
 
-def _demand_place(option: str, place: str, settings: Settings) -> None:
-    """Raise InvalidInputError that names the option, unless the value is a place."""
-    if not place:
-        raise InvalidInputError(f"{option} is empty. It takes {WHERE}.")
-    try:
-        migration.at(place, settings)
-    except InvalidInputError as error:
-        raise InvalidInputError(f"{option}: {error}") from None
-
-
 @contextmanager
 def _naming(places: Mapping[str, str]) -> Iterator[None]:
     """Let errors name the options that give a URL, instead of the setting that does so elsewhere."""
@@ -182,11 +178,3 @@ def _naming(places: Mapping[str, str]) -> Iterator[None]:
     except MemorydError as error:
         error.args = (str(error).replace("MEMORY_DATABASE_URL", options),)
         raise
-
-
-def _print_moved(outcome: MigrationOutcome) -> None:
-    show.numbers(
-        ("workspace", "status", *MOVED, "written now"),
-        [(w.name, w.status, *(w.rows[head] for head in MOVED), w.written) for w in outcome.moved],
-    )
-    out.print()

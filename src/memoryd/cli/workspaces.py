@@ -1,7 +1,6 @@
 """Commands for workspaces: list, create, archive, restore, delete. Agents know workspaces as projects."""
 
 import re
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -12,7 +11,7 @@ import typer
 
 from memoryd import environment
 from memoryd.cli import show
-from memoryd.cli.frame import FILES, PLACE, AsJson, command, demand_writable, note
+from memoryd.cli.frame import FILES, PLACE, AsJson, command, confirm, demand_writable, note
 from memoryd.cli.here import command_here
 from memoryd.core.engine import Engine
 from memoryd.core.records.perspectives import templates
@@ -28,6 +27,7 @@ workspaces = typer.Typer(
 
 WorkspaceArgument = Annotated[str, typer.Argument(help="Name of the workspace.")]
 HEADS = ("name", "status", "created_at", "updated_at", "description")
+CHANGES = "That changes workspaces"
 SHOWN = ("id", "name", "description", "status", "created_at", "updated_at")
 
 
@@ -97,7 +97,9 @@ def delete(
     with _changing(settings) as engine:
         found = engine.workspaces.find(name)
         if not yes:
-            _ask(found)
+            what = f"workspace {found.name}" + (" (archived)" if found.status == ARCHIVED else "")
+            alone = f"Deleting {what} and all its contents needs confirmation, and stdin is not a terminal. Add --yes."
+            confirm(f"Permanently delete {what} and all its contents?", alone)
         _print_outcome("Deleted", engine.workspaces.delete(found.name), as_json=as_json)
 
 
@@ -146,7 +148,7 @@ def include(
 ) -> None:
     """Read other workspaces together with the one in force: recall, briefings and searches rank over all of them."""
     if names:
-        _demand_writable(settings)
+        demand_writable(settings, CHANGES)
     with Engine(settings, fetch=False) as engine:
         for one in names or ():
             engine.workspaces.find(one)  # before the workspace in force is created
@@ -181,7 +183,7 @@ def perspectives(
     with Engine(settings, fetch=False) as engine:
         workspace = engine.workspaces.active(name)
         if reset or changed or remove:
-            _demand_writable(settings)
+            demand_writable(settings, CHANGES)
             engine.embedding.change_perspectives(workspace, changed, remove or (), reset=reset)
             note("A running server recreates the vectors in the background; `memoryd doctor --repair` does it now.")
         found = engine.store.read(workspace, templates)
@@ -198,29 +200,15 @@ def _template(given: str) -> tuple[str, str]:
     return name, template
 
 
-def _demand_writable(settings: Settings) -> None:
-    demand_writable(settings, "That changes workspaces")
-
-
 @contextmanager
 def _changing(settings: Settings) -> Iterator[Engine]:
-    _demand_writable(settings)
+    demand_writable(settings, CHANGES)
     with Engine(settings, fetch=False) as engine:
         try:
             yield engine
         except (InvalidInputError, NotFoundError) as error:  # agents know workspaces as projects, people do not
             error.args = (re.sub(r'\bproject (?=")', "workspace ", str(error)),)
             raise
-
-
-def _ask(workspace: Workspace) -> None:
-    """Ask for confirmation; raise InvalidInputError without a terminal."""
-    what = f"workspace {workspace.name}" + (" (archived)" if workspace.status == ARCHIVED else "")
-    if not sys.stdin.isatty():
-        raise InvalidInputError(
-            f"Deleting {what} and all its contents needs confirmation, and stdin is not a terminal. Add --yes."
-        )
-    typer.confirm(f"Permanently delete {what} and all its contents?", abort=True, err=True)
 
 
 def _print_outcome(what: str, workspace: Workspace, *, as_json: bool) -> None:

@@ -54,7 +54,8 @@ def greet(path: str, hello: Mapping[str, Any], seconds: float = PATIENCE) -> tup
             connection.connect(path)
         except BlockingIOError:
             raise TimeoutError from None  # it accepts no more connections
-        _demand_own(connection)
+        if peer(connection) != os.geteuid():
+            raise StrangerError
         lines = Lines(connection)
         lines.send(hello)
         answer = lines.receive()
@@ -62,11 +63,6 @@ def greet(path: str, hello: Mapping[str, Any], seconds: float = PATIENCE) -> tup
             raise DeclinedError(answer["error"])
         undo.pop_all()
         return lines, answer
-
-
-def _demand_own(connection: socket.socket) -> None:
-    if peer(connection) != os.geteuid():
-        raise StrangerError
 
 
 def state(path: str, want: str = "state") -> dict[str, Any]:

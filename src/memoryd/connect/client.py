@@ -22,7 +22,8 @@ def run(environ: Mapping[str, str]) -> None:
     place = address(environ)
     if place is None:
         return
-    hello = greeting("client", environ, id=_random_name())
+    name = os.urandom(16).hex()  # a random UUID; the module uuid is slow to import
+    hello = greeting("client", environ, id="-".join((name[:8], name[8:12], name[12:16], name[16:20], name[20:])))
     try:
         service = launch.reach(place, environ, hello)
     except DeclinedError:
@@ -39,11 +40,6 @@ def run(environ: Mapping[str, str]) -> None:
             Conversation(read_only=environ.get("MEMORY_READ_ONLY", "").lower() in YES),
         )
     )
-
-
-def _random_name() -> str:
-    name = os.urandom(16).hex()
-    return "-".join((name[:8], name[8:12], name[12:16], name[16:20], name[20:]))
 
 
 def _relay(relay: Relay) -> NoReturn:

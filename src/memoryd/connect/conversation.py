@@ -1,7 +1,7 @@
 """The part of a client's conversation with its service that another service must know if this one dies."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from memoryd.connect.channel import Lines
@@ -74,17 +74,14 @@ class Conversation:
             case "resources/unsubscribe":
                 self._subscriptions.pop(uri, None)
             case "tools/call" if self._is_kept(request) and not message["result"].get("isError"):
-                self._choose(request)
+                # a choice replaces the one right before it if that used the same tool for the same session
+                if self._choices and _choice(self._choices[-1]) == _choice(request):
+                    del self._choices[-1]
+                self._choices.append(request)
 
     def _is_kept(self, request: RpcMessage) -> bool:
         """Return whether to keep a whole request: calls may be large and are not repeated, except choices."""
         return request["method"] != CALL or _parameters(request).get("name") in self._choosing
-
-    def _choose(self, request: RpcMessage) -> None:
-        """Note a choice. It replaces the choice right before it if that used the same tool for the same session."""
-        if self._choices and _choice(self._choices[-1]) == _choice(request):
-            del self._choices[-1]
-        self._choices.append(request)
 
     def _close(self, number: object) -> RpcMessage | None:
         if isinstance(number, int | str) and not isinstance(number, bool):
@@ -107,7 +104,8 @@ class Conversation:
         for number in lost:
             self._close(number)
         error = {"code": INTERNAL_ERROR, "message": UNKNOWN}
-        return [_line({"jsonrpc": "2.0", "id": number, "error": error}) for number in lost]
+        answers = ({"jsonrpc": "2.0", "id": number, "error": error} for number in lost)
+        return [json.dumps(answer).encode() + b"\n" for answer in answers]
 
     def replay(self, service: Lines) -> list[bytes]:
         """Bring another service to the state of the last one; return the lines from it that the client should see.
@@ -115,7 +113,8 @@ class Conversation:
         Unanswered requests that change nothing are sent again. Raise OSError.
         """
         others: list[bytes] = []
-        for request in self._lasting():
+        hello = [self._hello] if self._hello else []
+        for request in (*hello, *self._choices, *self._subscriptions.values()):
             others += _exchanged(service, {**request, "id": f"memoryd:{request['id']}"}, "")
             if request is self._hello and self._initialized:
                 service.send(self._initialized)
@@ -126,12 +125,6 @@ class Conversation:
                 service.send(request)
         self._repeated |= {number for number, request in self._open.items() if request["method"] != LISTEN}
         return others
-
-    def _lasting(self) -> Iterator[RpcMessage]:
-        if self._hello:
-            yield self._hello
-        yield from self._choices
-        yield from self._subscriptions.values()
 
 
 def _exchanged(service: Lines, request: RpcMessage, until: str) -> list[bytes]:
@@ -167,7 +160,3 @@ def _choice(request: RpcMessage) -> tuple[object, object]:
     given = _parameters(request)
     meta = given.get("_meta")
     return given.get("name"), meta.get(SESSION_META) if isinstance(meta, dict) else None
-
-
-def _line(message: RpcMessage) -> bytes:
-    return json.dumps(message).encode() + b"\n"

@@ -45,12 +45,9 @@ def request_of(arguments: list[str]) -> dict[str, Any] | None:
         else:
             return None
     found = {**(OF_PROMPT if given.get("event") == PROMPT else DEFAULTS), **given}
-    usable = "event" in found and found["client"] in CLIENTS and _is_budget(found["budget"])
-    return {**found, "budget": int(found["budget"])} if usable else None
-
-
-def _is_budget(text: str) -> bool:
-    return text.isdecimal() and len(text) <= len(str(BUDGET)) and 1 <= int(text) <= BUDGET
+    budget = int(found["budget"]) if found["budget"].isdecimal() and len(found["budget"]) <= len(str(BUDGET)) else 0
+    usable = "event" in found and found["client"] in CLIENTS and 1 <= budget <= BUDGET
+    return {**found, "budget": budget} if usable else None
 
 
 def workspace(environ: Mapping[str, str]) -> str:

@@ -17,15 +17,10 @@ def taken(path: str) -> BufferedReader | None:
         except BlockingIOError:
             file.close()
             return None
-        if _is_at(path, file):  # otherwise its last holder has just removed it
-            return file
-        file.close()
-
-
-def _is_at(path: str, file: BufferedReader) -> bool:
-    with suppress(FileNotFoundError):
-        return os.path.samestat(os.stat(path), os.fstat(file.fileno()))  # noqa: PTH116 - pathlib is slow to import
-    return False
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.stat(path), os.fstat(file.fileno())):  # noqa: PTH116 - pathlib is slow to import
+                return file
+        file.close()  # its last holder has just removed it
 
 
 def remove(path: str) -> None:

@@ -69,7 +69,7 @@ class Relay:
 
     def _turn(self) -> None:
         """Wait until something can be read or written, and do so."""
-        if self._is_finished():
+        if not self._read and self._service is None and not self._answers:  # the client has closed, and has all
             self._over = True
             return
         for handle, event in self._poll().poll(self._milliseconds()):
@@ -148,10 +148,6 @@ class Relay:
             pass
         except OSError:
             self._over = True
-
-    def _is_finished(self) -> bool:
-        """Return whether the client has closed and nothing is left to send."""
-        return not self._read and self._service is None and not self._answers
 
     # the service -----------------------------------------------------------------------------------------------------
 

@@ -59,6 +59,11 @@ class MemoryServer(Server[Any]):
         self._notices = Notices(calls, self.callers)
         self._joined = False
         self._app = client_app()
+        subscriptions: Any = {
+            "on_subscribe_resource": self._notices.subscribe,
+            "on_unsubscribe_resource": self._notices.unsubscribe,
+            "on_subscriptions_listen": self._notices.listen,
+        }
         super().__init__(
             "memoryd",
             version=__version__,
@@ -74,16 +79,9 @@ class MemoryServer(Server[Any]):
             on_list_resources=self._list_resources,
             on_list_resource_templates=self._list_templates,
             on_read_resource=self._read_resource,
-            **(self._subscriptions() if self._has_resources else {}),
+            **(subscriptions if self._has_resources else {}),
         )
         self.middleware += [self.callers.remember, self._explained, self._allowed, self._begun, self._with_app]
-
-    def _subscriptions(self) -> dict[str, Any]:
-        return {
-            "on_subscribe_resource": self._notices.subscribe,
-            "on_unsubscribe_resource": self._notices.unsubscribe,
-            "on_subscriptions_listen": self._notices.listen,
-        }
 
     def create_initialization_options(
         self, notification_options: NotificationOptions | None = None, *arguments: Any, **more: Any
@@ -156,13 +154,9 @@ class MemoryServer(Server[Any]):
         caller, sessions = self.callers.caller(ctx), self._calls.engine.sessions
         session = self._calls.session(caller)
 
-        def join() -> None:
-            with suppress(MemorydError):  # the first call that needs the session reports it
-                sessions.join(session)
-
         if session:
-            with move_on_after(JOINING):
-                await to_thread.run_sync(join, abandon_on_cancel=True)
+            with suppress(MemorydError), move_on_after(JOINING):  # the first call that needs the session reports it
+                await to_thread.run_sync(sessions.join, session, abandon_on_cancel=True)
             if caller.remote:
                 on_close(ctx, partial(to_thread.run_sync, sessions.end, session))
 
@@ -293,7 +287,11 @@ def declaration(tool: Tool, app: ClientApp | None) -> types.Tool:
 
 
 def succeeded(tool: Tool, answer: Answer[Any], place: Workspace | None) -> types.CallToolResult:
-    """Return an answer as text only if it is a text, else as the same JSON in text and structured content."""
+    """Return an answer as text only if it is a text, else as the same JSON in text and structured content.
+
+    A note says which secrets were masked, another which of the shown texts read like instructions, unless the text
+    marks them itself.
+    """
     meta: dict[str, Any] = {"workspace": place.name} if place else {}
     meta |= {"masked": list(answer.masked)} if answer.masked else {}
     meta |= answer.figures or {}
@@ -301,7 +299,10 @@ def succeeded(tool: Tool, answer: Answer[Any], place: Workspace | None) -> types
     if answer.figures:
         return _result(answer.text or "", None, named)
     body: Any = answer.shown
-    if notes := [*_masked(answer), *_warning(tool, answer)]:
+    notes = [f"{secrets.masked_notice(answer.masked)} {MASKED}"] if answer.masked else []
+    if tool.capability == "read" and not answer.marked and (warning := note_on(body)):
+        notes.append(warning)
+    if notes:
         body = {**body, "notes": notes}
         body = counted(body) if "tokens_used" in body else body
     return _result(compact(body) if answer.text is None else " ".join([answer.text, *notes]), body, named)
@@ -314,14 +315,3 @@ def failed(text: str, meta: dict[str, Any]) -> types.CallToolResult:
 
 def _result(text: str, body: dict[str, Any] | None, meta: dict[str, Any] | None) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=body, _meta=meta)
-
-
-def _masked(answer: Answer[Any]) -> list[str]:
-    """Return a note on the secrets that were masked."""
-    return [f"{secrets.masked_notice(answer.masked)} {MASKED}"] if answer.masked else []
-
-
-def _warning(tool: Tool, answer: Answer[Any]) -> list[str]:
-    """Return a note on stored texts that read like instructions, unless the text of the answer marks them itself."""
-    note = "" if answer.marked or tool.capability != "read" else note_on(answer.shown)
-    return [note] if note else []

@@ -111,7 +111,9 @@ class Calls:
         if needs == "nothing":
             return None
         if caller.workspace:
-            return self._still(caller.workspace) if caller.opened else caller.workspace
+            if not caller.opened:
+                return caller.workspace
+            return _found(self.engine.workspaces.by_id(caller.workspace.id), caller.workspace.name)
         if SWITCH in self.tools and not caller.grant.workspace:
             if active := self.engine.sessions.active(self.session(caller)):
                 return active
@@ -133,10 +135,6 @@ class Calls:
     def named(self, name: str) -> Workspace:
         """Return the workspace with a name; raise NotFoundError, or InvalidInputError if it is archived."""
         return _found(self.engine.workspaces.get(name) if name else None, name)
-
-    def _still(self, workspace: Workspace) -> Workspace:
-        """Return the current state of a workspace; raise what `named` raises."""
-        return _found(self.engine.workspaces.by_id(workspace.id), workspace.name)
 
     async def run(
         self,

@@ -92,7 +92,10 @@ class Callers:
         """Return the sender of a request."""
         client = _client(_meta(ctx).get(_CLIENT_INFO_META)) or connection_of(ctx).state.get(_CLIENT, "")
         if ctx.request is None:
-            return Caller(session_id=self._named(ctx) or self._passed(ctx, client) or self._default, client=client)
+            passed = None
+            if self._of_clients is not None:
+                passed = _codex_session(ctx) or session_name(self._of_clients.get(client))
+            return Caller(session_id=self._named(ctx) or passed or self._default, client=client)
         admission: Admission = ctx.request.scope.get(ADMISSION, Admission())
         stream = connection_of(ctx).session_id or ""
         opened = self.opened.get(stream, admission)
@@ -114,11 +117,6 @@ class Callers:
         admitted: Admission | None = connection_of(ctx).state.get(_ADMITTED)
         caller = self.caller(ctx)
         return replace(caller, grant=admitted.grant) if admitted else caller
-
-    def _passed(self, ctx: Any, client: str) -> str | None:
-        if self._of_clients is None:
-            return None
-        return _codex_session(ctx) or session_name(self._of_clients.get(client))
 
     def _named(self, ctx: Any) -> str | None:
         meta = _meta(ctx)

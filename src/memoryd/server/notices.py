@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any
 
@@ -161,7 +161,8 @@ class Notices:
             own = self._calls.session(caller)
             keys = [(caller.session_id if scope else "", key) for scope, key in changed.keys if scope in ("", own)]
             listed = changed.listed and (bool(keys) or not changed.keys or changed.unknown)
-            uris = _concerned(resources.changed(keys), wanted, every=changed.unknown)
+            now = resources.changed(keys)
+            uris = [given for given, uri in wanted.items() if changed.unknown or uri in now]  # as they were given
             with suppress(RuntimeError):  # the loop is closed, since the client is gone
                 loop.call_soon_threadsafe(gathered.add, listed, uris)
 
@@ -187,11 +188,6 @@ async def _place(where: CurrentWorkspace) -> str | None:
         workspace = await to_thread.run_sync(where, abandon_on_cancel=True)
         return workspace.id if workspace else None
     return None
-
-
-def _concerned(uris: list[str], wanted: Mapping[str, str], *, every: bool) -> list[str]:
-    """Return the URIs to send notices of, as they were given."""
-    return [given for given, uri in wanted.items() if every or uri in uris]
 
 
 def _drop(wanted: Wanted, uri: str) -> None:

@@ -60,7 +60,9 @@ def serve(settings: Settings, path: Path) -> None:
             "the previous service did not end properly: it was killed, for example because memory ran out. "
             "A service takes 300 MB with both models, 90 with MEMORY_RERANKER=none and MEMORY_EMBEDDER=none"
         )
-    _allow_many_files()
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)  # of which each client is one
+    with suppress(ValueError, OSError):  # macOS reports no limit but has one
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     limit_heaps()
     with life, Engine(settings) as engine:
         anyio.run(Service(engine, path, life).run)
@@ -78,13 +80,6 @@ def _alone(path: Path) -> IO[bytes] | None:
             break
         time.sleep(PAUSE)
     return life
-
-
-def _allow_many_files() -> None:
-    """Raise the number of files that this process may open, of which each client is one."""
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with suppress(ValueError, OSError):  # macOS reports no limit but has one
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 class Service:
@@ -109,8 +104,7 @@ class Service:
             anyio.create_task_group() as tasks,
         ):
             self._inode = self._path.stat().st_ino
-            if not self._engine.settings.read_only:
-                scheduler.begin(self._engine)
+            scheduler.begin(self._engine)
             _say_ready()
             tasks.start_soon(self._accept, listener)
             tasks.start_soon(self._look)
@@ -251,7 +245,8 @@ async def _converse(calls: Calls, hello: Mapping[str, Any], lines: "_Lines", sta
     """Serve an MCP client."""
     server = MemoryServer(calls)
     if hello.get("again"):
-        await to_thread.run_sync(_resume, calls.engine)
+        with suppress(MemorydError):  # the first call that needs the session reports it
+            await to_thread.run_sync(calls.engine.sessions.resume)
     await lines.say(state)
     async with stdio_server(lines, lines) as (lines_in, lines_out):  # type: ignore[arg-type]  # enough for the SDK
         await converse(server, lines_in, lines_out, lambda: None)
@@ -287,11 +282,6 @@ def _object(line: str | bytes) -> dict[str, Any]:
 
 SERVED = {"client": _converse, "tools": _run_tools, **dict.fromkeys(features.names("requests"), _run_requests)}
 """The function that serves a connection, by purpose."""
-
-
-def _resume(engine: Engine) -> None:
-    with suppress(MemorydError):  # the first call that needs the session reports it
-        engine.sessions.resume()
 
 
 def _say_ready() -> None:

@@ -28,8 +28,7 @@ def serve(engine: Engine) -> None:
     """Serve one client until its end of stdin, SIGTERM or SIGINT; then close the engine."""
     with engine:
         server = MemoryServer(Calls(engine))
-        if not engine.settings.read_only:
-            scheduler.begin(engine)
+        scheduler.begin(engine)
         try:
             anyio.run(_serve, server, engine)
         except* (BrokenPipeError, anyio.BrokenResourceError):
@@ -38,7 +37,9 @@ def serve(engine: Engine) -> None:
 
 async def _serve(server: MemoryServer, engine: Engine) -> None:
     started(partial(_end_with_client, engine), "memoryd-client")
-    async with stdio_server(_stdin()) as (lines_in, lines_out), anyio.create_task_group() as tasks:
+    # the SDK's stdin would replace bytes that are not UTF-8, so that a different text would be stored
+    stdin = anyio.wrap_file(os.fdopen(0, encoding="utf-8", errors="surrogateescape", closefd=False))
+    async with stdio_server(stdin) as (lines_in, lines_out), anyio.create_task_group() as tasks:
         tasks.start_soon(_end_on_signal, engine)
         await converse(server, lines_in, lines_out, partial(end_soon, engine, last_calls=LAST_CALLS))
         tasks.cancel_scope.cancel()
@@ -53,11 +54,6 @@ def _end_with_client(engine: Engine) -> None:
     watched.register(0, getattr(select, "POLLRDHUP", 0))
     if any(event & closed for _, event in watched.poll()):  # otherwise this kind of file cannot be polled
         end_soon(engine, last_calls=LAST_CALLS)
-
-
-def _stdin() -> anyio.AsyncFile[str]:
-    """Return stdin. The SDK's would replace bytes that are not UTF-8, so that a different text would be stored."""
-    return anyio.wrap_file(os.fdopen(0, encoding="utf-8", errors="surrogateescape", closefd=False))
 
 
 async def _end_on_signal(engine: Engine) -> None:

@@ -55,7 +55,8 @@ class _Wire:
         async with self._eras:
             async for line in self._in:
                 if isinstance(line, Exception):
-                    if not _is_blank(line):
+                    inputs = [problem["input"] for problem in _problems(line)]
+                    if not any(isinstance(text, str) and not text.strip() for text in inputs):  # blank is no error
                         await self._out.send(SessionMessage(refusal_of(line)))
                     continue
                 if self._opening.turns(line.message):
@@ -108,11 +109,6 @@ def refusal_of(error: Exception | None) -> types.JSONRPCError:
     code = types.PARSE_ERROR if broken else types.INVALID_REQUEST
     text = "Parse error: this is not valid JSON in UTF-8." if broken else "Invalid request: not a JSON-RPC message."
     return types.JSONRPCError(jsonrpc="2.0", id=_id_of(whole), error=types.ErrorData(code=code, message=text))
-
-
-def _is_blank(error: Exception) -> bool:
-    """Return whether a line that is not a message is blank, which is not an error."""
-    return any(isinstance(line := problem["input"], str) and not line.strip() for problem in _problems(error))
 
 
 def _problems(error: Exception | None) -> Sequence[Mapping[str, Any]]:

@@ -20,6 +20,13 @@ Vector = NDArray[np.float32]
 
 Row = dict[str, Any]
 
+
+def of_row(made: type[T], row: Row, **others: Any) -> T:
+    """Return a value of a dataclass from the columns that have the names of its fields, and its `others`."""
+    fields: Any = made
+    return made(**{name: value for name, value in row.items() if name in fields.__dataclass_fields__} | others)
+
+
 AFTER_EVERY_ID = "\U0010ffff"
 """A string that sorts after every id, and after every string that begins with an id."""
 
@@ -62,6 +69,12 @@ class Queries(Protocol):
 
     def many(self, name: str, rows: Iterable[Mapping[str, Any]], /) -> None:
         """Run a statement once for each row of parameters."""
+
+
+def number_of(queries: Queries, name: str, /, **parameters: Any) -> int:
+    """Return the column `number` of the only row of a statement that counts."""
+    row = queries.one(name, **parameters)
+    return int(row["number"]) if row else 0
 
 
 class Rows(Protocol):

@@ -1,19 +1,20 @@
 """The knowledge graph of seeds b and c: a tool that both name exists once and serves both.
 
 b, c and the reference memory server name the same things differently. The schemas show c's names; the others are
-accepted as well (`validation_alias`).
+accepted as well (`GraphArguments`, `validation_alias`).
 """
 
 from collections.abc import Sequence
 from typing import Annotated, Literal, Self
 
-from pydantic import AliasChoices, Field, StringConstraints, model_validator
+from pydantic import AliasChoices, AliasGenerator, ConfigDict, Field, StringConstraints, model_validator
+from pydantic.alias_generators import to_camel
 
 from memoryd.core.base.limits import KNOWN_NAME, NODE_NAME, NODE_TYPE, TEXT
 from memoryd.core.graph import entities as nodes
+from memoryd.core.graph import missing_relations, report, search, similarity, traversal, view
 from memoryd.core.graph import observations as observed
 from memoryd.core.graph import relations as edges
-from memoryd.core.graph import report, search, similarity, traversal, view
 from memoryd.core.graph.entities import (
     BriefNode,
     BriefNodes,
@@ -48,41 +49,33 @@ ObservationText = Annotated[str, StringConstraints(min_length=1, max_length=TEXT
 NodeSummary = Annotated[str, StringConstraints(max_length=TEXT)]
 Ordinal = Annotated[int, Field(ge=0, le=ORDINAL)]
 
-NewEntityType = Annotated[NewTypeName, Field(validation_alias=AliasChoices("entity_type", "entityType"))]
-EntityType = Annotated[TypeName, Field(validation_alias=AliasChoices("entity_type", "entityType"))]
-EntityName = Annotated[NodeName, Field(validation_alias=AliasChoices("entity_name", "entityName"))]
 FromEntity = Annotated[NodeName, Field(validation_alias=AliasChoices("from_entity", "from", "fromEntity"))]
 ToEntity = Annotated[NodeName, Field(validation_alias=AliasChoices("to_entity", "to", "toEntity"))]
-NewRelationType = Annotated[NewTypeName, Field(validation_alias=AliasChoices("relation_type", "relationType"))]
-RelationType = Annotated[TypeName, Field(validation_alias=AliasChoices("relation_type", "relationType"))]
-TokenBudget = Annotated[
-    int,
-    Field(
-        ge=0,
-        le=MOST,
-        validation_alias=AliasChoices("token_budget", "tokenBudget"),
-        description="Most tokens of the answer; 0: no limit.",
-    ),
-]
+TokenBudget = Annotated[int, Field(ge=0, le=MOST, description="Most tokens of the answer; 0: no limit.")]
 Cursor = Annotated[str, Field(min_length=1, max_length=KNOWN_NAME + CURSOR)]
 
-TOOLS = Toolset(needs="project")
+
+class GraphArguments(Arguments):
+    """Arguments that are also accepted in the spelling of the reference server, such as `entityType`."""
+
+    model_config = ConfigDict(
+        alias_generator=AliasGenerator(validation_alias=lambda name: AliasChoices(name, to_camel(name)))
+    )
 
 
-def _graph(call: Call) -> Graph:
-    return Graph(call.scope)
+TOOLS = Toolset(needs="project", base=GraphArguments)
 
 
 # nodes ---------------------------------------------------------------------------------------------------------------
 
 
-class EntityArguments(Arguments):
+class EntityArguments(GraphArguments):
     """A node to create."""
 
     LABELS = {"type": "entity"}
 
     name: NewNodeName
-    entity_type: NewEntityType
+    entity_type: NewTypeName
     observations: Annotated[list[ObservationText], Field(max_length=ITEMS)] = []
     summary: NodeSummary | None = None
     tags: Tags | None = None
@@ -111,7 +104,7 @@ def create_entities(
         )
         for new in entities
     ]
-    return nodes.create(_graph(call), news)
+    return nodes.create(Graph(call.scope), news)
 
 
 @TOOLS.tool("Delete nodes", "write", idempotent=True, destructive=True)
@@ -129,18 +122,18 @@ def delete_entities(
     ],
 ) -> DeletedNodes:
     """Delete nodes with all their observations and relations."""
-    return nodes.delete(_graph(call), entity_names)
+    return nodes.delete(Graph(call.scope), entity_names)
 
 
 @TOOLS.tool("Nodes of a type", "read")
 def get_nodes_by_type(
     call: Call,
     *,
-    entity_type: Annotated[EntityType, Field(description="The exact type.")],
+    entity_type: Annotated[TypeName, Field(description="The exact type.")],
     token_budget: TokenBudget = BUDGET,
 ) -> BudgetedList[BriefNode]:
     """List all nodes of an entity type, by name."""
-    return view.brief_nodes(nodes.of_type(_graph(call), entity_type), token_budget)
+    return view.cut(nodes.of_type(Graph(call.scope), entity_type), token_budget)
 
 
 @TOOLS.tool("Recent changes", "read")
@@ -151,7 +144,7 @@ def get_recently_modified(
     limit: Annotated[int, Field(ge=1, le=LIMIT, description="Most nodes.")] = 20,
 ) -> BriefNodes:
     """Nodes changed recently (own fields, observations or relations), newest first."""
-    return nodes.recently_modified(_graph(call), days, limit)
+    return nodes.recently_modified(Graph(call.scope), days, limit)
 
 
 @TOOLS.tool("Summarize a node", "write", idempotent=True)
@@ -162,7 +155,7 @@ def set_summary(
     summary: Annotated[NodeSummary, Field(description="Replaces the old one; '' clears it.")],
 ) -> SummarizedNode:
     """Set or replace the summary of a node; '' clears it."""
-    return nodes.set_summary(_graph(call), name, summary)
+    return nodes.set_summary(Graph(call.scope), name, summary)
 
 
 @TOOLS.tool("Tag a node", "write", idempotent=True)
@@ -173,7 +166,7 @@ def set_tags(
     tags: Annotated[Tags, Field(description="Replace the old ones; [] clears them.")],
 ) -> TaggedNode:
     """Replace the whole set of tags of a node; [] clears it."""
-    return nodes.set_tags(_graph(call), name, tags)
+    return nodes.set_tags(Graph(call.scope), name, tags)
 
 
 # reading -------------------------------------------------------------------------------------------------------------
@@ -188,9 +181,7 @@ def open_nodes(
     as_of: Annotated[Time | None, Field(description="Show the nodes as they were at this ISO 8601 time.")] = None,
 ) -> OpenedNodes:
     """Nodes by exact name, with observations, summary, tags and every relation from or to them."""
-    if as_of:
-        return view.opened_then(_graph(call), names, token_budget, as_of)
-    return view.opened(_graph(call), names, token_budget)
+    return view.opened(Graph(call.scope), names, token_budget, as_of)
 
 
 @TOOLS.tool("Read the graph", "read")
@@ -201,16 +192,16 @@ def read_graph(
     token_budget: TokenBudget = BUDGET,
 ) -> GraphPage:
     """The whole graph, page by page. Can be large: prefer search_nodes."""
-    return view.page(_graph(call), token_budget, cursor)
+    return view.page(Graph(call.scope), token_budget, cursor)
 
 
 # observations --------------------------------------------------------------------------------------------------------
 
 
-class AdditionArguments(Arguments):
+class AdditionArguments(GraphArguments):
     """The observations to add to a node."""
 
-    entity_name: EntityName
+    entity_name: NodeName
     contents: Annotated[list[ObservationText], Field(max_length=ITEMS)]
 
 
@@ -224,28 +215,25 @@ def add_observations(
     ],
 ) -> AddedObservations:
     """Append the observations that nodes lack; each gets the next ordinal of its node."""
-    return observed.add(_graph(call), [(one.entity_name, one.contents) for one in observations])
+    return observed.add(Graph(call.scope), [(one.entity_name, one.contents) for one in observations])
 
 
 @TOOLS.tool("Replace an observation", "write", idempotent=True)
 def replace_observation(
     call: Call,
     *,
-    entity_name: Annotated[EntityName, Field(description="Exact name of the node.")],
+    entity_name: Annotated[NodeName, Field(description="Exact name of the node.")],
     ordinal: Annotated[Ordinal, Field(description="Its ordinal, which stays.")],
-    new_content: Annotated[
-        ObservationText,
-        Field(validation_alias=AliasChoices("new_content", "newContent"), description="The new text."),
-    ],
+    new_content: Annotated[ObservationText, Field(description="The new text.")],
 ) -> ReplacedObservation:
     """Replace the text of one observation; its ordinal stays."""
-    return observed.replace(_graph(call), entity_name, ordinal, new_content)
+    return observed.replace(Graph(call.scope), entity_name, ordinal, new_content)
 
 
-class DeletionArguments(Arguments):
+class DeletionArguments(GraphArguments):
     """Observations of one node."""
 
-    entity_name: EntityName
+    entity_name: NodeName
     ordinals: Annotated[list[Ordinal], Field(max_length=ITEMS)] = []
     observations: Annotated[list[ObservationText], Field(max_length=ITEMS)] = []
 
@@ -270,26 +258,26 @@ def delete_observations(
         Deletion(entity=one.entity_name, ordinals=tuple(one.ordinals), contents=tuple(one.observations))
         for one in deletions
     ]
-    return observed.delete(_graph(call), wanted)
+    return observed.delete(Graph(call.scope), wanted)
 
 
 # relations -----------------------------------------------------------------------------------------------------------
 
 
-class EdgeArguments(Arguments):
+class EdgeArguments(GraphArguments):
     """A relation, named by its ends and its type."""
 
     LABELS = {"type": "relation"}
 
     from_entity: FromEntity
     to_entity: ToEntity
-    relation_type: RelationType
+    relation_type: TypeName
 
 
 class NewEdgeArguments(EdgeArguments):
     """A relation to create."""
 
-    relation_type: NewRelationType
+    relation_type: NewTypeName
 
 
 @TOOLS.tool("Create relations", "write", idempotent=True)
@@ -302,7 +290,7 @@ def create_relations(
     ],
 ) -> CreatedRelations:
     """Create directed, typed relations between nodes that exist."""
-    return edges.create(_graph(call), _edges(relations))
+    return edges.create(Graph(call.scope), _edges(relations))
 
 
 @TOOLS.tool("Delete relations", "write", idempotent=True, destructive=True)
@@ -314,7 +302,7 @@ def delete_relations(
     ],
 ) -> DeletedRelations:
     """Delete relations by both names and the type."""
-    return edges.delete(_graph(call), _edges(relations))
+    return edges.delete(Graph(call.scope), _edges(relations))
 
 
 def _edges(those: Sequence[EdgeArguments]) -> list[Edge]:
@@ -327,30 +315,22 @@ def update_relation_type(
     *,
     from_entity: Annotated[FromEntity, Field(description="Exact name of the node where it begins.")],
     to_entity: Annotated[ToEntity, Field(description="Exact name of the node where it ends.")],
-    old_type: Annotated[
-        TypeName, Field(validation_alias=AliasChoices("old_type", "oldType"), description="Its present type.")
-    ],
-    new_type: Annotated[
-        NewTypeName, Field(validation_alias=AliasChoices("new_type", "newType"), description="Its new type.")
-    ],
+    old_type: Annotated[TypeName, Field(description="Its present type.")],
+    new_type: Annotated[NewTypeName, Field(description="Its new type.")],
 ) -> RetypedRelation:
     """Give a relation another type; both its ends stay."""
-    return edges.rename(_graph(call), Edge(from_entity, to_entity, old_type), new_type)
+    return edges.rename(Graph(call.scope), Edge(from_entity, to_entity, old_type), new_type)
 
 
 @TOOLS.tool("Relations of two nodes", "read")
 def get_relations_between(
     call: Call,
     *,
-    entity_a: Annotated[
-        NodeName, Field(validation_alias=AliasChoices("entity_a", "entityA"), description="Exact name.")
-    ],
-    entity_b: Annotated[
-        NodeName, Field(validation_alias=AliasChoices("entity_b", "entityB"), description="Exact name.")
-    ],
+    entity_a: Annotated[NodeName, Field(description="Exact name.")],
+    entity_b: Annotated[NodeName, Field(description="Exact name.")],
 ) -> RelationList:
     """All relations between two nodes, in both directions."""
-    return {"result": list(map(edges.shown, edges.between(_graph(call), entity_a, entity_b)))}
+    return {"result": list(map(edges.shown, edges.between(Graph(call.scope), entity_a, entity_b)))}
 
 
 # paths ---------------------------------------------------------------------------------------------------------------
@@ -365,7 +345,7 @@ def get_neighborhood(
     token_budget: TokenBudget = BUDGET,
 ) -> ShownNeighborhood:
     """A node and all nodes within a number of hops, with the relations between them."""
-    return view.neighborhood(_graph(call), name, depth, token_budget)
+    return view.neighborhood(Graph(call.scope), name, depth, token_budget)
 
 
 @TOOLS.tool("Path between two nodes", "read")
@@ -376,13 +356,13 @@ def get_path(
     to_entity: Annotated[ToEntity, Field(description="Exact name of the other.")],
 ) -> ShownPath:
     """The shortest path between two nodes along relations in either direction."""
-    return traversal.path(_graph(call), from_entity, to_entity)
+    return traversal.path(Graph(call.scope), from_entity, to_entity)
 
 
 @TOOLS.tool("Orphans", "read")
 def get_orphans(call: Call, *, token_budget: TokenBudget = BUDGET) -> BudgetedList[BriefNode]:
     """Nodes without relations, the most recently changed first."""
-    return view.brief_nodes(traversal.orphans(_graph(call)), token_budget)
+    return view.cut(traversal.orphans(Graph(call.scope)), token_budget)
 
 
 @TOOLS.tool("Missing relations", "read")
@@ -391,7 +371,7 @@ def get_relation_gaps(call: Call, *, token_budget: TokenBudget = BUDGET) -> Budg
 
     A heuristic: judge each before you relate them.
     """
-    return view.relation_gaps(_graph(call), token_budget)
+    return view.cut(missing_relations.gaps(Graph(call.scope)), token_budget)
 
 
 # search --------------------------------------------------------------------------------------------------------------
@@ -411,14 +391,14 @@ def search_nodes(
     """Find nodes by the words and the meaning of their names and observations, best first, with observations and
     relations.
     """  # noqa: D205 - one sentence
-    return view.matched(_graph(call), query, limit, mode, token_budget)
+    return view.matched(Graph(call.scope), query, limit, mode, token_budget)
 
 
 @TOOLS.tool("Query a node", "read")
 def query_observations(
     call: Call,
     *,
-    entity_name: Annotated[EntityName, Field(description="Exact name of the node.")],
+    entity_name: Annotated[NodeName, Field(description="Exact name of the node.")],
     query: Annotated[Query, Field(description="A question or words.")],
     mode: Annotated[Literal["embedding", "text"], Field(description="embedding: meaning; text: exact words.")] = (
         "embedding"
@@ -426,7 +406,7 @@ def query_observations(
     limit: Annotated[int, Field(ge=1, le=LIMIT, description="Most observations.")] = 20,
 ) -> FoundObservations:
     """Search the observations of one node: useful if it has many."""
-    return search.within(_graph(call), entity_name, query, limit, mode)
+    return search.within(Graph(call.scope), entity_name, query, limit, mode)
 
 
 @TOOLS.tool("Similar nodes", "read")
@@ -434,21 +414,13 @@ def find_similar_nodes(
     call: Call,
     *,
     limit: Annotated[int, Field(ge=1, le=LIMIT, description="Most pairs.")] = 20,
-    min_score: Annotated[
-        float,
-        Field(
-            ge=-1,
-            le=1,
-            validation_alias=AliasChoices("min_score", "minScore"),
-            description="Least similarity: 1 is the same, 0 unrelated.",
-        ),
-    ] = 0.75,
+    min_score: Annotated[float, Field(ge=-1, le=1, description="Least similarity: 1 is the same, 0 unrelated.")] = 0.75,
 ) -> SimilarNodes:
     """Pairs of nodes with similar observations and no relation: candidates for a relation, a merge or a group.
 
     Pairs of the same name but for case, blanks, - and _ come first; others are found once observations are embedded.
     """
-    return similarity.shown(similarity.similar(_graph(call), limit, min_score))
+    return similarity.shown(similarity.similar(Graph(call.scope), limit, min_score))
 
 
 # where the graph needs attention -------------------------------------------------------------------------------------
@@ -461,16 +433,16 @@ def get_consolidation_report(
     """Where the graph needs attention: stale summaries with drafts, candidates for relations, orphans, clusters, and
     how much changed in 30 days. Candidates are computed: judge them.
     """  # noqa: D205 - one sentence
-    return report.report(_graph(call), limit)
+    return report.report(Graph(call.scope), limit)
 
 
 @TOOLS.tool("Nodes to summarize", "read")
 def get_pending_consolidation(call: Call, *, token_budget: TokenBudget = BUDGET) -> BudgetedList[PendingSummary]:
     """Nodes that have no summary, or have gained observations since it was last set."""
-    return view.pending_summaries(_graph(call), token_budget)
+    return view.pending_summaries(Graph(call.scope), token_budget)
 
 
 @TOOLS.tool("Graph statistics", "read")
 def get_stats(call: Call) -> GraphStats:
     """Numbers of nodes, observations and relations, and the share of observations that are embedded."""
-    return report.stats(_graph(call))
+    return report.stats(Graph(call.scope))

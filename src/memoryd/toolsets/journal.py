@@ -70,11 +70,6 @@ class CamelArguments(Arguments):
     model_config = ConfigDict(alias_generator=to_camel)
 
 
-def _journal(call: Call) -> Journal:
-    """Return the journal of the workspace in force."""
-    return Journal(call.scope)
-
-
 def _error_text(error: MemorydError) -> str:
     """Return an error in e's wording: `Tool Error: <what>. Message: <why>`."""
     what = next(text for kind, text in ERRORS.items() if isinstance(error, kind))
@@ -95,7 +90,7 @@ TOOLS = Toolset(error_text=_error_text, base=CamelArguments)
 @TOOLS.tool("Check health", "read")
 def healthcheck(call: Call) -> JournalHealth:
     """Confirm that the server is running and can write to and read from its database."""
-    kept = _journal(call).kept
+    kept = Journal(call.scope).kept
     if not call.engine.settings.read_only:
         kept.try_out()
     numbers = kept.numbers()
@@ -135,7 +130,9 @@ def export_database(
     directory = _directory(call)
     with directory.discreetly():
         path = directory.new(call.engine.clock.now())
-        written, counts = journal_file.export(_journal(call).kept, path, wanted, lambda done: call.progress(done, 1))
+        written, counts = journal_file.export(
+            Journal(call.scope).kept, path, wanted, lambda done: call.progress(done, 1)
+        )
     file = directory.shown(written.path)
     return {
         "file": file,
@@ -162,7 +159,7 @@ def import_database(
     directory = _directory(call)
     with directory.discreetly(), jsonl.opened(directory.find(file)) as source:
         done = journal_file.load(
-            _journal(call).kept, source, mode, lambda part: call.progress(part, 1), call.engine.secrets
+            Journal(call.scope).kept, source, mode, lambda part: call.progress(part, 1), call.engine.secrets
         )
     new = done.new["memories"] + done.new["summaries"]
     messages = {"merge": "; existing ones are unchanged", "replace": " in place of the existing ones"}
@@ -197,7 +194,7 @@ def add_memory(
 ) -> AddedTurn:
     """Store a new agent interaction (prompt, thought, response) as a memory."""
     session = session_id or _own_session(call) or f"session_{uuid.uuid4()}"
-    return view.added(_journal(call).add(prompt, thought, response, session))
+    return view.added(Journal(call.scope).add(prompt, thought, response, session))
 
 
 @TOOLS.tool("Memories of a session", "read")
@@ -209,7 +206,7 @@ def get_session_memories(
     offset: Annotated[Offset, Field(description="Pagination offset.")] = 0,
 ) -> SessionTurns:
     """All memories of a session, in chronological order."""
-    return view.turns_of(session_id, _journal(call).kept.of_session(session_id, limit, offset))
+    return view.turns_of(session_id, Journal(call.scope).kept.of_session(session_id, limit, offset))
 
 
 @TOOLS.tool("Search raw memories", "read")
@@ -221,7 +218,7 @@ def query_raw_memories(
     session_id: Annotated[SessionId | None, Field(description="An optional session ID to scope the search.")] = None,
 ) -> FoundTurns:
     """Search all raw memories by meaning and by words."""
-    return view.found_turns(query, _journal(call).kept.find(query, n_results, session_id or ""))
+    return view.found_turns(query, Journal(call.scope).kept.find(query, n_results, session_id or ""))
 
 
 # summaries -----------------------------------------------------------------------------------------------------------
@@ -236,7 +233,7 @@ def get_all_summaries(
     category: Annotated[Category | None, Field(description="Filter by category (bugfix, feature, etc.).")] = None,
 ) -> SummaryPage:
     """All session summaries, newest first, page by page."""
-    return view.summary_page(_journal(call).kept.summaries(limit, offset, category or ""))
+    return view.summary_page(Journal(call.scope).kept.summaries(limit, offset, category or ""))
 
 
 @TOOLS.tool("Search session summaries", "read")
@@ -248,13 +245,13 @@ def query_summaries(
     category: Annotated[Category | None, Field(description="Filter by category.")] = None,
 ) -> FoundSummaries:
     """Search session summaries by meaning and by words."""
-    return view.found_summaries(query, _journal(call).kept.find_summaries(query, n_results, category or ""))
+    return view.found_summaries(query, Journal(call.scope).kept.find_summaries(query, n_results, category or ""))
 
 
 @TOOLS.tool("Delete all summaries", "write", destructive=True, idempotent=True)
 def delete_all_summaries(call: Call) -> DeletedSummaries:
     """Delete all session summaries; raw memories are preserved."""
-    return view.deleted(_journal(call).kept.delete_summaries())
+    return view.deleted(Journal(call.scope).kept.delete_summaries())
 
 
 # sessions ------------------------------------------------------------------------------------------------------------
@@ -272,7 +269,7 @@ def summarize_sessions(
     ] = None,
 ) -> SummarizedSessions:
     """Summarize sessions: one, or all that have no summary or have grown since their last one."""
-    turns = _journal(call)
+    turns = Journal(call.scope)
     if session_id:
         return view.summarized([turns.summarize(session_id)])
     return view.summarized(turns.summarize_all(_own_session(call), call.progress))

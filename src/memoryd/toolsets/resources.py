@@ -91,7 +91,7 @@ def read(call: Call, uri: str) -> tuple[str, dict[str, Any]]:
 
 
 def _read(call: Call, uri: str) -> tuple[Any, dict[str, Any]]:
-    place, vault = parse(uri), _vault(call)
+    place, vault = parse(uri), Vault(call.scope)
     if place.kind == "memory":
         return _shown(vault.get(place.name)), {}
     if place.kind == "session":
@@ -107,7 +107,7 @@ def _read(call: Call, uri: str) -> tuple[Any, dict[str, Any]]:
 def listed(call: Call, cursor: str | None) -> tuple[list[Resource], str | None]:
     """Return a page of the resources and the cursor of the next page; raise InvalidParamsError for a wrong cursor."""
     after = _unquoted(cursor) if cursor else ""
-    keys = _vault(call).keys("", after, LISTED + 1)
+    keys = Vault(call.scope).keys("", after, LISTED + 1)
     first = [] if cursor else [_resource(VAULT, "vault", "The vault", TEMPLATES[0].description or "")]
     if call.session_id and not cursor:
         own = ResourceName("session", call.session_id).uri
@@ -120,14 +120,10 @@ def _resource(uri: str, name: str, title: str, description: str) -> Resource:
     return Resource(uri=uri, name=name, title=title, description=description, mime_type=JSON)
 
 
-def _vault(call: Call) -> Vault:
-    return Vault(call.scope)
-
-
 def completed(call: Call, uri: str, argument: str, value: str) -> tuple[list[str], bool]:
     """Return values of a template's argument that begin with `value`, and whether there are more."""
     if (uri, argument) == (_OF_MEMORY, "key"):
-        keys = _vault(call).keys(value, "", COMPLETED + 1)
+        keys = Vault(call.scope).keys(value, "", COMPLETED + 1)
         return keys[:COMPLETED], len(keys) > COMPLETED
     if (uri, argument) == (_OF_SESSION, "session_id"):
         return [call.session_id] if call.session_id.startswith(value) and call.session_id else [], False
@@ -152,16 +148,12 @@ def _page(query: str) -> dict[str, int]:
     for name, value in parse_qsl(query, keep_blank_values=True):
         if name not in found:
             raise InvalidParamsError(f"{VAULT} takes offset and limit, not {name[:100]!r}.")
-        if value:
-            found[name] = _number(name, value)
+        least, most = (1, LARGEST_PAGE) if name == "limit" else (0, 10**9)
+        is_number = value.isascii() and value.isdigit() and len(value) <= 10
+        if value and not (is_number and least <= int(value) <= most):
+            raise InvalidParamsError(f"{name} must be a number from {least} to {most} (it is {value[:100]!r}).")
+        found[name] = int(value or found[name])
     return found
-
-
-def _number(name: str, value: str) -> int:
-    least, most = (1, LARGEST_PAGE) if name == "limit" else (0, 10**9)
-    if not value.isascii() or not value.isdigit() or len(value) > 10 or not least <= int(value) <= most:
-        raise InvalidParamsError(f"{name} must be a number from {least} to {most} (it is {value[:100]!r}).")
-    return int(value)
 
 
 def _quoted(name: str) -> str:

@@ -78,7 +78,7 @@ def test_deleted_parts_lead_nowhere(graph: Graph) -> None:
     relations.delete(graph, [Edge("a", "d", "r")])
     assert around(graph, "a", 6) == "a"
     assert traversal.path(graph, "a", "c") == NO_PATH
-    assert [node.name for node in traversal.orphans(graph)] == ["a", "d", "c"]
+    assert [node["name"] for node in traversal.orphans(graph)] == ["a", "d", "c"]
 
 
 @pytest.mark.parametrize("depth", [-1, 0, 7, 10**9])
@@ -179,6 +179,6 @@ def test_orphans_have_no_relation_of_any_kind_the_last_changed_first(graph: Grap
     relate(graph, "a>b", "c>c")
     nodes(graph, ["x", "y", "z"])
     observations.add(graph, [("x", ["news"])])
-    assert [node.name for node in traversal.orphans(graph)] == ["x", "y", "z"]
+    assert [node["name"] for node in traversal.orphans(graph)] == ["x", "y", "z"]
     relations.delete(graph, [Edge("a", "b", "r"), Edge("c", "c", "r")])
-    assert [node.name for node in traversal.orphans(graph)] == ["a", "b", "c", "x", "y", "z"]
+    assert [node["name"] for node in traversal.orphans(graph)] == ["a", "b", "c", "x", "y", "z"]

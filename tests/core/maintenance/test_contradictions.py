@@ -153,7 +153,7 @@ def test_only_two_living_memories_without_a_key_are_judged(one: Engine) -> None:
     Vault(scope(one)).commit("vault", "stand-up", "At ten.")
     row = one.store.read(place(one), lambda q: q.one("vault.named", scope="", key="stand-up"))
     (elsewhere,) = [memories(one, name="other").store("At eleven.").id]
-    for verdict in (verdicts.replace, verdicts.hold, verdicts.look_again, verdicts.pair):
+    for verdict in (verdicts.replace, verdicts.hold, verdicts.pair):
         with pytest.raises(InvalidInputError):
             verdict(one, place(one), older, older)
         for other in (row["id"] if row else "", elsewhere, "nothing"):
@@ -177,7 +177,7 @@ def test_a_pair_of_which_both_hold_stays_away_until_that_is_taken_back(tmp_path:
         assert shown(one) == [ROOT]
         (held,) = verdicts.judged(one, place(one))
         assert {held.one.id, held.other.id} == {older, newer}
-        verdicts.look_again(one, place(one), older, newer)
+        verdicts.hold(one, place(one), older, newer, again=True)
         assert (shown(one), verdicts.judged(one, place(one))) == ([ROOT, STAND_UP], [])
         verdicts.hold(one, place(one), older, newer)
         assert shown(one) == [ROOT]

@@ -366,9 +366,9 @@ def test_relations_of_the_past_have_the_names_of_the_past(graph: Graph) -> None:
     then = graph.engine.clock.now()
     renaming.rename(graph, "Ann", "Zoe")
     renaming.rename(graph, "Acme", "Apex")
-    past = view.opened_then(graph, ["Ann"], 0, then)
+    past = view.opened(graph, ["Ann"], 0, then)
     assert past["relations"] == [{"from": "Ann", "to": "Acme", "relation_type": "works_at"}]
-    assert view.opened_then(graph, ["Zoe"], 0, graph.engine.clock.now())["relations"][0]["to"] == "Apex"
+    assert view.opened(graph, ["Zoe"], 0, graph.engine.clock.now())["relations"][0]["to"] == "Apex"
 
 
 def test_what_a_node_gained_by_a_merge_does_not_stay_if_both_are_undone(graph: Graph) -> None:

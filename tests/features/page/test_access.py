@@ -10,13 +10,13 @@ import pytest
 
 from memoryd.core.memories.memories import Memories
 from memoryd.features.page.access import IDLE, TICKET_TIME, PageAccess
-from memoryd.features.page.app import HEADERS, VIEWS
+from memoryd.features.page.app import HEADERS
+from memoryd.features.page.app import VIEWS as ALL
 from memoryd.features.page.local import own_name
 from tests.clients import PATIENCE, environment, until
 from tests.features.page.kit import HOST, HTMX, OWN, Html, Site, Visitor, site
 from tests.forks import Fork
 
-ALL = [view for views in VIEWS for view in views]
 READS = [view.path for view in ALL if view.method == "GET"]
 WRITES = [view.path for view in ALL if view.method == "POST"]
 

@@ -76,19 +76,14 @@ def joined(links: Iterable[Link]) -> list[list[int]]:
     found, seen = [], set[int]()
     for start in sorted(beside):
         if start not in seen:
-            cluster = _reached(beside, start)
+            cluster, waiting = {start}, [start]
+            while waiting:
+                new = beside[waiting.pop()] - cluster
+                cluster |= new
+                waiting.extend(new)
             seen |= cluster
             found.append(sorted(cluster))
     return sorted(found, key=len, reverse=True)
-
-
-def _reached(beside: dict[int, set[int]], start: int) -> set[int]:
-    reached, waiting = {start}, [start]
-    while waiting:
-        new = beside[waiting.pop()] - reached
-        reached |= new
-        waiting.extend(new)
-    return reached
 
 
 def by_relations(queries: Queries) -> tuple[list[str], list[list[int]]]:

@@ -1,7 +1,7 @@
 """Entities: the nodes of the graph, with their observations."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import NotRequired
 
@@ -16,7 +16,7 @@ from memoryd.core.records import records
 from memoryd.core.records.records import Embedded
 from memoryd.core.security.secrets import cleaned, matched
 from memoryd.model import Entity, Kind, Record
-from memoryd.store.base import Queries
+from memoryd.store.base import Queries, of_row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,29 +123,21 @@ def put(change: Change, news: Sequence[NewEntity], vectors: Mapping[str, Embedde
         lacking = [c for c in dict.fromkeys(new.observations) if c not in before] if existing else new.observations
         observations.append(change, one, lacking, vectors)
         before.update(lacking)
-        shown = _created(one, existing, [] if existing else _similar(new.name, known, added.values()))
-        made.append(shown)
+        similar: list[str] = []
         if not existing:
+            alike = (one.name for one in added.values() if spelling(one.name) == spelling(new.name))
+            similar = [*known.similar.get(new.name, []), *alike][:MEANT]
             added[composed(new.name)] = one
+        shown: CreatedNode = {
+            "id": one.id,
+            "name": one.name,
+            "entity_type": one.type,
+            "created_at": one.created_at,
+            "already_existed": existing is not None,
+            "did_you_mean": similar,
+        }
+        made.append(without_empty(shown, "did_you_mean"))
     return made
-
-
-def _similar(name: str, known: LookedUp, added: Iterable[Entity]) -> list[str]:
-    """Return the names of nodes, also of those just added, that differ from a new one's only in spelling."""
-    before = known.similar.get(name, [])
-    return [*before, *(one.name for one in added if spelling(one.name) == spelling(name))][:MEANT]
-
-
-def _created(one: Entity, existing: Entity | None, similar: list[str]) -> CreatedNode:
-    shown: CreatedNode = {
-        "id": one.id,
-        "name": one.name,
-        "entity_type": one.type,
-        "created_at": one.created_at,
-        "already_existed": existing is not None,
-        "did_you_mean": similar,
-    }
-    return without_empty(shown, "did_you_mean")
 
 
 def _known(queries: Queries, news: Sequence[NewEntity]) -> tuple[LookedUp, dict[str, set[str]]]:
@@ -182,15 +174,7 @@ def _add(change: Change, new: NewEntity, vectors: Mapping[str, Embedded]) -> Ent
     )
     change.write(record, vectors)
     change.queries.run("entities.add", id=record.id, summary_updated_at=change.now if new.summary else None)
-    return Entity(
-        id=record.id,
-        name=new.name,
-        type=new.type,
-        summary=new.summary or None,
-        tags=record.tags,
-        created_at=change.now,
-        updated_at=change.now,
-    )
+    return of_row(Entity, asdict(record), summary=new.summary or None)
 
 
 def _revise(change: Change, existing: Entity, new: NewEntity) -> Entity:
@@ -310,10 +294,9 @@ def brief(of: Entity) -> BriefNode:
     }
 
 
-def of_type(graph: Graph, entity_type: str) -> list[Entity]:
+def of_type(graph: Graph, entity_type: str) -> list[BriefNode]:
     """Return the entities of a type, ordered by name."""
-    rows = graph.read(lambda q: q.all("entities.by_type", type=entity_type))
-    return [entity(row) for row in rows]
+    return [brief(entity(row)) for row in graph.read(lambda q: q.all("entities.by_type", type=entity_type))]
 
 
 def recently_modified(graph: Graph, days: float, limit: int) -> BriefNodes:
@@ -325,5 +308,4 @@ def recently_modified(graph: Graph, days: float, limit: int) -> BriefNodes:
 
 def page(graph: Graph, start: str, limit: int) -> list[Entity]:
     """Return entities ordered by name, from `start` on."""
-    rows = graph.read(lambda q: q.all("entities.page", start=start, limit=limit))
-    return [entity(row) for row in rows]
+    return [entity(row) for row in graph.read(lambda q: q.all("entities.page", start=start, limit=limit))]

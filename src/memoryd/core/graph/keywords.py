@@ -59,7 +59,7 @@ def draft(texts: Iterable[str], rare: Rarity, tokens: int = DRAFT_TOKENS) -> str
     chosen = _choose(parts, about, weights, by_worth[:CHOICES], tokens * CHARACTERS_PER_TOKEN)
     if not chosen and parts:
         return cut(parts[by_worth[0]], tokens)
-    return " ".join(_ended(parts[n]) for n in sorted(chosen))
+    return " ".join(parts[n] + ("." if parts[n][-1].isalnum() else "") for n in sorted(chosen))
 
 
 def _choose(
@@ -82,10 +82,6 @@ def _choose(
 def _gain(part: str, about: set[str], weights: dict[str, float]) -> float:
     """Return the weight of a sentence per length, damped so that the shortest sentences do not win."""
     return sum(weights.get(term, 0.0) for term in sorted(about)) / (len(part) + 20)
-
-
-def _ended(part: str) -> str:
-    return f"{part}." if part[-1].isalnum() else part
 
 
 def shared(one: Terms, other: Terms, rare: Rarity) -> list[str]:

@@ -53,16 +53,11 @@ class NodeNames:
             return
         free = 0
         for place, word in enumerate(words):
-            if place >= free and word in self._lengths and (found := self._longest(words, place)):
-                yield found
-                free = place + len(found)
-
-    def _longest(self, words: WordSequence, place: int) -> WordSequence:
-        for length in self._lengths[words[place]]:
-            phrase = words[place : place + length]
-            if phrase in self.owners:
-                return phrase
-        return ()
+            if place >= free and word in self._lengths:
+                longest_first = (words[place : place + length] for length in self._lengths[word])
+                if found := next(filter(self.owners.__contains__, longest_first), ()):
+                    yield found
+                    free = place + len(found)
 
 
 def phrase_of(text: str) -> WordSequence:
@@ -76,7 +71,11 @@ def gaps(graph: Graph) -> list[RelationGap]:
     In a node's observations its own name refers to itself, even if another node's name differs only in case.
     """
     names, texts, related = graph.read(_everything)
-    counts = _counts(NodeNames(names), texts)
+    named, counts = NodeNames(names), Counter[tuple[str, str]]()
+    for row in texts:
+        node = row["entity_id"]
+        mentioned = set(named.mentioned(row["body"])) - {named.phrases.get(node, ())}
+        counts.update((node, other) for phrase in mentioned for other in named.owners[phrase])
     found: list[RelationGap] = [
         {"node": names[node], "referenced_name": names[other], "reference_count": count}
         for (node, other), count in counts.items()
@@ -89,12 +88,3 @@ def _everything(queries: Queries) -> tuple[dict[str, str], list[Row], set[tuple[
     names = {row["id"]: row["name"] for row in queries.all("entities.names")}
     related = {(row["from_entity"], row["to_entity"]) for row in queries.all("relations.pairs")}
     return names, queries.all("observations.texts"), related
-
-
-def _counts(names: NodeNames, texts: list[Row]) -> Counter[tuple[str, str]]:
-    counts: Counter[tuple[str, str]] = Counter()
-    for row in texts:
-        node = row["entity_id"]
-        mentioned = set(names.mentioned(row["body"])) - {names.phrases.get(node, ())}
-        counts.update((node, other) for phrase in mentioned for other in names.owners[phrase])
-    return counts

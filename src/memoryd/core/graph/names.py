@@ -2,6 +2,7 @@
 
 import json
 import re
+import string
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -20,6 +21,7 @@ COMPARED = 200  # characters of a name by which the stores index its spelling
 _CASES = (str, str.casefold, str.lower, str.upper, str.title, str.capitalize)
 _BETWEEN_DIGITS = re.compile(r"(?<=\d)[\s_-]+(?=\d)")
 _SEPARATORS = re.compile(r"[\s_-]+")
+_INDEXED = str.maketrans(string.ascii_uppercase, string.ascii_lowercase, " -_")
 
 Suggestions = dict[str, list[str]]
 """The names of existing nodes that differ from a name only in spelling, by that name."""
@@ -68,6 +70,12 @@ def named(queries: Queries, names: Iterable[str]) -> dict[str, Entity]:
     return {row["name"]: entity(row) for row in rows}
 
 
+def by_id(queries: Queries, ids: Iterable[str]) -> dict[str, Entity]:
+    """Return the entities with these ids that exist, by id."""
+    rows = queries.all("entities.by_id", ids=json.dumps(sorted(set(ids))))
+    return {row["id"]: entity(row) for row in rows}
+
+
 def look_up(queries: Queries, names: Iterable[str]) -> LookedUp:
     """Return the entities that names mean: those with exactly that name, or else with one that is equal composed."""
     wanted = list(dict.fromkeys(names))
@@ -95,14 +103,7 @@ def _spelled(queries: Queries, names: Sequence[str]) -> dict[str, list[Entity]]:
 def _keys(name: str) -> set[str]:
     """Return the spellings under which a store may have indexed a name: its `lower` may know ASCII letters only."""
     forms = {unicodedata.normalize(form, case(composed(name))) for form in ("NFC", "NFD") for case in _CASES}
-    return {"".join(map(_ascii_lower, form[:COMPARED])).translate(_REMOVED) for form in forms}
-
-
-_REMOVED = str.maketrans("", "", " -_")
-
-
-def _ascii_lower(letter: str) -> str:
-    return letter.lower() if letter.isascii() else letter
+    return {form[:COMPARED].translate(_INDEXED) for form in forms}
 
 
 def same_spelling(queries: Queries) -> list[tuple[str, str]]:

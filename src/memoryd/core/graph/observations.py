@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from typing import NotRequired
@@ -18,7 +19,7 @@ from memoryd.core.records.records import Embedded
 from memoryd.core.security.secrets import cleaned, matched
 from memoryd.errors import NotFoundError
 from memoryd.model import Entity, Kind, Observation, Record
-from memoryd.store.base import Queries, Row
+from memoryd.store.base import Queries, Row, of_row
 
 READ_AT_ONCE = 100
 
@@ -101,22 +102,18 @@ def each_onward(queries: Queries, entity_ids: Sequence[str]) -> dict[str, Iterat
     """Return the observations of each entity by its id, as `onward` yields them; their first are read together."""
     rows = queries.all("observations.first", entities=json.dumps(list(entity_ids)), limit=READ_AT_ONCE)
     first = {key: list(of) for key, of in groupby(rows, key=itemgetter("entity_id"))}
-    return {key: _continued(queries, key, first.get(key, [])) for key in entity_ids}
+    return {key: onward(queries, key, first=first.get(key, [])) for key in entity_ids}
 
 
-def _continued(queries: Queries, entity_id: str, rows: Sequence[Row]) -> Iterator[Observation]:
-    yield from map(observation, rows)
-    if len(rows) == READ_AT_ONCE:
-        yield from onward(queries, entity_id, rows[-1]["ordinal"] + 1)
-
-
-def onward(queries: Queries, entity_id: str, ordinal: int = 0, at_once: int = READ_AT_ONCE) -> Iterator[Observation]:
-    """Yield the observations of an entity from an ordinal on, read `at_once` at a time."""
-    while rows := queries.all("observations.onward", entity=entity_id, ordinal=ordinal, limit=at_once):
+def onward(
+    queries: Queries, entity_id: str, ordinal: int = 0, at_once: int = READ_AT_ONCE, first: list[Row] | None = None
+) -> Iterator[Observation]:
+    """Yield the observations of an entity from an ordinal on, read `at_once` at a time, unless the `first` are."""
+    page = partial(queries.all, "observations.onward", entity=entity_id, limit=at_once)
+    rows = page(ordinal=ordinal) if first is None else first
+    while rows:
         yield from map(observation, rows)
-        if len(rows) < at_once:
-            return
-        ordinal = rows[-1]["ordinal"] + 1
+        rows = page(ordinal=rows[-1]["ordinal"] + 1) if len(rows) == at_once else []
 
 
 def latest(queries: Queries, entity_id: str, limit: int) -> list[Observation]:
@@ -133,13 +130,7 @@ def counts(queries: Queries, entity_ids: Sequence[str]) -> dict[str, int]:
 
 def observation(row: Row) -> Observation:
     """Build an Observation from a row of id, ordinal, body and times."""
-    return Observation(
-        id=row["id"],
-        ordinal=row["ordinal"],
-        content=row["body"],
-        created_at=row["created_at"],
-        updated_at=row["updated_at"],
-    )
+    return of_row(Observation, row, content=row["body"])
 
 
 def shown(of: Observation) -> ShownObservation:
@@ -163,14 +154,13 @@ def append(
     assert taken is not None
     made = []
     for ordinal, content in enumerate(contents, taken["first"]):
-        record = Record(
-            id=records.new_id(), kind=Kind.OBSERVATION, name=entity.name, body=content, session_id=change.session_id
+        one = Observation(
+            id=records.new_id(), ordinal=ordinal, content=content, created_at=change.now, updated_at=change.now
         )
+        record = Record(id=one.id, kind=Kind.OBSERVATION, name=entity.name, body=content, session_id=change.session_id)
         change.write(record, vectors)
-        change.queries.run("observations.add", entity=entity.id, ordinal=ordinal, id=record.id)
-        made.append(
-            Observation(id=record.id, ordinal=ordinal, content=content, created_at=change.now, updated_at=change.now)
-        )
+        change.queries.run("observations.add", entity=entity.id, ordinal=ordinal, id=one.id)
+        made.append(one)
     return made
 
 
@@ -200,7 +190,10 @@ def add(graph: Graph, wanted: Sequence[tuple[str, Sequence[str]]]) -> AddedObser
             new = [content for content in dict.fromkeys(contents) if content not in before] if one else []
             added: NodeAdditions = {
                 "entity_name": one.name if one else name,
-                "added": [_stored(made) for made in append(change, one, new, vectors)] if one else [],
+                "added": [
+                    {**shown(made), "id": made.id, "created_at": made.created_at}
+                    for made in (append(change, one, new, vectors) if one else ())
+                ],
                 # each once, however often it was given
                 "already_existed": list(Counter(contents) - Counter(new)) if one else [],
                 "not_found": one is None,
@@ -227,10 +220,6 @@ def _texts(queries: Queries, wanted: Sequence[tuple[str, Sequence[str]]]) -> lis
     return [
         text(one.name, content) for one, contents in found for content in contents if content not in present[one.id]
     ]
-
-
-def _stored(made: Observation) -> StoredObservation:
-    return {**shown(made), "id": made.id, "created_at": made.created_at}
 
 
 @cleaned

@@ -36,18 +36,14 @@ def refused(graph: Graph, what: NodeProposal) -> list[RefusedPair]:
     return [RefusedPair(**row | {"client": client_name(row["client"]), "what": what}) for row in rows]
 
 
-def refuse(graph: Graph, what: NodeProposal, one: str, other: str) -> None:
-    """Refuse a proposal about two nodes, even if they are renamed. Raise NotFoundError; InvalidInputError if equal."""
-    _sign(graph, f"refuse_{what}", one, other)
-
-
-def take_back(graph: Graph, what: NodeProposal, one: str, other: str) -> None:
-    """Undo a refusal, so that the proposal can be made again. Raise the errors of `refuse`."""
-    _sign(graph, f"unrefuse_{what}", one, other)
-
-
 @matched
-def _sign(graph: Graph, operation: str, one: str, other: str) -> None:
+def refuse(graph: Graph, what: NodeProposal, one: str, other: str, *, again: bool = False) -> None:
+    """Refuse a proposal about two nodes, even if they are renamed; with `again`, let it be made again.
+
+    Raise NotFoundError; InvalidInputError if both are the same.
+    """
+    operation = f"unrefuse_{what}" if again else f"refuse_{what}"
+
     def work(queries: Queries) -> None:
         first, second = sorted(node.id for node in demand(queries, one, other))
         if first == second:

@@ -4,7 +4,8 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 
@@ -16,7 +17,7 @@ from memoryd.core.records.records import new_id
 from memoryd.core.security.secrets import cleaned, matched
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import Entity, Relation
-from memoryd.store.base import Queries, Row
+from memoryd.store.base import Queries, Row, number_of, of_row
 
 READ_AT_ONCE = 200
 
@@ -84,7 +85,7 @@ def put(change: Change, edges: Sequence[Edge]) -> CreatedRelations:
     existing = _find(change.queries, found, edges)
     new = [e for e in dict.fromkeys(edges) if e.source in found and e.target in found and e not in existing]
     change.relate(found[name].id for name in _ends(new))
-    created = {edge: _add(change, found, edge) for edge in new}
+    created = {edge: _put(change, found, edge, "create_relation") for edge in new}
     again = [edge for edge, number in Counter(edges).items() if number > 1 and edge in created]
     return {
         "created": list(map(_stored, created.values())),
@@ -146,15 +147,10 @@ def rename(graph: Graph, edge: Edge, new_type: str) -> RetypedRelation:
         change.relate([source.id, target.id])
         change.queries.run("relations.delete", ids=json.dumps([existing[old].id]), now=change.now)
         change.sign("update_relation", existing[old].id)
-        change.note("update_relation", _put(change, found, retyped).id)
+        _put(change, found, retyped, "update_relation")
 
     graph.change(work)
-    return {
-        "from_entity": edge.source,
-        "to_entity": edge.target,
-        "old_type": edge.type,
-        "new_type": new_type,
-    }
+    return {"from_entity": edge.source, "to_entity": edge.target, "old_type": edge.type, "new_type": new_type}
 
 
 def between(graph: Graph, one: str, other: str) -> list[Relation]:
@@ -174,42 +170,30 @@ def of(queries: Queries, entity_ids: Sequence[str], limit: int = sys.maxsize) ->
 
 def number(queries: Queries, entity_ids: Sequence[str]) -> int:
     """Return how many relations begin or end at entities."""
-    row = queries.one("relations.number", ids=json.dumps(list(entity_ids)))
-    return int(row["number"]) if row else 0
+    return number_of(queries, "relations.number", ids=json.dumps(list(entity_ids)))
 
 
 def each_onward(queries: Queries, entity_ids: Sequence[str]) -> dict[str, Iterator[Relation]]:
     """Return the relations that begin at each entity by its id, as `onward` yields them; the first together."""
     rows = queries.all("relations.first", entities=json.dumps(list(entity_ids)), limit=READ_AT_ONCE + 1)
     first = {key: list(of) for key, of in groupby(rows, key=itemgetter("from_entity"))}
-    return {key: _continued(queries, key, first.get(key, [])) for key in entity_ids}
+    return {key: onward(queries, key, first=first.get(key, [])) for key in entity_ids}
 
 
-def _continued(queries: Queries, entity_id: str, rows: Sequence[Row]) -> Iterator[Relation]:
-    yield from map(relation, rows[:READ_AT_ONCE])
-    if len(rows) > READ_AT_ONCE:
-        yield from onward(queries, entity_id, rows[-1]["created_at"], rows[-1]["id"])
-
-
-def onward(queries: Queries, entity_id: str, made: str = "", relation_id: str = "") -> Iterator[Relation]:
-    """Yield the relations that begin at an entity, from a given one on, ordered by creation, read in batches."""
-    start = {"made": made, "relation": relation_id}
-    while rows := queries.all("relations.onward", entity=entity_id, limit=READ_AT_ONCE + 1, **start):
+def onward(
+    queries: Queries, entity_id: str, made: str = "", relation_id: str = "", first: list[Row] | None = None
+) -> Iterator[Relation]:
+    """Yield the relations that begin at an entity, from a given one on or after the `first`, ordered by creation."""
+    page = partial(queries.all, "relations.onward", entity=entity_id, limit=READ_AT_ONCE + 1)
+    rows = page(made=made, relation=relation_id) if first is None else first
+    while rows:
         yield from map(relation, rows[:READ_AT_ONCE])
-        if len(rows) <= READ_AT_ONCE:
-            return
-        start = {"made": rows[-1]["created_at"], "relation": rows[-1]["id"]}
+        rows = page(made=rows[-1]["created_at"], relation=rows[-1]["id"]) if len(rows) > READ_AT_ONCE else []
 
 
 def relation(row: Row) -> Relation:
     """Build a Relation from a row of id, source, target, relation_type and created_at."""
-    return Relation(
-        id=row["id"],
-        source=row["source"],
-        target=row["target"],
-        type=row["relation_type"],
-        created_at=row["created_at"],
-    )
+    return of_row(Relation, row, type=row["relation_type"])
 
 
 def shown(of: Relation) -> ShownRelation:
@@ -239,28 +223,18 @@ def _find(queries: Queries, found: Mapping[str, Entity], edges: Iterable[Edge]) 
     rows = queries.all("relations.find", sources=json.dumps(list(sources)), targets=json.dumps(list(targets)))
     by_key = {(row["from_entity"], row["to_entity"], row["relation_type"]): row for row in rows}
     return {
-        edge: _relation(edge, by_key[key]["id"], by_key[key]["created_at"])
+        edge: Relation(**asdict(edge), id=by_key[key]["id"], created_at=by_key[key]["created_at"])
         for edge, key in zip(whole, ids, strict=True)
         if key in by_key
     }
 
 
-def _add(change: Change, found: dict[str, Entity], edge: Edge) -> Relation:
-    made = _put(change, found, edge)
-    change.note("create_relation", made.id)
-    return made
-
-
-def _put(change: Change, found: dict[str, Entity], edge: Edge) -> Relation:
-    made = _relation(edge, new_id(), change.now)
-    change.queries.run(
-        "relations.add",
-        id=made.id,
-        source=found[edge.source].id,
-        target=found[edge.target].id,
-        type=edge.type,
-        now=change.now,
-    )
+def _put(change: Change, found: dict[str, Entity], edge: Edge, operation: str) -> Relation:
+    """Write a relation, and an event with this operation."""
+    made = Relation(**asdict(edge), id=new_id(), created_at=change.now)
+    ends = {"source": found[edge.source].id, "target": found[edge.target].id}
+    change.queries.run("relations.add", id=made.id, **ends, type=edge.type, now=change.now)
+    change.note(operation, made.id)
     return made
 
 
@@ -270,7 +244,3 @@ def remove(change: Change, ids: Sequence[str]) -> None:
     for relation_id in ids:
         change.note("delete_relation", relation_id)
         change.sign("delete_relation", relation_id)
-
-
-def _relation(edge: Edge, relation_id: str, created_at: str) -> Relation:
-    return Relation(id=relation_id, source=edge.source, target=edge.target, type=edge.type, created_at=created_at)

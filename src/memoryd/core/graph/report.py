@@ -1,6 +1,5 @@
 """The consolidation report: figures and quotes from the graph, reworded by a language model if there is one."""
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
@@ -11,13 +10,14 @@ from typing_extensions import TypedDict
 from memoryd.core.graph import clustering, keywords, observations, similarity, traversal
 from memoryd.core.graph.clustering import Nearest
 from memoryd.core.graph.keywords import Rarity, Terms
+from memoryd.core.graph.names import by_id
 from memoryd.core.graph.similarity import Means, SimilarPair
-from memoryd.core.graph.transaction import Graph, entity
+from memoryd.core.graph.transaction import Graph
 from memoryd.core.llm import generation
 from memoryd.errors import ModelError
 from memoryd.excerpts import cut
 from memoryd.model import GENERAL, Entity, Kind
-from memoryd.store.base import Queries, Row
+from memoryd.store.base import Queries, Row, number_of
 
 EVENT_DAYS = 30
 CANDIDATES = 0.75  # minimum rescaled cosine of two unrelated nodes to be a candidate for a relation
@@ -127,7 +127,7 @@ def stats(graph: Graph) -> GraphStats:
         return GraphStats(
             node_count=counts.get(Kind.ENTITY, 0),
             observation_count=number,
-            relation_count=_number(queries.one("relations.count")),
+            relation_count=number_of(queries, "relations.count"),
             embedding_coverage=_embedded(queries) / number if number else 1.0,
             workspace=graph.workspace.name,
         )
@@ -141,11 +141,7 @@ def _embedded(queries: Queries) -> int:
     if not models:
         return 0
     serving = max(models, key=lambda row: row["number"])["model"]
-    return _number(queries.one("observations.embedded", perspective=GENERAL, model=serving))
-
-
-def _number(row: Row | None) -> int:
-    return int(row["number"]) if row else 0
+    return number_of(queries, "observations.embedded", perspective=GENERAL, model=serving)
 
 
 def pending(graph: Graph, limit: int) -> tuple[list[Row], int]:
@@ -167,7 +163,8 @@ def report(graph: Graph, limit: int = 20) -> ConsolidationReport:
         "stale_summaries": writer.stale(waiting),
         "relation_candidates": writer.candidates(pairs),
         "orphaned_nodes": [
-            {"name": one.name, "entity_type": one.type, "updated_at": one.updated_at} for one in lone[:limit]
+            {"name": one["name"], "entity_type": one["entity_type"], "updated_at": one["updated_at"]}
+            for one in lone[:limit]
         ],
         "cluster_summary": writer.clusters(groups[:limit]),
         "event_summary": _events(graph),
@@ -243,7 +240,7 @@ class _Writer:
         return "close in meaning, without a word in common"
 
     def clusters(self, groups: Sequence[Sequence[str]]) -> list[NodeCluster]:
-        nodes = self._nodes([key for group in groups for key in group])
+        nodes = self._graph.read(lambda q: by_id(q, [key for group in groups for key in group]))
         living = [[nodes[key] for key in group if key in nodes] for group in groups]
         return [self._cluster(number, group) for number, group in enumerate(g for g in living if len(g) > 1)]
 
@@ -304,10 +301,6 @@ class _Writer:
     def _texts(self, ids: Sequence[str]) -> dict[str, list[str]]:
         found = self._graph.read(lambda q: {key: observations.latest(q, key, READ) for key in ids})
         return {key: [one.content for one in of] for key, of in found.items()}
-
-    def _nodes(self, ids: Sequence[str]) -> dict[str, Entity]:
-        rows = self._graph.read(lambda q: q.all("entities.by_id", ids=json.dumps(ids)))
-        return {row["id"]: entity(row) for row in rows}
 
 
 def _events(graph: Graph) -> GraphChanges:

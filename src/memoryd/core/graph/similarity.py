@@ -1,6 +1,5 @@
 """Similar nodes: the cosines of their mean vectors, computed in tiles so that they are never all in memory."""
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NotRequired
@@ -10,8 +9,8 @@ from numpy.typing import NDArray
 from typing_extensions import TypedDict
 
 from memoryd.core.base.results import Searched, without_empty
-from memoryd.core.graph.names import same_spelling
-from memoryd.core.graph.transaction import Graph, entity
+from memoryd.core.graph.names import by_id, same_spelling
+from memoryd.core.graph.transaction import Graph
 from memoryd.core.records.question import Question
 from memoryd.core.records.spaces import routes
 from memoryd.core.search import ranking
@@ -93,8 +92,7 @@ def of_same_name(graph: Graph, limit: int, without: Iterable[tuple[str, str]] = 
             rows = queries.all("relations.pairs")
             left_out |= {frozenset((row["from_entity"], row["to_entity"])) for row in rows}
         pairs = [pair for pair in every if frozenset(pair) not in left_out]
-        ids = json.dumps(sorted({key for pair in pairs[:limit] for key in pair}))
-        return pairs, {row["id"]: entity(row) for row in queries.all("entities.by_id", ids=ids)}
+        return pairs, by_id(queries, [key for pair in pairs[:limit] for key in pair])
 
     pairs, nodes = graph.read(work)
     return [SimilarPair(nodes[one], nodes[other], 1.0, same_name=True) for one, other in pairs[:limit]], len(pairs)
@@ -138,7 +136,8 @@ def means_of(graph: Graph) -> Means:
         found = [index.means(queries, VectorSet(GENERAL, route.own)) for route in reversed(others)]
         if found and found[0][0]:
             ids, vectors, unrelated = *_merged(found), others[0].unrelated
-        return Means(ids, vectors, unrelated, degraded, _related(queries, ids))
+        ends = ((row["from_entity"], row["to_entity"]) for row in queries.all("relations.pairs"))
+        return Means(ids, vectors, unrelated, degraded, _places(ids, ends))
 
     return graph.scope.ask(None, work)
 
@@ -173,19 +172,14 @@ def best_pairs(means: Means, limit: int, min_score: float, without: Iterable[tup
 def pairs_of(graph: Graph, means: Means, best: "BestPairs") -> list[SimilarPair]:
     """Return the best pairs as nodes, best first, each pair ordered by name."""
     pairs = [(means.ids[one], means.ids[other], cosine) for one, other, cosine in best.found()]
-    ids = json.dumps(sorted({key for one, other, _ in pairs for key in (one, other)}))
-    nodes = {row["id"]: entity(row) for row in graph.read(lambda q: q.all("entities.by_id", ids=ids))}
+    nodes = graph.read(lambda q: by_id(q, [key for *both, _ in pairs for key in both]))
     found = []
     for *keys, cosine in pairs:
         if nodes.keys() >= set(keys):  # otherwise one was deleted meanwhile
             one, other = sorted((nodes[key] for key in keys), key=lambda node: node.name)
-            found.append(SimilarPair(one, other, similarity(cosine, means)))
+            similarity = round(min(1.0, ranking.rescale(cosine, means.unrelated)), 4)
+            found.append(SimilarPair(one, other, similarity))
     return sorted(found, key=lambda pair: (-pair.similarity, pair.one.name, pair.other.name))
-
-
-def similarity(cosine: float, means: Means) -> float:
-    """Return a rescaled cosine, 1.0 at most, rounded to 4 places."""
-    return round(min(1.0, ranking.rescale(cosine, means.unrelated)), 4)
 
 
 class BestPairs:
@@ -233,11 +227,6 @@ def _by_tile(related: Places) -> dict[tuple[int, int], Places]:
     borders = np.flatnonzero((corners[1:] != corners[:-1]).any(1)) + 1
     parts = zip(np.split(corners, borders), np.split(related, borders), strict=True)
     return {(int(corner[0, 0]), int(corner[0, 1])): part for corner, part in parts if len(part)}
-
-
-def _related(queries: Queries, ids: Sequence[str]) -> Places:
-    """Return the related pairs among these nodes as indices, the lower one first."""
-    return _places(ids, ((row["from_entity"], row["to_entity"]) for row in queries.all("relations.pairs")))
 
 
 def _places(ids: Sequence[str], pairs_of_ids: Iterable[tuple[str, str]]) -> Places:

@@ -8,7 +8,7 @@ from memoryd.core.records import perspectives, records
 from memoryd.core.records.records import Embedded
 from memoryd.core.scope import Scope
 from memoryd.model import Entity, Record
-from memoryd.store.base import Queries, Row
+from memoryd.store.base import Queries, Row, of_row
 
 T = TypeVar("T")
 
@@ -95,12 +95,4 @@ class Graph:
 
 def entity(row: Row) -> Entity:
     """Build an Entity from a row of id, name, type, body, tags and times."""
-    return Entity(
-        id=row["id"],
-        name=row["name"],
-        type=row["type"],
-        summary=row["body"] or None,
-        tags=tuple(json.loads(row["tags"])),
-        created_at=row["created_at"],
-        updated_at=row["updated_at"],
-    )
+    return of_row(Entity, row, summary=row["body"] or None, tags=tuple(json.loads(row["tags"])))

@@ -7,7 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing_extensions import TypedDict
 
 from memoryd.core.graph import relations
-from memoryd.core.graph.names import demand
+from memoryd.core.graph.entities import BriefNode, brief
+from memoryd.core.graph.names import by_id, demand
 from memoryd.core.graph.relations import ShownRelation
 from memoryd.core.graph.transaction import Graph, entity
 from memoryd.errors import InvalidInputError
@@ -37,7 +38,7 @@ def neighborhood(graph: Graph, name: str, depth: int = 1) -> tuple[list[Entity],
     def work(queries: Queries) -> tuple[list[Entity], list[Relation]]:
         (centre,) = demand(queries, name)
         distances = _distances(queries, centre, depth)
-        found = sorted(_entities(queries, distances), key=lambda one: (distances[one.id], one.name))
+        found = sorted(by_id(queries, distances).values(), key=lambda one: (distances[one.id], one.name))
         return found, _among(queries, found)
 
     return graph.read(work)
@@ -63,9 +64,9 @@ def path(graph: Graph, source: str, target: str) -> ShownPath:
     return graph.read(work)
 
 
-def orphans(graph: Graph) -> list[Entity]:
+def orphans(graph: Graph) -> list[BriefNode]:
     """Return the nodes without relations, the last changed first."""
-    return [entity(row) for row in graph.read(lambda q: q.all("entities.orphans"))]
+    return [brief(entity(row)) for row in graph.read(lambda q: q.all("entities.orphans"))]
 
 
 class _Side:
@@ -102,7 +103,7 @@ def _onward(here: _Side, there: _Side, meeting: set[str]) -> Mapping[str, set[st
 def _walk(queries: Queries, start: Entity, end: Entity, onward: Mapping[str, set[str]]) -> list[Entity]:
     way = [start]
     while way[-1].id != end.id:
-        way.append(min(_entities(queries, onward[way[-1].id]), key=lambda one: one.name))
+        way.append(min(by_id(queries, onward[way[-1].id]).values(), key=lambda one: one.name))
     return way
 
 
@@ -124,10 +125,6 @@ def _distances(queries: Queries, centre: Entity, depth: int) -> dict[str, int]:
 
 def _steps(queries: Queries, ids: Collection[str]) -> list[tuple[str, str]]:
     return [(row["here"], row["there"]) for row in queries.all("relations.beside", ids=json.dumps(list(ids)))]
-
-
-def _entities(queries: Queries, ids: Collection[str]) -> list[Entity]:
-    return [entity(row) for row in queries.all("entities.by_id", ids=json.dumps(list(ids)))]
 
 
 def _among(queries: Queries, nodes: Sequence[Entity]) -> list[Relation]:

@@ -1,10 +1,10 @@
 """Answers of the graph tools within a token budget: nodes by name, pages, matches, neighborhoods, lists."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from typing_extensions import TypedDict
 
@@ -14,7 +14,6 @@ from memoryd.core.base.token_budget import LIST_FRAME, Budget
 from memoryd.core.graph import (
     as_of,
     entities,
-    missing_relations,
     observations,
     pagination,
     relations,
@@ -23,8 +22,7 @@ from memoryd.core.graph import (
     traversal,
 )
 from memoryd.core.graph.entities import BriefNode, ShownNode
-from memoryd.core.graph.missing_relations import RelationGap
-from memoryd.core.graph.names import Suggesting, look_up
+from memoryd.core.graph.names import LookedUp, Suggesting, look_up
 from memoryd.core.graph.observations import ShownObservation
 from memoryd.core.graph.pagination import GraphPart, PagePosition
 from memoryd.core.graph.relations import ShownRelation
@@ -65,27 +63,31 @@ class OmittedParts(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class _Ends:
-    """The relations that begin or end at some nodes: the list of those shown, and the number of all."""
+    """The relations that begin or end at some nodes: how to read the first ones, their number, and those shown."""
 
-    ids: Sequence[str]
-    shown: list[ShownRelation]
+    first: Callable[[int], Sequence[Relation]]
     number: int
+    shown: list[ShownRelation]
 
     @classmethod
     def of(cls, queries: Queries, ids: Sequence[str], shown: list[ShownRelation]) -> "_Ends":
         """Count the relations and return an instance that shows none of them yet."""
-        return cls(ids, shown, relations.number(queries, ids))
+        return cls(partial(relations.of, queries, ids), relations.number(queries, ids), shown)
 
-    def fill(self, queries: Queries, budget: Budget, share: float) -> None:
+    def fill(self, budget: Budget, share: float) -> None:
         """Show more of them, as many as fit, ordered by creation."""
         limit = min(budget.at_most(LEAST_RELATION, share), self.number - len(self.shown))
         if limit:
-            found = relations.of(queries, self.ids, len(self.shown) + limit)
+            found = self.first(len(self.shown) + limit)
             self.shown.extend(budget.fill(map(relations.shown, found[len(self.shown) :]), share))
 
 
+_Facts = Callable[[str, int], Iterable[Observation]]
+"""Returns the observations of a node by its id, reading at most a number of them at once."""
+
+
 def _fill(
-    queries: Queries, nodes: Mapping[str, _Filled], every: Sequence[_Ends], budget: Budget, most: float = 1.0
+    nodes: Mapping[str, _Filled], facts: _Facts, every: Sequence[_Ends], budget: Budget, most: float = 1.0
 ) -> None:
     """Show relations up to their share, then the observations of nodes by id, then the relations that still fit.
 
@@ -93,17 +95,17 @@ def _fill(
     """
     share = budget.beyond(RELATIONS_SHARE, most)
     for ends in every:
-        ends.fill(queries, budget, share)
+        ends.fill(budget, share)
     for key, node in nodes.items():
-        node["observations"] = budget.fill(_observations(queries, key, budget, most), most)
-        node["observations_omitted"] -= len(node["observations"])
+        if limit := min(budget.at_most(LEAST_OBSERVATION, most), observations.READ_AT_ONCE):
+            node["observations"] = budget.fill(map(observations.shown, facts(key, limit)), most)
+            node["observations_omitted"] -= len(node["observations"])
     for ends in every:
-        ends.fill(queries, budget, most)
+        ends.fill(budget, most)
 
 
-def _observations(queries: Queries, entity_id: str, budget: Budget, most: float) -> Iterator[ShownObservation]:
-    if limit := min(budget.at_most(LEAST_OBSERVATION, most), observations.READ_AT_ONCE):
-        yield from map(observations.shown, observations.onward(queries, entity_id, at_once=limit))
+def _facts(queries: Queries) -> _Facts:
+    return lambda key, at_once: observations.onward(queries, key, at_once=at_once)
 
 
 def _omitted(nodes: Sequence[_Filled], found: int, every: Sequence[_Ends]) -> OmittedParts:
@@ -134,74 +136,54 @@ class OpenedNodes(Suggesting):
     tokens_used: int
 
 
-def opened(graph: Graph, names: Sequence[str], tokens: int) -> OpenedNodes:
-    """Return nodes by name with their observations, and every relation that begins or ends at one of them."""
-    return graph.read(lambda q: _opened(q, list(dict.fromkeys(names)), Budget(tokens)))
+def opened(graph: Graph, names: Sequence[str], tokens: int, time: str | None = None) -> OpenedNodes:
+    """Return nodes by name with their observations, and every relation that begins or ends at one of them.
+
+    With a `time` they are as they were then. Raise InvalidInputError if it is not an ISO 8601 time.
+    """
+    wanted = list(dict.fromkeys(names))
+
+    def now(queries: Queries) -> OpenedNodes:
+        known = look_up(queries, wanted)
+        counts = observations.counts(queries, [one.id for one in known.found.values()])
+        return _opened(wanted, known, counts, _facts(queries), lambda ids: _Ends.of(queries, ids, []), Budget(tokens))
+
+    if not time:
+        return graph.read(now)
+    at = timestamp(moment(time))
+    then = graph.read(lambda q: as_of.nodes(q, wanted, at))
+    counts = {key: len(of) for key, of in then.observations.items()}
+    ends = _Ends(lambda number: then.relations[:number], len(then.relations), [])
+    known = LookedUp(dict(then.entities), {})
+    return _opened(wanted, known, counts, lambda key, _: then.observations[key], lambda _: ends, Budget(tokens))
 
 
-def _opened(queries: Queries, names: Sequence[str], budget: Budget) -> OpenedNodes:
-    known = look_up(queries, names)
-    missing = _missing(names, known.found, budget)
-    found = {one.id: one for one in known.found.values()}
-    wanted = list(found.values())
-    counts = observations.counts(queries, [one.id for one in wanted])
-    heads = {one.id: _opened_node(one, counts[one.id]) for one in wanted}
+def _opened(
+    names: Sequence[str],
+    known: LookedUp,
+    counts: Mapping[str, int],
+    facts: _Facts,
+    ends_of: Callable[[Sequence[str]], _Ends],
+    budget: Budget,
+) -> OpenedNodes:
+    missing = [name for name in names if name not in known.found]
+    for name in missing:  # they are shown even if they exceed the budget
+        budget.spend(name)
+    heads: dict[str, OpenedNode] = {
+        one.id: {**entities.shown(one), "observations_omitted": counts[one.id]} for one in known.found.values()
+    }
     nodes = {key: node for key, node in heads.items() if budget.take(node)}
-    ends = _Ends.of(queries, list(nodes), [])
-    _fill(queries, nodes, [ends], budget)
-    entities = list(nodes.values())
+    ends = ends_of(list(nodes))
+    _fill(nodes, facts, [ends], budget)
     shown: OpenedNodes = {
-        "entities": entities,
+        "entities": list(nodes.values()),
         "relations": ends.shown,
         "not_found": missing,
-        "omitted": _omitted(entities, len(found), [ends]),
+        "omitted": _omitted(list(nodes.values()), len(heads), [ends]),
         "tokens_used": 0,
         **known.suggested(),
     }
     return counted(shown)
-
-
-def opened_then(graph: Graph, names: Sequence[str], tokens: int, time: str) -> OpenedNodes:
-    """Return what `opened` does, as of a time; raise InvalidInputError if `time` is not an ISO 8601 time."""
-    wanted, at = list(dict.fromkeys(names)), timestamp(moment(time))
-    then = graph.read(lambda q: as_of.nodes(q, wanted, at))
-    budget = Budget(tokens)
-    missing = _missing(wanted, then.entities, budget)
-    entities: list[OpenedNode] = []
-    found = {one.id: one for one in then.entities.values()}
-    for one in found.values():
-        facts = list(map(observations.shown, then.observations[one.id]))
-        node = _opened_node(one, len(facts))
-        if budget.take(node):
-            node["observations"] = budget.fill(facts)
-            node["observations_omitted"] -= len(node["observations"])
-            entities.append(node)
-    edges = budget.fill(map(relations.shown, then.relations))
-    omitted: OmittedParts = {
-        "entities": len(found) - len(entities),
-        "observations": sum(node["observations_omitted"] for node in entities),
-        "relations": len(then.relations) - len(edges),
-    }
-    shown: OpenedNodes = {
-        "entities": entities,
-        "relations": edges,
-        "not_found": missing,
-        "omitted": omitted,
-        "tokens_used": 0,
-    }
-    return counted(shown)
-
-
-def _missing(names: Sequence[str], found: Mapping[str, Entity], budget: Budget) -> list[str]:
-    """Return the names that were not found; they are shown even if they exceed the budget."""
-    missing = [name for name in names if name not in found]
-    for name in missing:
-        budget.spend(name)
-    return missing
-
-
-def _opened_node(of: Entity, number: int) -> OpenedNode:
-    return {**entities.shown(of), "observations_omitted": number}
 
 
 # the whole graph -----------------------------------------------------------------------------------------------------
@@ -228,35 +210,25 @@ def page(graph: Graph, tokens: int, cursor: str | None = None) -> GraphPage:
 def _page(queries: Queries, start: PagePosition, budget: Budget) -> GraphPage:
     shown: GraphPage = {"entities": [], "relations": [], "next_cursor": None, "tokens_used": 0}
     for number, (place, part) in enumerate(pagination.parts(queries, start)):
-        one = _shown(part)
+        beside, one = _shown(shown, part)
         if number == 0 or (number == 1 and not isinstance(part, Entity)):
             budget.spend(one)  # even beyond the budget: otherwise the next page would equal this one
         elif not budget.take(one, free=len(place.name) + CURSOR):
             shown["next_cursor"] = str(place)
             break
-        _list_of(shown, part).append(one)
+        beside.append(one)
     return counted(shown)
 
 
-def _shown(part: GraphPart) -> ShownNode | ShownObservation | ShownRelation:
+def _shown(page: GraphPage, part: GraphPart) -> tuple[list[Any], ShownNode | ShownObservation | ShownRelation]:
+    """Return the list of a page to which a part belongs, and the part; an observation follows its node."""
     match part:
         case Entity():
-            return entities.shown(part)
+            return page["entities"], entities.shown(part)
         case Observation():
-            return observations.shown(part)
+            return page["entities"][-1]["observations"], observations.shown(part)
         case Relation():
-            return relations.shown(part)
-
-
-def _list_of(shown: GraphPage, part: GraphPart) -> list[Any]:
-    """Return the list of a page to which a part belongs; an observation follows its node."""
-    match part:
-        case Entity():
-            return shown["entities"]
-        case Observation():
-            return shown["entities"][-1]["observations"]
-        case Relation():
-            return shown["relations"]
+            return page["relations"], relations.shown(part)
 
 
 # search --------------------------------------------------------------------------------------------------------------
@@ -331,7 +303,7 @@ def _filled(heads: Sequence[MatchedNode], budget: Budget, share: float, queries:
     nodes: list[MatchedNode] = [{**node, "relations": []} for node in heads]
     ends = [_Ends.of(queries, [node["id"]], node["relations"]) for node in nodes]
     whole = [(node, its) for node, its in zip(nodes, ends, strict=True) if not node["name_only"]]
-    _fill(queries, {node["id"]: node for node, _ in whole}, [its for _, its in whole], left, share)
+    _fill({node["id"]: node for node, _ in whole}, _facts(queries), [its for _, its in whole], left, share)
     return nodes, ends, left
 
 
@@ -386,10 +358,7 @@ def neighborhood(graph: Graph, name: str, depth: int, tokens: int) -> ShownNeigh
     names = {node["name"] for node in nodes}
     edges = budget.fill(relations.shown(one) for one in among if {one.source, one.target} <= names)
     nodes += budget.fill(every[len(nodes) :])
-    omitted: OmittedSurroundings = {
-        "nodes": len(every) - len(nodes),
-        "relations": len(among) - len(edges),
-    }
+    omitted: OmittedSurroundings = {"nodes": len(every) - len(nodes), "relations": len(among) - len(edges)}
     shown: ShownNeighborhood = {"nodes": nodes, "relations": edges, "omitted": omitted, "tokens_used": 0}
     return counted(shown)
 
@@ -402,34 +371,14 @@ class BudgetedList(TypedDict, Generic[ItemT]):
     tokens_used: int
 
 
-def brief_nodes(found: Iterable[Entity], tokens: int) -> BudgetedList[BriefNode]:
-    """Return as many nodes as fit."""
-    return _cut(list(map(entities.brief, found)), tokens)
-
-
-def relation_gaps(graph: Graph, tokens: int) -> BudgetedList[RelationGap]:
-    """Return as many missing relations as fit, most mentioned first."""
-    return _cut(missing_relations.gaps(graph), tokens)
-
-
 def pending_summaries(graph: Graph, tokens: int) -> BudgetedList[PendingSummary]:
     """Return as many nodes without a current summary as fit, the last observed first."""
     most = Budget(tokens, LIST_FRAME).at_most(LEAST_PENDING)
     found, total = report.pending(graph, max(most, 1))  # at least one row, because it contains the total
-    shown: list[PendingSummary] = [
-        {
-            "name": one["name"],
-            "entity_type": one["entity_type"],
-            "observation_count": one["observation_count"],
-            "last_observation_at": one["last_observation_at"],
-            "summary_updated_at": one["summary_updated_at"],
-        }
-        for one in found
-    ]
-    return _cut(shown, tokens, total)
+    return cut([cast(PendingSummary, {name: row[name] for name in LEAST_PENDING}) for row in found], tokens, total)
 
 
-def _cut(parts: Sequence[ItemT], tokens: int, total: int | None = None) -> BudgetedList[ItemT]:
+def cut(parts: Sequence[ItemT], tokens: int, total: int | None = None) -> BudgetedList[ItemT]:
     """Cut a list off where the budget ends; `total` is its full length if `parts` are only the first ones."""
     shown = Budget(tokens, LIST_FRAME).fill(parts)
     omitted = (len(parts) if total is None else total) - len(shown)

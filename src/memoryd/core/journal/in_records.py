@@ -3,10 +3,11 @@
 import json
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import chain
 from typing import TypeVar
 
+from memoryd.core.journal.metadata import SCORES, numbered
 from memoryd.core.records import records
 from memoryd.core.records.question import Question
 from memoryd.core.scope import Scope
@@ -16,7 +17,7 @@ from memoryd.core.search.pipeline import Search
 from memoryd.core.security.secrets import cleaned
 from memoryd.errors import StoreBusyError, StoreError
 from memoryd.model import AGENT_INTERACTION, Filter, Findings, Interaction, Kind, Record, SessionSummary
-from memoryd.store.base import Queries, Row
+from memoryd.store.base import Queries, Row, number_of
 from memoryd.store.journal import JournalCounts, JournalHit, Summaries, Turns
 
 T = TypeVar("T")
@@ -68,7 +69,7 @@ class JournalRows:
 
         def work(queries: Queries) -> Turns:
             rows = queries.all("journal.session", session=session_id, limit=limit, offset=offset)
-            return Turns([_turn(row) for row in rows], _number(queries, "journal.number", session=session_id))
+            return Turns([_turn(row) for row in rows], number_of(queries, "journal.number", session=session_id))
 
         return self._scope.read(work)
 
@@ -79,7 +80,7 @@ class JournalRows:
             among = _ids(question.queries, "journal.ids", session=session_id) if session_id else None
             return self._found(question, Kind.INTERACTION, among, "journal.cuts")
 
-        return self._ranked(query, number, work, _turn_of)
+        return self._ranked(query, number, work, lambda record, cuts: _turn(asdict(record) | cuts))
 
     def every_turn(self) -> Iterator[Interaction]:
         """Yield all turns, ordered by id."""
@@ -117,7 +118,7 @@ class JournalRows:
 
         def work(queries: Queries) -> Summaries:
             rows = queries.all("summaries.newest", category=category, limit=limit, offset=offset)
-            return Summaries([_summary(row) for row in rows], _number(queries, "summaries.number", category=category))
+            return Summaries([_summary(row) for row in rows], number_of(queries, "summaries.number", category=category))
 
         return self._scope.read(work)
 
@@ -144,10 +145,7 @@ class JournalRows:
 
     def every_summary(self) -> Iterator[SessionSummary]:
         """Yield all summaries, ordered by id."""
-        after = ""
-        while rows := self._page("summaries.page", after):
-            yield from map(_summary, rows)
-            after = rows[-1]["id"]
+        return _paged(lambda after: self._page("summaries.page", after), _summary)
 
     # both ------------------------------------------------------------------------------------------------------------
 
@@ -197,15 +195,13 @@ class JournalRows:
     def _put_turns(self, queries: Queries, turns: Iterable[Interaction]) -> Iterator[str]:
         """Store new turns and yield their ids; if another turn has its id, a turn gets the next free one."""
         for turn in turns:
-            number, new = 1, turn
-            while known := _holder(queries, new.id):
-                if (known["body"], known["session_id"]) == (_body(turn), turn.session_id):
+            for key in numbered(turn.id):
+                known = _holder(queries, key)
+                if not known:
+                    _add_turn(queries, replace(turn, id=key), None, self._engine.clock.now())
+                    yield key
+                if not known or (known["body"], known["session_id"]) == (_body(turn), turn.session_id):
                     break
-                number += 1
-                new = replace(turn, id=f"{turn.id}-{number}")
-            else:
-                _add_turn(queries, new, None, self._engine.clock.now())
-                yield new.id
 
     def _put_summaries(self, queries: Queries, summaries: Iterable[SessionSummary]) -> Iterator[str]:
         """Store new summaries and yield their ids; a session keeps its existing summary."""
@@ -252,9 +248,13 @@ class JournalRows:
 
 def turns(page: Callable[[str], list[Row]]) -> Iterator[Interaction]:
     """Yield the turns of all pages; `page` returns the rows that follow an id."""
+    return _paged(page, _turn)
+
+
+def _paged(page: Callable[[str], list[Row]], made: Callable[[Row], T]) -> Iterator[T]:
     after = ""
     while rows := page(after):
-        yield from map(_turn, rows)
+        yield from map(made, rows)
         after = rows[-1]["id"]
 
 
@@ -275,12 +275,6 @@ def _turn(row: Row) -> Interaction:
         prompt=body[: thought - len(BETWEEN)],
         thought=body[thought : response - len(BETWEEN)],
         response=body[response:],
-    )
-
-
-def _turn_of(record: Record, cuts: Row) -> Interaction:
-    return _turn(
-        {"id": record.id, "session_id": record.session_id, "created_at": record.created_at, "body": record.body, **cuts}
     )
 
 
@@ -314,16 +308,9 @@ def _add_summary(queries: Queries, summary: SessionSummary, embedded: records.Em
         created_at=summary.created_at,
     )
     records.add(queries, record, embedded, now)
-    queries.run(
-        "summaries.add",
-        id=summary.id,
-        memory_count=summary.memory_count,
-        quality=summary.quality,
-        productivity=summary.productivity,
-        impact=summary.impact,
-        complexity=summary.complexity,
-        technologies=json.dumps(summary.technologies, ensure_ascii=False),
-    )
+    numbers = {name: getattr(summary, name) for name in ("memory_count", *SCORES)}
+    technologies = json.dumps(summary.technologies, ensure_ascii=False)
+    queries.run("summaries.add", id=summary.id, **numbers, technologies=technologies)
 
 
 def _replace_summary(
@@ -348,13 +335,4 @@ def _holder(queries: Queries, wanted: str) -> Row | None:
 
 def _free(queries: Queries, wanted: str) -> str:
     """Return a free id: two processes may add turns in the same millisecond."""
-    number, found = 1, wanted
-    while _holder(queries, found):
-        number += 1
-        found = f"{wanted}-{number}"
-    return found
-
-
-def _number(queries: Queries, statement: str, **parameters: str) -> int:
-    row = queries.one(statement, **parameters)
-    return row["number"] if row else 0
+    return next(key for key in numbered(wanted) if not _holder(queries, key))

@@ -1,8 +1,9 @@
 """Turns and summaries in the metadata of seed e, in files and in ChromaDB, written by memoryd or Neo.mjs."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from itertools import count
 from typing import Any, Literal
 
 from memoryd.core.base.clock import moment, timestamp
@@ -17,6 +18,12 @@ NAME, COUNT = 1_000, 1 << 31  # maximum characters of an id, and the exclusive u
 TEXTS = ("prompt", "thought", "response")
 SCORES = ("quality", "productivity", "impact", "complexity")
 _DOCUMENT = re.compile(r"\AUser Prompt: (.*?)\nAgent Thought: (.*?)\nAgent Response: (.*)\Z", re.DOTALL)
+
+
+def numbered(key: str) -> Iterator[str]:
+    """Yield an id, then id-2, id-3 and so on, of which the first one that is free is taken."""
+    yield key
+    yield from (f"{key}-{number}" for number in count(2))
 
 
 def of_turn(kept: Interaction) -> dict[str, Any]:

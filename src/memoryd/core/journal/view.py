@@ -1,14 +1,17 @@
 """Answers of the journal tools: turns, summaries and the state of the database, in e's spelling."""
 
-from collections.abc import Mapping
-from typing import Literal
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeVar, cast
 
 from typing_extensions import TypedDict
 
 from memoryd.core.base.results import Placed, Searched, placed, without_empty
-from memoryd.model import AGENT_INTERACTION, Findings, Interaction, SessionSummary
+from memoryd.core.journal import metadata
+from memoryd.model import Findings, Interaction, SessionSummary
 from memoryd.store.journal import Database, JournalCounts, JournalHit, State, Summaries, Turns
 from memoryd.text import SEARCHED
+
+T = TypeVar("T")
 
 DatabaseOutcome = Literal["started", "already_running", "stopped", "already_stopped", "embedded", "external"]
 MESSAGES: Mapping[DatabaseOutcome, str] = {
@@ -86,28 +89,17 @@ def turns_of(session_id: str, turns: Turns) -> SessionTurns:
 
 def found_turns(query: str, found: Findings[JournalHit[Interaction]]) -> FoundTurns:
     """Return the turns that match a query."""
-    results: list[FoundTurn] = [
-        {**_turn(hit.item), "score": round(hit.score, 4), **placed(hit.workspace)} for hit in found.best
-    ]
-    result: FoundTurns = {
-        "degraded": found.degraded,
-        "query": query[:SEARCHED],
-        "count": len(results),
-        "results": results,
-    }
-    return without_empty(result, "degraded")
+    return cast(FoundTurns, _found(query, found, _turn))
 
 
 def _turn(turn: Interaction) -> ShownTurn:
-    return {
-        "id": turn.id,
-        "sessionId": turn.session_id,
-        "timestamp": turn.created_at,
-        "prompt": turn.prompt,
-        "thought": turn.thought,
-        "response": turn.response,
-        "type": AGENT_INTERACTION,
-    }
+    return cast(ShownTurn, {"id": turn.id, **metadata.of_turn(turn)})
+
+
+def _found(query: str, found: Findings[JournalHit[T]], shown: Callable[[T], Mapping[str, Any]]) -> dict[str, Any]:
+    hits = [{**shown(hit.item), "score": round(hit.score, 4), **placed(hit.workspace)} for hit in found.best]
+    result = {"degraded": found.degraded, "query": query[:SEARCHED], "count": len(hits), "results": hits}
+    return without_empty(result, "degraded")
 
 
 # summaries -----------------------------------------------------------------------------------------------------------
@@ -182,16 +174,7 @@ def summary_page(summaries: Summaries) -> SummaryPage:
 
 def found_summaries(query: str, found: Findings[JournalHit[SessionSummary]]) -> FoundSummaries:
     """Return the summaries that match a query."""
-    results: list[FoundSummary] = [
-        {**_summary(hit.item), "score": round(hit.score, 4), **placed(hit.workspace)} for hit in found.best
-    ]
-    result: FoundSummaries = {
-        "degraded": found.degraded,
-        "query": query[:SEARCHED],
-        "count": len(results),
-        "results": results,
-    }
-    return without_empty(result, "degraded")
+    return cast(FoundSummaries, _found(query, found, _summary))
 
 
 def deleted(number: int) -> DeletedSummaries:
@@ -200,20 +183,7 @@ def deleted(number: int) -> DeletedSummaries:
 
 
 def _summary(summary: SessionSummary) -> ShownSummary:
-    return {
-        "id": summary.id,
-        "sessionId": summary.session_id,
-        "timestamp": summary.created_at,
-        "title": summary.title,
-        "summary": summary.summary,
-        "category": summary.category,
-        "memoryCount": summary.memory_count,
-        "quality": summary.quality,
-        "productivity": summary.productivity,
-        "impact": summary.impact,
-        "complexity": summary.complexity,
-        "technologies": list(summary.technologies),
-    }
+    return cast(ShownSummary, {"id": summary.id, **metadata.of_summary(summary), "summary": summary.summary})
 
 
 # the database --------------------------------------------------------------------------------------------------------
@@ -268,11 +238,8 @@ class ImportedJournal(TypedDict):
 
 def database_of(database: Database, *, discreet: bool) -> JournalDatabase:
     """Return the state of a database; with `discreet`, without its place."""
-    return {
-        "product": database.product,
-        "place": None if discreet else database.place,
-        "state": database.state(),
-    }
+    place = None if discreet else database.place
+    return {"product": database.product, "place": place, "state": database.state()}
 
 
 def changed(outcome: DatabaseOutcome, database: JournalDatabase) -> ChangedDatabase:

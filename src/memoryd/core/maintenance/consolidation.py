@@ -93,15 +93,13 @@ def close_pairs(engine: Engine, workspace: Workspace, ids: Sequence[str]) -> tup
     embedder = engine.embedding.serving(workspace)
     if embedder is None:
         raise ModelError("There are no vectors by which similar memories could be found.")
-    return engine.store.read(workspace, lambda q: _close(q, engine.store.index, embedder, ids))
 
+    def work(queries: Queries) -> tuple[list[MemoryPair], Collection[str]]:
+        near, compared = neighbours(queries, engine.store.index, embedder, ids)
+        wanted = near.keys() - verdicts.held(queries)
+        return sorted(_pairs(queries, wanted), key=lambda pair: (_age(pair[0]), _age(pair[1]))), compared
 
-def _close(
-    queries: Queries, index: Index, embedder: Embedder, ids: Sequence[str]
-) -> tuple[list[MemoryPair], Collection[str]]:
-    near, compared = neighbours(queries, index, embedder, ids)
-    wanted = near.keys() - verdicts.held(queries)
-    return sorted(_pairs(queries, wanted), key=lambda pair: (_age(pair[0]), _age(pair[1]))), compared
+    return engine.store.read(workspace, work)
 
 
 def neighbours(

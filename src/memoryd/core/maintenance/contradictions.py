@@ -9,10 +9,8 @@ from memoryd.core.engine import Engine
 from memoryd.core.maintenance import verdicts
 from memoryd.core.maintenance.consolidation import Closeness, by_age, neighbours
 from memoryd.core.records import deduplication, records
-from memoryd.core.records.question import Question
 from memoryd.core.search import changes, current
 from memoryd.model import Filter, Kind, Record, Workspace
-from memoryd.models.embedders import Embedder
 from memoryd.store.base import Queries
 
 RECENT = 500  # memories compared with their neighbours, the last changed ones
@@ -52,10 +50,14 @@ class Survey:
 
 def survey(engine: Engine, workspace: Workspace) -> Survey:
     """Return the pairs of living memories that may contradict; without an embedder none. Change nothing."""
-    embedder, degraded = engine.embedding.ask(workspace, None, _usable)
+    memories = Filter(kinds=(Kind.MEMORY,))
+    embedder, degraded = engine.embedding.ask(
+        workspace, None, lambda question: (question.embedder, question.degraded(memories, "not compared"))
+    )
     if embedder is None:
         return Survey(degraded=degraded)
-    rows = engine.store.read(workspace, partial(_recent, limit=RECENT + 1))
+    recent = {"longest": current.LONGEST, "limit": RECENT + 1}
+    rows = [row["id"] for row in engine.store.read(workspace, lambda q: q.all("maintenance.recent", **recent))]
     until, near, ids, compared = time.monotonic() + PATIENCE, Closeness(), list[str](), 0
     while len(ids) < min(len(rows), RECENT) and time.monotonic() < until:
         batch = rows[len(ids) : min(len(ids) + BATCH, RECENT)]
@@ -65,14 +67,6 @@ def survey(engine: Engine, workspace: Workspace) -> Survey:
     pairs = engine.store.read(workspace, lambda q: list(_contradictions(q, ids, near)))
     newest_first = sorted(pairs, key=lambda pair: (pair.newer.created_at, pair.newer.id), reverse=True)
     return Survey(tuple(newest_first), compared, len(ids) == len(rows), degraded)
-
-
-def _usable(question: Question) -> tuple[Embedder | None, str]:
-    return question.embedder, question.degraded(Filter(kinds=(Kind.MEMORY,)), "not compared")
-
-
-def _recent(queries: Queries, limit: int) -> list[str]:
-    return [row["id"] for row in queries.all("maintenance.recent", longest=current.LONGEST, limit=limit)]
 
 
 def _contradictions(queries: Queries, ids: list[str], near: Closeness) -> Iterator[Contradiction]:

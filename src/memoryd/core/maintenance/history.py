@@ -13,7 +13,7 @@ from memoryd.core.records.client_names import client_name
 from memoryd.core.records.records import Origin
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import Kind
-from memoryd.store.base import Queries, Row
+from memoryd.store.base import Queries, Row, of_row
 from memoryd.text import containing
 
 
@@ -130,18 +130,7 @@ def _entry(row: Row) -> HistoryEntry:
     now = row["now_body"]
     if row["kind"] == Kind.ENTITY and now is not None:
         now = records.text_of(row["kind"], row["now_name"], row["now_type"], now)
-    return HistoryEntry(
-        at=row["at"],
-        what=row["what"],
-        id=row["id"],
-        kind=row["kind"],
-        text=text,
-        successor=row["successor"],
-        now=now,
-        reason=row["reason"],
-        client=client_name(row["client"]),
-        tool=row["tool"],
-    )
+    return of_row(HistoryEntry, row, text=text, now=now, client=client_name(row["client"]))
 
 
 def _text(row: Row) -> str:
@@ -198,7 +187,9 @@ def _restore(change: Change, key: str, until: str, settled: set[str]) -> Restore
             "its earlier text."
         )
     _demand_room(change.queries, row)
-    along = _with_entity(change, row) if row["kind"] == Kind.ENTITY else []
+    observed = {"id": key, "at": row["deleted_at"]}
+    rows = change.queries.all("history.observed", **observed) if row["kind"] == Kind.ENTITY else []
+    along = [one["id"] for one in rows]
     if row["kind"] == Kind.OBSERVATION:
         change.touch([row["entity_id"]])
     if row["ending"] == "merged":
@@ -301,12 +292,6 @@ def _release(queries: Queries, row: Row) -> None:
         if importance == row["importance"]:
             importance = before["importance"]
     queries.run("memories.release", id=kept["id"], importance=importance, times=row["access_count"])
-
-
-def _with_entity(change: Change, row: Row) -> list[str]:
-    """Return the ids of the observations that were deleted with an entity."""
-    found = change.queries.all("history.observed", id=row["id"], at=row["deleted_at"])
-    return [one["id"] for one in found]
 
 
 def _take_back(change: Change, row: Row) -> None:

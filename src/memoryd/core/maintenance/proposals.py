@@ -83,22 +83,19 @@ def refuse(engine: Engine, workspace: Workspace, key: str, known: Act | None = N
     Raise NotFoundError if it no longer applies.
     """
     act = known or _found(engine, workspace, key)
-    ids = [memory.id for memory in act.gone]
-
-    def work(queries: Queries) -> None:
-        queries.run("maintenance.leave", ids=json.dumps(ids))
-        records.act(queries, "refuse", ids, engine.clock.now())
-
-    engine.write(workspace, work)
+    _leave(engine, workspace, [memory.id for memory in act.gone], "maintenance.leave", "refuse")
     return act
 
 
 def take_back(engine: Engine, workspace: Workspace, ids: Sequence[str]) -> None:
     """Undo a refusal, so that maintenance considers these memories again."""
+    _leave(engine, workspace, ids, "maintenance.look_again", "unrefuse")
 
+
+def _leave(engine: Engine, workspace: Workspace, ids: Sequence[str], statement: str, verb: str) -> None:
     def work(queries: Queries) -> None:
-        queries.run("maintenance.look_again", ids=json.dumps(ids))
-        records.act(queries, "unrefuse", ids, engine.clock.now())
+        queries.run(statement, ids=json.dumps(ids))
+        records.act(queries, verb, ids, engine.clock.now())
 
     engine.write(workspace, work)
 

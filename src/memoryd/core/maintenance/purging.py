@@ -2,7 +2,7 @@
 
 import json
 import mmap
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -68,7 +68,9 @@ def purge(scope: Scope, ids: Sequence[str]) -> Purged:
     found, texts = scope.write(work)
     files = scope.engine.store.upkeep.scrub(scope.workspace)
     pieces = list(dict.fromkeys(piece for text in texts for piece in _pieces(text)))
-    traces = [trace for path in files for trace in _traces(scope, path, pieces)]
+    held = [(path, piece) for path in files for piece in _found_in(path, pieces)]
+    holders = scope.read(lambda q: [q.all("purge.holders", piece=piece, limit=5) for _, piece in held])
+    traces = [Trace(*one, tuple(row["id"] for row in rows)) for one, rows in zip(held, holders, strict=True)]
     size = sum(path.stat().st_size for path in files if path.exists())
     return Purged(tuple(found), len(pieces), tuple(files), size, tuple(traces))
 
@@ -93,19 +95,14 @@ def _pieces(text: str) -> list[str]:
     return [text[place : place + PIECE] for place in places[:: max(1, -(-len(places) // PIECES))]]
 
 
-def _traces(scope: Scope, path: Path, pieces: Sequence[str]) -> Iterator[Trace]:
-    for piece in _found_in(path, pieces):
-        rows = scope.read(lambda q, piece=piece: q.all("purge.holders", piece=piece, limit=5))  # type: ignore[misc]
-        yield Trace(path, piece, tuple(row["id"] for row in rows))
-
-
 def _found_in(path: Path, pieces: Sequence[str]) -> list[str]:
     """Return the pieces that a file contains, as plain text or escaped as in JSON."""
     if not path.exists() or not path.stat().st_size:
         return []
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        return [piece for piece in pieces if any(data.find(form) >= 0 for form in _forms(piece))]
 
+        def holds(piece: str) -> bool:
+            escaped = (json.dumps(piece, ensure_ascii=as_codes)[1:-1] for as_codes in (True, False))
+            return any(data.find(form.encode()) >= 0 for form in (piece, *escaped))
 
-def _forms(piece: str) -> set[bytes]:
-    return {piece.encode(), json.dumps(piece)[1:-1].encode(), json.dumps(piece, ensure_ascii=False)[1:-1].encode()}
+        return list(filter(holds, pieces))

@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
 
 from memoryd import features
 from memoryd.core.admin.shared_folders import shared_folder
@@ -33,12 +32,17 @@ BEGIN = ("", "")  # sorts before every time and id
 TERM = 300.0  # seconds that a batch may take, because it needs several answers of a language model
 
 
-Some = Callable[[int, tuple[str, str]], list[Row]]
+ReadPage = Callable[[Engine, Workspace, int, tuple[str, str]], list[Row]]
 """A function that returns a page of memories to consolidate: at most a given number, after a time and an id."""
 
 
 def begin(engine: Engine) -> None:
-    """Start the background work of a server; return immediately. Warn if the database is in an unsafe place."""
+    """Start the background work of a server unless it is read-only; return immediately.
+
+    Warn if the database is in an unsafe place.
+    """
+    if engine.settings.read_only:
+        return
     path = engine.store.placement.path(None)
     if path and (shared := shared_folder(path)):
         log.warning("%s: the database is in %s. See `memoryd doctor`.", shared.path, shared.problem)
@@ -82,12 +86,13 @@ class Maintenance:
         """Maintain a workspace if there is enough to do; return False if another process holds its lease."""
         with going_on(workspace):
             if not stopping() and self._is_due(workspace, least, unjudged):
+                compacted = self._compacted.get(workspace.id, -PAUSE)
                 acts = maintain(
                     self._engine,
                     workspace,
                     stopping,
-                    compacting=self._may_compact(workspace),
-                    asking=partial(self._note_compaction, workspace),
+                    compacting=time.monotonic() >= compacted + PAUSE,
+                    asking=lambda: self._compacted.update({workspace.id: time.monotonic()}),
                     unjudged=unjudged,
                 )
                 try:
@@ -103,12 +108,6 @@ class Maintenance:
         if len(_fresh(self._engine, workspace, least)) >= least:
             return True
         return bool(unjudged) and judges(self._engine) and bool(_unjudged(self._engine, workspace, 1))
-
-    def _may_compact(self, workspace: Workspace) -> bool:
-        return time.monotonic() >= self._compacted.get(workspace.id, -PAUSE) + PAUSE
-
-    def _note_compaction(self, workspace: Workspace) -> None:
-        self._compacted[workspace.id] = time.monotonic()
 
 
 def judges(engine: Engine) -> bool:
@@ -146,7 +145,11 @@ def maintain(
             if not goes_on():
                 return
             ids = {memory.id for memory in act.gone}
-            if gone.isdisjoint(ids | {act.by.id}) and (dry_run or _do_as_maintenance(engine, workspace, act)):
+            if not gone.isdisjoint(ids | {act.by.id}):
+                continue
+            with written_by("memoryd", TOOL):
+                done = dry_run or do(engine, workspace, act)
+            if done:
                 gone |= ids
                 yield act
 
@@ -173,18 +176,10 @@ class _Look:
         """Whether a language model judges."""
         return self.llm is not None and not self.failed
 
-    def fresh(self, limit: int, after: tuple[str, str]) -> list[Row]:
-        """Return a page of memories that were not consolidated yet."""
-        return _fresh(self.engine, self.workspace, limit, after)
-
-    def unjudged(self, limit: int, after: tuple[str, str]) -> list[Row]:
-        """Return a page of memories consolidated by words alone, if a language model judges."""
-        return _unjudged(self.engine, self.workspace, limit, after) if self.judges else []
-
-    def consolidate(self, some: Some, most: int = EVERY) -> Iterator[Act]:
+    def consolidate(self, page: ReadPage, most: int = EVERY) -> Iterator[Act]:
         """Compare at most `most` memories in batches; mark each batch once its acts were taken; yield the acts."""
         size, after, seen = self.engine.settings.consolidation_batch_size, BEGIN, MemoriesByKey(list)
-        while self.goes_on() and (rows := some(min(size, most), after)):
+        while self.goes_on() and (rows := page(self.engine, self.workspace, min(size, most), after)):
             ids = [row["id"] for row in rows]
             judgement = consolidation.judge(self.engine, self.workspace, ids, self.llm if self.judges else None, seen)
             yield from judgement.acts
@@ -197,8 +192,8 @@ class _Look:
 
 def _acts(look: _Look, unjudged: int, asking: Callable[[], object] | None) -> Iterator[Act]:
     """Yield all acts of a pass."""
-    yield from look.consolidate(look.fresh)
-    yield from look.consolidate(look.unjudged, unjudged)
+    yield from look.consolidate(_fresh)
+    yield from look.consolidate(lambda *page: _unjudged(*page) if look.judges else [], unjudged)
     if look.llm and look.judges and asking and look.goes_on():
         yield from compaction.compact(look.engine, look.workspace, look.llm, asking)
 
@@ -216,11 +211,6 @@ def _unjudged(engine: Engine, workspace: Workspace, limit: int, after: tuple[str
         return []
     page = {"limit": limit, "time": after[0], "id": after[1], "model": embedder.name, "other": MULTILINGUAL}
     return engine.store.read(workspace, lambda q: q.all("maintenance.unjudged", **page))
-
-
-def _do_as_maintenance(engine: Engine, workspace: Workspace, act: Act) -> bool:
-    with written_by("memoryd", TOOL):
-        return do(engine, workspace, act)
 
 
 def do(engine: Engine, workspace: Workspace, act: Act) -> bool:

@@ -47,14 +47,19 @@ def replace(engine: Engine, workspace: Workspace, by: str, gone: str, seen: tupl
     engine.write(workspace, work)
 
 
-def hold(engine: Engine, workspace: Workspace, one: str, other: str, seen: tuple[str, str] = UNSEEN) -> None:
-    """Note that both of two memories hold, until one of them gets another text. Raise the errors of `replace`."""
-    _sign(engine, workspace, HOLD, (one, other), seen)
+def hold(
+    engine: Engine, workspace: Workspace, one: str, other: str, seen: tuple[str, str] = UNSEEN, *, again: bool = False
+) -> None:
+    """Note that both of two memories hold, until one of them gets another text; with `again`, take that back.
 
+    Raise the errors of `replace`.
+    """
 
-def look_again(engine: Engine, workspace: Workspace, one: str, other: str) -> None:
-    """Take back that both hold. Raise the errors of `pair`."""
-    _sign(engine, workspace, REOPEN, (one, other), UNSEEN)
+    def work(queries: Queries) -> None:
+        first, second = sorted(memory.id for memory in _demanded(queries, one, other, seen))
+        records.sign(queries, REOPEN if again else HOLD, first, engine.clock.now(), second)
+
+    engine.write(workspace, work)
 
 
 def held(queries: Queries) -> set[frozenset[str]]:
@@ -78,14 +83,6 @@ def judged(engine: Engine, workspace: Workspace) -> list[Held]:
 
 def _held(queries: Queries) -> Sequence[Row]:
     return queries.all("acts.refused", operation=HOLD, taken_back=REOPEN)
-
-
-def _sign(engine: Engine, workspace: Workspace, operation: str, both: tuple[str, str], seen: tuple[str, str]) -> None:
-    def work(queries: Queries) -> None:
-        first, second = sorted(memory.id for memory in _demanded(queries, *both, seen))
-        records.sign(queries, operation, first, engine.clock.now(), second)
-
-    engine.write(workspace, work)
 
 
 def _demanded(queries: Queries, one: str, other: str, seen: tuple[str, str] = UNSEEN) -> tuple[Record, Record]:

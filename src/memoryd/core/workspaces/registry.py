@@ -273,13 +273,13 @@ class Workspaces:
         if new.db_path == self._store.placement.home:
             return
 
-        def withdraw(queries: Queries) -> None:
-            if doubtful:
-                doubtful(queries)
-                queries.run("workspaces.remove", id=new.id)
-
         with suppress(StoreError):
             if doubtful:
+
+                def withdraw(queries: Queries) -> None:
+                    doubtful(queries)
+                    queries.run("workspaces.remove", id=new.id)
+
                 self._store.write(None, withdraw)
             self._store.read(None, lambda q: self._store.placement.erase(q, new))
 

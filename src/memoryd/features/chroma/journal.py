@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import count
 from typing import Any, TypeVar
 
 import numpy as np
@@ -124,7 +123,10 @@ class JournalChroma:
             while True:  # another process may take the id between the check and the write
                 kept = next(name for name in names if not any(self._turns(collection, [name.id])))
                 self._database.add(collection, [_turn_row(kept, vector, mark)])
-                if self._written(collection, kept.id).uri == mark:
+                written = next(self._database.rows(collection, [kept.id]), None)
+                if written is None:
+                    raise GoneError(f"ChromaDB does not return {kept.id}, which it has just accepted. Check its log.")
+                if written.uri == mark:
                     return kept
 
         return self._change("memories", work)
@@ -287,30 +289,18 @@ class JournalChroma:
         searched, cut = shortened(query)
         vector, scope = self._vectors.question(searched), self._scope
         once: dict[N, JournalHit[N]] = {}
+
+        def nearest(database: ChromaDatabase, collection: Collection) -> list[ChromaRow]:
+            self._check_model(collection)
+            return database.nearest(collection, vector, number, where)
+
         for place in [one.workspace for one in scope.each]:
             database = self._of(place)
-            within = partial(self._nearest_of, database, vector, number, where)
-            for row in self._look(kind, within, list[ChromaRow](), database):
+            for row in self._look(kind, partial(nearest, database), list[ChromaRow](), database):
                 item = made(row)
                 once.setdefault(item, JournalHit(item, row.score, place if scope.included else None))
         best = sorted(once.values(), key=lambda hit: -hit.score)[:number]
         return Findings(best, " ".join(filter(None, (cut, scope.degraded))))
-
-    def _nearest_of(
-        self,
-        database: ChromaDatabase,
-        vector: Sequence[float],
-        number: int,
-        where: Mapping[str, Any] | None,
-        collection: Collection,
-    ) -> list[ChromaRow]:
-        self._check_model(collection)
-        return database.nearest(collection, vector, number, where)
-
-    def _written(self, collection: Collection, key: str) -> ChromaRow:
-        for row in self._database.rows(collection, [key]):
-            return row
-        raise GoneError(f"ChromaDB does not return {key}, which it has just accepted. Check its log.")
 
     def _put(self, collection: Collection, turns: Sequence[Interaction]) -> int:
         """Store the new turns; return their number. Retry those whose id another process took meanwhile."""
@@ -362,11 +352,11 @@ class JournalChroma:
 
     def _free(self, collection: Collection, summary: SessionSummary) -> SessionSummary:
         """Return the summary with an id that no other session's summary has."""
-        names = _named(summary)
-        while True:
-            kept = next(names)
-            if all(found.session_id == kept.session_id for found in self._summaries(collection, [kept.id])):
-                return kept
+
+        def is_free(kept: SessionSummary) -> bool:
+            return all(found.session_id == kept.session_id for found in self._summaries(collection, [kept.id]))
+
+        return next(filter(is_free, _named(summary)))
 
     def _turns(self, collection: Collection, ids: Sequence[str]) -> Iterator[Interaction]:
         return map(_turn, self._database.rows(collection, ids))
@@ -384,9 +374,8 @@ def _again(work: Callable[[], T]) -> T:
 
 
 def _named(item: N) -> Iterator[N]:
-    """Yield the item under its own id, then under id-2, id-3 and so on."""
-    yield item
-    yield from (replace(item, id=f"{item.id}-{number}") for number in count(2))
+    """Yield the item under its own id, then under others."""
+    return (replace(item, id=key) for key in journal_metadata.numbered(item.id))
 
 
 def _same(one: Interaction, other: Interaction) -> bool:

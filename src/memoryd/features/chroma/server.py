@@ -57,7 +57,9 @@ class ChromaServer(SharedServer):
     def serves(self) -> bool:
         """Return whether the process with the last returned URL still runs."""
         try:
-            return self._process is not None and self._process.is_running() and not _dead(self._process)
+            if self._process is None or not self._process.is_running():
+                return False
+            return bool(self._process.status() != psutil.STATUS_ZOMBIE)  # no parent reaps it, as in many containers
         except psutil.Error:
             return False
 
@@ -133,10 +135,6 @@ def _locked_soon(file: IO[bytes]) -> bool:
             return False
         time.sleep(POLL)
     return True
-
-
-def _dead(process: psutil.Process) -> bool:
-    return bool(process.status() == psutil.STATUS_ZOMBIE)  # no parent reaps it, as in many containers
 
 
 def _port(process: psutil.Process) -> int:

@@ -13,7 +13,7 @@ from memoryd.core.access.tokens import NAME_LENGTH, Level, is_name
 from memoryd.core.base.clock import FOREVER
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError, NotFoundError
-from memoryd.store.base import Queries
+from memoryd.store.base import Queries, Row, of_row
 
 SHORTEST, LONGEST = 10, 1_000  # characters of a password
 COST = (15, 8, 3)  # scrypt's log2(N), r and p, as OWASP recommends for 32 MB; about 0.3 s
@@ -58,7 +58,7 @@ class Accounts:
         if not self._store.placement.exists():
             return []
         rows = self._store.read(None, lambda q: q.all("accounts.all"))
-        return [Account(**{key: value for key, value in row.items() if key != "hash"}) for row in rows]
+        return [of_row(Account, row) for row in rows]
 
     def set(self, name: str, password: str, level: Level | None = None, workspace: str | None = None) -> bool:
         """Set the password of a person; return whether they had one before, in which case their logins end.
@@ -72,7 +72,8 @@ class Accounts:
         if not SHORTEST <= len(password) <= LONGEST:
             raise InvalidInputError(f"A password has {SHORTEST} to {LONGEST:,} characters. Choose a long one.")
         bound = self._workspaces.active(workspace).id if workspace else workspace
-        hashed = _hashed(password)
+        salt = secrets.token_bytes(16)
+        hashed = _stored(salt, _scrypt(password, salt, COST))
 
         def write(queries: Queries) -> bool:
             known = queries.one("accounts.by_name", name=name)
@@ -103,20 +104,19 @@ class Accounts:
 
     def check(self, name: str, password: str) -> Person | None:
         """Return the person if the password is theirs, else None; an unknown name takes the same time."""
-        known = None
-        if self._store.placement.exists():
-            known = self._store.read(None, lambda q: q.one("accounts.by_name", name=name))
-        same = _is(password[: LONGEST + 1], known["hash"] if known else _unmatchable())
-        if not known or not same:
-            return None
-        return Person(subject=subject_of(name), name=name, level=known["level"], workspace=known["workspace"])
+        known = self._known(name)
+        same = _is(password[: LONGEST + 1], known["hash"] if known else _stored(bytes(16), bytes(64)))  # no one's
+        return of_row(Person, known, subject=subject_of(name)) if known and same else None
 
     def mark(self, name: str) -> str:
         """Return what a browser keeps that has logged in as a person, until the password changes; '' for no person."""
-        known = self._store.placement.exists() and self._store.read(
-            None, lambda q: q.one("accounts.by_name", name=name)
-        )
+        known = self._known(name)
         return derived(known["hash"], "browser") if known else ""
+
+    def _known(self, name: str) -> Row | None:
+        if not self._store.placement.exists():
+            return None
+        return self._store.read(None, lambda q: q.one("accounts.by_name", name=name))
 
 
 def accounts_of(engine: Engine) -> Accounts:
@@ -142,9 +142,8 @@ def end_logins(queries: Queries, subject: str) -> None:
     queries.run("authorizations.remove_of", subject=subject)
 
 
-def _hashed(password: str) -> str:
-    salt = secrets.token_bytes(16)
-    return ":".join(("scrypt", *map(str, COST), _text(salt), _text(_scrypt(password, salt, COST))))
+def _stored(salt: bytes, made: bytes) -> str:
+    return ":".join(("scrypt", *map(str, COST), *(base64.b64encode(part).decode() for part in (salt, made))))
 
 
 def _is(password: str, hashed: str) -> bool:
@@ -156,12 +155,3 @@ def _is(password: str, hashed: str) -> bool:
 def _scrypt(password: str, salt: bytes, cost: tuple[int, int, int]) -> bytes:
     text = unicodedata.normalize("NFC", password).encode("utf-8", "surrogatepass")  # keyboards differ in accents
     return hashlib.scrypt(text, salt=salt, n=1 << cost[0], r=cost[1], p=cost[2], maxmem=MEMORY)
-
-
-def _text(value: bytes) -> str:
-    return base64.b64encode(value).decode()
-
-
-def _unmatchable() -> str:
-    """Return a hash that no password matches."""
-    return ":".join(("scrypt", *map(str, COST), _text(bytes(16)), _text(bytes(64))))

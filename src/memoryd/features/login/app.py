@@ -20,7 +20,7 @@ from memoryd.features.login.documents import ClientDocuments
 from memoryd.features.login.endpoints import Endpoints
 from memoryd.features.login.pages import LoginPages
 from memoryd.server.calls import Calls
-from memoryd.server.http.gate import MCP, AccessGate, insufficient
+from memoryd.server.http.gate import MCP, AccessGate, challenge
 
 if TYPE_CHECKING:
     from memoryd.features.login.identities import Identities
@@ -77,9 +77,11 @@ class Auth(AccessGate):
     def refused(self, grant: Grant, tool: str) -> Response | None:
         """See AccessGate: if this server issues the tokens, the answer names all scopes for the tool."""
         called = self._calls.tools.get(tool)
-        if not (self.issuer and self.issues and called and grant.is_persons):
+        asked_of = self.issuer and self.issues and called and grant.is_persons
+        if not asked_of or not called or grant.allows(tool, called.capability):
             return None
-        return None if grant.allows(tool, called.capability) else insufficient(self.issuer, tool, called.capability)
+        text = f"This login does not allow {tool}."
+        return challenge(self.issuer, 403, "insufficient_scope", text, called.capability)
 
     def middleware(self) -> list[Middleware]:
         """Return what lets pages of other sites call what is shared."""

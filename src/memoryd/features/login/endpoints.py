@@ -15,10 +15,11 @@ from starlette.routing import BaseRoute, Route
 from memoryd.core.access.tokens import LEVELS, Level
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError, StoreError
-from memoryd.features.login.forms import UNSTORED, OAuthProblem, Rate, demand_resource, form_of, json_of
+from memoryd.features.login.forms import UNSTORED, OAuthProblem, count, demand_resource, form_of, json_of
 from memoryd.features.login.logins import Issued, logins_of
 from memoryd.features.login.metadata import METHODS, REGISTER, REVOKE, TOKEN, resource_of
 from memoryd.features.login.oauth_clients import EDITORS, OAuthClient, acceptable, clients_of
+from memoryd.server.http.bodies import Rate
 from memoryd.server.http.gate import scope_of
 from memoryd.text import unstorable
 
@@ -49,7 +50,7 @@ class Endpoints:
     # tokens ----------------------------------------------------------------------------------------------------------
 
     async def _token(self, request: Request) -> Work:
-        self._fetching.demand(request)
+        count(self._fetching, request)
         form = await form_of(request)
         demand_resource(form.get("resource"), self._resource)
 
@@ -82,7 +83,7 @@ class Endpoints:
         raise OAuthProblem("unsupported_grant_type", "Use authorization_code or refresh_token.")
 
     async def _revoke(self, request: Request) -> Work:
-        self._fetching.demand(request)
+        count(self._fetching, request)
         form = await form_of(request)
 
         def work() -> Response:
@@ -107,7 +108,7 @@ class Endpoints:
     # registration ----------------------------------------------------------------------------------------------------
 
     async def _register(self, request: Request) -> Work:
-        self._registering.demand(request)
+        count(self._registering, request)
         given = await json_of(request)
 
         def work() -> Response:

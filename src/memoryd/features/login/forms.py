@@ -9,12 +9,10 @@ from urllib.parse import parse_qsl
 
 import anyio
 from limits import parse
-from limits.storage import MemoryStorage
-from limits.strategies import MovingWindowRateLimiter
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from memoryd.server.http.bodies import body_of, sender_of
+from memoryd.server.http.bodies import Rate, body_of, sender_of
 from memoryd.text import unstorable
 
 UNSTORED = {"Cache-Control": "no-store", "Pragma": "no-cache"}
@@ -30,24 +28,11 @@ class OAuthProblem(Exception):  # noqa: N818 - an answer rather than an error
         self.response: Response = JSONResponse(body, status, {**UNSTORED, **headers})
 
 
-class Rate:
-    """A rate limit for each sender, in this process."""
-
-    def __init__(self, rate: str) -> None:
-        self._rate = parse(rate)
-        self._limiter = MovingWindowRateLimiter(MemoryStorage())
-
-    def hit(self, sender: str) -> int:
-        """Count a request; return 0, or the seconds to wait if it is too many."""
-        if self._limiter.hit(self._rate, sender):
-            return 0
-        return max(1, math.ceil(self._limiter.get_window_stats(self._rate, sender).reset_time - time.time()))
-
-    def demand(self, request: Request) -> None:
-        """Count a request. Raise OAuthProblem if it is too many."""
-        if wait := self.hit(sender_of(request)):
-            text = f"Too many requests. Try again in {wait} s."
-            raise OAuthProblem("temporarily_unavailable", text, 429, **{"Retry-After": str(wait)})
+def count(rate: Rate, request: Request) -> None:
+    """Count a request. Raise OAuthProblem if it is too many."""
+    if wait := rate.hit(sender_of(request)):
+        text = f"Too many requests. Try again in {wait} s."
+        raise OAuthProblem("temporarily_unavailable", text, 429, **{"Retry-After": str(wait)})
 
 
 class Pace:

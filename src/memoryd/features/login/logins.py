@@ -7,7 +7,7 @@ login with tokens.
 import hmac
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 
 from memoryd.core.access import access_log
@@ -17,7 +17,7 @@ from memoryd.core.base.background import Chore
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.features.login.accounts import Person
-from memoryd.store.base import Queries, Row
+from memoryd.store.base import Queries, Row, of_row
 
 REQUEST_TIME = timedelta(minutes=10)  # for a person to log in and consent
 MOST = 5_000  # maximum requests for which no one has logged in yet
@@ -103,19 +103,10 @@ class Logins:
         Anyone may make requests, so the oldest of those for which no one has logged in are deleted beyond MOST.
         """
         key = secrets.token_urlsafe(32)
-        row = {
-            "id": hashed(key),
-            "client": asked.client,
-            "client_name": asked.client_name,
-            "redirect_uri": asked.redirect_uri,
-            "state": asked.state,
-            "challenge": asked.challenge,
-            "asked": asked.level,
-            "until": self._clock.ago(-REQUEST_TIME),
-        }
+        until = self._clock.ago(-REQUEST_TIME)
 
         def add(queries: Queries) -> None:
-            queries.run("authorizations.add", **row)
+            queries.run("authorizations.add", id=hashed(key), **asdict(asked), until=until)
             queries.run("authorizations.make_room", most=MOST)
 
         self._store.placement.create(None)
@@ -392,37 +383,9 @@ def _over() -> NotFoundError:
 
 
 def _authorization(row: Row) -> Authorization:
-    asked = Asked(
-        client=row["client"],
-        client_name=row["client_name"],
-        redirect_uri=row["redirect_uri"],
-        challenge=row["challenge"],
-        state=row["state"],
-        level=row["asked"],
-    )
-    person = Person(
-        subject=row["subject"], name=row["person"], level=row["level"], workspace=row["workspace"], until=row["until"]
-    )
-    return Authorization(
-        id=row["id"], asked=asked, browser=row["browser"], person=person if row["subject"] else None, login=row["login"]
-    )
+    person = of_row(Person, row, name=row["person"]) if row["subject"] else None
+    return of_row(Authorization, row, asked=of_row(Asked, row, level=row["asked"]), person=person)
 
 
 def _login(row: Row) -> Login:
-    grant = Grant(
-        principal=row["subject"],
-        credential=row["id"],
-        level=row["level"],
-        workspace=row["workspace"],
-        expires_at=row["expires_at"],
-    )
-    return Login(
-        id=row["id"],
-        person=row["person"],
-        client=row["client"],
-        client_name=row["client_name"],
-        grant=grant,
-        created_at=row["created_at"],
-        used_at=row["used_at"],
-        expires_at=row["expires_at"],
-    )
+    return of_row(Login, row, grant=of_row(Grant, row, principal=row["subject"], credential=row["id"]))

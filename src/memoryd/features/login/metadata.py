@@ -1,9 +1,9 @@
 """The documents from which a client learns where and how to log in (RFC 9728, RFC 8414)."""
 
+from functools import partial
 from typing import Any
 
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse
 from starlette.routing import BaseRoute, Route
 
 from memoryd.core.access.tokens import LEVELS
@@ -61,11 +61,5 @@ def routes(issuer: str, authorization_server: str, own: dict[str, Any] | None = 
     about = {path: resource_document(issuer, authorization_server) for path in (RESOURCE, f"{RESOURCE}{MCP}")}
     if own:  # clients look in all these places
         about |= dict.fromkeys((SERVER, f"{SERVER}{MCP}", OPENID), own)
-    return [Route(path, _answering(document), methods=["GET"]) for path, document in about.items()]
-
-
-def _answering(document: dict[str, Any]) -> Any:
-    async def answer(_request: Request) -> Response:
-        return JSONResponse(document, headers=HOUR)
-
-    return answer
+    answers = {path: partial(JSONResponse, document, headers=HOUR) for path, document in about.items()}
+    return [Route(path, lambda _, made=made: made(), methods=["GET"]) for path, made in answers.items()]

@@ -14,7 +14,7 @@ from memoryd.core.access.hashes import hashed
 from memoryd.core.engine import Engine
 from memoryd.hidden import shown
 from memoryd.loopback import is_loopback
-from memoryd.store.base import Queries
+from memoryd.store.base import Queries, of_row
 from memoryd.text import storable
 
 MOST = 2_000  # maximum registered clients that were never admitted
@@ -32,10 +32,6 @@ class OAuthClient:
     method: str = "none"
     """How the client authenticates at the token endpoint."""
     secret_hash: str = ""
-
-    def redirects_to(self, uri: str) -> bool:
-        """Return whether people may be redirected to an address for this client."""
-        return matching(self.redirect_uris, uri)
 
     def proves(self, secret: str) -> bool:
         """Return whether a secret is the client's; for a client without a secret, always true."""
@@ -58,8 +54,7 @@ class OAuthClients:
         if row is None:
             return None
         uris = tuple(json.loads(row["redirect_uris"]))
-        known = {"id": row["id"], "name": row["name"], "method": row["method"], "secret_hash": row["secret"]}
-        return OAuthClient(redirect_uris=uris, **known)
+        return of_row(OAuthClient, row, redirect_uris=uris, secret_hash=row["secret"])
 
     def register(self, name: str, redirect_uris: Sequence[str], method: str) -> tuple[OAuthClient, str]:
         """Register a client; return it and its secret, which cannot be shown again ('' for the method `none`).
@@ -74,16 +69,11 @@ class OAuthClients:
             method=method,
             secret_hash=hashed(secret) if secret else "",
         )
-        row = {
-            "id": made.id,
-            "name": made.name,
-            "secret": made.secret_hash,
-            "method": method,
-            "redirect_uris": json.dumps(made.redirect_uris),
-        }
+        row = {"id": made.id, "name": made.name, "secret": made.secret_hash, "method": method}
 
         def add(queries: Queries) -> None:
-            queries.run("clients.add", **row, now=self._clock.now())
+            uris = json.dumps(made.redirect_uris)
+            queries.run("clients.add", **row, redirect_uris=uris, now=self._clock.now())
             if queries.changed("clients.make_room", most=MOST):
                 queries.run("access_log.forget_clients")
             access_log.note(queries, self._clock, "client registered", client=made.name, detail=made.id)
@@ -162,12 +152,8 @@ def _same_but_port(registered: str, given: str) -> bool:
     one, other = _parts(registered), _parts(given)
     if one is None or other is None or not one.scheme == other.scheme == "http":
         return False
-    host = one.hostname or ""
-    return is_loopback(host) and host == other.hostname and _after_host(one) == _after_host(other)
-
-
-def _after_host(parts: SplitResult) -> tuple[str, str]:
-    return parts.path or "/", parts.query
+    ends = {(parts.hostname, parts.path or "/", parts.query) for parts in (one, other)}
+    return is_loopback(one.hostname or "") and len(ends) == 1
 
 
 def _parts(uri: str) -> SplitResult | None:

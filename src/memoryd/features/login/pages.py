@@ -15,19 +15,19 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from memoryd.core.access.hashes import derived
-from memoryd.core.access.tokens import LEVELS, Level
+from memoryd.core.access.tokens import LEVELS
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, ProviderAwayError, StoreError
 from memoryd.features.login.accounts import Person, accounts_of
 from memoryd.features.login.documents import ClientDocuments
 from memoryd.features.login.endpoints import AWAY, level_of
-from memoryd.features.login.forms import OAuthProblem, Pace, Rate, demand_resource, form_of, once
+from memoryd.features.login.forms import OAuthProblem, Pace, count, demand_resource, form_of, once
 from memoryd.features.login.logins import REQUEST_TIME, Asked, Authorization, LetInError, logins_of
 from memoryd.features.login.metadata import AUTHORIZE, CALLBACK, resource_of
-from memoryd.features.login.oauth_clients import OAuthClient, clients_of, host_of, is_local, is_this_machine
+from memoryd.features.login.oauth_clients import OAuthClient, clients_of, host_of, is_local, is_this_machine, matching
 from memoryd.model import Workspace
 from memoryd.server.html import SAFE, render
-from memoryd.server.http.bodies import sender_of
+from memoryd.server.http.bodies import Rate, sender_of
 
 if TYPE_CHECKING:
     from memoryd.features.login.identities import Identities
@@ -66,7 +66,7 @@ class LoginPages:
         *,
         every_workspace: bool,
     ) -> None:
-        self._engine = engine
+        self._engine, self._logins, self._accounts = engine, logins_of(engine), accounts_of(engine)
         self._identities = identities
         """The people of a provider, if they log in there."""
         self._issuer = issuer
@@ -121,24 +121,24 @@ class LoginPages:
 
     async def _authorize(self, request: Request) -> Response:
         """Check a client's request. A problem is shown to the person unless the client is known, or on this machine."""
-        self._asking.demand(request)
+        count(self._asking, request)
         given = once(request.query_params.multi_items()) if request.method in SAFE else await form_of(request)
         client = await self._client(given.get("client_id", ""))
         redirect = given.get("redirect_uri") or (client.redirect_uris[0] if len(client.redirect_uris) == 1 else "")
-        if not client.redirects_to(redirect):
+        if not matching(client.redirect_uris, redirect):
             raise InvalidInputError(f"{client.name} names a redirect URI that it has not registered. Register it.")
         state = given.get("state", "")
         try:
             asked = _asked(client, redirect, given, resource_of(self._issuer))
         except OAuthProblem as problem:
             back = self._back(redirect, state=state[:STATE], error=problem.error, error_description=problem.text)
-            return back if await to_thread.run_sync(self._leads, client, redirect) else _stays(back, redirect, problem)
-        key = await to_thread.run_sync(logins_of(self._engine).begin, asked)
+            # a browser may be sent to a client before its person saw a page only there (RFC 9700, 4.11.2)
+            if is_this_machine(redirect) or await to_thread.run_sync(self._logins.admitted, client.id):
+                return back
+            # so that the person, and not the sender of a link, goes back to the client
+            return _problem(problem.text, 400, back=back.headers["location"], host=host_of(redirect))
+        key = await to_thread.run_sync(self._logins.begin, asked)
         return RedirectResponse(f"{LOGIN}?{urlencode({'request': key})}", 302)
-
-    def _leads(self, client: OAuthClient, redirect: str) -> bool:
-        """Return whether a browser may be sent to a client before its person saw a page (RFC 9700, 4.11.2)."""
-        return is_this_machine(redirect) or logins_of(self._engine).admitted(client.id)
 
     async def _client(self, client_id: str) -> OAuthClient:
         if self._documents and client_id.startswith("https://"):
@@ -158,7 +158,7 @@ class LoginPages:
 
     async def _login_form(self, request: Request) -> Response:
         key = _key(request.query_params)
-        found = await to_thread.run_sync(logins_of(self._engine).pending, key)
+        found = await to_thread.run_sync(self._logins.pending, key)
         if self._identities:
             browser = self._browser(request) or secrets.token_urlsafe(32)
             address = await to_thread.run_sync(self._identities.begin, key, browser)
@@ -169,7 +169,7 @@ class LoginPages:
         self, request: Request, key: str, found: Authorization, problem: str = "", status: int = 200
     ) -> Response:
         browser = self._browser(request) or secrets.token_urlsafe(32)
-        accounts = accounts_of(self._engine).all()
+        accounts = self._accounts.all()
         page = render(
             "oauth_login.html",
             key=key,
@@ -192,7 +192,7 @@ class LoginPages:
 
     async def _login(self, request: Request) -> Response:
         key, browser, form = await self._own_form(request)
-        found = await to_thread.run_sync(logins_of(self._engine).pending, key)
+        found = await to_thread.run_sync(self._logins.pending, key)
         name, mark = await to_thread.run_sync(self._account, form.get("name", ""))
         if mark and hmac.compare_digest(request.cookies.get(self._known, "").encode(), mark.encode()):
             wait = self._returning.hit(name)
@@ -201,40 +201,38 @@ class LoginPages:
         if wait:
             text = f"Too many attempts. Wait {wait} s."
             return await to_thread.run_sync(self._login_page, request, key, found, text, 429)
-        check = accounts_of(self._engine).check
-        person = await to_thread.run_sync(check, name, form.get("password", ""), limiter=self._passwords)
+        given = name, form.get("password", "")
+        person = await to_thread.run_sync(self._accounts.check, *given, limiter=self._passwords)
         if person is None:
-            await to_thread.run_sync(logins_of(self._engine).refuse, name, sender_of(request))
-            return await to_thread.run_sync(
-                self._login_page, request, key, found, "The name or the password is wrong.", 403
-            )
-        await to_thread.run_sync(logins_of(self._engine).identify, key, browser, person)
+            await to_thread.run_sync(self._logins.refuse, name, sender_of(request))
+            text = "The name or the password is wrong."
+            return await to_thread.run_sync(self._login_page, request, key, found, text, 403)
+        await to_thread.run_sync(self._logins.identify, key, browser, person)
         answer = RedirectResponse(f"{CONSENT}?{urlencode({'request': key})}", 303)
         self._set(answer, self._known, mark, KNOWN)
         return answer
 
     def _account(self, name: str) -> tuple[str, str]:
         """Return the account that a form is for, which need not name the only one, and the mark of its browsers."""
-        accounts = accounts_of(self._engine)
-        every = accounts.all()
+        every = self._accounts.all()
         only = every[0].name if len(every) == 1 else name
-        return only, accounts.mark(only)
+        return only, self._accounts.mark(only)
 
     async def _callback(self, request: Request) -> Response:
         """Handle the return of a person from the provider."""
-        self._asking.demand(request)
+        count(self._asking, request)
         given = once(request.query_params.multi_items())
         key, browser = _key({"request": given.get("state", "")}), self._browser(request)
-        await to_thread.run_sync(logins_of(self._engine).pending, key)
+        await to_thread.run_sync(self._logins.pending, key)
         if not browser or "code" not in given:
             raise OAuthProblem("access_denied", f"You are not logged in: {given.get('error', 'no code')[:100]}.", 403)
         assert self._identities is not None, "the route exists only with a provider"
         try:
             person = await to_thread.run_sync(self._identities.finish, key, browser, given["code"])
         except NotFoundError as error:
-            await to_thread.run_sync(logins_of(self._engine).refuse, str(error), sender_of(request))
+            await to_thread.run_sync(self._logins.refuse, str(error), sender_of(request))
             raise OAuthProblem("access_denied", str(error), 403) from None
-        await to_thread.run_sync(logins_of(self._engine).identify, key, browser, person)
+        await to_thread.run_sync(self._logins.identify, key, browser, person)
         return RedirectResponse(f"{CONSENT}?{urlencode({'request': key})}", 303)
 
     # consent ---------------------------------------------------------------------------------------------------------
@@ -244,7 +242,7 @@ class LoginPages:
         return await to_thread.run_sync(self._consent_page, key, browser)
 
     def _consent_page(self, key: str, browser: str) -> Response:
-        found = logins_of(self._engine).decided(key, browser)
+        found = self._logins.decided(key, browser)
         assert found.person is not None, "a request with a browser has its person"
         workspaces = self._workspaces(found.person)
         if not workspaces:
@@ -270,24 +268,20 @@ class LoginPages:
 
     async def _consent(self, request: Request) -> Response:
         key, browser, form = await self._own_form(request)
-        if form.get("answer") != "allow":
-            return await to_thread.run_sync(self._denied, key, browser)
-        return await to_thread.run_sync(self._allowed, key, browser, form)
-
-    def _denied(self, key: str, browser: str) -> Response:
-        asked = logins_of(self._engine).deny(key, browser)
+        if form.get("answer") == "allow":
+            return await to_thread.run_sync(self._allowed, key, browser, form)
+        asked = await to_thread.run_sync(self._logins.deny, key, browser)
         return self._back(asked.redirect_uri, error="access_denied", state=asked.state)
 
     def _allowed(self, key: str, browser: str, form: Mapping[str, str]) -> Response:
-        level, workspace = form.get("level", ""), form.get("workspace", "")
-        found = logins_of(self._engine).decided(key, browser)
+        level = next((level for level in LEVELS if level == form.get("level")), None)
+        workspace = form.get("workspace", "")
+        found = self._logins.decided(key, browser)
         assert found.person is not None, "a request with a browser has its person"
         there = {one.id for one in self._workspaces(found.person)} | ({"*"} if self._every_workspace else set())
-        if level not in LEVELS or workspace not in there:
+        if level is None or workspace not in there:
             raise InvalidInputError("Choose a level and a workspace.")
-        code, asked = logins_of(self._engine).consent(
-            key, browser, _level(level), "" if workspace == "*" else workspace
-        )
+        code, asked = self._logins.consent(key, browser, level, "" if workspace == "*" else workspace)
         return self._back(asked.redirect_uri, code=code, state=asked.state)
 
     # the browser -----------------------------------------------------------------------------------------------------
@@ -344,10 +338,6 @@ def _about(asked: Asked) -> dict[str, object]:
     }
 
 
-def _level(text: str) -> Level:
-    return next(level for level in LEVELS if level == text)
-
-
 def _key(given: Mapping[str, str]) -> str:
     key = given.get("request", "")
     if not KEY.fullmatch(key):
@@ -362,8 +352,3 @@ def _sign(browser: str, key: str) -> str:
 
 def _problem(text: str, status: int, heading: str = "This did not work", **link: str) -> Response:
     return HTMLResponse(render("oauth_problem.html", heading=heading, text=text, **link), status)
-
-
-def _stays(back: Response, redirect: str, problem: OAuthProblem) -> Response:
-    """Return a page from which the person, and not the sender of a link, goes back to the client."""
-    return _problem(problem.text, 400, back=back.headers["location"], host=host_of(redirect))

@@ -48,7 +48,9 @@ class PageAccess:
 
     def enter(self, key: str) -> str | None:
         """Return a new session for a ticket or a token; None if it is neither, or is no longer valid."""
-        grant = EVERYTHING if self._used(key) else self._credentials.check(key)
+        with self._lock:
+            is_ticket = self._tickets.pop(hashed(key), 0.0) > self._clock()
+        grant = EVERYTHING if is_ticket else self._credentials.check(key)
         if grant is None:
             return None
         made = secrets.token_urlsafe(32)
@@ -59,10 +61,6 @@ class PageAccess:
                 alive.pop(min(alive, key=lambda one: alive[one].used))
             self._sessions = alive | {hashed(made): PageSession(grant, now)}
         return made
-
-    def _used(self, ticket: str) -> bool:
-        with self._lock:
-            return self._tickets.pop(hashed(ticket), 0.0) > self._clock()
 
     def grant(self, session: str) -> Grant | None:
         """Return the grant of a session; None if it or its token has expired. Raise StoreError."""

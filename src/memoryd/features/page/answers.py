@@ -3,6 +3,9 @@
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any
+from urllib.parse import quote
+
+from starlette.responses import HTMLResponse, Response
 
 from memoryd.core.memories.listing import ListedRecord
 from memoryd.core.security.secrets import masked_notice
@@ -22,9 +25,19 @@ def toast(visit: Visit, text: str, undo: Mapping[str, Any] | None = None) -> str
     return render("toast.html", visit=visit, text=text, undo=undo if visit.writes else None, status=200, oob=True)
 
 
+def done(visit: Visit, text: str, undo: Mapping[str, Any] | None = None, ids: Iterable[str] | None = None) -> Response:
+    """Return the answer to an action that shows only its line; the page renews what shows one of `ids`."""
+    return HTMLResponse(toast(visit, text, undo), headers=None if ids is None else changed(ids))
+
+
 def undoing(now: ListedRecord, at: str = "") -> dict[str, Any]:
     """Return an undo for a change of a record; it fails if another change follows."""
     return {"ids": [now.record.id], "at": at, "seen": now.mark[0]}
+
+
+def forgetting(visit: Visit, record_id: str) -> dict[str, Any] | None:
+    """Return an undo for a new record, if the sender may forget."""
+    return {"path": f"/m/{quote(record_id, safe='')}/forget", "fields": {}} if visit.forgets else None
 
 
 def changed(ids: Iterable[str]) -> dict[str, str]:

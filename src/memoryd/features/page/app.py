@@ -9,9 +9,6 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlencode, urlsplit, urlunsplit
 
 from anyio import CapacityLimiter, to_thread
-from limits import parse
-from limits.storage import MemoryStorage
-from limits.strategies import MovingWindowRateLimiter
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Mount, Route, Router
@@ -51,7 +48,7 @@ from memoryd.features.page.visit import CLIENT, Right, View, Visit
 from memoryd.model import Workspace
 from memoryd.server.calls import Calls
 from memoryd.server.html import ROOT, SAFE, render
-from memoryd.server.http.bodies import body_of, sender_of
+from memoryd.server.http.bodies import Rate, body_of, sender_of
 from memoryd.text import storable
 
 log = logging.getLogger(__name__)
@@ -59,7 +56,7 @@ log = logging.getLogger(__name__)
 STATIC = Path(__file__).with_name("static")
 THREADS = 8  # concurrent requests; each blocks a thread
 BODY = 256 * 1024  # bytes of a form
-ATTEMPTS = parse("20/minute")  # refused keys from one address
+ATTEMPTS = "20/minute"  # refused keys from one address
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -77,23 +74,8 @@ ENDED = "Your session has ended, and nothing was stored. Your text is still here
 STATUS: Mapping[type[MemorydError], int] = {NotFoundError: 404, InvalidInputError: 400, StoreError: 503}
 
 
-VIEWS = (
-    memories.VIEWS,
-    storing.VIEWS,
-    correcting.VIEWS,
-    recall.VIEWS,
-    finding.VIEWS,
-    graph.VIEWS,
-    vault.VIEWS,
-    journal.VIEWS,
-    history.VIEWS,
-    upkeep.VIEWS,
-    audit.VIEWS,
-    state.VIEWS,
-    sharing.VIEWS,
-    export.VIEWS,
-    importing.VIEWS,
-)
+_ROOMS = (memories, storing, correcting, recall, finding, graph, vault, journal, history, upkeep, audit, state, sharing)
+VIEWS = [view for room in (*_ROOMS, export, importing) for view in room.VIEWS]
 """The views of a workspace."""
 
 
@@ -119,11 +101,11 @@ class Page:
         self._kept = Kept()
         self._ended = Event()
         self._threads = CapacityLimiter(THREADS)
-        self._limiter = MovingWindowRateLimiter(MemoryStorage())
+        self._attempts = Rate(ATTEMPTS)
 
     def routes(self) -> list[BaseRoute]:
         """Return the routes, all below ROOT."""
-        views = [View("/", home.workspaces), *(_below(view) for views in VIEWS for view in views)]
+        views = [View("/", home.workspaces), *(replace(one, path=f"/w/{{workspace}}{one.path}") for one in VIEWS)]
         lost = View("/w/{workspace}/{rest:path}", home.lost)
         routes: list[BaseRoute] = [
             Mount("/static", StaticFiles(directory=STATIC)),
@@ -133,7 +115,7 @@ class Page:
             Route("/w/{workspace}/events", self._news, methods=["GET"]),
             *(Route(view.path, self._endpoint(view), methods=[view.method]) for view in (*views, lost)),
         ]
-        return [Mount(ROOT, WithHeaders(Router(routes, default=_unknown)))]
+        return [Mount(ROOT, WithHeaders(Router(routes, default=_refused(404, "There is no such page."))))]
 
     def end(self) -> None:
         """End the endless streams, so that the server can stop."""
@@ -228,18 +210,18 @@ class Page:
     # sessions --------------------------------------------------------------------------------------------------------
 
     async def _login_form(self, request: Request) -> Response:
-        return HTMLResponse(render("login.html", problem="", next=_next(request.query_params.get("next", ""))))
+        return _login_page("", _next(request.query_params.get("next", "")), 200)
 
     async def _login(self, request: Request) -> Response:
         """Open a session. The key is proof enough from any origin: the private file of `memoryd ui` posts one too."""
         form = parse_qs((await body_of(request, BODY)).decode(errors="replace"))
         key, target = form.get("key", [""])[0].strip(), _next(form.get("next", [""])[0])
         sender = sender_of(request)
-        if not self._limiter.test(ATTEMPTS, sender):
+        if not self._attempts.allows(sender):
             return _login_page("Too many attempts. Wait a minute.", target, 429)
         session = await to_thread.run_sync(self.access.enter, key, limiter=self._threads) if key else None
         if session is None:
-            self._limiter.hit(ATTEMPTS, sender)
+            self._attempts.hit(sender)
             return _login_page("This key is unknown, already used, or expired.", target, 403)
         # A redirect would still count as the other site's request, and the strict cookie would not be sent.
         answer = HTMLResponse(render("entered.html", next=target))
@@ -266,10 +248,6 @@ class Page:
 def _session(request: Request) -> str:
     """Return the session that a request's cookie names, or ''."""
     return request.cookies.get(cookie_of(request), "")
-
-
-def _below(view: View) -> View:
-    return replace(view, path=f"/w/{{workspace}}{view.path}")
 
 
 def _allowed(visit: Visit, right: Right) -> bool:
@@ -325,10 +303,6 @@ def _failed(request: Request, error: MemorydError) -> Response:
     status = _status(request, error)
     template = "toast.html" if "hx-request" in request.headers else "problem.html"
     return HTMLResponse(render(template, status=status, text=str(error), undo=None), status, IN_TOAST)
-
-
-async def _unknown(scope: Scope, receive: Receive, send: Send) -> None:
-    await _refused(404, "There is no such page.")(scope, receive, send)
 
 
 class WithHeaders:

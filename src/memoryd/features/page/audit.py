@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import Response
 
 from memoryd.core.admin import audit, masking
 from memoryd.core.admin.audit import AuditFinding
 from memoryd.core.memories import listing
 from memoryd.core.memories.listing import ListedRecord
-from memoryd.features.page.answers import changed, toast
+from memoryd.features.page import answers
 from memoryd.features.page.visit import View, Visit
 
 PART = 500  # rows of a part
@@ -55,9 +55,11 @@ def show_part(visit: Visit) -> Response:
     part = audit.part(visit.scope, visit.text("after"), PART)
     looked += part.looked
     any_yet = visit.text("any") == "1" or bool(part.findings)
+    listed = {shown.record.id: shown for shown in listing.some(visit.scope, [found.id for found in part.findings])}
+    by_row = groupby(part.findings, lambda finding: (finding.id, finding.created_at))
     return visit.fragment(
         "audited.html",
-        found=_rows(visit, part.findings),
+        found=[_row(list(group), listed.get(key[0])) for key, group in by_row],
         looked=looked,
         total=total,
         any_yet=any_yet,
@@ -65,12 +67,6 @@ def show_part(visit: Visit) -> Response:
         if part.after
         else "",
     )
-
-
-def _rows(visit: Visit, findings: Sequence[AuditFinding]) -> list[AuditedRow]:
-    listed = {shown.record.id: shown for shown in listing.some(visit.scope, [finding.id for finding in findings])}
-    of_rows = [list(group) for _, group in groupby(findings, lambda finding: (finding.id, finding.created_at))]
-    return [_row(of_row, listed.get(of_row[0].id)) for of_row in of_rows]
 
 
 def _row(findings: Sequence[AuditFinding], listed: ListedRecord | None) -> AuditedRow:
@@ -83,9 +79,9 @@ def mask(visit: Visit) -> Response:
     table = visit.text("table", "records")
     done = masking.mask(visit.scope, table, visit.id, visit.text("at"))
     if table != "records":
-        return HTMLResponse(toast(visit, "Masked."), headers=changed(done.ids))
+        return answers.done(visit, "Masked.", ids=done.ids)
     text = "Masked. The text with the secret is still a version of it: mask that below, or delete it permanently."
-    return HTMLResponse(toast(visit, text, {"ids": list(done.ids), "at": done.at}), headers=changed(done.ids))
+    return answers.done(visit, text, {"ids": list(done.ids), "at": done.at}, done.ids)
 
 
 VIEWS = (View("/audit", show), View("/audit/part", show_part), View("/m/{id}/mask", mask, "POST", "correct"))

@@ -4,11 +4,11 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
 
 from memoryd.core.journal import summarizer
 from memoryd.core.records.client_names import client_name
 from memoryd.core.scope import Scope
+from memoryd.store.base import of_row
 
 SESSIONS = 1_000  # maximum sessions listed
 BEGINNING = 1_000  # characters of a prompt that its title is taken from
@@ -55,10 +55,8 @@ def days(scope: Scope, number: int) -> list[ChronicleDay]:
 
 def sessions(scope: Scope) -> list[SeenSession]:
     """Return the sessions from which something durable is stored, latest first."""
-    rows = scope.read(lambda q: q.all("chronicle.sessions", limit=SESSIONS))
-    return [_seen(**row) for row in rows]
-
-
-def _seen(*, title: str | None, prompt: str | None, **known: Any) -> SeenSession:
-    known["client"] = client_name(known["client"])
-    return SeenSession(title=title or (summarizer.title(prompt[:BEGINNING]) if prompt else ""), **known)
+    found = []
+    for row in scope.read(lambda q: q.all("chronicle.sessions", limit=SESSIONS)):
+        title = row["title"] or (summarizer.title(row["prompt"][:BEGINNING]) if row["prompt"] else "")
+        found.append(of_row(SeenSession, row, title=title, client=client_name(row["client"])))
+    return found

@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.responses import HTMLResponse, Response
 
-from memoryd.core.memories import correction, listing
+from memoryd.core.memories import correction
 from memoryd.core.memories.correction import Correction
 from memoryd.core.memories.listing import ListedRecord
 from memoryd.errors import ChangedMeanwhileError, InvalidInputError
@@ -73,16 +73,12 @@ def tags_of(text: str, known: Sequence[str] = ()) -> tuple[str, ...]:
 
 def show_form(visit: Visit) -> Response:
     """Show the form that corrects a memory."""
-    listed = _listed(visit)
+    listed = visit.listed
     return _form(visit, listed, _shown(listed.record))
 
 
 def _form(visit: Visit, listed: ListedRecord, form: CorrectionForm, status: int = 200, **more: Any) -> Response:
     return visit.fragment("edit.html", status, listed=listed, form=form, **{"problem": "", "meanwhile": False, **more})
-
-
-def _listed(visit: Visit) -> ListedRecord:
-    return listing.one(visit.scope, visit.id)
 
 
 def correct(visit: Visit) -> Response:
@@ -91,16 +87,16 @@ def correct(visit: Visit) -> Response:
     If that fails, the typed text stays in the form, with the reason, or with what others have written meanwhile, which
     the next attempt replaces.
     """
-    record = _listed(visit).record
+    record = visit.listed.record
     form = typed(visit, record.importance)
     try:
         done = correction.correct(visit.scope, form.correction(record))
     except ChangedMeanwhileError:
-        now = _listed(visit)
+        now = visit.listed
         return _form(visit, now, replace(form, seen=now.record.updated_at), 409, meanwhile=True)
     except InvalidInputError as error:
-        return _form(visit, _listed(visit), form, 422, problem=str(error))
-    now = _listed(visit)
+        return _form(visit, visit.listed, form, 422, problem=str(error))
+    now = visit.listed
     card = render("card.html", visit=visit, listed=now, open=False)
     undo = undoing(now, done.at) if done.at else None
     news = toast(visit, "Corrected." if done.at else "Nothing was changed.", undo)

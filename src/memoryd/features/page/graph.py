@@ -21,6 +21,7 @@ from memoryd.features.page import picture
 from memoryd.features.page.answers import toast, undoing
 from memoryd.features.page.visit import View, Visit
 from memoryd.model import Entity, Observation, Relation
+from memoryd.server.html import render
 from memoryd.store.base import Queries
 
 LISTED = 200  # nodes of a page of the list
@@ -79,15 +80,14 @@ def _time(visit: Visit) -> str:
 
 def show_node(visit: Visit) -> Response:
     """Show a node in the panel next to the picture, or on a separate page."""
-    node = _node(visit)
+    node = _node(visit, visit.text("name"), visit.text("at"))
     if visit.part and visit.request.headers.get("hx-target") == "panel":
         return visit.fragment("node.html", alone=False, **node)
     return visit.page("node_page.html", "graph", alone=True, **node)
 
 
-def _node(visit: Visit) -> dict[str, Any]:
+def _node(visit: Visit, name: str, at: str = "") -> dict[str, Any]:
     """Return a node with its observations and relations, now or as of a time."""
-    name, at = visit.text("name"), visit.text("at")
 
     def now(queries: Queries) -> tuple[Entity, list[Observation], list[Relation]]:
         (node,) = demand(queries, name)
@@ -121,16 +121,8 @@ def edit(visit: Visit) -> Response:
     text, undo = EDITS[verb](visit, graph, name)
     shown = visit.text("into") or visit.text("new_name") or name
     still = graph.read(lambda q: named(q, [shown]))
-    html = visit_node(visit, shown) if still else ""
-    answer = HTMLResponse(html + toast(visit, text, undo))
-    answer.headers["HX-Trigger"] = "memoryd:graph"
-    return answer
-
-
-def visit_node(visit: Visit, name: str) -> str:
-    """Return a node's panel as HTML."""
-    at_name = Visit(visit.request, visit.engine, visit.grant, visit.place, visit.kept, {"name": [name]})
-    return str(bytes(at_name.fragment("node.html", alone=False, **_node(at_name)).body), "utf-8")
+    html = render("node.html", visit=visit, alone=False, **_node(visit, shown)) if still else ""
+    return HTMLResponse(html + toast(visit, text, undo), headers={"HX-Trigger": "memoryd:graph"})
 
 
 Outcome = tuple[str, dict[str, Any] | None]

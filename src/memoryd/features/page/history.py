@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import Response
 
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.maintenance import history, purging
 from memoryd.core.maintenance.history import DONE, HistoryFilter
 from memoryd.core.memories import listing
 from memoryd.errors import InvalidInputError
-from memoryd.features.page.answers import changed, toast
+from memoryd.features.page import answers
 from memoryd.features.page.visit import View, Visit
 from memoryd.hidden import spelled_out
 from memoryd.model import Record
@@ -24,15 +24,7 @@ TYPED = 12  # characters of a record's text to type before it is purged
 def show(visit: Visit) -> Response:
     """Show what was deleted, changed, merged or replaced, the latest first."""
     asked = {name: visit.text(name).strip() for name in ("what", "kind", "by", "words", "since", "until")}
-    wanted = HistoryFilter(
-        what=asked["what"],
-        kind=asked["kind"],
-        by=asked["by"],
-        words=asked["words"],
-        since=asked["since"],
-        until=asked["until"],
-        with_done=True,
-    )
+    wanted = HistoryFilter(**asked, with_done=True)
     found = history.entries(Graph(visit.scope), PAGE + 1, wanted, listing.mark_of(visit.text("after")))
     values: dict[str, Any] = {
         "entries": found[:PAGE],
@@ -64,7 +56,7 @@ def _as_typed(text: str) -> str:
 
 def purge(visit: Visit) -> Response:
     """Purge a record, and show what a search of the files found."""
-    record = listing.one(visit.scope, visit.id).record
+    record = visit.listed.record
     if _as_typed(visit.text("typed")) != _as_typed(name_of(record)):
         raise InvalidInputError("The typed text does not match. Nothing was removed.")
     done = purging.purge(visit.scope, [record.id])
@@ -77,7 +69,7 @@ def purge(visit: Visit) -> Response:
         )
     else:
         text = "Permanently removed. Files were not searched for its text."
-    return HTMLResponse(toast(visit, text), headers=changed(done.ids))
+    return answers.done(visit, text, ids=done.ids)
 
 
 VIEWS = (

@@ -1,5 +1,6 @@
 """The start page: the workspaces."""
 
+from dataclasses import replace
 from functools import partial
 
 from starlette.responses import RedirectResponse, Response
@@ -15,7 +16,7 @@ def workspaces(visit: Visit) -> Response:
     every = [one for one in visit.engine.workspaces.all("active") if grant.sees(one.id)]
     if not every and visit.writes and not grant.workspace:
         every = [visit.engine.workspace(make=True)]
-    visits = [Visit(visit.request, visit.engine, grant, one, visit.kept) for one in every]
+    visits = [replace(visit, place=one) for one in every]
     if len(visits) == 1:
         return RedirectResponse(visits[0].base, 303)
     listed = [(one, one.kept.get(one.scope, "kinds", partial(listing.kinds, one.scope))) for one in visits]

@@ -50,7 +50,8 @@ def take(visit: Visit) -> Response:
     """Show what a file contains and what of it is new; or import it, if exactly that was shown and agreed to."""
     if visit.file is None:
         raise InvalidInputError("Choose a file first. Nothing was imported.")
-    digest = _digest(visit.file)
+    with visit.file.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
     with _read(visit, visit.file) as every:
         if visit.text("agreed") != digest:
             found = [(one, one.new()) for one in every]
@@ -62,11 +63,6 @@ def take(visit: Visit) -> Response:
     remarks = [remark for one in done for remark in one.remarks[: restore.REMARKS]]
     html = render("imported.html", visit=visit, remarks=remarks, text=text)
     return HTMLResponse(html + toast(visit, f"Imported: {text}."), headers=changed([]))
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @contextmanager

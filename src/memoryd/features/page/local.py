@@ -4,8 +4,7 @@ import socket
 import sys
 import tempfile
 import webbrowser
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from functools import partial
 from html import escape
 from pathlib import Path
@@ -19,14 +18,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memoryd import disk
 from memoryd.core.engine import Engine
-from memoryd.core.maintenance import scheduler
 from memoryd.daemon import started
 from memoryd.features.page.access import origin_of
 from memoryd.features.page.app import Page
 from memoryd.features.page.visit import address_of
 from memoryd.loopback import LOCAL_NAME
 from memoryd.server.html import ROOT
-from memoryd.server.http.app import Logged, serve
+from memoryd.server.http.app import Logged, life_of, serve
 from memoryd.server.http.entry import name_of
 from memoryd.settings import Settings
 
@@ -104,22 +102,10 @@ def _opened(way_in: Path, home: str, ticket: str, workspace: str) -> bool:
 
 def application(engine: Engine, page: Page) -> Starlette:
     """Return the application with only the page; its lifespan is the engine's."""
-
-    @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        with engine:
-            if not engine.settings.read_only:
-                scheduler.begin(engine)
-            yield
-
-    routes = [Route("/", _home), *page.routes()]
-    app = Starlette(routes=routes, middleware=[Middleware(Logged), Middleware(OwnNames)], lifespan=lifespan)
+    routes = [Route("/", lambda _: RedirectResponse(f"{ROOT}/")), *page.routes()]
+    app = Starlette(routes=routes, middleware=[Middleware(Logged), Middleware(OwnNames)], lifespan=life_of(engine))
     app.state.ending = [page.end]
     return app
-
-
-async def _home(_request: Request) -> RedirectResponse:
-    return RedirectResponse(f"{ROOT}/")
 
 
 class OwnNames:

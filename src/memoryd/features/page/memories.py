@@ -1,6 +1,5 @@
 """Memories: the list, one record, forgetting and undo, for one and for many."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from starlette.responses import HTMLResponse, Response
@@ -11,10 +10,11 @@ from memoryd.core.maintenance import history, verdicts
 from memoryd.core.maintenance.consolidation import by_age
 from memoryd.core.maintenance.decay import vitality
 from memoryd.core.memories import correction, listing
-from memoryd.core.memories.listing import Facets, ListedRecord
+from memoryd.core.memories.listing import Facets
 from memoryd.core.memories.memories import Criteria, Memories
 from memoryd.errors import InvalidInputError, NotFoundError
-from memoryd.features.page.answers import GONE, changed, toast, undoing
+from memoryd.features.page import answers
+from memoryd.features.page.answers import GONE, toast, undoing
 from memoryd.features.page.cards import ListCard, cards
 from memoryd.features.page.visit import View, Visit
 from memoryd.model import Kind
@@ -113,18 +113,14 @@ def show_record(visit: Visit) -> Response:
 
 def show_alike(visit: Visit) -> Response:
     """Show the records nearest to one in meaning."""
-    found = listing.alike(visit.scope, _listed(visit).record)
+    found = listing.alike(visit.scope, visit.listed.record)
     return visit.fragment("alike.html", found=found.best, degraded=found.degraded)
 
 
 def show_card(visit: Visit) -> Response:
     """Show a record as in a list."""
-    (card,) = cards(visit.scope, [_listed(visit)])
+    (card,) = cards(visit.scope, [visit.listed])
     return visit.fragment("card.html", listed=card.listed, card=card, open=False)
-
-
-def _listed(visit: Visit) -> ListedRecord:
-    return listing.one(visit.scope, visit.id)
 
 
 def forget(visit: Visit) -> Response:
@@ -146,13 +142,10 @@ def restore(visit: Visit) -> Response:
     if at and not visit.text("seen"):  # an earlier text on request, not an undo: the text until now is a version
         now = listing.one(visit.scope, done[0].id)
         undo = undoing(now, now.record.updated_at)
-    return HTMLResponse(toast(visit, _restored(done), undo), headers=changed([one.id for one in done]))
-
-
-def _restored(done: Sequence[history.Restored]) -> str:
     along = sum(one.along for one in done)
-    more = f" with {along} that belong to it" if along else ""
-    return f"Restored{more}." if len(done) == 1 else f"{len(done):,} restored{more}."
+    text = "Restored" if len(done) == 1 else f"{len(done):,} restored"
+    text += f" with {along} that belong to it." if along else "."
+    return answers.done(visit, text, undo, [one.id for one in done])
 
 
 # many ----------------------------------------------------------------------------------------------------------------
@@ -191,7 +184,7 @@ def change_many(visit: Visit) -> Response:
         add, remove = ((), names) if verb == "untag" else (names, ())
         done = correction.retag(visit.scope, ids, add, remove)
         text, undo = f"{len(done.ids):,} tagged.", {"ids": list(done.ids), "at": done.at}
-    return HTMLResponse(toast(visit, text, undo if undo["ids"] else None), headers=changed(undo["ids"]))
+    return answers.done(visit, text, undo if undo["ids"] else None, undo["ids"])
 
 
 def _chosen(visit: Visit) -> list[str]:

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from memoryd.core.graph.transaction import Graph
 from memoryd.hidden import spelled_out
-from memoryd.store.base import Queries, Row
 
 NODES, EDGES = 10_000, 60_000  # maximum numbers in a picture; more would be unreadable
 PASSES = 12  # maximum passes of the search for communities; it ends once nothing changes
@@ -48,7 +47,9 @@ class GraphPicture:
 
 def picture(graph: Graph) -> GraphPicture:
     """Return the picture of a graph, including deleted parts that can still be restored."""
-    nodes, edges = graph.read(_everything)
+    nodes, edges = graph.read(
+        lambda q: (q.all("picture.nodes", limit=NODES + 1), q.all("picture.edges", limit=EDGES + 1))
+    )
     complete = len(nodes) <= NODES and len(edges) <= EDGES
     nodes = nodes[:NODES]
     place = {row["id"]: number for number, row in enumerate(nodes)}
@@ -76,10 +77,6 @@ def picture(graph: Graph) -> GraphPicture:
         edge_died=[_seconds(row["deleted_at"]) for row in edges],
         complete=complete,
     )
-
-
-def _everything(queries: Queries) -> tuple[list[Row], list[Row]]:
-    return queries.all("picture.nodes", limit=NODES + 1), queries.all("picture.edges", limit=EDGES + 1)
 
 
 def _names(given: Iterable[str]) -> dict[str, int]:

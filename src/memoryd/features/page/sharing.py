@@ -1,10 +1,9 @@
 """Sync with other machines: what waits for it, and the texts that two machines changed, of which one is chosen."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import Response
 
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.maintenance import history
@@ -13,9 +12,10 @@ from memoryd.core.memories.listing import ListedRecord, RecordVersion
 from memoryd.core.records import records
 from memoryd.errors import NotFoundError
 from memoryd.features.base import SharedState
-from memoryd.features.page.answers import changed, toast, undoing
+from memoryd.features.page.answers import done, undoing
 from memoryd.features.page.visit import View, Visit
 from memoryd.model import Kind
+from memoryd.store.base import number_of
 
 KEEP, REOPEN = "refuse_conflict", "unrefuse_conflict"
 """The operations of `acts` by which the text that stands is kept, and by which that is taken back."""
@@ -31,8 +31,7 @@ class TwoTexts:
 
 def waiting(visit: Visit) -> int:
     """Return how many records and relations of the workspace were changed after the last sync."""
-    row = visit.scope.read(lambda queries: queries.one("sharing.waiting"))
-    return int(row["number"]) if row else 0
+    return visit.scope.read(lambda queries: number_of(queries, "sharing.waiting"))
 
 
 def undecided(visit: Visit, shared: SharedState) -> list[TwoTexts]:
@@ -63,20 +62,16 @@ def decide(visit: Visit) -> Response:
     """Take the other machine's text, keep the one that stands, or take back that it is kept."""
     record_id, until, choice = visit.text("id"), visit.text("until"), visit.one_of("choice", ("take", *OPERATIONS))
     if choice == "take":
-        done = history.restore(Graph(visit.scope), [record_id], until, visit.text("seen"))
-        now = listing.one(visit.scope, done[0].id)
-        return _answer(visit, record_id, "The other text stands now.", undoing(now, now.record.updated_at))
+        (taken,) = history.restore(Graph(visit.scope), [record_id], until, visit.text("seen"))
+        now = listing.one(visit.scope, taken.id)
+        return done(visit, "The other text stands now.", undoing(now, now.record.updated_at), [record_id])
     listing.one(visit.scope, record_id)
     now_at, operation = visit.engine.clock.now(), OPERATIONS[choice]
     visit.scope.write(lambda queries: records.sign(queries, operation, record_id, now_at, until))
     if choice == "reopen":
-        return _answer(visit, record_id, "Both texts are shown again.", None)
+        return done(visit, "Both texts are shown again.", ids=[record_id])
     undo = {"path": "/state/conflict", "fields": {"id": record_id, "until": until, "choice": "reopen"}}
-    return _answer(visit, record_id, "The text stays as it is.", undo)
-
-
-def _answer(visit: Visit, record_id: str, text: str, undo: Mapping[str, Any] | None) -> Response:
-    return HTMLResponse(toast(visit, text, undo), headers=changed([record_id]))
+    return done(visit, "The text stays as it is.", undo, [record_id])
 
 
 OPERATIONS = {"keep": KEEP, "reopen": REOPEN}

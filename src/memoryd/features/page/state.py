@@ -4,7 +4,7 @@ from datetime import date
 from itertools import accumulate
 from pathlib import Path
 
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import Response
 
 from memoryd import features
 from memoryd.core.access.tokens import LEVELS, Level
@@ -13,7 +13,7 @@ from memoryd.core.journal.home import own_home
 from memoryd.core.memories import listing
 from memoryd.core.memories.memories import Memories
 from memoryd.features.page import chronicle, sharing
-from memoryd.features.page.answers import toast
+from memoryd.features.page.answers import done
 from memoryd.features.page.visit import View, Visit
 
 GROWTH = 90  # days
@@ -71,15 +71,14 @@ def create_token(visit: Visit) -> Response:
 
 def revoke_token(visit: Visit) -> Response:
     """Revoke a token, which ends its sessions."""
-    gone = visit.engine.tokens.revoke(visit.text("token"))
-    return HTMLResponse(toast(visit, f"Revoked {gone.name}."))
+    return done(visit, f"Revoked {visit.engine.tokens.revoke(visit.text('token')).name}.")
 
 
 def revoke_login(visit: Visit) -> Response:
     """End a login, or those of a name, like `memoryd access revoke`: their clients lose access."""
     gone = visit.engine.credentials.revoke(visit.text("login"))
     names = ", ".join(dict.fromkeys(one.client_name for one in gone))
-    return HTMLResponse(toast(visit, f"Ended the login of {names}."))
+    return done(visit, f"Ended the login of {names}.")
 
 
 VIEWS = (

@@ -6,7 +6,7 @@ from memoryd.core.memories import listing
 from memoryd.core.memories.correction import Correction
 from memoryd.core.security.prompt_injection import reads_like_instructions
 from memoryd.errors import InvalidInputError
-from memoryd.features.page.answers import made, toast
+from memoryd.features.page.answers import forgetting, made, toast
 from memoryd.features.page.correcting import CorrectionForm, tags_of, typed
 from memoryd.features.page.visit import View, Visit
 from memoryd.server.html import render
@@ -43,7 +43,7 @@ def store(visit: Visit) -> Response:
     likely = [listing.one(visit.scope, key).record for key in answer.result.get("may_replace", {})]
     fresh = answer.result["status"] == "stored"
     text = " ".join([DONE[answer.result["status"]], *([ORDERS] if reads_like_instructions(new.body) else [])])
-    undo = {"path": f"/m/{new.id}/forget", "fields": {}} if fresh and visit.forgets else None
+    undo = forgetting(visit, new.id) if fresh else None
     html = render("stored.html", visit=visit, new=new, likely=likely) + toast(visit, text, undo)
     return HTMLResponse(html, headers=made(new.id))
 

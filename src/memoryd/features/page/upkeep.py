@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from itertools import islice
 
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import Response
 
 from memoryd.core.graph import missing_relations, refusals, report, similarity
 from memoryd.core.graph.refusals import NodeProposal
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.maintenance import contradictions, proposals, scheduler, verdicts
 from memoryd.errors import InvalidInputError
-from memoryd.features.page.answers import changed, toast
+from memoryd.features.page.answers import done
 from memoryd.features.page.visit import View, Visit
 
 SHOWN, PENDING = 25, 8  # maximum items of each list, and of the missing summaries
@@ -68,7 +68,7 @@ def accept(visit: Visit) -> Response:
     judged, key = visit.kept.judged(visit.scope), visit.text("key")
     act = proposals.accept(visit.engine, visit.workspace, key, judged.pop(key, None))
     ids = [memory.id for memory in act.gone]
-    return HTMLResponse(toast(visit, f"{act.ending.capitalize()}.", {"ids": ids, "at": ""}), headers=changed([]))
+    return done(visit, f"{act.ending.capitalize()}.", {"ids": ids, "at": ""}, [])
 
 
 def refuse(visit: Visit) -> Response:
@@ -76,21 +76,21 @@ def refuse(visit: Visit) -> Response:
     judged, key = visit.kept.judged(visit.scope), visit.text("key")
     act = proposals.refuse(visit.engine, visit.workspace, key, judged.pop(key, None))
     undo = {"path": "/upkeep/unrefuse", "fields": {"id": [memory.id for memory in act.gone]}}
-    return HTMLResponse(toast(visit, "Refused. Maintenance will leave these memories alone.", undo))
+    return done(visit, "Refused. Maintenance will leave these memories alone.", undo)
 
 
 def unrefuse(visit: Visit) -> Response:
     """Let maintenance propose a refused change again."""
     ids = visit.texts("id")
     proposals.take_back(visit.engine, visit.workspace, ids)
-    return HTMLResponse(toast(visit, "Maintenance considers these memories again."), headers=changed(ids))
+    return done(visit, "Maintenance considers these memories again.", ids=ids)
 
 
 def replace(visit: Visit) -> Response:
     """Let one memory replace another."""
     by, gone = visit.text("one"), visit.text("other")
     verdicts.replace(visit.engine, visit.workspace, by, gone, _seen(visit))
-    return HTMLResponse(toast(visit, "Replaced.", {"ids": [gone], "at": ""}), headers=changed([gone, by]))
+    return done(visit, "Replaced.", {"ids": [gone], "at": ""}, [gone, by])
 
 
 def hold(visit: Visit) -> Response:
@@ -98,13 +98,13 @@ def hold(visit: Visit) -> Response:
     one, other = visit.text("one"), visit.text("other")
     verdicts.hold(visit.engine, visit.workspace, one, other, _seen(visit))
     undo = {"path": "/upkeep/reopen", "fields": {"one": one, "other": other}}
-    return HTMLResponse(toast(visit, "Both hold. They are not shown again while their texts stay the same.", undo))
+    return done(visit, "Both hold. They are not shown again while their texts stay the same.", undo)
 
 
 def reopen(visit: Visit) -> Response:
     """Take back that both of two memories hold."""
-    verdicts.look_again(visit.engine, visit.workspace, visit.text("one"), visit.text("other"))
-    return HTMLResponse(toast(visit, "The two memories are compared again."), headers=changed([]))
+    verdicts.hold(visit.engine, visit.workspace, visit.text("one"), visit.text("other"), again=True)
+    return done(visit, "The two memories are compared again.", ids=[])
 
 
 def _seen(visit: Visit) -> tuple[str, str]:
@@ -116,14 +116,14 @@ def keep_apart(visit: Visit) -> Response:
     what, one, other = _pair(visit)
     refusals.refuse(Graph(visit.scope), what, one, other)
     undo = {"path": "/upkeep/alike", "fields": {"what": what, "one": one, "other": other}}
-    return HTMLResponse(toast(visit, f"Refused. {one} and {other} {REFUSALS[what]}.", undo))
+    return done(visit, f"Refused. {one} and {other} {REFUSALS[what]}.", undo)
 
 
 def look_again(visit: Visit) -> Response:
     """Revoke such a refusal."""
     what, one, other = _pair(visit)
-    refusals.take_back(Graph(visit.scope), what, one, other)
-    return HTMLResponse(toast(visit, f"{one} and {other} are considered again."), headers=changed([]))
+    refusals.refuse(Graph(visit.scope), what, one, other, again=True)
+    return done(visit, f"{one} and {other} are considered again.", ids=[])
 
 
 def _pair(visit: Visit) -> tuple[NodeProposal, str, str]:

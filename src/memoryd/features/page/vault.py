@@ -1,17 +1,16 @@
 """The vault: memories with a key."""
 
+from contextlib import suppress
 from typing import Any
-from urllib.parse import quote
 
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import Response
 
 from memoryd.core.base.limits import MEMORY_KEY, TEXT
 from memoryd.core.memories.listing import ListedRecord
 from memoryd.core.memories.vault import Vault
 from memoryd.errors import InvalidInputError, NotFoundError
-from memoryd.features.page.answers import changed, toast, undoing
+from memoryd.features.page.answers import done, forgetting, undoing
 from memoryd.features.page.visit import View, Visit
-from memoryd.model import Record
 
 PAGE = 100
 
@@ -28,22 +27,16 @@ def commit(visit: Visit) -> Response:
     key, content = visit.text("key").strip(), visit.text("content").replace("\r\n", "\n")
     if not (key and len(key) <= MEMORY_KEY and content.strip() and len(content) <= TEXT):
         raise InvalidInputError(f"A key has 1 to {MEMORY_KEY} characters, and its text 1 to {TEXT:,}.")
-    vault = Vault(visit.scope)
-    before = _known(vault, key)
+    vault, before = Vault(visit.scope), None
+    with suppress(NotFoundError):
+        before = vault.get(key)
     now = vault.get(vault.commit("vault", key, content))
     undo: dict[str, Any] | None = undoing(ListedRecord(now))
     if before is None:
-        undo = {"path": f"/m/{quote(now.id, safe='')}/forget", "fields": {}} if visit.forgets else None
+        undo = forgetting(visit, now.id)
     elif before.body == now.body:
         undo = None
-    return HTMLResponse(toast(visit, f"Stored under {key[:60]}.", undo), headers=changed([]))
-
-
-def _known(vault: Vault, key: str) -> Record | None:
-    try:
-        return vault.get(key)
-    except NotFoundError:
-        return None
+    return done(visit, f"Stored under {key[:60]}.", undo, [])
 
 
 VIEWS = (View("/vault", show), View("/vault", commit, "POST", "correct"))

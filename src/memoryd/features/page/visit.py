@@ -12,6 +12,8 @@ from starlette.responses import HTMLResponse, Response
 
 from memoryd.core.access.tokens import Grant
 from memoryd.core.engine import Engine
+from memoryd.core.memories import listing
+from memoryd.core.memories.listing import ListedRecord
 from memoryd.core.scope import Scope
 from memoryd.errors import InvalidInputError
 from memoryd.features.page.kept import Kept
@@ -143,6 +145,11 @@ class Visit:
     def id(self) -> str:
         """The id of the record in the path."""
         return str(self.request.path_params["id"])
+
+    @property
+    def listed(self) -> ListedRecord:
+        """The record in the path. Raise NotFoundError."""
+        return listing.one(self.scope, self.id)
 
     @property
     def offset(self) -> int:

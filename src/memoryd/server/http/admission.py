@@ -240,8 +240,8 @@ class HttpConnection(H11Protocol):
         self._received += len(data)
         if self._received > BODY + REST:
             self.cut()
-        elif self._received > BODY and not self._answered():
-            self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+        elif self._received > BODY and not (self._refused or (self.cycle and self.cycle.response_complete)):
+            self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)  # an answered one's rest is received, but not kept
             self._due = self.loop.time() + BODY_TIME
         elif data and not self._refused:
             if self.conn.their_state is h11.IDLE and not self.conn.trailing_data[0]:
@@ -306,10 +306,6 @@ class HttpConnection(H11Protocol):
         if self.conn.their_state is h11.IDLE:
             return bool(self.conn.trailing_data[0])
         return not self.cycle.response_complete
-
-    def _answered(self) -> bool:
-        """Return whether the request whose body arrives is answered, so that the rest of it is not kept."""
-        return self._refused or (self.cycle is not None and self.cycle.response_complete)
 
     def _refuse(self, status: HTTPStatus) -> None:
         """Answer instead of the application, and stop reading."""

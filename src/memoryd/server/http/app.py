@@ -7,7 +7,7 @@ import time
 import uuid
 from asyncio import CancelledError
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -224,10 +224,11 @@ def assembled(
     beyond = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # Entrance has checked the names
     lasting = settings.http_sessions
     manager = McpSessions(server, security_settings=beyond, json_response=not streams, stateless=not lasting)
-    health, metrics, plain = HealthChecks(engine), Metrics(calls), Plain(calls)
+    health, metrics = HealthChecks(engine), Metrics(calls)
     sse = SseServerTransport(MESSAGES, security_settings=beyond)
     public = settings.public_url
     gate = gate or gate_of(calls)
+    plain = Plain(calls, gate)
     locked = partial(Guard, issuer=public, level=gate.asks_for)
     stream = _Stream(server, manager, callers, sse)
     routes: list[BaseRoute] = [
@@ -251,20 +252,23 @@ def assembled(
         Middleware(Entrance, calls=calls, names=names_of(settings), rate=rate_of(settings.rate_limit), gate=gate),
     ]
     handlers = {HTTPException: _refused}
-    app = Starlette(routes=routes, middleware=middleware, lifespan=_life(engine, manager), exception_handlers=handlers)
+    app = Starlette(
+        routes=routes, middleware=middleware, lifespan=life_of(engine, manager.run), exception_handlers=handlers
+    )
     app.state.ending = calls.ending
     return app
 
 
-def _life(engine: Engine, manager: McpSessions) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
-    """Return what opens the engine and its background work for as long as the application runs."""
+def life_of(
+    engine: Engine, within: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
+) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
+    """Return what opens the engine and its background work for as long as an application runs."""
 
     @asynccontextmanager
     async def life(_: Starlette) -> AsyncIterator[None]:
         with engine:
-            if not engine.settings.read_only:
-                scheduler.begin(engine)
-            async with manager.run():
+            scheduler.begin(engine)
+            async with within():
                 yield
 
     return life

@@ -1,7 +1,12 @@
-"""What a request brings: its body, limited in size, and the address of its sender."""
+"""What a request brings: its body, limited in size, the address of its sender, and how often one may come."""
 
 import ipaddress
+import math
+import time
 
+from limits import parse
+from limits.storage import MemoryStorage
+from limits.strategies import MovingWindowRateLimiter
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
@@ -18,6 +23,24 @@ def sender_of(request: Request) -> str:
     except ValueError:
         return host
     return str(ipaddress.ip_network((address, 64), strict=False)) if address.version == 6 else host
+
+
+class Rate:
+    """A rate limit for each sender, in this process. Raise ValueError for a text that is not a rate."""
+
+    def __init__(self, rate: str) -> None:
+        self.limit = parse(rate)
+        self._limiter = MovingWindowRateLimiter(MemoryStorage())
+
+    def allows(self, sender: str) -> bool:
+        """Return whether another request would not be too many."""
+        return self._limiter.test(self.limit, sender)
+
+    def hit(self, sender: str) -> int:
+        """Count a request; return 0, or the seconds to wait if it is too many."""
+        if self._limiter.hit(self.limit, sender):
+            return 0
+        return max(1, math.ceil(self._limiter.get_window_stats(self.limit, sender).reset_time - time.time()))
 
 
 class _UnderWay:

@@ -1,9 +1,7 @@
 """The checks of an HTTP request before a protocol handles it: host and origin, token, rate, workspace."""
 
 import logging
-import math
 import re
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,9 +9,6 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from anyio import to_thread
-from limits import RateLimitItem, parse
-from limits.storage import MemoryStorage
-from limits.strategies import MovingWindowRateLimiter
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, BearerAuthBackend
 from starlette.authentication import AuthenticationError
 from starlette.requests import HTTPConnection, Request
@@ -28,7 +23,7 @@ from memoryd.loopback import LOCAL_NAME, is_loopback
 from memoryd.model import Workspace
 from memoryd.server.calls import RETRY, Calls
 from memoryd.server.connection import ADMISSION, AT_ONCE, Admission
-from memoryd.server.http.bodies import sender_of
+from memoryd.server.http.bodies import Rate, sender_of
 from memoryd.server.http.gate import AccessGate, challenge
 from memoryd.server.http.openapi import WORKSPACE
 from memoryd.settings import Settings
@@ -128,16 +123,13 @@ def grant_of(scope: Scope) -> Grant:
 class Entrance:
     """ASGI middleware that admits requests: names, token, rate, workspace."""
 
-    def __init__(
-        self, app: ASGIApp, calls: Calls, names: frozenset[str], rate: RateLimitItem | None, gate: AccessGate
-    ) -> None:
+    def __init__(self, app: ASGIApp, calls: Calls, names: frozenset[str], rate: Rate | None, gate: AccessGate) -> None:
         self._app = app
         self._calls = calls
         self._names = names
         self._public = urlsplit(calls.engine.settings.public_url or "")
         self._rate = rate
         self._gate = gate
-        self._limiter = MovingWindowRateLimiter(MemoryStorage())
         self._running: Counter[str] = Counter()
         """The number of open requests by principal."""
 
@@ -201,7 +193,10 @@ class Entrance:
     def _enter(self, request: Request, grant: Grant) -> None:
         locked = request.scope[LOCKED] = grant is EVERYTHING and self._needs_token(request)
         if locked or grant.principal:
-            self._count(grant.principal or sender_of(request))
+            who = grant.principal or sender_of(request)
+            if self._rate and (wait := self._rate.hit(who)):
+                text = f"More than {self._rate.limit}. Try again in {wait} s."
+                raise Refusal(429, text, **{"Retry-After": str(wait)})
         if request.scope["path"].startswith(BOUND) and not locked:
             request.scope[ADMISSION] = Admission(grant, self._bound(request, grant))
 
@@ -210,11 +205,6 @@ class Entrance:
         engine = self._calls.engine
         here = is_loopback(engine.settings.host) and is_direct(request) and not self._public.netloc
         return not here or "authorization" in request.headers or engine.tokens.any()
-
-    def _count(self, who: str) -> None:
-        if self._rate and not self._limiter.hit(self._rate, who):
-            wait = max(1, math.ceil(self._limiter.get_window_stats(self._rate, who).reset_time - time.time()))
-            raise Refusal(429, f"More than {self._rate}. Try again in {wait} s.", **{"Retry-After": str(wait)})
 
     def _bound(self, request: Request, grant: Grant) -> Workspace | None:
         """Return the workspace of the header, which must exist (seed c); a token bound to one allows no other."""
@@ -226,18 +216,14 @@ class Entrance:
             if self._calls.binding and (opens or request.scope["path"] == SSE):
                 raise Refusal(400, f"Missing required header: {WORKSPACE}")
             return None
+        if "%" in name and not self._calls.engine.workspaces.get(name):
+            name = storable(unquote(name))  # many clients can send only ASCII
         try:
-            return self._find(self._spelled(name), grant.workspace)
+            return self._find(name, grant.workspace)
         except NotFoundError as error:
             raise Refusal(404, str(error)) from None
         except InvalidInputError as error:
             raise Refusal(409, str(error)) from None
-
-    def _spelled(self, name: str) -> str:
-        """Return a name without its percent-encoding, since many clients can send only ASCII."""
-        if "%" not in name or self._calls.engine.workspaces.get(name):
-            return name
-        return storable(unquote(name))
 
     def _find(self, name: str, bound: str) -> Workspace:
         if not bound:
@@ -278,12 +264,12 @@ def header_of(request: Request, name: str) -> str:
         return given.decode("latin-1").strip()
 
 
-def rate_of(text: str) -> RateLimitItem | None:
+def rate_of(text: str) -> Rate | None:
     """Parse a rate limit. Raise InvalidInputError."""
     if text.strip().lower() in ("none", "0", "off"):
         return None
     try:
-        return parse(text)
+        return Rate(text)
     except ValueError:
         raise InvalidInputError(
             f"MEMORY_RATE_LIMIT={text!r} is not a rate. Write 6000/minute, 50/second or none."

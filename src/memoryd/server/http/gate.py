@@ -84,8 +84,3 @@ def challenge(issuer: str | None, status: int, error: str, text: str, level: Lev
         given |= {"resource_metadata": f"{issuer}{RESOURCE}{MCP}"}
     header = "Bearer " + ", ".join(f'{name}="{value}"' for name, value in given.items())
     return JSONResponse({"error": error, "error_description": text}, status, {"WWW-Authenticate": header})
-
-
-def insufficient(issuer: str, tool: str, level: Level) -> Response:
-    """Return the answer to a login that does not cover a tool."""
-    return challenge(issuer, 403, "insufficient_scope", f"This login does not allow {tool}.", level)

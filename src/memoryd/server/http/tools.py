@@ -9,7 +9,6 @@ from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from memoryd.core.access.tokens import Grant
 from memoryd.core.records.client_names import client_name
 from memoryd.core.security.prompt_injection import suspicious
 from memoryd.errors import (
@@ -26,10 +25,9 @@ from memoryd.server.calls import RETRY, Calls
 from memoryd.server.connection import ADMISSION, Admission, Caller, session_name
 from memoryd.server.http.bodies import body_of
 from memoryd.server.http.entry import header_of
-from memoryd.server.http.gate import insufficient
+from memoryd.server.http.gate import AccessGate
 from memoryd.server.http.openapi import SESSION, document
 from memoryd.settings import SESSION_LENGTH
-from memoryd.toolsets.registry import Tool
 
 MASKED, LIKE = "X-Memory-Masked", "X-Memory-Reads-Like"
 """Headers with the kinds of masked secrets, and with what a text that reads like instructions resembles."""
@@ -49,8 +47,8 @@ STATUS: tuple[tuple[type[MemorydError], int], ...] = (
 class Plain:
     """The handlers of tools over plain HTTP."""
 
-    def __init__(self, calls: Calls) -> None:
-        self._calls = calls
+    def __init__(self, calls: Calls, gate: AccessGate) -> None:
+        self._calls, self._gate = calls, gate
 
     async def call(self, request: Request) -> Response:
         """Handle POST /tools/{name}: arguments as a JSON object; the result, or `{"error"}` with a status."""
@@ -61,11 +59,17 @@ class Plain:
             offered = ", ".join(self._calls.offered(admission.grant))
             return _error(404, f"Unknown tool: {name[:100]}. There are: {offered}.")
         if self._calls.tool(name, admission.grant) is None:
-            return self._not_allowed(admission.grant, tool)
+            refused = self._gate.refused(admission.grant, name)
+            return refused or _error(403, f"This token does not allow {name}.")
+        session = header_of(request, SESSION)
         try:
+            if session and session_name(session) is None:
+                raise InvalidInputError(
+                    f"{SESSION} has at most {SESSION_LENGTH} characters; this one has {len(session):,}."
+                )
             arguments = await object_of(request)
             caller = Caller(
-                session_id=_session(request) or admission.grant.principal,
+                session_id=session or admission.grant.principal,
                 grant=admission.grant,
                 workspace=admission.workspace,
                 remote=True,
@@ -78,12 +82,6 @@ class Plain:
         headers = {MASKED: ", ".join(answer.masked), LIKE: like}
         return JSONResponse(answer.shown, headers={name: value for name, value in headers.items() if value})
 
-    def _not_allowed(self, grant: Grant, tool: Tool) -> Response:
-        issuer = self._calls.engine.settings.public_url
-        if issuer and grant.is_persons and not grant.allows(tool.name, tool.capability):
-            return insufficient(issuer, tool.name, tool.capability)
-        return _error(403, f"This token does not allow {tool.name}.")
-
     async def openapi(self, _request: Request) -> Response:
         """Handle GET /openapi.json."""
         return Response(self._document, media_type="application/json")
@@ -91,14 +89,6 @@ class Plain:
     @cached_property
     def _document(self) -> bytes:
         return json.dumps(document(self._calls.tools), ensure_ascii=False).encode()
-
-
-def _session(request: Request) -> str:
-    """Return the session that a request names, '' if none. Raise InvalidInputError if the name is invalid."""
-    name = header_of(request, SESSION)
-    if name and session_name(name) is None:
-        raise InvalidInputError(f"{SESSION} has at most {SESSION_LENGTH} characters; this one has {len(name):,}.")
-    return name
 
 
 def failed(error: MemorydError, text: str) -> Response:

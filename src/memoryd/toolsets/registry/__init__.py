@@ -140,13 +140,15 @@ class Tool:
     @property
     def input_schema(self) -> dict[str, Any]:
         """The JSON schema of the arguments."""
-        schema: dict[str, Any] = short(plain(inlined(self.arguments.model_json_schema())))
+        schema: dict[str, Any] = inlined(self.arguments.model_json_schema())
+        for change in (plain, short):
+            schema = _everywhere(change, schema)
         return schema
 
     @property
     def output_schema(self) -> dict[str, Any]:
         """The JSON schema of the result."""
-        schema: dict[str, Any] = short(TypeAdapter(self.result).json_schema(mode="serialization"))
+        schema: dict[str, Any] = _everywhere(short, TypeAdapter(self.result).json_schema(mode="serialization"))
         return schema
 
     def run(self, call: Call, arguments: Any) -> Answer[Any]:
@@ -196,46 +198,43 @@ BOUNDS = {"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}
 NULL = {"type": "null"}
 
 
-def short(schema: Any) -> Any:
-    """Return a schema without what pydantic adds, and costs a client tokens: titles, docstrings, null defaults."""
+def _everywhere(change: Callable[[dict[str, Any]], dict[str, Any]], schema: Any) -> Any:
+    """Return a schema with a change of each object in it, from the outside in."""
     if isinstance(schema, list):
-        return [short(part) for part in schema]
+        return [_everywhere(change, part) for part in schema]
     if not isinstance(schema, dict):
         return schema
+    return {name: _everywhere(change, part) for name, part in change(schema).items()}
+
+
+def short(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return an object without what pydantic adds, and costs a client tokens: titles, docstrings, null defaults."""
     noise = {"title"} if isinstance(schema.get("title"), str) else set()
     if schema.get("type") == "object":
         noise.add("description")
     if schema.get("default", ...) is None:
         noise.add("default")
-    return {name: short(part) for name, part in schema.items() if name not in noise}
+    return {name: part for name, part in schema.items() if name not in noise}
 
 
-def plain(schema: Any) -> Any:
-    """Return the schema of an argument without choices of null and excluded bounds.
+def plain(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return an object of an argument without choices of null and excluded bounds.
 
     Null is understood for every optional argument. Some makers take no choice (`anyOf`) beside a description.
     """
-    if isinstance(schema, list):
-        return [plain(part) for part in schema]
-    if not isinstance(schema, dict):
-        return schema
     if NULL in (choices := schema.get("anyOf", ())):
         (alone,) = (choice for choice in choices if choice != NULL)
         schema = alone | {name: part for name, part in schema.items() if name != "anyOf"}
-    return {BOUNDS.get(name, name): plain(part) for name, part in schema.items()}
+    return {BOUNDS.get(name, name): part for name, part in schema.items()}
 
 
 def inlined(schema: dict[str, Any]) -> dict[str, Any]:
     """Return a schema with its `$defs` in place of the references to them."""
-    whole: dict[str, Any] = _inlined(schema, schema.get("$defs", {}))
+    shapes = schema.get("$defs", {})
+
+    def resolved(part: dict[str, Any]) -> dict[str, Any]:
+        shape = shapes[part["$ref"].removeprefix("#/$defs/")] if "$ref" in part else {}
+        return shape | {key: value for key, value in part.items() if key not in ("$ref", "$defs")}
+
+    whole: dict[str, Any] = _everywhere(resolved, schema)
     return whole
-
-
-def _inlined(schema: Any, shapes: Mapping[str, Any]) -> Any:
-    if isinstance(schema, list):
-        return [_inlined(part, shapes) for part in schema]
-    if not isinstance(schema, dict):
-        return schema
-    if named := schema.get("$ref"):
-        schema = shapes[named.removeprefix("#/$defs/")] | {key: part for key, part in schema.items() if key != "$ref"}
-    return {key: _inlined(part, shapes) for key, part in schema.items() if key != "$defs"}

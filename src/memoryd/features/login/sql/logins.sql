@@ -3,7 +3,7 @@
 INSERT INTO authorizations (
   id, client, client_name, redirect_uri, state, challenge, asked, browser, subject, person, level, workspace, until,
   code, login, used_at, expires_at)
-VALUES (:id, :client, :client_name, :redirect_uri, :state, :challenge, :asked, '', '', '', '', '', '', '', '', '', :until)
+VALUES (:id, :client, :client_name, :redirect_uri, :state, :challenge, :level, '', '', '', '', '', '', '', '', '', :until)
 
 -- name: authorizations.make_room
 -- Delete requests for which no one has logged in, except the newest :most.
