@@ -20,20 +20,21 @@ from memoryd.core.records.records import written_by
 from memoryd.core.scope import Scope
 from memoryd.core.workspaces.registry import ACTIVE, PERSONAL
 from memoryd.errors import InvalidInputError, StoreBusyError, StoreError
-from memoryd.features.sync import applying, documents, folder, items
+from memoryd.features.sync import applying, folder, items
 from memoryd.features.sync.applying import QuietChange
 from memoryd.features.sync.conflicts import Conflicts
 from memoryd.features.sync.documents import (
     ROOT,
     ROOT_FILE,
     VERSION,
-    Group,
     Item,
     by_mark,
     grave,
+    group_of,
     is_document,
     mark,
     mark_of,
+    trusted,
     version_of,
 )
 from memoryd.features.sync.git import Git, QuickerError
@@ -275,18 +276,14 @@ class WorkspaceSync:
         marks = {mark(("memory", key)) for key in gone}
         for key in gone:
             if mark(("memory", key)) not in there:  # a turn or an observation
-                holders = self._git.holding(start, key, self._folder)
-                groups |= {group for path in holders if (group := self._group_in(start, path))}
+                for path, data in self._git.read(start, self._git.holding(start, key, self._folder)).items():
+                    groups |= {group_of(one) for one in trusted(path.removeprefix(self._folder), data)[:1]}
         marks |= {mark(group) for group in groups}
         files: dict[str, bytes | None] = {path: None for one in marks for path in there.get(one, ())}
         found = dict[str, bytes | None].fromkeys(marks)
         for group, path, data in items.documents(queries, groups):
             files[self._folder + path] = found[mark(group)] = data
         return files | self._conflicts.files((start, sides.ours if sides else ""), found, new)
-
-    def _group_in(self, commit: str, path: str) -> Group | None:
-        found = documents.trusted(path.removeprefix(self._folder), self._git.read(commit, [path]).get(path))
-        return documents.group_of(found[0]) if found else None
 
     def _commit(self, files: Mapping[str, bytes | None], start: str, parents: Iterable[str]) -> tuple[str, set[str]]:
         """Return a commit with some files changed, and their paths; `start` itself if they are as there."""
