@@ -2,8 +2,8 @@
 
 import random
 import subprocess
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,12 @@ def repository(path: Path) -> Path:
     """Make an empty repository."""
     subprocess.run(["git", "init", "--quiet", "--bare", str(path)], check=True)
     return path
+
+
+def git(place: Path, *arguments: str) -> str:
+    """Run git in a repository as a person would; return what it prints."""
+    who = ["-c", "user.name=Ann", "-c", "user.email=ann@example.org", "-C", str(place)]
+    return subprocess.run(["git", *who, *arguments], check=True, capture_output=True, text=True).stdout
 
 
 KEPT = "stays as it is"
@@ -95,21 +101,24 @@ class Machine:
         self.memories.forget(Criteria(ids=ids), confirm=True)
 
 
+def settle(*machines: Machine) -> list[SyncReport]:
+    """Sync machines one after the other, and check that all are equal then; return what the syncs did."""
+    done = [machine.sync() for machine in machines]
+    assert all(machine.files() == machines[0].files() for machine in machines)
+    return done
+
+
 class Clone:
     """A person's clone of the repository, who edits files and pushes."""
 
     def __init__(self, folder: Path, url: Path) -> None:
         self._folder, self._url = folder, url
 
-    def _git(self, *arguments: str) -> None:
-        who = ["-c", "user.name=Ann", "-c", "user.email=ann@example.org", "-C", str(self._folder)]
-        subprocess.run(["git", *who, *arguments], check=True, capture_output=True)
-
     def pull(self) -> None:
         """Fetch what is in main."""
         if not self._folder.exists():
             subprocess.run(["git", "clone", "--quiet", "-b", "main", self._url, self._folder], check=True)
-        self._git("pull", "--quiet")
+        git(self._folder, "pull", "--quiet")
 
     def text(self) -> str:
         """Return the text of all files."""
@@ -121,69 +130,67 @@ class Clone:
 
     def write_all(self, texts: Mapping[str, str]) -> None:
         """Write files and push them together."""
-        self.pull()
-        for path, text in texts.items():
-            (self._folder / path).parent.mkdir(parents=True, exist_ok=True)
-            (self._folder / path).write_text(text, encoding="utf-8")
-        self._push()
+        with self._pushed():
+            for path, text in texts.items():
+                (self._folder / path).parent.mkdir(parents=True, exist_ok=True)
+                (self._folder / path).write_text(text, encoding="utf-8")
 
     def replace(self, old: str, new: str, name: str = "") -> None:
         """Replace a text in the files whose name contains another one, and push them."""
-        self.pull()
-        for path in self._files():
-            if name in path.name:
+        with self._pushed():
+            for path in self._files(name):
                 path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
-        self._push()
 
     def delete(self, name: str) -> None:
         """Delete the files whose path contains a text, and push that."""
-        self.pull()
-        for path in self._files():
-            if name in path.as_posix():
-                path.unlink()
-        self._push()
+        with self._pushed():
+            for path in self._files():
+                if name in path.as_posix():
+                    path.unlink()
 
     def edit(self, name: str, change: Callable[[Path], object]) -> None:
         """Change the file whose name contains a text, and push that."""
-        self.pull()
-        (found,) = [one for one in self._files() if name in one.name]
-        change(found)
-        self._push()
+        with self._pushed():
+            (found,) = self._files(name)
+            change(found)
 
     def move(self, name: str, path: str) -> None:
         """Move the file whose name contains a text, and push that."""
-        self.pull()
-        (found,) = [one for one in self._files() if name in one.name]
-        (self._folder / path).parent.mkdir(parents=True, exist_ok=True)
-        found.rename(self._folder / path)
-        self._push()
+
+        def change(found: Path) -> None:
+            (self._folder / path).parent.mkdir(parents=True, exist_ok=True)
+            found.rename(self._folder / path)
+
+        self.edit(name, change)
 
     def with_windows_line_ends(self, convert: str) -> None:
         """Write all files with CRLF, which git converts or not, and push that."""
-        self.pull()
-        self._git("config", "core.autocrlf", convert)
-        for path in self._files():
-            data = path.read_bytes()
-            if b"\r" not in data:
-                path.write_bytes(data.replace(b"\n", b"\r\n"))
-        self._git("add", "--all")
-        self._git("commit", "--quiet", "--allow-empty", "-m", "By hand")
-        self._git("push", "--quiet", "origin", "main")
+        with self._pushed():
+            git(self._folder, "config", "core.autocrlf", convert)
+            for path in self._files():
+                data = path.read_bytes()
+                if b"\r" not in data:
+                    path.write_bytes(data.replace(b"\n", b"\r\n"))
 
     def merge(self, branch: str) -> None:
         """Merge a branch into main, and push that."""
         self.pull()
-        self._git("fetch", "--quiet", "origin", branch)
-        self._git("merge", "--quiet", "--no-ff", "-m", "Reviewed", f"origin/{branch}")
-        self._git("push", "--quiet", "origin", "main")
+        git(self._folder, "fetch", "--quiet", "origin", branch)
+        git(self._folder, "merge", "--quiet", "--no-ff", "-m", "Reviewed", f"origin/{branch}")
+        git(self._folder, "push", "--quiet", "origin", "main")
 
-    def _files(self) -> list[Path]:
-        return [path for path in self._folder.rglob("*") if path.is_file() and ".git" not in path.parts]
+    def _files(self, name: str = "") -> list[Path]:
+        paths = [path for path in self._folder.rglob("*") if path.is_file() and ".git" not in path.parts]
+        return [path for path in paths if name in path.name]
 
-    def _push(self) -> None:
-        self._git("add", "--all")
-        self._git("commit", "--quiet", "-m", "By hand")
-        self._git("push", "--quiet", "origin", "main")
+    @contextmanager
+    def _pushed(self) -> Iterator[None]:
+        """Have the present files, and push what is done to them."""
+        self.pull()
+        yield
+        git(self._folder, "add", "--all")
+        git(self._folder, "commit", "--quiet", "--allow-empty", "-m", "By hand")
+        git(self._folder, "push", "--quiet", "origin", "main")
 
 
 def act(machine: Machine, dice: random.Random, step: int) -> None:

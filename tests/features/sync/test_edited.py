@@ -275,24 +275,10 @@ def test_observations_and_relations_are_added_changed_and_removed(desk: Desk) ->
 # refused -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "why"),
-    [
-        ("importance: ", "importance: [", "YAML"),
-        ("5433", "5433\n<<<<<<< HEAD\nx\n=======\ny\n>>>>>>> b", "unfinished merge"),
-        (PORT, "x" * 200_000, "at most"),
-        (PORT, " ", "is empty"),
-        ("- ops\n", "- ''\n", "tags"),
-    ],
-)
-def test_a_file_that_cannot_be_used_is_named_and_the_others_count(desk: Desk, old: str, new: str, why: str) -> None:
-    desk.edit("staging", old, new)
-    desk.edit("prefers", "tea", "coffee")
-    (found,) = edited.compare(desk.engine, desk.out, "", forget=True, apply=True)
-    assert len(found.refused) == 1
-    assert why in next(iter(found.refused.values()))
+def test_a_file_that_is_moved_and_damaged_at_once_forgets_nothing(desk: Desk) -> None:
+    desk.edit("staging", "importance: ", "importance: [").rename(desk.out / "Port.md")
+    assert len(desk.bring(forget=True).refused) == 1
     assert PORT in desk.texts()
-    assert "Bob prefers coffee." in desk.texts()
 
 
 def test_a_newer_tree_is_refused(desk: Desk) -> None:

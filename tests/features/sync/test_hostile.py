@@ -1,13 +1,13 @@
 """Files that a stranger, or a slip of the hand, leaves in the repository: each is refused alone, and nothing waits."""
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
+from memoryd.core.base.clock import ASTRAY, moment, timestamp
 from memoryd.features.sync import conflicts, documents, git
-from tests.features.sync.kit import Clone, Machine
+from memoryd.store import rows
+from tests.features.sync.kit import Clone, Machine, settle
 
 pytestmark = pytest.mark.slow
 
@@ -56,19 +56,15 @@ TAKEN = {
     "a turn without cuts": ("sessions/00/a.jsonl", turn(thought_at=None, response_at=None, body=None)),
     "a summary without figures": ("sessions/00/b.jsonl", turn(id="t2", kind="summary", name="T", memory_count=None)),
     "an ordinal of nine digits": ("entities/a.md", entity("", "\n## Observations\n\n- tea ^999999999\n- rum\n")),
-    "attributes, modules": (".gitattributes", "* filter=evil diff=evil text eol=crlf ident\n"),
+    "attributes, modules": (".gitattributes", "* diff=evil text eol=crlf ident\n"),
     "a name of two lines": ("memories/a\nb.md", "never read"),
     "a name that is not UTF-8": ("memories/caf\udce9.md", "never read"),
 }
 
 
-@pytest.fixture
-def pair(tmp_path: Path, shared: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Machine, Machine]]:
+@pytest.fixture(autouse=True)
+def _limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(git, "LONGEST", 4_500)
-    one, two = (Machine(tmp_path / name, shared) for name in ("one", "two"))
-    yield one, two
-    for machine in (one, two):
-        machine.engine.close()
 
 
 def after(pair: tuple[Machine, Machine], clone: Clone, files: dict[str, str]) -> dict[str, str]:
@@ -80,24 +76,22 @@ def after(pair: tuple[Machine, Machine], clone: Clone, files: dict[str, str]) ->
     clone.write_all({f"default/{path}": text for path, text in files.items()})
     refused = one.sync().refused | two.sync().refused
     one.memories.store("The second fact.")
-    for machine in (one, two):
-        machine.sync()
-    assert one.files() == two.files()
+    settle(one, two)
     assert {"The first fact.", "The second fact."} <= set(two.texts())
     return refused
 
 
-def test_a_file_that_cannot_be_used_is_refused_alone(pair: tuple[Machine, Machine], tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_used_is_refused_alone(pair: tuple[Machine, Machine], clone: Clone) -> None:
     cases = {f"{number}.".join(path.split(".")): case for number, (path, *case) in enumerate(REFUSED.values())}
     files = {path: text for path, (text, _) in cases.items()}
-    refused = after(pair, Clone(tmp_path / "clone", tmp_path / "shared.git"), files)
+    refused = after(pair, clone, files)
     assert {path.removeprefix("default/") for path in refused} == set(files)
     for path, (_, why) in cases.items():
         assert why in refused[f"default/{path}"]
 
 
-def test_an_odd_file_changes_nothing_else(pair: tuple[Machine, Machine], tmp_path: Path) -> None:
-    assert after(pair, Clone(tmp_path / "clone", tmp_path / "shared.git"), dict(TAKEN.values())) == {}
+def test_an_odd_file_changes_nothing_else(pair: tuple[Machine, Machine], clone: Clone) -> None:
+    assert after(pair, clone, dict(TAKEN.values())) == {}
 
 
 def note(key: str, text: str, properties: str = "") -> str:
@@ -115,14 +109,10 @@ CLASHES = {
 
 
 @pytest.mark.parametrize("case", CLASHES)
-def test_of_two_files_with_one_id_the_second_is_refused(
-    pair: tuple[Machine, Machine], tmp_path: Path, case: str
-) -> None:
+def test_of_two_files_with_one_id_the_second_is_refused(pair: tuple[Machine, Machine], clone: Clone, case: str) -> None:
     one, two = pair
     one.memories.store("The first fact.")
-    one.sync()
-    two.sync()
-    clone = Clone(tmp_path / "clone", tmp_path / "shared.git")
+    settle(one, two)
     clone.write_all({f"default/{path}": text for path, text in CLASHES[case].items()})
     ((path, why),) = one.sync().refused.items()
     assert "another record" in why
@@ -133,21 +123,16 @@ def test_of_two_files_with_one_id_the_second_is_refused(
     assert one.files() == two.files()
     assert len(one.files()) == 4, "the first file counts"
     clone.delete(path)
-    for machine in (two, one):
-        assert not machine.sync().refused
-        assert len(machine.files()) == 4
-    assert one.files() == two.files()
+    assert not any(done.refused for done in settle(two, one))
+    assert len(one.files()) == 4
 
 
-def test_two_new_notes_with_one_id_are_two_memories(pair: tuple[Machine, Machine], tmp_path: Path) -> None:
+def test_two_new_notes_with_one_id_are_two_memories(pair: tuple[Machine, Machine], clone: Clone) -> None:
     one, two = pair
     one.sync()
-    clone = Clone(tmp_path / "clone", tmp_path / "shared.git")
     clone.write_all({"default/Notes/a.md": MEMORY, "default/Notes/b.md": note("m2", "The third fact.")})
-    for machine in (one, two):
-        assert not machine.sync().refused
-        assert machine.texts() == ["The second fact.", "The third fact."]
-    assert one.files() == two.files()
+    assert not any(done.refused for done in settle(one, two))
+    assert one.texts() == ["The second fact.", "The third fact."]
 
 
 TEA = "\n## Observations\n\n- likes tea ^0\n\n## Relations\n"
@@ -157,8 +142,8 @@ TWICE = {
 }
 
 
-def test_a_file_that_has_an_id_twice_is_refused(pair: tuple[Machine, Machine], tmp_path: Path) -> None:
-    refused = after(pair, Clone(tmp_path / "clone", tmp_path / "shared.git"), TWICE)
+def test_a_file_that_has_an_id_twice_is_refused(pair: tuple[Machine, Machine], clone: Clone) -> None:
+    refused = after(pair, clone, TWICE)
     assert ["twice" in why for why in refused.values()] == [True, True]
 
 
@@ -185,23 +170,32 @@ CONFLICTS = {
 
 @pytest.mark.parametrize("case", CONFLICTS)
 def test_of_a_file_of_conflicts_what_cannot_be_used_is_left_out(
-    pair: tuple[Machine, Machine], tmp_path: Path, case: str
+    pair: tuple[Machine, Machine], clone: Clone, case: str
 ) -> None:
     lines = f"\ufeff{other(body='It gave way, too.')}\r\n{CONFLICTS[case]}\n{other()}\n"
     files = {f"conflicts/{documents.mark(('memory', 'm1'))}.jsonl": lines}
-    assert after(pair, Clone(tmp_path / "clone", tmp_path / "shared.git"), files) == {}
+    assert after(pair, clone, files) == {}
     for machine in pair:
         versions = {text for key, text in machine.wordings() if key == "m1"}
         assert versions == {"The first fact.", "It gave way.", "It gave way, too."}
 
 
+def test_a_time_that_no_clock_shows_yet_is_bounded(pair: tuple[Machine, Machine], clone: Clone) -> None:
+    files = {f"conflicts/{documents.mark(('memory', 'm1'))}.jsonl": other(until="2999-01-01T00:00:00.000Z")}
+    after(pair, clone, files)
+    for machine in pair:
+        versions = machine.scope.read(lambda q: rows.of(q, "versions", ["m1"]))
+        assert [row["body"] for row in versions] == ["It gave way."]
+        assert versions[0]["until"] < timestamp(moment(machine.engine.clock.now()) + 2 * ASTRAY)
+
+
 def test_of_a_file_of_conflicts_the_last_lines_are_read(
-    pair: tuple[Machine, Machine], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    pair: tuple[Machine, Machine], clone: Clone, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(conflicts, "LINES", 2)
     lines = "".join(f"{other(body=f'It was {n}.', until=f'2026-01-0{n}T00:00:00.000Z')}\n" for n in range(2, 7))
     files = {f"conflicts/{documents.mark(('memory', 'm1'))}.jsonl": lines}
-    assert after(pair, Clone(tmp_path / "clone", tmp_path / "shared.git"), files) == {}
+    assert after(pair, clone, files) == {}
     for machine in pair:
         versions = {text for key, text in machine.wordings() if key == "m1"}
         assert versions == {"The first fact.", "It was 5.", "It was 6."}

@@ -10,7 +10,7 @@ import pytest
 from memoryd.core.engine import Engine
 from memoryd.core.graph import entities
 from memoryd.core.graph.entities import NewEntity
-from tests.features.sync.kit import Clone, Machine
+from tests.features.sync.kit import Clone, Machine, settle
 from tests.features.sync.test_edited import Desk
 
 pytestmark = pytest.mark.slow
@@ -74,6 +74,7 @@ EDITS: dict[str, tuple[Callable[[Path], object], str]] = {
     "emptied": (data(lambda _: b""), "empty"),
     "text emptied": (text(lambda old: old.replace(PORT, "")), "empty"),
     "tags as a text": (line("tags", "ops, mine"), ""),
+    "an empty tag": (line("tags", "['']"), "tags"),
     "tags as a mapping": (line("tags", "{a: b}"), "tags"),
     "a German time": (line("created_at", "1.2.2026"), "time"),
     "a date": (line("created_at", "2026-02-01"), ""),
@@ -98,24 +99,21 @@ def test_an_odd_edit_in_a_folder(engine: Engine, tmp_path: Path, edit: str) -> N
     if edit not in ("link", "UTF-16"):  # an import follows no link, and knows this encoding
         assert [why in each for each in refused.values()] == ([True] if why else [])
     assert "Bob prefers coffee." in desk.texts()
+    assert not why or PORT in desk.texts()
 
 
 @pytest.mark.parametrize("edit", EDITS)
-def test_an_odd_edit_in_the_repository(pair: tuple[Machine, Machine], tmp_path: Path, edit: str) -> None:
+def test_an_odd_edit_in_the_repository(pair: tuple[Machine, Machine], clone: Clone, edit: str) -> None:
     one, two = pair
     one.memories.store(PORT, tags=["ops", "port"])
     one.memories.store("Bob prefers tea.")
     entities.create(one.graph, [NewEntity(name="Ann", type="person", observations=("Tall.",))])
-    one.sync()
-    two.sync()
+    settle(one, two)
     do, why = EDITS[edit]
-    clone = Clone(tmp_path / "clone", tmp_path / "shared.git")
     clone.edit("staging", do)
     clone.replace("tea", "coffee", "prefers")
     for machine in (one, two):
         assert [why in each for each in machine.sync().refused.values()] == ([True] if why else [])
         assert "Bob prefers coffee." in machine.texts()
     one.memories.store("Stored since.")
-    for machine in (one, two):
-        machine.sync()
-    assert one.files() == two.files()
+    settle(one, two)

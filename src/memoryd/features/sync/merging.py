@@ -22,6 +22,8 @@ UNITS = (
 """Fields that stay together: a text and its writer, and how a memory was replaced."""
 GIVE_WAY = {"body": "text", "name": "name"}
 """The fields of which the earlier one is kept where both sides changed them, and what people call them."""
+WITH_TEXT = {"memory": ("body", "client", "tool", "importance"), "entity": ("body", "summary_updated_at")}
+"""The fields that come with the text of an item."""
 SAME_KEY = "the same key was used on two machines"
 
 
@@ -76,9 +78,7 @@ def merge(base: Items, ours: Items, theirs: Items, gone: Iterable[str] = ()) -> 
             chosen = _both(result, before or {}, one, other)
         if chosen is not None:
             result.items[key] = dict(chosen)
-        elif (one and other is None and before and one != before) or (
-            other and one is None and before and other != before
-        ):
+        elif before and (one or other) not in (None, before):
             result.forgotten.append(key)
     _unite_keys(result)
     _unite_late(result, base, (ours, theirs))
@@ -166,13 +166,12 @@ def _twins(items: Items, kind: str) -> list[list[Item]]:
 def _unite_keys(result: Merged) -> None:
     """Let one memory stand for a key: the oldest, with the latest text; the others are its earlier ones."""
     for first, *others in _twins(result.items, "memory"):
-        latest = max((first, *others), key=_rank)
         for other in others:
             end = {"deleted_at": max(other["updated_at"], first["updated_at"]), "superseded_by": first["id"]}
             result.items[other["id"]] = other | end | {"ending": "merged", "reason": SAME_KEY}
         if any(other["body"] != first["body"] for other in others):
             result.remarks.append(f"the key {first['name'][:60]!r} has the later of two texts")
-        _adopt(result, first, latest, others)
+        _adopt(result, first, others)
 
 
 def _unite_late(result: Merged, base: Items, sides: Iterable[Items]) -> None:
@@ -183,16 +182,21 @@ def _unite_late(result: Merged, base: Items, sides: Iterable[Items]) -> None:
         if not first or not is_new or first["name"] != item["name"] or first["deleted_at"]:
             continue
         if item["updated_at"] > first["updated_at"]:
-            _adopt(result, first, item, [item])
+            _adopt(result, first, [item])
         elif item["body"] != base.get(key, item)["body"]:
             _give_way(result, first["id"], first["body"], [item])
 
 
-def _adopt(result: Merged, first: Item, latest: Item, others: list[Item]) -> None:
-    text = {name: latest[name] for name in ("body", "client", "tool", "importance", "updated_at")}
-    _give_way(result, first["id"], latest["body"], [first, *others])
-    tags = list(dict.fromkeys(tag for one in (latest, first, *others) for tag in one["tags"]))
-    result.items[first["id"]] = first | text | {"tags": tags}
+def _adopt(result: Merged, first: Item, others: list[Item]) -> None:
+    """Let one item stand for several: with the latest text, and the tags of all."""
+    every = [first, *others]
+    latest = max((one for one in every if one["body"]), key=_rank, default=first)
+    _give_way(result, first["id"], latest["body"], every)
+    found = first | {name: latest[name] for name in WITH_TEXT[first["kind"]]}
+    for name in first.keys() & {"updated_at", "next_ordinal"}:
+        found[name] = max(one[name] for one in every)
+    found["tags"] = list(dict.fromkeys(tag for one in (latest, *every) for tag in one["tags"]))
+    result.items[first["id"]] = found
 
 
 def _give_way(result: Merged, key: str, text: str, sides: list[Item]) -> None:
@@ -204,15 +208,8 @@ def _unite_names(result: Merged) -> None:
     """Let one entity have a name: the oldest, with what is known of all."""
     items = result.items
     for first, *others in _twins(items, "entity"):
-        latest = max((one for one in (first, *others) if one["body"]), key=_rank, default=first)
-        both = {name: latest[name] for name in ("body", "summary_updated_at")}
-        for name in ("tags", "also"):
-            both[name] = list(dict.fromkeys(value for one in (first, *others) for value in one[name]))
-        both["also"] = sorted({*both["also"], *(one["id"] for one in others)})
-        for name in ("updated_at", "next_ordinal"):
-            both[name] = max(one[name] for one in (first, *others))
-        _give_way(result, first["id"], both["body"], [first, *others])
-        items[first["id"]] = first | both
+        also = {one["id"] for one in others}.union(*(one["also"] for one in (first, *others)))
+        _adopt(result, first | {"also": sorted(also)}, others)
         for other in others:
             del items[other["id"]]
         result.remarks.append(f"the entity {first['name'][:60]!r} was created on two machines, and is one now")

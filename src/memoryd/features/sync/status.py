@@ -8,7 +8,7 @@ from memoryd import disk
 from memoryd.core.base.clock import Clock
 from memoryd.features.base import SharedState, SliceState
 from memoryd.features.sync.git import Git, without_secret
-from memoryd.features.sync.sync import Setup, SyncReport, place, setup
+from memoryd.features.sync.sync import SyncReport, place, setup
 from memoryd.settings import Settings
 
 SHOWN = 20  # remarks, conflicts and refused files that are kept
@@ -40,18 +40,15 @@ def described(settings: Settings) -> SliceState | None:
         problem = "; ".join(f"{path} was not read: it {why}" for path, why in refused.items())
         remedy = "Correct the file in the repository"
     holds = f"{url} still has it in its history: run `memoryd sync --drop-history`." if last else ""
-    return SliceState("sync", summary, problem.rstrip("."), remedy, holds, _shared(made, known))
-
-
-def _shared(made: Setup, known: dict[str, Any]) -> SharedState:
-    return SharedState(
-        where=f"{without_secret(made.url)}, branch {made.branch}",
+    shared = SharedState(
+        where=f"{url}, branch {made.branch}",
         workspaces=made.workspaces,
-        at=known.get("at") or "",
+        at=last or "",
         error=str(known.get("error") or ""),
         refused=known.get("refused") or {},
         conflicts=known.get("conflicts") or (),
     )
+    return SliceState("sync", summary, problem.rstrip("."), remedy, holds, shared)
 
 
 def _path(data_dir: Path) -> Path:

@@ -6,7 +6,6 @@ what a repository or a backup lacks is written again from there.
 
 import json
 import platform
-import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,23 +20,26 @@ from memoryd.core.records.records import written_by
 from memoryd.core.scope import Scope
 from memoryd.core.workspaces.registry import ACTIVE, PERSONAL
 from memoryd.errors import InvalidInputError, StoreBusyError, StoreError
-from memoryd.features.sync import applying, conflicts, documents, folder, items, reading
+from memoryd.features.sync import applying, folder, items
 from memoryd.features.sync.applying import QuietChange
+from memoryd.features.sync.conflicts import Conflicts
 from memoryd.features.sync.documents import (
     ROOT,
     ROOT_FILE,
     VERSION,
-    Group,
     Item,
     by_mark,
     grave,
+    group_of,
     is_document,
     mark,
     mark_of,
+    trusted,
     version_of,
 )
 from memoryd.features.sync.git import Git, QuickerError
 from memoryd.features.sync.merging import Items, Merged, merge
+from memoryd.features.sync.reading import Sides
 from memoryd.model import Workspace
 from memoryd.settings import DEFAULT_WORKSPACE
 from memoryd.store.base import Queries
@@ -50,7 +52,8 @@ MAIN = "main"
 LISTED = 300  # commits of a dropped history that are listed, for machines that have not seen its end
 PRUNED = "refs/memoryd/pruned"
 """The commit without history for which the former one was removed here."""
-ATTRIBUTES, _ENCRYPTED = ".gitattributes", re.compile(rb"filter=\S*crypt")
+SAMPLES = ("memories/0.md", "vault/0.md", "replaced/0.md", "entities/0.md", "sessions/0.jsonl", "conflicts/0.jsonl")
+"""Paths of each kind of file in the folder of a workspace."""
 REFUSED = "memoryd.refused"
 """The setting that has the refused files: paths and reasons."""
 WAIT = 60.0  # seconds to wait for another sync of this memory
@@ -160,6 +163,7 @@ class Sync:
         wanted, registry = self.setup.workspaces, self._engine.workspaces
         there, found = _named(self.git, head, remarks), list[SyncPart]()
         names = {*there, *(one.name for one in registry.all("active"))}
+        _demand_plain(self.git, head, names)
         for name in sorted(names, key=lambda name: (name != PERSONAL, name)):  # first: new projects include it
             if not wanted or name in wanted:
                 elsewhere = [] if name in (PERSONAL, DEFAULT_WORKSPACE) else there.get(name, [])
@@ -210,6 +214,7 @@ class WorkspaceSync:
         self._scope = Scope(engine, part.workspace)
         self._part, self._folder, self._outcome = part, f"{part.folder}/", outcome
         self._name = part.workspace.name
+        self._conflicts = Conflicts(git, self._folder, engine.secrets, engine.clock.now())
 
     def run(self, head: str) -> str:
         """Merge with the commit `head`, '' for none; return the commit that has both."""
@@ -236,12 +241,7 @@ class WorkspaceSync:
 
         def work(queries: Queries) -> tuple[dict[str, bytes | None], int]:
             latest = _latest(queries)
-            if seq is not None and latest == seq:
-                return {}, latest
-            groups, gone = items.all_groups(queries), set[str]()
-            if seq is not None:
-                groups, gone = items.groups_of(queries, _subjects(queries, seq))
-            return self._files(queries, base, groups, gone), latest
+            return {} if latest == seq else self._files(queries, base, seq), latest
 
         files, latest = self._scope.read(work)
         if not base or not self._part.keys_are_there:
@@ -258,40 +258,32 @@ class WorkspaceSync:
 
     def _signs(self) -> dict[str, bytes]:
         """Return the files that say what the repository and this folder are."""
-        root = {name: text.encode() for name, text in ROOT.items()}
-        return root | {self._folder + folder.ABOUT: folder.about(self._name, self._part.keys)}
+        return {**ROOT, self._folder + folder.ABOUT: folder.about(self._name, self._part.keys)}
 
     def _files(
-        self,
-        queries: Queries,
-        start: str,
-        groups: set[Group],
-        gone: Iterable[str],
-        *,
-        other: str = "",
-        new: Sequence[Item] = (),
+        self, queries: Queries, start: str, seq: int | None, sides: Sides | None = None, new: Sequence[Item] = ()
     ) -> dict[str, bytes | None]:
-        """Return the files of some groups as they are now, and the superfluous ones of a commit as None.
+        """Return the files of what changed since an event, as they are now, and a commit's superfluous ones as None.
 
-        Their conflicts are those of that commit and of an `other` one, and `new` ones.
+        With the sides of a merge these include what is merged. The conflicts are that commit's, ours, and `new` ones.
         """
+        groups, gone = items.all_groups(queries), set[str]()
+        if seq is not None:
+            groups, gone = items.groups_of(queries, _subjects(queries, seq))
+        if sides:
+            groups = (groups | sides.groups) - sides.left
         there = by_mark(self._git.paths(start, self._folder), self._folder)
-        marks = {mark(group) for group in groups}
+        marks = {mark(("memory", key)) for key in gone}
         for key in gone:
-            marks.add(mark(("memory", key)))
             if mark(("memory", key)) not in there:  # a turn or an observation
-                holders = self._git.holding(start, key, self._folder)
-                groups |= {group for path in holders if (group := self._group_in(start, path))}
+                for path, data in self._git.read(start, self._git.holding(start, key, self._folder)).items():
+                    groups |= {group_of(one) for one in trusted(path.removeprefix(self._folder), data)[:1]}
         marks |= {mark(group) for group in groups}
         files: dict[str, bytes | None] = {path: None for one in marks for path in there.get(one, ())}
         found = dict[str, bytes | None].fromkeys(marks)
         for group, path, data in items.documents(queries, groups):
             files[self._folder + path] = found[mark(group)] = data
-        return files | conflicts.files(self._git, (start, other), self._folder, found, new)
-
-    def _group_in(self, commit: str, path: str) -> Group | None:
-        found = documents.trusted(path.removeprefix(self._folder), self._git.read(commit, [path]).get(path))
-        return documents.group_of(found[0]) if found else None
+        return files | self._conflicts.files((start, sides.ours if sides else ""), found, new)
 
     def _commit(self, files: Mapping[str, bytes | None], start: str, parents: Iterable[str]) -> tuple[str, set[str]]:
         """Return a commit with some files changed, and their paths; `start` itself if they are as there."""
@@ -311,49 +303,47 @@ class WorkspaceSync:
         refused = {path for path in self._outcome.refused if path.startswith(below)}
         theirs = git.changed(base, head, below) | refused
         wanted = {p for p in theirs | git.changed(base, ours, below) if is_document(p.removeprefix(below))}
-        sides = reading.Sides(git, below, base, ours, head, self._engine, self._scope)
+        sides = Sides(git, below, base, ours, head, self._engine, self._scope)
         sides.read(wanted, theirs, refused)
-        others = conflicts.received(git, ours, head, theirs, below, self._engine.secrets)
+        others = self._conflicts.received(ours, head, theirs)
         parents = [head] if not joined or git.base(ours, head) == ours else [head, ours]
 
         def work(queries: Queries) -> tuple[str, Merged, SyncReport, set[str]]:
-            found, result, lacking, more = SyncReport(), Merged(), set[str](), list[Item]()
+            found, result, more = SyncReport(), Merged(), list[Item]()
+            change = QuietChange(queries, self._engine.clock.now(), "")
             if sides.is_changed:
                 if not self._is_whole(queries, sides, seq):
-                    return "", result, found, lacking
-                change = QuietChange(queries, self._engine.clock.now(), "")
+                    return "", result, found, change.lacking
                 ours_now = self._ours(queries, sides)
                 result = merge(sides.before, ours_now, sides.theirs, self._dead(queries, sides, last))
-                more = conflicts.moved(git, (head, ours), below, result.united(), self._engine.secrets)
+                more = self._conflicts.moved((head, ours), result.united())
                 found.received = applying.apply(change, ours_now, result, [*others, *more])
                 change.finish()
-                lacking = change.lacking
-            files = self._both(queries, sides, head, seq, ours, [*more, *result.conflicts()])
+            files = self._both(queries, sides, head, seq, [*more, *result.conflicts()])
             commit, sent = self._commit(files, head, parents)
             found.sent = len(sent)
             _note(queries, commit, _latest(queries))
-            return commit, result, found, lacking
+            return commit, result, found, change.lacking
 
         with written_by(sides.author, "memoryd sync"):
             commit, result, found, lacking = self._scope.write(work)
         if commit:
-            self._outcome.refused = {
-                path: why for path, why in self._outcome.refused.items() if path not in theirs
-            } | sides.refused
+            known = {path: why for path, why in self._outcome.refused.items() if path not in theirs}
+            self._outcome.refused = known | sides.refused
             self._tell(found, result, sides.remarks)
             self._scope.embed_later(lacking)
         return commit
 
-    def _is_whole(self, queries: Queries, sides: "reading.Sides", seq: int) -> bool:
+    def _is_whole(self, queries: Queries, sides: Sides, seq: int) -> bool:
         """Return whether nothing that is to be merged has changed here since it was written."""
         return items.groups_of(queries, _subjects(queries, seq))[0] <= sides.groups
 
-    def _ours(self, queries: Queries, sides: "reading.Sides") -> Items:
+    def _ours(self, queries: Queries, sides: Sides) -> Items:
         """Return what is merged as it is here, with the holders of names that others have given."""
         groups = (sides.groups | items.holders(queries, sides.theirs.values())) - sides.left
         return {one["id"]: one for each in items.read(queries, groups).values() for one in each}
 
-    def _dead(self, queries: Queries, sides: "reading.Sides", last: int) -> list[str]:
+    def _dead(self, queries: Queries, sides: Sides, last: int) -> list[str]:
         """Return what was forgotten here and no common state tells of; with such a state, after the event `last`.
 
         The other side may know what never was sent from here: a machine that was cloned from this one has sent it.
@@ -362,12 +352,10 @@ class WorkspaceSync:
         return [row["id"] for row in queries.all("sync.forgotten", ids=json.dumps(sorted(asked)))]
 
     def _both(
-        self, queries: Queries, sides: "reading.Sides", head: str, seq: int, ours: str, new: Sequence[Item]
+        self, queries: Queries, sides: Sides, head: str, seq: int, new: Sequence[Item]
     ) -> dict[str, bytes | None]:
         """Return the files that the merge changes on top of theirs; those that were refused stay."""
-        groups, gone = items.groups_of(queries, _subjects(queries, seq))
-        found: dict[str, bytes | None] = {**dict.fromkeys(sides.others), **self._signs()}
-        found |= self._files(queries, head, (groups | sides.groups) - sides.left, gone, other=ours, new=new)
+        found = {**dict.fromkeys(sides.others), **self._signs(), **self._files(queries, head, seq, sides, new)}
         return {path: data for path, data in found.items() if path not in sides.refused or data is not None}
 
     def _tell(self, found: SyncReport, result: Merged, remarks: Iterable[str]) -> None:
@@ -423,25 +411,30 @@ def _named(git: Git, head: str, remarks: list[str]) -> dict[str, list[str]]:
     found = dict[str, list[str]]()
     for path, data in git.read(head, [f"{place}/{folder.ABOUT}" for place in git.folders(head)]).items():
         try:
-            found[folder.workspace_in(data, path)] = folder.keys_in(data)
+            name, keys = folder.workspace_in(data, path)
+            found[name] = keys
         except InvalidInputError as error:
             remarks.append(str(error).rstrip("."))
     return found
 
 
 def _demand_version(git: Git, head: str) -> None:
-    found = git.read(head, [ROOT_FILE, ATTRIBUTES])
-    if _ENCRYPTED.search(found.get(ATTRIBUTES, b"")):
-        raise InvalidInputError(
-            "The repository encrypts its files by a filter such as git-crypt, which works in a person's clone alone: "
-            "memoryd would push them as they are. Nothing was pushed; see docs/two-machines.md for what encrypts."
-        )
-    if not (data := found.get(ROOT_FILE)):
-        return
-    if (version := version_of(data)) != VERSION:
+    data = git.read(head, [ROOT_FILE]).get(ROOT_FILE)
+    if data and (version := version_of(data)) != VERSION:
         raise InvalidInputError(
             f"The repository has version {version!r} of the format; this memoryd reads version {VERSION}. Nothing was "
             "changed; update memoryd."
+        )
+
+
+def _demand_plain(git: Git, head: str, names: Iterable[str]) -> None:
+    """Raise InvalidInputError if a filter encrypts files of workspaces where they are checked out: here none is."""
+    paths = [f"{folder.folder_of(name)}/{path}" for name in names for path in SAMPLES]
+    if found := git.filtered(head, paths):
+        raise InvalidInputError(
+            f"The repository passes files of the memory through the filter {found!r}, as git-crypt does: that works in "
+            "a person's clone alone, and memoryd would push them as they are. Nothing was pushed. See "
+            "docs/two-machines.md for what encrypts; `-filter` in .gitattributes exempts a folder."
         )
 
 

@@ -44,6 +44,19 @@ SELECT r.id, r.kind, coalesce(r.session_id, '') AS session_id FROM records r
 WHERE r.workspace_id = :workspace AND r.scope = '' AND (r.deleted_at IS NULL OR r.kind = 'memory')
   AND r.kind <> 'observation'
 
+-- name: sync.standing
+-- Those of some deleted memories for which, at the end of their successors, a living one stands.
+WITH RECURSIVE later (id, successor) AS (
+  SELECT d.id, d.superseded_by FROM memory_details d
+  WHERE d.workspace_id = :workspace AND d.id IN (SELECT value FROM json_each(:ids))
+  UNION
+  SELECT l.id, d.superseded_by FROM later l
+  JOIN memory_details d ON d.workspace_id = :workspace AND d.id = l.successor
+  JOIN records r ON r.workspace_id = :workspace AND r.id = d.id AND r.scope = '' AND r.deleted_at IS NOT NULL
+)
+SELECT DISTINCT l.id FROM later l JOIN records r ON r.workspace_id = :workspace AND r.id = l.successor
+WHERE r.scope = '' AND r.deleted_at IS NULL
+
 -- name: sync.turns
 -- The living turns and summaries of some sessions.
 SELECT r.id FROM records r
