@@ -219,6 +219,7 @@ def test_a_model_gets_tools_and_answers(memory: Memory, form: Any, schema: str) 
     memory.call("memory_store", '{"content": "Staging listens on port 5433."}')
     assert "5433" in memory.call("memory_recall", {"query": "which port has staging?"})
     assert memory.call("memory_recall", {}).startswith("Error: Invalid arguments")
+    assert "confirm=true" in memory.call("memory_forget", {"tags": ["a"]}), "a model writes JSON"
     assert memory.call("no_such_tool", {}).startswith("There is no tool")
 
 

@@ -56,7 +56,7 @@ def archive(home: Path) -> object:
 
 def configuration(home: Path) -> object:
     (home / "mcp.json").write_text("before")
-    return safe_replace.change(home / "mcp.json", lambda _: "after", dry_run=False)
+    return safe_replace.change(safe_replace.FileEdit(home / "mcp.json", lambda _: "after"), dry_run=False)
 
 
 def noted(home: Path) -> None:

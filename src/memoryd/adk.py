@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 from google.adk.events.event import Event
 from google.adk.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
@@ -12,7 +11,7 @@ from google.adk.sessions.session import Session
 from google.genai import types
 from typing_extensions import override
 
-from memoryd.api.keyed import KeyedTexts, label, path_of
+from memoryd.api.keyed import KeyedTexts, folder, label, path_of, tagged
 from memoryd.api.memory import Memory
 from memoryd.core.memories.vault import KeyedChange
 from memoryd.core.records.records import ITEM
@@ -37,8 +36,8 @@ class MemorydMemoryService(BaseMemoryService):
 
     def __init__(self, memory: Memory | str | None = None) -> None:
         """Keep texts in a memory, or in the workspace of that name."""
-        self.memory = memory if isinstance(memory, Memory) else Memory(memory)
-        self._texts = KeyedTexts(self.memory)
+        self._texts = KeyedTexts(memory)
+        self.memory = self._texts.memory
 
     @override
     async def add_session_to_memory(self, session: Session) -> None:
@@ -77,17 +76,17 @@ class MemorydMemoryService(BaseMemoryService):
     @override
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
         """Return what bears on a query, best first."""
-        found = await asyncio.to_thread(self._found, _begins(app_name, user_id), query)
+        found = await asyncio.to_thread(self._found, folder(ROOT, app_name, user_id), query)
         return SearchMemoryResponse(memories=list(map(_entry, found)))
 
     @override
     async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:
         """Delete a memory by its id."""
         if memory_id:
-            await asyncio.to_thread(self._delete, _begins(app_name, user_id), memory_id)
+            await asyncio.to_thread(self._delete, folder(ROOT, app_name, user_id), memory_id)
 
     def _add(self, app: str, user: str, session: str, events: Sequence[Event], *, whole: bool) -> None:
-        begins = _begins(app, user, session)
+        begins = folder(ROOT, app, user, session)
         texts = {begins + label(event.id): event for event in events if _text(event.content)}
         known = set(self._texts.keys(begins))
         changes = [_kept(key, event) for key, event in texts.items() if whole or key not in known]
@@ -103,10 +102,6 @@ class MemorydMemoryService(BaseMemoryService):
         self._texts.change([KeyedChange(key=key, content=None) for key in keys])
 
 
-def _begins(*path: str) -> str:
-    return "".join(f"{label(part)}/" for part in (ROOT, *path))
-
-
 def _text(content: types.Content | None) -> str:
     parts = content.parts if content else None
     return "\n".join(part.text for part in parts or () if part.text and part.text.strip())
@@ -119,11 +114,11 @@ def _kept(key: str, event: Event) -> KeyedChange:
 
 
 def _entry(record: Record) -> MemoryEntry:
-    def tagged(name: str) -> Any:
-        return next((tag.removeprefix(name) for tag in record.tags if tag.startswith(name)), None)
-
-    author = tagged(AUTHOR)
+    author = tagged(record, AUTHOR)
     content = types.Content(role="user" if author == "user" else "model", parts=[types.Part(text=record.body)])
     return MemoryEntry(
-        id=path_of(record.name or "")[-1], content=content, author=author, timestamp=tagged(TIME) or record.created_at
+        id=path_of(record.name or "")[-1],
+        content=content,
+        author=author,
+        timestamp=tagged(record, TIME) or record.created_at,
     )

@@ -12,7 +12,7 @@ from anthropic.tools.memory import BetaAbstractMemoryTool, BetaAsyncAbstractMemo
 
 from memoryd.api.keyed import KeyedTexts
 from memoryd.api.memory import Memory
-from memoryd.core.memories.vault import KeyedChange
+from memoryd.core.memories.vault import KeyedChange, version_of
 from memoryd.errors import MemorydError
 from memoryd.model import Record
 
@@ -27,8 +27,8 @@ class MemorydMemoryTool(BetaAbstractMemoryTool):
     def __init__(self, memory: Memory | str | None = None, **options: Any) -> None:
         """Keep files in a memory, or in the workspace of that name; for `options` see the SDK's class."""
         super().__init__(**options)
-        self.memory = memory if isinstance(memory, Memory) else Memory(memory)
-        self._texts = KeyedTexts(self.memory)
+        self._texts = KeyedTexts(memory)
+        self.memory = self._texts.memory
 
     def view(self, command: Any) -> str:
         """Return the numbered lines of a file, or a list of a folder."""
@@ -128,7 +128,7 @@ class MemorydMemoryTool(BetaAbstractMemoryTool):
         """Return the path, the content and the version of a file."""
         path = _valid(given)
         if file := self._texts.get(path):
-            return path, _content(file), self._texts.version(file)
+            return path, _content(file), version_of(file)
         if path == ROOT or self._texts.keys(f"{path}/"):
             raise ToolError(f"The path {given} is not a file.")
         raise ToolError(f"The path {given} does not exist. Please provide a valid path.")

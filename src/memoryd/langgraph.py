@@ -24,7 +24,7 @@ from langgraph.store.base import (
     SearchOp,
 )
 
-from memoryd.api.keyed import KeyedTexts, label, path_of
+from memoryd.api.keyed import KeyedTexts, folder, label, path_of, tagged
 from memoryd.api.memory import Memory
 from memoryd.core.memories.vault import KeyedChange
 from memoryd.core.records.records import ITEM
@@ -50,8 +50,8 @@ class MemorydStore(BaseStore):
 
     def __init__(self, memory: Memory | str | None = None) -> None:
         """Keep items in a memory, or in the workspace of that name."""
-        self.memory = memory if isinstance(memory, Memory) else Memory(memory)
-        self._texts = KeyedTexts(self.memory)
+        self._texts = KeyedTexts(memory)
+        self.memory = self._texts.memory
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Return the results of operations: reads see what was stored before; changes are made all or none."""
@@ -79,7 +79,7 @@ class MemorydStore(BaseStore):
         raise ValueError(f"Unknown operation type: {type(op)}")
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
-        records = self._texts.under(_begins(op.namespace_prefix))
+        records = self._texts.under(folder(ROOT, *op.namespace_prefix))
         kept = {record.id: record for record in records if _matches(_value(record), op.filter or {})}
         found: list[tuple[Record, float | None]] = [(record, None) for record in kept.values()]
         if op.query:
@@ -125,12 +125,8 @@ class BriefingMiddleware(AgentMiddleware):
 # keys and values -----------------------------------------------------------------------------------------------------
 
 
-def _begins(namespace: tuple[str, ...]) -> str:
-    return "".join(f"{label(part)}/" for part in (ROOT, *namespace))
-
-
 def _key(namespace: tuple[str, ...], key: str) -> str:
-    return _begins(namespace) + label(key)
+    return folder(ROOT, *namespace) + label(key)
 
 
 def _text(key: str, op: PutOp) -> KeyedChange:
@@ -156,8 +152,7 @@ def _as_text(value: object) -> str:
 
 
 def _value(record: Record) -> dict[str, Any]:
-    name = next((tag.removeprefix(FIELD) for tag in record.tags if tag.startswith(FIELD)), None)
-    if name is None:
+    if (name := tagged(record, FIELD)) is None:
         try:
             value = json.loads(record.body)
         except ValueError:  # others may write under these keys, too

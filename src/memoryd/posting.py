@@ -1,6 +1,7 @@
 """Post a hook's request to a memoryd at a URL, with the standard library alone, because the connector does so too."""
 
 import json
+import re
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
@@ -13,6 +14,11 @@ from memoryd.loopback import is_loopback
 TOKEN_VARIABLE = "MEMORYD_TOKEN"  # noqa: S105 - a variable's name
 """The variable with the token of a server that is not on this machine, unless another variable is named."""
 MOST = 1 << 20  # bytes of an answer that are read
+HINTS = {
+    401: "It takes valid tokens only. `memoryd token create` there makes one; --token-variable names what holds it.",
+    404: "Is this the URL of a memoryd of this version? It usually ends with /mcp.",
+}
+"""For the status of a refusal, what to do about it."""
 
 
 class NotPostedError(Exception):
@@ -28,12 +34,9 @@ class HookServer:
     """A workspace of a server, and the token for it, from the environment."""
 
     def __init__(self, url: str, workspace: str, variable: str, environ: Mapping[str, str]) -> None:
-        host = _host(url)
-        if not host:
-            raise NotPostedError(f"{url!r} is not the URL of a server. It looks like http://127.0.0.1:8765/mcp.")
-        self.url = url.rstrip("/")
+        self.url = endpoint(url).rstrip("/")
         self.workspace = workspace
-        self._here = is_loopback(host)
+        self._here = is_here(url)
         holding = variable or ("" if self._here else TOKEN_VARIABLE)
         self._token = environ.get(holding, "").strip()
         if variable and not self._token:
@@ -58,7 +61,7 @@ class HookServer:
             with urllib.request.build_opener(_NoRedirect, *direct).open(request, timeout=seconds) as answer:
                 held = json.loads(answer.read(MOST))
         except urllib.error.HTTPError as error:
-            raise NotPostedError(f"{self.url} answered {error.code}: {_why(error)}") from None
+            raise NotPostedError(f"{self.url} answered {error.code}: {HINTS.get(error.code) or _why(error)}") from None
         except (OSError, HTTPException, ValueError) as error:
             raise NotPostedError(f"{self.url} does not answer: {getattr(error, 'reason', error)}.") from None
         if not isinstance(held, dict):
@@ -66,19 +69,29 @@ class HookServer:
         return held
 
 
-def _host(url: str) -> str:
-    """Return the host of a URL of HTTP; '' if it is another one, or none."""
+def endpoint(url: str) -> str:
+    """Return the URL of a server with the path of its endpoint, if it has none. Raise NotPostedError."""
     try:
         parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0 and not re.search(r"\s", url)
     except ValueError:
-        return ""
-    return parts.hostname or "" if parts.scheme in ("http", "https") else ""
+        usable = False
+    if not usable:
+        raise NotPostedError(f"{url!r} is not the URL of a server. It looks like http://127.0.0.1:8765/mcp.")
+    if parts.username or parts.password:
+        raise NotPostedError("A URL with a password would be kept in the file. Use a token: --token-variable.")
+    return parts._replace(path="/mcp").geturl() if parts.path in ("", "/") else url
+
+
+def is_here(url: str) -> bool:
+    """Return whether a URL leads to this machine."""
+    return is_loopback(urlsplit(url).hostname or "")
 
 
 def _why(error: urllib.error.HTTPError) -> str:
     """Return what a refusal says, or what its status means."""
     try:
         held = json.loads(error.read(MOST))
-        return str(held["error"])
+        return f"{str(held['error']).rstrip('.')}."
     except (OSError, HTTPException, ValueError, LookupError, TypeError):
         return f"{error.reason}. Is this the URL of a memoryd of this version?"

@@ -14,9 +14,10 @@ from pydantic_ai_harness.memory import (
     MemorySearchResult,
 )
 
-from memoryd.api.keyed import KeyedTexts
+from memoryd.api.keyed import KeyedTexts, tagged
 from memoryd.api.memory import Memory
-from memoryd.core.memories.vault import KeyedChange
+from memoryd.core.memories.vault import KeyedChange, version_of
+from memoryd.core.records.records import FILE
 from memoryd.errors import ChangedMeanwhileError
 from memoryd.model import Record
 
@@ -36,8 +37,8 @@ class MemorydStore:
 
     def __init__(self, memory: Memory | str | None = None) -> None:
         """Keep files in a memory, or in the workspace of that name."""
-        self.memory = memory if isinstance(memory, Memory) else Memory(memory)
-        self._texts = KeyedTexts(self.memory)
+        self._texts = KeyedTexts(memory)
+        self.memory = self._texts.memory
         self._receipts: OrderedDict[str, tuple[str, MemoryMutation]] = OrderedDict()
         self._lock = asyncio.Lock()
 
@@ -48,9 +49,8 @@ class MemorydStore:
         found = await asyncio.to_thread(self._texts.get, _key(path))
         if found is None:
             return None
-        operation = next((tag.removeprefix(OPERATION) for tag in found.tags if tag.startswith(OPERATION)), None)
         cut = len(found.body) > max_chars
-        return MemoryFile(found.body[:max_chars], self._texts.version(found), operation, cut)
+        return MemoryFile(found.body[:max_chars], version_of(found), tagged(found, OPERATION), cut)
 
     async def get_operation(self, operation: MemoryOperation) -> MemoryMutation | None:
         """Return the result of an operation that was done before; raise MemoryOperationConflictError if it differs."""
@@ -66,7 +66,7 @@ class MemorydStore:
     ) -> MemoryMutation:
         """Create or replace a file; raise MemoryConflictError if it is not in the expected version."""
         tags = [ROOT, *([OPERATION + operation.id] if operation else [])]
-        change = KeyedChange(key=_key(path), content=content, tags=tags, seen=expected_version or "")
+        change = KeyedChange(key=_key(path), content=content, tags=tags, seen=expected_version or "", type=FILE)
         return await self._changed(path, change, operation)
 
     async def delete(

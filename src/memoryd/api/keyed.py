@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from memoryd.api.memory import Memory
-from memoryd.core.memories.vault import KeyedChange, Vault, version_of
+from memoryd.core.memories.vault import KeyedChange, Vault
 from memoryd.core.search.pipeline import Search
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import Filter, Hit, Record
@@ -18,16 +18,27 @@ def label(text: str) -> str:
     return text.replace("%", "%25").replace("/", "%2F")
 
 
+def folder(*path: str) -> str:
+    """Return the beginning of the keys below a path."""
+    return "".join(f"{label(part)}/" for part in path)
+
+
 def path_of(key: str) -> list[str]:
     """Return the parts of a key, as texts."""
     return [part.replace("%2F", "/").replace("%25", "%") for part in key.split("/")]
 
 
-class KeyedTexts:
-    """The texts under keys of one memory."""
+def tagged(record: Record, name: str) -> str | None:
+    """Return what a door has noted in a tag that begins with `name`; None if there is none."""
+    return next((tag.removeprefix(name) for tag in record.tags if tag.startswith(name)), None)
 
-    def __init__(self, memory: Memory) -> None:
-        self._local = memory._local  # noqa: SLF001 - a door beside the class
+
+class KeyedTexts:
+    """The texts under keys of a memory, or of the workspace of that name."""
+
+    def __init__(self, memory: Memory | str | None) -> None:
+        self.memory = memory if isinstance(memory, Memory) else Memory(memory)
+        self._local = self.memory._local  # noqa: SLF001 - a door beside the class
 
     def get(self, key: str) -> Record | None:
         """Return the memory with a key, or None."""
@@ -36,10 +47,6 @@ class KeyedTexts:
             return Vault(scope).get(key) if scope else None
         except NotFoundError:
             return None
-
-    def version(self, record: Record) -> str:
-        """Return the version of a memory, for `KeyedChange.seen`."""
-        return version_of(record)
 
     def under(self, begins: str) -> list[Record]:
         """Return the memories whose keys begin with a text, last changed first."""

@@ -32,11 +32,11 @@ class LocalTools:
 
     def result(self, name: str, method: str = "", *, absent: object = None, **arguments: Any) -> Any:
         """Return the result of a tool for a method; `absent` if the tool only reads and nothing was ever stored."""
-        answer = self.answer(name, given(arguments), method)
+        answer = self.answer(name, given(arguments), method or name)
         return absent if answer is None else answer.result
 
     def answer(self, name: str, arguments: Any, method: str = "") -> Answer[Any] | None:
-        """Run a tool for a method, whose name is in the messages of errors; None if there is nothing to read yet."""
+        """Run a tool; None if there is nothing to read yet. The messages of errors are in the words of a `method`."""
         tool = self._tools[name]
         try:
             if tool.capability != "read" and self.engine.settings.read_only:
@@ -48,7 +48,8 @@ class LocalTools:
             with written_by(self._client, method or name):
                 return tool.run(Call(self.engine, workspace, self.session), arguments)
         except MemorydError as error:
-            error.args = (worded(str(error), method or name, name),)
+            if method:
+                error.args = (worded(str(error), method, name),)
             raise
 
     def text(self, name: str, arguments: Any) -> str:

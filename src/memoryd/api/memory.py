@@ -151,7 +151,7 @@ class Memory:
 
     def get(self, id: str) -> RecordFields:  # noqa: A002 - the tools' name
         """Return a record of any kind by its id or the beginning of it. Raise NotFoundError."""
-        found = self._local.answer("get", {"id": id})
+        found = self._local.answer("get", {"id": id}, "get")
         if found is None:
             raise NotFoundError(f"There is no record {id[:100]!r}: nothing is stored yet.")
         return found.result  # type: ignore[no-any-return]

@@ -56,14 +56,8 @@ class MemoryTurns(MemoryPart):
 
     def add(self, prompt: str, response: str, *, thought: str = "", session_id: str = "") -> AddedTurn:
         """Store one turn; return its id and time. Without a session it belongs to that of the memory."""
-        return self._local.result(  # type: ignore[no-any-return]
-            "add_memory",
-            "turns.add",
-            prompt=prompt,
-            thought=thought or "-",
-            response=response,
-            sessionId=session_id or self._local.session or None,
-        )
+        asked: dict[str, Any] = {"thought": thought, "session_id": session_id or self._local.session or None}
+        return self._local.result("add_turn", "turns.add", prompt=prompt, response=response, **asked)  # type: ignore[no-any-return]
 
     def list(self, session_id: str = "", *, limit: int = 100, offset: int = 0) -> Turns:
         """Return the turns of a session, that of the memory if none is given, oldest first."""

@@ -2,12 +2,13 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import asdict
-from typing import Annotated, Any, NotRequired
+from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from memoryd.core.graph.transaction import Graph
+from memoryd.core.journal.view import AddedTurn
 from memoryd.core.maintenance import history as changes
 from memoryd.core.memories import correction, listing
 from memoryd.core.memories.correction import Correction
@@ -19,6 +20,7 @@ from memoryd.core.search.hits import whole
 from memoryd.core.workspaces.view import project
 from memoryd.errors import NotFoundError
 from memoryd.model import Hit, Kind
+from memoryd.toolsets.journal import SessionId, TurnText, add_memory
 from memoryd.toolsets.recall import Importance, Verbatim
 from memoryd.toolsets.registry import Call, Toolset
 from memoryd.toolsets.registry.arguments import MemoryId, Query, Tags, Time
@@ -47,6 +49,10 @@ class RecordFields(TypedDict):
     """The program that stored it."""
     created_at: str
     updated_at: str
+    relations: NotRequired[list[str]]
+    """The relations of an entity, as an answer names them; absent if it has none."""
+    reads_like: NotRequired[str]
+    """A description of the content if it seems to give orders; absent if it does not."""
 
 
 class RecalledHit(RecordFields):
@@ -141,6 +147,19 @@ def workspaces(call: Call) -> Several:
     """Return the workspaces."""
     known = call.engine.workspaces.all() if call.engine.store.placement.exists() else []
     return {"result": list(map(project, known))}
+
+
+@TOOLS.tool("Add a turn", "write")
+def add_turn(
+    call: Call,
+    *,
+    prompt: TurnText,
+    response: TurnText,
+    thought: TurnText | Literal[""] = "",
+    session_id: SessionId | None = None,
+) -> AddedTurn:
+    """Store one turn, which may be without a thought."""
+    return add_memory(call, prompt=prompt, thought=thought, response=response, session_id=session_id)
 
 
 @TOOLS.tool("Get by key", "read")

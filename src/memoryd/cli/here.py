@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
-from memoryd.cli.frame import PLACE, command
+from memoryd.cli.frame import PLACE, command, note
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError
 from memoryd.settings import AUTO, Settings
@@ -13,15 +13,23 @@ from memoryd.settings import AUTO, Settings
 
 def command_here(function: Callable[..., None]) -> Callable[..., None]:
     """Turn a function into a command as `command(*PLACE)` does, on the workspace that is meant here."""
+    return _command(function, here)
 
+
+def asking_here(function: Callable[..., None]) -> Callable[..., None]:
+    """Do the same for a command that only asks: where the project has no memory yet, of the one about the user."""
+    return _command(function, partial(here, asking=True))
+
+
+def _command(function: Callable[..., None], where: Callable[[Settings], Settings]) -> Callable[..., None]:
     @wraps(function)
     def run(settings: Settings, **given: Any) -> None:
-        function(here(settings), **given)
+        function(where(settings), **given)
 
     return command(*PLACE)(run)
 
 
-def here(settings: Settings) -> Settings:
+def here(settings: Settings, *, asking: bool = False) -> Settings:
     """Return the settings with `auto` as the workspace if none is named and the directory's project has one.
 
     It will get one if `install` has given projects a memory each. So people see what agents see.
@@ -32,6 +40,11 @@ def here(settings: Settings) -> Settings:
     with Engine(automatic, fetch=False) as engine, suppress(InvalidInputError):  # a file may name another's workspace
         choice = engine.choice()
         known = choice.keys and engine.store.placement.exists()
-        if known and (choice.known(engine.workspaces) or engine.workspaces.per_project()):
+        if known and choice.known(engine.workspaces):
             return automatic
+        if known and (personal := engine.workspaces.personal()):
+            if not asking:
+                return automatic
+            note(f"This project has no memory yet: its first one makes the workspace {choice.name!r}.")
+            return settings.model_copy(update={"workspace": personal.name})
     return settings

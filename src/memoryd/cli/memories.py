@@ -12,7 +12,7 @@ from rich.console import Console
 from memoryd import errors
 from memoryd.cli import service, show
 from memoryd.cli.frame import AsJson, confirm, demand_writable, err, note, out
-from memoryd.cli.here import command_here
+from memoryd.cli.here import asking_here, command_here
 from memoryd.core.base.batches import batches
 from memoryd.core.base.limits import TEXT
 from memoryd.core.engine import Engine
@@ -185,7 +185,7 @@ def _piped() -> str:
 # finding -------------------------------------------------------------------------------------------------------------
 
 
-@command_here
+@asking_here
 def recall(
     settings: Settings,
     query: Annotated[list[str], typer.Argument(help='A question; AND, OR, NOT, "phrases" and prefix* work too.')],
@@ -236,7 +236,7 @@ def recall(
             note(degraded)
 
 
-@command_here
+@asking_here
 def context(
     settings: Settings,
     task: Annotated[list[str] | None, typer.Argument(help="What the conversation is about.")] = None,

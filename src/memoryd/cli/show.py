@@ -11,8 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from memoryd.cli.frame import delivered, out, printable
-from memoryd.core.records.records import text_of
-from memoryd.core.search.briefing import indented
+from memoryd.core.search.briefing import indented, line_of
 from memoryd.model import Workspace
 
 SHOWN = 400  # characters of a memory in a list
@@ -44,7 +43,7 @@ def cards(memories: Sequence[Mapping[str, Any]], scores: Mapping[str, float], sh
     for memory in memories:
         content = memory["content"] if len(memory["content"]) <= shown else memory["content"][:shown] + " ..."
         ties = f" [{'; '.join(memory['relations'])}]" if memory.get("relations") else ""
-        text = text_of(memory["kind"], memory["key"], memory["type"], content)
+        text = line_of(memory["kind"], memory["key"], memory["type"], content)
         verbatim(f"- {indented(text + ties)}")
         verbatim(f"  {_details(memory, scores)}", style="dim")
 

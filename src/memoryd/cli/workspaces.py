@@ -111,7 +111,7 @@ def which(settings: Settings, *, as_json: AsJson = False) -> None:
         settings = settings.model_copy(update={"workspace": AUTO})
     with Engine(settings, fetch=False) as engine:
         choice = engine.choice()
-        found, per_project = choice.known(engine.workspaces), engine.workspaces.per_project()
+        found, per_project = choice.known(engine.workspaces), engine.workspaces.personal()
     if as_json:
         name = found.name if found else None
         show.as_json({"workspace": name, "found_by": choice.found_by, "keys": choice.keys})

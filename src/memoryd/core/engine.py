@@ -123,7 +123,8 @@ class Engine:
         self.demand_database()
         if workspace := choice.known(self.workspaces):
             return usable(workspace)
-        raise UnknownWorkspaceError(f"There is no workspace {choice.name!r}.", self.workspaces.names())
+        why = f" yet, {choice.found_by}: its first memory creates it" if choice.found_by else ""
+        raise UnknownWorkspaceError(f"There is no workspace {choice.name!r}{why}.", self.workspaces.names())
 
     def choice(self, directory: Path | None = None) -> WorkspaceChoice:
         """Return the current choice of workspace; `auto` is resolved once for each directory."""

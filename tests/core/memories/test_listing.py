@@ -8,6 +8,7 @@ import pytest
 from memoryd.core.graph import entities
 from memoryd.core.graph.entities import NewEntity
 from memoryd.core.graph.transaction import Graph
+from memoryd.core.journal.journal import Journal
 from memoryd.core.memories import listing
 from memoryd.core.memories.listing import BEGINNING, Facets, News
 from memoryd.core.memories.memories import Criteria, Memories
@@ -129,6 +130,17 @@ def test_words_are_found_as_they_are_typed(scope: Scope) -> None:
     assert typed("ledger", kinds=(Kind.ENTITY,)) == []
     assert typed("  ") == []
     assert typed("((((") == []
+
+
+def test_facts_come_before_what_was_said_about_them_and_that_before_its_summary(scope: Scope) -> None:
+    journal = Journal(scope)
+    for _ in range(2):
+        journal.add("Ledger backup?", "", "Ledger backup, ledger backup.", "s")
+    journal.summarize("s")
+    Memories(scope).store("The backup of the ledger runs at night.")
+    kinds = [one.record.kind for one in listing.typed(scope, "ledger backup", Facets())]
+    assert kinds == [Kind.MEMORY, Kind.INTERACTION, Kind.INTERACTION, Kind.SUMMARY]
+    assert listing.meant(scope, "ledger backup", Facets()).best[0].record.kind is Kind.MEMORY
 
 
 def test_a_search_reaches_what_others_have_more_of(scope: Scope) -> None:

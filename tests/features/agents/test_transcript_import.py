@@ -12,7 +12,7 @@ from memoryd.core.security.secrets import Secrets
 from memoryd.errors import InvalidInputError
 from memoryd.features.agents import transcript_import
 from memoryd.features.agents.hooks import SHOWN, SessionNotes, parse
-from memoryd.features.agents.transcript_import import ReadPosition, Tally
+from memoryd.features.agents.transcript_import import AgentStop, ReadPosition, Tally
 from memoryd.features.imports.formats.claude_code import Turn
 from memoryd.model import Interaction, Workspace
 
@@ -39,7 +39,7 @@ START = ReadPosition()
 
 
 def over(path: Path, place: ReadPosition = START, *, ended: bool = False, last: str | None = None) -> list[str]:
-    turns = transcript_import.collect(path, "s", place, ended=ended, last=last, tally=Tally())
+    turns = transcript_import.collect(path, "s", place, AgentStop(ended, last), Tally())
     return [turn.uuid for turn in turns if turn.ended]
 
 
@@ -85,7 +85,7 @@ def test_reading_continues_at_the_last_turn_or_restarts_in_another_file(path: Pa
     one = line("user", "u", "One?") + line("assistant", "a", "One.", stop_reason="end_turn")
     two = line("user", "v", "Two?") + line("assistant", "b", "Two.", stop_reason="end_turn")
     path.write_text(one + two)
-    last = transcript_import.collect(path, "s", ReadPosition(), ended=False, last=None, tally=Tally())[-1]
+    last = transcript_import.collect(path, "s", ReadPosition(), AgentStop(), Tally())[-1]
     assert over(path, place(last)) == ["v"]
     path.write_text(two + one)
     assert over(path, place(last)) == ["v", "u"]

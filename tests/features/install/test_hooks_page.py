@@ -14,12 +14,8 @@ PAGE = Path(__file__).parents[3] / "docs/hooks.md"
 
 
 @pytest.mark.parametrize("client", hooks.HOOK_FILES)
-def test_the_page_shows_what_install_writes(
-    client: ClientName, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
+def test_the_page_shows_what_install_writes(client: ClientName) -> None:
     workspace = ["--workspace", AUTO] if CLIENTS[client].in_project else []  # as that of the tools
-    hooks.put(client, ["memoryd"], workspace, dry_run=False)
-    written = hooks.HOOK_FILES[client].file.read_text().replace(" --client claude-code", "")  # the default
+    written = hooks.added(client, ["memoryd"], workspace).edit("").replace(" --client claude-code", "")  # the default
     shown = re.findall(r"```json\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     assert json.loads(written) in map(json.loads, shown)

@@ -175,24 +175,36 @@ def _few(queries: Queries, facets: Facets) -> list[ListedRecord] | None:
 
 
 def typed(scope: Scope, text: str, facets: Facets) -> list[ListedRecord]:
-    """Return the best living records with all words of a text, the last possibly incomplete; if none, with any word."""
+    """Return the best living records with all words of a text, the last possibly incomplete; if none, with any word.
+
+    Of those with all words, facts come before what was said.
+    """
 
     def work(queries: Queries) -> list[ListedRecord]:
         allowed = _allowed(queries, facets)
         searched, cut = shortened(text)
-        for query in (None if cut else typed_query(text), literal_query(searched)):
+        literal = literal_query(searched)
+        for query in (None if cut else typed_query(text), literal):
             scored = scope.index.words(queries, query, allowed, FOUND) if query else []
             if found := _by_id(queries, [key for key, _ in scored]):
-                return [one for one in found.values() if facets.admit(one.record)]
+                admitted = [one for one in found.values() if facets.admit(one.record)]
+                return sorted(admitted, key=_repeats) if query is not literal else admitted
         return []
 
     return scope.read(work)
 
 
 def meant(scope: Scope, text: str, facets: Facets) -> Findings[ListedRecord]:
-    """Return the living records that bear on a text by words and by meaning, best first."""
+    """Return the living records that bear on a text by words and by meaning: facts first, of each the best first."""
     hits = Search(scope).hits(text, scope.read(lambda q: _allowed(q, facets)))
-    return Findings([ListedRecord(hit.record) for hit in hits.best if facets.admit(hit.record)], hits.degraded)
+    admitted = [(hit.bears, ListedRecord(hit.record)) for hit in hits.best if facets.admit(hit.record)]
+    best = sorted(admitted, key=lambda one: (not one[0], _repeats(one[1])))
+    return Findings([listed for _, listed in best], hits.degraded)
+
+
+def _repeats(listed: ListedRecord) -> int:
+    """Return how far a record repeats others that match as well: facts come first, then turns, then their summaries."""
+    return {Kind.INTERACTION: 1, Kind.SUMMARY: 2}.get(listed.record.kind, 0)
 
 
 def _allowed(queries: Queries, facets: Facets) -> Filter:

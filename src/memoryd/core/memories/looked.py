@@ -14,8 +14,8 @@ NAMED = 3  # of these, and of tags, that are named at most
 SMALL_TALK = "That asks for nothing."
 
 
-def where(scope: Scope, allowed: Filter) -> str:
-    """Return what a search without hits had looked at."""
+def where(scope: Scope, allowed: Filter, as_of: str = "") -> str:
+    """Return what a search without hits had looked at; `as_of` is its past time."""
     numbers = sum(map(_numbers, scope.each), Counter[str]())
     if not numbers:
         return _empty(scope)
@@ -23,12 +23,12 @@ def where(scope: Scope, allowed: Filter) -> str:
         return unknown
     names = [_quoted(one.workspace) for one in scope.each]
     tagged = f" with the tags {', '.join(allowed.tags)}" if allowed.tags else ""
-    timed = " of that time" if allowed.after or allowed.before else ""
+    timed = " of that time" if allowed.after or allowed.before or as_of else ""
     noun = "record of these kinds" if allowed.kinds else "memory"
     total = sum(numbers[kind] for kind in allowed.kinds or numbers)
-    among = "" if timed else f" among {total:,}"
+    among = "" if timed else f" (of {total:,})"
     places = "workspace" if len(names) == 1 else "the workspaces"
-    return f"No {noun}{timed}{tagged} bears on this{among} in {places} {', '.join(names)}."
+    return f"No {noun}{timed}{tagged} in {places} {', '.join(names)} bears on this{among}."
 
 
 def _numbers(scope: Scope) -> Counter[str]:

@@ -196,7 +196,7 @@ class Memories:
         left = room(budget, degraded, layout) - estimate_tokens(head)
         hits = self._search.located(hits, read, left)
         written = self._written(read.query, hits, left, form) if form in WRITTEN and hits else None
-        empty = "" if hits else looked.where(self._scope, allowed)
+        empty = "" if hits else looked.where(self._scope, allowed, at)
         briefing = _headed(annotated(written or brief(hits, left, layout, empty), budget, degraded, layout), head)
         return self._noted(briefing, bearing) if note else briefing
 

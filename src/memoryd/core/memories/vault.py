@@ -46,7 +46,7 @@ class KeyedChange:
     seen: str | None = None
     """The version that must be in force, '' for none; None for any state."""
     type: str = ""
-    """Of a new text: ITEM if its key says nothing about it."""
+    """Of a new text: FILE if its tags say nothing about it, ITEM if its key does not either."""
 
 
 def version_of(record: Record | None) -> str:

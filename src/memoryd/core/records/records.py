@@ -59,6 +59,8 @@ def origin(by: Origin | None = None) -> dict[str, str]:
 ITEM = "storeitem"
 """The type of a memory whose key, such as an id in a folder, a program has made up: that is no part of the text. Types
 are searched as words, so it is one that no question has."""
+FILE = "storefile"
+"""The type of a memory that is a program's file: its key is the path. Tags of files and items are the program's own."""
 
 
 def new_id() -> str:
@@ -72,6 +74,11 @@ def text_of(kind: str, name: str | None, type_: str, body: str) -> str:
         return f"{name} ({type_}): {body}" if body else f"{name} ({type_})"
     is_item = kind == Kind.MEMORY and type_ == ITEM
     return f"{name}: {body}" if name and not is_item else body
+
+
+def labels(record: Record) -> tuple[str, ...]:
+    """Return the tags that say what a text is about."""
+    return () if record.type in (FILE, ITEM) else tuple(record.tags)
 
 
 def full_text(record: Record) -> str:

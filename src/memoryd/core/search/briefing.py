@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from memoryd.core.base.results import compact
-from memoryd.core.records.records import full_text, text_of
+from memoryd.core.records.records import full_text, labels, text_of
 from memoryd.core.search import related
 from memoryd.core.search.hits import whole
 from memoryd.core.search.ranking import RECALL
@@ -393,13 +393,16 @@ def _content(hit: Hit, about: Sequence[str], tokens: int | None, mark: str) -> t
     if tokens is not None:
         part = excerpt(body, max(tokens - estimate_tokens(mark), 1), about, hit.answer)
         body, left_out = part.text, part.left_out_tokens
-    if record.kind is Kind.INTERACTION:  # a turn without a thought would have blank lines in its place
-        body = _BLANK_LINES.sub("\n", body)
-    shown = indented(mark + text_of(record.kind, record.name, record.type, body.rstrip()) + related.shown(record))
+    shown = indented(mark + line_of(record.kind, record.name, record.type, body.rstrip()) + related.shown(record))
     if not left_out:
         return shown, 0
     shown = shown.removesuffix(GAP)  # MORE begins with a mark of its own
     return f"{shown}{'' if shown[-1:].isspace() else ' '}{MORE.format(left_out)}", left_out
+
+
+def line_of(kind: str, name: str | None, type_: str, body: str) -> str:
+    """Return the text of a record as answers show it: a turn without a thought has no blank lines in its place."""
+    return text_of(kind, name, type_, _BLANK_LINES.sub("\n", body) if kind == Kind.INTERACTION else body)
 
 
 def indented(text: str) -> str:
@@ -417,10 +420,10 @@ def _clusters(hits: Sequence[Hit]) -> list[str]:
 
     What a newer hit changes stays below that one, whatever its tags are.
     """
-    numbers = Counter(tag for hit in hits for tag in hit.record.tags)
-    labels: dict[str, str] = {}
+    numbers = Counter(tag for hit in hits for tag in labels(hit.record))
+    headings: dict[str, str] = {}
     for hit in hits:
-        shared = [tag for tag in hit.record.tags if numbers[tag] > 1]
+        shared = [tag for tag in labels(hit.record) if numbers[tag] > 1]
         own = max(shared, key=lambda tag: numbers[tag]) if shared else OTHERS
-        labels[hit.record.id] = labels.get(hit.changed_by, own)
-    return list(labels.values())
+        headings[hit.record.id] = headings.get(hit.changed_by, own)
+    return list(headings.values())

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from memoryd.core.records.records import full_text
+from memoryd.core.records.records import full_text, labels
 from memoryd.core.search import changes, current, passages, ranking, times, unread
 from memoryd.core.search.candidates import Found, around, lengths, similarities
 from memoryd.core.search.changes import Evidence
@@ -314,7 +314,7 @@ class Reranking:
 
 def _labelled(record: Record, text: str) -> str:
     """Return a part of a record after its tags, which often name what the text leaves out, such as its project."""
-    return f"{', '.join(record.tags)}: {text}" if record.tags else text
+    return f"{', '.join(labels(record))}: {text}" if labels(record) else text
 
 
 def _scores(reranker: Reranker, query: str, texts: Mapping[str, str]) -> dict[str, float]:

@@ -121,9 +121,10 @@ class Workspaces:
         """Return whether a workspace belongs to a project, and is therefore known by more than its name."""
         return bool(self._look(lambda q: q.one("workspaces.of_project", id=workspace.id)))
 
-    def per_project(self) -> bool:
-        """Return whether projects have a memory each: there is the one about the user that all of them read."""
-        return bool(from_registry(self._store, _personal, ()))
+    def personal(self) -> Workspace | None:
+        """Return the one about the user, which all projects read if they have a memory each; None if they have not."""
+        ids = from_registry(self._store, _personal, ())
+        return self.by_id(ids[0]) if ids else None
 
     def free(self, name: str) -> str:
         """Return the name, plus a number if a workspace has that name or if the name is reserved."""

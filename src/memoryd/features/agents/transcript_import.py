@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import IO, TypeVar
 
@@ -112,40 +113,42 @@ def transcript(path: str, home: Path) -> Path:
     return found
 
 
-def collect(
-    path: Path,
-    session: str,
-    position: ReadPosition,
-    *,
-    ended: bool,
-    last: str | None,
-    tally: Tally,
-    of_subagent: bool = False,
-) -> list[Turn]:
+@dataclass(frozen=True, slots=True)
+class AgentStop:
+    """How far an agent is whose transcript is read."""
+
+    ended: bool = False
+    """Whether the session is over, so that a turn that ends with a text is over too."""
+    last: str | None = None
+    """Its last message, if it has stopped: its turn is over once the transcript contains that text."""
+    of_subagent: bool = False
+    """Whether the transcript has the turns of one that the agent started."""
+
+    def is_over(self, words: str) -> bool:
+        """Return whether a turn is over that ends with these words."""
+        return says(words, self.last) if self.last else self.ended and bool(words)
+
+    def awaited(self, read: Callable[[], tuple[list[T], Tally]], words: Callable[[T], str], tally: Tally) -> list[T]:
+        """Read until the last turn has the last message, or for LATE seconds; return what was read last."""
+        until = time.monotonic() + LATE
+        while True:
+            turns, faults = read()
+            if not self.last or (turns and says(words(turns[-1]), self.last)) or time.monotonic() > until:
+                tally.add(faults)
+                return turns
+            time.sleep(AGAIN)
+
+
+def collect(path: Path, session: str, position: ReadPosition, stop: AgentStop, tally: Tally) -> list[Turn]:
     """Return the turns of a transcript from a position on; the last one may be unfinished.
 
-    If the agent has stopped, `last` is its last message: its turn is over once the transcript contains that text, for
-    which this waits a little. `ended` means that the session is over, so a turn that ends with a text is over too.
-    A transcript `of_subagent` has the turns of one that the agent started.
+    If the agent has stopped, this waits a little for its last message.
     """
-
-    def is_there(found: tuple[list[Turn], Tally]) -> bool:
-        return not last or bool(found[0] and says(found[0][-1].words, last))
-
-    turns, faults = awaited(partial(_turns, path, session, position, of_subagent=of_subagent), is_there)
-    tally.add(faults)
+    read = partial(_turns, path, session, position, of_subagent=stop.of_subagent)
+    turns = stop.awaited(read, attrgetter("words"), tally)
     if turns and not turns[-1].closed:
-        words = turns[-1].words
-        turns[-1].closed = says(words, last) if last else turns[-1].ended or (ended and bool(words))
+        turns[-1].closed = stop.is_over(turns[-1].words) or (not stop.last and turns[-1].ended)
     return turns
-
-
-def awaited(read: Callable[[], T], is_whole: Callable[[T], bool]) -> T:
-    """Read until the result is complete, or for LATE seconds; return the last result."""
-    until = time.monotonic() + LATE
-    while not is_whole(found := read()) and time.monotonic() <= until:
-        time.sleep(AGAIN)
-    return found
 
 
 def _turns(path: Path, session: str, position: ReadPosition, *, of_subagent: bool) -> tuple[list[Turn], Tally]:

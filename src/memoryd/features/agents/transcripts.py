@@ -7,12 +7,13 @@ same id whether it comes from a hook or an import.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import TypeAlias
 
 from memoryd.core.records.derived_ids import derived_id, usable_session
 from memoryd.features.agents import transcript_import
-from memoryd.features.agents.transcript_import import ReadPosition, Tally, says
+from memoryd.features.agents.transcript_import import AgentStop, ReadPosition, Tally
 from memoryd.features.imports.formats import codex, cursor, gemini, opencode
 from memoryd.features.imports.formats.items import Fault, SourceTurn, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat, SourceFile, opened
@@ -41,48 +42,32 @@ class FinishedTurns:
 
 
 def finished(
-    path: Path,
-    session: str,
-    position: ReadPosition,
-    *,
-    client: str,
-    ended: bool,
-    last: str | None,
-    tally: Tally,
-    of_subagent: bool = False,
+    path: Path, session: str, position: ReadPosition, *, client: str, stop: AgentStop, tally: Tally
 ) -> FinishedTurns:
     """Return the finished turns of a transcript by `client`, unless its content names another agent.
 
-    For `ended`, `last` and `of_subagent` see transcript_import.collect. Raise InvalidInputError if it is no transcript.
+    Raise InvalidInputError if it is no transcript.
     """
     for form, read in READERS:
         with opened(path) as source:
             known = any(form.files(source))
         if known:
-            return _of_session(path, form.name, read, position, ended=ended, last=last, tally=tally)
-    turns = transcript_import.collect(
-        path, session, position, ended=ended, last=last, tally=tally, of_subagent=of_subagent
-    )
+            return _of_session(path, form.name, read, position, stop, tally)
+    turns = transcript_import.collect(path, session, position, stop, tally)
     further = ReadPosition(turns[-1].offset, turns[-1].origin) if turns else None
     return FinishedTurns(client, [turn.interaction() for turn in turns if turn.ended], further)
 
 
 def _of_session(
-    path: Path, form: str, read: SessionReader, position: ReadPosition, *, ended: bool, last: str | None, tally: Tally
+    path: Path, form: str, read: SessionReader, position: ReadPosition, stop: AgentStop, tally: Tally
 ) -> FinishedTurns:
     """Return the finished turns: all that are followed by another one, and the last one if its end is certain."""
-
-    def is_there(found: tuple[list[Interaction], Tally]) -> bool:
-        return not last or bool(found[0] and says(found[0][-1].response, last))
-
-    turns, faults = transcript_import.awaited(partial(_read, path, form, read), is_there)
-    tally.add(faults)
+    turns = stop.awaited(partial(_read, path, form, read), attrgetter("response"), tally)
     if not turns:
         return FinishedTurns(form, [], None)
-    response = turns[-1].response
-    over = says(response, last) if last else ended and bool(response)
     ids = [turn.id for turn in turns]
     begin = ids.index(position.uuid) if position.uuid in ids else 0
+    over = stop.is_over(turns[-1].response)
     return FinishedTurns(form, turns[begin:] if over else turns[begin:-1], ReadPosition(0, ids[-1]))
 
 

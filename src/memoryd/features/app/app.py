@@ -4,7 +4,6 @@ The tools browse, correct and undo. Clients that show no apps do not see them.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, NotRequired
@@ -39,20 +38,6 @@ CHANGES: tuple[ChangingTool, ...] = ("memory_correct", "memory_forget", "memory_
 """The tools with which the app changes memories, including recall's memory_forget."""
 
 TOOLS = Toolset()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WantedMemories:
-    """The memories to list: those with given ids, those that a query finds, or all, last changed first."""
-
-    ids: Sequence[str] = ()
-    query: str = ""
-    meaning: bool = False
-    """Whether to search by meaning too; otherwise the query is taken as still being typed."""
-    tags: tuple[str, ...] = ()
-    """A memory must have all of them."""
-    after: str = ""
-    """The mark at which the previous page ended."""
 
 
 class BrowsedMemories(Searched):
@@ -96,10 +81,13 @@ def memory_browse(
     after: Annotated[str, Field(max_length=1_000, description="Where the previous page ended.")] = "",
 ) -> Answer[MemoriesToBrowse]:
     """List memories for the app."""
-    wanted = WantedMemories(ids=ids, query=query or "", meaning=meaning, tags=tuple(tags), after=after)
-    may = [name for name in CHANGES if call.grant.allows(name, "write")]
-    may = [] if call.engine.settings.read_only else may
-    return Answer({**browse(call.scope, wanted), "may": may}, marked=True)
+    if ids:
+        found, following = Findings(Memories(call.scope).get(ids)), ""
+    else:
+        facets = Facets(kinds=(Kind.MEMORY,), tags=tuple(tags))
+        found, following = _found(call.scope, facets, query or "", after, meaning=meaning)
+    may = [name for name in CHANGES if call.grant.allows(name, "write") and not call.engine.settings.read_only]
+    return Answer({**_listed(call.scope, found, following), "may": may}, marked=True)
 
 
 @TOOLS.tool("Correct a memory", "write", idempotent=True)
@@ -117,7 +105,7 @@ def memory_correct(
         id=id, content=content, tags=None if tags is None else tuple(tags), importance=importance, seen=seen or ""
     )
     done = correction.correct(call.scope, wanted)
-    return {**browse(call.scope, WantedMemories(ids=done.ids)), "at": done.at}
+    return {**_listed(call.scope, Findings(Memories(call.scope).get(done.ids))), "at": done.at}
 
 
 @TOOLS.tool("Undo", "write")
@@ -135,9 +123,8 @@ def memory_restore(
 # memories as the app lists them: complete, with invisible characters spelled out --------------------------------------
 
 
-def browse(scope: Scope, wanted: WantedMemories) -> BrowsedMemories:
-    """Return a page of memories, without unknown ids. This does not count as a recall."""
-    found, after = _found(scope, wanted)
+def _listed(scope: Scope, found: Findings[Hit], after: str = "") -> BrowsedMemories:
+    """Return a page of memories, and the mark of the next one. This does not count as a recall."""
     memories = view.fields(found.best)
     result: BrowsedMemories = {
         "degraded": found.degraded,
@@ -149,17 +136,17 @@ def browse(scope: Scope, wanted: WantedMemories) -> BrowsedMemories:
     return without_empty(result, "degraded", "after")
 
 
-def _found(scope: Scope, wanted: WantedMemories) -> tuple[Findings[Hit], str]:
-    """Return the memories of a page, and the mark of the next one."""
-    if wanted.ids:
-        return Findings(Memories(scope).get(wanted.ids)), ""
-    facets = Facets(kinds=(Kind.MEMORY,), tags=wanted.tags)
-    if wanted.query and wanted.meaning:
-        meant = listing.meant(scope, wanted.query, facets)
+def _found(scope: Scope, facets: Facets, query: str, after: str, *, meaning: bool) -> tuple[Findings[Hit], str]:
+    """Return the memories that a query finds, which may be half typed unless it is about `meaning`, or a page of all.
+
+    With it comes the mark of the next page.
+    """
+    if query and meaning:
+        meant = listing.meant(scope, query, facets)
         return Findings(_hits(meant.best), meant.degraded), ""
-    if wanted.query:
-        return Findings(_hits(listing.typed(scope, wanted.query, facets)), shortened(wanted.query)[1]), ""
-    page = listing.page(scope, facets, listing.mark_of(wanted.after), PAGE)
+    if query:
+        return Findings(_hits(listing.typed(scope, query, facets)), shortened(query)[1]), ""
+    page = listing.page(scope, facets, listing.mark_of(after), PAGE)
     return Findings(_hits(page.records)), page.following
 
 

@@ -4,21 +4,21 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memoryd.errors import MemorydError
 from memoryd.features.install import edit_json
 from memoryd.features.install.catalog import ClientName
-from memoryd.features.install.edit_json import Keys, RefusedError
-from memoryd.features.install.safe_replace import FileChange, change
+from memoryd.features.install.edit_json import Keys
+from memoryd.features.install.safe_replace import FileEdit
 
 SECONDS = 15
 """Seconds after which a client gives up on a hook; a normal run takes a fraction of one."""
 UNBLOCKING = " || exit 1"
 """Follows uvx, which may exit with 2 if it cannot fetch a package: from a hook, that code stops the agent."""
+OTHERWISE = "Everything else is done; docs/hooks.md shows the hooks to add there."
 OURS = re.compile(r"memoryd\b.* hook [a-z-]+\b")
 
 
@@ -64,8 +64,8 @@ HOOK_FILES: Mapping[ClientName, HookFile] = {
 }
 
 
-def put(client: ClientName, command: Sequence[str], arguments: Sequence[str], *, dry_run: bool) -> FileChange | None:
-    """Set `command` as a client's hooks; return None if it already is. Raise MemorydError if that is not possible."""
+def added(client: ClientName, command: Sequence[str], arguments: Sequence[str]) -> FileEdit:
+    """Return the change that sets `command` as a client's hooks."""
     place = HOOK_FILES[client]
 
     def edit(text: str) -> str:
@@ -76,11 +76,11 @@ def put(client: ClientName, command: Sequence[str], arguments: Sequence[str], *,
             text = _with(text, place, event, line + UNBLOCKING * (Path(command[0]).stem == "uvx"))
         return text
 
-    return _changed(place.file, edit, dry_run=dry_run)
+    return FileEdit(place.file, edit, OTHERWISE)
 
 
-def drop(client: ClientName, *, dry_run: bool) -> FileChange | None:
-    """Remove a client's hooks; return None if there are none. Raise MemorydError if the file was not changed."""
+def removed(client: ClientName) -> FileEdit:
+    """Return the change that removes a client's hooks."""
     place = HOOK_FILES[client]
 
     def edit(text: str) -> str:
@@ -89,16 +89,7 @@ def drop(client: ClientName, *, dry_run: bool) -> FileChange | None:
                 text = edit_json.drop(text, keys, toml=False)
         return text
 
-    return _changed(place.file, edit, dry_run=dry_run) if place.file.exists() else None
-
-
-def _changed(file: Path, edit: Callable[[str], str], *, dry_run: bool) -> FileChange | None:
-    try:
-        return change(file, edit, dry_run=dry_run)
-    except RefusedError as error:
-        raise MemorydError(
-            f"{file} was not changed: {error} Everything else is done; docs/hooks.md shows the hooks to add there."
-        ) from error
+    return FileEdit(place.file, edit, OTHERWISE)
 
 
 def _with(text: str, place: HookFile, event: str, line: str) -> str:

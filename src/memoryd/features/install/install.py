@@ -4,15 +4,15 @@ import re
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import urlsplit
 
 import typer
 
 from memoryd.cli import show
 from memoryd.cli.frame import command, note
-from memoryd.errors import InvalidInputError, MemorydError, NotFoundError
+from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.features.install import edit_json, hooks, permissions, projects, starting
 from memoryd.features.install.catalog import (
     BEARER,
@@ -29,9 +29,8 @@ from memoryd.features.install.catalog import (
     workspace_of,
 )
 from memoryd.features.install.edit_json import RefusedError
-from memoryd.features.install.safe_replace import FileChange, change, clear_away, text_of
-from memoryd.loopback import is_loopback
-from memoryd.posting import TOKEN_VARIABLE
+from memoryd.features.install.safe_replace import FileChange, FileEdit, change, clear_away, text_of
+from memoryd.posting import TOKEN_VARIABLE, NotPostedError, endpoint, is_here
 from memoryd.settings import AUTO, DEFAULT_WORKSPACE, Settings, demand_home
 
 NAME = r"[A-Za-z0-9_-]{1,64}"  # accepted by Codex and Claude Code
@@ -100,10 +99,10 @@ def install(
     allowing = _add_extras(entry, place, always_load, allow_tools, dry_run=dry_run)
     done = [_entered(place, entry, url, force=force, dry_run=dry_run)]
     if allowing and place.rules:
-        done.append(permissions.allow(place.rules, name, dry_run=dry_run))
+        done.append(change(permissions.allowed(place.rules, name), dry_run=dry_run))
     if run_hooks:
         words = _of_server(settings, url, token_variable) if url else starting.arguments(settings, *OF_HOOKS)
-        done.append(hooks.put(client, starting.command(settings), words, dry_run=dry_run))
+        done.append(change(hooks.added(client, starting.command(settings), words), dry_run=dry_run))
     if not any(done):
         show.verbatim(f"{name} is already installed for {wanted.title}: {place.file}")
         return
@@ -133,12 +132,12 @@ def _add_extras(
 
 
 def _entered(place: "_Place", entry: ServerEntry, url: str, *, force: bool, dry_run: bool) -> FileChange | None:
-    """Add the entry to the client's file; if that is not safe, print the entry and raise MemorydError."""
+    """Add the entry to the client's file; if that is not safe, print the entry and raise RefusedError."""
     try:
-        return change(place.file, lambda text: place.put(text, entry, url, force=force), dry_run=dry_run)
-    except RefusedError as error:
-        show.verbatim(f"Not changed: {place.file}\nAdd this entry:\n\n{place.snippet(entry)}")
-        raise MemorydError(f"{place.file} was not changed: {error}") from error
+        return change(FileEdit(place.file, partial(place.put, entry=entry, url=url, force=force)), dry_run=dry_run)
+    except RefusedError:
+        show.verbatim(f"Not changed: {place.file}\nAdd this entry:\n\n{place.put('', entry)}")
+        raise
 
 
 @command()
@@ -155,18 +154,15 @@ def uninstall(
     if not name:
         raise InvalidInputError("--name is empty. Name the server, or omit the option.")
     place = _Place(CLIENTS[client], name, file)
-    try:
-        done = [change(place.file, lambda text: place.drop(text, force=force), dry_run=dry_run)]
-    except RefusedError as error:
-        raise MemorydError(f"{place.file} was not changed: {error}") from error
+    wanted = [FileEdit(place.file, partial(place.drop, force=force))]
     if place.rules:
-        done.append(permissions.disallow(place.rules, name, dry_run=dry_run))
+        wanted.append(permissions.disallowed(place.rules, name))
     if client in hooks.HOOK_FILES and not file:
-        done.append(hooks.drop(client, dry_run=dry_run))
-    if not any(done):
+        wanted.append(hooks.removed(client))
+    gone = [replace(done, backup=None) for one in wanted if (done := change(one, dry_run=dry_run))]
+    if not gone:
         show.verbatim(f"{name} is not installed for {place.client.title}: {place.file}")
         return
-    gone = [replace(one, backup=None) for one in done if one]
     for changed in {one.file for one in gone} if not dry_run else ():
         clear_away(changed, EMPTY)
     _print_changes(gone, f"Uninstalled {name} for {place.client.title}", dry_run=dry_run)
@@ -241,17 +237,16 @@ class _Place:
         wanted = token_prompt(self._name)["id"]
         return ids.index(wanted) if wanted in ids and len(ids) == len(inputs) else None
 
-    def snippet(self, entry: ServerEntry) -> str:
-        """Return a configuration with only the entry."""
-        return self.put("", entry)
-
 
 def _entry(
     client: Client, name: str, http: str | None, settings: Settings, variable: str | None
 ) -> tuple[str, ServerEntry]:
     """Return the URL, '' if the client is to start memoryd, and the entry."""
     if http is not None:
-        url = _url(http)
+        try:
+            url = endpoint(http)
+        except NotPostedError as error:
+            raise InvalidInputError(str(error)) from None
         return url, _entry_with_url(client, name, url, settings, variable)
     if variable:
         raise InvalidInputError("--token-variable is for --http: a client that starts memoryd needs no token.")
@@ -305,32 +300,13 @@ def _entry_with_url(client: Client, name: str, url: str, settings: Settings, var
         )
     if not settings.workspace.isascii():
         raise InvalidInputError("A workspace name that is not ASCII cannot be sent in a header. Name another one.")
-    return entry_with_url(client, name, url, settings.workspace, variable or ("" if _is_here(url) else TOKEN_VARIABLE))
+    return entry_with_url(client, name, url, settings.workspace, variable or ("" if is_here(url) else TOKEN_VARIABLE))
 
 
 def _of_server(settings: Settings, url: str, variable: str | None) -> list[str]:
     """Return the arguments of hooks on a server at a URL."""
     token = ["--token-variable", variable] if variable else []
     return [*starting.arguments(settings, "data_dir"), "--http", url, "--workspace", settings.workspace, *token]
-
-
-def _url(given: str) -> str:
-    """Return a URL with the path of the endpoint, if it has none. Raise InvalidInputError."""
-    try:
-        parts = urlsplit(given)
-        port, host = parts.port, parts.hostname
-    except ValueError as error:
-        raise InvalidInputError(f"{given!r} is not a URL: {error}.") from None
-    if parts.scheme not in ("http", "https") or not host or port == 0 or re.search(r"\s", given):
-        raise InvalidInputError(f"{given!r} is not the URL of a server. It looks like http://127.0.0.1:8765/mcp.")
-    if parts.username or parts.password:
-        raise InvalidInputError("A URL with a password would be kept in the file. Use a token: --token-variable.")
-    return parts._replace(path="/mcp").geturl() if parts.path in ("", "/") else given
-
-
-def _is_here(url: str) -> bool:
-    """Return whether a URL leads to this machine."""
-    return is_loopback(urlsplit(url).hostname or "")
 
 
 # messages -------------------------------------------------------------------------------------------------------------
@@ -363,7 +339,7 @@ def _advise(settings: Settings, entry: ServerEntry, name: str, url: str) -> None
         note("The client asks for the token when it first connects, and keeps it in its own store of secrets.")
     elif variable := re.search(rf"Bearer \$?\{{(?:env:)?({VARIABLE})\}}|{BEARER}': '({VARIABLE})'", str(entry)):
         note(f"The client takes the token from its variable {variable[1] or variable[2]}.")
-    if url.startswith("http://") and not _is_here(url):
+    if url.startswith("http://") and not is_here(url):
         note("http:// sends the token and the memories unencrypted: put TLS in front of the server.")
     if url and settings.workspace != DEFAULT_WORKSPACE:
         note(f"The workspace must exist on the server: memoryd workspace create {settings.workspace}")

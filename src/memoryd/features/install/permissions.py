@@ -1,35 +1,25 @@
 """Add or remove the rule of Claude Code's that lets it call the tools of a server without asking."""
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from memoryd.errors import MemorydError
 from memoryd.features.install import edit_json
-from memoryd.features.install.edit_json import RefusedError
-from memoryd.features.install.safe_replace import FileChange, change
+from memoryd.features.install.safe_replace import FileEdit
 
 RULES = ("permissions", "allow")
+OTHERWISE = "Everything else is done; edit {} in permissions.allow there yourself."
 
 
-def allow(file: Path, name: str, *, dry_run: bool) -> FileChange | None:
-    """Allow all tools of a server; return None if they already are. Raise MemorydError if the file was not changed."""
-    return _changed(file, name, _with, dry_run=dry_run)
-
-
-def disallow(file: Path, name: str, *, dry_run: bool) -> FileChange | None:
-    """Remove the rule of `allow`; return None if there is none. Raise MemorydError if the file was not changed."""
-    return _changed(file, name, _without, dry_run=dry_run)
-
-
-def _changed(file: Path, name: str, edit: Callable[[str, str], str], *, dry_run: bool) -> FileChange | None:
+def allowed(file: Path, name: str) -> FileEdit:
+    """Return the change that allows all tools of a server."""
     rule = f"mcp__{name}"
-    try:
-        return change(file, partial(edit, rule), dry_run=dry_run)
-    except RefusedError as error:
-        raise MemorydError(
-            f"{file} was not changed: {error} Everything else is done; edit {rule} in permissions.allow there yourself."
-        ) from error
+    return FileEdit(file, partial(_with, rule), OTHERWISE.format(rule))
+
+
+def disallowed(file: Path, name: str) -> FileEdit:
+    """Return the change that removes the rule of `allowed`."""
+    rule = f"mcp__{name}"
+    return FileEdit(file, partial(_without, rule), OTHERWISE.format(rule))
 
 
 def _with(rule: str, text: str) -> str:

@@ -14,6 +14,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from memoryd import disk
 from memoryd.features.install.edit_json import RefusedError
@@ -35,12 +36,26 @@ class FileChange:
     backup: Path | None = None
 
 
-def change(file: Path, edit: Callable[[str], str], *, dry_run: bool) -> FileChange | None:
-    """Apply `edit` to the text of a file ('' if there is none); return None if nothing changed.
+class FileEdit(NamedTuple):
+    """A change that is wanted."""
 
-    Raise RefusedError, with the file unchanged.
-    """
-    file = Path(os.path.realpath(file))  # a link stays a link: its target is changed
+    file: Path
+    edit: Callable[[str], str]
+    """From the text of the file, '' if there is none, to the new text."""
+    otherwise: str = ""
+    """What to do if it cannot be made."""
+
+
+def change(wanted: FileEdit, *, dry_run: bool) -> FileChange | None:
+    """Make a change; return None if nothing changed. Raise RefusedError, with the file unchanged."""
+    try:
+        return _changed(Path(os.path.realpath(wanted.file)), wanted.edit, dry_run=dry_run)
+    except RefusedError as error:
+        raise RefusedError(f"{wanted.file} was not changed: {error} {wanted.otherwise}".rstrip()) from error
+
+
+def _changed(file: Path, edit: Callable[[str], str], *, dry_run: bool) -> FileChange | None:
+    """Make a change of a file that is no link: a link stays one, and its target is changed."""
     for _ in range(TRIES):
         before = _read(file)
         old = _decoded(before or b"")
