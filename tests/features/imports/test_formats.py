@@ -180,6 +180,13 @@ def test_a_broken_conversation_is_named(engine: Engine, tmp_path: Path) -> None:
     assert read.numbers["turns"] == 3
 
 
+def test_messages_of_claude_without_ids_are_kept(engine: Engine, tmp_path: Path) -> None:
+    messages = [{"sender": "human", "text": "Which port?"}, {"sender": "assistant", "text": "5433."}]
+    (tmp_path / "conversations.json").write_text(json.dumps([{"uuid": "u", "chat_messages": messages}]))
+    read, _ = bring(engine, tmp_path / "conversations.json")
+    assert (set(records(engine)), read.found.left_out) == ({"Which port?\n\n\n\n5433."}, {})
+
+
 # damage --------------------------------------------------------------------------------------------------------------
 
 
