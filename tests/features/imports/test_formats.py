@@ -20,7 +20,6 @@ from memoryd.features.imports import intake
 from memoryd.features.imports.formats.items import SourceItem, SourceTurn
 from memoryd.features.imports.formats.source import opened
 from memoryd.features.imports.formats.table import FORMATS
-from memoryd.features.imports.intake import Intake
 from memoryd.model import Record
 from memoryd.store import rows
 from tests.core import kit
@@ -179,6 +178,13 @@ def test_a_broken_conversation_is_named(engine: Engine, tmp_path: Path) -> None:
         "the conversation 'Bees' has no id", "a conversation with x has no id",
     ]  # fmt: skip
     assert read.numbers["turns"] == 3
+
+
+def test_messages_of_claude_without_ids_are_kept(engine: Engine, tmp_path: Path) -> None:
+    messages = [{"sender": "human", "text": "Which port?"}, {"sender": "assistant", "text": "5433."}]
+    (tmp_path / "conversations.json").write_text(json.dumps([{"uuid": "u", "chat_messages": messages}]))
+    read, _ = bring(engine, tmp_path / "conversations.json")
+    assert (set(records(engine)), read.found.left_out) == ({"Which port?\n\n\n\n5433."}, {})
 
 
 # damage --------------------------------------------------------------------------------------------------------------
@@ -372,9 +378,8 @@ def test_each_project_can_be_a_workspace(engine: Engine, tmp_path: Path) -> None
 
 
 def test_a_project_with_a_name_that_no_workspace_may_have_gets_one(engine: Engine, tmp_path: Path) -> None:
-    lines = [{"content": f"Of {name}.", "project": name} for name in ("alpha", "auto", "zeta")]
-    (tmp_path / "notes.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    _, done = bring(engine, tmp_path / "notes.jsonl", by_project=True)
+    values = [{"content": f"Of {name}.", "project": name} for name in ("alpha", "auto", "zeta")]
+    _, done = bring(engine, lines(tmp_path / "a.jsonl", *values), by_project=True)
     assert [one.workspace for one in done] == ["alpha", "auto-2", "zeta"]
 
 
@@ -389,13 +394,6 @@ def test_parts_of_one_history_from_two_exports_meet(engine: Engine, tmp_path: Pa
 
 
 # sources -------------------------------------------------------------------------------------------------------------
-
-
-def test_an_archive_is_read_as_the_folder_is(engine: Engine, tmp_path: Path) -> None:
-    folder = sample("claude-ai", tmp_path)
-    archive = Path(shutil.make_archive(str(tmp_path / "export"), "zip", folder))
-    read, _ = bring(engine, archive)
-    assert dict(read.numbers) == EXPECTED["claude-ai"][1]
 
 
 def test_only_a_truncated_member_of_an_archive_is_lost(engine: Engine, tmp_path: Path) -> None:
@@ -476,9 +474,12 @@ def test_a_preview_writes_nothing(engine: Engine, home: Path, tmp_path: Path) ->
     with opened(sample("jsonl", tmp_path)) as source:
         form = FORMATS["jsonl"]
         with intake.staged(engine, source, form, frozenset(), lambda *_: None, by_project=False) as read:
-            assert _first(read) == {"memories", "turns", "summaries", "entities", "observations", "relations"}
+            assert read.as_dict()["first"].keys() == {
+                "memories",
+                "turns",
+                "summaries",
+                "entities",
+                "observations",
+                "relations",
+            }
     assert not engine.store.placement.exists()
-
-
-def _first(read: Intake) -> set[str]:
-    return set(read.as_dict()["first"])

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from memoryd.core.engine import Engine
-from memoryd.core.graph import entities, observations, relations
+from memoryd.core.graph import entities, observations
 from memoryd.core.graph.transaction import Graph
 from tests.features.imports.formats_kit import bring
+from tests.features.imports.test_server_memory import edges, there
 
 MAY = "2025-05-11T15:54:05.000Z"
 ANN: dict[str, Any] = {"type": "entity", "name": "Ann", "entityType": "person", "observations": ["Climbs."]}
@@ -53,15 +54,6 @@ SHAPES = {
 }
 
 
-def there(graph: Graph) -> tuple[dict[str, tuple[str, list[str]]], set[tuple[str, str, str]]]:
-    every = entities.page(graph, "", 1_000)
-    ids = [one.id for one in every]
-    about = graph.read(lambda q: observations.of(q, ids))
-    edges = graph.read(lambda q: relations.of(q, ids))
-    nodes = {one.name: (one.type, [observed.content for observed in about[one.id]]) for one in every}
-    return nodes, {(one.source, one.type, one.target) for one in edges}
-
-
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("name", ["memory.jsonl", "graph-backup.json", "folder/deep/kg.json"])
 def test_a_graph_of_any_shape_and_name_is_recognized_and_comes_in_whole(
@@ -73,7 +65,8 @@ def test_a_graph_of_any_shape_and_name_is_recognized_and_comes_in_whole(
     for _ in range(2):
         read, (done,) = bring(graph.engine, tmp_path if "/" in name else file)
         assert (read.form.name, read.found.faults.first, read.found.hints.first) == ("server-memory", [], [])
-        assert there(graph) == ({"Ann": ("person", ["Climbs."]), "Bob": ("person", [])}, {("Ann", "knows", "Bob")})
+        assert there(graph) == {"Ann": ("person", ["Climbs."]), "Bob": ("person", [])}
+        assert edges(graph) == {("Ann", "knows", "Bob")}
     assert not +done.new
 
 
@@ -93,14 +86,14 @@ def test_an_observation_in_lists_and_objects_is_its_text(graph: Graph, tmp_path:
     file = tmp_path / "memory.jsonl"
     file.write_text(lines(ANN | {"observations": given}))
     read, _ = bring(graph.engine, file)
-    assert (there(graph)[0], read.found.faults.first) == ({"Ann": ("person", ["Climbs."])}, [])
+    assert (there(graph), read.found.faults.first) == ({"Ann": ("person", ["Climbs."])}, [])
 
 
 def test_an_object_without_text_among_observations_is_named(graph: Graph, tmp_path: Path) -> None:
     file = tmp_path / "memory.jsonl"
     file.write_text(lines(ANN | {"observations": [{"score": 1}, "Climbs."]}))
     read, _ = bring(graph.engine, file)
-    assert there(graph)[0] == {"Ann": ("person", ["Climbs."])}
+    assert there(graph) == {"Ann": ("person", ["Climbs."])}
     assert read.found.faults.first == ["memory.jsonl has observations that are not text, or cannot be stored: 1 of 2"]
 
 
@@ -123,7 +116,7 @@ def test_a_damaged_beginning_or_end_loses_only_itself(graph: Graph, tmp_path: Pa
     text = json.dumps(WHOLE)[:-20] if whole else '{"type":"entity","name":"Ze\n' + lines(ANN, BOB)
     file.write_text(text)
     read, _ = bring(graph.engine, file)
-    assert there(graph)[0] == {"Ann": ("person", ["Climbs."]), "Bob": ("person", [])}
+    assert there(graph) == {"Ann": ("person", ["Climbs."]), "Bob": ("person", [])}
     assert read.found.faults.number == 1
 
 
@@ -131,10 +124,10 @@ def test_a_corrected_file_gives_a_placeholder_its_type_and_changes_no_other(grap
     file = tmp_path / "memory.jsonl"
     file.write_text(lines(ANN, '{"type":"entity","name":"Bob","observa\n', KNOWS))
     bring(graph.engine, file)
-    assert there(graph)[0]["Bob"] == ("unknown", [])
+    assert there(graph)["Bob"] == ("unknown", [])
     file.write_text(lines(ANN | {"entityType": "robot"}, BOB | {"observations": ["Sings."]}, KNOWS))
     _, (done,) = bring(graph.engine, file)
-    assert there(graph)[0] == {"Ann": ("person", ["Climbs."]), "Bob": ("person", ["Sings."])}
+    assert there(graph) == {"Ann": ("person", ["Climbs."]), "Bob": ("person", ["Sings."])}
     assert list(done.remarks) == ["The entity 'Ann' already exists and keeps the type 'person', instead of 'robot'."]
 
 

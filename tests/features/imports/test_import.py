@@ -163,33 +163,6 @@ def test_a_refusal_names_what_was_tried_and_shows_the_simple_format(home: Path, 
     assert "memories  1     1" in run(home, "import", path, "--yes").stdout
 
 
-def test_a_graph_of_server_memory_is_recognized_and_shown(home: Path, tmp_path: Path) -> None:
-    path = tmp_path / "memory.jsonl"
-    path.write_text(json.dumps({"type": "entity", "name": "Ann", "entityType": "person", "observations": ["Climbs."]}))
-    assert "--from server-memory" in run(home, "import", path, code=2).stderr
-    assert "Ann: Climbs." in run(home, "import", path, "--dry-run").stdout
-    assert "observations  1     1" in run(home, "import", path, "--yes").stdout
-
-
-def test_transcripts_of_claude_code_are_recognized_and_shown(home: Path, tmp_path: Path) -> None:
-    common = {"sessionId": "s1", "timestamp": "2026-03-15T10:30:00Z"}
-    lines = [
-        {"type": "user", "uuid": "u1", "message": {"role": "user", "content": "Which port?"}, **common},
-        {
-            "type": "assistant",
-            "uuid": "u2",
-            "message": {"role": "assistant", "stop_reason": "end_turn", "content": [{"type": "text", "text": "5433."}]},
-            **common,
-        },
-    ]
-    path = tmp_path / "projects" / "srv-shop" / "s1.jsonl"
-    path.parent.mkdir(parents=True)
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    assert "2026-03-15  Which port?" in run(home, "import", tmp_path / "projects", "--dry-run").stdout
-    run(home, "import", tmp_path / "projects", "--yes")
-    assert "5433." in run(home, "recall", "which port").stdout
-
-
 def test_a_dry_run_of_our_own_export_imports_nothing(home: Path, tmp_path: Path) -> None:
     run(home, "store", "Ann prefers tea.")
     run(home, "export", tmp_path / "own.jsonl")

@@ -106,13 +106,6 @@ def test_line_separators_windows_line_endings_a_bom_and_blank_lines_are_accepted
     assert summary.faults == summary.hints == []
 
 
-def test_a_relation_may_come_before_its_entities(graph: Graph, file: Path) -> None:
-    summary = load(graph, file, relation("Ann", "Bob"), entity("Ann"), entity("Bob"))
-    assert edges(graph) == {("Ann", "knows", "Bob")}
-    assert {type_ for type_, _ in there(graph).values()} == {"person"}
-    assert summary.hints == []
-
-
 def test_an_entity_that_occurs_twice_is_one(graph: Graph, file: Path) -> None:
     summary = load(graph, file, entity("Ann", "a", "b"), entity("Ann", "b", "c", kind="robot"), relation("Ann", "Ann"))
     assert there(graph) == {"Ann": ("person", ["a", "b", "c"])}
@@ -252,20 +245,6 @@ def test_a_file_with_nothing_to_import_is_refused(engine: Engine, file: Path, co
     file.write_bytes(content)
     with pytest.raises(InvalidInputError, match=reason):
         bring(engine, file, "server-memory")
-
-
-@pytest.mark.parametrize("name", ["memory.jsonl", "memory.json"])
-def test_the_file_is_found_in_a_folder(graph: Graph, tmp_path: Path, name: str) -> None:
-    (tmp_path / "dist").mkdir()
-    (tmp_path / "dist" / "index.js").write_text("console.log(1)")
-    (tmp_path / "dist" / name).write_text(entity("Ann", "a"))
-    read, _ = bring(graph.engine, tmp_path)
-    assert (read.form.name, read.found.faults.number, list(there(graph))) == ("server-memory", 0, ["Ann"])
-
-
-def test_a_utf_16_file_is_read(graph: Graph, file: Path) -> None:
-    load(graph, file, entity("Ann", "caf\u00e9").encode("utf-16"))
-    assert there(graph) == {"Ann": ("person", ["caf\u00e9"])}
 
 
 # repeated ------------------------------------------------------------------------------------------------------------

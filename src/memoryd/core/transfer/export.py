@@ -123,16 +123,12 @@ class _Writing:
         if table in ("perspectives", "events"):
             return page
         if table == "relations":
-            return [row for row in page if row["deleted_at"] is None and not self._is_loose(row)]
+            ends = ("from_entity", "to_entity")
+            return [row for row in page if not (row["deleted_at"] or self._hidden & {row[end] for end in ends})]
         shown = [row for row in page if row["id"] not in self._hidden]
-        return [self._succeeded(row) for row in shown] if table == "memory_details" else shown
-
-    def _succeeded(self, detail: Row) -> Row:
-        """Return a detail whose `superseded_by` is the memory at the end of its succession."""
-        return detail | {"superseded_by": self._successors.get(detail["id"])}
-
-    def _is_loose(self, relation: Row) -> bool:
-        return relation["from_entity"] in self._hidden or relation["to_entity"] in self._hidden
+        if table == "memory_details":  # a memory is superseded by the one at the end of its succession
+            return [row | {"superseded_by": self._successors.get(row["id"])} for row in shown]
+        return shown
 
 
 def _hidden(queries: Queries) -> Iterator[str]:

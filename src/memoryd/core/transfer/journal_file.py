@@ -52,11 +52,12 @@ def export(
     counts: JournalCounts = {"memories": 0, "summaries": 0}
 
     def fill(target: Target) -> None:
+        turns = ({"id": one.id, "metadata": of_turn(one)} for one in kept.every_turn())
+        summaries = (
+            {"id": one.id, "metadata": of_summary(one), "document": one.summary} for one in kept.every_summary()
+        )
         for name in include:
-            rows = (
-                map(_turn_line, kept.every_turn()) if name == "memories" else map(_summary_line, kept.every_summary())
-            )
-            for row in rows:
+            for row in turns if name == "memories" else summaries:
                 target.put({"collection": COLLECTIONS[name], **row})
                 counts[name] += 1
                 if target.number % jsonl.TICK == 0:
@@ -64,14 +65,6 @@ def export(
 
     written = jsonl.write(path, FORMAT | {"collections": list(include)}, fill)
     return written, counts
-
-
-def _turn_line(kept: Interaction) -> dict[str, Any]:
-    return {"id": kept.id, "metadata": of_turn(kept)}
-
-
-def _summary_line(kept: SessionSummary) -> dict[str, Any]:
-    return {"id": kept.id, "metadata": of_summary(kept), "document": kept.summary}
 
 
 # reading -------------------------------------------------------------------------------------------------------------
@@ -157,12 +150,7 @@ class _Reading:
             self.masked += cleaned.found
             try:
                 kind = type(_item(cleaned.value))
-            except (
-                InvalidInputError,
-                ValueError,
-                OverflowError,
-                OSError,
-            ) as error:  # OverflowError, OSError: an invalid time
+            except (InvalidInputError, ValueError, OverflowError, OSError) as error:  # the last two: an invalid time
                 raise source.fault(number, f"is not a turn or a summary: {str(error).rstrip('.')}") from None
             self._waiting[kind].write(json.dumps(cleaned.value) + "\n")
             self.numbers[kind] += 1

@@ -79,7 +79,8 @@ class LineFile:
             if ended:
                 raise self.fault(number, "follows the end of the export")
             if ours and END in value:
-                self._check(number, value[END], before, digest.hexdigest())
+                if value[END] != {"lines": before, "sha256": digest.hexdigest()}:
+                    raise self.fault(number, f"does not match the {before} lines before: some were changed or lost")
                 ended = True
             elif not ours or before:
                 yield number, value
@@ -131,10 +132,6 @@ class LineFile:
         if "\\u" in text and (bad := next((bad for part in _texts(value) if (bad := unstorable(part))), None)):
             raise self.fault(number, f"contains U+{ord(bad.group()):04X}, which cannot be stored")
         return value
-
-    def _check(self, number: int, stated: Any, before: int, sha256: str) -> None:
-        if stated != {"lines": before, "sha256": sha256}:
-            raise self.fault(number, f"does not match the {before} lines before: some were changed or lost")
 
     def _state(self) -> tuple[int, int]:
         state = os.fstat(self._file.fileno())

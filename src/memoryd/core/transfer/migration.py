@@ -118,41 +118,30 @@ def opened(place: str, settings: Settings) -> Iterator[Store]:
         yield store
 
 
-@contextmanager
-def _present(source: str) -> Iterator[str]:
-    """Yield the place of a source that can be opened: a copy of a former memory, or the same place."""
-    if source.startswith(SERVER):
-        yield source
-    else:
-        with _unpacked(as_path(source)) as path:
-            yield str(path)
-
-
 # memories in SQLite from before the first release, which no store opens any more --------------------------------------
 
 
 @contextmanager
-def _unpacked(path: Path) -> Iterator[Path]:
-    """Yield the path of a temporary copy in the present schema if a former memory is there, else the same path."""
-    if (layout := former(path)) is None:
-        yield path
+def _unpacked(place: str) -> Iterator[str]:
+    """Yield the path of a temporary copy in the present schema if a former memory is there, else the same place."""
+    if place.startswith(SERVER) or (layout := former(as_path(place))) is None:
+        yield place
         return
     with tempfile.TemporaryDirectory(prefix="memoryd-former-") as private:
         file = Path(private) / "memory.db"
         copy(layout, file)
-        yield file
+        yield str(file)
 
 
 @contextmanager
 def exported(path: Path, settings: Settings, report: StepProgress) -> Iterator[Path]:
     """Yield the path of an export of all workspaces if a former memory is there, else the same path."""
-    with _unpacked(path) as file:
-        if file == path:
+    with _unpacked(str(path)) as file:
+        if file == str(path):
             yield path
             return
-        here = settings.model_copy(update={"database_url": None, "db_path": file})
-        lines = file.with_name(f"{path.name}.jsonl")
-        with Engine(here, fetch=False) as engine:
+        lines = Path(file).with_name(f"{path.name}.jsonl")
+        with Engine(at(file, settings), fetch=False) as engine:
             export(engine, lines, engine.workspaces.all(), report)
         yield lines
 
@@ -164,7 +153,7 @@ def migrate(source: str, target: str, settings: Settings, report: StepProgress) 
     """Copy everything from one place to another. Raise MemorydError; what was already written stays."""
     if _really(at(source, settings)) == _really(at(target, settings)):
         raise InvalidInputError("Source and target are the same place. Name two different places.")
-    with _present(source) as present, opened(present, settings) as here, opened(target, settings) as there:
+    with _unpacked(source) as present, opened(present, settings) as here, opened(target, settings) as there:
         return Migration(here, there, report).run()
 
 
@@ -177,17 +166,12 @@ def backup(engine: Engine, target: Path, report: StepProgress) -> int:
         every = engine.workspaces.all()
         return engine.store.upkeep.backup(target, every, partial(report, "copying and checking"))
     with written(target) as unfinished:
-        outcome = _into_file(engine, unfinished, report)
+        with opened(str(unfinished), engine.settings) as store:
+            outcome = Migration(engine.store, store, report, steady=True).run()
+            if problems := store.upkeep.problems(None):
+                raise StoreError(f"The copy is damaged: {'; '.join(problems)}. It was deleted. Repeat the backup.")
         outcome.demand_same()
     return sum(moved.rows["records"] for moved in outcome.moved)
-
-
-def _into_file(engine: Engine, file: Path, report: StepProgress) -> MigrationOutcome:
-    with opened(str(file), engine.settings) as store:
-        outcome = Migration(engine.store, store, report, steady=True).run()
-        if problems := store.upkeep.problems(None):
-            raise StoreError(f"The copy is damaged: {'; '.join(problems)}. It was deleted. Repeat the backup.")
-    return outcome
 
 
 # the migration -------------------------------------------------------------------------------------------------------
@@ -241,11 +225,7 @@ class Migration:
             raise InvalidInputError(f"{file} is part of the source. Choose another target.")
 
     def _check_names(self, every: Sequence[Workspace]) -> None:
-        taken = [
-            workspace.name
-            for workspace in every
-            if (known := self._to.get(workspace.name)) and known.id != workspace.id
-        ]
+        taken = [one.name for one in every if (known := self._to.get(one.name)) and known.id != one.id]
         if taken:
             raise InvalidInputError(
                 f"The target has other workspaces with the same name: {', '.join(taken)}. Nothing was written. "
@@ -258,9 +238,8 @@ class Migration:
     def _move(self, workspace: Workspace) -> None:
         known = self._to.by_id(workspace.id)
         place = known or self._place(workspace)
-        complete = (
-            known is not None and known.status == ARCHIVED
-        )  # archiving comes last, and an archived workspace takes no rows
+        # archiving comes last, and an archived workspace takes no rows
+        complete = known is not None and known.status == ARCHIVED
         self._written[workspace.id] = 0
 
         def work(queries: Queries) -> None:

@@ -185,7 +185,8 @@ class _Reading:
         """Add rows of one table; raise InvalidInputError if a record that they refer to is missing."""
         _, part, table, _ = batch[0]
         references = [name for name, column in EXPORTED[table].columns.items() if column.refers]
-        ids = listed(line.row[name] for line in batch for name in (*references, *_SUCCESSOR.get(table, ())))
+        references += ["superseded_by"] if table == "memory_details" else []
+        ids = listed(line.row[name] for line in batch for name in references)
         found = part.queries.all("scratch.known", ids=ids)
         known = {row["id"]: row for row in found}
         for number, _, _, row in batch:
@@ -212,9 +213,6 @@ class _Reading:
                 f"{file} has deleted memories in the workspace {part.name!r} that nothing has replaced. {again}"
             )
         part.queries.run("scratch.renumber")
-
-
-_SUCCESSOR = {"memory_details": ("superseded_by",)}
 
 
 def _missing(table: str, row: Row, known: Mapping[str, Row]) -> str:
@@ -257,11 +255,8 @@ def _check_row(table: str, row: Row) -> None:
 
 
 def _about(given: Any) -> dict[str, str]:
-    if (
-        not isinstance(given, Mapping)
-        or set(given) != set(WORKSPACE_FIELDS)
-        or not all(isinstance(one, str) for one in given.values())
-    ):
+    fields = given if isinstance(given, Mapping) else {}
+    if set(fields) != set(WORKSPACE_FIELDS) or not all(isinstance(one, str) for one in fields.values()):
         raise InvalidInputError(f"has a workspace that must have exactly {', '.join(WORKSPACE_FIELDS)}, each a text")
     schema.time(given["created_at"])
     schema.time(given["updated_at"])

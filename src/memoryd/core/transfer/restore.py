@@ -1,6 +1,6 @@
 """Import the workspaces of a file that `export` wrote: add what is missing, count it first, or replace what exists."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -190,14 +190,13 @@ class _Unchanged(Queries):
     def one(self, name: str, /, **parameters: Any) -> Row | None:
         return self._queries.one(name, **parameters) if self._queries else None
 
-    def run(self, _name: str, /, **_parameters: Any) -> None:
+    def run(self, *_: Any, **__: Any) -> None:
         """Ignore it."""
+
+    many = run
 
     def changed(self, _name: str, /, **_parameters: Any) -> int:
         return 0
-
-    def many(self, _name: str, _rows: Iterable[Mapping[str, Any]], /) -> None:
-        """Ignore it."""
 
 
 class _Rehearsal(Merging):

@@ -2,7 +2,6 @@
 
 import base64
 import json
-import math
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -98,10 +97,23 @@ def _read(name: str, column: Column, value: Any) -> Any:
         raise InvalidInputError(f"has a {name} that {error}") from None
 
 
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise InvalidInputError("is not a text")
-    return value
+def _that(is_fit: Callable[[Any], object], fault: str) -> Callable[[Any], Any]:
+    """Return a function that returns a fit value, and raises InvalidInputError for any other one."""
+
+    def check(value: Any) -> Any:
+        if not is_fit(value):
+            raise InvalidInputError(fault)
+        return value
+
+    return check
+
+
+_text = _that(lambda value: isinstance(value, str), "is not a text")
+_number = _that(lambda value: type(value) is int and 0 <= value < COUNT, f"is not an integer from 0 to {COUNT - 1}")
+_share = _that(lambda value: type(value) in (int, float) and 0 <= value <= 1, "is not a number from 0 to 1")
+_list = _that(
+    lambda value: isinstance(value, list) and all(isinstance(part, str) for part in value), "is not a list of texts"
+)
 
 
 def _key(value: Any) -> str:
@@ -110,48 +122,12 @@ def _key(value: Any) -> str:
     return str(value)
 
 
-def _kind(value: Any) -> str:
-    if not isinstance(value, str) or value not in _KINDS:
-        raise InvalidInputError(f"is not one of {', '.join(sorted(_KINDS))}")
-    return value
-
-
-def _texts(value: Any) -> str:
-    if not isinstance(value, list) or not all(isinstance(part, str) for part in value):
-        raise InvalidInputError("is not a list of texts")
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _nothing(value: Any) -> str:
-    if value != "":
-        raise InvalidInputError('is not "": the memories of a single session are not imported')
-    return ""
-
-
 def time(value: Any) -> str:
     """Return a time in the format of rows; raise InvalidInputError for anything else."""
     if not _TIME.fullmatch(_text(value)):
         raise InvalidInputError("is not a time such as 2026-03-04T05:06:07.089Z")
     moment(value)
     return str(value)
-
-
-def _number(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < COUNT:
-        raise InvalidInputError(f"is not an integer from 0 to {COUNT - 1}")
-    return value
-
-
-def _dim(value: Any) -> int:
-    if not 1 <= _number(value) <= DIM_MOST:
-        raise InvalidInputError(f"is not 1 to {DIM_MOST}")
-    return int(value)
-
-
-def _share(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1 or math.isnan(value):
-        raise InvalidInputError("is not a number from 0 to 1")
-    return float(value)
 
 
 def _vector(value: str, dim: int) -> NDArray[np.float16]:
@@ -178,13 +154,15 @@ _FREE = {
 _CHECKS: Mapping[Holds, Callable[[Any], Any]] = {
     Holds.KEY: _key,
     Holds.TEXT: _text,
-    Holds.KIND: _kind,
-    Holds.TEXTS: _texts,
-    Holds.EMPTY: _nothing,
+    Holds.KIND: _that(
+        lambda value: isinstance(value, str) and value in _KINDS, f"is not one of {', '.join(sorted(_KINDS))}"
+    ),
+    Holds.TEXTS: lambda value: json.dumps(_list(value), ensure_ascii=False),
+    Holds.EMPTY: _that(lambda value: value == "", 'is not "": the memories of a single session are not imported'),
     Holds.TIME: time,
     Holds.NUMBER: _number,
-    Holds.SHARE: _share,
-    Holds.DIM: _dim,
+    Holds.SHARE: lambda value: float(_share(value)),
+    Holds.DIM: lambda value: _that(lambda dim: 1 <= dim <= DIM_MOST, f"is not 1 to {DIM_MOST}")(_number(value)),
     Holds.VECTOR: _text,
 }
 """The function that checks and converts a value of a file, by the contents of its column."""

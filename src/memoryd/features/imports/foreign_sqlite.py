@@ -1,7 +1,7 @@
 """SQLite files of other programs, found by their tables and only read: none of their code runs."""
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
 from itertools import islice
@@ -12,7 +12,7 @@ import apsw
 
 from memoryd.errors import InvalidInputError
 from memoryd.features.imports.formats.items import Yielded
-from memoryd.features.imports.formats.source import Source, SourceFile
+from memoryd.features.imports.formats.source import FilesOf, ItemsOf, Source, SourceFile, that
 from memoryd.store.base import Row
 from memoryd.store.sql import listing_columns, listing_tables, reading, reading_bytes
 from memoryd.store.sqlite.connection import rows
@@ -105,28 +105,38 @@ def _opened(path: Path, how: str) -> apsw.Connection:
 # the databases of a source --------------------------------------------------------------------------------------------
 
 
-def databases(source: Source, fits: Callable[[ForeignDatabase], object], *patterns: str) -> Iterator[SourceFile]:
-    """Yield the SQLite files that fit: the source itself, or those of a folder that match a pattern."""
-    for file in source.candidates(*patterns):
-        if file.path and file.head().startswith(MAGIC):
-            with foreign_database(file.path) as database:
-                is_fit = bool(fits(database))
-            if is_fit:
-                yield file
+def stored_at(file: SourceFile) -> Path | None:
+    """Return the path of a SQLite file; None for any other file, and in an archive."""
+    return file.path if file.path and file.head().startswith(MAGIC) else None
 
 
-def read_each(source: Source, read: Callable[[ForeignDatabase], Iterator[Yielded]]) -> Iterator[Yielded]:
-    """Yield the items of each database of a source. Raise InvalidInputError if one cannot be read."""
-    for path in filter(None, (file.path for file in source.files)):
+def databases(fits: Callable[[ForeignDatabase], object], *patterns: str) -> FilesOf:
+    """Return a function for ForeignFormat.files: it yields the SQLite files that fit."""
+
+    def is_fit(file: SourceFile) -> bool:
+        if not (path := stored_at(file)):
+            return False
         with foreign_database(path) as database:
-            yield from read(database)
+            return bool(fits(database))
+
+    return that(is_fit, *patterns)
 
 
-def parted(source: Source) -> tuple[Source, Source]:
-    """Return the source with its SQLite files only, and with its other files only."""
-    is_stored = [bool(file.path) and file.head().startswith(MAGIC) for file in source.files]
-    pairs = list(zip(source.files, is_stored, strict=True))
-    return source.narrowed(file for file, yes in pairs if yes), source.narrowed(file for file, yes in pairs if not yes)
+def each_of(
+    of_database: Callable[[ForeignDatabase, frozenset[str]], Iterable[Yielded]],
+    of_file: Callable[[SourceFile, frozenset[str]], Iterable[Yielded]] = lambda *_: (),
+) -> ItemsOf:
+    """Return a function for ForeignFormat.read: it reads the databases first, then the other files."""
+
+    def read(source: Source, more: frozenset[str]) -> Iterator[Yielded]:
+        found = [(file, stored_at(file)) for file in source.files]
+        for path in (path for _, path in found if path):
+            with foreign_database(path) as database:
+                yield from of_database(database, more)
+        for file in (file for file, path in found if not path):
+            yield from of_file(file, more)
+
+    return read
 
 
 def has(table: str, *columns: str) -> Callable[[ForeignDatabase], bool]:

@@ -180,12 +180,11 @@ def staged(
         staging = Staging(
             database,
             engine.secrets,
-            form.name,
+            form,
             into or engine.workspace_name,
             engine.clock.now(),
             undated,
             by_project=by_project,
-            turns_by_id=form.turns_by_id,
         )
         source.meter.clear()
         staging.take(_metered(source, form.read(source, include), report))

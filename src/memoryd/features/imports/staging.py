@@ -20,19 +20,9 @@ from memoryd.core.transfer.export import NOUNS
 from memoryd.core.transfer.reader import Part
 from memoryd.core.transfer.schema import KEY_LENGTH, NEW_MEMORY, UNKNOWN, UNSCORED
 from memoryd.errors import InvalidInputError
+from memoryd.features.imports.formats import items
 from memoryd.features.imports.formats.fields import brief
-from memoryd.features.imports.formats.items import (
-    Fault,
-    Hint,
-    LeftOut,
-    SourceEntity,
-    SourceItem,
-    SourceMemory,
-    SourceRelation,
-    SourceSummary,
-    SourceTurn,
-    Yielded,
-)
+from memoryd.features.imports.formats.source import ForeignFormat
 from memoryd.features.imports.formats.splitting import parts
 from memoryd.model import AGENT_INTERACTION, Kind
 from memoryd.settings import AUTO
@@ -95,26 +85,16 @@ class SourceAccount:
 class _Node:
     """An entity with everything found about it."""
 
-    id: str
-    """The id of its record."""
-    item: SourceEntity
-    at: str
+    item: items.SourceEntity
     observations: list[tuple[str, str]] = field(default_factory=list)
     """The times of the observations, by text."""
     texts: set[str] = field(default_factory=set)
 
-    def add_all(self, at: str, texts: Iterable[str]) -> None:
+    def add(self, at: str, texts: Iterable[str]) -> None:
         """Add the observations of an item, which may repeat itself, that are not those of an item before."""
         new = [text for text in texts if text not in self.texts]
         self.texts.update(new)
         self.observations += [(text, at) for text in new]
-
-    def add(self, at: str, *texts: str) -> None:
-        """Add the observations that are new."""
-        for text in texts:
-            if text not in self.texts:
-                self.texts.add(text)
-                self.observations.append((text, at))
 
 
 class _Room:
@@ -128,8 +108,8 @@ class _Room:
         self.same: set[str] = set()
         """The fingerprints of memories without a key."""
         self.nodes: dict[str, _Node] = {}
-        self.relations: dict[tuple[str, str, str], SourceRelation] = {}
-        self.summaries: dict[str, list[SourceSummary]] = defaultdict(list)
+        self.relations: dict[tuple[str, str, str], items.SourceRelation] = {}
+        self.summaries: dict[str, list[items.SourceSummary]] = defaultdict(list)
         self._waiting: dict[str, list[Row]] = defaultdict(list)
 
     def put(self, record: Row, table: str, detail: Row) -> None:
@@ -158,26 +138,25 @@ class Staging:
         self,
         database: Scratch,
         secrets: Secrets,
-        form: str,
+        form: ForeignFormat,
         workspace: str,
         now: str,
         undated: str,
         *,
         by_project: bool,
-        turns_by_id: bool = False,
     ) -> None:
-        """`undated` is the time for items without one; for `turns_by_id` see ForeignFormat."""
+        """`undated` is the time for items without one."""
         self.found = SourceAccount()
         self._database, self._secrets = database, secrets
         self._form, self._workspace, self._now, self._undated = form, workspace, now, undated
-        self._by_project, self._turns_by_id = by_project, turns_by_id
+        self._by_project = by_project
         self._rooms: dict[str, _Room] = {}
         self._without_time = 0
 
-    def take(self, items: Iterable[Yielded]) -> None:
+    def take(self, given: Iterable[items.Yielded]) -> None:
         """Add the items of a reader."""
         try:
-            for item in items:
+            for item in given:
                 self._one(item)
         except InvalidInputError as error:  # the source cannot be read further; what was already read is kept
             self.found.faults.add(str(error).rstrip("."))
@@ -196,20 +175,20 @@ class Staging:
             )
         return [room.part for room in self._rooms.values() if room.part.numbers]
 
-    def _one(self, item: Yielded) -> None:
+    def _one(self, item: items.Yielded) -> None:
         match item:
-            case Fault(reason):
+            case items.Fault(reason):
                 self.found.faults.add(storable(reason))
-            case Hint(text):
+            case items.Hint(text):
                 self.found.hints.add(storable(text))
-            case LeftOut(what, number):
+            case items.LeftOut(what, number):
                 self.found.left_out[what] += number
-            case SourceItem():
+            case items.SourceItem():
                 self._take(item)
 
     # items -----------------------------------------------------------------------------------------------------------
 
-    def _take(self, item: SourceItem) -> None:
+    def _take(self, item: items.SourceItem) -> None:
         # secrets first: everything after this derives ids, keys and remarks from the text
         room = self._room(item.project)
         try:
@@ -218,25 +197,25 @@ class Staging:
             self.found.faults.add(f"{item.id[:100]}: was not imported: {str(error).rstrip('.')}")
             return
         room.part.masked.update(cleaned.found + session.found)
-        clean: SourceItem = cleaned.value
+        clean: items.SourceItem = cleaned.value
         if session.found:  # a mask could make two sessions one
             clean = replace(clean, session_id=derived_id("session", clean.session_id))
         if not clean.created_at:
-            self._without_time += not isinstance(clean, SourceRelation)
+            self._without_time += not isinstance(clean, items.SourceRelation)
             clean = replace(clean, created_at=self._undated)
         match clean:
-            case SourceMemory():
+            case items.SourceMemory():
                 self._memory(room, clean)
-            case SourceTurn():
+            case items.SourceTurn():
                 self._turn(room, clean)
-            case SourceSummary():
+            case items.SourceSummary():
                 room.summaries[usable_session(clean.session_id) or clean.id].append(clean)
-            case SourceEntity():
+            case items.SourceEntity():
                 self._entity(room, clean)
-            case SourceRelation():
+            case items.SourceRelation():
                 self._relation(room, clean)
 
-    def _memory(self, room: _Room, item: SourceMemory) -> None:
+    def _memory(self, room: _Room, item: items.SourceMemory) -> None:
         if not item.text.strip():
             self.found.left_out["empty memories"] += 1
             return
@@ -260,7 +239,7 @@ class Staging:
             room.put(record, "memory_details", NEW_MEMORY | own)
             self._count(Kind.MEMORY, item, text)
 
-    def _key(self, room: _Room, item: SourceMemory) -> str | None:
+    def _key(self, room: _Room, item: items.SourceMemory) -> str | None:
         key = item.key.strip()[:MEMORY_KEY]
         if not key:
             return None
@@ -270,16 +249,16 @@ class Staging:
         room.keys.add(key)
         return key
 
-    def _turn(self, room: _Room, item: SourceTurn) -> None:
+    def _turn(self, room: _Room, item: items.SourceTurn) -> None:
         words = (item.prompt, item.thought, item.response)
-        prompt, thought, response = words if item.is_record else (one.strip()[:TURN_TEXT] for one in words)
+        prompt, thought, response = words if self._form.turns_by_id else (one.strip()[:TURN_TEXT] for one in words)
         # cut first: the id depends on the text that is kept
         body = BETWEEN.join((prompt, thought, response))
         record_id = self._id(room, item, Kind.INTERACTION, body)
         if not body.strip() or not record_id:
             self.found.left_out["duplicate turns" if body.strip() else "empty turns"] += 1
             return
-        if max(map(len, words)) > TURN_TEXT and not item.is_record:
+        if max(map(len, words)) > TURN_TEXT and not self._form.turns_by_id:
             self.found.hints.add(f"{item.id[:100]}: texts of a turn are cut after {TURN_TEXT:,} characters")
         thought_at = len(prompt) + len(BETWEEN)
         record = self._record(item, record_id, Kind.INTERACTION, None, AGENT_INTERACTION, body)
@@ -290,7 +269,7 @@ class Staging:
         )
         self._count(Kind.INTERACTION, item, prompt or response)
 
-    def _summary(self, room: _Room, session: str, found: list[SourceSummary]) -> None:
+    def _summary(self, room: _Room, session: str, found: list[items.SourceSummary]) -> None:
         """Add the summary of a session; several summaries become one text, ordered by time."""
         found.sort(key=lambda item: item.created_at)
         texts = list(dict.fromkeys(f"{one.title}\n\n{one.text}" if len(found) > 1 else one.text for one in found))
@@ -308,15 +287,12 @@ class Staging:
 
     # graph -----------------------------------------------------------------------------------------------------------
 
-    def _entity(self, room: _Room, item: SourceEntity) -> None:
+    def _entity(self, room: _Room, item: items.SourceEntity) -> None:
         name = item.name if item.is_verbatim else item.name.strip()[:NODE_NAME]
         if not name.strip():
             self.found.left_out["entities without a name"] += 1
             return
-        if name not in room.nodes:  # the id is that of the first item with the name
-            entity_id = derived_id(Kind.ENTITY, name)
-            room.nodes[name] = _Node(entity_id, replace(item, name=name), item.created_at)
-        node = room.nodes[name]
+        node = room.nodes.setdefault(name, _Node(replace(item, name=name)))
         known = node.item
         if len({known.type, item.type} - {"", UNKNOWN}) > 1:
             kept = f"the type {item.type[:100]!r}, but it keeps {known.type[:100]!r}"
@@ -329,13 +305,10 @@ class Staging:
             created_at=min(known.created_at, item.created_at),
             updated_at=max(known.updated_at, item.updated_at),
         )
-        if item.is_verbatim:
-            node.add_all(item.created_at, item.observations)
-        else:
-            for text in filter(None, map(str.strip, item.observations)):
-                node.add(item.created_at, *parts(text, TEXT))
+        cut = dict.fromkeys(part for text in map(str.strip, item.observations) if text for part in parts(text, TEXT))
+        node.add(item.created_at, item.observations if item.is_verbatim else cut)
 
-    def _relation(self, room: _Room, item: SourceRelation) -> None:
+    def _relation(self, room: _Room, item: items.SourceRelation) -> None:
         ends = (item.source, item.target, item.type)
         if not item.is_verbatim:
             ends = (item.source.strip()[:NODE_NAME], item.target.strip()[:NODE_NAME], item.type.strip()[:NODE_TYPE])
@@ -349,23 +322,25 @@ class Staging:
         for (source, target, _), item in room.relations.items():
             for name in (source, target):
                 if name not in room.nodes:
-                    new = SourceEntity(id=name, name=name, type=UNKNOWN, created_at=item.created_at)
-                    room.nodes[name] = _Node(derived_id(Kind.ENTITY, name), new, item.created_at)
+                    new = items.SourceEntity(id=name, name=name, type=UNKNOWN, created_at=item.created_at)
+                    room.nodes[name] = _Node(new)
                     why = f"relates {name[:100]!r}, which is not in the source"
                     self.found.hints.add(f"{item.id[:100]} {why}: created, of type {UNKNOWN}, unless it exists")
         for node in room.nodes.values():
             self._node(room, node)
         for (source, target, kind), item in room.relations.items():
             relation = {"id": derived_id("relation", source, target, kind), "relation_type": kind}
-            ends = {"from_entity": room.nodes[source].id, "to_entity": room.nodes[target].id}
+            ends = {"from_entity": derived_id(Kind.ENTITY, source), "to_entity": derived_id(Kind.ENTITY, target)}
             room.row("relations", relation | ends | {"created_at": item.created_at, "deleted_at": None})
             room.part.numbers["relations"] += 1
             self._show("relations", f"{source} {kind} {target}")
 
     def _node(self, room: _Room, node: _Node) -> None:
-        item, entity_id = node.item, node.id
+        item, entity_id = node.item, derived_id(Kind.ENTITY, node.item.name)
         summary = [item.summary] if item.is_verbatim else parts(item.summary, TEXT)
-        node.add(item.created_at, *summary[1:])  # what is too long for a summary comes after the observations
+        node.add(
+            item.created_at, dict.fromkeys(summary[1:])
+        )  # what is too long for a summary comes after the observations
         type_ = (item.type if item.is_verbatim else item.type[:NODE_TYPE]) or UNKNOWN
         record = self._record(item, entity_id, Kind.ENTITY, item.name, type_, summary[0])
         summarized_at = record["updated_at"] if summary[0] else None
@@ -376,7 +351,7 @@ class Staging:
         for ordinal, (text, at) in enumerate(node.observations):
             times[text] += 1
             again = (str(times[text]),) if times[text] > 1 else ()
-            about = SourceItem(id=item.id, created_at=at, session_id=item.session_id)
+            about = items.SourceItem(id=item.id, created_at=at, session_id=item.session_id)
             record_id = derived_id("observation", item.name, text, *again)
             record = self._record(about, record_id, Kind.OBSERVATION, item.name, "", text)
             room.put(record, "observation_details", {"entity_id": entity_id, "ordinal": ordinal})
@@ -392,14 +367,14 @@ class Staging:
         if name not in self._rooms:
             about = {"name": name, "description": "", "created_at": self._now, "updated_at": self._now}
             queries = self._database.queries(str(len(self._rooms)))
-            self._rooms[name] = _Room(Part(about, queries, tells_events=False, turns_by_id=self._turns_by_id))
+            self._rooms[name] = _Room(Part(about, queries, tells_events=False, turns_by_id=self._form.turns_by_id))
         return self._rooms[name]
 
-    def _id(self, room: _Room, item: SourceItem, kind: Kind, text: str, part: str = "") -> str:
+    def _id(self, room: _Room, item: items.SourceItem, kind: Kind, text: str, part: str = "") -> str:
         """Return the id of a text; '' if the text is a duplicate. If another text has the id, add the text's hash."""
         # its own id, then one of its place in the source, then one of its text too
-        place = (kind, self._form, item.id, part)
-        keeps_own = item.is_record and not part and item.id.strip() and len(item.id) <= KEY_LENGTH
+        place = (kind, self._form.name, item.id, part)
+        keeps_own = self._form.turns_by_id and not part and item.id.strip() and len(item.id) <= KEY_LENGTH
         first = item.id if keeps_own else derived_id(*place)
         for tried in (first, derived_id(*place, text)):
             if tried not in room.texts:
@@ -411,7 +386,7 @@ class Staging:
 
     def _record(
         self,
-        item: SourceItem,
+        item: items.SourceItem,
         record_id: str,
         kind: Kind,
         name: str | None,
@@ -429,14 +404,14 @@ class Staging:
             "tags": json.dumps(self._tags(item, more), ensure_ascii=False),
             "scope": "",
             "session_id": usable_session(item.session_id) or None,
-            "client": item.client if item.is_record else f"import {self._form}",
-            "tool": item.tool if item.is_record else TOOL,
+            "client": f"import {self._form.name}",
+            "tool": TOOL,
             "created_at": item.created_at,
             "updated_at": max(item.created_at, item.updated_at),
             "deleted_at": None,
         }
 
-    def _tags(self, item: SourceItem, more: Iterable[str]) -> list[str]:
+    def _tags(self, item: items.SourceItem, more: Iterable[str]) -> list[str]:
         project = () if self._by_project or not item.project else (f"project:{item.project}",)
         tags = dict.fromkeys(_BLANKS.sub(" ", tag).strip()[:TAG] for tag in (*more, *project, *item.tags))
         tags.pop("", None)
@@ -446,7 +421,7 @@ class Staging:
 
     # the account -----------------------------------------------------------------------------------------------------
 
-    def _count(self, kind: Kind, item: SourceItem | None, text: str) -> None:
+    def _count(self, kind: Kind, item: items.SourceItem | None, text: str) -> None:
         noun = NOUNS[kind]
         if item:
             self.found.projects[item.project] += 1

@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 from memoryd.features.imports.formats.fields import text, texts
@@ -30,30 +29,6 @@ def is_note(note: Note) -> bool:
     return bool(text(note.properties.get("permalink")) or _SECTION.search(note.body))
 
 
-@dataclass(slots=True)
-class _Content:
-    """The content of a note."""
-
-    observations: list[str] = field(default_factory=list)
-    relations: list[tuple[str, str]] = field(default_factory=list)
-    """The type and target of each relation."""
-    prose: list[str] = field(default_factory=list)
-    bare: list[str] = field(default_factory=list)
-    """The current headings without prose yet, outermost first."""
-
-    def tell(self, line: str) -> None:
-        """Add a line of prose, after its headings."""
-        if line.strip():
-            self.prose += self.bare
-            self.bare.clear()
-        self.prose.append(line)
-
-    def head(self, line: str) -> None:
-        """Begin a section; headings of sections without prose are omitted."""
-        level = len(line) - len(line.lstrip("#"))
-        self.bare = [*(one for one in self.bare if len(one) - len(one.lstrip("#")) < level), line]
-
-
 class NameIndex:
     """The names of the entities that notes become: titles, or permalinks if two notes have the same title."""
 
@@ -77,48 +52,52 @@ class NameIndex:
         return self._names.get(plain) or plain
 
 
-def items(note: Note, names: NameIndex, project: str = "") -> Iterator[Yielded]:
+def items(note: Note, names: NameIndex) -> Iterator[Yielded]:
     """Yield the entity of a note, its relations, and its prose if it is long."""
     permalink = text(note.properties.get("permalink"))
     name = names.name(note.title, permalink)
-    content = _content(note.body)
-    prose = "\n".join(content.prose).strip().removeprefix(f"# {note.title}").strip()
-    at: dict[str, Any] = {"created_at": note.created_at, "updated_at": note.updated_at, "project": project}
+    observations, relations, lines = _content(note.body)
+    prose = "\n".join(lines).strip().removeprefix(f"# {note.title}").strip()
+    at: dict[str, Any] = {"created_at": note.created_at, "updated_at": note.updated_at}
     long = len(prose) > SUMMARY
     yield SourceEntity(
-        id=name,
         name=name,
         type=text(note.properties.get("type")) or "note",
         summary="" if long else prose,
-        observations=tuple(content.observations),
+        observations=tuple(observations),
         tags=texts(note.properties.get("tags")),
         **at,
     )
     if long:
         yield SourceMemory(id=permalink or note.file.name, text=prose, key=permalink, tags=note.tags, **at)
-    for kind, link in content.relations:
+    for kind, link in relations:
         if target := names.target(link):
-            yield SourceRelation(id=name, source=name, target=target, type=kind, **at)
+            yield SourceRelation(source=name, target=target, type=kind, **at)
 
 
-def _content(body: str) -> _Content:
-    content, in_code = _Content(), False
+def _content(body: str) -> tuple[list[str], list[tuple[str, str]], list[str]]:
+    """Return the observations of a note, its relations by type and target, and its prose.
+
+    Headings of sections without prose are omitted.
+    """
+    observations, relations, prose = list[str](), list[tuple[str, str]](), list[str]()
+    bare, in_code = list[str](), False  # the current headings without prose yet, outermost first
     for line in body.split("\n"):
         in_code ^= bool(_FENCE.match(line))
         item = None if in_code else _ITEM.match(line)
         words = item[1].strip() if item else ""
         if words and (typed := _typed(words)):
-            content.relations.append(typed)
-        elif words and _is_observation(words):
-            content.observations.append(words.removesuffix(" ()").rstrip())
-            content.relations += [(LINK, link) for link in _LINKS.findall(words)]
+            relations.append(typed)
+            continue
+        relations += [(LINK, link) for link in ([] if in_code else _LINKS.findall(line))]
+        if words and _is_observation(words):
+            observations.append(words.removesuffix(" ()").rstrip())
+        elif (heading := _HEADING.match(line)) and not in_code:
+            bare = [*(one for one in bare if len(one) - len(one.lstrip("#")) < len(heading[0]) - 1), line]
         else:
-            if _HEADING.match(line) and not in_code:
-                content.head(line)
-            else:
-                content.tell(line)
-            content.relations += [(LINK, link) for link in ([] if in_code else _LINKS.findall(line))]
-    return content
+            prose += [*bare, line] if line.strip() else [line]
+            bare = [] if line.strip() else bare
+    return observations, relations, prose
 
 
 def _typed(item: str) -> tuple[str, str] | None:

@@ -9,22 +9,24 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Literal
 
-from memoryd.features.imports.foreign_sqlite import ForeignDatabase, databases, parted, read_each
+from memoryd.features.imports.foreign_sqlite import ForeignDatabase, databases, each_of
 from memoryd.features.imports.formats import parsing
+from memoryd.features.imports.formats.claude_code import is_descendant_of_gemini
 from memoryd.features.imports.formats.codex import INJECTED
-from memoryd.features.imports.formats.conversations import BETWEEN, SourceMessage, branch, turns
+from memoryd.features.imports.formats.conversations import IDS, SourceMessage, branch, turns
 from memoryd.features.imports.formats.fields import (
-    created,
     digest,
     first_text,
+    first_time,
     folder_name,
+    joined,
     mapping,
     mappings,
     tagged,
     text,
 )
 from memoryd.features.imports.formats.items import Fault, LeftOut, Yielded
-from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
+from memoryd.features.imports.formats.source import ForeignFormat, SourceFile, each_file, either, that
 
 PEEKED = 100  # objects of a file by which it is recognized
 _ROLES: dict[str, Literal["user", "assistant"]] = {
@@ -46,8 +48,8 @@ _TABLES = (
 )
 """Tables of conversations, and the columns that they have at least."""
 _LISTS = ("messages", "chat_messages", "conversation", "conversations", "history", "turns")
-_IDS, _PARENTS = ("id", "messageId", "message_id", "uuid"), ("parentId", "parentMessageId", "parent_id", "parentUuid")
 _SESSIONS = ("sessionId", "session_id", "conversationId", "conversation_id", "chat_id", "thread_id")
+_TITLES = ("title", "name", "description")
 _FOLDERS = ("cwd", "working_dir", "workdir", "directory", "workspacePath", "workspace")
 _ADDED = ("synthetic", "synthetic_reason", "isMeta", "isSynthetic", "subtype", "is_hidden", "hidden")
 """The fields that mark what a program adds to a conversation."""
@@ -60,13 +62,6 @@ _TYPED = re.compile(
 )
 _TOOL = re.compile(r"\[[\w-]+(?: for [^\n]*)?\] Result:")
 """The beginning of a tool's output in a message of the user."""
-
-
-def _files(source: Source) -> Iterator[SourceFile]:
-    for file in source.candidates("*.json", "*.jsonl"):
-        if parsing.first_object(file) and _is_talk(file):
-            yield file
-    yield from databases(source, _fits, "*.db", "*.sqlite", "*.sqlite3")
 
 
 def _fits(database: ForeignDatabase) -> bool:
@@ -85,14 +80,7 @@ def _is_talk(file: SourceFile) -> bool:
     return seen >= {"user", "assistant"}
 
 
-def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
-    stored, files = parted(source)
-    yield from read_each(stored, _stored)
-    for file in files.files:
-        yield from session(file, FORMAT.name)
-
-
-def _stored(database: ForeignDatabase) -> Iterator[Yielded]:
+def _stored(database: ForeignDatabase, _more: frozenset[str]) -> Iterator[Yielded]:
     """Yield the turns of a database: rows of messages, or of prompts with their responses."""
     abouts = {text(row.get("id")): row for name in ("sessions", "conversations") for row in database.rows(name)}
     talks: dict[str, list[dict[str, Any]]] = defaultdict(list)
@@ -131,30 +119,24 @@ def nested(value: Mapping[str, Any]) -> list[dict[str, Any]]:
         for name in _LISTS:
             listed = holder.get(name)
             if found := mappings(list(listed.values()) if isinstance(listed, dict) and name == _LISTS[0] else listed):
-                return _branch(found, text(holder.get("currentId")))
+                return branch(found, text(holder.get("currentId")))
     return []
-
-
-def _branch(values: list[dict[str, Any]], leaf: str = "") -> list[dict[str, Any]]:
-    """Return the messages up to the leaf, or the last one, if each but the first names the one before it."""
-    if not any(first_text(one, _PARENTS) for one in values):
-        return values
-    leaf = leaf or first_text(values[-1], _IDS)
-    return branch(values, leaf, lambda one: first_text(one, _IDS), lambda one: first_text(one, _PARENTS))
 
 
 def _conversation(
     about: Mapping[str, Any], values: list[dict[str, Any]], file: SourceFile | None, form: str
 ) -> Iterator[Yielded]:
-    shown = _branch(values)
+    shown = branch(values)
     if len(shown) < len(values):
         yield LeftOut("messages of abandoned branches", len(values) - len(shown))
     inner = [_inner(one) for one in values[:PEEKED]]
     chain = (about, *values[:PEEKED], *inner, *(mapping(one.get("context")) for one in inner))
-    head = next((first_text(one, _IDS) for one in chain if text(one.get("type")).startswith("session")), "")
-    place = next(filter(None, (first_text(one, _SESSIONS) for one in chain)), "") or head or first_text(about, _IDS)
-    folder = next(filter(None, (first_text(one, _FOLDERS) for one in chain)), "")
-    title = next(filter(None, (first_text(one, ("title", "name", "description")) for one in (about, *values[:1]))), "")
+    head = next((first_text(one, IDS) for one in chain if text(one.get("type")).startswith("session")), "")
+    place, folder = (
+        next(filter(None, (first_text(one, names) for one in chain)), "") for names in (_SESSIONS, _FOLDERS)
+    )
+    place = place or head or first_text(about, IDS)
+    title = next(filter(None, (first_text(one, _TITLES) for one in (about, *values[:1]))), "")
     spoken = list(messages(shown, place))
     if spoken and not place:  # neither the name of the file nor its place, which may change
         known = spoken[0].at or (file.path.parent.name if file and file.path else "")
@@ -172,8 +154,8 @@ def messages(values: Iterable[Mapping[str, Any]], place: str = "", at: str = "")
         inner, role = _inner(value), _role(value)
         if role and not _is_added(value) and not _is_added(inner):
             words, thought = _words(inner)
-            at = created(inner) or created(value) or at
-            own = first_text(inner, _IDS) or first_text(value, _IDS)
+            at = first_time(inner) or first_time(value) or at
+            own = first_text(inner, IDS) or first_text(value, IDS)
             name = f"{place}:{own}" if own and place else own or digest(place, str(number), words)
             yield SourceMessage(role, typed(words) if role == "user" else words, name, at, thought)
 
@@ -201,7 +183,7 @@ def _is_added(value: Mapping[str, Any]) -> bool:
 
 def _words(message: Mapping[str, Any]) -> tuple[str, str]:
     """Return the text and the reasoning of a message, without the calls and the output of tools."""
-    words, thoughts = list[str](), [text(message.get(name)) for name in _THOUGHT]
+    words, thoughts = list[str](), [message.get(name) for name in _THOUGHT]
     for given in (message[name] for name in _WORDS if message.get(name) and not any(words)):
         for part in given if isinstance(given, list) else [given]:
             block = part if isinstance(part, dict) else {"text": part}
@@ -212,14 +194,28 @@ def _words(message: Mapping[str, Any]) -> tuple[str, str]:
                 words.append(first_text(block, ("text", "content")))
     if words and _TOOL.match(words[0]):
         words = [one for one in words if _TYPED.search(one)]
-    return BETWEEN.join(filter(None, words)), BETWEEN.join(filter(None, thoughts))
+    return joined(words), joined(thoughts)
 
 
 def typed(words: str) -> str:
     """Return what the user typed, without what the program added."""
-    marked = BETWEEN.join(found[2] for found in _TYPED.finditer(words))
+    marked = joined(found[2] for found in _TYPED.finditer(words))
     plain = marked or _ASIDE.sub("", words).strip()
     return "" if plain.startswith(INJECTED) else plain
 
 
-FORMAT = ForeignFormat("chat", "conversations of messages with roles", _files, _read)
+QWEN = ForeignFormat(
+    "qwen",
+    "sessions of Qwen Code",
+    that(lambda file: b'"sessionId"' in file.head() and is_descendant_of_gemini(file.head()), "*.jsonl"),
+    each_file(lambda file: session(file, "qwen")),
+)
+FORMAT = ForeignFormat(
+    "chat",
+    "conversations of messages with roles",
+    either(
+        that(lambda file: parsing.first_object(file) and _is_talk(file), "*.json", "*.jsonl"),
+        databases(_fits, "*.db", "*.sqlite", "*.sqlite3"),
+    ),
+    each_of(_stored, lambda file, _: session(file, "chat")),
+)

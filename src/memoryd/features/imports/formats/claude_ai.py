@@ -2,14 +2,17 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
+from itertools import chain
 from typing import Any
 
 from memoryd.features.imports.formats import parsing
-from memoryd.features.imports.formats.conversations import BETWEEN, SourceMessage, attached, branch, turns
-from memoryd.features.imports.formats.fields import digest, mapping, mappings, tagged, text, when
+from memoryd.features.imports.formats.conversations import SourceMessage, branch, turns
+from memoryd.features.imports.formats.fields import digest, joined, mapping, mappings, tagged, text, times, when
 from memoryd.features.imports.formats.items import Fault, LeftOut, SourceMemory, SourceSummary, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
 
+ATTACHED = 10_000  # characters of an attached text that are kept
 CONVERSATIONS = ("conversations.json", "conversations.jsonl")
 _PARAGRAPH = re.compile(r"\n\s*\n|\n(?=\s*[-*•]\s)")
 _BULLET = re.compile(r"^\s*[-*•]\s+")
@@ -25,25 +28,19 @@ def _files(source: Source) -> list[SourceFile]:
 
 def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
     names = dict[str, str]()
-    for value in _values(source.named("projects.json", "projects/*.json")):
+    for value in chain.from_iterable(map(parsing.values, source.named("projects.json", "projects/*.json"))):
         if isinstance(value, Fault):
             yield value
         else:
             names[text(value.get("uuid"))] = text(value.get("name"))
             yield from _project(value)
     for file in source.candidates("memories.json", *CONVERSATIONS):
-        for value in parsing.values(file):
-            if isinstance(value, Fault):
-                yield value
-            elif "conversations_memory" in value or "project_memories" in value:
-                yield from _memories(value, names, file.modified)
-            else:
-                yield from _conversation(value)
+        yield from parsing.each(file, partial(_of_value, names, file.modified))
 
 
-def _values(files: list[SourceFile]) -> Iterator[dict[str, Any] | Fault]:
-    for file in files:
-        yield from parsing.values(file)
+def _of_value(names: Mapping[str, str], at: str, value: Mapping[str, Any]) -> Iterator[Yielded]:
+    is_memory = "conversations_memory" in value or "project_memories" in value
+    return _memories(value, names, at) if is_memory else _conversation(value)
 
 
 def _memories(value: Mapping[str, Any], names: Mapping[str, str], at: str) -> Iterator[Yielded]:
@@ -69,9 +66,8 @@ def _memories(value: Mapping[str, Any], names: Mapping[str, str], at: str) -> It
 
 def _project(value: Mapping[str, Any]) -> Iterator[Yielded]:
     name, place = text(value.get("name")), text(value.get("uuid"))
-    at = {"created_at": when(value.get("created_at")), "updated_at": when(value.get("updated_at"))}
-    common: dict[str, Any] = {"project": name, **at}
-    about = BETWEEN.join(filter(None, (text(value.get("description")), text(value.get("prompt_template")))))
+    common: dict[str, Any] = {"project": name, **times(value)}
+    about = joined((value.get("description"), value.get("prompt_template")))
     if about and not value.get("is_starter_project"):
         yield SourceMemory(
             id=f"project:{place}", text=f"{name}\n\n{about}", tags=("claude-ai", "type:project"), **common
@@ -93,8 +89,7 @@ def _conversation(value: Mapping[str, Any]) -> Iterator[Yielded]:
     if not messages:
         yield LeftOut("empty conversations")
         return
-    leaf = text(value.get("current_leaf_message_uuid"))
-    shown = branch(messages, leaf, lambda one: text(one.get("uuid")), lambda one: text(one.get("parent_message_uuid")))
+    shown = branch(messages, text(value.get("current_leaf_message_uuid")))
     if len(messages) > len(shown):
         yield LeftOut("messages of abandoned branches", len(messages) - len(shown))
     session, begun = f"claude:{place}", when(value.get("created_at"))
@@ -107,19 +102,21 @@ def _conversation(value: Mapping[str, Any]) -> Iterator[Yielded]:
 
 def _message(value: Mapping[str, Any], begun: str) -> SourceMessage:
     parts = mappings(value.get("content"))
-    words = [text(one.get("text")) for one in parts if one.get("type") == "text"]
-    thought = [text(one.get("thinking")) for one in parts if one.get("type") == "thinking"]
-    files = [
-        attached(text(one.get("file_name")), text(one.get("extracted_content")))
-        for one in mappings(value.get("attachments"))
-    ]
+    words = joined(one.get("text") for one in parts if one.get("type") == "text") or value.get("text")
     return SourceMessage(
         "user" if value.get("sender") == "human" else "assistant",
-        BETWEEN.join(filter(None, (*(words if any(words) else [text(value.get("text"))]), *files))),
+        joined((words, *map(_attached, mappings(value.get("attachments"))))),
         text(value.get("uuid")) or digest(str(value.get("created_at")), str(value.get("text"))),
         when(value.get("created_at")) or begun,
-        BETWEEN.join(filter(None, thought)),
+        joined(one.get("thinking") for one in parts if one.get("type") == "thinking"),
     )
+
+
+def _attached(file: Mapping[str, Any]) -> str:
+    """Return an attachment as part of a message: its name and the beginning of its text."""
+    content = text(file.get("extracted_content"))
+    cut = content if len(content) <= ATTACHED else f"{content[:ATTACHED]} ..."
+    return f"[attached: {text(file.get('file_name'))}]\n{cut}"
 
 
 FORMAT = ForeignFormat("claude-ai", "a data export of Claude.ai", _files, _read)

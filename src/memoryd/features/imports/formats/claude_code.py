@@ -11,11 +11,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from enum import Enum
-from typing import IO, Any
+from typing import IO, Any, Literal, TypeAlias
 
 from memoryd.core.base.clock import hours_since, moment, timestamp
 from memoryd.errors import InvalidInputError
+from memoryd.features.imports.formats import fields
+from memoryd.features.imports.formats.fields import BETWEEN, mapping
 from memoryd.features.imports.formats.items import Fault, LeftOut, SourceTurn, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
 from memoryd.model import Interaction
@@ -24,7 +25,6 @@ from memoryd.text import storable
 
 LINE = 64 << 20  # maximum bytes of a line, which may contain images
 UUID = 200  # maximum characters of a message's id
-BETWEEN = "\n\n"
 QUIET = 1 / 6  # hours without a new line after which a transcript is considered finished
 CONTINUED = "(continues an earlier conversation)"
 """The prompt of a turn that begins before any prompt."""
@@ -48,12 +48,8 @@ _PARTS = re.compile(rb'"message"\s*:\s*\{[^{}\[\]]*"parts"\s*:')
 _ATTACHED = {"image": "[image]", "document": "[document]"}
 
 
-class BlockKind(Enum):
-    """The kind of a block in an agent's message."""
-
-    THINKING = "thinking"
-    TEXT = "text"
-    TOOL = "tool"
+Block: TypeAlias = tuple[Literal["thinking", "text", "tool"], str]
+"""A block of an agent's message: a text, or the name of a tool."""
 
 
 @dataclass(slots=True)
@@ -66,7 +62,7 @@ class Turn:
     prompt: str
     offset: int
     origin: str
-    parts: list[tuple[BlockKind, str]] = field(default_factory=list)
+    parts: list[Block] = field(default_factory=list)
     message: str = ""
     stopped: str = ""
     closed: bool = False
@@ -74,13 +70,12 @@ class Turn:
     @property
     def answered(self) -> bool:
         """Whether the agent answered with a text or a tool call."""
-        return any(kind is not BlockKind.THINKING for kind, _ in self.parts)
+        return any(kind != "thinking" for kind, _ in self.parts)
 
     @property
     def words(self) -> str:
         """The agent's text after its last tool call."""
-        tools = [at for at, (kind, _) in enumerate(self.parts) if kind is BlockKind.TOOL]
-        return _joined(self.parts[tools[-1] + 1 if tools else 0 :], BlockKind.TEXT)
+        return _joined(self.parts[self._after("tool") :], "text")
 
     @property
     def ended(self) -> bool:
@@ -89,23 +84,23 @@ class Turn:
 
     def interaction(self) -> Interaction:
         """Return the turn as an Interaction."""
-        last = max((at for at, (kind, _) in enumerate(self.parts) if kind is BlockKind.TOOL), default=-1)
-        if not self.words:  # a text, followed by a tool call without further text
-            last = (
-                max((at for at, (kind, _) in enumerate(self.parts) if kind is BlockKind.TEXT), default=len(self.parts))
-                - 1
-            )
-        before, after = self.parts[: last + 1], self.parts[last + 1 :]
-        thinking = [part for part in after if part[0] is BlockKind.THINKING]
-        tools = ", ".join(dict.fromkeys(name for kind, name in self.parts if kind is BlockKind.TOOL))
+        # without words after the last tool call, those before it are the response
+        begin = self._after("tool") if self.words else (self._after("text") or len(self.parts) + 1) - 1
+        before, after = self.parts[:begin], self.parts[begin:]
+        thinking = [part for part in after if part[0] == "thinking"]
+        tools = ", ".join(dict.fromkeys(name for kind, name in self.parts if kind == "tool"))
         return Interaction(
             id=f"mem_{self.uuid}",
             session_id=self.session,
             created_at=self.at,
             prompt=self.prompt,
-            thought=_joined([*before, *thinking], BlockKind.THINKING, BlockKind.TEXT),
-            response=_joined(after, BlockKind.TEXT) or WORDLESS.format(tools),
+            thought=_joined([*before, *thinking], "thinking", "text"),
+            response=_joined(after, "text") or WORDLESS.format(tools),
         )
+
+    def _after(self, kind: str) -> int:
+        """Return the place after the last part of a kind; 0 if there is none."""
+        return max((at for at, part in enumerate(self.parts, 1) if part[0] == kind), default=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,17 +114,16 @@ class Message:
     value: Mapping[str, Any]
 
 
-FaultHandler = Callable[[int, str], None]
-"""A callback for the number of an unusable line, and the problem."""
-
-
 class Reader:
     """Reads the turns of a transcript. `session` is the default for lines that name no session.
 
-    The lines of subagents are skipped, unless it is the transcript `of_subagent`, which has no others.
+    `fault` gets the number of each unusable line, and the problem. The lines of subagents are skipped, unless it is the
+    transcript `of_subagent`, which has no others.
     """
 
-    def __init__(self, file: IO[bytes], session: str, fault: FaultHandler, *, of_subagent: bool = False) -> None:
+    def __init__(
+        self, file: IO[bytes], session: str, fault: Callable[[int, str], None], *, of_subagent: bool = False
+    ) -> None:
         self._file = file
         self._session = session
         self._fault = fault
@@ -251,8 +245,7 @@ class Reader:
             self._waiting.message = turn.message
 
     def _answer(self, message: Message) -> None:
-        content = message.value.get("message")
-        content = content if isinstance(content, dict) else {}
+        content = mapping(message.value.get("message"))
         name = str(content.get("id") or message.uuid)
         parts = list(_parts(content.get("content")))
         if self._waiting and parts:
@@ -271,9 +264,7 @@ def _begun(message: Message, prompt: str) -> Turn:
 
 def _queued(value: Mapping[str, Any]) -> str:
     """Return a prompt that was typed while the agent worked, which has its own type of line; '' for other lines."""
-    attached = value.get("attachment")
-    if value.get("type") != "attachment" or not isinstance(attached, dict):
-        return ""
+    attached = mapping(value.get("attachment")) if value.get("type") == "attachment" else {}
     prompt = attached.get("prompt")
     typed = attached.get("type") == "queued_command" and attached.get("commandMode", "prompt") == "prompt"
     return prompt.strip() if typed and isinstance(prompt, str) and not prompt.startswith(_WAKES) else ""
@@ -281,11 +272,8 @@ def _queued(value: Mapping[str, Any]) -> str:
 
 def _user_text(value: Mapping[str, Any]) -> str | None:
     """Return the text of a user's line without the client's additions; None for tool results and empty lines."""
-    message = value.get("message")
-    content = message.get("content") if isinstance(message, dict) else None
-    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
     texts = []
-    for block in blocks if isinstance(blocks, list) else ():
+    for block in _blocks(mapping(value.get("message")).get("content")):
         match block:
             case {"type": "tool_result"}:
                 return None
@@ -296,20 +284,23 @@ def _user_text(value: Mapping[str, Any]) -> str | None:
     return storable(BETWEEN.join(filter(None, texts))) or None
 
 
-def _parts(content: object) -> Iterator[tuple[BlockKind, str]]:
+def _blocks(content: Any) -> list[Any]:
+    """Return the blocks of a message, which may be a mere text."""
+    found = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    return found if isinstance(found, list) else []
+
+
+def _parts(content: object) -> Iterator[Block]:
     """Yield the non-empty blocks of an agent's message."""
-    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-    for block in blocks if isinstance(blocks, list) else ():
+    for block in _blocks(content):
         match block:
-            case {"type": "text", "text": str(text)} if text.strip():
-                yield BlockKind.TEXT, storable(text.strip())
-            case {"type": "thinking", "thinking": str(text)} if text.strip():
-                yield BlockKind.THINKING, storable(text.strip())
+            case {"type": "text" | "thinking" as kind} if words := fields.text(block.get(kind)):
+                yield kind, storable(words)
             case {"type": "tool_use" | "server_tool_use", "name": str(name)}:
-                yield BlockKind.TOOL, storable(name)
+                yield "tool", storable(name)
 
 
-def _joined(parts: list[tuple[BlockKind, str]], *kinds: BlockKind) -> str:
+def _joined(parts: list[Block], *kinds: str) -> str:
     return BETWEEN.join(text for kind, text in parts if kind in kinds)
 
 
@@ -321,11 +312,9 @@ def is_descendant_of_gemini(head: bytes) -> bool:
 # a source of an import -----------------------------------------------------------------------------------------------
 
 
-def _files(source: Source) -> Iterator[SourceFile]:
-    for file in source.named("*.jsonl"):
-        head = file.head()
-        if b'"sessionId"' in head and b'"uuid"' in head and not is_descendant_of_gemini(head):
-            yield file
+def _is_transcript(file: SourceFile) -> bool:
+    head = file.head()
+    return b'"sessionId"' in head and b'"uuid"' in head and not is_descendant_of_gemini(head)
 
 
 def _items(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
@@ -348,9 +337,13 @@ def _turns_of(file: SourceFile, seen: set[str], faults: list[str]) -> Iterator[Y
                 yield LeftOut("turns that seem unfinished, left for the next import")
             elif turn.uuid not in seen:
                 seen.add(turn.uuid)
-                yield SourceTurn(
-                    **asdict(turn.interaction()), is_record=True, client="import claude-code", tool="memoryd import"
-                )
+                yield SourceTurn(**asdict(turn.interaction()))
 
 
-FORMAT = ForeignFormat("claude-code", "transcripts of Claude Code", _files, _items, turns_by_id=True)
+FORMAT = ForeignFormat(
+    "claude-code",
+    "transcripts of Claude Code",
+    lambda source: filter(_is_transcript, source.named("*.jsonl")),
+    _items,
+    turns_by_id=True,
+)

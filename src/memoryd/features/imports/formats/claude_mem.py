@@ -3,14 +3,13 @@
 from collections.abc import Iterator
 from typing import Any
 
-from memoryd.features.imports.foreign_sqlite import ForeignDatabase, databases, read_each
+from memoryd.features.imports.foreign_sqlite import ForeignDatabase, databases, each_of
 from memoryd.features.imports.formats import parsing
-from memoryd.features.imports.formats.fields import first_text, tagged, text, texts, when
+from memoryd.features.imports.formats.fields import first_text, first_time, joined, tagged, text, texts
 from memoryd.features.imports.formats.items import LeftOut, SourceMemory, SourceSummary, SourceTurn, Yielded
-from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
+from memoryd.features.imports.formats.source import ForeignFormat
 from memoryd.store.base import Row
 
-FILE = "claude-mem.db"
 FILES = 10  # files of an observation that become tags
 PROMPTS = "prompts"
 _SECTIONS = {
@@ -20,18 +19,6 @@ _SECTIONS = {
     "next_steps": "Next steps",
     "notes": "Notes",
 }
-
-
-def _fits(database: ForeignDatabase) -> bool:
-    return database.tables.keys() >= {"observations", "session_summaries", "sdk_sessions"}
-
-
-def _files(source: Source) -> Iterator[SourceFile]:
-    return databases(source, _fits, FILE)
-
-
-def _read(source: Source, more: frozenset[str]) -> Iterator[Yielded]:
-    return read_each(source, lambda database: _stored(database, more))
 
 
 def _stored(database: ForeignDatabase, more: frozenset[str]) -> Iterator[Yielded]:
@@ -62,18 +49,17 @@ def _common(row: Row, sessions: dict[str, Row]) -> dict[str, Any]:
     return {
         "session_id": session["id"],
         "project": first_text(row, ("merged_into_project", "project")) or session["project"],
-        "created_at": when(row.get("created_at_epoch")) or when(row.get("created_at")),
+        "created_at": first_time(row, ("created_at_epoch", "created_at")),
     }
 
 
 def _observation(row: Row, sessions: dict[str, Row]) -> SourceMemory:
-    head = ". ".join(filter(None, (text(row.get("title")), text(row.get("subtitle")))))
-    facts = "\n".join(f"- {fact}" for fact in _list(row, "facts"))
-    content = "\n".join(filter(None, (head, text(row.get("narrative")), facts))) or text(row.get("text"))
+    head = joined((row.get("title"), row.get("subtitle")), ". ")
+    content = joined((head, row.get("narrative"), *(f"- {fact}" for fact in _list(row, "facts"))), "\n")
     files = dict.fromkeys((*_list(row, "files_modified"), *_list(row, "files_read")))
     return SourceMemory(
         id=f"observation:{row.get('id')}",
-        text=content,
+        text=content or text(row.get("text")),
         tags=(*tagged("type", row.get("type")), *_list(row, "concepts"), *tagged("file", *list(files)[:FILES])),
         **_common(row, sessions),
     )
@@ -84,7 +70,7 @@ def _summary(row: Row, sessions: dict[str, Row]) -> SourceSummary:
     return SourceSummary(
         id=f"summary:{row.get('id')}",
         title=text(row.get("request")),
-        text="\n\n".join(sections),
+        text=joined(sections),
         **_common(row, sessions),
     )
 
@@ -99,5 +85,9 @@ def _list(row: Row, name: str) -> tuple[str, ...]:
 
 
 FORMAT = ForeignFormat(
-    "claude-mem", "a database of claude-mem", _files, _read, {PROMPTS: "prompts, which have no answers there"}
+    "claude-mem",
+    "a database of claude-mem",
+    databases(lambda one: one.tables.keys() >= {"observations", "session_summaries", "sdk_sessions"}, "claude-mem.db"),
+    each_of(_stored),
+    {PROMPTS: "prompts, which have no answers there"},
 )

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from memoryd.features.imports.formats import parsing
-from memoryd.features.imports.formats.conversations import BETWEEN, SourceMessage, turns
-from memoryd.features.imports.formats.fields import digest, folder_name, mapping, mappings, text, when
+from memoryd.features.imports.formats.conversations import SourceMessage, turns
+from memoryd.features.imports.formats.fields import digest, folder_name, joined, mapping, mappings, text, when
 from memoryd.features.imports.formats.items import Fault, LeftOut, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile, each_file
 
@@ -75,8 +75,7 @@ def _spoken(line: Mapping[str, Any], from_events: Mapping[str, str]) -> tuple[An
         return role, words if from_events[role] == event["type"] else "", ""
     kind = payload.get("type") if line.get("type") == "response_item" else ""
     if kind == "reasoning":
-        summary = (text(one.get("text")) for one in mappings(payload.get("summary")))
-        return "assistant", "", BETWEEN.join(filter(None, summary))
+        return "assistant", "", joined(one.get("text") for one in mappings(payload.get("summary")))
     if kind == "message" and text(payload.get("role")) in set(_SEEN.values()) - from_events.keys():
         return payload.get("role"), _words(payload), ""
     return "assistant", "", ""
@@ -84,7 +83,7 @@ def _spoken(line: Mapping[str, Any], from_events: Mapping[str, str]) -> tuple[An
 
 def _words(value: Mapping[str, Any]) -> str:
     parts = (text(one.get("text")) for one in mappings(value.get("content")))
-    return BETWEEN.join(one for one in parts if one and not one.startswith(INJECTED))
+    return joined(one for one in parts if not one.startswith(INJECTED))
 
 
 FORMAT = ForeignFormat("codex", "sessions of Codex", _files, each_file(session))

@@ -3,49 +3,38 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from memoryd.features.imports.foreign_sqlite import ForeignDatabase, databases, has, parted, read_each
+from memoryd.features.imports.foreign_sqlite import ForeignDatabase, databases, each_of, has
 from memoryd.features.imports.formats import chat, parsing
 from memoryd.features.imports.formats.conversations import SourceMessage, turns
 from memoryd.features.imports.formats.fields import mapping, mappings, tagged, text, when
 from memoryd.features.imports.formats.items import Fault, LeftOut, Yielded
-from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
+from memoryd.features.imports.formats.source import ForeignFormat, SourceFile, either
 
 TRANSCRIPTS = "agent-transcripts"
-STATE, FILE = "cursorDiskKV", "state.vscdb"
+STATE = "cursorDiskKV"
 _COMPOSER, _BUBBLE = "composerData:", "bubbleId:"
-_FITS = has(STATE, "key", "value")
 
 
-def _files(source: Source) -> Iterator[SourceFile]:
-    for file in source.named("*.jsonl"):
-        first = parsing.first_object(file)
-        is_message = "role" in first and isinstance(first.get("message"), dict) and "role" not in first["message"]
-        if is_message or TRANSCRIPTS in file.name.split("/"):
-            yield file
-    yield from databases(source, _FITS, FILE)
+def _is_transcript(file: SourceFile) -> bool:
+    first = parsing.first_object(file)
+    is_message = "role" in first and isinstance(first.get("message"), dict) and "role" not in first["message"]
+    return is_message or TRANSCRIPTS in file.name.split("/")
 
 
-def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
-    stored, transcripts = parted(source)
-    yield from read_each(stored, _composers)
-    for file in transcripts.files:
-        if "subagents" in file.name.split("/"):
-            yield LeftOut("sessions of subagents")
-        else:
-            yield from session(file)
-
-
-def session(file: SourceFile) -> Iterator[Yielded]:
-    """Yield the turns of a transcript, with the time of the file, since it has no times."""
+def session(file: SourceFile, _more: frozenset[str] = frozenset()) -> Iterator[Yielded]:
+    """Yield the turns of a transcript, with the time of the file, since it has no times; none if a subagent's."""
+    folders = file.name.split("/")
+    if "subagents" in folders:
+        yield LeftOut("sessions of subagents")
+        return
     values = list(parsing.lines(file))
     yield from (one for one in values if isinstance(one, Fault))
     messages = chat.messages([{} if isinstance(one, Fault) else one for one in values], file.stem, file.modified)
-    folders = file.name.split("/")
     project = folders[folders.index(TRANSCRIPTS) - 1] if TRANSCRIPTS in folders[1:] else ""
     yield from turns(messages, f"cursor:{file.stem}", project)
 
 
-def _composers(database: ForeignDatabase) -> Iterator[Yielded]:
+def _composers(database: ForeignDatabase, _more: frozenset[str]) -> Iterator[Yielded]:
     """Yield the turns of the editor's conversations."""
     composers: dict[str, Mapping[str, Any]] = {}
     bubbles: dict[str, Mapping[str, Any]] = {}
@@ -76,4 +65,12 @@ def _bubble(value: Mapping[str, Any], place: str, begun: str) -> SourceMessage:
     return SourceMessage("user" if value.get("type") == 1 else "assistant", text(value.get("text")), place, at, thought)
 
 
-FORMAT = ForeignFormat("cursor", "conversations of Cursor", _files, _read)
+FORMAT = ForeignFormat(
+    "cursor",
+    "conversations of Cursor",
+    either(
+        lambda source: filter(_is_transcript, source.named("*.jsonl")),
+        databases(has(STATE, "key", "value"), "state.vscdb"),
+    ),
+    each_of(_composers, session),
+)

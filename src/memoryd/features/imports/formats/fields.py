@@ -13,6 +13,7 @@ from memoryd.errors import InvalidInputError
 
 MILLISECONDS = 1e11  # numbers above this are milliseconds since 1970, others are seconds
 _SECONDS = re.compile(r"\d{10}(\d{3})?(\.\d+)?")
+BETWEEN = "\n\n"
 EARLIEST = datetime(1971, 1, 1, tzinfo=UTC)
 """A time before this is an empty field, or the start of a counter."""
 
@@ -37,6 +38,11 @@ def first_text(value: Mapping[str, Any], names: Iterable[str]) -> str:
     return next(filter(None, (text(value.get(name)) for name in names)), "")
 
 
+def joined(values: Iterable[Any], between: str = BETWEEN) -> str:
+    """Return the non-blank texts among some values as one text."""
+    return between.join(filter(None, map(text, values)))
+
+
 def texts(value: Any) -> tuple[str, ...]:
     """Return the non-blank texts of a list; a single text is taken as a comma-separated list."""
     parts = value.split(",") if isinstance(value, str) else value
@@ -53,10 +59,9 @@ def mappings(value: Any) -> list[dict[str, Any]]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
-def share(value: Any, default: float = 0.5) -> float:
-    """Return a number from 0 to 1; `default` for any other value."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number and 0 <= value <= 1 else default
+def share(value: Any) -> float:
+    """Return a number from 0 to 1; 0.5 for any other value."""
+    return float(value) if type(value) in (int, float) and 0 <= value <= 1 else 0.5
 
 
 def when(value: Any, *, local: bool = False) -> str:
@@ -79,14 +84,14 @@ def when(value: Any, *, local: bool = False) -> str:
         return ""
 
 
-def created(value: Mapping[str, Any]) -> str:
-    """Return the time at which an object began, whatever its field is called; '' if it has none."""
-    return next(filter(None, (when(value.get(name)) for name in CREATED)), "")
+def first_time(value: Mapping[str, Any], names: Iterable[str] = CREATED) -> str:
+    """Return the first time among some fields, by default those that say when something began; '' if there is none."""
+    return next(filter(None, (when(value.get(name)) for name in names)), "")
 
 
-def updated(value: Mapping[str, Any]) -> str:
-    """Return the time at which an object was last changed, whatever its field is called; '' if it has none."""
-    return next(filter(None, (when(value.get(name)) for name in UPDATED)), "")
+def times(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return when something began and was last changed, for the fields of an item, whatever the object calls them."""
+    return {"created_at": first_time(value), "updated_at": first_time(value, UPDATED)}
 
 
 def folder_name(value: Any) -> str:

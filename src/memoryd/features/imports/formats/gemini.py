@@ -4,25 +4,18 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from memoryd.features.imports.formats import chat, parsing
-from memoryd.features.imports.formats.conversations import BETWEEN, turns
-from memoryd.features.imports.formats.fields import mappings, text, when
+from memoryd.features.imports.formats.conversations import turns
+from memoryd.features.imports.formats.fields import joined, mappings, text, when
 from memoryd.features.imports.formats.items import Fault, LeftOut, SourceSummary, Yielded
-from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile, each_file
-
-FILES = ("session-*.jsonl", "session-*.json")
-
-
-def _files(source: Source) -> Iterator[SourceFile]:
-    for file in source.candidates(*FILES):
-        if b'"sessionId"' in file.head() and b'"projectHash"' in file.head():
-            yield file
+from memoryd.features.imports.formats.source import ForeignFormat, SourceFile, each_file, having, that
 
 
 def session(file: SourceFile) -> Iterator[Yielded]:
     """Yield the turns of a session after all rewinds; none if it belongs to a subagent."""
     head: dict[str, Any] = {}
     messages: dict[str, dict[str, Any]] = {}
-    for value in _values(file):
+    # one for each line, or the only one of an older file
+    for value in parsing.lines(file) if file.base.endswith(".jsonl") else parsing.values(file):
         if isinstance(value, Fault):
             yield value
         elif isinstance(value.get("$set"), dict):
@@ -39,11 +32,6 @@ def session(file: SourceFile) -> Iterator[Yielded]:
         elif text(value.get("id")):
             messages[text(value.get("id"))] = value
     yield from _session(file, head, messages)
-
-
-def _values(file: SourceFile) -> Iterator[dict[str, Any] | Fault]:
-    """Yield the objects of a session: one for each line, or the only one of an older file."""
-    return parsing.lines(file) if file.base.endswith(".jsonl") else parsing.values(file)
 
 
 def _by_id(given: Any) -> dict[str, dict[str, Any]]:
@@ -65,8 +53,12 @@ def _session(file: SourceFile, head: Mapping[str, Any], messages: Mapping[str, d
 
 
 def _thoughts(value: Mapping[str, Any]) -> str:
-    pairs = ((text(one.get("subject")), text(one.get("description"))) for one in mappings(value.get("thoughts")))
-    return BETWEEN.join(filter(None, (": ".join(filter(None, pair)) for pair in pairs)))
+    return joined(joined(map(one.get, ("subject", "description")), ": ") for one in mappings(value.get("thoughts")))
 
 
-FORMAT = ForeignFormat("gemini", "sessions of Gemini CLI", _files, each_file(session))
+FORMAT = ForeignFormat(
+    "gemini",
+    "sessions of Gemini CLI",
+    that(having(b'"sessionId"', b'"projectHash"'), "session-*.jsonl", "session-*.json"),
+    each_file(session),
+)

@@ -4,26 +4,31 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from memoryd.features.imports.formats.fields import digest
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceItem:
     """The fields of all items."""
 
-    id: str
-    """Its id in the source. The id of the record is derived from it, so that an import can be repeated."""
+    id: str = ""
+    """Its id in the source; if it has none, its name or a hash of its text.
+
+    The id of the record is derived from it, so that an import can be repeated.
+    """
     created_at: str = ""
     """In the format of the database; '' if the source has no time."""
     updated_at: str = ""
     tags: tuple[str, ...] = ()
     project: str = ""
     session_id: str = ""
-    is_record: bool = False
-    """Whether `id` is the id of a record of memoryd, which hooks store too."""
     is_verbatim: bool = False
     """Whether its names and texts are those of a graph like ours: they are kept as they are."""
-    client: str = ""
-    tool: str = ""
-    """The client that wrote the record of memoryd; for other items it is the import."""
+
+    def __post_init__(self) -> None:
+        if not self.id:
+            name = digest(self.text) if isinstance(self, SourceMemory) else getattr(self, "name", "")
+            object.__setattr__(self, "id", name or getattr(self, "source", ""))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,30 +14,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from memoryd.errors import InvalidInputError
-from memoryd.features.imports.formats import parsing
-from memoryd.features.imports.formats.fields import (
-    CREATED,
-    UPDATED,
-    created,
-    digest,
-    share,
-    tagged,
-    text,
-    texts,
-    updated,
-)
-from memoryd.features.imports.formats.items import (
-    Fault,
-    Hint,
-    LeftOut,
-    SourceEntity,
-    SourceMemory,
-    SourceRelation,
-    SourceSummary,
-    SourceTurn,
-    Yielded,
-)
-from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
+from memoryd.features.imports.formats import items, parsing
+from memoryd.features.imports.formats.fields import CREATED, UPDATED, digest, first_time, share, tagged, text, texts
+from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile, that
 
 CONTENT = ("content", "memory", "text", "data", "value", "fact", "note", "observation", "description", "page_content")
 """The possible fields of a memory's text; the first that contains text is used."""
@@ -61,33 +40,26 @@ DEPTH = 5  # maximum objects around a text
 TABLES = (".csv", ".tsv")
 
 
-def _files(source: Source) -> Iterator[SourceFile]:
-    for file in source.candidates("*.json", "*.jsonl", *(f"*{suffix}" for suffix in TABLES)):
-        if file.base.casefold().endswith((".md", ".txt")):
-            continue
-        if _is_table(file):
-            first: dict[str, Any] = dict.fromkeys(_table(file).fieldnames or (), "text")
-        else:
-            found = parsing.first_object(file)
-            found = found or next((one for one in parsing.values(file) if isinstance(one, dict)), {})
-            first = next(iter(parsing.listed(found)), found)
-        if _text_of(first) or any(shape <= first.keys() for shape in _SHAPES):
-            yield file
+def _fits(file: SourceFile) -> bool:
+    if file.ends(*TABLES):
+        first: dict[str, Any] = dict.fromkeys(_table(file).fieldnames or (), "text")
+    else:
+        found = parsing.first_object(file)
+        found = found or next((one for one in parsing.values(file) if isinstance(one, dict)), {})
+        first = next(iter(parsing.listed(found)), found)
+    is_known = _text_of(first) or any(shape <= first.keys() for shape in _SHAPES)
+    return bool(is_known) and not file.ends(".md", ".txt")
 
 
-def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
+def _read(source: Source, _more: frozenset[str]) -> Iterator[items.Yielded]:
     others = Counter[str]()
     for file in source.files:
-        for value in _rows(file) if _is_table(file) else parsing.values(file):
-            yield value if isinstance(value, Fault) else _item(value)
-            others.update(() if isinstance(value, Fault) else value.keys() - _OWN)
+        for value in _rows(file) if file.ends(*TABLES) else parsing.values(file):
+            yield value if isinstance(value, items.Fault) else _item(value)
+            others.update(() if isinstance(value, items.Fault) else value.keys() - _OWN)
     if others:
         named = ", ".join(f"{name[:100]} ({number})" for name, number in others.most_common(20))
-        yield Hint(f"Fields that are not imported, and the number of objects with them: {named}")
-
-
-def _is_table(file: SourceFile) -> bool:
-    return file.base.casefold().endswith(TABLES)
+        yield items.Hint(f"Fields that are not imported, and the number of objects with them: {named}")
 
 
 def _table(file: SourceFile) -> "csv.DictReader[str]":
@@ -98,12 +70,12 @@ def _table(file: SourceFile) -> "csv.DictReader[str]":
     return found
 
 
-def _rows(file: SourceFile) -> Iterator[dict[str, Any] | Fault]:
+def _rows(file: SourceFile) -> Iterator[dict[str, Any] | items.Fault]:
     try:
         for row in _table(file):
             yield {name: given for name, given in row.items() if name and given}
     except (csv.Error, InvalidInputError) as error:
-        yield Fault(f"{file.name}: {str(error).rstrip('.')}")
+        yield items.Fault(f"{file.name}: {str(error).rstrip('.')}")
 
 
 def _text_of(value: Mapping[str, Any], depth: int = 0) -> str:
@@ -116,11 +88,11 @@ def _text_of(value: Mapping[str, Any], depth: int = 0) -> str:
     return "\n".join(plain) if depth else ""
 
 
-def _item(value: Mapping[str, Any]) -> Yielded:
+def _item(value: Mapping[str, Any]) -> items.Yielded:
     namespace = texts(value.get("namespace"))
     common: dict[str, Any] = {
-        "created_at": created(value) or updated(value),
-        "updated_at": updated(value),
+        "created_at": first_time(value, (*CREATED, *UPDATED)),
+        "updated_at": first_time(value, UPDATED),
         "tags": (
             *tagged("type", value.get("type"), value.get("kind")),
             *tagged("category", value.get("category")),
@@ -131,7 +103,7 @@ def _item(value: Mapping[str, Any]) -> Yielded:
         "session_id": next(filter(None, (_id(value, name) for name in _SESSIONS)), ""),
     }
     if "role" in value or text(value.get("type")) in _MESSAGES:
-        return LeftOut("messages that are in no conversation")
+        return items.LeftOut("messages that are in no conversation")
     title, content = text(value.get("title")), _text_of(value)
     if content or (title and not {"summary", "prompt"} & value.keys()):
         return _memory(value, title, content, namespace, common)
@@ -140,13 +112,15 @@ def _item(value: Mapping[str, Any]) -> Yielded:
 
 def _memory(
     value: Mapping[str, Any], title: str, content: str, namespace: tuple[str, ...], common: Mapping[str, Any]
-) -> SourceMemory:
+) -> items.SourceMemory:
     headed = content if not title or content.startswith(title) else f"{title}\n\n{content}".strip()
     own, key = next(filter(None, (_id(value, name) for name in _IDS)), ""), text(value.get("key"))
     if namespace:  # the key is one within the namespace
         own, key = digest(*namespace, key), ""
     weight = value.get("importance")
-    return SourceMemory(id=own or digest(headed), text=headed, key=key, importance=share(_number(weight)), **common)
+    return items.SourceMemory(
+        id=own or digest(headed), text=headed, key=key, importance=share(_number(weight)), **common
+    )
 
 
 def _number(given: Any) -> Any:
@@ -156,7 +130,7 @@ def _number(given: Any) -> Any:
         return None
 
 
-def _other(value: Mapping[str, Any], common: Mapping[str, Any]) -> Yielded:
+def _other(value: Mapping[str, Any], common: Mapping[str, Any]) -> items.Yielded:
     common = {**common, "tags": texts(value.get("tags"))}
     match value:
         case {"entity": str(name)}:
@@ -164,17 +138,17 @@ def _other(value: Mapping[str, Any], common: Mapping[str, Any]) -> Yielded:
             given = value.get("observations")
             listed = [given] if isinstance(given, str) else given if isinstance(given, list) else []
             words = tuple(filter(None, map(text, listed)))
-            return SourceEntity(id=name, name=name, observations=words, **about, **common)
+            return items.SourceEntity(id=name, name=name, observations=words, **about, **common)
         case {"from": str(source), "to": str(target)}:
             kind = text(value.get("relation")) or text(value.get("type")) or "related_to"
-            return SourceRelation(id=source, source=source, target=target, type=kind, **common)
+            return items.SourceRelation(id=source, source=source, target=target, type=kind, **common)
         case {"prompt": str(prompt)}:
             thought, response = text(value.get("thought")), text(value.get("response"))
             place = _id(value, "id") or digest(common["session_id"], common["created_at"], prompt, response)
-            return SourceTurn(id=place, prompt=prompt, thought=thought, response=response, **common)
+            return items.SourceTurn(id=place, prompt=prompt, thought=thought, response=response, **common)
         case {"title": str(title), "summary": str(summary)} if common["session_id"]:
-            return SourceSummary(id=common["session_id"], title=title, text=summary, **common)
-    return Fault(
+            return items.SourceSummary(id=common["session_id"], title=title, text=summary, **common)
+    return items.Fault(
         f"an object with {', '.join(map(str, value))[:100] or 'nothing'} is not a memory, entity, relation or turn"
     )
 
@@ -185,5 +159,9 @@ def _id(value: Mapping[str, Any], name: str) -> str:
 
 
 FORMAT = ForeignFormat(
-    "jsonl", "a file of JSON objects with memories, entities, relations or turns", _files, _read, is_any=True
+    "jsonl",
+    "a file of JSON objects with memories, entities, relations or turns",
+    that(_fits, "*.json", "*.jsonl", *(f"*{suffix}" for suffix in TABLES)),
+    _read,
+    is_any=True,
 )

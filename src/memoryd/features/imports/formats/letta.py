@@ -5,35 +5,26 @@ from typing import Any
 
 from memoryd.features.imports.formats import chat, parsing
 from memoryd.features.imports.formats.conversations import turns
-from memoryd.features.imports.formats.fields import digest, mapping, mappings, text, when
+from memoryd.features.imports.formats.fields import digest, first_text, mapping, mappings, text, texts, when
 from memoryd.features.imports.formats.items import SourceMemory, Yielded
-from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
+from memoryd.features.imports.formats.source import ForeignFormat, SourceFile, each_file, having, that
 
 
-def _files(source: Source) -> Iterator[SourceFile]:
-    for file in source.candidates("*.af", "*.json"):
-        head, agents = file.head(), mappings(parsing.first_object(file).get("agents"))
-        is_long = b'"agents"' in head and b'"block_ids"' in head
-        if file.base.endswith(".af") or is_long or any("block_ids" in one for one in agents):
-            yield file
+def _is_agent(file: SourceFile) -> bool:
+    agents = mappings(parsing.first_object(file).get("agents"))
+    is_long = having(b'"agents"', b'"block_ids"')(file)
+    return file.base.endswith(".af") or is_long or any("block_ids" in one for one in agents)
 
 
-def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
-    for file in source.files:
-        whole = mapping(parsing.loaded(file))
-        agents = mappings(whole.get("agents"))
-        names = {text(block): text(one.get("name")) for one in agents for block in _listed(one.get("block_ids"))}
-        at = when(whole.get("created_at"))
-        for one in mappings(whole.get("blocks")):
-            yield _block(one, names.get(text(one.get("id")), ""), at)
-        for agent in agents:
-            place = text(agent.get("id")) or text(agent.get("name"))
-            spoken = chat.messages(mappings(agent.get("messages")))
-            yield from turns(spoken, f"letta:{place}", text(agent.get("name")))
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
+def _agents(file: SourceFile) -> Iterator[Yielded]:
+    whole = mapping(parsing.loaded(file))
+    agents = mappings(whole.get("agents"))
+    names = {block: text(one.get("name")) for one in agents for block in texts(one.get("block_ids"))}
+    for one in mappings(whole.get("blocks")):
+        yield _block(one, names.get(text(one.get("id")), ""), when(whole.get("created_at")))
+    for agent in agents:
+        place = first_text(agent, ("id", "name"))
+        yield from turns(chat.messages(mappings(agent.get("messages"))), f"letta:{place}", text(agent.get("name")))
 
 
 def _block(one: Mapping[str, Any], agent: str, at: str) -> SourceMemory:
@@ -49,4 +40,4 @@ def _block(one: Mapping[str, Any], agent: str, at: str) -> SourceMemory:
     )
 
 
-FORMAT = ForeignFormat("letta", "an agent file of Letta", _files, _read)
+FORMAT = ForeignFormat("letta", "an agent file of Letta", that(_is_agent, "*.af", "*.json"), each_file(_agents))

@@ -44,60 +44,49 @@ _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 def _files(source: Source) -> list[SourceFile]:
     """Return the notes and lists; none if all of them are hidden."""
-    texts_only = all(one.base.casefold().endswith((*SUFFIXES, *LISTS, *PLAIN)) for one in source.files)
-    suffixes = (*SUFFIXES, *LISTS, *(PLAIN if texts_only else ()))
-    is_there = any(one.base.casefold().endswith(suffixes) for one in _visible(source))
-    return [one for one in source.files if one.base.casefold().endswith(suffixes)] if is_there else []
+    texts_only = all(one.ends(*SUFFIXES, *LISTS, *PLAIN) for one in source.files)
+    found = [one for one in source.files if one.ends(*SUFFIXES, *LISTS, *(PLAIN if texts_only else ()))]
+    return [] if all(map(_is_aside, found)) else found
 
 
-def _visible(source: Source) -> list[SourceFile]:
-    """Return the files that are not in hidden folders or folders of templates."""
-    return [one for one in source.files if not _is_aside(PurePosixPath(one.name).parts[:-1])]
-
-
-def _is_aside(folders: tuple[str, ...]) -> bool:
+def _is_aside(file: SourceFile) -> bool:
+    """Return whether a file is in a hidden folder, or one of templates or earlier versions."""
+    folders = PurePosixPath(file.name.casefold()).parts[:-1]
     hidden = [at for at, folder in enumerate(folders) if folder.startswith(".")]
-    has_memory = hidden and _MEMORIES & {folder.casefold() for folder in folders[hidden[0] :]}
-    if (hidden and not has_memory) or _OLD & {"/".join(pair) for pair in pairwise(folders)}:
-        return True
-    return any(folder.casefold() in _ASIDE for folder in folders)
+    has_memory = hidden and _MEMORIES & {*folders[hidden[0] :]}
+    return bool(
+        (hidden and not has_memory) or _OLD & {"/".join(pair) for pair in pairwise(folders)} or _ASIDE & {*folders}
+    )
 
 
 def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
-    visible = _visible(source)
+    visible = [one for one in source.files if not _is_aside(one)]
     candidates = [] if source.only else source.candidates("*.md", "*.mdc")
     instructions = [one for one in candidates if _is_instruction(one)]
     if left := len(source.files) - len({one.name for one in (*visible, *instructions)}):
         yield LeftOut("notes in hidden folders, templates and earlier versions", left)
-    lists = [one for one in visible if one.base.casefold().endswith((*LISTS, *PLAIN))]
-    every = [one for one in visible if not one.base.casefold().endswith((*LISTS, *PLAIN))]
-    notes = [one for one in every if source.only or not _is_instruction(one)]
     for file in instructions:
         yield LeftOut("files of instructions, such as AGENTS.md")
         yield Hint(f"{file.name} has instructions, not facts: {source.command(file)} imports it")
-    names = basic_memory.NameIndex(_readable(notes))
+    lists = [one for one in visible if one.ends(*LISTS, *PLAIN)]
+    files = [one for one in visible if not one.ends(*LISTS, *PLAIN) and (source.only or not _is_instruction(one))]
+    names = basic_memory.NameIndex(one for one in map(_tried, files) if isinstance(one, Note))
     timeless = 0
-    for file in notes:
-        try:
-            one = note(file)
-        except InvalidInputError as error:
-            yield Fault(str(error).rstrip("."))
-            continue
-        timeless += not one.stated_at
-        yield from _items(source, one, names)
+    for one in map(_tried, files):
+        timeless += isinstance(one, Note) and not one.stated_at
+        yield from _items(source, one, names) if isinstance(one, Note) else [one]
     if timeless:
         yield Hint(f"{timeless} notes state no time: they get that at which their files last changed")
-    for file in lists:
-        yield from _listed(file)
+    for one in map(_tried, lists):
+        yield from _listed(one) if isinstance(one, Note) else [one]
 
 
-def _readable(files: list[SourceFile]) -> Iterator[Note]:
-    """Yield the readable notes; the others are reported later."""
-    for file in files:
-        try:
-            yield note(file)
-        except InvalidInputError:
-            continue
+def _tried(file: SourceFile) -> Note | Fault:
+    """Return a note, or why it cannot be read."""
+    try:
+        return note(file)
+    except InvalidInputError as error:
+        return Fault(str(error).rstrip("."))
 
 
 def _items(source: Source, one: Note, names: basic_memory.NameIndex) -> Iterator[Yielded]:
@@ -149,14 +138,8 @@ def _top_sections(body: str) -> list[str]:
 
 
 def _memory(one: Note, content: str, tags: tuple[str, ...], **more: Any) -> SourceMemory:
-    return SourceMemory(
-        id=digest(one.file.name, content),
-        text=content,
-        tags=tags,
-        created_at=one.created_at,
-        updated_at=one.updated_at,
-        **more,
-    )
+    own = {"id": digest(one.file.name, content), "created_at": one.created_at, "updated_at": one.updated_at}
+    return SourceMemory(text=content, tags=tags, **own | more)
 
 
 # instructions --------------------------------------------------------------------------------------------------------
@@ -196,15 +179,7 @@ def _claude(source: Source, one: Note) -> SourceMemory:
     described = " ".join(text(one.properties.get("description")).split())
     content = one.body if described in one.body else f"{described}\n\n{one.body}".strip()
     key = f"{project}/{one.file.stem}" if project else one.file.stem
-    return SourceMemory(
-        id=key,
-        text=content,
-        key=key,
-        tags=(*tagged("type", _claude_type(one)), *one.tags),
-        project=project,
-        created_at=one.created_at,
-        updated_at=one.updated_at,
-    )
+    return _memory(one, content, (*tagged("type", _claude_type(one)), *one.tags), id=key, key=key, project=project)
 
 
 def _project(source: Source, file: SourceFile) -> str:
@@ -244,21 +219,17 @@ def _mem0(one: Note) -> Iterator[Yielded]:
         )
 
 
-def _listed(file: SourceFile) -> Iterator[Yielded]:
+def _listed(one: Note) -> Iterator[Yielded]:
     """Yield a memory for each line, for each block under `# tags`, or for the whole text if its lines are wrapped.
 
     A date in brackets before a line is its time.
     """
-    try:
-        one = note(file)
-    except InvalidInputError as error:
-        yield Fault(str(error).rstrip("."))
-        return
+    file = one.file
     if one.body.startswith("# "):
         for tags, content in _BLOCK.findall(one.body):
             yield _memory(one, content.strip(), (f"file:{file.base}", *tags.split()))
         return
-    if not file.base.casefold().endswith(LISTS) or _WRAPPED.search(f"\n{one.body}"):
+    if not file.ends(*LISTS) or _WRAPPED.search(f"\n{one.body}"):
         yield from _sections(one)
         return
     for line in filter(None, map(str.strip, one.body.split("\n"))):
@@ -266,7 +237,7 @@ def _listed(file: SourceFile) -> Iterator[Yielded]:
         dated = _DATED.match(plain)
         content = plain[dated.end() :] if dated else plain
         at = when(dated[1], local=True) if dated else file.modified
-        yield SourceMemory(id=digest(content), text=content, created_at=at, tags=(f"file:{file.base}",))
+        yield SourceMemory(text=content, created_at=at, tags=(f"file:{file.base}",))
 
 
 FORMAT = ForeignFormat("markdown", "Markdown or a list of texts", _files, _read)

@@ -4,31 +4,16 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from memoryd.features.imports.foreign_sqlite import ForeignDatabase, databases, has, parted, read_each
+from memoryd.features.imports.foreign_sqlite import ForeignDatabase, databases, each_of, has
 from memoryd.features.imports.formats import parsing
-from memoryd.features.imports.formats.fields import digest, mapping, share, tagged, text, texts, when
-from memoryd.features.imports.formats.items import Fault, LeftOut, SourceMemory, Yielded
-from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
+from memoryd.features.imports.formats.fields import first_text, mapping, share, tagged, text, texts, times
+from memoryd.features.imports.formats.items import LeftOut, SourceMemory, Yielded
+from memoryd.features.imports.formats.source import ForeignFormat, either, that
 
-FILE = "sqlite_vec.db"
 HISTORY = "history"
 _NO_TAG, _NO_STORE = "untagged", "default"
 _ENTITY = "has_entity"
 """The type of an edge from a memory to the name of an entity."""
-_FITS = has("memories", "content_hash", "content", "tags", "memory_type")
-
-
-def _files(source: Source) -> Iterator[SourceFile]:
-    yield from (file for file in source.candidates("*.json") if parsing.has_field(file, "export_metadata"))
-    yield from databases(source, _FITS, FILE)
-
-
-def _read(source: Source, more: frozenset[str]) -> Iterator[Yielded]:
-    stored, exported = parted(source)
-    yield from read_each(stored, lambda database: _stored(database, more))
-    for file in exported.files:
-        for value in parsing.values(file):
-            yield value if isinstance(value, Fault) else _memory(value, more)
 
 
 def _stored(database: ForeignDatabase, more: frozenset[str]) -> Iterator[Yielded]:
@@ -48,28 +33,30 @@ def _stored(database: ForeignDatabase, more: frozenset[str]) -> Iterator[Yielded
 
 
 def _memory(value: Mapping[str, Any], more: frozenset[str], named: tuple[str, ...] = ()) -> Yielded:
-    content, metadata = text(value.get("content")), mapping(value.get("metadata"))
+    metadata = mapping(value.get("metadata"))
     superseded = value.get("superseded_by") or metadata.get("superseded_by")
     if (value.get("deleted_at") or superseded) and HISTORY not in more:
         return LeftOut("deleted memories" if value.get("deleted_at") else "superseded memories")
     tags = (tag for tag in texts(value.get("tags")) if tag != _NO_TAG)
     store = text(value.get("store"))
     return SourceMemory(
-        id=text(value.get("content_hash")) or digest(content),
-        text=content,
+        id=text(value.get("content_hash")),
+        text=text(value.get("content")),
         tags=(*tagged("type", value.get("memory_type")), *tags, *named),
         project=store if store != _NO_STORE else "",
         importance=share(metadata.get("quality_score")),
-        created_at=when(value.get("created_at")),
-        updated_at=when(value.get("updated_at")),
-        session_id=text(metadata.get("conversation_id")) or text(metadata.get("episode_id")),
+        session_id=first_text(metadata, ("conversation_id", "episode_id")),
+        **times(value),
     )
 
 
 FORMAT = ForeignFormat(
     "mcp-memory-service",
     "memories of mcp-memory-service",
-    _files,
-    _read,
+    either(
+        that(lambda file: parsing.has_field(file, "export_metadata"), "*.json"),
+        databases(has("memories", "content_hash", "content", "tags", "memory_type"), "sqlite_vec.db"),
+    ),
+    each_of(_stored, lambda file, more: parsing.each(file, lambda value: [_memory(value, more)])),
     {HISTORY: "memories that were deleted or superseded"},
 )

@@ -1,23 +1,21 @@
 """mem0: the result of its `get_all`, its history.db, and the zip archives of OpenMemory."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
 from memoryd.core.base.clock import timestamp
 from memoryd.errors import InvalidInputError
-from memoryd.features.imports.foreign_sqlite import databases, has, parted, read_each
+from memoryd.features.imports.foreign_sqlite import ForeignDatabase, databases, each_of, has
 from memoryd.features.imports.formats import parsing
-from memoryd.features.imports.formats.fields import digest, first_text, mapping, mappings, tagged, text, texts, when
+from memoryd.features.imports.formats.fields import first_text, mapping, mappings, tagged, text, texts, times, when
 from memoryd.features.imports.formats.items import Fault, LeftOut, SourceMemory, Yielded
-from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
-from memoryd.store.base import Row
+from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile, either, that
 
 HISTORY = "history"
-FILE = "history.db"
 QDRANT = "collection/*/storage.sqlite"
 """The files of Qdrant's local store."""
-_FITS = has(HISTORY, "memory_id", "new_memory", "event")
 _TEXTS = ("memory", "data", "content", "text")
 _SCOPES = {"user": "user_id", "agent": "agent_id", "actor": "actor_id", "app": "app"}
 _AWAY = frozenset({"deleted"})
@@ -29,12 +27,9 @@ PICKLED = (
 )
 
 
-def _files(source: Source) -> Iterator[SourceFile]:
-    if source.names >= {"memories.json", "memories.jsonl.gz"}:  # OpenMemory
-        yield from source.named("memories.json", "memories.jsonl.gz")
-    yield from databases(source, _FITS, FILE)
-    yield from source.named(QDRANT)
-    yield from (file for file in source.candidates("*.json", "*.jsonl") if _is_list(file))
+def _of_openmemory(source: Source) -> list[SourceFile]:
+    names = ("memories.json", "memories.jsonl.gz")
+    return source.named(*names) if source.names.issuperset(names) else []
 
 
 def _is_list(file: SourceFile) -> bool:
@@ -46,23 +41,18 @@ def _is_list(file: SourceFile) -> bool:
 def _read(source: Source, more: frozenset[str]) -> Iterator[Yielded]:
     pickled = source.named(QDRANT)
     yield from (Fault(f"{file.name} {PICKLED}") for file in pickled)
-    stored, lists = parted(source.narrowed(file for file in source.files if file not in pickled))
-    yield from read_each(stored, lambda database: _rebuilt(database.rows(HISTORY, "created_at", "updated_at")))
-    for file in lists.files:
-        if not file.base.endswith(".gz"):  # it has the texts of memories.json
-            yield from _listed(file, more)
+    yield from each_of(_rebuilt, _listed)(source.narrowed(file for file in source.files if file not in pickled), more)
 
 
 def _listed(file: SourceFile, more: frozenset[str]) -> Iterator[Yielded]:
+    if file.base.endswith(".gz"):  # it has the texts of memories.json
+        return
     names: dict[str, str] = {}
     if file.head().lstrip().startswith(b"{"):
-        try:
+        with suppress(InvalidInputError):  # JSON lines, or damaged: reported below
             about = mapping(parsing.loaded(file))
-        except InvalidInputError:  # JSON lines, or damaged: reported below
-            about = {}
-        names = {text(one.get("id")): text(one.get("name")) for one in mappings(about.get("categories"))}
-    for value in parsing.values(file):
-        yield value if isinstance(value, Fault) else _memory(value, names, more)
+            names = {text(one.get("id")): text(one.get("name")) for one in mappings(about.get("categories"))}
+    yield from parsing.each(file, lambda value: [_memory(value, names, more)])
 
 
 def _memory(value: Mapping[str, Any], names: Mapping[str, str], more: frozenset[str]) -> Yielded:
@@ -76,7 +66,7 @@ def _memory(value: Mapping[str, Any], names: Mapping[str, str], more: frozenset[
     named = tuple(filter(None, (names.get(one, "") for one in texts(value.get("category_ids")))))
     scopes = (tag for prefix, name in _SCOPES.items() for tag in tagged(prefix, value.get(name)))
     return SourceMemory(
-        id=text(value.get("id")) or digest(content),
+        id=text(value.get("id")),
         text=content,
         tags=(
             *tagged("type", metadata.get("type")),
@@ -85,17 +75,16 @@ def _memory(value: Mapping[str, Any], names: Mapping[str, str], more: frozenset[
             *scopes,
             *((state,) if state in _ASIDE else ()),
         ),
-        created_at=when(value.get("created_at")),
-        updated_at=when(value.get("updated_at")),
         session_id=text(value.get("run_id")),
+        **times(value),
     )
 
 
-def _rebuilt(events: Iterator[Row]) -> Iterator[Yielded]:
+def _rebuilt(database: ForeignDatabase, _more: frozenset[str]) -> Iterator[Yielded]:
     """Yield the last text of each memory that was not deleted."""
     found: dict[str, SourceMemory] = {}
     gone = 0
-    for row in events:
+    for row in database.rows(HISTORY, "created_at", "updated_at"):
         place, words = text(row.get("memory_id")), text(row.get("new_memory"))
         if row.get("event") == "DELETE" or row.get("is_deleted"):
             gone += found.pop(place, None) is not None
@@ -112,5 +101,14 @@ def _rebuilt(events: Iterator[Row]) -> Iterator[Yielded]:
 
 
 FORMAT = ForeignFormat(
-    "mem0", "memories of mem0", _files, _read, {"history": "memories that were deleted or have expired"}
+    "mem0",
+    "memories of mem0",
+    either(
+        _of_openmemory,
+        databases(has(HISTORY, "memory_id", "new_memory", "event"), "history.db"),
+        lambda source: source.named(QDRANT),
+        that(_is_list, "*.json", "*.jsonl"),
+    ),
+    _read,
+    {"history": "memories that were deleted or have expired"},
 )

@@ -1,14 +1,14 @@
 """MemPalace: the drawers in Chroma's SQLite file, and the knowledge graph. Chroma itself is not needed."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
-from memoryd.features.imports.foreign_sqlite import ForeignDatabase, databases, read_each
-from memoryd.features.imports.formats.fields import digest, tagged, text, when
+from memoryd.features.imports.foreign_sqlite import ForeignDatabase, databases, each_of
+from memoryd.features.imports.formats.fields import tagged, text, when
 from memoryd.features.imports.formats.items import LeftOut, SourceEntity, SourceMemory, SourceRelation, Yielded
-from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
+from memoryd.features.imports.formats.source import ForeignFormat
 
 FILES = ("chroma.sqlite3", "knowledge_graph.sqlite3", "knowledge_graph.db")
 MINED = "mined"
@@ -19,7 +19,6 @@ DOCUMENT = "chroma:document"
 DELETED = 3  # Chroma's number for the operation
 OVERLAP = 400  # maximum characters that neighbouring chunks share
 _WRITTEN = frozenset({"mcp", "diary", "tool_add_drawer"})
-_DIARY = "diary"
 _PLACES = ("wing", "room", "hall")
 
 
@@ -27,22 +26,10 @@ def _is_graph(database: ForeignDatabase) -> bool:
     return database.tables.keys() >= {"entities", "triples"}
 
 
-def _fits(database: ForeignDatabase) -> bool:
-    return _is_graph(database) or bool(_drawers(database))
-
-
-def _files(source: Source) -> Iterator[SourceFile]:
-    return databases(source, _fits, *FILES)
-
-
 def _drawers(database: ForeignDatabase) -> str:
     """Return the id of the collection of drawers, or ''."""
     names = {text(row.get("name")): text(row.get("id")) for row in database.rows("collections")}
     return next((names[name] for name in sorted(names) if name.endswith(DRAWERS)), "")
-
-
-def _read(source: Source, more: frozenset[str]) -> Iterator[Yielded]:
-    return read_each(source, lambda one: _graph(one, more) if _is_graph(one) else _memories(one, more))
 
 
 # drawers -------------------------------------------------------------------------------------------------------------
@@ -59,11 +46,9 @@ def _memories(database: ForeignDatabase, more: frozenset[str]) -> Iterator[Yield
         else:
             yield LeftOut("chunks of mined files (import the originals, or --include mined)")
     for place, found in written.items():
-        found.sort(key=_index)
-        yield _memory(found[0], "".join(_document(one) for one in found), place)
+        yield _memory(found, "".join, place)
     for file, found in mined.items():
-        found.sort(key=_index)
-        yield _memory(found[0], _glued([_document(one) for one in found]), file, *tagged("file", file))
+        yield _memory(found, _glued, file, *tagged("file", file))
     if waiting := _waiting(database):
         yield LeftOut("entries that Chroma has queued but not stored (open the palace with MemPalace once)", waiting)
 
@@ -73,16 +58,6 @@ def _waiting(database: ForeignDatabase) -> int:
     stored = {row.get("embedding_id") for row in database.rows("embeddings")}
     last = {row.get("id"): row.get("operation") for row in database.rows("embeddings_queue", "seq_id")}
     return sum(operation != DELETED and name not in stored for name, operation in last.items())
-
-
-def _index(drawer: Mapping[str, Any]) -> int:
-    index = drawer.get("chunk_index")
-    return index if isinstance(index, int) else 0
-
-
-def _document(drawer: Mapping[str, Any]) -> str:
-    content = drawer.get(DOCUMENT)
-    return content if isinstance(content, str) else ""
 
 
 def _every(database: ForeignDatabase) -> Iterator[Mapping[str, Any]]:
@@ -103,20 +78,18 @@ def _value(row: Mapping[str, Any]) -> Any:
 
 def _is_written(drawer: Mapping[str, Any]) -> bool:
     """Return whether an agent wrote a drawer, rather than cutting it from a file."""
-    by = {
-        text(drawer.get("added_by")).lower(),
-        text(drawer.get("hall")).lower(),
-        text(drawer.get("ingest_mode")).lower(),
-    }
-    return bool(by & _WRITTEN) or _DIARY in text(drawer.get("hall")).lower() or not text(drawer.get("source_file"))
+    by, hall, mode = (text(drawer.get(name)).lower() for name in ("added_by", "hall", "ingest_mode"))
+    return bool({by, hall, mode} & _WRITTEN) or "diary" in hall or not text(drawer.get("source_file"))
 
 
-def _memory(drawer: Mapping[str, Any], content: str, place: str, *more: str) -> SourceMemory:
+def _memory(chunks: list[Mapping[str, Any]], join: Callable[[list[str]], str], place: str, *more: str) -> SourceMemory:
+    chunks.sort(key=lambda one: one["chunk_index"] if isinstance(one.get("chunk_index"), int) else 0)
+    drawer = chunks[0]
     at = when(drawer.get("filed_at"), local=True) or when(drawer.get("stored_at"))
     tags = (tag for name in _PLACES for tag in tagged(name, drawer.get(name)))
     return SourceMemory(
-        id=place or digest(content),
-        text=content,
+        id=place,
+        text=join([one[DOCUMENT] if isinstance(one.get(DOCUMENT), str) else "" for one in chunks]),
         tags=(*tags, *more),
         project=text(drawer.get("wing")),
         created_at=when(drawer.get("content_date"), local=True) or at,
@@ -144,7 +117,7 @@ def _graph(database: ForeignDatabase, more: frozenset[str]) -> Iterator[Yielded]
         name = text(row.get("name"))
         names[row.get("id")] = name
         at = when(row.get("created_at"), local=True)
-        yield SourceEntity(id=name, name=name, type=text(row.get("type")), created_at=at)
+        yield SourceEntity(name=name, type=text(row.get("type")), created_at=at)
     for row in database.rows("triples", "id"):
         if row.get("valid_to") and HISTORY not in more:
             yield LeftOut("relations that have ended")
@@ -159,7 +132,7 @@ def _graph(database: ForeignDatabase, more: frozenset[str]) -> Iterator[Yielded]
 FORMAT = ForeignFormat(
     "mempalace",
     "a palace of MemPalace",
-    _files,
-    _read,
+    databases(lambda one: _is_graph(one) or _drawers(one), *FILES),
+    each_of(lambda one, more: (_graph if _is_graph(one) else _memories)(one, more)),
     {MINED: "chunks of mined files, joined again", HISTORY: "relations that have ended"},
 )

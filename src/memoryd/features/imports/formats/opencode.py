@@ -3,15 +3,16 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 from memoryd.errors import InvalidInputError
-from memoryd.features.imports.foreign_sqlite import ForeignDatabase, databases, parted, read_each
+from memoryd.features.imports.foreign_sqlite import ForeignDatabase, databases, each_of
 from memoryd.features.imports.formats import chat, parsing
 from memoryd.features.imports.formats.conversations import turns
 from memoryd.features.imports.formats.fields import folder_name, mapping, mappings, tagged, text
 from memoryd.features.imports.formats.items import LeftOut, Yielded
-from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
+from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile, having, that
 from memoryd.store.base import Row
 
 FILES = "opencode*.db"
@@ -23,26 +24,24 @@ def _fits(database: ForeignDatabase) -> bool:
     return all("data" in database.tables.get(table, ()) for table in ("part", "message"))
 
 
+def _old(source: Source) -> list[list[SourceFile]]:
+    """Return the files of sessions, of messages and of parts of versions before the database."""
+    return [source.named(*patterns) for patterns in (SESSIONS, MESSAGES, PARTS)]
+
+
 def _files(source: Source) -> Iterator[SourceFile]:
-    if sessions := source.named(*SESSIONS):
-        yield from (*sessions, *source.named(*MESSAGES), *source.named(*PARTS))
-    for file in source.candidates("*.json"):
-        head = file.head()
-        if b'"info"' in head and b'"ses_' in head:
-            yield file
-    yield from databases(source, _fits, FILES)
+    sessions, *others = _old(source)
+    yield from chain(sessions, *others) if sessions else ()
+    yield from that(having(b'"info"', b'"ses_'), "*.json")(source)
+    yield from databases(_fits, FILES)(source)
 
 
-def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
-    stored, files = parted(source)
-    yield from read_each(stored, _stored)
-    old = [files.named(*patterns) for patterns in (SESSIONS, MESSAGES, PARTS)]
+def _read(source: Source, more: frozenset[str]) -> Iterator[Yielded]:
+    old = _old(source)
     names = {file.name for listed in old for file in listed}
-    for file in files.files:
-        if file.name not in names:
-            yield from session(file)
-    sessions, messages, parts = (list(map(_row, listed)) for listed in old)
-    yield from _joined(sessions, messages, parts)
+    others = source.narrowed(file for file in source.files if file.name not in names)
+    yield from each_of(_stored, session)(others, more)
+    yield from _joined(*(list(map(_row, listed)) for listed in old))
 
 
 def _row(file: SourceFile) -> Row:
@@ -58,21 +57,17 @@ def _row(file: SourceFile) -> Row:
     return value | ids | more
 
 
-def session(file: SourceFile) -> Iterator[Yielded]:
+def session(file: SourceFile, _more: frozenset[str] = frozenset()) -> Iterator[Yielded]:
     """Yield the turns of an exported session; none if it is a subagent's. Raise InvalidInputError if it is not JSON."""
     value = mapping(parsing.loaded(file))
-    info = mapping(value.get("info"))
-    if info.get("parentID"):
-        yield LeftOut("sessions of subagents")
-        return
     pairs = ((mapping(one.get("info")), one.get("parts")) for one in mappings(value.get("messages")))
-    messages = (
-        about | {"content": parts, "created": mapping(about.get("time")).get("created")} for about, parts in pairs
+    yield from _turns(
+        mapping(value.get("info")),
+        (about | {"content": parts, "created": mapping(about.get("time")).get("created")} for about, parts in pairs),
     )
-    yield from _turns(messages, text(info.get("id")), info)
 
 
-def _stored(database: ForeignDatabase) -> Iterator[Yielded]:
+def _stored(database: ForeignDatabase, _more: frozenset[str]) -> Iterator[Yielded]:
     if newer := sum(1 for _ in database.rows("session_message")):
         yield LeftOut("messages in tables of a newer version (export them with `opencode export`)", newer)
     order = ("time_created", "id")
@@ -83,23 +78,20 @@ def _joined(sessions: Iterable[Row], messages_: Iterable[Row], parts_: Iterable[
     parts: dict[Any, list[dict[str, Any]]] = defaultdict(list)
     for row in parts_:
         parts[row.get("message_id")].append(_data(row))
-    messages: dict[Any, list[Row]] = defaultdict(list)
+    messages: dict[Any, list[dict[str, Any]]] = defaultdict(list)
     for row in messages_:
-        messages[row.get("session_id")].append(row)
+        own = {"id": row.get("id"), "content": parts[row.get("id")], "created": row.get("time_created")}
+        messages[row.get("session_id")].append(_data(row) | own)
     for row in sessions:
-        if row.get("parent_id"):
-            yield LeftOut("sessions of subagents")
-            continue
-        every = (
-            _data(one) | {"id": one.get("id"), "content": parts[one.get("id")], "created": one.get("time_created")}
-            for one in messages[row.get("id")]
-        )
-        yield from _turns(every, text(row.get("id")), row)
+        yield from _turns(row, messages[row.get("id")])
 
 
-def _turns(messages: Iterable[dict[str, Any]], place: str, about: Mapping[str, Any]) -> Iterator[Yielded]:
-    titles = tagged("title", about.get("title"))
-    yield from turns(chat.messages(messages), f"opencode:{place}", folder_name(about.get("directory")), titles)
+def _turns(about: Mapping[str, Any], messages: Iterable[dict[str, Any]]) -> Iterator[Yielded]:
+    if about.get("parentID") or about.get("parent_id"):
+        yield LeftOut("sessions of subagents")
+        return
+    session_id, titles = f"opencode:{text(about.get('id'))}", tagged("title", about.get("title"))
+    yield from turns(chat.messages(messages), session_id, folder_name(about.get("directory")), titles)
 
 
 def _data(row: Row) -> dict[str, Any]:

@@ -7,13 +7,13 @@ continues at the next one that begins like the first.
 import codecs
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import IO, Any
 
 from memoryd.errors import InvalidInputError
 from memoryd.features.imports.formats.fields import mappings
-from memoryd.features.imports.formats.items import Fault
+from memoryd.features.imports.formats.items import Fault, Yielded
 from memoryd.features.imports.formats.source import WHOLE, SourceFile
 
 CHUNK = 1 << 20  # bytes read at a time
@@ -111,6 +111,12 @@ def values(file: SourceFile) -> Iterator[PlacedObject | Fault]:
         yield from _values(file)
     except InvalidInputError as error:
         yield Fault(str(error).rstrip("."))
+
+
+def each(file: SourceFile, read: Callable[[PlacedObject], Iterable[Yielded]]) -> Iterator[Yielded]:
+    """Yield what is read of each object of a file, and a Fault for each that cannot be read."""
+    for value in values(file):
+        yield from [value] if isinstance(value, Fault) else read(value)
 
 
 def _values(file: SourceFile) -> Iterator[PlacedObject | Fault]:

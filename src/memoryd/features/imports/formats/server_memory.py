@@ -9,9 +9,9 @@ from memoryd.core.base.clock import timestamp
 from memoryd.core.base.limits import KNOWN_NAME
 from memoryd.core.transfer.schema import UNKNOWN
 from memoryd.features.imports.formats import parsing
-from memoryd.features.imports.formats.fields import CREATED, UPDATED, brief, created, mappings, updated
+from memoryd.features.imports.formats.fields import CREATED, UPDATED, brief, first_time, mappings
 from memoryd.features.imports.formats.items import Fault, Hint, LeftOut, SourceEntity, SourceRelation, Yielded
-from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
+from memoryd.features.imports.formats.source import ForeignFormat, SourceFile, each_file, that
 from memoryd.text import unstorable
 
 SHOWN = 60  # characters of a value in a sentence
@@ -24,12 +24,10 @@ _WORDS = ("text", "content", "observation", "fact", "value", "item", "items", "c
 _LISTS = ("entities", "relations")
 
 
-def _files(source: Source) -> Iterator[SourceFile]:
-    for file in source.candidates("*.json", "*.jsonl"):
-        first = parsing.first_object(file)
-        within = [one for name in _LISTS for one in mappings(first.get(name))]
-        if any(_kind(one) and _has(one, *NAME, *FROM) for one in (first, *within)):
-            yield file
+def _is_graph(file: SourceFile) -> bool:
+    first = parsing.first_object(file)
+    within = [one for name in _LISTS for one in mappings(first.get(name))]
+    return any(_kind(one) and _has(one, *NAME, *FROM) for one in (first, *within))
 
 
 def _kind(value: Mapping[str, Any]) -> str:
@@ -45,12 +43,10 @@ def _has(value: Mapping[str, Any], *fields: str) -> bool:
     return not value.keys().isdisjoint(fields)
 
 
-def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
-    for file in source.files:
-        for value in parsing.values(file):
-            yield from [value] if isinstance(value, Fault) else _of_value(value, value.place, file.modified)
-        if _has_changed(file):
-            yield Fault(f"{file.name} changed while it was read. Stop the server that uses it, and import it again")
+def _graph(file: SourceFile) -> Iterator[Yielded]:
+    yield from parsing.each(file, lambda value: _of_value(value, value.place, file.modified))
+    if _has_changed(file):
+        yield Fault(f"{file.name} changed while it was read. Stop the server that uses it, and import it again")
 
 
 def _has_changed(file: SourceFile) -> bool:
@@ -82,15 +78,15 @@ def _entity(value: Mapping[str, Any], place: str, at: str) -> Iterator[Yielded]:
     if fault := _unfit(value, name) or _unfit({kind: type_}, kind):
         yield Fault(f"{place} {fault}")
         return
-    observed = list(_observed(given, created(value)))
+    observed = list(_observed(given, first_time(value)))
     kept = [(words, time) for words, time in observed if _is_text(words)]
     if lost := len(observed) - len(kept):
         yield Fault(f"{place} has observations that are not text, or cannot be stored: {lost} of {len(observed)}")
     if empty := sum(not words for words, _ in kept):
         yield LeftOut("empty observations", empty)
     yield from _extras(value, place, *NAME, *TYPE, "observations")
-    known = created(value) or min((time for _, time in kept if time), default=at)
-    about: dict[str, Any] = {"name": value[name], "updated_at": updated(value), "is_verbatim": True}
+    known = first_time(value) or min((time for _, time in kept if time), default=at)
+    about: dict[str, Any] = {"name": value[name], "updated_at": first_time(value, UPDATED), "is_verbatim": True}
     yield SourceEntity(id=place, type=type_, created_at=known, **about)
     for time, same in groupby(kept, lambda one: one[1]):
         texts = tuple(filter(None, (words for words, _ in same)))
@@ -104,7 +100,7 @@ def _observed(given: Any, at: str, depth: int = 0) -> Iterator[tuple[Any, str]]:
             yield from _observed(one, at, depth + 1)
     elif isinstance(given, dict) and depth < DEPTH:
         words = next((given[name] for name in _WORDS if given.get(name) is not None), None)
-        yield from [(None, at)] if words is None else _observed(words, created(given) or at, depth + 1)
+        yield from [(None, at)] if words is None else _observed(words, first_time(given) or at, depth + 1)
     elif given is not None or depth:
         yield given, at
 
@@ -116,7 +112,7 @@ def _relation(value: Mapping[str, Any], place: str, at: str) -> Iterator[Yielded
         return
     yield from _extras(value, place, source, target, kind)
     ends = {"source": value[source], "target": value[target], "type": value[kind]}
-    yield SourceRelation(id=place, **ends, created_at=created(value) or at, is_verbatim=True)
+    yield SourceRelation(id=place, **ends, created_at=first_time(value) or at, is_verbatim=True)
 
 
 def _named(value: Mapping[str, Any], names: tuple[str, ...]) -> str:
@@ -152,4 +148,6 @@ def _quoted(value: object) -> str:
     return repr(brief(str(value), SHOWN))
 
 
-FORMAT = ForeignFormat("server-memory", "a graph of server-memory", _files, _read)
+FORMAT = ForeignFormat(
+    "server-memory", "a graph of server-memory", that(_is_graph, "*.json", "*.jsonl"), each_file(_graph)
+)

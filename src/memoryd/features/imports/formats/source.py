@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import IO, Any, TypeAlias
 
 from memoryd.core.base.clock import timestamp
 from memoryd.errors import InvalidInputError
@@ -38,45 +38,18 @@ HEAD = 16_384  # bytes by which a file is recognized
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-class _Metered(io.RawIOBase):
-    """A file that counts the bytes read from it."""
+class _Blocks(io.RawIOBase):
+    """The blocks of a file as a file of its own, which closes that one."""
 
-    def __init__(self, file: IO[bytes], name: str, meter: Counter[str]) -> None:
-        self._file, self._name, self._meter = file, name, meter
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        try:
-            data = self._file.read(len(buffer))
-        except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
-            raise InvalidInputError(f"{self._name} cannot be read ({error}).") from error
-        buffer[: len(data)] = data
-        self._meter["bytes"] += len(data)
-        return len(data)
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
-
-
-class _Recoded(io.RawIOBase):
-    """A UTF-16 file, as Windows writes them, read as UTF-8."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-        self._decode = codecs.getincrementaldecoder("utf-16")("replace").decode
+    def __init__(self, file: IO[bytes], blocks: Iterator[bytes]) -> None:
+        self._file, self._blocks = file, blocks
         self._rest = b""
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        block = b"-"
-        while block and not self._rest:
-            block = self._file.read(BLOCK)
-            self._rest = self._decode(block, final=not block).encode()
+        self._rest = self._rest or next(filter(None, self._blocks), b"")
         data, self._rest = self._rest[: len(buffer)], self._rest[len(buffer) :]
         buffer[: len(data)] = data
         return len(data)
@@ -84,14 +57,6 @@ class _Recoded(io.RawIOBase):
     def close(self) -> None:
         self._file.close()
         super().close()
-
-
-def decoded(data: bytes) -> str:
-    """Return UTF-8 as text; raise ValueError for any other encoding: a wrong guess would corrupt the text."""
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"not UTF-8: {error.reason} at byte {error.start}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +79,20 @@ class SourceFile:
             opened = self.opener()
         except (zipfile.BadZipFile, RuntimeError, OSError) as error:  # RuntimeError: unknown compression method
             raise InvalidInputError(f"{self.name} cannot be opened ({error}).") from error
-        file = io.BufferedReader(_Metered(opened, self.name, self.meter), BLOCK)
-        return io.BufferedReader(_Recoded(file), BLOCK) if file.peek().startswith(UTF_16) else file
+        file = io.BufferedReader(_Blocks(opened, self._metered(opened)), BLOCK)
+        if not file.peek().startswith(UTF_16):
+            return file
+        texts = codecs.iterdecode(iter(partial(file.read, BLOCK), b""), "utf-16", "replace")  # as Windows writes it
+        return io.BufferedReader(_Blocks(file, map(str.encode, texts)), BLOCK)
+
+    def _metered(self, file: IO[bytes]) -> Iterator[bytes]:
+        """Yield the blocks of a file, and count their bytes."""
+        try:
+            for block in iter(partial(file.read, BLOCK), b""):
+                self.meter["bytes"] += len(block)
+                yield block
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
+            raise InvalidInputError(f"{self.name} cannot be read ({error}).") from error
 
     @property
     def stem(self) -> str:
@@ -126,6 +103,10 @@ class SourceFile:
     def base(self) -> str:
         """The name without folders."""
         return PurePosixPath(self.name).name
+
+    def ends(self, *suffixes: str) -> bool:
+        """Return whether the name ends so, in any case."""
+        return self.base.casefold().endswith(suffixes)
 
     def head(self, size: int = HEAD) -> bytes:
         """Return the first bytes; none if they cannot be read."""
@@ -142,9 +123,12 @@ class SourceFile:
         with self.open() as file:
             data = file.read(WHOLE)
         try:
-            return decoded(data)
-        except ValueError as error:
-            raise InvalidInputError(f"{self.name} is {error}. Save it as UTF-8, and import it again.") from None
+            return data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:  # no guess at another encoding: a wrong one would corrupt the text
+            why = f"{error.reason} at byte {error.start}"
+            raise InvalidInputError(
+                f"{self.name} is not UTF-8: {why}. Save it as UTF-8, and import it again."
+            ) from None
 
 
 @dataclass(frozen=True)
@@ -152,9 +136,10 @@ class Source:
     """The source given to `memoryd import`: its files, sorted by name."""
 
     path: Path
-    is_folder: bool
-    is_archive: bool
     files: tuple[SourceFile, ...]
+    only: SourceFile | None = None
+    """The file, if the source is a single file and not an archive."""
+    is_archive: bool = False
     skipped: int = 0
     """The number of symbolic links and special files that were skipped."""
     unreadable: tuple[str, ...] = ()
@@ -194,11 +179,6 @@ class Source:
         return frozenset(one.base for one in self.files)
 
     @cached_property
-    def only(self) -> SourceFile | None:
-        """The file, if the source is a single file and not an archive."""
-        return None if self.is_folder or self.is_archive else self.files[0]
-
-    @cached_property
     def _total(self) -> int:
         return max(1, sum(one.size for one in self.files))
 
@@ -213,31 +193,25 @@ def opened(path: Path) -> Iterator[Source]:
     if not path.exists():
         raise InvalidInputError(f"There is no file {path}. Check its path.")
     meter = Counter[str]()
+    only = _of_path(path, path.name, meter)
     if path.is_dir():
-        unreadable: list[str] = []
-        files, skipped = _of_folder(path, meter, unreadable)
-        yield Source(path, True, False, files, skipped, tuple(unreadable), meter=meter)
+        yield _of_folder(path, meter)
     elif not path.is_file():
         raise InvalidInputError(f"{path} is not a regular file. Give the path of a file.")
-    elif zipfile.is_zipfile(path) and not _begins(path, MAGIC):
+    elif not only.head().startswith(MAGIC) and zipfile.is_zipfile(path):
         try:
             archive = zipfile.ZipFile(path)
         except zipfile.BadZipFile as error:
             raise InvalidInputError(f"{path.name} is a damaged archive ({error}). Download it again.") from None
         with archive:
-            yield Source(path, False, True, _of_archive(path, archive, meter), meter=meter)
+            yield Source(path, _of_archive(path, archive, meter), is_archive=True, meter=meter)
     else:
-        yield Source(path, False, False, (_of_path(path, path.name, meter),), meter=meter)
+        yield Source(path, (only,), only, meter=meter)
 
 
 def is_hidden(file: SourceFile) -> bool:
     """Return whether a file, or a folder that it is in, is hidden."""
     return any(part.startswith(".") for part in PurePosixPath(file.name).parts)
-
-
-def _begins(path: Path, head: bytes) -> bool:
-    with path.open("rb") as file:
-        return file.read(len(head)) == head
 
 
 def _of_path(path: Path, name: str, meter: Counter[str]) -> SourceFile:
@@ -246,14 +220,9 @@ def _of_path(path: Path, name: str, meter: Counter[str]) -> SourceFile:
     return SourceFile(name, state.st_size, modified, lambda: path.open("rb"), meter, path)
 
 
-def _of_folder(folder: Path, meter: Counter[str], unreadable: list[str]) -> tuple[tuple[SourceFile, ...], int]:
-    found: list[SourceFile] = []
-    skipped = 0
-
-    def note(error: OSError) -> None:
-        unreadable.append(f"{error.filename}: {error.strerror}")
-
-    for place, folders, names in os.walk(folder, onerror=note):
+def _of_folder(folder: Path, meter: Counter[str]) -> Source:
+    found, failures, skipped = list[SourceFile](), list[OSError](), 0
+    for place, folders, names in os.walk(folder, onerror=failures.append):
         skipped += sum(Path(place, name).is_symlink() for name in folders)
         for name in names:
             path = Path(place, name)
@@ -263,7 +232,9 @@ def _of_folder(folder: Path, meter: Counter[str], unreadable: list[str]) -> tupl
             found.append(_of_path(path, path.relative_to(folder).as_posix(), meter))
             if len(found) > MEMBERS:
                 raise InvalidInputError(f"{folder} has more than {MEMBERS:,} files. Import its folders one by one.")
-    return tuple(sorted(found, key=lambda one: one.name)), skipped
+    unreadable = tuple(f"{one.filename}: {one.strerror}" for one in failures)
+    files = tuple(sorted(found, key=lambda one: one.name))
+    return Source(folder, files, skipped=skipped, unreadable=unreadable, meter=meter)
 
 
 def _of_archive(path: Path, archive: zipfile.ZipFile, meter: Counter[str]) -> tuple[SourceFile, ...]:
@@ -281,12 +252,8 @@ def _of_archive(path: Path, archive: zipfile.ZipFile, meter: Counter[str]) -> tu
             )
     if locked := [one.filename for one in members if one.flag_bits & 1]:
         raise InvalidInputError(f"{path.name} is encrypted ({locked[0][:100]!r}). Unpack it, and import the folder.")
-    found = [SourceFile(one.filename, one.file_size, _date(one), _opener(archive, one), meter) for one in members]
+    found = [SourceFile(m.filename, m.file_size, _date(m), partial(archive.open, m), meter) for m in members]
     return tuple(sorted(found, key=lambda one: one.name))
-
-
-def _opener(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Callable[[], IO[bytes]]:
-    return lambda: archive.open(member)
 
 
 def _date(member: zipfile.ZipInfo) -> str:
@@ -296,8 +263,29 @@ def _date(member: zipfile.ZipInfo) -> str:
         return ""
 
 
-def each_file(read: Callable[[SourceFile], Iterator[Yielded]]) -> Callable[[Source, frozenset[str]], Iterator[Yielded]]:
-    """Return a function for ForeignFormat.read that reads file by file."""
+FilesOf: TypeAlias = Callable[[Source], Iterable[SourceFile]]
+"""Yields the files of a source that are in a format, by their names or first bytes."""
+ItemsOf: TypeAlias = Callable[[Source, frozenset[str]], Iterator[Yielded]]
+"""Yields the items of these files; the set names what of ForeignFormat.more is also imported."""
+
+
+def that(fits: Callable[[SourceFile], object], *patterns: str) -> FilesOf:
+    """Return a function that yields the candidates that fit."""
+    return lambda source: filter(fits, source.candidates(*patterns))
+
+
+def having(*marks: bytes) -> Callable[[SourceFile], bool]:
+    """Return a function that tests whether the first bytes of a file have all of some marks."""
+    return lambda file: all(map(file.head().__contains__, marks))
+
+
+def either(*files: FilesOf) -> FilesOf:
+    """Return a function that yields what any of some functions yields."""
+    return lambda source: chain.from_iterable(one(source) for one in files)
+
+
+def each_file(read: Callable[[SourceFile], Iterable[Yielded]]) -> ItemsOf:
+    """Return a function that reads file by file."""
     return lambda source, _more: chain.from_iterable(map(read, source.files))
 
 
@@ -309,10 +297,8 @@ class ForeignFormat:
     """Its name for `--from`."""
     title: str
     """The description of a source, for a sentence that begins with `PATH is`."""
-    files: Callable[[Source], Iterable[SourceFile]]
-    """The function that yields the files of a source that are in this format, by their names or first bytes."""
-    read: Callable[[Source, frozenset[str]], Iterator[Yielded]]
-    """The function that yields the items of these files; the set names what of `more` is also imported."""
+    files: FilesOf
+    read: ItemsOf
     more: Mapping[str, str] = field(default_factory=dict)
     """The descriptions of what `--include` may name."""
     is_any: bool = False

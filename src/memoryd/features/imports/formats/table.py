@@ -8,10 +8,9 @@ from memoryd.features.imports.formats import (
     claude_code,
     claude_mem,
     codex,
-    cognee,
     cursor,
     gemini,
-    graphiti,
+    graphs,
     json_lines,
     letta,
     markdown,
@@ -19,34 +18,32 @@ from memoryd.features.imports.formats import (
     mem0,
     mempalace,
     opencode,
-    qwen,
     server_memory,
 )
-from memoryd.features.imports.formats.source import ForeignFormat
 
-FORMATS: dict[str, ForeignFormat] = {
-    module.FORMAT.name: module.FORMAT
-    for module in (
-        server_memory,
-        claude_code,
-        qwen,
-        claude_ai,
-        chatgpt,
-        claude_mem,
-        codex,
-        mempalace,
-        mcp_memory_service,
-        gemini,
-        opencode,
-        cursor,
-        letta,
-        graphiti,
-        cognee,
-        mem0,
-        aider,
-        chat,
-        markdown,
-        json_lines,
+FORMATS = {
+    form.name: form
+    for form in (
+        server_memory.FORMAT,
+        claude_code.FORMAT,
+        chat.QWEN,
+        claude_ai.FORMAT,
+        chatgpt.FORMAT,
+        claude_mem.FORMAT,
+        codex.FORMAT,
+        mempalace.FORMAT,
+        mcp_memory_service.FORMAT,
+        gemini.FORMAT,
+        opencode.FORMAT,
+        cursor.FORMAT,
+        letta.FORMAT,
+        graphs.GRAPHITI,
+        graphs.COGNEE,
+        mem0.FORMAT,
+        aider.FORMAT,
+        chat.FORMAT,
+        markdown.FORMAT,
+        json_lines.FORMAT,
     )
 }
 """The formats by name, in the order in which they are tried: more specific ones come first."""
