@@ -196,48 +196,16 @@ def test_the_workspace_is_named(start: Start) -> None:
 WRONG: list[tuple[str, Json, str]] = [
     ("memory_store", {}, "content"),
     ("memory_store", {"content": "x", "contents": "y"}, "contents"),
-    ("memory_store", {"content": "x", "Importance": 1}, "Importance"),
-    ("memory_store", {"content": 5}, "content"),
     ("memory_store", {"content": None}, "content"),
-    ("memory_store", {"content": ["x"]}, "content"),
-    ("memory_store", {"content": {"x": 1}}, "content"),
     ("memory_store", {"content": ["x" * 10_000]}, "content"),
     ("memory_store", {"content": "x", "y" * 10_000: 1}, "yyy"),
-    ("memory_store", {"content": True}, "content"),
-    ("memory_store", {"content": "x" * 10_001}, "content"),
-    ("memory_store", {"content": "x", "tags": "a"}, "tags"),
-    ("memory_store", {"content": "x", "tags": {"a": 1}}, "tags"),
-    ("memory_store", {"content": "x", "tags": [1]}, "tags"),
-    ("memory_store", {"content": "x", "tags": [None]}, "tags"),
     ("memory_store", {"content": "x", "tags": [["a"]]}, "tags"),
-    ("memory_store", {"content": "x", "tags": ["a"] * 51}, "tags"),
-    ("memory_store", {"content": "x", "importance": "high"}, "importance"),
-    ("memory_store", {"content": "x", "importance": 2}, "importance"),
-    ("memory_store", {"content": "x", "importance": [0.5]}, "importance"),
-    ("memory_store", {"content": "a\0b"}, "content"),
     ("memory_store", {"content": "x", "tags": ["a\0b"]}, "tags"),
-    ("memory_recall", {}, "query"),
-    ("memory_recall", {"query": "x", "token_budget": 0}, "token_budget"),
-    ("memory_recall", {"query": "x", "token_budget": 1.5}, "token_budget"),
-    ("memory_recall", {"query": "x", "token_budget": "many"}, "token_budget"),
-    ("memory_recall", {"query": "x", "token_budget": 10**30}, "token_budget"),
+    ("memory_store", {"content": "x", "importance": "high"}, "importance"),
     ("memory_recall", {"query": "x", "token_budget": 10**4_000}, "token_budget"),
-    ("memory_recall", {"query": "x", "format": "xml"}, "format"),
-    ("memory_recall", {"query": "x", "kinds": ["cat"]}, "kinds"),
     ("memory_recall", {"query": "x" * 100_001}, "query"),
-    ("memory_recall", {"query": "a\0"}, "query"),
-    ("memory_context", {"task": 1}, "task"),
-    ("memory_context", {"task": "x", "tags": []}, "tags"),
-    ("memory_forget", {"ids": "all"}, "ids"),
-    ("memory_forget", {"ids": [1]}, "ids"),
-    ("memory_forget", {"ids": ["a\0"]}, "ids"),
-    ("memory_forget", {"ids": ["x"] * 101}, "ids"),
-    ("memory_forget", {"query": ["x"], "confirm": True}, "query"),
-    ("memory_forget", {"before": 5, "confirm": True}, "before"),
     ("memory_forget", {"confirm": "certainly"}, "confirm"),
     ("memory_inspect", {"view": "all"}, "view"),
-    ("memory_inspect", {"limit": -1}, "limit"),
-    ("memory_inspect", {"limit": 1_001}, "limit"),
 ]
 
 
@@ -251,12 +219,6 @@ def test_invalid_arguments_are_named(legacy: Wire, tool: str, arguments: Json, n
     assert len(block["text"]) < 1_000, "an error does not repeat a long input"
     for internal in ("Traceback", "pydantic", "errors.pydantic.dev", "/src/"):
         assert internal not in block["text"]
-
-
-def test_an_unknown_argument_is_reported_with_the_known_ones(legacy: Wire) -> None:
-    (block,) = legacy.call("memory_store", content="x", weight=3)["content"]
-    for name in ("weight", "content", "tags", "importance"):
-        assert name in block["text"]
 
 
 def test_invalid_calls_store_nothing(legacy: Wire) -> None:
