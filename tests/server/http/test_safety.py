@@ -175,14 +175,14 @@ def test_a_body_that_is_too_large(server: HttpServer, path: str, status: int) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("encoding", ["gzip", "x-gzip", "deflate", "identity, br", "ZSTD"])
 @pytest.mark.parametrize("path", ["/mcp", "/sse/messages/", "/tools/memory_store", "/ui/login"])
-def test_a_compressed_body_is_not_read(server: HttpServer, path: str, encoding: str) -> None:
-    bomb = gzip.compress(b" " * 10_000_000)
-    headers = {"Content-Encoding": encoding, WORKSPACE: "one", "Content-Type": "application/json"}
-    answer = server.request("POST", path, content=bomb, headers=headers)
-    assert (answer.status_code, answer.headers["Accept-Encoding"]) == (415, "identity")
-    assert "without Content-Encoding" in answer.json()["error"]
+def test_a_compressed_body_is_not_read(server: HttpServer, path: str) -> None:
+    bomb = gzip.compress(b" " * 10_000_000, 1)
+    for encoding in ("gzip", "x-gzip", "deflate", "identity, br", "ZSTD"):
+        headers = {"Content-Encoding": encoding, WORKSPACE: "one", "Content-Type": "application/json"}
+        answer = server.request("POST", path, content=bomb, headers=headers)
+        assert (answer.status_code, answer.headers["Accept-Encoding"]) == (415, "identity"), encoding
+        assert "without Content-Encoding" in answer.json()["error"]
 
 
 @contextmanager
