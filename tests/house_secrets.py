@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.house_tree import PACKAGE
+from tests.house_tree import PACKAGE, package
 
 WRITES_NO_TEXT = {
     "graph/transaction": "`change`, which callers in the graph clean for",
@@ -37,13 +37,13 @@ NO_TEXT_IN = {
 
 def check_what_is_stored_is_cleaned(root: Path) -> list[str]:
     """Check that each function of core that begins a transaction is `cleaned`, or is in a table above."""
-    folder = root / PACKAGE / "core"
     return [
-        f"{path.relative_to(root).as_posix()}:{function.lineno}: {function.name} writes and is not @cleaned."
-        for path in sorted(folder.rglob("*.py"))
-        if (module := path.relative_to(folder).with_suffix("").as_posix()) not in WRITES_NO_TEXT
-        for function in _outermost(ast.parse(path.read_text(encoding="utf-8")))
-        if function.name not in NO_TEXT_IN.get(module, ()) and _writes(function) and not _is_cleaned(function)
+        f"{module.path}:{function.lineno}: {function.name} writes and is not @cleaned."
+        for module in package(root)
+        if module.layer == "core"
+        and (name := module.path.removeprefix(f"{PACKAGE}/core/").removesuffix(".py")) not in WRITES_NO_TEXT
+        for function in _outermost(module.tree)
+        if function.name not in NO_TEXT_IN.get(name, ()) and _writes(function) and not _is_cleaned(function)
     ]
 
 

@@ -99,7 +99,7 @@ def _faults(query: Query) -> list[str]:
 
 def check_queries_are_used(root: Path) -> list[str]:
     """Check that every named query occurs in the package as a string, and every part in a query."""
-    literals = {node.value for _, node, _ in nodes(root) if isinstance(node, ast.Constant)}
+    literals = {node.value for _, node, _ in nodes(root, ast.Constant) if isinstance(node, ast.Constant)}
     literals |= {part for query in _statements(root) for part in re.findall(r"\{(parts\.\w+)\}", query.sql)}
     return [
         f"{query.place} {query.name} is not used."
@@ -113,7 +113,7 @@ def check_queries_exist(root: Path) -> list[str]:
     known = queries(root, "sqlite")
     return [
         f"{place} uses {name}, which is not a named query."
-        for module, node, place in nodes(root)
+        for module, node, place in nodes(root, ast.Call)
         if not module.lives_in([POSTGRES])
         for name in _asked(node)
         if re.fullmatch(NOUN_VERB, name) and name not in known
@@ -185,6 +185,6 @@ def check_sql_stays_in_the_store(root: Path) -> list[str]:
     statement = re.compile(r"\s*(SELECT|INSERT|UPDATE|DELETE|REPLACE|CREATE|ALTER|DROP|PRAGMA|WITH)\s")
     return [
         f"{place} writes SQL, which belongs in store/sql/."
-        for module, node, place in nodes(root)
-        if not module.lives_in(["store/"]) and isinstance(node, ast.Constant) and statement.match(str(node.value))
+        for module, node, place in nodes(root, ast.Constant)
+        if isinstance(node, ast.Constant) and statement.match(str(node.value)) and not module.lives_in(["store/"])
     ]

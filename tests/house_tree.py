@@ -52,18 +52,19 @@ parse = cache(ast.parse)
 
 
 @cache
-def located(tree: ast.Module) -> list[Located]:
+def located(tree: ast.Module, *kinds: type[ast.AST]) -> list[Located]:
     """Return the nodes of a tree that have a line, from top to bottom; cached, because every rule reads them."""
+    if kinds:
+        return [node for node in located(tree) if isinstance(node, kinds)]
     return sorted((node for node in ast.walk(tree) if isinstance(node, Located)), key=lambda node: node.lineno)
 
 
-def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """Yield the functions and methods of a tree, without a look at expressions, which are most of it."""
+def statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield the statements in a tree, without a look at expressions, which are most of it."""
     for name in ("body", "orelse", "handlers", "finalbody", "cases"):
         for node in getattr(tree, name, ()):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                yield node
-            yield from functions(node)
+            yield node
+            yield from statements(node)
 
 
 def read(path: Path) -> str:
@@ -80,10 +81,10 @@ def package(root: Path) -> list[Module]:
     return made
 
 
-def nodes(root: Path) -> Iterator[tuple[Module, Located, str]]:
-    """Yield every node of the package with its module and its place, `path:line`."""
+def nodes(root: Path, *kinds: type[ast.AST]) -> Iterator[tuple[Module, Located, str]]:
+    """Yield every node of the package, or those of some kinds, with its module and its place, `path:line`."""
     for module in package(root):
-        for node in located(module.tree):
+        for node in located(module.tree, *kinds):
             yield module, node, f"{module.path}:{node.lineno}"
 
 
@@ -91,7 +92,7 @@ def nodes(root: Path) -> Iterator[tuple[Module, Located, str]]:
 def imports(root: Path) -> list[tuple[Module, str, str]]:
     """Return each import as module, place, full imported name; cached as `package` is."""
     found = []
-    for module, node, place in nodes(root):
+    for module, node, place in nodes(root, ast.Import, ast.ImportFrom):
         if isinstance(node, ast.Import):
             found += [(module, place, alias.name) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):

@@ -29,8 +29,8 @@ PAGES = {
 """The page of each slice in docs."""
 RULES = ("errors_are_named", "queries_are_used", "queries_exist")
 """The rules that the lack of a slice could break."""
-PARTS = ("src/", "docs/", "README.md", "tests/real_clients/")
-"""What the tables of the docs are made from."""
+PARTS = ("src/", "docs/tables.py")
+"""What is left of the repository: the package, and what makes the tables of the docs from it."""
 WORK = """
 import anyio
 import memoryd.server.stdio, tables
@@ -39,7 +39,7 @@ from memoryd.core.engine import Engine
 from memoryd.server.http.app import application
 from memoryd.settings import Settings
 
-tables.main()
+assert all(table.count("| `") > 9 for table in (tables.commands(), tables.options()))
 given = {"MEMORY_EMBEDDER": "none", "MEMORY_RERANKER": "none", "MEMORY_DATA_DIR": "data"}
 with Memory(data_dir="data", embedder="none", reranker="none") as memory:
     memory.store("The build runs nightly.")
@@ -63,7 +63,7 @@ with Engine(Settings.read(given | {"MEMORY_PUBLIC_URL": "https://memory.example"
         found = anyio.run(status, path)
         assert found in expected, (path, found)
 """
-"""What fills the tables of the docs, remembers and recalls, and refuses strangers over HTTP."""
+"""What makes the tables of the docs that slices add to, remembers and recalls, and refuses strangers over HTTP."""
 IN_EACH = """
 import os, sys
 import anyio, apsw, httpx2, jinja2, jwt, mcp.server.lowlevel, numpy, rich.console, starlette.routing, typer, uvicorn
@@ -106,8 +106,7 @@ def deleted(name: str, root: Path) -> None:
     gone = {name} | {other for other in features.FEATURES if extras.named(features.FEATURES[other]).needs == name}
 
     def is_left(place: Path) -> bool:
-        is_page = place.parts[0] == "docs" and place.name in map(PAGES.get, gone)
-        return place.as_posix().startswith(PARTS) and gone.isdisjoint(place.parts[2:4]) and not is_page
+        return place.as_posix().startswith(PARTS) and gone.isdisjoint(place.parts[2:4])
 
     copy(ROOT, root, is_left)
     table = root / SRC / "__init__.py"

@@ -100,12 +100,12 @@ DIFFERENT = [
 @pytest.mark.slow
 @pytest.mark.parametrize("order", [1, pytest.param(-1, marks=pytest.mark.storeless)])
 @pytest.mark.parametrize("part", [0, 1])  # some neighbours in the table share a text except for its case
-def test_never_merged(memory: Agent, part: int, order: int) -> None:
+def test_never_merged(words: Agent, part: int, order: int) -> None:
     texts = list(chain.from_iterable(DIFFERENT[part::2]))[::order]
-    stored = {text: memory.ok("memory_store", content=text) for text in texts}
+    stored = {text: words.ok("memory_store", content=text) for text in texts}
     assert [text for text, answer in stored.items() if answer["status"] != "stored"] == []
     ids = [answer["id"] for answer in stored.values()]
-    assert [found["content"] for found in memory.whole(*ids)] == texts
+    assert [found["content"] for found in words.whole(*ids)] == texts
 
 
 @pytest.mark.storeless

@@ -105,8 +105,7 @@ def test_a_narrow_span_is_not_crowded_out(memory: Agent, hands: Hands) -> None:
     hands.back(30)
     memory.store("The harbour needs a lamp and new ropes for the old boat by the mill.")
     hands.back(0)
-    for number in range(105):
-        memory.store(f"The harbour lamp number {number}: the harbour lamp is lit.")
+    memory.store_all([f"The harbour lamp number {number}: the harbour lamp is lit." for number in range(105)])
     memory.settle()
     assert len(memory.found("harbour lamp", after=day(31), before=day(29))) == 1
     assert len(memory.found('"harbour" AND lamp', after=day(31), before=day(29))) == 1

@@ -158,15 +158,17 @@ BOTH = {
 """Questions, with a fact that answers, and a later one that changes nothing about it."""
 
 
-@pytest.mark.parametrize(("question", "older", "newer"), CHANGED.values(), ids=CHANGED)
-def test_a_change_that_answers_is_one(question: str, older: str, newer: str) -> None:
-    assert changes.evidence(question, older, newer, READ).total >= changes.ENOUGH
+def is_change(pair: tuple[str, str, str], logits: changes.Logits = READ) -> bool:
+    return changes.evidence(*pair, logits).total >= changes.ENOUGH
 
 
-@pytest.mark.parametrize(("question", "older", "newer"), BOTH.values(), ids=BOTH)
+def test_a_change_that_answers_is_one() -> None:
+    assert [name for name, pair in CHANGED.items() if not is_change(pair)] == []
+
+
 @pytest.mark.parametrize("logits", [UNREAD, APART, changes.Logits(older=8.5, newer=-5.7, matter=-5.3)])
-def test_two_facts_that_both_hold_are_no_change(question: str, older: str, newer: str, logits: changes.Logits) -> None:
-    assert changes.evidence(question, older, newer, logits).total < changes.ENOUGH
+def test_two_facts_that_both_hold_are_no_change(logits: changes.Logits) -> None:
+    assert [name for name, pair in BOTH.items() if is_change(pair, logits)] == []
 
 
 ADDED = [
@@ -192,9 +194,8 @@ ASIDE = [
 """Questions with an answer, and a later text about another thing of the same owner, or about what took place once."""
 
 
-@pytest.mark.parametrize(("question", "older", "newer"), ASIDE)
-def test_what_is_about_another_thing_or_happened_once_changes_nothing(question: str, older: str, newer: str) -> None:
-    assert changes.evidence(question, older, newer, READ).total < changes.ENOUGH
+def test_what_is_about_another_thing_or_happened_once_changes_nothing() -> None:
+    assert list(filter(is_change, ASIDE)) == []
 
 
 @pytest.mark.parametrize("text", [
@@ -238,9 +239,8 @@ def test_a_change_is_near_what_it_changes_among_other_facts() -> None:
     assert total(0) == total(2) > total(3) == total(None) > total(40)
 
 
-@pytest.mark.parametrize(("question", "older", "newer"), ADDED)
-def test_a_second_answer_without_a_sign_of_a_change_is_none(question: str, older: str, newer: str) -> None:
-    assert changes.evidence(question, older, newer, READ).total < changes.ENOUGH
+def test_a_second_answer_without_a_sign_of_a_change_is_none() -> None:
+    assert list(filter(is_change, ADDED)) == []
 
 
 def test_what_answers_far_better_or_what_did_not_answer_was_not_changed() -> None:
@@ -253,10 +253,9 @@ def test_what_answers_far_better_or_what_did_not_answer_was_not_changed() -> Non
         )
 
 
-@pytest.mark.parametrize("pairs", list(permutations(list(CHANGED.values())[:4], 2)))
-def test_a_change_of_something_else_is_none(pairs: tuple[tuple[str, str, str], tuple[str, str, str]]) -> None:
-    (question, older, _), (_, _, other) = pairs
-    assert changes.evidence(question, older, other, APART).total < changes.ENOUGH
+def test_a_change_of_something_else_is_none() -> None:
+    for (question, older, _), (_, _, other) in permutations(list(CHANGED.values())[:4], 2):
+        assert not is_change((question, older, other), APART), (older, other)
 
 
 def test_each_part_of_the_evidence_has_a_name() -> None:
@@ -309,8 +308,7 @@ def test_a_new_text_hardly_ever_replaces_what_still_holds() -> None:
     assert len(named) <= 1, named
 
 
-@pytest.mark.parametrize("name", CHANGED)
-def test_texts_that_are_far_apart_replace_each_other_less(name: str) -> None:
-    _, older, newer = CHANGED[name]
-    near, far = (changes.may_replace(older, newer, cosine).total for cosine in (0.6, 0.1))
-    assert far < near
+def test_texts_that_are_far_apart_replace_each_other_less() -> None:
+    for name, (_, older, newer) in CHANGED.items():
+        near, far = (changes.may_replace(older, newer, cosine).total for cosine in (0.6, 0.1))
+        assert far < near, name

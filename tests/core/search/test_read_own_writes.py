@@ -25,7 +25,7 @@ from memoryd.core.scope import Scope
 from memoryd.model import Filter, Kind
 from memoryd.settings import Settings
 from memoryd.text import estimate_tokens
-from tests.clients import environment
+from tests.clients import PATIENCE, environment
 from tests.core.kit import NOMIC, Ollama, embedded, memories, never
 from tests.forks import run
 
@@ -80,6 +80,12 @@ def stored(home: Path, *texts: str) -> None:
             memories(here).store(text)
 
 
+@pytest.fixture
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a search wait for vectors as long as a busy machine needs to make them."""
+    monkeypatch.setattr(embedding, "AWAITED", PATIENCE)
+
+
 def ignore_share(_share: float) -> None:
     return
 
@@ -95,6 +101,7 @@ def journal(here: Engine) -> Journal:
 # found ---------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_records_of_a_fresh_process_are_found_by_concurrent_searches(tmp_path: Path, model_dir: Path) -> None:
     with with_models(tmp_path, model_dir) as here:
         for fact in FACTS:
@@ -105,6 +112,7 @@ def test_records_of_a_fresh_process_are_found_by_concurrent_searches(tmp_path: P
     assert (missed, {answer.degraded for answer in answers.values()}) == ([], {""})
 
 
+@pytest.mark.usefixtures("unhurried")
 @pytest.mark.process
 def test_records_stored_by_another_process_without_a_model_are_found(tmp_path: Path, model_dir: Path) -> None:
     with with_models(tmp_path, model_dir) as here:
@@ -114,6 +122,7 @@ def test_records_stored_by_another_process_without_a_model_are_found(tmp_path: P
         assert FACTS[1] in memories(here).recall("Who heads accounting?", 500).text
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_every_search_by_meaning_sees_new_records(tmp_path: Path, model_dir: Path) -> None:
     with engine(tmp_path) as blind:  # none of its records has a vector
         for fact in (FACTS[1], "Tom is allergic to peanuts."):
@@ -138,6 +147,7 @@ def test_every_search_by_meaning_sees_new_records(tmp_path: Path, model_dir: Pat
         assert [memory.body for memory in gone] == ["Tom is allergic to peanuts."]
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_concurrent_searches_embed_a_text_once(tmp_path: Path, server: Ollama) -> None:
     stored(tmp_path, *FACTS)
     with with_ollama(tmp_path, server) as here, ThreadPoolExecutor(8) as pool:
@@ -315,7 +325,7 @@ def test_a_hanging_model_delays_a_search_for_a_bounded_time(
         server.fails = lambda text: "document" in text and hangs.wait(20) and False
         began = time.monotonic()
         found = memories(here).recall("database", 500)
-        assert time.monotonic() - began < 3
+        assert time.monotonic() - began < 15, "the model would answer after twenty seconds"
         assert found.degraded.endswith(": 1 record.")
         hangs.set()
 
@@ -338,7 +348,7 @@ def test_a_database_locked_by_another_process_delays_no_search(
         assert locked.wait(10)
         began = time.monotonic()
         assert memories(here).recall("database", 500).degraded.endswith(": 1 record.")
-        assert time.monotonic() - began < 3
+        assert time.monotonic() - began < 15, "the lock would be free after twenty seconds"
         done.set()
         holder.join(10)
 

@@ -1,7 +1,5 @@
 """Greetings, thanks and approvals ask for nothing; what only looks like them does."""
 
-import pytest
-
 from memoryd.core.search.small_talk import LONGEST, is_small_talk
 
 SMALL_TALK = {
@@ -40,15 +38,13 @@ ASKING = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("language", "text"), [(key, text) for key, texts in SMALL_TALK.items() for text in texts])
-def test_small_talk_asks_for_nothing(language: str, text: str) -> None:
-    assert is_small_talk(text), language
-    assert is_small_talk(f"  {text.upper()} "), language
+def test_small_talk_asks_for_nothing() -> None:
+    every = [text for texts in SMALL_TALK.values() for text in texts]
+    assert [text for text in every if not (is_small_talk(text) and is_small_talk(f"  {text.upper()} "))] == []
 
 
-@pytest.mark.parametrize("text", ASKING)
-def test_what_only_looks_like_small_talk_asks_for_something(text: str) -> None:
-    assert not is_small_talk(text)
+def test_what_only_looks_like_small_talk_asks_for_something() -> None:
+    assert list(filter(is_small_talk, ASKING)) == []
 
 
 def test_a_word_that_is_no_small_talk_makes_any_message_ask() -> None:

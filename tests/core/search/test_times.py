@@ -252,15 +252,14 @@ def shown(span: Span | None) -> str:
     return "..".join(ends)
 
 
-@pytest.mark.parametrize(("question", "bounds"), NAMED)
-def test_questions_name_a_time(question: str, bounds: str) -> None:
-    assert shown(times.span(question, NOW, UTC)) == bounds
-    assert shown(times.span(f"  {question.upper().replace(' ', '  ')}", NOW, UTC)) in (bounds, "none")
+def test_questions_name_a_time() -> None:
+    for question, bounds in NAMED:
+        assert shown(times.span(question, NOW, UTC)) == bounds, question
+        assert shown(times.span(f"  {question.upper().replace(' ', '  ')}", NOW, UTC)) in (bounds, "none"), question
 
 
-@pytest.mark.parametrize("question", UNNAMED)
-def test_other_questions_name_none(question: str) -> None:
-    assert shown(times.span(question, NOW, UTC)) == "none"
+def test_other_questions_name_none() -> None:
+    assert [question for question in UNNAMED if shown(times.span(question, NOW, UTC)) != "none"] == []
 
 
 @pytest.mark.parametrize(

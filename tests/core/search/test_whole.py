@@ -107,10 +107,9 @@ def engine(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> Iterato
         yield here
 
 
-def answer(engine: Engine, name: str, question: str, *texts: str) -> str:
+def answer(engine: Engine, name: str, question: str, text: str) -> str:
     here = memories(engine, name=name)
-    for text in texts:
-        here.store(text)
+    here.store(text)
     return here.recall(question, DEFAULT).text
 
 
@@ -125,9 +124,11 @@ def test_a_memory_that_fits_is_shown_whole(engine: Engine, name: str) -> None:
 
 
 def test_all_of_them_together_are_cut_only_where_they_do_not_fit(engine: Engine) -> None:
-    bodies = [body for body, *_ in ASKED.values()]
+    here = memories(engine, name="all")
+    for body, *_ in ASKED.values():
+        here.store(body)
     for name, (body, question, says) in ASKED.items():
-        text = answer(engine, "all", question, *bodies)
+        text = here.recall(question, DEFAULT).text
         assert estimate_tokens(text) <= DEFAULT
         assert says.replace("\n", INDENT) in text, name
         assert body.replace("\n", INDENT) in text, "the best hit is whole"

@@ -52,19 +52,19 @@ def test_slugs_are_names(here: Engine, tmp_path: Path, name: str) -> None:
     assert here.store.upkeep.problems(made) == []
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "", " ", "-a", ".a", "_a", "a b", "a/b", "../a", "a\n", "x" * 101, "a\0b", "a\u202eb", "a\u200db", "日\u3000本",
-        "日／本", "a\u3164b", "猫\ufe00", "\u0301a", "dеfault", "ａｂ", "🦀", "名\\前",
-    ],
+NO_SLUGS = (
+    "", " ", "-a", ".a", "_a", "a b", "a/b", "../a", "a\n", "x" * 101, "a\0b", "a\u202eb", "a\u200db", "日\u3000本",
+    "日／本", "a\u3164b", "猫\ufe00", "\u0301a", "dеfault", "ａｂ", "🦀", "名\\前",
 )  # fmt: skip
-def test_an_invalid_slug_is_refused(here: Engine, tmp_path: Path, name: str) -> None:
-    with pytest.raises(InvalidInputError) as caught:
-        here.workspaces.create(name)
-    assert str(caught.value).startswith(f'Failed to create project "{name[:100]}": ')
-    assert "1 to 100 letters" in str(caught.value)
-    assert "begins with a letter or a digit" in str(caught.value)
+
+
+def test_an_invalid_slug_is_refused(here: Engine, tmp_path: Path) -> None:
+    for name in NO_SLUGS:
+        with pytest.raises(InvalidInputError) as caught:
+            here.workspaces.create(name)
+        assert str(caught.value).startswith(f'Failed to create project "{name[:100]}": ')
+        assert "1 to 100 letters" in str(caught.value)
+        assert "begins with a letter or a digit" in str(caught.value)
     assert files(tmp_path) == []
 
 

@@ -78,10 +78,8 @@ no_deadline = settings(deadline=None, suppress_health_check=[HealthCheck.too_slo
 PORTS = st.one_of(st.just(""), st.integers(1, 65_535).map(lambda port: f":{port}"))
 
 
-@pytest.mark.parametrize("uri", GOOD)
-def test_uris_that_clients_use_are_acceptable(uri: str) -> None:
-    assert acceptable(uri)
-    assert matching([uri], uri)
+def test_uris_that_clients_use_are_acceptable() -> None:
+    assert [uri for uri in GOOD if not (acceptable(uri) and matching([uri], uri))] == []
 
 
 def test_uris_that_lead_elsewhere_are_refused() -> None:

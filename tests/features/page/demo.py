@@ -33,7 +33,7 @@ FACTS = (
     ("Retries in {service} back off to 30 s at most, since the incident of queue 7.", ("incident", "{service}")),
 )
 
-MANY, NODES = 10_000, 200
+MANY, NODES = 1_000, 200
 LIGHTHOUSE = "The lighthouse keeper is called Ines."
 """The text of one of MANY memories. Of the others, each 80th has the tag `audited`, each fourth is by cursor."""
 NUMBERED = "WITH RECURSIVE numbered (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbered WHERE n < ? - 1) "
@@ -41,7 +41,7 @@ CROWD = (
     (
         MANY,
         "INSERT INTO records (workspace_id, id, kind, body, tags, client, tool, created_at, updated_at)",
-        f"""SELECT ?, printf('memory-%06d', n), 'memory', CASE n WHEN 5432 THEN '{LIGHTHOUSE}' ELSE 'fact ' || n END,
+        f"""SELECT ?, printf('memory-%06d', n), 'memory', CASE n WHEN 543 THEN '{LIGHTHOUSE}' ELSE 'fact ' || n END,
        CASE WHEN n % 80 = 0 THEN '["audited"]' ELSE '[]' END, CASE WHEN n % 4 = 0 THEN 'cursor' ELSE 'codex' END,
        'memory_store', t, t FROM (SELECT n, printf('2026-01-%02dT%02d:%02d:%02d.000Z', 1 + n / 86400, n / 3600 % 24,
        n / 60 % 60, n % 60) AS t FROM numbered)""",
@@ -96,7 +96,7 @@ def fill(engine: Engine, name: str = "default") -> Scope:
 
 
 def crowd(engine: Engine) -> Scope:
-    """Store MANY memories and a chain of NODES without the write path, which would take a minute; return the scope."""
+    """Store MANY memories and a chain of NODES without the write path, which would take seconds; return the scope."""
     scope = Scope(engine, engine.workspaces.ensure("default"))
     path = engine.store.placement.path(scope.workspace)
     assert path is not None

@@ -22,44 +22,42 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpThread]:
         yield server
 
 
+NO_MESSAGES: list[tuple[bytes, int, object]] = [
+    (b"", BROKEN, None),
+    (b"{", BROKEN, None),
+    (b"[" * 10_000, BROKEN, None),
+    (b"\xff", BROKEN, None),
+    (b'{"jsonrpc": "2.0", "id": "\\ud800", "method": "ping"}', BROKEN, None),
+    (b'{"jsonrpc": "2.0", "id": ' + b"9" * 100_000 + b', "method": "ping"}', BROKEN, None),
+    (b"[]", INVALID, None),
+    (b"null", INVALID, None),
+    (b"1", INVALID, None),
+    (b"[" * 99 + b"]" * 99, INVALID, None),
+    (b'[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]', INVALID, None),
+    (b'{"jsonrpc": "2.0", "id": 7}', INVALID, 7),
+    (b'{"jsonrpc": "2.0", "id": 7, "method": 8}', INVALID, 7),
+    (b'{"jsonrpc": "2.0", "id": "a", "method": "ping", "params": []}', INVALID, "a"),
+    (b'{"jsonrpc": "2.0", "id": null, "method": "ping"}', INVALID, None),
+    (b'{"jsonrpc": "2.0", "id": true, "method": "ping"}', INVALID, None),
+    (b'{"jsonrpc": "2.0", "id": 1.5, "method": "ping"}', INVALID, None),
+    (b'{"jsonrpc": "2.0", "id": NaN, "method": "ping"}', INVALID, None),
+]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("body", "code", "number"),
-    [
-        (b"", BROKEN, None),
-        (b"{", BROKEN, None),
-        (b"[" * 10_000, BROKEN, None),
-        (b"\xff", BROKEN, None),
-        (b'{"jsonrpc": "2.0", "id": "\\ud800", "method": "ping"}', BROKEN, None),
-        (b'{"jsonrpc": "2.0", "id": ' + b"9" * 100_000 + b', "method": "ping"}', BROKEN, None),
-        (b"[]", INVALID, None),
-        (b"null", INVALID, None),
-        (b"1", INVALID, None),
-        (b"[" * 99 + b"]" * 99, INVALID, None),
-        (b'[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]', INVALID, None),
-        (b'{"jsonrpc": "2.0", "id": 7}', INVALID, 7),
-        (b'{"jsonrpc": "2.0", "id": 7, "method": 8}', INVALID, 7),
-        (b'{"jsonrpc": "2.0", "id": "a", "method": "ping", "params": []}', INVALID, "a"),
-        (b'{"jsonrpc": "2.0", "id": null, "method": "ping"}', INVALID, None),
-        (b'{"jsonrpc": "2.0", "id": true, "method": "ping"}', INVALID, None),
-        (b'{"jsonrpc": "2.0", "id": 1.5, "method": "ping"}', INVALID, None),
-        (b'{"jsonrpc": "2.0", "id": NaN, "method": "ping"}', INVALID, None),
-    ],
-)
 @pytest.mark.parametrize("era", ERAS)
-def test_a_body_that_is_not_a_message_is_refused_with_a_plain_message(
-    server: HttpThread, era: str, body: bytes, code: int, number: object
-) -> None:
+def test_a_body_that_is_not_a_message_is_refused_with_a_plain_message(server: HttpThread, era: str) -> None:
     with closing(Ears(server, era, {})) as ears:
         headers = ears.headers({"json": {"method": "ping", "params": {}}}) | {"Content-Type": "application/json"}
-        answer = server.request("POST", ears._post_to, content=body, headers=headers)
-    assert (answer.status_code, answer.headers["content-type"]) == (400, "application/json")
-    refusal = answer.json()
-    assert (refusal["id"], refusal["error"]["code"]) == (number, code)
-    assert refusal["error"]["message"] in (
-        "Parse error: this is not valid JSON in UTF-8.",
-        "Invalid request: not a JSON-RPC message.",
-    )
+        for body, code, number in NO_MESSAGES:
+            answer = server.request("POST", ears._post_to, content=body, headers=headers)
+            assert (answer.status_code, answer.headers["content-type"]) == (400, "application/json"), body[:99]
+            refusal = answer.json()
+            assert (refusal["id"], refusal["error"]["code"]) == (number, code), body[:99]
+            assert refusal["error"]["message"] in (
+                "Parse error: this is not valid JSON in UTF-8.",
+                "Invalid request: not a JSON-RPC message.",
+            )
 
 
 @pytest.mark.files
