@@ -9,14 +9,23 @@ import pytest
 
 from memoryd.core.base import clock
 from memoryd.core.engine import Engine
+from memoryd.core.graph.transaction import Graph
+from memoryd.core.scope import Scope
 from tests.core.exports_kit import opened
-from tests.core.kit import Ollama, ollama
+from tests.core.kit import Ollama, ollama, with_ollama
 
 
 @pytest.fixture
 def server() -> Iterator[Ollama]:
     with ollama() as server:
         yield server
+
+
+@pytest.fixture
+def embedded(tmp_path: Path, server: Ollama) -> Iterator[Graph]:
+    """A graph whose model is loaded, and makes vectors of a text's words; unrelated texts have cosines near 0."""
+    with with_ollama(tmp_path, server) as here:
+        yield Graph(Scope(here, here.workspaces.ensure("default")))
 
 
 @pytest.fixture

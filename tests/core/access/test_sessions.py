@@ -52,10 +52,15 @@ def test_each_session_has_its_own(here: Engine) -> None:
     assert [active(here, "a"), active(here, "b")] == ["two", "two"]
 
 
-def test_an_archived_project_stays_deselected_after_its_restoration(here: Engine, tmp_path: Path) -> None:
+def test_a_project_that_was_archived_or_deleted_stays_deselected_even_if_it_is_restored(
+    here: Engine, tmp_path: Path
+) -> None:
     here.sessions.switch("a", "one")
+    here.sessions.switch("b", "two")
     with engine(tmp_path) as other:
         other.workspaces.archive("one")
+        other.workspaces.delete("two")
+        assert [active(here, "a"), active(here, "b")] == [None, None]
         other.workspaces.restore("one")
     assert active(here, "a") is None
 
@@ -67,15 +72,6 @@ def test_only_active_projects_can_be_chosen(here: Engine) -> None:
     with pytest.raises(InvalidInputError, match='project "old" is archived — restore it first'):
         here.sessions.switch("a", "old")
     assert active(here, "a") == "one"
-
-
-def test_a_project_that_was_archived_or_deleted_is_no_longer_active(here: Engine, tmp_path: Path) -> None:
-    here.sessions.switch("a", "one")
-    here.sessions.switch("b", "two")
-    with engine(tmp_path) as other:
-        other.workspaces.archive("one")
-        other.workspaces.delete("two")
-    assert [active(here, "a"), active(here, "b")] == [None, None]
 
 
 def test_another_process_knows_a_session_too(tmp_path: Path) -> None:
@@ -344,22 +340,16 @@ def test_a_reader_holds_and_ends_nothing(tmp_path: Path) -> None:
         assert left(tmp_path) == ["k"]
 
 
-def test_a_session_without_a_connection_is_renewed_only_by_calls(tmp_path: Path, brief: None, later: Later) -> None:
-    with engine(tmp_path, MEMORY_TRANSPORT="http") as here, engine(tmp_path) as other:
+@pytest.mark.parametrize(("transport", "kept"), [("http", []), ("stdio", ["k"])])
+def test_a_session_without_a_connection_is_renewed_only_by_calls_and_over_stdio_by_its_process(
+    tmp_path: Path, brief: None, later: Later, transport: str, kept: list[str]
+) -> None:
+    with engine(tmp_path, MEMORY_TRANSPORT=transport) as here, engine(tmp_path) as other:
         commit(here, "s", "k")
         later(36)
         here.sessions.tend(never)
         other.sessions.tend(never)
-        assert left(tmp_path) == []
-
-
-def test_a_session_named_by_a_client_lasts_as_long_as_its_process(tmp_path: Path, brief: None, later: Later) -> None:
-    with engine(tmp_path) as here, engine(tmp_path) as other:
-        commit(here, "s", "k")
-        later(36)
-        here.sessions.tend(never)
-        other.sessions.tend(never)
-        assert left(tmp_path) == ["k"]
+        assert left(tmp_path) == kept
     assert left(tmp_path) == []
 
 

@@ -22,24 +22,15 @@ from memoryd.models import weights
 from memoryd.settings import Settings
 from memoryd.store.sqlite import checks
 from memoryd.store.sqlite.connection import equipped
-from tests.clients import NO_MODELS
+from tests.core.admin.conftest import Patient
 
 
-class Patient:
-    """A data directory to store into, break and examine."""
+class FilesPatient(Patient):
+    """A data directory."""
 
     def __init__(self, home: Path, **settings: str) -> None:
         self.data = home / "data"
-        self.settings = Settings.read({"MEMORY_DATA_DIR": str(self.data)} | NO_MODELS | settings)
-        self.steps: list[tuple[str, float]] = []
-
-    def store(self, *texts: str, workspace: str = "default") -> None:
-        with Engine(self.settings, fetch=False) as engine:
-            memories = Memories(Scope(engine, engine.workspaces.ensure(workspace)))
-            engine.helpers.embedder.start()
-            engine.helpers.embedder.get(60)
-            for text in texts:
-                memories.store(text)
+        super().__init__(MEMORY_DATA_DIR=str(self.data), **settings)
 
     def sql(self, statement: str, *values: Any, file: str = "memory.db") -> list[Any]:
         database = equipped(apsw.Connection(str(self.data / file)))
@@ -48,38 +39,16 @@ class Patient:
         finally:
             database.close()
 
-    def examine(self) -> doctor.Diagnosis:
-        with Engine(self.settings, fetch=False) as engine:
-            return Doctor(engine, lambda *step: self.steps.append(step)).examine()
 
-    def finding(self) -> Finding:
-        """Return the only finding."""
-        (finding,) = self.examine().findings
-        return finding
-
-    def repair(self) -> list[Finding]:
-        """Return the findings that remain after a repair."""
-        with Engine(self.settings, fetch=False) as engine:
-            examiner = Doctor(engine, lambda *step: self.steps.append(step))
-            examiner.examine()
-            examiner.repair()
-            return examiner.examine().findings
-
-
-@pytest.fixture(autouse=True)
-def _no_slips(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "current", dict)
+@pytest.fixture
+def patient(home: Path) -> FilesPatient:
+    return FilesPatient(home)
 
 
 @pytest.fixture
-def patient(home: Path) -> Patient:
-    return Patient(home)
-
-
-@pytest.fixture
-def embedded(home: Path, model_dir: Path) -> Patient:
+def embedded(home: Path, model_dir: Path) -> FilesPatient:
     """A patient with the bundled embedder and a few memories."""
-    patient = Patient(home, MEMORY_EMBEDDER="bundled", MEMORY_MODEL_DIR=str(model_dir))
+    patient = FilesPatient(home, MEMORY_EMBEDDER="bundled", MEMORY_MODEL_DIR=str(model_dir))
     patient.store("The cat sleeps.", "The port is 5433.", "Tea at four.")
     return patient
 
@@ -87,7 +56,7 @@ def embedded(home: Path, model_dir: Path) -> Patient:
 # what is in force ----------------------------------------------------------------------------------------------------
 
 
-def test_doctor_creates_nothing_if_nothing_was_stored(patient: Patient) -> None:
+def test_doctor_creates_nothing_if_nothing_was_stored(patient: FilesPatient) -> None:
     diagnosis = patient.examine()
     assert diagnosis.findings == []
     assert diagnosis.facts["files"] == {}
@@ -95,12 +64,12 @@ def test_doctor_creates_nothing_if_nothing_was_stored(patient: Patient) -> None:
     assert not patient.data.exists()
 
 
-def test_an_empty_store_names_the_other_one_that_has_data(patient: Patient) -> None:
+def test_an_empty_store_names_the_other_one_that_has_data(patient: FilesPatient) -> None:
     (patient.data / "postgres").mkdir(parents=True)
     assert f"but in {patient.data}/postgres, which MEMORY_DATABASE_URL=postg" in patient.examine().facts["store"]
 
 
-def test_facts(patient: Patient) -> None:
+def test_facts(patient: FilesPatient) -> None:
     patient.store("one", "two")
     patient.store("three", workspace="other")
     patient.sql("UPDATE records SET deleted_at = updated_at WHERE body = 'two'")
@@ -138,7 +107,9 @@ def test_a_variable_that_begins_with_the_name_of_the_program_is_misspelled() -> 
 
 
 def test_missing_and_corrupt_model_files_are_named_once(home: Path, model_dir: Path) -> None:
-    patient = Patient(home, MEMORY_EMBEDDER="bundled", MEMORY_RERANKER="bundled", MEMORY_MODEL_DIR=str(home / "models"))
+    patient = FilesPatient(
+        home, MEMORY_EMBEDDER="bundled", MEMORY_RERANKER="bundled", MEMORY_MODEL_DIR=str(home / "models")
+    )
     shutil.copytree(model_dir, home / "models")
     corrupt, missing = home / "models" / weights.EMBEDDER / "model.onnx", home / "models" / weights.RERANKER
     with corrupt.open("r+b") as file:
@@ -153,24 +124,24 @@ def test_missing_and_corrupt_model_files_are_named_once(home: Path, model_dir: P
 
 
 def test_a_model_that_does_not_load(home: Path) -> None:
-    finding = Patient(home, MEMORY_EMBEDDER="unknown:nothing").finding()
+    finding = FilesPatient(home, MEMORY_EMBEDDER="unknown:nothing").finding()
     assert finding.subject == "model unknown:nothing"
     assert "Unknown model provider" in finding.problem
     assert finding.remedy
 
 
 def test_a_wrong_setting_is_corrected_not_restored(home: Path) -> None:
-    finding = Patient(home, MEMORY_EMBEDDER="ollama:one", OLLAMA_HOST="file:///etc/passwd").finding()
+    finding = FilesPatient(home, MEMORY_EMBEDDER="ollama:one", OLLAMA_HOST="file:///etc/passwd").finding()
     assert "OLLAMA_HOST is not an address of http or https" in finding.problem
     assert finding.remedy == "Correct that, then run `memoryd doctor` again."
 
 
-def test_a_disk_that_is_nearly_full(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_is_nearly_full(patient: FilesPatient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(100, 99, 1))
     assert "the disk has 0 MiB left" in patient.finding().problem
 
 
-def test_a_file_in_place_of_the_directory(patient: Patient) -> None:
+def test_a_file_in_place_of_the_directory(patient: FilesPatient) -> None:
     patient.data.parent.mkdir(exist_ok=True)
     patient.data.write_text("in the way")
     assert "it is a file" in patient.finding().problem
@@ -181,7 +152,7 @@ def test_a_file_in_place_of_the_directory(patient: Patient) -> None:
 # database files ------------------------------------------------------------------------------------------------------
 
 
-def test_words_that_do_not_match_are_indexed_again(patient: Patient) -> None:
+def test_words_that_do_not_match_are_indexed_again(patient: FilesPatient) -> None:
     patient.store("findable")
     patient.sql("INSERT INTO records_fts(records_fts) VALUES ('delete-all')")
     finding = patient.finding()
@@ -191,7 +162,7 @@ def test_words_that_do_not_match_are_indexed_again(patient: Patient) -> None:
     assert patient.repair() == []
 
 
-def test_damaged_pages_do_not_hide_the_rest(patient: Patient) -> None:
+def test_damaged_pages_do_not_hide_the_rest(patient: FilesPatient) -> None:
     patient.store(*(f"memory number {number} " * 40 for number in range(60)))
     patient.sql("PRAGMA wal_checkpoint(TRUNCATE)")
     with (patient.data / "memory.db").open("r+b") as file:
@@ -205,14 +176,14 @@ def test_damaged_pages_do_not_hide_the_rest(patient: Patient) -> None:
 
 
 @pytest.mark.parametrize("file", ["_meta.db", "memory.db"])
-def test_a_file_that_is_not_a_database(patient: Patient, file: str) -> None:
+def test_a_file_that_is_not_a_database(patient: FilesPatient, file: str) -> None:
     patient.store("x")
     (patient.data / file).write_bytes(b"something else" * 500)
     finding = patient.examine().findings[0]
     assert (finding.subject, finding.problem) == (str(patient.data / file), "is not a SQLite database")
 
 
-def test_a_database_from_the_future(patient: Patient) -> None:
+def test_a_database_from_the_future(patient: FilesPatient) -> None:
     patient.store("x")
     patient.sql("PRAGMA user_version = 9999", file="_meta.db")
     finding = patient.finding()
@@ -221,7 +192,7 @@ def test_a_database_from_the_future(patient: Patient) -> None:
 
 
 @pytest.mark.parametrize("state", ["missing", "empty", "damaged"])
-def test_a_workspace_whose_file_is_gone_emptied_or_cut(patient: Patient, state: str) -> None:
+def test_a_workspace_whose_file_is_gone_emptied_or_cut(patient: FilesPatient, state: str) -> None:
     patient.store("x")
     file = patient.data / "memory.db"
     if state == "missing":
@@ -237,7 +208,7 @@ def test_a_workspace_whose_file_is_gone_emptied_or_cut(patient: Patient, state: 
     assert state != "empty" or not file.stat().st_size
 
 
-def test_rows_whose_registry_is_lost(patient: Patient) -> None:
+def test_rows_whose_registry_is_lost(patient: FilesPatient) -> None:
     patient.store("one", "two")
     patient.sql("DELETE FROM projects", file="_meta.db")
     patient.store("three")
@@ -247,7 +218,7 @@ def test_rows_whose_registry_is_lost(patient: Patient) -> None:
 
 
 @pytest.mark.parametrize("state", ["missing", "empty"])
-def test_a_lost_registry_is_reported_and_not_recreated(patient: Patient, state: str) -> None:
+def test_a_lost_registry_is_reported_and_not_recreated(patient: FilesPatient, state: str) -> None:
     patient.store("one")
     registry = patient.data / "_meta.db"
     registry.unlink()
@@ -263,7 +234,7 @@ def test_a_lost_registry_is_reported_and_not_recreated(patient: Patient, state: 
     assert not (registry.exists() and registry.stat().st_size)
 
 
-def test_a_journal_that_is_not_a_write_ahead_log(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_journal_that_is_not_a_write_ahead_log(patient: FilesPatient, monkeypatch: pytest.MonkeyPatch) -> None:
     """Simulate a drive that cannot share memory, where SQLite keeps a rollback journal."""
     monkeypatch.setattr("memoryd.store.sqlite.file._log_ahead", lambda _: None)
     patient.store("x")
@@ -271,7 +242,7 @@ def test_a_journal_that_is_not_a_write_ahead_log(patient: Patient, monkeypatch: 
     assert any("journal is delete instead of wal" in problem for problem in problems)
 
 
-def test_a_large_write_ahead_log(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_write_ahead_log(patient: FilesPatient, monkeypatch: pytest.MonkeyPatch) -> None:
     patient.store("x")
     monkeypatch.setattr(checks, "LARGE_LOG", -1)
     findings = patient.examine().findings
@@ -287,20 +258,20 @@ def _vector(value: float) -> bytes:
 
 
 def test_a_backup_knows_the_workspace_of_every_row_in_it(home: Path, tmp_path: Path) -> None:
-    Patient(home).store("before")
+    FilesPatient(home).store("before")
 
     def meanwhile(_what: str, done: float) -> None:
         if done < 0.5:
-            Patient(home).store("of another process", workspace="new")
+            FilesPatient(home).store("of another process", workspace="new")
 
-    with Engine(Patient(home).settings, fetch=False) as engine:
+    with Engine(FilesPatient(home).settings, fetch=False) as engine:
         migration.backup(engine, tmp_path / "backup.db", meanwhile)
-    with Engine(Patient(home, MEMORY_DB_PATH=str(tmp_path / "backup.db")).settings, fetch=False) as engine:
+    with Engine(FilesPatient(home, MEMORY_DB_PATH=str(tmp_path / "backup.db")).settings, fetch=False) as engine:
         assert Doctor(engine, lambda *_: None).examine().findings == []
         assert [one.name for one in engine.workspaces.all()] == ["default", "new"]
 
 
-def test_a_damaged_archive_is_found_and_keeps_a_backup_from_being_made(patient: Patient, tmp_path: Path) -> None:
+def test_a_damaged_archive_is_found_and_keeps_a_backup_from_being_made(patient: FilesPatient, tmp_path: Path) -> None:
     with Engine(patient.settings, fetch=False) as engine:
         place = engine.workspaces.create("old")
         memories = Memories(Scope(engine, place))
@@ -323,7 +294,7 @@ def test_a_damaged_archive_is_found_and_keeps_a_backup_from_being_made(patient: 
 @pytest.mark.parametrize(
     "bad", [b"\0" * 10, b"", _vector(0), _vector(1), _vector(float("nan")), np.ones(384, np.float32).tobytes()]
 )
-def test_damaged_vectors_are_recreated(embedded: Patient, bad: bytes) -> None:
+def test_damaged_vectors_are_recreated(embedded: FilesPatient, bad: bytes) -> None:
     assert embedded.examine().findings == []
     embedded.sql("UPDATE embeddings SET vector = ? WHERE seq = 2", bad)
     finding = embedded.finding()
@@ -333,7 +304,7 @@ def test_damaged_vectors_are_recreated(embedded: Patient, bad: bytes) -> None:
     assert ("embedding", 1.0) in embedded.steps
 
 
-def test_a_vector_of_another_dimension_is_damaged(embedded: Patient) -> None:
+def test_a_vector_of_another_dimension_is_damaged(embedded: FilesPatient) -> None:
     short = np.zeros(128, np.float16)
     short[0] = 1
     embedded.sql("UPDATE embeddings SET dim = 128, vector = ? WHERE seq = 1", short.tobytes())
@@ -341,7 +312,7 @@ def test_a_vector_of_another_dimension_is_damaged(embedded: Patient) -> None:
     assert embedded.repair() == []
 
 
-def test_vectors_supplied_by_callers_are_not_checked(embedded: Patient) -> None:
+def test_vectors_supplied_by_callers_are_not_checked(embedded: FilesPatient) -> None:
     embedded.sql(
         "INSERT INTO embeddings (workspace_id, id, chunk, perspective, model, dim, vector)"
         " SELECT workspace_id, id, 0, 'client', 'client', 3, ? FROM embeddings LIMIT 1",
@@ -356,14 +327,14 @@ def test_texts_in_other_languages_whose_model_is_missing(home: Path, model_dir: 
     some.mkdir(parents=True)
     for model in (weights.EMBEDDER, weights.RERANKER):
         (some / model).symlink_to(model_dir / model)
-    patient = Patient(home, MEMORY_EMBEDDER="bundled", MEMORY_MODEL_DIR=str(some))
+    patient = FilesPatient(home, MEMORY_EMBEDDER="bundled", MEMORY_MODEL_DIR=str(some))
     patient.store("家賃は毎月三日に払っている。")
     assert "`memoryd models pull --all`" in patient.finding().remedy
-    english = Patient(home, MEMORY_EMBEDDER="bundled", MEMORY_MODEL_DIR=str(some), MEMORY_MODELS="english")
+    english = FilesPatient(home, MEMORY_EMBEDDER="bundled", MEMORY_MODEL_DIR=str(some), MEMORY_MODELS="english")
     assert "`memoryd models pull --all`" not in english.finding().remedy
 
 
-def test_missing_vectors_and_those_of_another_model(embedded: Patient) -> None:
+def test_missing_vectors_and_those_of_another_model(embedded: FilesPatient) -> None:
     embedded.sql("UPDATE embeddings SET model = 'older:model' WHERE seq = 1")
     embedded.sql("DELETE FROM embeddings WHERE seq = 2")
     missing, older = embedded.examine().findings
@@ -374,11 +345,14 @@ def test_missing_vectors_and_those_of_another_model(embedded: Patient) -> None:
 
 
 def test_a_read_only_engine_repairs_nothing(home: Path) -> None:
-    with Engine(Patient(home, MEMORY_READ_ONLY="1").settings, fetch=False) as engine, pytest.raises(InvalidInputError):
+    with (
+        Engine(FilesPatient(home, MEMORY_READ_ONLY="1").settings, fetch=False) as engine,
+        pytest.raises(InvalidInputError),
+    ):
         Doctor(engine, lambda *_: None).repair()
 
 
-def test_a_check_that_is_cut_short_keeps_what_it_found(patient: Patient) -> None:
+def test_a_check_that_is_cut_short_keeps_what_it_found(patient: FilesPatient) -> None:
     def check() -> Iterator[Finding]:
         yield Finding("a", "b", "c")
         raise StoreError("the file is gone. Look for it.")

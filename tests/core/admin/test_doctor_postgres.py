@@ -5,14 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from memoryd.core.admin import doctor
-from memoryd.core.admin.doctor import Doctor, Finding
-from memoryd.core.engine import Engine
-from memoryd.core.memories.memories import Memories
-from memoryd.core.scope import Scope
-from memoryd.settings import Settings
 from memoryd.store.postgres import pool
-from tests.clients import NO_MODELS
+from tests.core.admin.conftest import Patient
 from tests.store.clusters import Cluster, ask, cluster
 
 
@@ -22,50 +16,21 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         yield started
 
 
-class Patient:
-    """A database to store into, break and examine."""
+class ServerPatient(Patient):
+    """A database."""
 
     def __init__(self, home: Path, url: str, **settings: str) -> None:
         self.url = url
-        environ = {"MEMORY_DATA_DIR": str(home), "MEMORY_DATABASE_URL": url} | NO_MODELS | settings
-        self.settings = Settings.read(environ)
-
-    def store(self, *texts: str) -> None:
-        with Engine(self.settings, fetch=False) as engine:
-            memories = Memories(Scope(engine, engine.workspaces.ensure("default")))
-            engine.helpers.embedder.start()
-            engine.helpers.embedder.get(60)
-            for text in texts:
-                memories.store(text)
-
-    def examine(self) -> doctor.Diagnosis:
-        with Engine(self.settings, fetch=False) as engine:
-            return Doctor(engine, lambda *_: None).examine()
-
-    def finding(self) -> Finding:
-        (finding,) = self.examine().findings
-        return finding
-
-    def repair(self) -> list[Finding]:
-        with Engine(self.settings, fetch=False) as engine:
-            examiner = Doctor(engine, lambda *_: None)
-            examiner.examine()
-            examiner.repair()
-            return examiner.examine().findings
-
-
-@pytest.fixture(autouse=True)
-def _no_slips(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "current", dict)
+        super().__init__(MEMORY_DATA_DIR=str(home), MEMORY_DATABASE_URL=url, **settings)
 
 
 @pytest.fixture
-def patient(home: Path, server: Cluster) -> Patient:
-    return Patient(home, server.database())
+def patient(home: Path, server: Cluster) -> ServerPatient:
+    return ServerPatient(home, server.database())
 
 
 @pytest.mark.process
-def test_doctor_creates_nothing_if_nothing_was_stored(patient: Patient) -> None:
+def test_doctor_creates_nothing_if_nothing_was_stored(patient: ServerPatient) -> None:
     diagnosis = patient.examine()
     assert diagnosis.findings == []
     assert diagnosis.facts["files"] == {}
@@ -75,7 +40,7 @@ def test_doctor_creates_nothing_if_nothing_was_stored(patient: Patient) -> None:
 
 
 @pytest.mark.process
-def test_facts(patient: Patient) -> None:
+def test_facts(patient: ServerPatient) -> None:
     patient.store("one", "two")
     diagnosis = patient.examine()
     assert diagnosis.findings == []
@@ -91,7 +56,7 @@ def test_facts(patient: Patient) -> None:
 @pytest.mark.process
 def test_an_unreachable_server(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool, "FAILOVER", 0)
-    diagnosis = Patient(home, "postgresql://user:geheim@127.0.0.1:1/memory").examine()
+    diagnosis = ServerPatient(home, "postgresql://user:geheim@127.0.0.1:1/memory").examine()
     (finding,) = diagnosis.findings
     assert finding.subject == "127.0.0.1:1/memory"
     assert "refused" in finding.problem
@@ -103,7 +68,7 @@ def test_an_unreachable_server(home: Path, monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.process
 def test_a_changed_collation(home: Path, server: Cluster) -> None:
     server.ask("CREATE DATABASE ordered TEMPLATE template0 LOCALE_PROVIDER builtin BUILTIN_LOCALE 'C.UTF-8'")
-    patient = Patient(home, server.to("ordered"))
+    patient = ServerPatient(home, server.to("ordered"))
     patient.store("text")
     server.ask("UPDATE pg_database SET datcollversion = '0' WHERE datname = 'ordered'")
     finding = patient.finding()
@@ -114,7 +79,7 @@ def test_a_changed_collation(home: Path, server: Cluster) -> None:
 
 
 @pytest.mark.process
-def test_an_invalid_index_is_rebuilt(patient: Patient) -> None:
+def test_an_invalid_index_is_rebuilt(patient: ServerPatient) -> None:
     patient.store("findable")
     ask(patient.url, "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'records_words'::regclass")
     finding = patient.finding()
@@ -124,14 +89,14 @@ def test_an_invalid_index_is_rebuilt(patient: Patient) -> None:
 
 
 @pytest.mark.process
-def test_a_dropped_extension_is_reported(patient: Patient) -> None:
+def test_a_dropped_extension_is_reported(patient: ServerPatient) -> None:
     patient.store("x")
     ask(patient.url, "DROP EXTENSION unaccent CASCADE")
     assert any("unaccent was dropped" in finding.problem for finding in patient.examine().findings)
 
 
 @pytest.mark.process
-def test_rows_whose_registry_is_lost(patient: Patient) -> None:
+def test_rows_whose_registry_is_lost(patient: ServerPatient) -> None:
     patient.store("one", "two")
     ask(patient.url, "DELETE FROM projects")
     assert patient.finding().problem == "2 records belong to a workspace that is not in the registry"
@@ -140,7 +105,7 @@ def test_rows_whose_registry_is_lost(patient: Patient) -> None:
 @pytest.mark.process
 def test_damaged_vectors_are_recreated(home: Path, server: Cluster, model_dir: Path) -> None:
     settings = {"MEMORY_EMBEDDER": "bundled", "MEMORY_MODEL_DIR": str(model_dir)}
-    patient = Patient(home, server.database(), **settings)
+    patient = ServerPatient(home, server.database(), **settings)
     patient.store("The cat sleeps.", "The port is 5433.", "Tea at four.")
     assert patient.examine().findings == []
     one = "id = (SELECT min(id) FROM embeddings)"

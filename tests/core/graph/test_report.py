@@ -44,15 +44,6 @@ def server() -> Iterator[Ollama]:
         yield server
 
 
-@pytest.fixture
-def embedded(tmp_path: Path, server: Ollama) -> Iterator[Graph]:
-    """A graph with a model that makes vectors of a text's words; unrelated texts have cosines near 0."""
-    with engine(tmp_path, MEMORY_EMBEDDER=MODEL, OLLAMA_HOST=server.url) as here:
-        here.helpers.embedder.start()
-        assert here.helpers.embedder.get(wait=30)
-        yield Graph(Scope(here, here.workspaces.ensure("default")))
-
-
 def make(graph: Graph, nodes: Mapping[str, Sequence[str]], kind: str = "t") -> None:
     entities.create(
         graph, [NewEntity(name=name, type=kind, observations=tuple(texts)) for name, texts in nodes.items()]

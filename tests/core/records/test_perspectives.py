@@ -2,7 +2,6 @@
 
 import json
 import threading
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,12 +25,8 @@ FIVE = ["general", "project", "relational", "technical", "temporal"]
 
 
 @pytest.fixture
-def graph(tmp_path: Path, server: Ollama) -> Iterator[Graph]:
-    """A graph in an engine whose model is ready, without any vector made inline."""
-    with engine(tmp_path, MEMORY_EMBEDDER=NOMIC, OLLAMA_HOST=server.url) as here:
-        here.helpers.embedder.start()
-        assert here.helpers.embedder.get(wait=30)
-        yield Graph(Scope(here, here.workspaces.ensure("default")))
+def graph(embedded: Graph) -> Graph:
+    return embedded
 
 
 def texts(graph: Graph, content: str) -> dict[str, str]:

@@ -252,29 +252,21 @@ def test_a_file_of_the_main_work_tree_applies_to_the_others(here: Engine, tmp_pa
     assert used(here, tmp_path / "feature").name == "till"
 
 
-def test_a_file_does_not_open_a_workspace_that_was_made_for_something_else(here: Engine, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["personal", "default"])
+def test_a_file_opens_neither_a_workspace_made_for_something_else_nor_the_default_one(
+    here: Engine, tmp_path: Path, name: str
+) -> None:
     memories(here, name="personal").store("My card is in the safe.")
     (tmp_path / "stranger").mkdir()
-    file = declare(tmp_path / "stranger", "personal")
+    file = declare(tmp_path / "stranger", name)
     for make in (True, False):
         with pytest.raises(InvalidInputError) as caught:
             here.workspace(make=make, directory=tmp_path / "stranger")
         assert str(file) in str(caught.value)
-        assert "memoryd workspace use personal" in str(caught.value)
-    here.workspaces.lead(declared_keys("personal"), "personal")
-    assert used(here, tmp_path / "stranger").name == "personal"
-
-
-def test_a_file_does_not_make_the_default_workspace_its_own(here: Engine, tmp_path: Path) -> None:
-    memories(here, name="shop").store("So that there is a database.")
-    (tmp_path / "stranger").mkdir()
-    declare(tmp_path / "stranger", "default")
-    for make in (True, False):
-        with pytest.raises(InvalidInputError, match="memoryd workspace use default"):
-            here.workspace(make=make, directory=tmp_path / "stranger")
+        assert f"memoryd workspace use {name}" in str(caught.value)
     assert here.workspaces.get("default") is None
-    here.workspaces.lead(declared_keys("default"), "default")
-    assert used(here, tmp_path / "stranger").name == "default"
+    here.workspaces.lead(declared_keys(name), name)
+    assert used(here, tmp_path / "stranger").name == name
 
 
 @pytest.mark.parametrize(

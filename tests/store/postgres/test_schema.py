@@ -231,11 +231,18 @@ def test_a_later_script_is_for_the_owner_of_the_tables(site: Site, monkeypatch: 
     assert ask(site.inside_url, "SELECT max(version) FROM schema_version") == [last + 1]
 
 
-def test_a_database_from_before_the_first_release_is_refused_untouched(site: Site) -> None:
-    site.inside("CREATE TABLE schema_version (version INTEGER)", "INSERT INTO schema_version VALUES (15)")
-    message = (
-        "version 15; .* was not touched. .* before the first release: .*`memoryd migrate --from URL --to former.db`"
-    )
+@pytest.mark.parametrize(
+    ("version", "message"),
+    [
+        (
+            15,
+            "version 15; .* not touched. .* before the first release: .*`memoryd migrate --from URL --to former.db`",
+        ),
+        (99, r"database at .*:\d+/.* has schema version 99.* was not touched. Upgrade memoryd"),
+    ],
+)
+def test_a_database_of_another_time_is_refused_untouched(site: Site, version: int, message: str) -> None:
+    site.inside("CREATE TABLE schema_version (version INTEGER)", f"INSERT INTO schema_version VALUES ({version})")
     with closing(PostgresStore(site.inside_url)) as store, pytest.raises(StoreError, match=message):
         put(store, workspace(), "text")
     assert ask(site.inside_url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'") == ["schema_version"]
