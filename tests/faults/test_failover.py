@@ -111,6 +111,31 @@ def test_a_standby_takes_over_from_a_killed_primary_which_gets_no_more_writes(
     assert {"on the new one", "by a process that starts now"} <= bodies(standby) - bodies(primary)
 
 
+def test_a_standby_that_takes_over_without_the_last_store_is_noticed_when_its_log_has_grown(
+    pair: Pair, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    primary, standby = pair
+    primary.ask("ALTER SYSTEM SET synchronous_standby_names = ''")
+    primary.ask("SELECT pg_reload_conf()")
+    url, known = of_several(primary, standby), tmp_path / "timelines.json"
+    with closing(PostgresStore(url, timelines=known)) as store:
+        put(store, workspace(), "on both")
+        until(lambda: "on both" in bodies(standby), "the standby")
+        standby.stop()
+        put(store, workspace(), "on the old one")
+    primary.stop(signal.SIGKILL)
+    standby.start()
+    standby.promote()
+    standby.ask(f"SELECT pg_logical_emit_message(false, 'other', repeat('x', {1 << 17}))")
+    lost = "he server of timeline 2 has taken over, but it has lost the last of what was stored: its log ends at "
+    for text in ("by a process that starts now", "by one that starts later"):
+        with closing(PostgresStore(url, timelines=known)) as later:
+            put(later, workspace(), text)
+            assert lost in later.upkeep.describe()
+    assert caplog.text.count(lost) == 1
+    assert "on the old one" not in bodies(standby)
+
+
 def test_a_standby_takes_over_from_a_frozen_primary(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     primary, standby = pair
     monkeypatch.setattr(pool, "DOUBT", 0.2)

@@ -25,7 +25,7 @@ def lines(name: str) -> Iterator[tuple[str, str]]:
             yield heading, line
 
 
-@pytest.mark.parametrize("name", ["orders", "unseen-orders", "fresh-orders"])
+@pytest.mark.parametrize("name", ["orders", "unseen-orders", "fresh-orders", "close-orders"])
 def test_orders_in_many_languages_are_detected(name: str) -> None:
     every = Counter(language for language, _ in lines(f"{name}.txt"))
     missed = [(language, text) for language, text in lines(f"{name}.txt") if not reads_like_instructions(text)]
@@ -33,7 +33,7 @@ def test_orders_in_many_languages_are_detected(name: str) -> None:
     assert all(4 * number <= every[language] for language, number in Counter(one for one, _ in missed).items()), missed
 
 
-@pytest.mark.parametrize("name", ["notes", "unseen-notes", "fresh-notes"])
+@pytest.mark.parametrize("name", ["notes", "unseen-notes", "fresh-notes", "close-notes"])
 def test_fewer_than_one_in_a_hundred_honest_notes_is_marked(name: str) -> None:
     every = list(lines(f"{name}.txt"))
     marked = [(text, like) for _, text in every if (like := reads_like_instructions(text))]

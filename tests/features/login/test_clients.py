@@ -335,6 +335,7 @@ def test_urls_that_cannot_be_documents(url: str) -> None:
         ("::", False),
         ("fe80::1", False),
         ("fd00::1", False),
+        ("fec0::1", False),
         ("::ffff:127.0.0.1", False),
         ("::ffff:8.8.8.8", True),
         ("2002:7f00:1::", False),

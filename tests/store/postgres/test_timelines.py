@@ -170,6 +170,15 @@ def test_what_was_acknowledged_is_kept_when_a_process_ends(tmp_path: Path) -> No
     assert refused(of(file), replace(at(1, 150), address="other"), at(1, 200)) == [True, False]
 
 
+def test_a_server_that_took_over_with_all_that_was_acknowledged_has_lost_nothing() -> None:
+    running = of(None)
+    running.acknowledged(at(1, None), 200, replicated=True)
+    took_over = replace(at(2, 300), recovered=200)
+    assert refused(running, took_over) == [False]
+    running.acknowledged(took_over, 400, replicated=True)
+    assert refused(running, replace(took_over, end=400), replace(took_over, end=350)) == [False, True]
+
+
 def test_a_standby_may_be_behind() -> None:
     running = of(None)
     running.acknowledged(at(1, None), 200, replicated=True)
@@ -182,7 +191,8 @@ def test_a_standby_that_takes_over_without_the_last_writes_is_refused_if_it_had_
 ) -> None:
     running = of(None)
     running.acknowledged(at(1, None), 200, replicated=replicated)
-    assert refused(running, at(2, 150)) == [replicated]
+    assert refused(running, replace(at(2, 250), recovered=150)) == [replicated]
+    assert bool(running.lost("7")) is not replicated
     assert ("timeline 2 has taken over, but it has lost the last of what was stored" in caplog.text) is not replicated
     running.acknowledged(at(2 - replicated, None), 160, replicated=False)
     assert refused(running, at(2, 170)) == [replicated]

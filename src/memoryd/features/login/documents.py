@@ -38,7 +38,7 @@ def is_public(address: IpAddress) -> bool:
     if isinstance(address, ipaddress.IPv6Address):
         if address.ipv4_mapped:
             return is_public(address.ipv4_mapped)
-        if address.sixtofour or address.teredo or address in TRANSLATED:
+        if address.sixtofour or address.teredo or address.is_site_local or address in TRANSLATED:
             return False
     return address.is_global and not address.is_multicast and not address.is_reserved
 

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import replace
 from itertools import count
 
 import psycopg
@@ -235,6 +236,7 @@ class Pool:
             refusal, self._asked = self._timelines.meet(connection.lineage, known), True
             if refusal:
                 raise ReplacedError(refusal)
+            connection.lineage = replace(connection.lineage, lost=self._timelines.lost(connection.lineage.system))
 
     def acknowledge(self, connection: Connection, flushed: Row) -> None:
         """Remember how far the log of a server is durable."""
@@ -252,7 +254,7 @@ def _lineage(connection: Connection) -> Lineage | None:
     except (errors.ProgrammingError, errors.NotSupportedError, errors.ObjectNotInPrerequisiteState):
         return None
     server = connection.info
-    return Lineage(row["system"], row["timeline"], row["place"], f"{server.host}:{server.port}")
+    return Lineage(row["system"], row["timeline"], row["place"], f"{server.host}:{server.port}", row["recovered"])
 
 
 class Listener:

@@ -25,6 +25,10 @@ class Lineage:
     end: int | None = None
     """The place where its log ends, in bytes; None for a standby, which may be behind."""
     address: str = ""
+    recovered: int | None = None
+    """The place where its recovery ended, so where its timeline began if it took over; None if it began without one."""
+    lost: str = ""
+    """What was lost when it took over, as far as this machine knows."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -38,6 +42,8 @@ class KnownSystem:
     """Whether a synchronous standby had it, too: then no failover may lose it."""
     refused: Mapping[str, str] = field(default_factory=dict, compare=False)
     """What each refused server lacks, by its address and timeline. Its log grows meanwhile, what it lacks does not."""
+    lost: str = field(default="", compare=False)
+    """What the server of this timeline lacked when it took over, and was not bound to have."""
 
 
 class Timelines:
@@ -66,11 +72,15 @@ class Timelines:
         """Return the newest known timeline of a system, or 0."""
         return self._known.get(system, KnownSystem()).timeline
 
+    def lost(self, system: str) -> str:
+        """Return what was lost when the newest known server of a system took over, or ''."""
+        return self._known.get(system, KnownSystem()).lost
+
     def acknowledged(self, lineage: Lineage, place: int, *, replicated: bool) -> None:
         """Remember the place in its log up to which a server has made commits durable."""
         with self._lock:
             before = self._known.get(lineage.system, KnownSystem())
-            now = KnownSystem(lineage.timeline, place, replicated, before.refused)
+            now = replace(before, timeline=lineage.timeline, acknowledged=place, replicated=replicated)
             self._known[lineage.system] = max(now, before)
 
     def known(self) -> dict[str, KnownSystem]:
@@ -100,8 +110,9 @@ class Timelines:
                 self._keep(kept, met.system)
                 return loss
             if loss:  # the standby that took over was not a synchronous one, so this was to be expected
-                log.warning("The server of timeline %d has taken over, but %s", met.timeline, loss)
-                known = KnownSystem(refused=known.refused)
+                lost = f"the server of timeline {met.timeline} has taken over, but {loss}"
+                log.warning("%s", lost[0].upper() + lost[1:])
+                known = KnownSystem(refused=known.refused, lost=lost)
             self._known[met.system] = replace(known, timeline=met.timeline)
             self._keep(kept, met.system)
             return ""
@@ -126,7 +137,11 @@ class Timelines:
             text = self._path.read_text(encoding="utf-8") if self._path else "{}"
             return {
                 str(system): KnownSystem(
-                    int(of["timeline"]), int(of["acknowledged"]), bool(of["replicated"]), dict(of.get("refused", {}))
+                    int(of["timeline"]),
+                    int(of["acknowledged"]),
+                    bool(of["replicated"]),
+                    dict(of.get("refused", {})),
+                    str(of.get("lost", "")),
                 )
                 for system, of in dict(json.loads(text)).items()
             }
@@ -157,9 +172,12 @@ class Timelines:
 
 def _loss(met: Lineage, known: KnownSystem) -> str:
     """Return what a server lacks, or ''."""
-    if met.end is None or met.end >= known.acknowledged:
+    end = met.end
+    if end is not None and met.recovered is not None and met.timeline > known.timeline:
+        end = met.recovered  # since it took over, its log has grown
+    if end is None or end >= known.acknowledged:
         return ""
-    places = f"its log ends at {_place(met.end)}, that of acknowledged writes at {_place(known.acknowledged)}"
+    places = f"its log ends at {_place(end)}, that of acknowledged writes at {_place(known.acknowledged)}"
     return f"it has lost the last of what was stored: {places}"
 
 

@@ -28,11 +28,13 @@ class PostgresUpkeep:
             return f"Postgres, {self._rows.place}"
         with self._rows.separate_connection() as connection:
             server, version = asked(connection, "upkeep.server"), version_of(connection)
-            timeline = f", timeline {connection.lineage.timeline}" if connection.lineage else ""
+            lineage = connection.lineage
+            timeline = f", timeline {lineage.timeline}" if lineage else ""
+            lost = f"; {lineage.lost}" if lineage and lineage.lost else ""
         role = f"role {server['role']}{'' if server['may_create'] else ', which may not create tables'}"
         return (
             f"PostgreSQL {server['server'].split()[0]}, pgvector {server['pgvector'] or 'not in use'}, "
-            f"schema {version}, {role}{timeline}, {self._rows.place}"
+            f"schema {version}, {role}{timeline}, {self._rows.place}{lost}"
         )
 
     def files(self, workspaces: Iterable[Workspace | None]) -> list[StoredFile]:

@@ -13,12 +13,14 @@ SELECT pg_backend_pid() AS pid, pg_backend_pid() <> :pid AS pooled,
    WHERE current_setting(l.name, true) = l.instead) AS set
 
 -- name: upkeep.lineage
--- The history of the database that the server continues, and where its log ends. A server in recovery has not begun its
--- own timeline, and may be behind.
+-- The history of the database that the server continues, where its log ends, and where its recovery ended, if it began
+-- with one: that is how far a standby had come when it took over. A server in recovery has not begun its own timeline,
+-- and may be behind.
 SELECT s.system_identifier::text AS system, CASE
   WHEN pg_is_in_recovery() THEN greatest(c.timeline_id, r.min_recovery_end_timeline)
   ELSE ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::integer END AS timeline,
-  CASE WHEN NOT pg_is_in_recovery() THEN (pg_current_wal_insert_lsn() - '0/0')::bigint END AS place
+  CASE WHEN NOT pg_is_in_recovery() THEN (pg_current_wal_insert_lsn() - '0/0')::bigint END AS place,
+  (pg_last_wal_replay_lsn() - '0/0')::bigint AS recovered
 FROM pg_control_system() s, pg_control_checkpoint() c, pg_control_recovery() r
 
 -- name: upkeep.patience
