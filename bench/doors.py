@@ -1,6 +1,6 @@
 """Evidence recall through the doors of agent frameworks, beside that of the memory itself.
 
-    build/frameworks/bin/python -m bench.doors DATA [SET ...] [--sample N]     # after `make frameworks`
+    build/frameworks/bin/python -m bench.doors DATA [SET ...] [--stores N] [--sample N]     # after `make frameworks`
 
 DATA is as for bench/quality.py, LoCoMo by default. Each turn is put into LangGraph's `MemorydStore` as `{"text": ...}`
 in one memory, and stored in another; each question is searched in both, for 10 hits.
@@ -64,10 +64,11 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("sets", nargs="*", default=["locomo"])
     parser.add_argument("--half", default="dev")
+    parser.add_argument("--stores", type=int, help="only the first conversations")
     parser.add_argument("--sample", type=int, default=10_000)
     given = parser.parse_args()
     for name in given.sets:
-        stores = load(given.data / name / given.half)
+        stores = load(given.data / name / given.half)[: given.stores]
         sampled(stores, given.sample)
         figures: dict[str, list[list[float]]] = {way: [] for way in WAYS}
         with tempfile.TemporaryDirectory() as directory:

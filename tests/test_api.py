@@ -185,7 +185,8 @@ def test_a_session_marks_what_is_stored(home: Path) -> None:
         kept = memory.store("A fact.")
         memory.turns.add("Which port?", "5433.")
         assert memory.get(kept["id"])["session_id"] == "chat-17"
-        assert memory.turns.list()[0]["prompt"] == "Which port?"
+        (turn,) = memory.turns.list()
+        assert (turn["prompt"], turn["thought"]) == ("Which port?", "")
 
 
 def test_the_asynchronous_class_has_the_same_methods(memory: Memory) -> None:

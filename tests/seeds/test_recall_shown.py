@@ -141,7 +141,8 @@ def test_restore_accepts_the_prefix_of_an_id(start: Start, home: Path) -> None:
 
 
 ALIKE = [f"abcdef01-0000-4000-8000-{n:012}" for n in (1, 2)]
-OTHERS = ["abcdef99-0000-4000-8000-000000000000", "mem_2026-11-22T10:00:00.000Z", "mem_1", "mem_12", "summary_monday"]
+RANDOM = {f"{of}abcdef99-0000-4000-8000-000000000000": f"{of}abcdef99" for of in ("", "mem_", "summary_")}
+OTHERS = [*RANDOM, "mem_2026-11-22T10:00:00.000Z", "mem_1", "mem_12", "summary_monday"]
 
 
 @pytest.fixture
@@ -162,7 +163,7 @@ def _add(here: Engine, record_id: str, queries: Queries) -> None:
 def test_a_shown_id_is_long_enough_to_be_unique(alike: Any) -> None:
     here, place = alike
     named = here.store.read(place, lambda q: short_ids.shorten(q, [*ALIKE, *OTHERS]))
-    assert named == {one: one for one in (*ALIKE, *OTHERS)} | {OTHERS[0]: "abcdef99"}
+    assert named == {one: one for one in (*ALIKE, *OTHERS)} | RANDOM
     found = here.store.read(place, lambda q: short_ids.resolve(q, "ids", list(named.values()), "", "ids.living"))
     assert found == list(named)
 

@@ -38,8 +38,6 @@ FORMS: dict[str, Callable[[dict[str, Any], Tool], dict[str, Any]]] = {
 """For each form of tools for a model: from a tool's name and description, and the tool."""
 NOTHING: dict[str, Any] = {"result": []}
 """The result of a list where nothing was ever stored."""
-EMPTY: dict[str, Any] = {"stats": {}, "tags": {}}
-"""The views that are no list of memories, where nothing was ever stored."""
 
 
 class Memory:
@@ -214,10 +212,8 @@ class Memory:
 
     def inspect(self, view: MemoryView = "stats", *, ids: Sequence[str] = (), limit: int = 20) -> InspectedMemories:
         """Return records by id, or a view of the memory: stats, recent, important, tags, export."""
-        named: dict[str, Any] = {"view": "ids", "memories": [], "not_found": list(ids)} if ids else {"view": view}
-        absent = (
-            named if ids else {"view": view, view: EMPTY[view]} if view in EMPTY else {"view": view, "memories": []}
-        )
+        viewed: dict[str, Any] = {view: {}} if view in ("stats", "tags") else {"memories": []}
+        absent = {"view": "ids", "memories": [], "not_found": list(ids)} if ids else {"view": view, **viewed}
         asked: dict[str, Any] = {"view": view, "ids": ids, "limit": limit}
         return self._local.result("memory_inspect", "inspect", absent=absent, **asked)  # type: ignore[no-any-return]
 

@@ -132,7 +132,7 @@ def test_words_are_found_as_they_are_typed(scope: Scope) -> None:
     assert typed("((((") == []
 
 
-def test_facts_come_before_what_was_said_about_them_and_that_before_its_summary(scope: Scope) -> None:
+def test_facts_come_before_turns_about_them_and_these_before_their_summary(scope: Scope) -> None:
     journal = Journal(scope)
     for _ in range(2):
         journal.add("Ledger backup?", "", "Ledger backup, ledger backup.", "s")

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import apsw
 import pytest
@@ -120,8 +120,8 @@ def test_a_briefing_is_printed_even_if_it_cannot_be_noted(end: bytes, capfd: pyt
 
 
 def test_the_connector_and_the_command_have_the_same_options() -> None:
-    assert {event.value for event in command.HookEvent} == hook.EVENTS
-    assert {client.value for client in command.HookClient} == hook.CLIENTS
+    assert set(get_args(command.HookEvent)) == hook.EVENTS
+    assert set(get_args(command.HookClient)) == hook.CLIENTS
     known = (hook.INPUT, hook.BUDGET, hook.DEFAULTS["budget"])
     assert (command.INPUT, BUDGET, str(CONTEXT_BUDGET)) == known
 

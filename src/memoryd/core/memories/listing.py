@@ -177,7 +177,7 @@ def _few(queries: Queries, facets: Facets) -> list[ListedRecord] | None:
 def typed(scope: Scope, text: str, facets: Facets) -> list[ListedRecord]:
     """Return the best living records with all words of a text, the last possibly incomplete; if none, with any word.
 
-    Of those with all words, facts come before what was said.
+    Of those with all words, facts come before turns.
     """
 
     def work(queries: Queries) -> list[ListedRecord]:

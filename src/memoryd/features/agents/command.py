@@ -6,10 +6,9 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from typer.core import TyperCommand
@@ -19,36 +18,16 @@ from memoryd.core.engine import Engine
 from memoryd.core.search.briefing import BUDGET, CONTEXT_BUDGET
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.features.agents import elsewhere
-from memoryd.features.agents.hooks import ASKING, READING, SHOWING, Event, Hooks, parse, tell_slices
+from memoryd.features.agents.hooks import ASKING, END, PROMPT, READING, SHOWING, START, Event, Hooks, parse, tell_slices
 from memoryd.posting import TOKEN_VARIABLE, HookServer, NotPostedError
 from memoryd.settings import Settings
 
 INPUT = 16 << 20  # maximum bytes of a hook's JSON: it may repeat the agent's last message
 WITHOUT = {"embedder": "none", "reranker": "none", "llm_api_key": None, "llm_base_url": None}
 """A hook has little time, so it uses no model. A server makes the vectors."""
+HookEvent = Literal["session-start", "prompt-submit", "stop", "subagent-stop", "pre-compact", "session-end"]
+HookClient = Literal["claude-code", "codex", "cursor", "gemini", "opencode", "vscode"]
 _WRONG_USAGE: Any = typer.BadParameter.__base__  # typer does not export it
-
-
-class HookEvent(StrEnum):
-    """The events that run a hook."""
-
-    SESSION_START = "session-start"
-    PROMPT_SUBMIT = "prompt-submit"
-    STOP = "stop"
-    SUBAGENT_STOP = "subagent-stop"
-    PRE_COMPACT = "pre-compact"
-    SESSION_END = "session-end"
-
-
-class HookClient(StrEnum):
-    """The clients that run hooks."""
-
-    CLAUDE_CODE = "claude-code"
-    CODEX = "codex"
-    CURSOR = "cursor"
-    GEMINI = "gemini"
-    OPENCODE = "opencode"
-    VSCODE = "vscode"
 
 
 class Unblocking(TyperCommand):
@@ -89,7 +68,7 @@ def hook(
     settings: Settings,
     event: Annotated[HookEvent, typer.Argument(help="The event.", metavar="EVENT")],
     *,
-    client: Annotated[HookClient, typer.Option(help="The client that runs the hook.")] = HookClient.CLAUDE_CODE,
+    client: Annotated[HookClient, typer.Option(help="The client that runs the hook.")] = "claude-code",
     budget: Annotated[
         int, typer.Option(min=1, max=BUDGET, metavar="TOKENS", help="Maximum tokens of a briefing; of a prompt, 300.")
     ] = CONTEXT_BUDGET,
@@ -115,18 +94,16 @@ def hook(
         return
     given = parse(data)
     alone = settings.model_copy(update=WITHOUT)
-    if event is HookEvent.PROMPT_SUBMIT:
+    if event == PROMPT:
         return  # without a service there are no models, and loading them takes seconds
-    if event is HookEvent.SESSION_START:
+    if event == START:
         _brief(alone.model_copy(update={"read_only": True}), given, client, budget)
         tell_slices(settings)
     else:  # ChromaDB keeps nothing without a vector
         kept_there = {"embedder": settings.embedder} if settings.journal_store == "chroma" else {}
         with Engine(alone.model_copy(update=kept_there), fetch=False) as engine:
-            Hooks(engine, given).keeper().run(
-                Path.home(), client, ended=event is HookEvent.SESSION_END, bounded=_bounded
-            )
-        if event is HookEvent.SESSION_END:
+            Hooks(engine, given).keeper().run(Path.home(), client, ended=event == END, bounded=_bounded)
+        if event == END:
             tell_slices(settings)
 
 
@@ -136,14 +113,14 @@ def _run_elsewhere(
     """Run a hook on a memoryd at a URL. Raise MemorydError, but not for a prompt, which then goes without memory."""
     given = parse(data)
     if event not in SHOWING:
-        ended = event is HookEvent.SESSION_END
+        ended = event == END
         elsewhere.keeper(settings, given, server).run(Path.home(), client, ended=ended, bounded=_bounded)
         return
     try:
         with _bounded(ASKING, f"{server.url} does not answer"):
             sys.stdout.write(server.shown(event, client, budget, data, ASKING))
     except NotPostedError as error:
-        if event is not HookEvent.PROMPT_SUBMIT:
+        if event != PROMPT:
             raise StoreError(str(error)) from None
 
 

@@ -9,7 +9,18 @@ from typing import Any, TypeVar
 import anyio
 
 from memoryd.errors import InvalidInputError, MemorydError
-from memoryd.features.agents.hooks import ASKING, PROMPT, PROMPTED, READING, SHOWING, Hooks, parse, tell_slices
+from memoryd.features.agents.hooks import (
+    ASKING,
+    END,
+    PROMPT,
+    PROMPTED,
+    READING,
+    SHOWING,
+    START,
+    Hooks,
+    parse,
+    tell_slices,
+)
 from memoryd.server.calls import Calls
 from memoryd.server.connection import Admission
 from memoryd.server.requests import Json, answered
@@ -45,15 +56,13 @@ class HookRequests:
             await self._tell(event)
             return {"print": shown}
         home, hooks = Path(str(request.get("home"))), Hooks(self._calls.engine, parse(data))
-        store = partial(
-            hooks.keeper().run, home, client, ended=event == "session-end", bounded=lambda *_: nullcontext()
-        )
+        store = partial(hooks.keeper().run, home, client, ended=event == END, bounded=lambda *_: nullcontext())
         await self._within(READING + ASKING, store, "The turns are not stored yet", writing=True)
         await self._tell(event)
         return {"print": ""}
 
     async def _tell(self, event: str) -> None:
-        if event in ("session-start", "session-end"):
+        if event in (START, END):
             await self._calls.hop(partial(tell_slices, self._calls.engine.settings))
 
     async def shown(self, event: str, client: str, budget: int, data: bytes) -> str:

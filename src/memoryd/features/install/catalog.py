@@ -73,7 +73,7 @@ class Client:
     """The file with the client's permission rules, if a rule there allows that instead; see permissions.py."""
 
 
-def _below(*parts: str) -> Callable[[], Path]:
+def below(*parts: str) -> Callable[[], Path]:
     return lambda: Path.home().joinpath(*parts)
 
 
@@ -105,12 +105,12 @@ def _unix(name: str, *parts: str) -> Callable[[], Path]:
 CLIENTS: Mapping[ClientName, Client] = {
     "claude-code": Client(
         "Claude Code",
-        _below(".claude"),
-        _below(".claude.json"),
+        below(".claude"),
+        below(".claude.json"),
         local=_STDIO,
         remote=_HTTP,
         loading={"alwaysLoad": True},
-        permissions=_below(".claude", "settings.json"),
+        permissions=below(".claude", "settings.json"),
         notes=(".claude/projects/*/memory/*.md", "memoryd import ~/.claude/projects --from markdown --by-project"),
     ),
     "claude-desktop": Client(
@@ -120,9 +120,7 @@ CLIENTS: Mapping[ClientName, Client] = {
         url="",
         in_project=False,
     ),
-    "cursor": Client(
-        "Cursor", _below(".cursor"), _below(".cursor", "mcp.json"), reference="${env:%s}", in_project=False
-    ),
+    "cursor": Client("Cursor", below(".cursor"), below(".cursor", "mcp.json"), reference="${env:%s}", in_project=False),
     "vscode": Client(
         "VS Code",
         _application("Code", "User"),
@@ -134,8 +132,8 @@ CLIENTS: Mapping[ClientName, Client] = {
     ),
     "codex": Client(
         "Codex",
-        _below(".codex"),
-        _below(".codex", "config.toml"),
+        below(".codex"),
+        below(".codex", "config.toml"),
         table="mcp_servers",
         headers="http_headers",
         bearer=BEARER,
@@ -146,22 +144,22 @@ CLIENTS: Mapping[ClientName, Client] = {
     ),
     "gemini": Client(
         "Gemini CLI",
-        _below(".gemini"),
-        _below(".gemini", "settings.json"),
+        below(".gemini"),
+        below(".gemini", "settings.json"),
         url="httpUrl",
         allowing={"trust": True},
     ),
     "antigravity": Client(
         "Antigravity",
-        _below(".gemini"),
-        _below(".gemini", "config", "mcp_config.json"),
+        below(".gemini"),
+        below(".gemini", "config", "mcp_config.json"),
         url="serverUrl",
         in_project=False,
     ),
     "copilot": Client(
         "GitHub Copilot CLI",
-        _below(".copilot"),
-        _below(".copilot", "mcp-config.json"),
+        below(".copilot"),
+        below(".copilot", "mcp-config.json"),
         local={"type": "local", **_ALL_TOOLS},
         remote={**_HTTP, **_ALL_TOOLS},
         in_project=False,
@@ -178,8 +176,8 @@ CLIENTS: Mapping[ClientName, Client] = {
     ),
     "qwen": Client(
         "Qwen Code",
-        _below(".qwen"),
-        _below(".qwen", "settings.json"),
+        below(".qwen"),
+        below(".qwen", "settings.json"),
         url="httpUrl",
         allowing={"trust": True},
     ),

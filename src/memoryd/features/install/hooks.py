@@ -4,13 +4,13 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from memoryd.features.install import edit_json
-from memoryd.features.install.catalog import ClientName
+from memoryd.features.install.catalog import ClientName, below
 from memoryd.features.install.edit_json import Keys
 from memoryd.features.install.safe_replace import FileEdit
 
@@ -24,20 +24,15 @@ OURS = re.compile(r"memoryd\b.* hook [a-z-]+\b")
 
 @dataclass(frozen=True, slots=True)
 class HookFile:
-    """The file with a client's hooks, below the home directory, and its format."""
+    """The file with a client's hooks, and its format."""
 
-    path: tuple[str, ...]
+    file: Callable[[], Path]
     events: Mapping[str, str]
     """The client's events, with `memoryd hook`'s names for them."""
     timeout: int | None = SECONDS
     """In the client's unit; None if a hook has no field besides its command."""
     version: int | None = None
     """The format version that the file must declare, if any."""
-
-    @property
-    def file(self) -> Path:
-        """The path of the file."""
-        return Path.home().joinpath(*self.path)
 
 
 _ALL = {
@@ -57,10 +52,10 @@ _OF_GEMINI = {
 }
 _OF_CURSOR = {"sessionStart": "session-start", "stop": "stop", "sessionEnd": "session-end"}
 HOOK_FILES: Mapping[ClientName, HookFile] = {
-    "claude-code": HookFile((".claude", "settings.json"), _ALL),
-    "codex": HookFile((".codex", "hooks.json"), _OF_CODEX),
-    "gemini": HookFile((".gemini", "settings.json"), _OF_GEMINI, timeout=SECONDS * 1000),
-    "cursor": HookFile((".cursor", "hooks.json"), _OF_CURSOR, timeout=None, version=1),
+    "claude-code": HookFile(below(".claude", "settings.json"), _ALL),
+    "codex": HookFile(below(".codex", "hooks.json"), _OF_CODEX),
+    "gemini": HookFile(below(".gemini", "settings.json"), _OF_GEMINI, timeout=SECONDS * 1000),
+    "cursor": HookFile(below(".cursor", "hooks.json"), _OF_CURSOR, timeout=None, version=1),
 }
 
 
@@ -76,7 +71,7 @@ def added(client: ClientName, command: Sequence[str], arguments: Sequence[str]) 
             text = _with(text, place, event, line + UNBLOCKING * (Path(command[0]).stem == "uvx"))
         return text
 
-    return FileEdit(place.file, edit, OTHERWISE)
+    return FileEdit(place.file(), edit, OTHERWISE)
 
 
 def removed(client: ClientName) -> FileEdit:
@@ -89,7 +84,7 @@ def removed(client: ClientName) -> FileEdit:
                 text = edit_json.drop(text, keys, toml=False)
         return text
 
-    return FileEdit(place.file, edit, OTHERWISE)
+    return FileEdit(place.file(), edit, OTHERWISE)
 
 
 def _with(text: str, place: HookFile, event: str, line: str) -> str:
