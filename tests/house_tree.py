@@ -52,7 +52,7 @@ parse = cache(ast.parse)
 
 
 @cache
-def located(tree: ast.Module, *kinds: type[ast.AST]) -> list[Located]:
+def located(tree: ast.Module, kinds: tuple[type[ast.AST], ...] = ()) -> list[Located]:
     """Return the nodes of a tree that have a line, from top to bottom; cached, because every rule reads them."""
     if kinds:
         return [node for node in located(tree) if isinstance(node, kinds)]
@@ -84,7 +84,7 @@ def package(root: Path) -> list[Module]:
 def nodes(root: Path, *kinds: type[ast.AST]) -> Iterator[tuple[Module, Located, str]]:
     """Yield every node of the package, or those of some kinds, with its module and its place, `path:line`."""
     for module in package(root):
-        for node in located(module.tree, *kinds):
+        for node in located(module.tree, kinds):
             yield module, node, f"{module.path}:{node.lineno}"
 
 

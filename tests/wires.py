@@ -18,6 +18,9 @@ from mcp.shared.message import SessionMessage
 from tests.clients import LEGACY, MODERN, PATIENCE, Json, transport_to
 from tests.forks import Fork
 
+HELLO: Json = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "wire", "version": "1"}}
+"""The parameters of `initialize`."""
+
 
 class Wire(ABC):
     """A client that exchanges raw messages with a server, without the SDK's client."""
@@ -87,14 +90,18 @@ class Wire(ABC):
 
     def handshake(self, version: str = LEGACY, **client_info: Any) -> Json:
         """Begin a legacy connection; return the result of `initialize`."""
-        info = {"name": "wire", "version": "1"} | client_info
-        began = self.result("initialize", {"protocolVersion": version, "capabilities": {}, "clientInfo": info})
+        info = HELLO["clientInfo"] | client_info
+        began = self.result("initialize", HELLO | {"protocolVersion": version, "clientInfo": info})
         self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
         return began
 
     def call(self, tool: str, _meta: Json | None = None, **arguments: Any) -> Json:
         """Return the result of a tool call."""
         return self.result("tools/call", {"name": tool, "arguments": arguments} | ({"_meta": _meta} if _meta else {}))
+
+    def ask(self, tool: str, **arguments: Any) -> int:
+        """Call a tool without waiting for the answer; return the request's id."""
+        return self.post("tools/call", {"name": tool, "arguments": arguments})
 
     def messages(self) -> list[Json]:
         """Return all lines so far as JSON-RPC messages; fail if one is not."""

@@ -2,6 +2,7 @@
 
 import ssl
 from functools import cache
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
@@ -16,13 +17,13 @@ def trusted() -> ssl.SSLContext:
     return httpx2.create_ssl_context()
 
 
-def uses_proxies(url: str | None) -> bool:
-    """Return whether requests to an address go through the environment's proxies; requests to this machine do not.
+def reaching(url: str) -> dict[str, Any]:
+    """Return httpx2's options for requests to an address, which go through no proxy if it is on this machine.
 
     Raise InvalidInputError if the environment has an invalid proxy.
     """
-    if is_loopback(urlsplit(url or "").hostname or ""):
-        return False
+    if is_loopback(urlsplit(url).hostname or ""):
+        return {"verify": trusted(), "trust_env": False}
     try:
         httpx2.Client(verify=trusted()).close()
     except (ValueError, httpx2.InvalidURL) as error:
@@ -30,4 +31,4 @@ def uses_proxies(url: str | None) -> bool:
             f"The environment has an invalid proxy: {error}. Check HTTP_PROXY, HTTPS_PROXY and ALL_PROXY, also in "
             "lower case."
         ) from error
-    return True
+    return {"verify": trusted(), "trust_env": True}

@@ -49,7 +49,7 @@ def test_the_list_is_a_table(run: Run) -> None:
     run("workspace", "archive", "two")
     head, *lines = run("workspace", "list").stdout.splitlines()
     assert head.split() == ["name", "status", "created_at", "updated_at", "description"]
-    assert [line.split()[:2] + line.split()[4:] for line in lines] == [
+    assert [line.split()[:2] + line.split()[6:] for line in lines] == [
         ["one", "active", "about", "one"],
         ["two", "archived", "about", "two"],
     ]

@@ -94,7 +94,7 @@ def test_two_processes_that_summarize_leave_one_summary_per_session(home: Path, 
     servers = [ProcessWire(environment(home), "--toolsets", "journal") for _ in range(2)]
     for server in servers:
         server.handshake()
-    posted = [server.post("tools/call", {"name": "summarize_sessions", "arguments": {}}) for server in servers]
+    posted = [server.ask("summarize_sessions") for server in servers]
     for server, number in zip(servers, posted, strict=True):
         assert not server.answer(number)["result"].get("isError")
         server.close_stdin()

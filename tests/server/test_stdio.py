@@ -17,7 +17,7 @@ from tests import clients
 from tests.clients import LEGACY, NO_MODELS, PATIENCE, beginning_with, environment, rows_of, until
 from tests.conftest import Pipe
 from tests.forks import Fork
-from tests.wires import ProcessWire, envelope
+from tests.wires import HELLO, ProcessWire, envelope
 
 pytestmark = pytest.mark.process
 
@@ -171,10 +171,7 @@ def test_the_same_id_twice(server: ProcessWire) -> None:
 
 
 def test_requests_are_served_concurrently(server: ProcessWire) -> None:
-    numbers = [
-        server.post("tools/call", {"name": "memory_store", "arguments": {"content": f"Side by side {i}."}})
-        for i in range(100)
-    ]
+    numbers = [server.ask("memory_store", content=f"Side by side {i}.") for i in range(100)]
     ids = {server.answer(number)["result"]["structuredContent"]["id"] for number in numbers}
     assert len(ids) == 100
 
@@ -212,13 +209,6 @@ def total(home: Path) -> set[str]:
     return {row["body"] for row in rows_of(home) if row["deleted_at"] is None}
 
 
-def test_the_end_of_stdin_is_the_end(pipe: Pipe) -> None:
-    server = pipe()
-    server.handshake()
-    server.close_stdin()
-    assert ended(server) == 0
-
-
 def test_the_end_of_stdin_before_any_line(pipe: Pipe) -> None:
     server = pipe()
     server.close_stdin()
@@ -240,9 +230,7 @@ def test_pending_answers_are_delivered_at_the_end(pipe: Pipe, home: Path) -> Non
     server = pipe()
     server.handshake()
     contents = [f"Last minute note {i}." for i in range(25)]
-    numbers = [
-        server.post("tools/call", {"name": "memory_store", "arguments": {"content": content}}) for content in contents
-    ]
+    numbers = [server.ask("memory_store", content=content) for content in contents]
     server.close_stdin()
     assert ended(server) == 0
     assert all(server.answer(number)["result"]["isError"] is False for number in numbers)
@@ -253,10 +241,8 @@ def test_the_end_while_models_are_loaded_and_asked(pipe: Pipe, home: Path, model
     server = pipe(models=model_dir)
     server.handshake()
     for i in range(4):
-        server.post(
-            "tools/call", {"name": "memory_store", "arguments": {"content": f"Note {i}. " + "Long words. " * 700}}
-        )
-        server.post("tools/call", {"name": "memory_recall", "arguments": {"query": f"Which note is number {i}?"}})
+        server.ask("memory_store", content=f"Note {i}. " + "Long words. " * 700)
+        server.ask("memory_recall", query=f"Which note is number {i}?")
     server.close_stdin()
     assert ended(server) == 0
     stored = {line["result"]["structuredContent"]["id"] for line in server.messages() if "Stored" in json.dumps(line)}
@@ -273,9 +259,10 @@ def test_the_end_while_many_calls_wait_for_the_models(pipe: Pipe, home: Path, mo
     until(lambda: "loading" not in json.dumps(server.call("memory_inspect")), "the models")
     posted = {}
     for i in range(300):
-        one = {"name": "memory_recall", "arguments": {"query": f"Which harbour has {i} ships? " * 10}}
-        other = {"name": "memory_store", "arguments": {"content": f"Another fact {i} of harbours. " * 90}}
-        posted[server.post("tools/call", other if i % 2 else one)] = f"Another fact {i} of"
+        if i % 2:
+            posted[server.ask("memory_store", content=f"Another fact {i} of harbours. " * 90)] = f"Another fact {i} of"
+        else:
+            server.ask("memory_recall", query=f"Which harbour has {i} ships? " * 10)
     server.close_stdin() if how == "the end of stdin" else server.signal(signal.SIGTERM)
     assert ended(server) == 0
     stored = [m["id"] for m in server.messages() if m["id"] in posted and "Stored" in json.dumps(m.get("result"))]
@@ -314,16 +301,13 @@ def test_signals_while_it_writes_lose_nothing_acknowledged(pipe: Pipe, home: Pat
     server = pipe()
     server.handshake()
     contents = [f"Under fire {i}." for i in range(300)]
-    posted = {
-        server.post("tools/call", {"name": "memory_store", "arguments": {"content": text}}): text for text in contents
-    }
+    posted = {server.ask("memory_store", content=text): text for text in contents}
     first = next(iter(posted))
     server.answer(first)
     server.signal(number)
     ended(server)
-    answers = [
-        m for m in server.messages() if m["id"] in posted and "result" in m
-    ]  # a connector reports what it leaves open
+    # a connector reports what it leaves open
+    answers = [m for m in server.messages() if m["id"] in posted and "result" in m]
     stored = {posted[m["id"]] for m in answers if not m["result"]["isError"]}
     assert posted[first] in stored
     assert stored <= total(home)
@@ -381,7 +365,7 @@ def test_a_cancelled_request_does_not_hold_up_the_end(pipe: Pipe, home: Path) ->
     blocker.set_busy_timeout(20_000)  # for the server's background work
     blocker.execute("BEGIN IMMEDIATE")  # the next write waits for it
     try:
-        number = server.post("tools/call", {"name": "memory_store", "arguments": {"content": "Never mind."}})
+        number = server.ask("memory_store", content="Never mind.")
         for other in (number, "x", None, [1], True):
             server.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": other}})
         assert server.result("ping") == {}
@@ -393,18 +377,9 @@ def test_a_cancelled_request_does_not_hold_up_the_end(pipe: Pipe, home: Path) ->
     assert number not in server._answers
 
 
-@posix
-def test_a_signal_before_any_line(pipe: Pipe) -> None:
-    server = pipe()
-    server.handshake()
-    server.signal(signal.SIGTERM)
-    assert ended(server) in (0, -signal.SIGTERM)
-
-
 def test_a_client_that_is_gone_causes_no_crash(home: Path, tmp_path: Path) -> None:
     """Its stdout is no longer read, as after the death of a client: acknowledged writes are kept, and it ends."""
-    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
-    first = [json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}).encode()]
+    first = [json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": HELLO}).encode()]
     later = [call(str(i), b'"Before it died %d."' % i) for i in range(2, 40)]
     with (tmp_path / "log").open("wb") as log, Fork[bytes](
         [sys.executable, "-m", "memoryd"],
@@ -453,9 +428,6 @@ def test_nothing_is_written_for_the_list(pipe: Pipe, home: Path) -> None:
 # the era of the protocol ---------------------------------------------------------------------------------------------
 
 DISCOVER: dict[str, object] = {"_meta": envelope()}
-HELLO: dict[str, object] = {
-    "protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"},
-}  # fmt: skip
 
 
 @pytest.mark.parametrize("waits", [True, False])

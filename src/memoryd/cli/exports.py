@@ -35,7 +35,6 @@ MODES = ("merge", "replace")
 _Seen = tuple[str, Numbers, dict[str, Numbers]]
 """A workspace, the numbers in the file for it, and those that are new to it or would be removed from it."""
 LISTED = 20  # removed files that are named
-BEGINNING = 64  # bytes that identify memoryd's own files
 CHROMA = (
     "The journal is in ChromaDB (MEMORY_JOURNAL_STORE): it is not part of the export. The tool export_database "
     "exports it."
@@ -157,14 +156,6 @@ def import_own(settings: Settings, path: Path, mode: str, *, every: bool, vector
                 note(BESIDE)
         if vectors:
             embed(engine)
-
-
-def is_own(path: Path) -> bool:
-    """Return whether a file begins like memoryd's own files."""
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return jsonl.is_ours(file.read(BEGINNING))
 
 
 def preview_own(settings: Settings, path: Path, mode: str, *, every: bool, as_json: bool) -> None:

@@ -16,7 +16,7 @@ from memoryd.cli.foreign import ForeignImport, ImportOptions
 from memoryd.cli.frame import AsJson, demand_writable, named, stopping
 from memoryd.cli.here import command_here
 from memoryd.core.base.progress import ignore_progress
-from memoryd.core.transfer import migration
+from memoryd.core.transfer import jsonl, migration
 from memoryd.errors import InvalidInputError
 from memoryd.settings import Settings
 
@@ -68,7 +68,7 @@ def import_(
         frozenset(include or ()), dry_run, yes or form is not None, by_project, not no_vectors, as_json
     )
     with stopping(UNTOUCHED), _regular(path) as given, migration.exported(given, settings, ignore_progress) as place:
-        if form is None and exports.is_own(place):
+        if form is None and jsonl.is_own(place):
             if dry_run:
                 exports.preview_own(settings, place, mode, every=every, as_json=as_json)
             else:

@@ -42,13 +42,8 @@ def list_(
     """List the workspaces."""
     with Engine(settings, fetch=False) as engine:
         found = [_shown(workspace) for workspace in engine.workspaces.all(status)]
-    if as_json:
-        show.as_json({"workspaces": found})
-    elif found:
-        days = {head: slice(10 if head.endswith("_at") else None) for head in HEADS}
-        show.numbers(HEADS, [[each[head][days[head]] for head in HEADS] for each in found])
-    else:
-        show.verbatim("No workspaces yet." if status == "all" else f"No {status} workspaces.")
+    nothing = "No workspaces yet." if status == "all" else f"No {status} workspaces."
+    show.listed("workspaces", HEADS, found, nothing, raw=as_json)
 
 
 @workspaces.command()

@@ -24,7 +24,7 @@ from memoryd.errors import InvalidInputError, ModelError
 from memoryd.models.e5_file import lay_out
 from memoryd.models.weights import LANGUAGES, Weight, put, sha256, wrong
 from memoryd.models.workplace import workplace
-from memoryd.proxies import trusted, uses_proxies
+from memoryd.proxies import reaching
 
 log = logging.getLogger(__name__)
 
@@ -95,17 +95,8 @@ class Repository:
             file = into / "file"
             try:
                 url = f"{self.url}/{weight.member}"
-                with (
-                    httpx2.stream(
-                        "GET",
-                        url,
-                        follow_redirects=True,
-                        timeout=_HTTP_TIMEOUT,
-                        verify=trusted(),
-                        trust_env=uses_proxies(url),
-                    ) as answer,
-                    file.open("wb") as out,
-                ):
+                options = {"follow_redirects": True, "timeout": _HTTP_TIMEOUT, **reaching(url)}
+                with httpx2.stream("GET", url, **options) as answer, file.open("wb") as out:
                     answer.raise_for_status()
                     for part in answer.iter_bytes():
                         if out.tell() > weight.size:

@@ -16,7 +16,7 @@ import httpx2
 
 from memoryd.daemon import started
 from memoryd.origin import address
-from memoryd.proxies import trusted, uses_proxies
+from memoryd.proxies import reaching
 
 T = TypeVar("T")
 
@@ -57,10 +57,9 @@ class ModelService:
         self._url = url.rstrip("/")
         self._client = httpx2.AsyncClient(
             headers={"Authorization": f"Bearer {key}"} if key else None,
-            verify=trusted(),
-            trust_env=uses_proxies(url),
             follow_redirects=True,
             timeout=httpx2.Timeout(None, connect=connect),
+            **reaching(url),
         )
         self._loop = asyncio.new_event_loop()
         self._thread = started(self._run, f"memoryd-{name}")

@@ -17,8 +17,9 @@ from memoryd.core.journal.home import own_home
 from memoryd.core.journal.journal import Journal
 from memoryd.core.scope import Scope, together
 from memoryd.errors import InvalidInputError, StoreAwayError, StoreError
-from memoryd.features.chroma import client
-from memoryd.features.chroma.client import DEFAULT, SWAP, Chroma, ChromaDatabase, ChromaRow, ExternalChroma
+from memoryd.features.chroma import database
+from memoryd.features.chroma.client import Chroma, ExternalChroma
+from memoryd.features.chroma.database import DEFAULT, SWAP, ChromaDatabase, ChromaRow
 from memoryd.features.chroma.journal import JournalChroma, JournalVectors
 from memoryd.settings import Settings
 from memoryd.store.journal import COLLECTIONS
@@ -214,7 +215,7 @@ def test_the_next_process_finishes_an_interrupted_replacement(
     kept: JournalChroma, raw: ChromaDatabase, monkeypatch: pytest.MonkeyPatch, steps: int
 ) -> None:
     left_by(kept, raw, steps)
-    monkeypatch.setattr(client, "PATIENCE", 0.05)
+    monkeypatch.setattr(database, "PATIENCE", 0.05)
     assert [one.session_id for one in kept.every_turn()] == [NEW]
     assert [one.session_id for one in kept.every_summary()] == [NEW]
     assert names(raw) == {TURNS, SESSIONS}
@@ -256,7 +257,7 @@ def test_a_process_killed_before_everything_is_read_has_changed_nothing(
     assert texts(kept, OLD) == [BREAD[0]]
     assert kept.numbers() == {"memories": 1, "summaries": 1}
     assert len(names(raw)) == 4
-    monkeypatch.setattr(client, "LEFT", 0.0)
+    monkeypatch.setattr(database, "LEFT", 0.0)
     kept.replace([turn(2)], None)
     assert names(raw) == {TURNS, SESSIONS}
 

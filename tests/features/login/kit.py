@@ -189,6 +189,10 @@ class Plain:
     def refreshes(self, token: str, **fields: str) -> httpx2.Response:
         return self.posts(**{"grant_type": "refresh_token", "refresh_token": token} | fields)
 
+    def revokes(self, token: str) -> httpx2.Response:
+        ended = {"client_id": self.registered["client_id"], "token": token}
+        return self.server.request("POST", "/oauth/revoke", data=ended)
+
     def logs_in(self, browser: Browser | None = None) -> dict[str, Any]:
         """Go the whole way; return the answer of the token endpoint."""
         answer = (browser or Browser(self.server)).goes(self.asks())

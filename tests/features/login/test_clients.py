@@ -187,10 +187,7 @@ class Publisher:
     def publishes(self, path: str, *redirects: str, **more: Any) -> str:
         url = f"{self.url}{path}"
         body = {"client_id": url, "client_name": "by document", "redirect_uris": redirects} | more
-        self.documents[path] = (
-            200,
-            json.dumps(body).encode(),
-        )
+        self.documents[path] = 200, json.dumps(body).encode()
         return url
 
 

@@ -37,6 +37,16 @@ def client(server: HttpServer) -> Plain:
     return Plain(server)
 
 
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    with Engine(Settings.read(environment(tmp_path) | NO_MODELS), fetch=False) as made:
+        yield made
+
+
+def asked_by(client: str) -> Asked:
+    return Asked(client=client, client_name="c", redirect_uri=BACK, challenge=CHALLENGE)
+
+
 def test_refresh_tokens_rotate_with_a_grace_period(
     server: HttpServer, client: Plain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -264,8 +274,7 @@ def test_several_engines_refresh_at_once(tmp_path: Path) -> None:
         accounts_of(one).set("owner", PASSWORD)
         team = one.workspaces.ensure("team")
         client, _ = clients_of(one).register("c", [BACK], "none")
-        asked = Asked(client=client.id, client_name="c", redirect_uri=BACK, challenge=CHALLENGE)
-        key = logins_of(one).begin(asked)
+        key = logins_of(one).begin(asked_by(client.id))
         logins_of(other).identify(key, "browser", Person(subject="s", name="owner", level="admin"))
         code, _ = logins_of(one).consent(key, "browser", "write", team.id)
         issued = logins_of(other).exchange(client.id, code, VERIFIER, BACK)
@@ -282,61 +291,52 @@ def test_several_engines_refresh_at_once(tmp_path: Path) -> None:
         assert all(logins_of(other).refresh(client.id, each.refresh) for each in every)
 
 
-def test_ended_logins_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = Settings.read(environment(tmp_path) | NO_MODELS)
-    with Engine(settings, fetch=False) as engine:
-        logins_of(engine).tidy(lambda: False)
-        assert not engine.store.placement.exists(), "nothing is made for it"
-        client, _ = clients_of(engine).register("c", [BACK], "none")
-        asked = Asked(client=client.id, client_name="c", redirect_uri=BACK, challenge=CHALLENGE)
-        monkeypatch.setattr(logins, "REQUEST_TIME", timedelta(0))
-        logins_of(engine).begin(asked)
-        monkeypatch.setattr(logins, "REMEMBERED", timedelta(0))
-        monkeypatch.setattr(access_log, "KEPT", timedelta(0))
-        logins_of(engine).tidy(lambda: False)
-        assert clients_of(engine).get(client.id) is None
-        assert access_log.last(engine.store, 10) == []
-        ended = engine.store.read(None, lambda q: q.one("logins.ended", now="9", before="9"))
-        assert ended is None
-
-
-@pytest.mark.stores
-def test_clients_that_were_never_admitted_make_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(oauth_clients, "MOST", 3)
-    settings = Settings.read(environment(tmp_path) | NO_MODELS)
-    with Engine(settings, fetch=False) as engine:
-        clients = clients_of(engine)
-        used, _ = clients.register("used", [BACK], "none")
-        engine.store.write(None, lambda q: q.run("clients.use", id=used.id, now=engine.clock.now()))
-        unused = [clients.register(f"unused {number}", [BACK], "none")[0].id for number in range(5)]
-        assert [clients.get(one) is not None for one in unused] == [False, False, True, True, True]
-        assert clients.get(used.id)
-        registered = {entry.detail for entry in access_log.last(engine.store, 10)}
-        assert registered == {used.id, *unused[2:]}, "nor do their entries in the list grow without end"
-
-
-@pytest.mark.stores
-def test_requests_without_a_login_make_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logins, "MOST", 3)
-    settings = Settings.read(environment(tmp_path) | NO_MODELS)
-    with Engine(settings, fetch=False) as engine:
-        asked = Asked(client="c", client_name="c", redirect_uri=BACK, challenge=CHALLENGE)
-        person = Person(subject="owner", name="owner", level="admin", workspace="", until="9")
-        decided = logins_of(engine).begin(asked)
-        logins_of(engine).identify(decided, "browser", person)
-        strangers = [logins_of(engine).begin(asked) for _ in range(5)]
-        assert logins_of(engine).decided(decided, "browser").person == person
-        assert sum(kept(engine, key) is not None for key in strangers) == 3
-
-
-@pytest.mark.stores
-def test_a_request_that_was_not_granted_is_forgotten_soon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ended_logins_are_forgotten(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    logins_of(engine).tidy(lambda: False)
+    assert not engine.store.placement.exists(), "nothing is made for it"
+    client, _ = clients_of(engine).register("c", [BACK], "none")
     monkeypatch.setattr(logins, "REQUEST_TIME", timedelta(0))
-    with Engine(Settings.read(environment(tmp_path) | NO_MODELS), fetch=False) as engine:
-        key = logins_of(engine).begin(Asked(client="c", client_name="c", redirect_uri=BACK, challenge=CHALLENGE))
-        until(lambda: engine.clock.now() > kept(engine, key)["expires_at"], "its end")
-        logins_of(engine).tidy(lambda: False)
-        assert kept(engine, key) is None, "without a day's delay"
+    logins_of(engine).begin(asked_by(client.id))
+    monkeypatch.setattr(logins, "REMEMBERED", timedelta(0))
+    monkeypatch.setattr(access_log, "KEPT", timedelta(0))
+    logins_of(engine).tidy(lambda: False)
+    assert clients_of(engine).get(client.id) is None
+    assert access_log.last(engine.store, 10) == []
+    ended = engine.store.read(None, lambda q: q.one("logins.ended", now="9", before="9"))
+    assert ended is None
+
+
+@pytest.mark.stores
+def test_clients_that_were_never_admitted_make_room(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(oauth_clients, "MOST", 3)
+    clients = clients_of(engine)
+    used, _ = clients.register("used", [BACK], "none")
+    engine.store.write(None, lambda q: q.run("clients.use", id=used.id, now=engine.clock.now()))
+    unused = [clients.register(f"unused {number}", [BACK], "none")[0].id for number in range(5)]
+    assert [clients.get(one) is not None for one in unused] == [False, False, True, True, True]
+    assert clients.get(used.id)
+    registered = {entry.detail for entry in access_log.last(engine.store, 10)}
+    assert registered == {used.id, *unused[2:]}, "nor do their entries in the list grow without end"
+
+
+@pytest.mark.stores
+def test_requests_without_a_login_make_room(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logins, "MOST", 3)
+    person = Person(subject="owner", name="owner", level="admin", workspace="", until="9")
+    decided = logins_of(engine).begin(asked_by("c"))
+    logins_of(engine).identify(decided, "browser", person)
+    strangers = [logins_of(engine).begin(asked_by("c")) for _ in range(5)]
+    assert logins_of(engine).decided(decided, "browser").person == person
+    assert sum(kept(engine, key) is not None for key in strangers) == 3
+
+
+@pytest.mark.stores
+def test_a_request_that_was_not_granted_is_forgotten_soon(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logins, "REQUEST_TIME", timedelta(0))
+    key = logins_of(engine).begin(asked_by("c"))
+    until(lambda: engine.clock.now() > kept(engine, key)["expires_at"], "its end")
+    logins_of(engine).tidy(lambda: False)
+    assert kept(engine, key) is None, "without a day's delay"
 
 
 def kept(engine: Engine, key: str) -> Any:
@@ -345,12 +345,10 @@ def kept(engine: Engine, key: str) -> Any:
 
 
 @pytest.mark.stores
-def test_only_the_latest_refused_logins_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_latest_refused_logins_are_listed(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(access_log, "REFUSED", 3)
-    settings = Settings.read(environment(tmp_path) | NO_MODELS)
-    with Engine(settings, fetch=False) as engine:
-        accounts_of(engine).set("owner", PASSWORD)
-        for number in range(5):
-            logins_of(engine).refuse(f"stranger {number}", "an address")
-        listed = [entry.subject for entry in access_log.last(engine.store, 10)]
-        assert listed == ["stranger 4", "stranger 3", "stranger 2", "owner"]
+    accounts_of(engine).set("owner", PASSWORD)
+    for number in range(5):
+        logins_of(engine).refuse(f"stranger {number}", "an address")
+    listed = [entry.subject for entry in access_log.last(engine.store, 10)]
+    assert listed == ["stranger 4", "stranger 3", "stranger 2", "owner"]

@@ -55,13 +55,6 @@ def test_invisible_characters_are_spelled_out(here: Site, owner: Visitor) -> Non
     assert [one["title"] for one in found(owner, "lamp")] == ["lamp <U+202E>gnp.exe"]
 
 
-def test_strangers_find_nothing(here: Site) -> None:
-    Memories(here.scope).store("The lighthouse is red.")
-    answer = here.with_key().get("/find?q=lighthouse")
-    assert answer.status_code == 303
-    assert "red" not in answer.text
-
-
 @pytest.mark.process
 @pytest.mark.slow
 def test_the_palette_is_used_by_keys_only_and_says_what_is_chosen(tab: Tab) -> None:

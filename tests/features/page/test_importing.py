@@ -20,7 +20,7 @@ from memoryd.core.transfer import export
 from memoryd.features.page import uploads
 from tests.clients import until
 from tests.features.imports.formats_kit import SAMPLES
-from tests.features.page.kit import HTMX, OWN, Html, Site, Visitor, site
+from tests.features.page.kit import HTMX, OWN, Html, Site, Visitor
 from tests.features.page.tab import Tab
 from tests.features.page.test_texts import PAYLOADS, check
 
@@ -175,14 +175,6 @@ def test_payloads_in_files_and_their_names_stay_text(owner: Visitor) -> None:
         shown = send(owner, data, name)
         check(Html(shown.text), name)
         check(Html(send(owner, data, name, **agreed(shown)).text), name)
-
-
-def test_a_read_only_server_imports_nothing(tmp_path: Path) -> None:
-    with site(tmp_path / "home") as made:
-        Memories(made.scope).store("one")
-    with site(tmp_path / "home", MEMORY_READ_ONLY="1") as made:
-        assert made.owner().get("/import").status_code == 403
-        assert send(made.owner(), LINES).status_code == 403
 
 
 @pytest.mark.process

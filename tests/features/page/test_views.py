@@ -67,20 +67,8 @@ def test_empty_views_explain_how_to_fill_them(owner: Visitor) -> None:
 
 
 def test_every_view_is_a_page_with_one_heading(owner: Visitor, stored: str) -> None:
-    views = (
-        "",
-        "/recall",
-        "/graph",
-        "/graph/list",
-        "/vault",
-        "/sessions",
-        "/timeline",
-        "/history",
-        "/upkeep",
-        "/audit",
-        "/state",
-    )
-    for path in (*views, f"/m/{stored}"):
+    views = "/recall /graph /graph/list /vault /sessions /timeline /history /upkeep /audit /state"
+    for path in ("", *views.split(), f"/m/{stored}"):
         html = owner.seen(path)
         assert html.html.startswith("<!doctype html>"), path
         head = html.html.partition("</head>")[0]
@@ -154,23 +142,14 @@ def test_a_memory_is_corrected_and_the_correction_undone(here: Site, owner: Visi
     page = owner.seen(f"/m/{stored}").text
     assert ("back to the previous state" in page, "by memoryd ui" in page) == (True, True)
     assert "what was there before was restored" in owner.seen("/history").text
-    assert (
-        owner.done(f"/m/{stored}/correct", content="Ann lives in Rome.", tags="people").all("button", data_do="undo")
-        == []
-    )
+    same = owner.done(f"/m/{stored}/correct", content="Ann lives in Rome.", tags="people")
+    assert same.all("button", data_do="undo") == []
 
 
 def test_a_long_text_is_shown_whole_on_its_own_page(here: Site, owner: Visitor) -> None:
     long = Memories(here.scope).store("word " * 1_000 + "end.").id
     assert "end." not in owner.seen().text
     assert "end." in owner.seen(f"/m/{long}").text
-
-
-def test_refused_text_stays_in_the_form(here: Site, owner: Visitor, stored: str) -> None:
-    answer = owner.post(f"/m/{stored}/correct", content=" ", tags="")
-    assert answer.status_code == 422
-    assert "1 to 10,000 characters" in Html(answer.text).text
-    assert text(here, stored) == "Ann lives in Rome."
 
 
 def test_a_memory_is_forgotten_and_restored(here: Site, owner: Visitor, stored: str) -> None:
@@ -287,9 +266,8 @@ def test_no_day_follows_the_last_day_of_the_calendar(here: Site, owner: Visitor)
 def test_a_field_that_is_not_a_number_is_named(owner: Visitor, number: str) -> None:
     for path in ("/vault?offset=", "/sessions/none?offset=", "/timeline?days=", "/recall?q=x&budget="):
         answer = owner.get(path + number)
-        assert (answer.status_code, f"must be a number (it is {number!r})" in unescape(answer.text)) == (400, True), (
-            path
-        )
+        assert answer.status_code == 400, path
+        assert f"must be a number (it is {number!r})" in unescape(answer.text), path
 
 
 def test_a_search_for_unstorable_text_finds_nothing(owner: Visitor, stored: str) -> None:

@@ -12,6 +12,7 @@ import pytest
 from tests.clients import LEGACY, MODERN, database, until
 from tests.http import Ears, HttpProcess, HttpServer, bearer, granted, process_serving, remote, serving
 from tests.proxies import balanced, installed
+from tests.wires import HELLO
 
 VAULT = "memory://vault"
 ARGUMENTS = "--toolsets", "recall,vault", "--workspace", "team"
@@ -101,8 +102,7 @@ def test_the_proxies_of_the_documentation(servers: list[HttpProcess], token: dic
 @pytest.mark.process
 def test_a_session_with_a_handshake_lives_in_one_process(proxy: HttpServer, token: dict[str, str]) -> None:
     accept = {"Accept": "application/json, text/event-stream"} | token
-    client = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
-    hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client}
+    hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO}
     opened = proxy.request("POST", "/mcp", json=hello, headers=accept)
     session = {"Mcp-Session-Id": opened.headers["Mcp-Session-Id"]}
     listing = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}

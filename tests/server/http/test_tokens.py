@@ -323,10 +323,8 @@ def test_a_token_of_one_workspace_opens_no_other(server: HttpServer, tokens: Tok
     for method, path in (("POST", "/mcp"), ("GET", "/sse"), ("POST", "/tools/memory_inspect")):
         for name in ("other", "none such"):
             answer = server.request(method, path, headers=bearer(tokens["bound"], X_Memory_Workspace=name), json={})
-            assert (answer.status_code, answer.json()["error"]) == (
-                403,
-                f"This token is bound to a workspace other than {name}.",
-            )
+            bound = {"error": f"This token is bound to a workspace other than {name}."}
+            assert (answer.status_code, answer.json()) == (403, bound)
     with closing(Ears(server, "sse", bearer(tokens["bound"]))) as ears:
         call = {"jsonrpc": "2.0", "id": 9, "method": "tools/list"}
         assert ears.post(call, X_Memory_Workspace="other").status_code == 403
@@ -481,12 +479,8 @@ def test_while_tokens_cannot_be_checked(tmp_path: Path, monkeypatch: pytest.Monk
             headers = bearer(granted(server, "one"))
             assert inspect(server, headers) == 200
             for text in ("memoryd_é\x80_x", f"memoryd_{'x' * 5_000}_x", "memoryd_\\_'"):
-                assert (
-                    server.request(
-                        "GET", "/metrics", headers=[(b"Authorization", b"Bearer " + text.encode())]
-                    ).status_code
-                    == 401
-                )
+                named = [(b"Authorization", b"Bearer " + text.encode())]
+                assert server.request("GET", "/metrics", headers=named).status_code == 401
             postgres.stop()
             monkeypatch.setattr(pool, "FAILOVER", 0)  # seconds that each would wait for it to come back
             for given in (headers, bearer("memoryd_none_x"), {}):

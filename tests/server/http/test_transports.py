@@ -12,6 +12,7 @@ from memoryd.core.memories.memories import Memories
 from memoryd.core.scope import Scope
 from tests.clients import LEGACY, until
 from tests.http import WORKSPACE, Ears, HttpServer, beside, remote, serving
+from tests.wires import HELLO
 
 MODES = ("auto", "legacy", "sse")
 
@@ -138,9 +139,7 @@ def test_a_the_memories_of_a_connection_end_with_it(server: HttpServer, mode: st
 
 def test_a_client_that_resumes_a_stream_gets_a_new_one(server: HttpServer) -> None:
     headers = {WORKSPACE: "one", "Accept": "application/json, text/event-stream"}
-    client_info = {"name": "t", "version": "1"}
-    params = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": client_info}
-    hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
+    hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO}
     session = server.request("POST", "/mcp", headers=headers, json=hello).headers["Mcp-Session-Id"]
     resumed = headers | {"Mcp-Session-Id": session, "Last-Event-ID": "7"}
     with server.connect() as client, client.stream("GET", "/mcp", headers=resumed) as stream:
@@ -199,14 +198,13 @@ def test_a_client_with_an_unknown_session_id_opens_a_new_session(server: HttpSer
             "POST", "/mcp", headers=headers, json={"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         )
 
-    hello = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
-    opened = ask(stale, "initialize", **hello)
+    opened = ask(stale, "initialize", **HELLO)
     assert (opened.status_code, opened.json()["result"]["protocolVersion"]) == (200, LEGACY)
     session = accept | {"Mcp-Session-Id": opened.headers["Mcp-Session-Id"]}
     assert session != stale
     assert ask(session, "tools/list").status_code == 200
     assert server.request("DELETE", "/mcp", headers=session).status_code == 200
-    again = ask(session, "initialize", **hello)
+    again = ask(session, "initialize", **HELLO)
     assert again.status_code == 200
     assert again.headers["Mcp-Session-Id"] not in session.values(), "an ended session stays ended"
     for method in ("tools/list", "ping"):  # the specification: 404, and the client begins again

@@ -16,28 +16,12 @@ import pytest
 from memoryd import __version__
 from memoryd.connect.conversation import UNKNOWN
 from memoryd.store import sql
-from tests.clients import (
-    LEGACY,
-    PATIENCE,
-    SIGNALS_ELSEWHERE,
-    SOURCE,
-    beginning_with,
-    environment,
-    rows_of,
-    until,
-)
+from tests.clients import PATIENCE, SIGNALS_ELSEWHERE, SOURCE, beginning_with, environment, rows_of, until
 from tests.forks import Fork
 from tests.server.service.kit import ON, Connector, begun, connected, connector, gone, kill, pid, place, services, state
-from tests.wires import ProcessWire, envelope
+from tests.wires import HELLO, ProcessWire, envelope
 
 pytestmark = pytest.mark.process
-
-
-HELLO: dict[str, object] = {
-    "protocolVersion": LEGACY,
-    "capabilities": {},
-    "clientInfo": {"name": "t", "version": "1"},
-}
 
 
 def texts(home: Path) -> list[str]:
@@ -45,7 +29,7 @@ def texts(home: Path) -> list[str]:
 
 
 def post(wire: ProcessWire, text: str) -> int:
-    return wire.post("tools/call", {"name": "memory_store", "arguments": {"content": text}})
+    return wire.ask("memory_store", content=text)
 
 
 def test_kill_9_in_the_middle_of_calls(home: Path) -> None:
@@ -283,11 +267,8 @@ def test_an_upgrade_has_its_own_service(home: Path, newer: Path) -> None:
         assert two.handshake()["serverInfo"]["version"] == "99"
         one.call("memory_store", content="Of the older one.")
         assert "older one" in json.dumps(two.call("memory_recall", query="older"))
-        posted = [
-            (wire, wire.post("tools/call", {"name": "memory_store", "arguments": {"content": f"{name} {number}"}}))
-            for number in range(50)
-            for name, wire in (("older", one), ("newer", two))
-        ]
+        both = (("older", one), ("newer", two))
+        posted = [(wire, post(wire, f"{name} {number}")) for number in range(50) for name, wire in both]
         for wire, number in posted:
             assert not wire.answer(number)["result"]["isError"]
         for wire in (one, two):

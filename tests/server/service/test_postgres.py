@@ -39,10 +39,7 @@ def test_clients_of_a_database_share_a_service_and_its_writes_outlive_it(home: P
         with connected(home, "--db", str(home / "own.db")) as elsewhere:
             assert "ferry" not in json.dumps(elsewhere.call("memory_recall", query="ferry"))
             assert pid(home, MEMORY_DB_PATH=str(home / "own.db")) != pid(home, **here)
-        posted = [
-            one.post("tools/call", {"name": "memory_store", "arguments": {"content": f"Boat {number}."}})
-            for number in range(60)
-        ]
+        posted = [one.ask("memory_store", content=f"Boat {number}.") for number in range(60)]
         one.answer(posted[1])
         kill(pid(home, **here))
         answers = [one.answer(number) for number in posted]

@@ -159,10 +159,7 @@ def test_half_a_line_does_not_affect_other_clients(home: Path) -> None:
 
 def test_last_answers_come_after_the_client_has_closed(home: Path) -> None:
     with connected(home) as wire:
-        numbers = [
-            wire.post("tools/call", {"name": "memory_store", "arguments": {"content": f"Last words {number}."}})
-            for number in range(40)
-        ]
+        numbers = [wire.ask("memory_store", content=f"Last words {number}.") for number in range(40)]
         wire.close_stdin()
         assert wire.wait() == 0
         assert all(wire.answer(number)["result"]["isError"] is False for number in numbers)

@@ -143,6 +143,14 @@ def is_ours(begins: bytes) -> bool:
     return begins.removeprefix(codecs.BOM_UTF8).startswith(f'{{"{HEAD}"'.encode())
 
 
+def is_own(path: Path) -> bool:
+    """Return whether a path is one of memoryd's files."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return is_ours(file.read(HEADBYTES))
+
+
 @contextmanager
 def opened(path: Path) -> Iterator[LineFile]:
     """Open a file to read; raise InvalidInputError if it is not a text file."""

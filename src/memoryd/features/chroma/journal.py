@@ -15,15 +15,8 @@ from memoryd.core.journal.metadata import CollectionName
 from memoryd.core.scope import Scope
 from memoryd.core.security.secrets import cleaned
 from memoryd.errors import InvalidInputError, ModelError, StoreError
-from memoryd.features.chroma.client import (
-    DEFAULT,
-    OTHER_MODEL,
-    Chroma,
-    ChromaDatabase,
-    ChromaRow,
-    Collection,
-    GoneError,
-)
+from memoryd.features.chroma.client import OTHER_MODEL, Chroma
+from memoryd.features.chroma.database import DEFAULT, ChromaDatabase, ChromaRow, Collection, GoneError
 from memoryd.model import Findings, Interaction, SessionSummary, Workspace
 from memoryd.models.embedders import Embedder
 from memoryd.models.helpers import Helpers

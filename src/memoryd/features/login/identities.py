@@ -21,7 +21,7 @@ from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError, NotFoundError, ProviderAwayError
 from memoryd.features.login.accounts import Person, subject_from
 from memoryd.features.login.metadata import CALLBACK, resource_of
-from memoryd.proxies import trusted, uses_proxies
+from memoryd.proxies import reaching
 from memoryd.settings import Settings
 from memoryd.text import storable
 
@@ -147,8 +147,7 @@ class Provider:
 def fetched(method: str, url: str, **options: Any) -> Claims:
     """Return a JSON object of the provider. Raise ProviderAwayError."""
     try:
-        options |= {"timeout": SECONDS, "verify": trusted(), "trust_env": uses_proxies(url)}
-        with httpx2.stream(method, url, follow_redirects=False, **options) as answer:
+        with httpx2.stream(method, url, follow_redirects=False, timeout=SECONDS, **reaching(url), **options) as answer:
             body = bytearray()
             for part in answer.iter_bytes():
                 body += part

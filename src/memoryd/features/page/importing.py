@@ -22,8 +22,6 @@ from memoryd.features.page.answers import changed, toast
 from memoryd.features.page.visit import View, Visit
 from memoryd.server.html import render
 
-HEADBYTES = 64  # bytes that identify a file of memoryd's own
-
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
@@ -71,8 +69,7 @@ def _read(visit: Visit, path: Path) -> Iterator[list[Incoming]]:
     form = visit.text("format") or None
     if form is not None and form not in FORMATS:
         raise InvalidInputError(f"Unknown format {form[:50]!r}. Nothing was imported.")
-    with path.open("rb") as file:
-        is_own = form is None and jsonl.is_ours(file.read(HEADBYTES))
+    is_own = form is None and jsonl.is_own(path)
     try:
         with ExitStack() as stack:
             yield _own(visit, stack, path) if is_own else _foreign(visit, stack, path, form)

@@ -2,7 +2,9 @@
 
 import logging
 import time
+from collections import Counter as Kinds
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from anyio import to_thread
@@ -65,21 +67,18 @@ class Metrics:
     def __init__(self, calls: Calls) -> None:
         self._engine = calls.engine
         self._registry = CollectorRegistry()
-        labels = ("tool", "outcome")
-        self._calls = Counter("memoryd_calls", "Calls of tools.", labels, registry=self._registry)
+        gauge = partial(Gauge, registry=self._registry)
+        self._calls = Counter("memoryd_calls", "Calls of tools.", ("tool", "outcome"), registry=self._registry)
         self._seconds = Histogram(
             "memoryd_call_seconds", "Duration of calls.", ("tool",), buckets=BUCKETS, registry=self._registry
         )
-        self._records = Gauge("memoryd_records", "Living records.", ("kind",), registry=self._registry)
-        self._queue = Gauge("memoryd_waiting_calls", "Calls that wait for their turn.", registry=self._registry)
-        self._queue.set_function(lambda: calls.waiting)
-        self._waiting = Gauge("memoryd_unembedded_records", "Records that lack vectors.", registry=self._registry)
-        self._size = Gauge("memoryd_database_bytes", "Size of the database.", registry=self._registry)
-        self._kept = Gauge(
-            "memoryd_memory_bytes", "What searches keep in memory, by kind.", ("what",), registry=self._registry
-        )
+        self._records = gauge("memoryd_records", "Living records.", ("kind",))
+        gauge("memoryd_waiting_calls", "Calls that wait for their turn.").set_function(lambda: calls.waiting)
+        self._waiting = gauge("memoryd_unembedded_records", "Records that lack vectors.")
+        self._size = gauge("memoryd_database_bytes", "Size of the database.")
+        self._kept = gauge("memoryd_memory_bytes", "What searches keep in memory, by kind.", ("what",))
         ProcessCollector(registry=self._registry)
-        self._asked = Gauge("memoryd_llm", "What the language model was asked for.", ("what",), registry=self._registry)
+        self._asked = gauge("memoryd_llm", "What the language model was asked for.", ("what",))
         self._counted = -FRESH
         calls.observers.append(self._observe)
 
@@ -106,13 +105,12 @@ class Metrics:
         return generate_latest(self._registry)
 
     def _count(self) -> None:
-        kinds: dict[str, int] = {}
-        waiting = 0
+        kinds, waiting = Kinds[str](), 0
         workspaces: list[Any] = self._engine.workspaces.all("active")
         for workspace in workspaces:
             with going_on(workspace):
                 for row in self._engine.store.read(workspace, lambda q: q.all("records.kinds", session="")):
-                    kinds[row["kind"]] = kinds.get(row["kind"], 0) + row["number"]
+                    kinds[row["kind"]] += row["number"]
                 waiting += self._engine.embedding.unembedded(workspace)
         self._records.clear()
         for kind, number in kinds.items():
