@@ -6,7 +6,7 @@ against the agent itself counts. It is marked where it is shown, and never chang
 
 import re
 import unicodedata
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from memoryd.core.security.instruction_forms import ENGLISH, MEANINGS
@@ -50,6 +50,7 @@ def _parts() -> tuple[str, ...]:
     return tuple(frozenset().union(*(parts for _, parts, _ in patterns())))
 
 
+@lru_cache(maxsize=1_000)  # a prompt is compared with a hundred texts, mostly those of the prompt before
 def reads_like_instructions(text: str) -> str:
     """Return a description of a text that seems to give orders to an agent; '' for any other."""
     if not text.isascii():
