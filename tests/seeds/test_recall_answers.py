@@ -33,13 +33,13 @@ STRANGE = "Which soprano sang in the opera?"
 def test_an_answer_without_memories_says_where_it_looked(words: Agent) -> None:
     assert words.text("memory_recall", query=STRANGE) == "Workspace default is empty."
     words.store_all(HOUSE, tags=["house", "infra"])
-    assert words.text("memory_recall", query="xylophone") == "No memory in workspace default bears on this (of 6)."
+    assert words.text("memory_recall", query="xylophone") == "No memory bears on this among 6 in workspace default."
     for tags, answer in (
         (["Infra"], "No memory has the tag Infra; there is infra."),
         (["in-fra", "house"], "No memory has the tag in-fra; there is infra."),
         (["houses"], "No memory has the tag houses; there is house."),
         (["garden"], "No memory has the tag garden."),
-        (["house"], "No memory with the tags house in workspace default bears on this (of 6)."),
+        (["house"], "No memory with the tags house bears on this among 6 in workspace default."),
     ):
         assert words.text("memory_recall", query="xylophone", tags=tags) == answer
     assert "router" in words.text("memory_recall", query="router", tags=["infra"])
@@ -51,7 +51,7 @@ def test_a_wrong_workspace_is_named_with_those_that_have_memories(start: Start) 
     home.store_all(HOUSE)
     assert shop.text("memory_recall", query="router") == "Workspace shop is empty; default has 6."
     shop.store("The till opens with a kick.")
-    assert shop.text("memory_recall", query="router") == "No memory in workspace shop bears on this (of 1)."
+    assert shop.text("memory_recall", query="router") == "No memory bears on this among 1 in workspace shop."
 
 
 @pytest.mark.parametrize("form", ["summary", "list", "answer"])
@@ -99,7 +99,7 @@ def test_where_nothing_surely_bears_the_nearest_are_named(memory: Agent) -> None
     for budget in (500, 2_000):
         text = memory.text("memory_recall", query="Which nuts make him ill?", token_budget=budget)
         assert re.fullmatch(rf"{FRAME}{UNSURE}\n- \[\w+\] Tom is allergic to peanuts\. \(\d{{4}}-\d\d-\d\d\)", text)
-    assert memory.text("memory_recall", query=STRANGE).endswith(" bears on this (of 7).")
+    assert memory.text("memory_recall", query=STRANGE).startswith("No memory bears on this among 7")
 
 
 def test_only_memories_that_bear_count_as_recalled(memory: Agent) -> None:
@@ -121,7 +121,7 @@ def test_a_new_memory_names_what_it_may_replace_and_then_replaces_it(memory: Age
     result = memory.call("memory_store", {"content": MOVED})
     (may, *others), hint = (result.structured_content or {}).get("may_replace", {}).items(), REPLACING
     assert (old.startswith(may[0]), others) == (True, [])
-    assert may[1].endswith(" the address 10.4.0.1."), "what differs is shown, not what both have"
+    assert ROUTER.startswith(may[1].removesuffix("…").strip())
     assert (result.structured_content or {})["hint"] == hint
     stored = memory.found(ASKED)
     assert {ROUTER, MOVED} <= set(stored), "nothing is replaced yet"
@@ -141,7 +141,7 @@ def test_the_text_of_a_store_names_it_too_within_sixty_tokens(memory: Agent) -> 
         first, head, *lines, last = text.splitlines()
         assert (head, last) == ("It may replace:", REPLACING)
         assert 1 <= len(lines) <= 3
-        assert all(re.match(r"- \[[0-9a-f]{8}\] … .*10\.4\.0\.", line) for line in lines)
+        assert all(re.match(r"- \[[0-9a-f]{8}\] The router", line) for line in lines)
         assert estimate_tokens(text) - estimate_tokens(first) <= 60
 
 

@@ -26,9 +26,9 @@ def where(scope: Scope, allowed: Filter, as_of: str = "") -> str:
     timed = " of that time" if allowed.after or allowed.before or as_of else ""
     noun = "record of these kinds" if allowed.kinds else "memory"
     total = sum(numbers[kind] for kind in allowed.kinds or numbers)
-    among = "" if timed else f" (of {total:,})"
+    among = "" if timed else f" among {total:,}"
     places = "workspace" if len(names) == 1 else "the workspaces"
-    return f"No {noun}{timed}{tagged} in {places} {', '.join(names)} bears on this{among}."
+    return f"No {noun}{timed}{tagged} bears on this{among} in {places} {', '.join(names)}."
 
 
 def _numbers(scope: Scope) -> Counter[str]:

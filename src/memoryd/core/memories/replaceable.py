@@ -8,20 +8,19 @@ from memoryd.core.records.spaces import Route, routes
 from memoryd.core.scope import Scope
 from memoryd.core.search import changes, ranking
 from memoryd.core.search.current import common_stems, is_statement
-from memoryd.excerpts import excerpt
+from memoryd.excerpts import cut
 from memoryd.model import GENERAL, Filter, Kind, VectorSet
 from memoryd.store.base import Queries
-from memoryd.text import words
 
 NEAR = 20  # memories nearest to a text that are compared with it
 NAMED = 3
 COMMON = 5  # of these memories, which are about one subject: what more of them have is shared by chance
-SHOWN = 10  # tokens that are shown of each: three must cost less than 60 with what to do
+BEGINNING = 10  # tokens that are shown of each: three must cost less than 60 with what to do
 
 
 @dataclass(frozen=True, slots=True)
 class Replaceable:
-    """A memory that may be replaced: the short form of its id, and the part of its text that differs."""
+    """A memory that may be replaced: the short form of its id, and the beginning of its text."""
 
     id: str
     text: str
@@ -55,11 +54,4 @@ def _by(scope: Scope, queries: Queries, content: str, embedded: Embedded, route:
     enough = [key for key in evidence if evidence[key] >= changes.SUGGESTED]
     likely = sorted(enough, key=lambda key: -evidence[key])[:NAMED]
     short = short_ids.shorten(queries, likely)
-    return tuple(Replaceable(short[key], _differing(texts[key], content)) for key in likely)
-
-
-def _differing(older: str, newer: str) -> str:
-    """Return the part of a text around what is not in the newer one, a number first: both may begin alike."""
-    text = " ".join(older.split())
-    only = set(words(text)).difference(words(newer))
-    return excerpt(text, SHOWN, {word for word in only if word[0].isdigit()} or only).text
+    return tuple(Replaceable(short[key], cut(" ".join(texts[key].split()), BEGINNING)) for key in likely)

@@ -33,7 +33,7 @@ class StoredMemory(TypedDict):
     id: str
     status: Literal["stored", "merged", "updated"]
     may_replace: NotRequired[dict[str, str]]
-    """The parts that differ of older memories that it may replace, by short id; absent if there are none."""
+    """The beginnings of older memories that it may replace, by short id; absent if there are none."""
     hint: NotRequired[str]
     """What to do about them."""
 
