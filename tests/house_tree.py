@@ -52,11 +52,14 @@ parse = cache(ast.parse)
 
 
 @cache
-def located(tree: ast.Module, kinds: tuple[type[ast.AST], ...] = ()) -> list[Located]:
+def _located(tree: ast.Module) -> list[Located]:
     """Return the nodes of a tree that have a line, from top to bottom; cached, because every rule reads them."""
-    if kinds:
-        return [node for node in located(tree) if isinstance(node, kinds)]
     return sorted((node for node in ast.walk(tree) if isinstance(node, Located)), key=lambda node: node.lineno)
+
+
+@cache
+def _of_kinds(tree: ast.Module, kinds: tuple[type[ast.AST], ...]) -> list[Located]:
+    return [node for node in _located(tree) if isinstance(node, kinds)]
 
 
 def statements(tree: ast.AST) -> Iterator[ast.AST]:
@@ -82,9 +85,9 @@ def package(root: Path) -> list[Module]:
 
 
 def nodes(root: Path, *kinds: type[ast.AST]) -> Iterator[tuple[Module, Located, str]]:
-    """Yield every node of the package, or those of some kinds, with its module and its place, `path:line`."""
+    """Yield every node of some kinds in the package with its module and its place, `path:line`."""
     for module in package(root):
-        for node in located(module.tree, kinds):
+        for node in _of_kinds(module.tree, kinds):
             yield module, node, f"{module.path}:{node.lineno}"
 
 

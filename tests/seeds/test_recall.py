@@ -131,13 +131,6 @@ def test_tags_mean_all_of_them(memory: Agent) -> None:
     assert memory.found("report", tags=["A"]) == [], "tags are case-sensitive"
 
 
-def test_a_rare_tag_is_found_among_many_better_matches(memory: Agent) -> None:
-    for i in range(120):
-        memory.store(f"The deployment report number {i} mentions the deployment", tags=["common"])
-    rare = memory.store("Something about the deployment that somebody once raised in a long meeting", tags=["rare"])
-    assert [found["id"] for found in memory.raw("deployment report", tags=["rare"])] == [rare]
-
-
 def test_summary_is_the_default_and_clusters(memory: Agent) -> None:
     # "summary: ... (falls back to extractive clusters without LLM)"
     for place in ("Lisbon", "Porto", "Faro"):

@@ -208,48 +208,35 @@ def test_all_tags_must_match(vault: Agent, scope: str) -> None:
     assert set(found(vault, "apple", tags=[])) == {"both", "one", "none"}
 
 
-@pytest.fixture
-def crowded(vault: Agent) -> Agent:
-    """Return a vault in which one memory with a rare tag has 299 competitors that match better."""
+@pytest.mark.slow
+def test_a_rare_tag_and_a_near_vector_are_found_among_many_memories(vault: Agent) -> None:
     keep_all(
         vault,
         [{"key": f"k{n}", "content": "apple", "tags": ["common"], "embedding": [1, 0, 0]} for n in range(MANY - 1)],
     )
     keep(vault, "rare", "In a long text there is also an apple.", tags=["common", "rare"], embedding=[3, 4, 0])
-    return vault
-
-
-@pytest.mark.slow
-def test_a_rare_tag_among_many_memories(crowded: Agent) -> None:
     # "Tag filter applied as a pre-filter": a cut-off before the filter would lose it
-    assert found(crowded, "apple", tags=["rare"]) == {"rare": 1}
-    assert found(crowded, "apple", tags=["rare"], limit=1) == {"rare": 1}
-    assert found(crowded, "", tags=["rare", "common"]) == {"rare": 1}
-    assert found(crowded, "", tags=["rare"], query_embedding=[1, 0, 0]) == {"rare": pytest.approx(0.6, abs=0.001)}
-    answer = found(crowded, "apple", tags=["rare"], query_embedding=[1, 0, 0])
+    assert found(vault, "apple", tags=["rare"]) == {"rare": 1}
+    assert found(vault, "apple", tags=["rare"], limit=1) == {"rare": 1}
+    assert found(vault, "", tags=["rare", "common"]) == {"rare": 1}
+    assert found(vault, "", tags=["rare"], query_embedding=[1, 0, 0]) == {"rare": pytest.approx(0.6, abs=0.001)}
+    answer = found(vault, "apple", tags=["rare"], query_embedding=[1, 0, 0])
     assert answer == {"rare": pytest.approx(0.4 + 0.36, abs=0.001)}
-    assert searched(crowded, "apple", tags=["rare"]) == 1
-    assert searched(crowded, "apple", tags=["common"]) == MANY
-
-
-@pytest.mark.slow
-def test_only_limit_bounds_the_results(crowded: Agent) -> None:
-    assert len(found(crowded, "apple")) == 10
-    assert len(found(crowded, "apple", limit=250)) == 250
-    assert len(found(crowded, "apple", limit=1_000)) == MANY
-    assert len(found(crowded, "apple pie", limit=1_000, query_embedding=[1, 0, 0])) == MANY
-    assert len(found(crowded, "", limit=1_000, query_embedding=[1, 0, 0])) == MANY
-    assert len(found(crowded, "", limit=1_000, tags=["common"])) == MANY
-    assert pruned(crowded, "all", tags=["common"]) == MANY
-
-
-@pytest.mark.slow
-def test_a_near_vector_is_found_among_many_better_word_matches(crowded: Agent) -> None:
+    assert searched(vault, "apple", tags=["rare"]) == 1
+    assert searched(vault, "apple", tags=["common"]) == MANY
     # its word score is the lowest of three hundred: at least .08 and much less than .4
     for query in ("apple", '"apple"', "apple NOT pie", "text OR apple"):
-        answer = found(crowded, query, query_embedding=[0, 1, 0])
+        answer = found(vault, query, query_embedding=[0, 1, 0])
         assert next(iter(answer)) == "rare", query
         assert answer["rare"] == pytest.approx(0.48 + 0.25, abs=0.18), query
+    # only `limit` bounds the results
+    assert len(found(vault, "apple")) == 10
+    assert len(found(vault, "apple", limit=250)) == 250
+    assert len(found(vault, "apple", limit=1_000)) == MANY
+    assert len(found(vault, "apple pie", limit=1_000, query_embedding=[1, 0, 0])) == MANY
+    assert len(found(vault, "", limit=1_000, query_embedding=[1, 0, 0])) == MANY
+    assert len(found(vault, "", limit=1_000, tags=["common"])) == MANY
+    assert pruned(vault, "all", tags=["common"]) == MANY
 
 
 def test_tags_alone_list_the_newest(vault: Agent) -> None:

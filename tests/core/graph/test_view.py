@@ -109,9 +109,9 @@ def test_names_that_are_not_found_are_part_of_the_cost(graph: Graph) -> None:
 
 @pytest.mark.slow
 def test_only_as_much_of_a_large_node_is_read_as_fits(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    make(graph, "hub", *[f"fact {n}" for n in range(1_000)])
-    entities.create(graph, [NewEntity(name=f"n{n}", type="t") for n in range(1_000)])
-    relations.create(graph, [Edge("hub", f"n{n}", "knows") for n in range(1_000)])
+    make(graph, "hub", *[f"fact {n}" for n in range(400)])
+    entities.create(graph, [NewEntity(name=f"n{n}", type="t") for n in range(400)])
+    relations.create(graph, [Edge("hub", f"n{n}", "knows") for n in range(400)])
     read = graph.read
     rows: list[Row] = []
 
