@@ -21,9 +21,10 @@ from memoryd.core.memories.vault import Vault
 from memoryd.core.scope import Scope
 from memoryd.core.transfer.export_formats import FolderChanges
 from memoryd.errors import InvalidInputError
-from memoryd.features.sync import edited, folder, items
+from memoryd.features.sync import edited, folder
 from memoryd.store import rows
 from tests.commands import run
+from tests.features.sync.kit import living
 from tests.features.sync.test_folder import brought, written
 
 PORT = "The staging port is 5433."
@@ -59,8 +60,7 @@ class Desk:
 
     def texts(self) -> list[str]:
         """Return the texts of all living records."""
-        every = self.scope.read(lambda q: items.read(q, items.all_groups(q)))
-        return sorted(one.get("body", "") for each in every.values() for one in each if not one.get("deleted_at"))
+        return sorted(one.get("body", "") for one in living(self.scope))
 
     def bring(self, *, forget: bool = False) -> FolderChanges:
         return brought(self.engine, self.out, forget=forget)
