@@ -17,7 +17,7 @@ from memoryd.core.maintenance import purging
 from memoryd.errors import MemorydError
 from memoryd.features.sync.git import Git
 from memoryd.features.sync.sync import Sync
-from tests.features.sync.kit import KEPT, Machine, ShiftedClock, act, repository
+from tests.features.sync.kit import KEPT, Machine, ShiftedClock, act, git, repository
 
 STEPS = 50
 CALLS = 40  # of git, one of which cuts a sync off
@@ -183,16 +183,19 @@ class History:
 
     def _clone(self, number: int) -> None:
         if len(self.machines) < 5:
-            self.machines[number].engine.close()
-            self._homes.append(shutil.copytree(self._homes[number], self._folder / f"m{len(self._homes)}"))
+            self._homes.append(self._copied(number, f"m{len(self._homes)}"))
             self._pending.append(list(self._pending[number]))
-            self.machines[number] = self._opened(number)
             self.machines.append(self._opened(len(self.machines)))
 
     def _back_up(self, number: int) -> None:
+        self._backups.append((number, self._copied(number, f"b{self._step}")))
+
+    def _copied(self, number: int, name: str) -> Path:
+        """Copy the home of a machine, which is closed meanwhile."""
         self.machines[number].engine.close()
-        self._backups.append((number, shutil.copytree(self._homes[number], self._folder / f"b{self._step}")))
+        copy = shutil.copytree(self._homes[number], self._folder / name)
         self.machines[number] = self._opened(number)
+        return copy
 
     def _restore(self, _number: int) -> None:
         if not self._backups:
@@ -222,11 +225,8 @@ class History:
         self._all_sync()
 
     def _set_back(self, _number: int) -> None:
-        git = ["git", "--git-dir", str(self.url)]
-        listed = subprocess.run([*git, "rev-list", "main", "--"], capture_output=True, check=False).stdout.split()
-        if listed:
-            older = self.dice.choice(listed[:10]).decode()
-            subprocess.run([*git, "update-ref", "refs/heads/main", older], check=True)
+        if listed := git(self.url, "rev-list", "--branches=main").split():
+            git(self.url, "update-ref", "refs/heads/main", self.dice.choice(listed[:10]))
             self._all_sync()
 
     def _all_sync(self) -> None:

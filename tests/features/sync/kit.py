@@ -23,10 +23,11 @@ from memoryd.core.memories.vault import Vault
 from memoryd.core.scope import Scope
 from memoryd.errors import MemorydError
 from memoryd.features.sync import items
+from memoryd.features.sync.documents import Item
 from memoryd.features.sync.git import Git
 from memoryd.features.sync.sync import Sync, SyncReport, place
 from memoryd.store import rows
-from memoryd.store.base import Queries
+from memoryd.store.base import Queries, Row
 from tests.core.exports_kit import opened
 
 
@@ -58,6 +59,12 @@ class ShiftedClock(Clock):
         return timestamp(moment(super().now()) + self._ahead)
 
 
+def living(scope: Scope) -> list[Item]:
+    """Return all that lives in a workspace."""
+    every = scope.read(lambda q: items.read(q, items.all_groups(q)))
+    return [one for each in every.values() for one in each if not one.get("deleted_at")]
+
+
 class Machine:
     """A home with its own clock."""
 
@@ -79,10 +86,11 @@ class Machine:
 
     def texts(self) -> list[str]:
         """Return the texts of the living memories."""
-        every = self.scope.read(lambda q: items.read(q, items.all_groups(q)))
-        return sorted(
-            one["body"] for each in every.values() for one in each if one["kind"] == "memory" and not one["deleted_at"]
-        )
+        return sorted(one["body"] for one in living(self.scope) if one["kind"] == "memory")
+
+    def versions(self, key: str) -> list[Row]:
+        """Return the versions of a record."""
+        return self.scope.read(lambda q: rows.of(q, "versions", [key]))
 
     def wordings(self) -> set[tuple[str, str]]:
         """Return the ids and texts of all records and their versions."""
@@ -196,18 +204,17 @@ class Clone:
 def act(machine: Machine, dice: random.Random, step: int) -> None:
     """Do something at random, as an agent would."""
     scope, graph = machine.scope, machine.graph
-    every = scope.read(lambda q: [one for each in items.read(q, items.all_groups(q)).values() for one in each])
-    memories = [one for one in every if one["kind"] == "memory" and not one["deleted_at"]]
-    living = [one["id"] for one in memories if KEPT not in one["body"]]
+    every = living(scope)
+    others = [one["id"] for one in every if one["kind"] == "memory" and KEPT not in one["body"]]
     nodes = [one["name"] for one in every if one["kind"] == "entity"]
     name, other = (f"node {dice.randrange(6)}" for _ in range(2))
     fact = f"fact {step} is {dice.randrange(10_000)}"
 
     def edit() -> None:
-        correction.correct(scope, Correction(id=dice.choice(living), content=fact))
+        correction.correct(scope, Correction(id=dice.choice(others), content=fact))
 
     def retag() -> None:
-        correction.correct(scope, Correction(id=dice.choice(living), tags=(f"t{dice.randrange(4)}", "all")))
+        correction.correct(scope, Correction(id=dice.choice(others), tags=(f"t{dice.randrange(4)}", "all")))
 
     acts: list[Callable[[], object]] = [
         lambda: machine.memories.store(fact, tags=[f"t{dice.randrange(4)}"], importance=dice.random()),
@@ -217,10 +224,10 @@ def act(machine: Machine, dice: random.Random, step: int) -> None:
         lambda: machine.journal.summarize(f"session {dice.randrange(3)}"),
         lambda: machine.vault.prune("vault", key=f"key {dice.randrange(4)}"),
     ]
-    if living:
-        acts += [edit, retag, lambda: machine.forget(dice.choice(living))]
-        acts += [lambda: purging.purge(scope, [dice.choice(living)])]
-        acts += [lambda: machine.memories.store(fact, supersedes=(dice.choice(living),))]
+    if others:
+        acts += [edit, retag, lambda: machine.forget(dice.choice(others))]
+        acts += [lambda: purging.purge(scope, [dice.choice(others)])]
+        acts += [lambda: machine.memories.store(fact, supersedes=(dice.choice(others),))]
     if nodes:
         acts += [
             lambda: observations.add(graph, [(dice.choice(nodes), [fact])]),

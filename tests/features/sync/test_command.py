@@ -17,7 +17,7 @@ from memoryd.server.calls import Calls
 from memoryd.settings import Settings
 from tests.clients import environment
 from tests.commands import process, run
-from tests.features.sync.kit import Machine, act
+from tests.features.sync.kit import Machine, act, git, settle
 
 
 def test_two_homes_share_a_memory(tmp_path: Path, shared: Path) -> None:
@@ -51,8 +51,7 @@ def test_a_purge_names_the_repository_that_still_holds_what_was_erased(tmp_path:
     run(home, "sync")
     assert "--drop-history" in run(home, "purge", stored["id"], "--yes").stderr
     run(home, "sync", "--drop-history")
-    git = ["git", "--git-dir", str(shared)]
-    assert b"4711" not in subprocess.run([*git, "log", "-p", "main"], capture_output=True, check=True).stdout
+    assert "4711" not in git(shared, "log", "-p", "main")
 
 
 @pytest.mark.process
@@ -68,9 +67,8 @@ def test_a_session_syncs_in_the_background(tmp_path: Path, shared: Path, by: str
             hook = HookRequests(Calls(engine.client(engine.settings, "", Path("/"))))
             request = {"event": "session-start", "client": "claude-code", "budget": 300, "home": "/", "input": given}
             assert "failed" not in anyio.run(hook.answer, request)
-    git = ["git", "--git-dir", str(shared), "rev-parse", "--verify", "--quiet", "main"]
     for _ in range(600):
-        if subprocess.run(git, check=False, capture_output=True).returncode == 0:
+        if git(shared, "rev-list", "--branches=main"):
             return
         time.sleep(0.1)
     raise AssertionError("nothing was pushed")
@@ -92,8 +90,6 @@ def test_a_sync_that_is_killed_loses_nothing(tmp_path: Path, shared: Path) -> No
             done.send_signal(signal.SIGKILL)
             done.wait()
     machines = [Machine(home, shared) for home in homes]
-    for machine in (*machines, *machines):
-        machine.sync()
-    assert machines[0].files() == machines[1].files()
+    settle(*machines, *machines)
     for machine in machines:
         machine.engine.close()

@@ -21,9 +21,11 @@ from memoryd.core.memories.vault import Vault
 from memoryd.core.scope import Scope
 from memoryd.core.transfer.export_formats import FolderChanges
 from memoryd.errors import InvalidInputError
-from memoryd.features.sync import edited, folder, items
+from memoryd.features.sync import edited, folder
 from memoryd.store import rows
+from memoryd.store.base import Row
 from tests.commands import run
+from tests.features.sync.kit import living
 from tests.features.sync.test_folder import brought, written
 
 PORT = "The staging port is 5433."
@@ -59,8 +61,12 @@ class Desk:
 
     def texts(self) -> list[str]:
         """Return the texts of all living records."""
-        every = self.scope.read(lambda q: items.read(q, items.all_groups(q)))
-        return sorted(one.get("body", "") for each in every.values() for one in each if not one.get("deleted_at"))
+        return sorted(one.get("body", "") for one in living(self.scope))
+
+    def row(self, table: str) -> Row:
+        """Return what the table has of the memory with the port."""
+        (row,) = self.scope.read(lambda q: rows.of(q, table, [self.id]))
+        return row
 
     def bring(self, *, forget: bool = False) -> FolderChanges:
         return brought(self.engine, self.out, forget=forget)
@@ -81,10 +87,9 @@ def test_an_edited_text_is_a_correction_of_the_same_record(desk: Desk) -> None:
     (change,) = found.changes
     assert (change.what, change.id) == ("changed", desk.id)
     assert list(change.diff) == [f"- {PORT}", "+ The staging port is 6000."]
-    (row,) = desk.scope.read(lambda q: rows.of(q, "records", [desk.id]))
+    row = desk.row("records")
     assert (row["body"], row["client"]) == ("The staging port is 6000.", "import markdown")
-    (version,) = desk.scope.read(lambda q: rows.of(q, "versions", [desk.id]))
-    assert version["body"] == PORT
+    assert desk.row("versions")["body"] == PORT
 
 
 def test_a_preview_changes_nothing(desk: Desk) -> None:
@@ -170,16 +175,14 @@ def test_folders_of_obsidian_are_left_alone(desk: Desk) -> None:
 
 
 def test_a_file_may_get_another_name_and_folder(desk: Desk) -> None:
-    (desk.out / "Projects").mkdir()
-    desk.file("staging").rename(desk.out / "Projects" / "The port.md")
-    (desk.out / "default" / "People").mkdir()
-    desk.file("Acme").rename(desk.out / "default" / "People" / "Acme Inc.md")
+    port, acme = desk.out / "Projects/The port.md", desk.out / "default/People/Acme Inc.md"
+    for word, path in (("staging", port), ("Acme", acme)):
+        path.parent.mkdir()
+        desk.file(word).rename(path)
     ann = desk.edit("Ann ", "works at [[", "works at [[People/Acme Inc|Acme]]\n- was at [[")
     ann.write_text(re.sub(r"- was at .*\n", "", ann.read_text()))
     assert not desk.bring(forget=True).changes
-    (desk.out / "Projects" / "The port.md").write_text(
-        (desk.out / "Projects" / "The port.md").read_text().replace("5433", "6000")
-    )
+    port.write_text(port.read_text().replace("5433", "6000"))
     assert summary(desk.bring(forget=True)) == [("changed", "memories")]
 
 
@@ -192,7 +195,7 @@ def test_what_has_changed_here_since_the_export_stays(desk: Desk) -> None:
     assert desk.texts() == before
     desk.edit("staging", "- ops\n", "- ops\n- mine\n")
     desk.bring()
-    (row,) = desk.scope.read(lambda q: rows.of(q, "records", [desk.id]))
+    row = desk.row("records")
     assert (row["body"], set(json.loads(row["tags"]))) == ("The staging port is 7000.", {"new", "mine"})
 
 

@@ -6,7 +6,6 @@ import pytest
 
 from memoryd.core.base.clock import ASTRAY, moment, timestamp
 from memoryd.features.sync import conflicts, documents, git
-from memoryd.store import rows
 from tests.features.sync.kit import Clone, Machine, settle
 
 pytestmark = pytest.mark.slow
@@ -28,6 +27,7 @@ def entity(properties: str, listed: str = "") -> str:
     return f"---\nname: Ann\n{properties}---\nA person.\n{listed}"
 
 
+TEA = "\n## Observations\n\n- likes tea ^0\n\n## Relations\n"
 REFUSED = {
     "a number that is nested lists": ("entities/a.md", entity(f"{NESTED}next_ordinal: *a39\n"), "next_ordinal"),
     "an ordinal that is nested lists": (
@@ -46,10 +46,16 @@ REFUSED = {
         "entities/a.md",
         entity(
             f"observations:\n- {{id: m1, ordinal: 0, created_at: '{TIME}', updated_at: '{TIME}'}}\n",
-            "\n## Observations\n\n- likes tea ^0\n\n## Relations\n",
+            TEA,
         ),
         "another record",
     ),
+    "an id twice": (
+        "entities/a.md",
+        entity(f"id: e1\n{STAMPED}observations:\n- {{id: e1, ordinal: 0, created_at: '{TIME}'}}\n", TEA),
+        "twice",
+    ),
+    "a turn twice": ("sessions/00/a.jsonl", turn() + turn(body="p\n\nt\n\nq"), "twice"),
     "more than is read": ("memories/a.md", "0" * 5_000, "has more than"),
 }
 TAKEN = {
@@ -135,18 +141,6 @@ def test_two_new_notes_with_one_id_are_two_memories(pair: tuple[Machine, Machine
     assert one.texts() == ["The second fact.", "The third fact."]
 
 
-TEA = "\n## Observations\n\n- likes tea ^0\n\n## Relations\n"
-TWICE = {
-    "entities/a.md": entity(f"id: e1\n{STAMPED}observations:\n- {{id: e1, ordinal: 0, created_at: '{TIME}'}}\n", TEA),
-    "sessions/00/a.jsonl": turn() + turn(body="p\n\nt\n\nq"),
-}
-
-
-def test_a_file_that_has_an_id_twice_is_refused(pair: tuple[Machine, Machine], clone: Clone) -> None:
-    refused = after(pair, clone, TWICE)
-    assert ["twice" in why for why in refused.values()] == [True, True]
-
-
 def other(**fields: object) -> str:
     """Return a line of a file of conflicts: what gave way to the first fact."""
     known = {"kind": "memory", "id": "m1", "body": "It gave way.", "created_at": TIME, "updated_at": TIME}
@@ -184,7 +178,7 @@ def test_a_time_that_no_clock_shows_yet_is_bounded(pair: tuple[Machine, Machine]
     files = {f"conflicts/{documents.mark(('memory', 'm1'))}.jsonl": other(until="2999-01-01T00:00:00.000Z")}
     after(pair, clone, files)
     for machine in pair:
-        versions = machine.scope.read(lambda q: rows.of(q, "versions", ["m1"]))
+        versions = machine.versions("m1")
         assert [row["body"] for row in versions] == ["It gave way."]
         assert versions[0]["until"] < timestamp(moment(machine.engine.clock.now()) + 2 * ASTRAY)
 

@@ -8,7 +8,6 @@ import pytest
 
 from memoryd.core.memories import correction
 from memoryd.features.sync import status
-from memoryd.store import rows
 from tests.features.sync.histories import History
 from tests.features.sync.kit import Machine, settle
 
@@ -41,7 +40,7 @@ def test_a_conflict_is_named_with_the_version_that_has_the_other_side(pair: tupl
     status.note(two.engine.settings.data_dir, done)
     status.note(two.engine.settings.data_dir, two.sync())
     assert status.read(two.engine.settings.data_dir)["conflicts"] == [conflict]
-    versions = two.scope.read(lambda q: rows.of(q, "versions", [stored.id]))
+    versions = two.versions(stored.id)
     assert "The port is 2." in [row["body"] for row in versions if row["until"] == conflict["until"]]
     assert not one.sync().conflicts
 

@@ -1,6 +1,7 @@
 """What was born on two machines under one key or name: both texts stay, whichever machine merges."""
 
 import itertools
+from pathlib import Path
 
 import pytest
 
@@ -8,12 +9,8 @@ from memoryd.core.graph import entities, renaming
 from memoryd.core.graph.entities import NewEntity
 from memoryd.core.maintenance import history
 from memoryd.features.sync import items
-from memoryd.features.sync.git import Git
-from memoryd.features.sync.sync import place
-from memoryd.store import rows
-from memoryd.store.base import Row
 from tests.features.sync.conftest import Opened
-from tests.features.sync.kit import Machine, ShiftedClock, settle
+from tests.features.sync.kit import Machine, ShiftedClock, git, living, settle
 
 pytestmark = pytest.mark.slow
 
@@ -39,24 +36,13 @@ def write(machine: Machine, kind: str, text: str, hours: int) -> None:
 
 def standing(machine: Machine, kind: str) -> dict[str, str]:
     """Return the texts of what stands by its id."""
-    every = machine.scope.read(lambda q: items.read(q, items.all_groups(q)))
-    found = [one for each in every.values() for one in each if not one.get("deleted_at")]
-    return {one["id"]: one["body"] for one in found if one["kind"] == ("memory" if kind == "key" else "entity")}
+    wanted = "memory" if kind == "key" else "entity"
+    return {one["id"]: one["body"] for one in living(machine.scope) if one["kind"] == wanted}
 
 
 def versions(machine: Machine, key: str) -> dict[str, str]:
     """Return the earlier texts of a record by the time until which they stood."""
-    return {row["until"]: row["body"] for row in found(machine, key)}
-
-
-def found(machine: Machine, key: str) -> list[Row]:
-    """Return the versions of a record."""
-    return machine.scope.read(lambda q: rows.of(q, "versions", [key]))
-
-
-def git_files(machine: Machine) -> bytes:
-    """Return the paths in the repository as a machine knows it."""
-    return Git(place(machine.engine.settings.data_dir)).run("ls-tree", "-r", "--name-only", "refs/remotes/origin/main")
+    return {row["until"]: row["body"] for row in machine.versions(key)}
 
 
 @pytest.mark.parametrize(
@@ -110,7 +96,9 @@ def test_a_text_that_was_changed_where_the_two_were_not_yet_one_is_a_version_or_
 
 
 @pytest.mark.parametrize(("kind", "is_first_later"), list(itertools.product(KINDS, (True, False))))
-def test_both_texts_are_in_the_history_of_every_machine(three: list[Machine], kind: str, is_first_later: bool) -> None:
+def test_both_texts_are_in_the_history_of_every_machine(
+    three: list[Machine], shared: Path, kind: str, is_first_later: bool
+) -> None:
     one, two, third = three
     write(one, kind, "It is open.", 1)
     settle(*three)
@@ -124,7 +112,7 @@ def test_both_texts_are_in_the_history_of_every_machine(three: list[Machine], ki
         assert texts.index("It is open.") < texts.index(SECOND if is_first_later else FIRST)
     one.forget(key) if kind == "key" else entities.delete(one.graph, ["port"])
     settle(one, two)
-    assert b"conflicts" not in git_files(three[0])
+    assert "conflicts" not in git(shared, "ls-tree", "-r", "--name-only", "main")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -163,7 +151,7 @@ def test_two_names_for_one_node_are_a_conflict(three: list[Machine]) -> None:
     name = two.record(conflict["id"])["name"]
     other = "Anna" if name == "Anne" else "Anne"
     for machine in three:
-        row = next(row for row in found(machine, conflict["id"]) if row["until"] == conflict["until"])
+        row = next(row for row in machine.versions(conflict["id"]) if row["until"] == conflict["until"])
         assert (row["name"], row["body"]) == (other, "A person.")
     history.restore(third.graph, [conflict["id"]], conflict["until"])
     for machine in (third, one, two):

@@ -116,12 +116,17 @@ def by_mark(paths: Iterable[str], folder: str) -> dict[str, list[str]]:
     return found
 
 
-def version_of(data: bytes | str) -> Any:
-    """Return the version that the file in a tree's root states; None if it states none."""
+def demand_version(data: bytes | str, what: str) -> None:
+    """Raise InvalidInputError if the file in the root of a tree does not state this version of the format."""
     try:
-        return json.loads(data)["version"]
+        version = json.loads(data)["version"]
     except (ValueError, KeyError, TypeError, RecursionError):
-        return None
+        version = None
+    if version != VERSION:
+        raise InvalidInputError(
+            f"{what} has version {version!r} of the format; this memoryd reads version {VERSION}. Nothing was changed; "
+            "update memoryd."
+        )
 
 
 def is_document(path: str) -> bool:

@@ -71,18 +71,12 @@ class _Tree:
     def __init__(self, path: Path, files: Mapping[str, SourceFile], within: str) -> None:
         self.files = {name: file for name, file in files.items() if not is_hidden(file)}
         self.within = within
-        version = documents.version_of(files[ROOT_FILE].whole()) if ROOT_FILE in files else None
-        if version != documents.VERSION:
-            raise InvalidInputError(
-                f"{path.name} has version {version!r} of the format; this memoryd reads version {documents.VERSION}. "
-                "Nothing was imported; update memoryd."
-            )
-        every = {
-            name[: -len(folder.ABOUT) - 1]: file
+        documents.demand_version(files[ROOT_FILE].whole() if ROOT_FILE in files else "", path.name)
+        names = {
+            place: folder.workspace_in(file.whole(), file.name)[0]
             for name, file in files.items()
-            if name.count("/") == 1 and name.endswith(f"/{folder.ABOUT}")
+            if (place := name.removesuffix(f"/{folder.ABOUT}")) != name and "/" not in place
         }
-        names = {place: folder.workspace_in(file.whole(), file.name)[0] for place, file in every.items()}
         self.workspaces = {
             place: name
             for place, name in sorted(names.items())

@@ -12,7 +12,6 @@ from memoryd.store import rows
 from memoryd.store.base import Queries, Row
 
 BATCH = 500  # groups that are in memory together
-Groups = dict[Group, list[Item]]
 
 
 def all_groups(queries: Queries) -> set[Group]:
@@ -63,9 +62,9 @@ def documents(
                 yield group, *written(group, items, heads)
 
 
-def read(queries: Queries, groups: Iterable[Group]) -> Groups:
+def read(queries: Queries, groups: Iterable[Group]) -> dict[Group, list[Item]]:
     """Return the items of some groups; a group that is forgotten has none."""
-    found: Groups = {group: [] for group in groups}
+    found: dict[Group, list[Item]] = {group: [] for group in groups}
     for kind, load in (("memory", _memories), ("entity", _entities), ("session", _sessions)):
         for key, item in load(queries, [key for each, key in found if each == kind]):
             found[kind, key].append(item)

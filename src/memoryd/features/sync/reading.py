@@ -143,7 +143,7 @@ class Sides(Reading):
         """The paths of theirs that are not as they were."""
         self._known_refused: set[str] = set()
         self._after: dict[str, bytes] = {}
-        self._git, self.ours, self._head = git, ours, head
+        self._git, self.ours, self._head, self._read = git, ours, head, scope.read
 
     def read(self, paths: Iterable[str], theirs: set[str], refused: set[str]) -> None:
         """Read the files with these paths.
@@ -155,13 +155,16 @@ class Sides(Reading):
         before, ours, after = (self._git.read(commit, wanted) for commit in (self.base, self.ours, self._head))
         graves = {path for path, data in after.items() if is_grave(self._name(path), data)}  # of a dropped history
         self._after = {path: data for path, data in after.items() if path not in graves}
-        self._paths = by_mark(set(self._git.paths(self._head, self._folder)) - graves, self._folder)
-        for path in set(wanted) - refused:
+        self._paths = by_mark(
+            [one for one in self._git.paths(self._head, self._folder) if one not in graves], self._folder
+        )
+        for path in [one for one in wanted if one not in refused]:
             known = trusted(self._name(path), before.get(path))
             self.before |= {item["id"]: item for item in known}
             self.groups |= {group_of(item) for item in [*known, *trusted(self._name(path), ours.get(path))]}
         if marks := {one for path in refused for one in self._marks(path)}:
-            for group, stored in self._stored(marks).items():
+            every = self._read(lambda q: items.read(q, [one for one in items.all_groups(q) if mark(one) in marks]))
+            for group, stored in every.items():
                 self.before |= {item["id"]: item for item in stored}
                 self.groups.add(group)
         self._bury({path: data for path, data in ours.items() if path not in before and path not in self._after})
@@ -195,10 +198,6 @@ class Sides(Reading):
                 if mark_of(name) in marks:
                     self.is_changed = True
                     self.before = {item["id"]: item for item in trusted(name, data)} | self.before
-
-    def _stored(self, marks: set[str]) -> items.Groups:
-        assert self._scope
-        return self._scope.read(lambda q: items.read(q, [one for one in items.all_groups(q) if mark(one) in marks]))
 
     def _load(self, path: str) -> bytes:
         return self._after[path] if path in self._after else self._git.read(self._head, [path]).get(path, b"")

@@ -26,16 +26,15 @@ from memoryd.features.sync.conflicts import Conflicts
 from memoryd.features.sync.documents import (
     ROOT,
     ROOT_FILE,
-    VERSION,
     Item,
     by_mark,
+    demand_version,
     grave,
     group_of,
     is_document,
     mark,
     mark_of,
     trusted,
-    version_of,
 )
 from memoryd.features.sync.git import Git, QuickerError
 from memoryd.features.sync.merging import Items, Merged, merge
@@ -136,7 +135,8 @@ class Sync:
         self._report("fetching", 0.0)
         head = git.fetch(MAIN)
         own = head if branch == MAIN else git.fetch(branch)
-        _demand_version(git, head)
+        if data := git.read(head, [ROOT_FILE]).get(ROOT_FILE):
+            demand_version(data, "The repository")
         known = dict(line.split("\t", 1) for line in git.settings(REFUSED))
         outcome.refused = known
         commit = head
@@ -416,15 +416,6 @@ def _named(git: Git, head: str, remarks: list[str]) -> dict[str, list[str]]:
         except InvalidInputError as error:
             remarks.append(str(error).rstrip("."))
     return found
-
-
-def _demand_version(git: Git, head: str) -> None:
-    data = git.read(head, [ROOT_FILE]).get(ROOT_FILE)
-    if data and (version := version_of(data)) != VERSION:
-        raise InvalidInputError(
-            f"The repository has version {version!r} of the format; this memoryd reads version {VERSION}. Nothing was "
-            "changed; update memoryd."
-        )
 
 
 def _demand_plain(git: Git, head: str, names: Iterable[str]) -> None:
