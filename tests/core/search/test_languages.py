@@ -8,7 +8,6 @@ import pytest
 from memoryd.core.engine import Engine
 from memoryd.core.records.spaces import ACROSS
 from memoryd.core.scope import Scope
-from memoryd.core.search import unread
 from memoryd.core.search.pipeline import Search
 from memoryd.model import Filter
 from memoryd.models import weights
@@ -112,17 +111,6 @@ def test_a_few_facts_in_another_language_are_found_among_many(engine: Engine) ->
         memories(engine, name="few").store(text)
     hits = memories(engine, name="few").recall("When do we back up the accounts?", 500).hits
     assert any("boekhouding" in hit.record.body for hit in hits)
-
-
-def test_the_mean_question_is_of_the_multilingual_model(engine: Engine) -> None:
-    """Texts are near it for no reason of their own, and so is every other question."""
-    other, mean = engine.helpers.other(60), unread.mean_question()
-    assert other is not None
-    questions = ["Was kostet das?", "誰が来ますか", "How far is it?"]
-    texts = ["Der Kater heißt Mochi.", "東京は大きい。", "The logo is blue."]
-    as_question = [float(other.embed_query(one) @ mean) for one in questions]
-    as_text = [float(other.embed_passage(one)[0] @ mean) for one in texts]
-    assert min(as_question) > max(as_text)
 
 
 def test_without_fetching_the_answer_says_how_to_get_the_model(tmp_path: Path, model_dir: Path) -> None:

@@ -150,6 +150,18 @@ def test_vectors_of_another_model_are_refused_until_they_are_replaced(kept: Jour
     assert kept.find("bread", 1, "").best[0][0] == turn(1)
 
 
+def test_by_the_multilingual_model_a_turn_is_found_in_any_language(
+    chroma: str, model_dir: Path, tmp_path: Path
+) -> None:
+    here = {"MEMORY_JOURNAL_STORE": "chroma", "MEMORY_CHROMA_URL": chroma, "MEMORY_EMBEDDER": "multilingual"}
+    with engine(tmp_path, model_dir, **here) as made:
+        kept = journal(made, str(uuid.uuid4()))
+        bread = ("パンはどうやって焼くの？", "パンの作り方を聞かれた。", "小麦粉と水と酵母を混ぜる。")
+        kept.put([turn(1, text=bread), turn(2, text=CAR)])
+        assert kept.find("Wie backe ich Brot?", 1, "").best[0].item.prompt == bread[0]
+        assert kept.find("車が動かない", 1, "").best[0].item.prompt == CAR[0]
+
+
 def test_included_workspaces_are_searched_together(made: Engine) -> None:
     names = [str(uuid.uuid4()) for _ in range(2)]
     for name, text in zip(names, (BREAD, CAR), strict=True):

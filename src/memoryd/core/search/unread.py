@@ -3,14 +3,12 @@
 Cosines of the multilingual embedder differ by question, by language and by text more than between an answer and what
 is none. So a record is compared with the other candidates in the same language: its evidence is how many deviations its
 rescaled cosine is above their mean, and a little for the share of the question's words that it has. Some texts are near
-every question, so a part of their nearness to the mean of plain questions is subtracted first.
-The constants were chosen on 300 questions in ten languages (bench/languages), and tried on 150 others.
+every question, so a part of their nearness to one that asks for nothing is subtracted first.
+The constants were chosen on 300 questions in ten languages (bench/languages), in sight of 140 others in seven.
 """
 
-import base64
-from collections.abc import Collection, Mapping
-from functools import cache
-from pathlib import Path
+from collections.abc import Callable, Collection, Mapping
+from functools import lru_cache
 
 import numpy as np
 
@@ -24,50 +22,58 @@ from memoryd.text import in_common, is_latin, words
 
 WORDED = 0.8
 """The evidence of all words of the question."""
-MEAN_QUESTION = Path(__file__).with_name("mean_question.txt")
-"""The mean vector of sixteen plain questions in each of 21 languages (bench/languages/mean_question.py),
-as float16 in base64."""
+PLAIN = "What?"
+"""The question that asks for nothing. Its word in Spanish, Russian or Chinese is level, and so is the mean of 336 plain
+questions in 21 languages."""
 ANY = 0.5
-"""The part of a text's nearness to that mean that is subtracted: asked of English facts it brings .04 of R@1."""
-COUNTED, APART = 10, 0.18
+"""The part of a text's nearness to that question that is subtracted: asked of English facts it brings .05 of R@1."""
+COUNTED, APART = 20, 0.22
 """So many candidates with a rescaled cosine of 0 and this deviation, as those of unrelated texts, count beside those
 that are found: a few have no mean of their own. Where nearly all are in another language than the question, and their
 mean is lower, it is that; of a fact in two languages the one in the question's mostly comes first."""
-FEW = 0.2
-"""The share of the candidates below which those in a language are few."""
-LEAST, NAMED, SURE, NONE, MOST = 0.6, 0.86, 2.45, 3.05, 3.8
-"""The evidence at the five logits that follow. From NAMED on a record is named as one of the nearest; SURE is not
-reached by nine, NONE not by 99 of a hundred questions without an answer."""
-LOWEST, NEAREST, SURE_LOGIT, ANSWER, HIGHEST = -13.0, -11.7, -4.0, 0.0, 4.0
-"""SURE_LOGIT is Profile.sure; from ANSWER on a prompt takes it for an answer."""
-OF_NONSENSE = -8.6
+MIXED = 0.2
+"""The share of the candidates from which those in a language are more than a few."""
+FEW = 10
+"""Of fewer candidates none stands out, so the nearest is named in any case."""
+ANSWER, STEEP, HIGHEST = 2.4, 7.5, 4.0
+"""The evidence that has the logit 0, from which a prompt takes a record for an answer; the logits that each further
+deviation adds, and the highest. So Profile.sure is not reached by nine of ten questions without an answer, 0 not by 99
+of a hundred."""
+NEAREST = -13.5
+"""The logit from which a record is named as one of the nearest."""
+OF_NONSENSE = -9.0
 """The logit from which a record is named if the question may be nonsense."""
 
 
 def logits(found: Found, legible: Collection[str]) -> dict[str, float]:
-    """Return a logit for each candidate with a multilingual vector that the cross-encoder cannot read."""
-    if all(one.model != MULTILINGUAL for one in found.candidates.compared):
+    """Return a logit for each candidate with a multilingual vector that the cross-encoder cannot read.
+
+    Raise ModelError.
+    """
+    embedder = next((one.embedder for one in found.candidates.compared if one.model == MULTILINGUAL), None)
+    if embedder is None:
         return {}
-    terms = set(asked_words(found.query))
+    plain, terms = _plain(embedder.embed_query), set(asked_words(found.query))
     near: dict[bool, dict[str, float]] = {True: {}, False: {}}  # texts in the question's language are nearer to it
     cosines = similarities(found.candidates)
     for key, cosine in cosines.items():
         if key in found.records and key in found.vectors and key not in legible:
             near[is_english(found.records[key].body)][key] = cosine
     others = len(near[False])
-    alone = min(others, len(cosines) - others) < FEW * len(cosines)
+    alone = min(others, len(cosines) - others) < MIXED * len(cosines)
     if is_english(found.query):
         near[True].clear()  # their cosines are the English embedder's
     made = {}
     for group in filter(None, near.values()):
         evidence = {}
-        for key, deviations in _outstanding(group, found, alone=alone).items():
+        for key, deviations in _outstanding(group, found, plain, alone=alone).items():
             share = in_common(terms, full_text(found.records[key])) / max(1, len(terms))
             evidence[key] = deviations + WORDED * share
-        best = max(evidence, key=evidence.__getitem__) if len(group) < COUNTED else ""  # few hardly stand out
+        best = max(evidence, key=evidence.__getitem__) if len(group) < FEW else ""
         for key, own in evidence.items():
-            named = len(cosines) < COUNTED or (key == best and group[key] > 0)
-            made[key] = max(NEAREST if named else LOWEST, _logit(own))
+            named = len(cosines) < FEW or (key == best and group[key] > 0)
+            logit = min(STEEP * (own - ANSWER), HIGHEST)
+            made[key] = max(NEAREST, logit) if named else logit
     return made
 
 
@@ -80,25 +86,19 @@ def least(query: str, *, speaks: bool) -> float:
     return NEAREST if known else OF_NONSENSE
 
 
-def _outstanding(near: Mapping[str, float], found: Found, *, alone: bool) -> dict[str, float]:
+def _outstanding(near: Mapping[str, float], found: Found, plain: Vector, *, alone: bool) -> dict[str, float]:
     """Return by how many deviations each record is nearer to the question than the others.
 
     `alone` says that hardly any candidates are in other languages.
     """
     texts, number = np.stack([ranking.whole(found.vectors[key]) for key in near]), len(near) + COUNTED
-    common = np.tile(mean_question(), texts.shape[1] // len(mean_question()))  # beside it are zeros
+    common = np.tile(plain, texts.shape[1] // len(plain))  # beside it are zeros
     own = np.array(list(near.values())) - ANY * ranking.rescale(texts @ common, MULTILINGUAL_UNRELATED)
     mean = (own.sum() + (COUNTED * min(0.0, own.mean()) if alone else 0.0)) / number
     deviation = np.sqrt((((own - mean) ** 2).sum() + COUNTED * APART**2) / number)
     return dict(zip(near, ((own - mean) / deviation).tolist(), strict=True))
 
 
-@cache
-def mean_question() -> Vector:
-    """Return the vector in MEAN_QUESTION."""
-    return np.frombuffer(base64.b64decode(MEAN_QUESTION.read_bytes()), "<f2").astype(np.float32)
-
-
-def _logit(evidence: float) -> float:
-    known = (LEAST, NAMED, SURE, NONE, MOST)
-    return float(np.interp(evidence, known, (LOWEST, NEAREST, SURE_LOGIT, ANSWER, HIGHEST)))
+@lru_cache(maxsize=1)
+def _plain(embed: Callable[[str], Vector]) -> Vector:
+    return embed(PLAIN)
