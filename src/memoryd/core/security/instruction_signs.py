@@ -261,6 +261,7 @@ _NOT_IN_A_TEXT = {"CLAUSE", "BRIEF", "-TEAM", "-FORBIDDEN"}
 _SENTENCE = re.compile(r"[.!?](?=\s|$)|[。！？।؟;；\n]")
 _CLAUSE = re.compile(r"[,，、؛،]|:(?!//)")
 _BETWEEN = re.compile(r"[\s,\"«»„“”「」『』()…、，؛،。！？।]+")
+_SHORTEST = 6  # characters of an order: thousands of shorter sentences take no time
 _BEGINNING = re.compile(r"(?:^|[,:|] ?|\b(?:and|then|first|please|now|must|always|only) )(?=\w)")
 
 Combinations = list[tuple[str, list[str]]]
@@ -282,11 +283,13 @@ def _rules_in(text: str, rules: Combinations, given: Iterable[str] = ()) -> Comb
 
 def _orders(folded: str) -> Iterable[tuple[str, list[str]]]:
     possible = _rules_in(folded, _RULES, _NOT_IN_A_TEXT)
-    for sentence in map(str.strip, _SENTENCE.split(folded) if possible else ()):
+    within = [rule for rule in possible if "CLAUSE" in rule[1]]
+    sentences = map(str.strip, _SENTENCE.split(folded) if possible else ())
+    for sentence in (each for each in sentences if len(each) >= _SHORTEST):
         brief = len(sentence) <= 28 and " " in sentence and "," not in sentence
         yield from _rules_in(sentence, possible, ["BRIEF"] if brief else [])
-        for clause in _CLAUSE.split(sentence):
-            yield from _rules_in(clause.strip(), possible, ["CLAUSE"])
+        for clause in _CLAUSE.split(sentence) if within else ():
+            yield from _rules_in(clause, within, ["CLAUSE"])
 
 
 def order_in(folded: str) -> str:
