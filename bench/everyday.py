@@ -225,6 +225,8 @@ def run(kept: Path | None, shown: int) -> list[Asked]:
                 answers = Answers(engine, clock, "default")
                 for row in track(rows("memories"), "embedding", transient=True):
                     answers.store(row)
+                engine.helpers.other(60)  # two of them are not English
+                engine.embedding.complete(lambda _done: None)
         shutil.copytree(filled, copy)
         with opened(copy / FILE) as (engine, clock):
             answers = Answers(engine, clock, "default")

@@ -18,6 +18,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import cache
 from itertools import pairwise
 
 from memoryd.core.search.compared import CHANGE, TOKEN, ComparedText, compared, negates, stem_of
@@ -77,6 +78,14 @@ dog cat rabbit
 adult adults child children""".splitlines()
 )
 """Words of which one says that another is not meant."""
+
+
+@cache
+def _kinds() -> frozenset[str]:
+    """Return the stems of these words: they say which one is meant, not what both are about."""
+    return frozenset(stem_of(word) for words in _COUNTERPARTS for word in words)
+
+
 _CALENDAR = (
     frozenset("monday tuesday wednesday thursday friday saturday sunday".split()),
     frozenset("mondays tuesdays wednesdays thursdays fridays saturdays sundays".split()),
@@ -205,7 +214,7 @@ def _about(
 ) -> Iterator[tuple[str, float]]:
     yield "change_words", 1.2 if new.changes else 0.6 if new.hints else 0.0
     yield "old_value", _named(asked, old, new, common)
-    yield "same_subject", 2.0 if (asked.telling & old.telling & new.telling).difference(frequent) else 0.0
+    yield "same_subject", 2.0 if (asked.telling & old.telling & new.telling).difference(frequent, _kinds()) else 0.0
 
 
 def _placed(between: int, new: ComparedText, *, named: bool) -> Iterator[tuple[str, float]]:
