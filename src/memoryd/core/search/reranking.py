@@ -38,7 +38,7 @@ class Reranking:
         if reranker is None:
             return self._unread(hits, found, self._helpers.why_not("reranker"))
         legible = self._legible(reranker, found)
-        meant = unread.logits(found, legible)
+        meant = self._meant(found, legible)
         if not legible and not meant:
             return self._unread(hits, found)
         readable = {hit.record.id: hit for hit in hits if hit.record.id in legible}
@@ -48,6 +48,14 @@ class Reranking:
         scored = self._scored(hits, logits, lifted, meant, found)
         parted = self._parted(scored, legible, found)
         return Findings(self._current(reranker, parted, found) if legible else parted)
+
+    def _meant(self, found: Found, legible: Collection[str]) -> dict[str, float]:
+        """Return logits for what the cross-encoder cannot read; empty if the multilingual embedder fails."""
+        try:
+            return unread.logits(found, legible)
+        except ModelError as error:
+            log.warning("not ordered by meaning: %s", error)
+            return {}
 
     def _legible(self, reranker: Reranker, found: Found) -> set[str]:
         """Return the records whose language the cross-encoder reads; none if it cannot read the question."""
