@@ -61,7 +61,9 @@ class HookServer:
             with urllib.request.build_opener(_NoRedirect, *direct).open(request, timeout=seconds) as answer:
                 held = json.loads(answer.read(MOST))
         except urllib.error.HTTPError as error:
-            raise NotPostedError(f"{self.url} answered {error.code}: {HINTS.get(error.code) or _why(error)}") from None
+            with error:
+                why = HINTS.get(error.code) or _why(error)
+            raise NotPostedError(f"{self.url} answered {error.code}: {why}") from None
         except (OSError, HTTPException, ValueError) as error:
             raise NotPostedError(f"{self.url} does not answer: {getattr(error, 'reason', error)}.") from None
         if not isinstance(held, dict):

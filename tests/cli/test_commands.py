@@ -101,14 +101,14 @@ def test_recall_shows_text_and_id_or_what_agents_see(run: Run) -> None:
     assert "importance 0.5] The staging" in run("recall", "port", "--format", "list").stdout
     assert json.loads(run("recall", "port", "--json").stdout)["memories"][0]["id"] == memory_id
     assert run("recall", "port", "--tag", "other").stdout == "No memory has the tag other.\n"
-    assert run("recall", "port", "--kind", "entity").stdout.startswith("No record of these kinds in workspace ")
+    assert run("recall", "port", "--kind", "entity").stdout.startswith("No record of these kinds bears on this ")
 
 
 def test_recall_is_limited_in_time(run: Run) -> None:
     stored(run, "The staging port is 5433.")
     time = json.loads(run("recall", "port", "--format", "raw", "--json").stdout)["memories"][0]["created_at"]
     assert "5433" in run("recall", "port", "--after", time).stdout
-    assert run("recall", "port", "--before", time).stdout.startswith("No memory of that time in workspace ")
+    assert run("recall", "port", "--before", time).stdout.startswith("No memory of that time bears on this in ")
     assert "5433" in run("recall", "what", "happened", "today?").stdout
     assert "not earlier than before" in run("recall", "port", "--after", time, "--before", time, code=2).stderr
     run("forget", "--before", "9999-01-01", "--yes")

@@ -68,7 +68,7 @@ def test_a_session_syncs_in_the_background(tmp_path: Path, shared: Path, by: str
             request = {"event": "session-start", "client": "claude-code", "budget": 300, "home": "/", "input": given}
             assert "failed" not in anyio.run(hook.answer, request)
     for _ in range(600):
-        if git(shared, "rev-list", "--branches=main"):
+        if git(shared, "branch", "--list", "main"):
             return
         time.sleep(0.1)
     raise AssertionError("nothing was pushed")
