@@ -97,7 +97,8 @@ class History:
         first, *others = [machine.files() for machine in self.machines]
         for number, other in enumerate(others, 1):
             differ = {path for path in first.keys() | other.keys() if first.get(path) != other.get(path)}
-            assert not differ, f"machine {number} differs from 0 in {sorted(differ)[:3]}"
+            sides = [[first.get(path), other.get(path)] for path in sorted(differ)[:2]]
+            assert not differ, f"machine {number} differs from 0 in {sorted(differ)[:3]}: {sides}"
         texts = set(self.machines[0].texts())
         assert self._present <= texts, f"lost: {sorted(self._present - texts)}"
         assert not self._gone & texts, f"returned: {sorted(self._gone & texts)}"
