@@ -312,3 +312,14 @@ def test_texts_that_are_far_apart_replace_each_other_less() -> None:
     for name, (_, older, newer) in CHANGED.items():
         near, far = (changes.may_replace(older, newer, cosine).total for cosine in (0.6, 0.1))
         assert far < near, name
+
+
+def test_a_word_that_says_which_one_is_meant_is_no_common_subject() -> None:
+    question, panel = "Which port does the dashboard have in production?", "The production control panel has port 8443."
+    database = "The production database can be reached only through the tunnel."
+    logits = changes.Logits(older=5.6, newer=-5.0, matter=-5.0)
+    other = changes.evidence(question, panel, database, logits)
+    assert "same_subject" not in other.parts
+    assert other.total < changes.ENOUGH
+    old, new = "The production dashboard has port 8443.", "In production the dashboard has port 9443 now."
+    assert "same_subject" in changes.evidence(question, old, new, logits).parts
