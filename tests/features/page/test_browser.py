@@ -76,6 +76,7 @@ def test_every_view_is_readable_in_both_schemes_and_fits_a_phone(tab: Tab) -> No
 COMPOSED = """(key) => document.activeElement.dispatchEvent(
   new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true, isComposing: true }))"""
 """A key while an input method composes a word, as in Japanese."""
+LIST = """fetch(location.href, { headers: { "HX-Request": "true", "HX-Target": "results" } }).then((r) => r.text())"""
 HIDDEN = """(hidden) => {
   Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
   document.dispatchEvent(new Event("visibilitychange")); }"""
@@ -108,6 +109,23 @@ def test_a_wrong_memory_is_found_corrected_and_the_correction_undone_by_keys_onl
     keys.press("u")
     tab.sees("key 7.")
     assert listing.typed(tab.served.scope, "door archive", listing.Facets())[0].record.body.endswith("key 7.")
+
+
+def test_an_undo_is_shown_although_an_older_list_arrives_after_it(tab: Tab) -> None:
+    Memories(tab.served.scope).store("The gate of the weir opens with key 7.")
+    tab.go("?q=gate+weir", "#results .card")
+    late: list[Any] = []
+    tab.page.route("**/w/default?q=gate*", lambda route: late.append(route), times=1)  # noqa: PLW0108 - Playwright marks it
+    tab.page.locator("#results .card").first.focus()
+    tab.page.keyboard.press("Delete")
+    tab.misses("key 7.")
+    until(lambda: late or tab.page.wait_for_timeout(20), "the list asked for", 30)
+    without = tab.page.evaluate(LIST)
+    with tab.page.expect_response("**/restore"):
+        tab.page.keyboard.press("u")
+    tab.page.wait_for_timeout(200)  # the page asks for the list again
+    late.pop().fulfill(content_type="text/html", body=without)
+    tab.sees("key 7.")
 
 
 def test_the_versions_of_a_memory_follow_its_correction(tab: Tab) -> None:

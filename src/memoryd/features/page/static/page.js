@@ -135,7 +135,7 @@ document.addEventListener("memoryd:changed", (event) => {
   if (asked) return refresh();
   const missing = ids.filter((/** @type {string} */ id) => {
     const card = $(`article[data-id="${CSS.escape(id)}"]`);
-    if (card && !$("main[data-record]")) h.ajax("GET", `${base()}/m/${encodeURIComponent(id)}/card`, { target: card, swap: "outerHTML" });
+    if (card && !$("main[data-record]")) renew(`${base()}/m/${encodeURIComponent(id)}/card`, () => $(`article[data-id="${CSS.escape(id)}"]`));
     return !card;
   });
   if (missing.length || ids.length > 1 || $("main[data-record]") || $("main[data-fresh]")) refresh();
@@ -147,9 +147,17 @@ document.addEventListener("memoryd:made", (event) => { aim(/** @type {any} */ (e
 document.addEventListener("memoryd:gone", (event) => { if (/** @type {HTMLElement} */ (event.target).id === "toast" || $("main[data-record], main[data-fresh], #results .count") || !cards().length) refresh(); });
 
 function refresh() {
-  const target = $("#results[data-live]") ? "#results" : "#main"; // the search field next to a list keeps what is being typed
-  const place = $(target);
-  if (place && !$(".editing") && !unsaved(place)) h.ajax("GET", location.pathname + location.search, { target, swap: "outerHTML" });
+  renew("", () => {
+    const place = $("#results[data-live]") || $("#main"); // the search field next to a list keeps what is being typed
+    return place && !$(".editing") && !unsaved(place) ? place : null;
+  });
+}
+
+// One after the other: a request that waited inside htmx would keep its target, which the one before may have replaced.
+let renewed = Promise.resolve();
+function renew(/** @type {string} */ path, /** @type {() => Element | null} */ place) {
+  const next = () => { const target = place(); return target && h.ajax("GET", path || location.pathname + location.search, { target, swap: "outerHTML" }); };
+  renewed = renewed.then(next).catch(() => {}); // htmx has shown what failed
 }
 
 // Without an answer there is no status: say so, and that nothing was lost.
