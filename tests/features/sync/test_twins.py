@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from memoryd.core.graph import entities, renaming
+from memoryd.core.graph import entities, observations, renaming
 from memoryd.core.graph.entities import NewEntity
 from memoryd.core.maintenance import history
 from memoryd.features.sync import items
@@ -169,3 +169,27 @@ def test_observations_move_to_the_entity_that_another_machine_has_merged_theirs_
         assert not machine.sync().refused
     assert one.files() == two.files() == third.files()
     assert b"is Anne" in b"".join(two.files().values())
+
+
+def test_a_deleted_observation_makes_room_and_raises_no_number(three: list[Machine], open_machine: Opened) -> None:
+    one, two, third = three
+    fourth = open_machine("four")
+    for machine, hours, text in ((one, 1, "tea"), (fourth, 2, "rum")):
+        machine.engine.clock = ShiftedClock(hours)
+        entities.create(machine.graph, [NewEntity(name="port", type="thing", observations=(text,))])
+    for machine in (fourth, third, one, two):
+        machine.sync()
+    (rum,) = [one["id"] for one in living(two.scope) if one.get("body") == "rum"]
+    entities.delete(third.graph, ["port"])
+    observations.add(fourth.graph, [("port", ["gin"])])
+    for machine in (third, fourth, two, one, third, fourth):
+        machine.sync()
+    assert one.files() == two.files() == third.files() == fourth.files()
+    observations.add(one.graph, [("port", ["ale"])])
+    history.restore(two.graph, [rum])
+    for machine in (two, one, third, fourth, two, one, third, fourth):
+        machine.sync()
+    assert one.files() == two.files() == third.files() == fourth.files()
+    ordinals = {item["body"]: item["ordinal"] for item in living(two.scope) if item["kind"] == "observation"}
+    assert ordinals.keys() == {"tea", "gin", "ale", "rum"}
+    assert len({*ordinals.values()}) == len(ordinals)

@@ -111,7 +111,6 @@ def _put(change: Change, kind: str, items: Sequence[Item], ours: Items) -> None:
     names = _names(change, observations)
     queries.many("sync.put_record", [_record(one, names) for one in items])
     queries.many(PUT[kind], [_details(one) for one in items])
-    _reserve(change, observations)
     _note(change, items, there, ours)
 
 
@@ -191,7 +190,10 @@ def _details(item: Item) -> dict[str, object]:
 
 
 def _make_room(change: Change, observations: Sequence[Item]) -> None:
-    """Free the ordinals that observations are about to get: others have them, which get new ones or are deleted."""
+    """Free the ordinals that observations are about to get: others have them, which get new ones or are deleted.
+
+    The next ordinal stays: it would be raised wherever one is deleted, and no two machines would have the same.
+    """
     about = defaultdict[str, list[int]](list)
     for one in observations:
         about[one["entity_id"]].append(one["ordinal"])
@@ -200,13 +202,6 @@ def _make_room(change: Change, observations: Sequence[Item]) -> None:
         held = change.queries.all("imports.observed", entities=json.dumps([key]))
         above = max([row["ordinal"] for row in held] + [*ordinals, details[key]["next_ordinal"]]) + 1
         change.queries.run("sync.make_room", entity_id=key, ordinals=json.dumps(ordinals), above=above)
-
-
-def _reserve(change: Change, observations: Sequence[Item]) -> None:
-    """Have no ordinal given twice: deleted observations may have got high ones."""
-    for key in {one["entity_id"] for one in observations}:
-        held = change.queries.all("imports.observed", entities=json.dumps([key]))
-        change.queries.run("imports.reserve", id=key, next=max(row["ordinal"] for row in held) + 1)
 
 
 def _note(change: Change, items: Sequence[Item], there: Mapping[str, Mapping[str, object]], ours: Items) -> None:

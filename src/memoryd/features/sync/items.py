@@ -107,10 +107,14 @@ def _entities(queries: Queries, ids: list[str]) -> Iterator[tuple[str, Item]]:
     if not records:
         return
     also, asked = merged_into(queries), json.dumps(list(records))
-    for key, row in records.items():
-        yield key, _item("entity", row, details[key] | {"also": sorted(also.get(key, ()))})
     about = {row["id"]: row for row in queries.all("imports.observed", entities=asked)}
-    for key, row in _living(queries, about).items():
+    observed, beyond = _living(queries, about), defaultdict[str, int](int)
+    for key in observed:  # one that has made room and was restored is beyond the next ordinal
+        beyond[about[key]["entity_id"]] = max(beyond[about[key]["entity_id"]], about[key]["ordinal"] + 1)
+    for key, row in records.items():
+        free = max(details[key]["next_ordinal"], beyond[key])
+        yield key, _item("entity", row, details[key] | {"also": sorted(also.get(key, ())), "next_ordinal": free})
+    for key, row in observed.items():
         yield about[key]["entity_id"], _item("observation", row, about[key])
     ties = [row for row in queries.all("imports.related", entities=asked) if row["deleted_at"] is None]
     ends = _living(queries, {row["to_entity"] for row in ties})

@@ -44,8 +44,12 @@ WHERE workspace_id = :workspace AND kind = 'entity' AND kind IN ('memory', 'enti
 ORDER BY name LIMIT :limit
 
 -- name: observations.number
--- Take the next ordinals of an entity; returns the first of them.
-UPDATE entity_details SET next_ordinal = next_ordinal + :count WHERE workspace_id = :workspace AND id = :entity
+-- Take the next ordinals of an entity; returns the first of them. Those that a sync has moved are above all others.
+UPDATE entity_details SET next_ordinal = :count + (
+  SELECT CASE WHEN max(o.ordinal) >= entity_details.next_ordinal THEN max(o.ordinal) + 1
+    ELSE entity_details.next_ordinal END
+  FROM observation_details o WHERE o.workspace_id = :workspace AND o.entity_id = :entity)
+WHERE workspace_id = :workspace AND id = :entity
 RETURNING next_ordinal - :count AS first
 
 -- name: observations.same
