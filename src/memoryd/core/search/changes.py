@@ -45,8 +45,12 @@ _ANSWERS, _WEAK, _BETTER, _DOUBT = 5.0, 2.0, 3.5, -2.5
 """Logits: the older text surely answers the question, hardly does, does far worse than the newer one; below the last
 one the newer text is about the same matter only if it has a sign of a change."""
 
-_ADDS = re.compile(r"\b(?:also|too|as well|another|additional(?:ly)?|besides|moreover|in addition)\b", re.IGNORECASE)
-"""Words of a text that adds something to what holds already."""
+_ADDS = re.compile(
+    r"\b(?:also|too(?=\s*(?:[.,;:!)]|$))|as well|another|additional(?:ly)?|besides|moreover|in addition|exceptions?"
+    r"|overrid\w+)\b",
+    re.IGNORECASE,
+)
+"""Words of a text that adds something to what holds already: `too` at the end of a clause, not `too much`."""
 
 _COUNTERPARTS = tuple(
     frozenset(line.split())
@@ -66,6 +70,7 @@ north south east west northern southern eastern western
 home office work school
 indoor outdoor indoors outdoors inside outside
 mother father mum dad mom sister brother son daughter wife husband aunt uncle grandma grandpa grandmother grandfather
+gran granny nan grandad granddad
 his her
 kitchen bathroom bedroom nursery hall hallway cellar basement attic loft garage garden balcony upstairs downstairs
 paperback hardback hardcover ebook audiobook
@@ -75,6 +80,7 @@ small large big medium
 old young
 car bike van caravan lorry truck bus train tram
 dog cat rabbit
+football handball volleyball basketball hockey rugby tennis swimming judo ballet piano violin guitar
 adult adults child children""".splitlines()
 )
 """Words of which one says that another is not meant."""
@@ -92,6 +98,7 @@ _CALENDAR = (
     frozenset("january february march april may june july august september october november december".split()),
 )
 """The same if a question has one; without a question they are values that change."""
+_DAYS = frozenset[str]().union(*_CALENDAR)
 
 _PRONOUN = re.compile(r"\b(?:he|she|they|it|him|her|them|his|hers|their|its)\b", re.IGNORECASE)
 _LEADING = STOP_WORDS | frozenset(
@@ -144,6 +151,8 @@ def evidence(
     signs = new.changes or new.hints or _same_kind(old, new)
     about = dict(_about(asked, old, new, common, frequent))
     placed = {} if between is None else dict(_placed(between, new, named=bool(about["same_subject"])))
+    if placed and not (about["same_subject"] or about["old_value"] or placed["nearest_to_it"]):
+        placed["no_link"] = -1.0
     parts = (_read(logits, signs=signs), about.items(), placed.items(), _against(asked, old, new))
     return Evidence({name: points for part in parts for name, points in part if points})
 
@@ -237,7 +246,9 @@ def _against(asked: ComparedText, old: ComparedText, new: ComparedText) -> Itera
     yield "opposite", -1.5 if _opposed(asked, old, new) or _opposed(asked, new, old) else 0.0
     if not new.changes:
         yield "adds", -3.0 if _ADDS.search(new.text) else 0.0
+        yield "other_year", -4.5 if _other_year(asked, old, new) or _other_year(asked, new, old) else 0.0
         yield "condition", -3.0 if _conditional(asked, old, new) else 0.0
+        yield "other_owner", -2.0 if _other_owner(asked, old, new) else 0.0
         yield "second_answer", -3.0 if not new.hints and _second_answer(old, new) else 0.0
         yield "other_thing", -3.0 if _other_thing(asked, old, new) else 0.0
         yield "event", -3.0 if _EVENT.search(new.text) and not _EVENT.search(old.text) else 0.0
@@ -249,9 +260,25 @@ def _other_thing(asked: ComparedText, old: ComparedText, new: ComparedText) -> b
     added = (match[1] for match in _NEW_THING.finditer(new.text))
     owned = _OWNED.match(new.text)
     things = [[word] for word in added]
+    if (
+        named := _names(asked) & old.content
+    ):  # his brother may have taken over what he did, where the question names none
+        things += [[word] for owner, word in _RELATIVE.findall(new.text) if not owner or stem_of(owner) in named]
     if owned and stem_of(owned[1]) in old.content:
         things.append(owned[2].split())
     return any(known.isdisjoint(map(stem_of, thing)) for thing in things)
+
+
+def _other_owner(asked: ComparedText, old: ComparedText, new: ComparedText) -> bool:
+    """Return whether the newer text names others in place of whom the question and the older one name."""
+    missing = (_names(asked) & old.content) - new.content
+    return bool(missing and _names(new) - old.content - asked.content) and not _PRONOUN.search(new.text)
+
+
+def _other_year(asked: ComparedText, one: ComparedText, other: ComparedText) -> bool:
+    """Return whether the question has a year that only `one` has, and `other` has another one."""
+    years, others = ({stem for stem in part if _YEAR.fullmatch(stem)} for part in (one.content, other.content))
+    return bool((asked.content & years) - others) and bool(others - years)
 
 
 def _other_part(asked: ComparedText, old: ComparedText, new: ComparedText) -> bool:
@@ -314,6 +341,7 @@ def _contrast(asked: ComparedText, one: ComparedText, other: ComparedText) -> bo
         or _other_number(asked, other, missing)
         or _other_attribute(asked, one, other, missing)
         or _other_name(asked, one, other, missing)
+        or _other_identifier(asked, one, other)
         or _in_its_place(one, other, missing)
     )
 
@@ -350,6 +378,33 @@ def _other_attribute(asked: ComparedText, one: ComparedText, other: ComparedText
     return any(
         b in heads and a in other.content and a not in one.content and a not in _NO_ATTRIBUTE and a not in asked.content
         for a, b in pairwise(other.stems)
+    )
+
+
+def _other_identifier(asked: ComparedText, one: ComparedText, other: ComparedText) -> bool:
+    """Return whether the question has `heron-02` or `orders.created`, which only `one` has, and `other` one alike."""
+    others = {_shape(token) for token in other.tokens if token.lower() not in one.text.lower()}
+    lacking = other.text.lower()
+    return any(
+        (shape := _shape(token)) and shape in others and token.lower() not in lacking
+        for token in asked.tokens
+        if token in one.tokens
+    )
+
+
+def _shape(token: str) -> str:
+    """Return which letters, digits and signs an identifier has, in groups; '' for any other word."""
+    shape = re.sub(r"[^\W\d_]+", "a", re.sub(r"\d+", "9", token))
+    return shape if "a" in shape and len(shape) > 2 and not _POSSESSIVE.search(token) else ""
+
+
+def _names(one: ComparedText) -> frozenset[str]:
+    """Return the stems of the names of people and places in a text: its first word hardly ever is one."""
+    rest = zip(one.tokens[1:], one.stems[1:], strict=True)
+    return frozenset(
+        stem
+        for token, stem in rest
+        if token[:1].isupper() and token[1:].islower() and stem in one.content and token.lower() not in _DAYS
     )
 
 
@@ -401,7 +456,9 @@ _ONE_VALUE = re.compile(
 )
 """A text of the form `the code word is`, of which there is one; there may be several of `Lene is allergic to`."""
 _CONDITION = re.compile(
-    r"(?:In|For|During|At|On|With|If|When|While|Up to|Under|Unless|Except|Outside|Only)\b([^,.]{1,30})"
+    r"(?:In|For|During|At|On|With|If|When|While|Up to|Under|Unless|Except|Outside|Only|(?=\w+-only\b)"
+    r"|(?=(?:From )?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*"
+    r" (?:to|till|until|through)\b))\b([^,.]{1,30})"
 )
 _NEAREST, _FAR = 2, 20  # facts between the two
 _NEW_THING = re.compile(r"\b(?:an?|another) (?:new|second|further|extra) ([a-z-]+)\b")
@@ -414,6 +471,12 @@ _OWNED = re.compile(
     r"(?:(?:The|Our|My) )?(?:[\w.-]+ )?([\w.-]+['’]s?) ((?:[\w-]+ ){0,2}?[\w-]+) (?:[A-Z]\w+ )?"
     r"(?:is|are|has|have)\b[^,;]*$"
 )
+_RELATIVE = re.compile(
+    r"\b(?:(\w+)['’]s|his|her|their) (?:[\w-]+ ){0,2}?"
+    r"(sister|brother|mother|father|son|daughter|wife|husband|partner|cousin|friend)\b"
+)
+"""Somebody who is called after somebody else."""
+_POSSESSIVE = re.compile(r"['’]")
 _EVENT = re.compile(
     r"(?<!since )(?<!as of )(?<!from )\b(?:last (?:\w+day|night|week|weekend|month|summer|autumn|winter|spring)"
     r"|yesterday|on \w+day (?:night|morning|afternoon|evening))\b",

@@ -18,14 +18,17 @@ CHANGE = re.compile(
     |stopped|dropped|ended|quit|gave\ up|given\ up|resigned|retired|abandoned|scrapped|discontinued|deprecated
     |(?:has|have|had|he|she|they|who)\ left|left\ (?:us|the|for)|gone|removed|deleted|closed|shut\ down|expired
     |sold(?!\ (?:by|at|in|as|with|only|per|separately)\b)|died|outgr(?:ew|own)|abolished|lifted|waived
+    |divorced?|broke\ up|split\ up|passed\ away|(?:fell|fallen)\ through|on\ hold|ported|part[ -]exchange|traded\ in
     |cancel(?:l?ed)|called\ off|postponed|adjourned|rescheduled|delayed|slips|pushed\ (?:[\w-]+\ ){0,3}back|put\ off
     |brought\ forward
     |took\ over|takes\ over|taken\ over|has\ taken|handed|passed\ to|succeed(?:s|ed)|appointed|promoted|elected|became
     |turned\ (?:out|into)|upgraded|downgraded|updated|reverted|restored|back\ (?:to|on|in)|fixed|repaired|resolved
-    |correct(?:ion|ed)|actually|as\ of|from\ (?:now|tomorrow|(?:this|next)\ \w+|[a-z]+day|(?:jan|febr)uary
+    |correct(?:ion|ed)|(?:had|got|was)\ (?:[\w-]+\ ){0,4}wrong|actually|as\ of
+    |from\ (?:now|tomorrow|(?:this|next)\ \w+|[a-z]+day|(?:jan|febr)uary
     |march|april|may|june|july|august|(?:septem|octo|novem|decem)ber|spring|summer|autumn|winter)\ on
     |since\ (?:yesterday|(?:last|this)\ \w+)|finally|over\ to|away\ from
-    |(?:is|are|was)\ (?:done|over|gone|history)|finished|started\ (?:on|with)|until\ now|so\ far)\b|→|⇒""",
+    |(?:is|are|was)\ (?:done|over|gone|history
+    |off(?!\ (?:the|by|to|limits)\b))|finished|started\ (?:on|with)|until\ now|so\ far)\b|→|⇒""",
     re.VERBOSE | re.IGNORECASE,
 )
 """Words that say that something is otherwise than before."""
