@@ -248,7 +248,7 @@ def test_a_change_is_near_what_it_changes_among_other_facts() -> None:
     def total(between: int | None) -> float:
         return changes.evidence(question, older, newer, READ, frequent=frequent, between=between).total
 
-    assert total(0) == total(2) > total(None) > total(3) > total(40)
+    assert total(0) == total(2) > total(3) == total(None) > total(40)
 
 
 def test_words_of_change_alone_link_two_of_many_facts_hardly() -> None:
@@ -270,12 +270,16 @@ def test_whom_a_text_names_beside_those_of_the_question_does_not_keep_it_from_be
         ("Who runs the shop?", "Tom runs the shop.", "Tom's brother runs the shop now."),
         ("What does Tobias drive?", "Tobias drives a Skoda.", "He sold the Skoda and bought a Kia from Marta."),
         ("When is the review with Priya?", "The review with Priya is on 3 May.", "The review is on 9 May now."),
+        ("Do I eat fish?", "I live without fish.", "I have started to eat fish."),
+        ("When does the Sorrel dump start?", "The Sorrel dump starts at 02:30.", "Shifted the dump to 04:15."),
         ("What is the limit?", "The limit is 600 a minute.", "We got the limit wrong: it is 600 an hour."),
     ])) == []  # fmt: skip
 
 
 def test_others_in_place_of_whom_the_question_names_are_evidence_against_a_change() -> None:
     question, older = "What is the tax in Leeds?", "The tax for the flat in Leeds is 142 pounds."
+    lenses = ("Which strength are my lenses?", "My lenses are -3.25.", "Henrik's lenses are -1.5 now.")
+    assert "other_owner" in changes.evidence(*lenses, READ).parts
     for newer, others in ("The tax on the Hull house is lower now.", True), ("Tax is 150 from Monday on.", False):
         assert ("other_owner" in changes.evidence(question, older, newer, READ).parts) == others
 

@@ -18,10 +18,20 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from functools import cache
 from itertools import pairwise
 
-from memoryd.core.search.compared import CHANGE, TOKEN, ComparedText, compared, negates, stem_of
+from memoryd.core.search.compared import (
+    CALENDAR,
+    CHANGE,
+    COUNTERPARTS,
+    DAYS,
+    TOKEN,
+    ComparedText,
+    choosing,
+    compared,
+    negates,
+    stem_of,
+)
 from memoryd.text import STOP_WORDS
 
 ENOUGH = 2.75
@@ -41,9 +51,9 @@ READ = 2 * _READ[0][1]
 """The points that reading a text can add at most: asked with the question, and with the older text."""
 CERTAIN = ENOUGH + ANOTHER - _READ[-1][1]
 """The evidence that is enough whatever the cross-encoder says of the newer text, asked with the older one."""
-_ANSWERS, _WEAK, _BETTER, _DOUBT = 5.0, 2.0, 3.5, -2.5
-"""Logits: the older text surely answers the question, hardly does, does far worse than the newer one; below the last
-one the newer text is about the same matter only if it has a sign of a change."""
+_ANSWERS, _WEAK, _BETTER, _DOUBT, _UNRELATED = 5.0, 2.0, 3.5, -2.5, -5.0
+"""Logits: the older text surely answers the question, hardly does, does far worse than the newer one; below the next
+one the newer text is about the same matter only if it has a sign of a change, below the last one hardly ever."""
 
 _ADDS = re.compile(
     r"\b(?:also|too(?=\s*(?:[.,;:!)]|$))|as well|another|additional(?:ly)?|besides|moreover|in addition|exceptions?"
@@ -51,54 +61,6 @@ _ADDS = re.compile(
     re.IGNORECASE,
 )
 """Words of a text that adds something to what holds already: `too` at the end of a clause, not `too much`."""
-
-_COUNTERPARTS = tuple(
-    frozenset(line.split())
-    for line in """front back rear side
-left right
-upper lower top bottom middle ground
-first second third fourth fifth last final
-staging production prod dev development test testing qa live preview sandbox demo
-internal external public private
-primary secondary backup main spare guest
-read write readonly
-frontend backend client server mobile desktop web ios iphone android windows linux macos mac
-morning afternoon evening night noon lunch breakfast dinner
-weekday weekday weekend weekends weekdays
-spring summer autumn winter
-north south east west northern southern eastern western
-home office work school
-indoor outdoor indoors outdoors inside outside
-mother father mum dad mom sister brother son daughter wife husband aunt uncle grandma grandpa grandmother grandfather
-gran granny nan grandad granddad
-his her
-kitchen bathroom bedroom nursery hall hallway cellar basement attic loft garage garden balcony upstairs downstairs
-paperback hardback hardcover ebook audiobook
-red blue green yellow black white grey gray
-hot cold warm
-small large big medium
-old young
-car bike van caravan lorry truck bus train tram
-dog cat rabbit
-football handball volleyball basketball hockey rugby tennis swimming judo ballet piano violin guitar
-adult adults child children""".splitlines()
-)
-"""Words of which one says that another is not meant."""
-
-
-@cache
-def _kinds() -> frozenset[str]:
-    """Return the stems of these words: they say which one is meant, not what both are about."""
-    return frozenset(stem_of(word) for words in _COUNTERPARTS for word in words)
-
-
-_CALENDAR = (
-    frozenset("monday tuesday wednesday thursday friday saturday sunday".split()),
-    frozenset("mondays tuesdays wednesdays thursdays fridays saturdays sundays".split()),
-    frozenset("january february march april may june july august september october november december".split()),
-)
-"""The same if a question has one; without a question they are values that change."""
-_DAYS = frozenset[str]().union(*_CALENDAR)
 
 _PRONOUN = re.compile(r"\b(?:he|she|they|it|him|her|them|his|hers|their|its)\b", re.IGNORECASE)
 _LEADING = STOP_WORDS | frozenset(
@@ -150,9 +112,13 @@ def evidence(
     asked, old, new = compared(question), compared(older), compared(newer)
     signs = new.changes or new.hints or _same_kind(old, new)
     about = dict(_about(asked, old, new, common, frequent))
+    linked = any(about[name] for name in ("same_subject", "old_value"))
     placed = {} if between is None else dict(_placed(between, new, named=bool(about["same_subject"])))
-    if placed and not (about["same_subject"] or about["old_value"] or placed["nearest_to_it"]):
+    best = max(logits.newer or 0.0, logits.matter or 0.0)
+    if placed and not linked and not placed["nearest_to_it"] and (logits.newer or 0.0) < _WEAK:
         placed["no_link"] = -1.0
+    if not about["old_value"] and best < _UNRELATED:
+        placed["unrelated"] = -1.0
     parts = (_read(logits, signs=signs), about.items(), placed.items(), _against(asked, old, new))
     return Evidence({name: points for part in parts for name, points in part if points})
 
@@ -223,7 +189,7 @@ def _about(
 ) -> Iterator[tuple[str, float]]:
     yield "change_words", 1.2 if new.changes else 0.6 if new.hints else 0.0
     yield "old_value", _named(asked, old, new, common)
-    yield "same_subject", 2.0 if (asked.telling & old.telling & new.telling).difference(frequent, _kinds()) else 0.0
+    yield "same_subject", 2.0 if (asked.telling & old.telling & new.telling).difference(frequent, choosing()) else 0.0
 
 
 def _placed(between: int, new: ComparedText, *, named: bool) -> Iterator[tuple[str, float]]:
@@ -271,7 +237,9 @@ def _other_thing(asked: ComparedText, old: ComparedText, new: ComparedText) -> b
 
 def _other_owner(asked: ComparedText, old: ComparedText, new: ComparedText) -> bool:
     """Return whether the newer text names others in place of whom the question and the older one name."""
-    missing = (_names(asked) & old.content) - new.content
+    missing, owned = (_names(asked) & old.content) - new.content, _OWNED.match(new.text)
+    if owned and _MINE.match(old.text) and stem_of(owned[1]) not in old.content | asked.content:
+        return True
     return bool(missing and _names(new) - old.content - asked.content) and not _PRONOUN.search(new.text)
 
 
@@ -351,11 +319,11 @@ def _missing(asked: ComparedText, one: ComparedText, other: ComparedText) -> fro
 
 
 def _opposed(asked: ComparedText, one: ComparedText, other: ComparedText) -> bool:
-    return _opposite(_missing(asked, one, other), one, other, _COUNTERPARTS + _CALENDAR)
+    return _opposite(_missing(asked, one, other), one, other, COUNTERPARTS + CALENDAR)
 
 
 def _opposite(
-    missing: Collection[str], one: ComparedText, other: ComparedText, sets: Sequence[frozenset[str]] = _COUNTERPARTS
+    missing: Collection[str], one: ComparedText, other: ComparedText, sets: Sequence[frozenset[str]] = COUNTERPARTS
 ) -> bool:
     if not missing:
         return False
@@ -374,7 +342,12 @@ def _other_number(asked: ComparedText, other: ComparedText, missing: Collection[
 
 def _other_attribute(asked: ComparedText, one: ComparedText, other: ComparedText, missing: Collection[str]) -> bool:
     """Return whether the question has `bathroom tap` where `other` has `kitchen tap`."""
-    heads = {b for a, b in pairwise(asked.stems) if a in missing and b in one.content and b in other.content}
+    before = ("", *map(str.lower, asked.tokens))
+    heads = {
+        b
+        for doer, (a, b) in zip(before, pairwise(asked.stems), strict=False)
+        if a in missing and b in one.content and b in other.content and doer not in _DOERS  # `do I eat fish`
+    }
     return any(
         b in heads and a in other.content and a not in one.content and a not in _NO_ATTRIBUTE and a not in asked.content
         for a, b in pairwise(other.stems)
@@ -404,7 +377,7 @@ def _names(one: ComparedText) -> frozenset[str]:
     return frozenset(
         stem
         for token, stem in rest
-        if token[:1].isupper() and token[1:].islower() and stem in one.content and token.lower() not in _DAYS
+        if token[:1].isupper() and token[1:].islower() and stem in one.content and token.lower() not in DAYS
     )
 
 
@@ -445,7 +418,9 @@ def _first(one: ComparedText) -> str | None:
 
 def _begins_with_name(one: ComparedText) -> bool:
     token = next((t for t in one.tokens if t.lower() not in _LEADING), "")
-    return token[:1].isupper() and not CHANGE.fullmatch(token)
+    return (
+        token[:1].isupper() and not CHANGE.fullmatch(token) and not token.endswith(("ed", "ing"))
+    )  # `Shifted the dump`
 
 
 _BEFORE = re.compile(
@@ -476,6 +451,7 @@ _RELATIVE = re.compile(
     r"(sister|brother|mother|father|son|daughter|wife|husband|partner|cousin|friend)\b"
 )
 """Somebody who is called after somebody else."""
+_MINE = re.compile(r"(?:My|Our)\b")
 _POSSESSIVE = re.compile(r"['’]")
 _EVENT = re.compile(
     r"(?<!since )(?<!as of )(?<!from )\b(?:last (?:\w+day|night|week|weekend|month|summer|autumn|winter|spring)"
@@ -484,4 +460,5 @@ _EVENT = re.compile(
 )
 """Words of something that took place once, which changes no rule."""
 _YEAR = re.compile(r"(?:19|20)\d\d")
+_DOERS = frozenset("i we you they he she to".split())
 _NO_ATTRIBUTE = frozenset("new old other same our former next last all more".split())

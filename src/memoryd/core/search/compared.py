@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from memoryd.text import STOP_WORDS
 
@@ -38,6 +38,47 @@ _HINT = re.compile(
     re.IGNORECASE,
 )
 """Words that often come with a change, and often without one."""
+
+COUNTERPARTS = tuple(
+    frozenset(line.split())
+    for line in """front back rear side
+left right
+upper lower top bottom middle ground
+first second third fourth fifth last final
+staging production prod dev development test testing qa live preview sandbox demo
+internal external public private
+primary secondary backup main spare guest
+read write readonly
+frontend backend client server mobile desktop web ios iphone android windows linux macos mac
+morning afternoon evening night noon lunch breakfast dinner
+weekday weekdays weekend weekends
+spring summer autumn winter
+north south east west northern southern eastern western
+home office work school
+indoor outdoor indoors outdoors inside outside
+mother father mum dad mom sister brother son daughter wife husband aunt uncle grandma grandpa grandmother grandfather
+gran granny nan grandad granddad
+his her
+kitchen bathroom bedroom nursery hall hallway cellar basement attic loft garage garden balcony upstairs downstairs
+paperback hardback hardcover ebook audiobook
+red blue green yellow black white grey gray
+hot cold warm
+small large big medium
+old young
+car bike van caravan lorry truck bus train tram
+dog cat rabbit
+football handball volleyball basketball hockey rugby tennis swimming judo ballet piano violin guitar
+adult adults child children""".splitlines()
+)
+"""Words of which one says that another is not meant."""
+
+CALENDAR = (
+    frozenset("monday tuesday wednesday thursday friday saturday sunday".split()),
+    frozenset("mondays tuesdays wednesdays thursdays fridays saturdays sundays".split()),
+    frozenset("january february march april may june july august september october november december".split()),
+)
+"""The same if a question has one; without a question they are values that change."""
+DAYS = frozenset[str]().union(*CALENDAR)
 
 _REACH = 3  # words from a negation to what it denies
 _BESIDE = 30  # characters from a word of change to what changed
@@ -136,3 +177,9 @@ def stem_of(token: str) -> str:
 def stems(text: str) -> frozenset[str]:
     """Return the stems of a text's words that are not stop words."""
     return compared(text).content
+
+
+@cache
+def choosing() -> frozenset[str]:
+    """Return the stems of the counterparts: they say which one is meant, not what both are about."""
+    return frozenset(stem_of(word) for words in COUNTERPARTS for word in words)
