@@ -76,7 +76,7 @@ class Helpers:
         here = weights.present(weights.place(self._settings), weights.LANGUAGES)
         if not (here or self._fetch):
             return "the multilingual model is missing; `memoryd models pull --all` fetches it"
-        if self.multilingual.state == "failed":
+        if self.multilingual.failed_before:
             return "the multilingual model cannot be used; `memoryd doctor` says why"
         return f"the multilingual model is still being {'loaded' if here else 'fetched'}"
 
@@ -96,7 +96,7 @@ class Helpers:
         """Return why a model is absent, as the end of a sentence; '' if the settings disable it."""
         if self._specs[name].off:
             return ""
-        if self._loaders[name].state == "failed":
+        if self._loaders[name].failed_before:  # also while it is tried again: without a network, time after time
             return UNUSABLE[name]
         fetching = self._fetching and self._specs[name].bundled
         return f"the {NOUNS[name]} is still being {'fetched' if fetching else 'loaded'}"

@@ -15,6 +15,7 @@ from memoryd.core.security.prompt_injection import reads_like_instructions
 from memoryd.core.security.secrets import find
 from memoryd.core.transfer.export import NOUNS
 from memoryd.hidden import spelled_out
+from memoryd.model import Kind, Record
 from memoryd.server.differences import differences
 
 ROOT = "/ui"
@@ -29,6 +30,7 @@ Piece = tuple[Mark, str]
 """A part of a text, and how it is marked."""
 
 _HIDDEN = re.compile(r"(<U\+[0-9A-F]{4,6}>)")
+_GAP = re.compile(r"\n{3,}")
 _LINK = re.compile(r"""(https?://[^\s<>"'`{}|\\^\[\]]+[^\s<>"'`{}|\\^\[\].,;:!?)])""")
 
 
@@ -41,6 +43,11 @@ def pieces(text: str) -> Iterator[Piece]:
         for place, piece in enumerate(_LINK.split(part)):
             if piece:
                 yield "link" if place % 2 else "text", piece
+
+
+def shown(record: Record) -> str:
+    """Return the text of a record; a turn without a thought has one blank line in its place."""
+    return _GAP.sub("\n\n", record.body) if record.kind is Kind.INTERACTION else record.body
 
 
 def ago(time: str) -> str:
@@ -102,7 +109,7 @@ def _environment() -> Environment:
         finalize=_legible,
     )
     made.filters |= {"pieces": pieces, "plural": plural, "ago": ago, "day": day, "warnings": warnings}
-    made.filters["exact"] = _Exact
+    made.filters |= {"exact": _Exact, "shown": shown}
     made.globals |= {"differences": differences, "next_day": next_day, "limits": limits}
     return made
 

@@ -168,3 +168,13 @@ def test_included_workspaces_with_vectors_are_searched_by_meaning(tmp_path: Path
             assert used == mode
             assert {one.entity.name for one in found.best} == {"Ann", "Bob"}
             assert max(one.score for one in found.best) <= 1
+
+
+def test_a_node_goes_before_its_observation_that_matches_as_well(tmp_path: Path) -> None:
+    with engine(tmp_path) as here:
+        graph = Graph(Scope(here, here.workspaces.ensure("default")))
+        people = [f"Ann {letter}" for letter in "ABCDEFGH"]
+        entities.create(graph, [NewEntity(name=name, type="person", observations=("Likes tea",)) for name in people])
+        relations.create(graph, [Edge(name, name, "knows") for name in people])
+        found = search(graph, "Ann", 8)
+        assert [match.observation for match in found] == [None] * 8

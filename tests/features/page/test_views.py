@@ -234,6 +234,18 @@ def test_a_session_is_shown_turn_by_turn(here: Site, owner: Visitor) -> None:
     assert "In Rome." in owner.seen("/sessions?q=rome").text
 
 
+def test_a_turn_is_shown_without_a_gap_and_a_summary_without_its_type(here: Site, owner: Visitor) -> None:
+    journal = Journal(here.scope)
+    journal.add("Which colour has the logo?", "", "It is teal.\n\nSince May.", "s")
+    (turn,) = [one.record.id for one in listing.typed(here.scope, "teal", Facets())]
+    for path in ("", f"/m/{turn}", "/recall?q=teal"):
+        assert "logo?\n\nIt is teal.\n\nSince May." in owner.get(path).text, path
+    made = journal.summarize("s")
+    listed = owner.seen("?kind=summary").text
+    assert made.title in listed
+    assert f"{made.title} {made.category}" not in listed
+
+
 def test_the_vault_lists_keys_and_accepts_new_ones(here: Site, owner: Visitor) -> None:
     added = undo_of(owner.done("/vault", key="style", content="short"))
     assert Vault(here.scope).get("style").body == "short"

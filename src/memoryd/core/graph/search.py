@@ -171,9 +171,13 @@ def scores_of(candidates: Candidates, mode: Mode, depth: int) -> dict[str, float
 
 
 def _best_of_each(found: Found, scores: Mapping[str, float]) -> dict[tuple[Workspace | None, str], Record]:
-    """Return the best matching record of each node, by the node's workspace and name, best first."""
+    """Return the best matching record of each node, by the node's workspace and name, best first.
+
+    Of a node and its observation that match as well, it is the node: the order of random ids decides nothing.
+    """
     best: dict[tuple[Workspace | None, str], Record] = {}
-    for key in sorted((key for key in found.records if key in scores), key=lambda key: -scores[key]):
+    among = [key for key in found.records if key in scores]
+    for key in sorted(among, key=lambda key: (-scores[key], found.records[key].kind is Kind.OBSERVATION)):
         best.setdefault((found.origins.get(key), found.records[key].name or ""), found.records[key])
     return best
 
