@@ -101,7 +101,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out = {id(item) for item in items if _on_postgres(item) and any(map(item.get_closest_marker, ("files", once)))}
     config.hook.pytest_deselected(items=[item for item in items if id(item) in left_out])
     items[:] = [item for item in items if id(item) not in left_out]
-    items.sort(key=lambda item: item.get_closest_marker("copies") is None)  # else a worker runs them alone at the end
+    # else a worker runs them alone at the end
+    items.sort(key=lambda item: not any(map(item.get_closest_marker, ("copies", "long"))))
 
 
 def _on_postgres(item: pytest.Item) -> bool:

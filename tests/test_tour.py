@@ -13,6 +13,7 @@ pytestmark = pytest.mark.process
 TOUR = SOURCE.parent / "examples" / "tour.py"
 
 
+@pytest.mark.long
 def test_the_tour_finds_its_facts_and_loses_none(tmp_path: Path, model_dir: Path) -> None:
     ended = subprocess.run(
         [sys.executable, str(TOUR)],

@@ -66,7 +66,8 @@ with Engine(Settings.read(given | {"MEMORY_PUBLIC_URL": "https://memory.example"
 """What makes the tables of the docs that slices add to, remembers and recalls, and refuses strangers over HTTP."""
 IN_EACH = """
 import os, sys
-import anyio, apsw, httpx2, jinja2, jwt, mcp.server.lowlevel, numpy, rich.console, starlette.routing, typer, uvicorn
+import anyio, apsw, httpx2, jinja2, jwt, limits, mcp.server.lowlevel, mnemonic, numpy, prometheus_client, rich.console
+import starlette.routing, tomlkit, typer, uvicorn, yaml
 work, *roots = sys.argv[1:]
 for root in roots:
     if not (child := os.fork()):

@@ -13,6 +13,7 @@ QUESTION = "Wann muss ich zum Zahnarzt?"
 
 @pytest.mark.process
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_fact_in_one_language_is_found_by_a_question_in_another(spawn: Start, wheelhouses: str) -> None:
     pip = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": wheelhouses}
     server = spawn(MEMORY_EMBEDDER="bundled", MEMORY_RERANKER="bundled", MEMORY_MODELS="all", **pip)

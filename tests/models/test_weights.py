@@ -50,6 +50,7 @@ pull(pathlib.Path(sys.argv[1]), lambda stage, fraction: print(stage, fraction, s
 """
 
 
+@pytest.mark.long
 def test_of_two_processes_one_puts_every_file_in_place_and_a_pull_repairs_them(
     local_pip: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -109,6 +109,7 @@ def test_never_merged(words: Agent, part: int, order: int) -> None:
 
 
 @pytest.mark.storeless
+@pytest.mark.long
 def test_recall_hides_neither(memory: Agent) -> None:
     # "Deduplication - remove near-duplicates by embedding cosine similarity": these are not duplicates
     pairs = {one: (memory.store(one), memory.store(other)) for one, other in DIFFERENT[::6]}

@@ -100,6 +100,7 @@ def test_bounds_apply_to_a_past_time(start: Start, hands: Hands) -> None:
     assert server.found("billing", after=day(150), as_of=day(50)) == dated(100)
 
 
+@pytest.mark.long
 def test_a_narrow_span_is_not_crowded_out(memory: Agent, hands: Hands) -> None:
     """The candidates of a search are the best hundred of all that the filter lets through, by words and by meaning."""
     hands.back(30)

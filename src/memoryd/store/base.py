@@ -100,6 +100,9 @@ class Rows(Protocol):
         None means that writes cannot be observed: the caller has to poll. Only one thread may call this.
         """
 
+    def wake(self) -> None:
+        """End a wait for changes early, if the store can."""
+
 
 def closed() -> StoreError:
     """Return the error for every call after close()."""

@@ -238,6 +238,15 @@ def test_without_watchers_nothing_is_polled(open_one: Open) -> None:
     assert here.changes._thread is None
 
 
+def test_the_end_waits_for_no_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(change_feed, "PAUSE", 600)
+    with engine(tmp_path) as here:
+        Watch(here)
+        here.changes.stop(60)
+        assert here.changes._thread
+        assert not here.changes._thread.is_alive()
+
+
 @pytest.mark.slow
 def test_watching_creates_no_database(tmp_path: Path) -> None:
     with engine(tmp_path) as here:

@@ -104,6 +104,7 @@ def test_a_read_creates_nothing(kept: JournalChroma, raw: ChromaDatabase) -> Non
     assert names(raw) == set()
 
 
+@pytest.mark.long
 def test_a_megabyte_is_kept_verbatim(kept: JournalChroma) -> None:
     large = "Mix flour, water and yeast. " * 40_000
     kept.add(turn(1, text=("", "", large)))

@@ -79,6 +79,7 @@ STAGES: dict[str, Callable[[Counter[str]], bool]] = {
 
 
 @pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.long
 def test_a_killed_import_loses_and_doubles_nothing(home: Path, file: Path, stage: str) -> None:
     child = begun(home, file, STAGES[stage])
     child.kill()

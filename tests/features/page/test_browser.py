@@ -55,6 +55,7 @@ CONTRAST = """() => {
 }"""
 
 
+@pytest.mark.long
 def test_every_view_is_readable_in_both_schemes_and_fits_a_phone(tab: Tab) -> None:
     for path, view in VIEWS.items():
         tab.go(path, "#picture[data-ready]" if view == "graph" else "#main")

@@ -10,6 +10,16 @@ from tests.features.sync.kit import Clone, Machine, repository
 Opened = Callable[..., Machine]
 
 
+@pytest.fixture(autouse=True)
+def _no_upkeep(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have git not look after each command whether there is something to collect: that takes a tenth of all time."""
+    off = {"gc.auto": "0", "maintenance.auto": "false", "receive.autogc": "false"}
+    monkeypatch.setenv("GIT_CONFIG_COUNT", str(len(off)))
+    for number, (name, value) in enumerate(off.items()):
+        monkeypatch.setenv(f"GIT_CONFIG_KEY_{number}", name)
+        monkeypatch.setenv(f"GIT_CONFIG_VALUE_{number}", value)
+
+
 @pytest.fixture
 def shared(tmp_path: Path) -> Path:
     return repository(tmp_path / "shared.git")

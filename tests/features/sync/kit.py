@@ -149,17 +149,25 @@ class Clone:
             for path in self._files(name):
                 path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
 
-    def delete(self, name: str) -> None:
-        """Delete the files whose path contains a text, and push that."""
+    def delete(self, *names: str) -> None:
+        """Delete the files whose path contains one of some texts, and push that."""
         with self._pushed():
             for path in self._files():
-                if name in path.as_posix():
+                if any(name in path.as_posix() for name in names):
                     path.unlink()
 
     def edit(self, name: str, change: Callable[[Path], object]) -> None:
         """Change the file whose name contains a text, and push that."""
+        self.edit_all(lambda files: change(files(name)))
+
+    def edit_all(self, change: Callable[[Callable[[str], Path]], object]) -> None:
+        """Have files changed, which are found by a text in their names, and push that."""
+
+        def found(name: str) -> Path:
+            (path,) = self._files(name)
+            return path
+
         with self._pushed():
-            (found,) = self._files(name)
             change(found)
 
     def move(self, name: str, path: str) -> None:

@@ -34,11 +34,12 @@ PORT = "The staging port is 5433."
 class Desk:
     """A memory, and the folder that was exported of it."""
 
-    def __init__(self, engine: Engine, out: Path) -> None:
+    def __init__(self, engine: Engine, out: Path, *texts: str) -> None:
         self.engine, self.out = engine, out
         self.scope = Scope(engine, engine.workspaces.ensure("default"))
         self.id = Memories(self.scope).store(PORT, tags=["ops", "port"], importance=0.7).id
-        Memories(self.scope).store("Bob prefers tea.")
+        for text in ("Bob prefers tea.", *texts):
+            Memories(self.scope).store(text)
         Vault(self.scope).commit("vault", "deploy/key", "Use the blue one.")
         graph = Graph(self.scope)
         entities.create(graph, [NewEntity(name="Ann", type="person", observations=("Tall.", "Kind."), summary="She.")])

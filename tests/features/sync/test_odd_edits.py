@@ -1,8 +1,8 @@
-"""Odd edits of one file by hand, in an exported folder and in the repository: it is refused or counts, others count."""
+"""Odd edits of files by hand, in an exported folder and in the repository: each is refused alone or counts."""
 
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -14,8 +14,6 @@ from tests.features.sync.kit import Clone, Machine, settle
 from tests.features.sync.test_edited import Desk
 
 pytestmark = pytest.mark.slow
-
-PORT = "The staging port is 5433."
 
 
 def text(change: Callable[[str], str]) -> Callable[[Path], object]:
@@ -46,8 +44,9 @@ def clash(path: Path) -> None:
     """Have an entity's file state the id of a memory."""
     key = re.search(r"^id: (.*)$", path.read_text(), re.MULTILINE)
     assert key
-    (path.parents[4] / "default/entities/x.md").parent.mkdir(parents=True, exist_ok=True)
-    (path.parents[4] / "default/entities/x.md").write_text(f"---\nid: {key[1]}\nname: X\n---\nA person.\n")
+    place = path.parents[4] / "default/entities" / path.name
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(f"---\nid: {key[1]}\nname: X\n---\nA person.\n")
 
 
 EDITS: dict[str, tuple[Callable[[Path], object], str]] = {
@@ -55,9 +54,9 @@ EDITS: dict[str, tuple[Callable[[Path], object], str]] = {
     "id empty": (line("id", "''"), ""),
     "id a list": (line("id", "[a, b]"), "id"),
     "id too long": (line("id", "a" * 5_000), "id"),
-    "copied": (lambda path: shutil.copy(path, path.with_name("Copy.md")), ""),
-    "renamed": (lambda path: path.rename(path.with_name("Other.md")), ""),
-    "moved": (lambda path: path.rename(path.parents[2] / "Moved.md"), ""),
+    "copied": (lambda path: shutil.copy(path, path.with_name(f"Copy of {path.name}")), ""),
+    "renamed": (lambda path: path.rename(path.with_name(f"Other {path.name}")), ""),
+    "moved": (lambda path: path.rename(path.parents[2] / f"Moved {path.name}"), ""),
     "id of another kind": (clash, "another record"),
     "kind changed": (text(lambda old: old.replace("---\n", "---\nnext_ordinal: 3\n", 1)), "name"),
     "properties broken": (text(lambda old: old.replace("importance: ", "importance: [")), "YAML"),
@@ -72,7 +71,7 @@ EDITS: dict[str, tuple[Callable[[Path], object], str]] = {
     "a NUL as an escape": (line("name", '"a\\0b"'), "U+0000"),
     "half a character as an escape": (line("name", '"\\uD83D"'), "YAML"),
     "emptied": (data(lambda _: b""), "empty"),
-    "text emptied": (text(lambda old: old.replace(PORT, "")), "empty"),
+    "text emptied": (text(lambda old: re.sub("^The port .*", "", old, flags=re.MULTILINE)), "empty"),
     "tags as a text": (line("tags", "ops, mine"), ""),
     "an empty tag": (line("tags", "['']"), "tags"),
     "tags as a mapping": (line("tags", "{a: b}"), "tags"),
@@ -87,33 +86,49 @@ EDITS: dict[str, tuple[Callable[[Path], object], str]] = {
     "importance no number": (line("importance", ".nan"), "importance"),
     "deleted": (lambda path: path.unlink(), ""),
 }
+PORTS = [f"The port {number} of staging is {5433 + number}." for number in range(len(EDITS))]
+"""The texts of the files, one for each edit."""
 
 
-@pytest.mark.parametrize("edit", EDITS)
-def test_an_odd_edit_in_a_folder(engine: Engine, tmp_path: Path, edit: str) -> None:
-    desk = Desk(engine, tmp_path / "notes")
-    do, why = EDITS[edit]
-    do(desk.file("staging"))
+def do(files: Callable[[str], Path]) -> None:
+    """Edit each file in its own way."""
+    for number, (edit, _) in enumerate(EDITS.values()):
+        edit(files(f"port {number} "))
+
+
+def assert_refused(refused: Mapping[str, str], *read: str) -> None:
+    """Check that the files that cannot be used are refused alone; those of edits in `read` can be used here."""
+    reasons = {f"port {number} ": "" if edit in read else why for number, (edit, (_, why)) in enumerate(EDITS.items())}
+    found = {name: [why for path, why in refused.items() if name in path] for name in reasons}
+    assert sum(map(len, found.values())) == len(refused)
+    for (edit, _), (name, why) in zip(EDITS.items(), reasons.items(), strict=True):
+        assert [why in each for each in found[name]] == ([True] if why else []), (edit, found[name])
+
+
+def assert_kept(texts: Sequence[str]) -> None:
+    assert "Bob prefers coffee." in texts
+    assert {text for text, (_, why) in zip(PORTS, EDITS.values(), strict=True) if why} <= set(texts)
+
+
+def test_odd_edits_in_a_folder(engine: Engine, tmp_path: Path) -> None:
+    desk = Desk(engine, tmp_path / "notes", *PORTS)
+    do(desk.file)
     desk.edit("prefers", "tea", "coffee")
-    refused = desk.bring().refused
-    if edit not in ("link", "UTF-16"):  # an import follows no link, and knows this encoding
-        assert [why in each for each in refused.values()] == ([True] if why else [])
-    assert "Bob prefers coffee." in desk.texts()
-    assert not why or PORT in desk.texts()
+    assert_refused(desk.bring().refused, "link", "UTF-16")  # an import follows no link, and knows this encoding
+    assert_kept(desk.texts())
 
 
-@pytest.mark.parametrize("edit", EDITS)
-def test_an_odd_edit_in_the_repository(pair: tuple[Machine, Machine], clone: Clone, edit: str) -> None:
+def test_odd_edits_in_the_repository(pair: tuple[Machine, Machine], clone: Clone) -> None:
     one, two = pair
-    one.memories.store(PORT, tags=["ops", "port"])
+    for text in PORTS:
+        one.memories.store(text, tags=["ops", "port"])
     one.memories.store("Bob prefers tea.")
     entities.create(one.graph, [NewEntity(name="Ann", type="person", observations=("Tall.",))])
     settle(one, two)
-    do, why = EDITS[edit]
-    clone.edit("staging", do)
+    clone.edit_all(do)
     clone.replace("tea", "coffee", "prefers")
     for machine in (one, two):
-        assert [why in each for each in machine.sync().refused.values()] == ([True] if why else [])
-        assert "Bob prefers coffee." in machine.texts()
+        assert_refused(machine.sync().refused)
+        assert_kept(machine.texts())
     one.memories.store("Stored since.")
     settle(one, two)

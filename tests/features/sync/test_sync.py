@@ -74,6 +74,7 @@ def test_random_histories_end_equal(seed: int, tmp_path: Path) -> None:
 
 @pytest.mark.process
 @pytest.mark.files
+@pytest.mark.long
 def test_so_do_those_with_cut_syncs_full_disks_clones_and_backups() -> None:
     command = [sys.executable, "-m", "bench.histories", "1", "131"]  # in a process: it may not write large files
     done = subprocess.run(command, cwd=Path(__file__).parents[3], capture_output=True, text=True, check=False)

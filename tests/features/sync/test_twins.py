@@ -1,6 +1,5 @@
 """What was born on two machines under one key or name: both texts stay, whichever machine merges."""
 
-import itertools
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,6 @@ from tests.features.sync.kit import Machine, ShiftedClock, git, living, settle
 
 pytestmark = pytest.mark.slow
 
-KINDS = ("key", "node")
 FIRST, SECOND = "It is 1.", "It is 2."
 
 
@@ -23,21 +21,26 @@ def three(open_machine: Opened) -> list[Machine]:
     return [open_machine(name) for name in ("one", "two", "three")]
 
 
-def write(machine: Machine, kind: str, text: str, hours: int) -> None:
-    """Give the key or the node a text, at a time."""
+def write(machine: Machine, text: str, hours: int) -> None:
+    """Give the key and the node a text, at a time."""
     machine.engine.clock = ShiftedClock(hours)
-    if kind == "key":
-        machine.vault.commit("vault", "port", text)
-    elif not machine.scope.read(items.all_groups):
-        entities.create(machine.graph, [NewEntity(name="port", type="thing", summary=text)])
-    else:
+    if machine.scope.read(items.all_groups):
         entities.set_summary(machine.graph, "port", text)
+    else:
+        entities.create(machine.graph, [NewEntity(name="port", type="thing", summary=text)])
+    machine.vault.commit("vault", "port", text)
 
 
-def standing(machine: Machine, kind: str) -> dict[str, str]:
-    """Return the texts of what stands by its id."""
-    wanted = "memory" if kind == "key" else "entity"
-    return {one["id"]: one["body"] for one in living(machine.scope) if one["kind"] == wanted}
+def standing(machine: Machine) -> dict[str, str]:
+    """Return the texts of the key and the node by their ids."""
+    found = {one["id"]: one["body"] for one in living(machine.scope)}
+    assert len(found) == 2
+    return found
+
+
+def both(text: str) -> list[str]:
+    """Return what the key and the node say if both say the same."""
+    return [text, text]
 
 
 def versions(machine: Machine, key: str) -> dict[str, str]:
@@ -45,85 +48,86 @@ def versions(machine: Machine, key: str) -> dict[str, str]:
     return {row["until"]: row["body"] for row in machine.versions(key)}
 
 
-@pytest.mark.parametrize(
-    ("kind", "is_first_older", "is_first_later"), list(itertools.product(KINDS, (True, False), (True, False)))
-)
+@pytest.mark.parametrize("is_first_older", [True, False])
+@pytest.mark.parametrize("is_first_later", [True, False])
 def test_the_text_that_gives_way_is_a_version_where_it_is_merged(
-    three: list[Machine], kind: str, is_first_older: bool, is_first_later: bool
+    three: list[Machine], is_first_older: bool, is_first_later: bool
 ) -> None:
     one, two, third = three
     later, text, other = (one, FIRST, SECOND) if is_first_later else (two, SECOND, FIRST)
     for machine, is_older in ((one, is_first_older), (two, not is_first_older)):
-        write(machine, kind, "It is open." if machine is later else other, 1 if is_older else 2)
-    write(later, kind, text, 3)
+        write(machine, "It is open." if machine is later else other, 1 if is_older else 2)
+    write(later, text, 3)
     one.sync()
-    done = two.sync()
-    ((key, now),) = standing(two, kind).items()
-    assert now == text
-    (conflict,) = done.conflicts
-    assert (conflict["workspace"], conflict["id"]) == ("default", key)
-    assert versions(two, key)[conflict["until"]] == other
+    conflicts = two.sync().conflicts
+    now = standing(two)
+    assert [*now.values()] == both(text)
+    assert sorted((conflict["workspace"], conflict["id"]) for conflict in conflicts) == sorted(
+        ("default", key) for key in now
+    )
+    assert [versions(two, conflict["id"])[conflict["until"]] for conflict in conflicts] == both(other)
     for machine in (one, two):
         assert not machine.sync().conflicts
-        assert standing(machine, kind) == {key: text}
+        assert standing(machine) == now
     assert one.files() == two.files()
-    history.restore(two.graph, [key], conflict["until"])
+    for conflict in conflicts:
+        history.restore(two.graph, [conflict["id"]], conflict["until"])
     for machine in (two, third, one, two):
         machine.sync()
-        assert standing(machine, kind) == {key: other}
+        assert standing(machine) == dict.fromkeys(now, other)
     assert one.files() == two.files() == third.files()
 
 
-@pytest.mark.parametrize(("kind", "hours"), list(itertools.product(KINDS, (3, 5))))
+@pytest.mark.parametrize("hours", [3, 5])
 def test_a_text_that_was_changed_where_the_two_were_not_yet_one_is_a_version_or_stands(
-    three: list[Machine], kind: str, hours: int
+    three: list[Machine], hours: int
 ) -> None:
     one, two, third = three
-    write(third, kind, "It is open.", 2)
+    write(third, "It is open.", 2)
     settle(third, one)
-    write(two, kind, "It was open.", 1)
+    write(two, "It was open.", 1)
     two.sync()
-    write(two, kind, FIRST, 4)
+    write(two, FIRST, 4)
     two.sync()
-    write(one, kind, SECOND, hours)
-    (conflict,) = one.sync().conflicts
-    ((key, now),) = standing(one, kind).items()
-    texts = [FIRST, SECOND] if hours == 3 else [SECOND, FIRST]
-    assert [now, versions(one, key)[conflict["until"]]] == texts
+    write(one, SECOND, hours)
+    conflicts = one.sync().conflicts
+    text, other = (FIRST, SECOND) if hours == 3 else (SECOND, FIRST)
+    assert [*standing(one).values()] == both(text)
+    assert [versions(one, conflict["id"])[conflict["until"]] for conflict in conflicts] == both(other)
     for machine in (two, third, one):
         assert not machine.sync().conflicts
     assert one.files() == two.files() == third.files()
 
 
-@pytest.mark.parametrize(("kind", "is_first_later"), list(itertools.product(KINDS, (True, False))))
+@pytest.mark.parametrize("is_first_later", [True, False])
 def test_both_texts_are_in_the_history_of_every_machine(
-    three: list[Machine], shared: Path, kind: str, is_first_later: bool
+    three: list[Machine], shared: Path, is_first_later: bool
 ) -> None:
     one, two, third = three
-    write(one, kind, "It is open.", 1)
+    write(one, "It is open.", 1)
     settle(*three)
-    write(one, kind, FIRST, 3 if is_first_later else 2)
-    write(two, kind, SECOND, 2 if is_first_later else 3)
+    write(one, FIRST, 3 if is_first_later else 2)
+    write(two, SECOND, 2 if is_first_later else 3)
     settle(one, two, third, one)
     for machine in three:
-        ((key, now),) = standing(machine, kind).items()
-        assert {now, *versions(machine, key).values()} >= {"It is open.", FIRST, SECOND}
-        texts = [text for _, text in sorted(versions(machine, key).items())]
-        assert texts.index("It is open.") < texts.index(SECOND if is_first_later else FIRST)
-    one.forget(key) if kind == "key" else entities.delete(one.graph, ["port"])
+        for key, now in standing(machine).items():
+            assert {now, *versions(machine, key).values()} >= {"It is open.", FIRST, SECOND}
+            texts = [text for _, text in sorted(versions(machine, key).items())]
+            assert texts.index("It is open.") < texts.index(SECOND if is_first_later else FIRST)
+    one.vault.prune("vault", key="port")
+    entities.delete(one.graph, ["port"])
     settle(one, two)
     assert "conflicts" not in git(shared, "ls-tree", "-r", "--name-only", "main")
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_machine_that_joins_brings_the_text_that_gives_way_to_all(three: list[Machine], kind: str) -> None:
+def test_a_machine_that_joins_brings_the_text_that_gives_way_to_all(three: list[Machine]) -> None:
     one, two, third = three
     for hours, machine, text in ((3, one, FIRST), (1, two, SECOND), (2, third, "It is 3.")):
-        write(machine, kind, text, hours)
+        write(machine, text, hours)
     settle(one, two, third, one, two)
     for machine in three:
-        ((key, now),) = standing(machine, kind).items()
-        assert {now, *versions(machine, key).values()} == {FIRST, SECOND, "It is 3."}
+        for key, now in standing(machine).items():
+            assert {now, *versions(machine, key).values()} == {FIRST, SECOND, "It is 3."}
 
 
 def test_all_texts_of_one_instant_are_kept(three: list[Machine], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,7 +137,7 @@ def test_all_texts_of_one_instant_are_kept(three: list[Machine], monkeypatch: py
         machine.vault.commit("vault", "port", f"It is {number}.")
     settle(*three, *three)
     for machine in three:
-        ((key, text),) = standing(machine, "key").items()
+        ((key, text),) = [(each["id"], each["body"]) for each in living(machine.scope)]
         assert {text, *versions(machine, key).values()} == {"It is 0.", "It is 1.", "It is 2."}
 
 

@@ -236,6 +236,7 @@ def shortened(part: Any) -> Any:
 # hypothesis sees a use of `random` by the server's thread as the strategy's own
 @pytest.mark.filterwarnings("ignore:Do not use the .random. module")
 @pytest.mark.slow
+@pytest.mark.long
 def test_answers_match_the_document(server: HttpServer) -> None:
     document = server.request("GET", "/openapi.json").json()
     document["paths"] = {path: what for path, what in document["paths"].items() if path not in KEEPING}

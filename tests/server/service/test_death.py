@@ -215,6 +215,7 @@ def stop_between_writes(process: int, home: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_stopped_service_is_left_alone(home: Path) -> None:
     begun(home)
     with connected(home) as wire, connector(home) as newcomer:

@@ -71,6 +71,7 @@ class Changes:
         """Stop polling; wait up to `wait` seconds for the thread to end."""
         self._stopping.set()
         if self._thread is not None:
+            self._store.wake()
             self._thread.join(wait)
 
 

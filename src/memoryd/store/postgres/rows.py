@@ -201,6 +201,9 @@ class PostgresRows:
         self._pool.wait(wait)
         return None
 
+    def wake(self) -> None:
+        """Do nothing: only the server ends a wait for its notifications, and each is short."""
+
 
 class _Begun(Generic[T]):
     """The work of a transaction, and how many times it was begun."""

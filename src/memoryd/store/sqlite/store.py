@@ -52,6 +52,10 @@ class SqliteStore(Unmanaged):
         self._written.clear()
         return None
 
+    def wake(self) -> None:
+        """End a wait for changes."""
+        self._written.set()
+
     def close(self) -> None:
         """Commit accepted jobs and close every file."""
         self._written.set()
