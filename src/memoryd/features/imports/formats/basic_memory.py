@@ -3,9 +3,8 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Any
 
-from memoryd.features.imports.formats.fields import text, texts
+from memoryd.features.imports.formats.fields import Fields, text, texts
 from memoryd.features.imports.formats.items import SourceEntity, SourceMemory, SourceRelation, Yielded
 from memoryd.features.imports.formats.notes import Note
 
@@ -58,7 +57,7 @@ def items(note: Note, names: NameIndex) -> Iterator[Yielded]:
     name = names.name(note.title, permalink)
     observations, relations, lines = _content(note.body)
     prose = "\n".join(lines).strip().removeprefix(f"# {note.title}").strip()
-    at: dict[str, Any] = {"created_at": note.created_at, "updated_at": note.updated_at}
+    at: Fields = {"created_at": note.created_at, "updated_at": note.updated_at}
     long = len(prose) > SUMMARY
     yield SourceEntity(
         name=name,

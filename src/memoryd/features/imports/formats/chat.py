@@ -5,9 +5,9 @@ Of all that such files hold, only the words of the user and the model become tur
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Any, Literal
+from typing import Literal
 
 from memoryd.features.imports.foreign_sqlite import ForeignDatabase, databases, each_of
 from memoryd.features.imports.formats import parsing
@@ -15,6 +15,7 @@ from memoryd.features.imports.formats.claude_code import is_descendant_of_gemini
 from memoryd.features.imports.formats.codex import INJECTED
 from memoryd.features.imports.formats.conversations import IDS, SourceMessage, branch, turns
 from memoryd.features.imports.formats.fields import (
+    Fields,
     digest,
     first_text,
     first_time,
@@ -83,7 +84,7 @@ def _is_talk(file: SourceFile) -> bool:
 def _stored(database: ForeignDatabase, _more: frozenset[str]) -> Iterator[Yielded]:
     """Yield the turns of a database: rows of messages, or of prompts with their responses."""
     abouts = {text(row.get("id")): row for name in ("sessions", "conversations") for row in database.rows(name)}
-    talks: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    talks: dict[str, list[Fields]] = defaultdict(list)
     for row in database.rows("messages", "created_timestamp", "created_at", "timestamp", "id"):
         given = text(row.get("content_json"))
         content = {"content": parsing.value_in(row, "content_json", given)} if given else {}
@@ -102,7 +103,7 @@ def session(file: SourceFile, form: str) -> Iterator[Yielded]:
     if "subagents" in file.name.split("/"):
         yield LeftOut("sessions of subagents")
         return
-    loose: list[dict[str, Any]] = []
+    loose: list[Fields] = []
     for value in parsing.values(file):
         if isinstance(value, Fault):
             yield value
@@ -113,7 +114,7 @@ def session(file: SourceFile, form: str) -> Iterator[Yielded]:
     yield from _conversation({}, loose, file, form)
 
 
-def nested(value: Mapping[str, Any]) -> list[dict[str, Any]]:
+def nested(value: Fields) -> list[Fields]:
     """Return the messages within a conversation: those of the branch that is shown."""
     for holder in (value, mapping(value.get("chat")), mapping(mapping(value.get("chat")).get("history"))):
         for name in _LISTS:
@@ -123,9 +124,7 @@ def nested(value: Mapping[str, Any]) -> list[dict[str, Any]]:
     return []
 
 
-def _conversation(
-    about: Mapping[str, Any], values: list[dict[str, Any]], file: SourceFile | None, form: str
-) -> Iterator[Yielded]:
+def _conversation(about: Fields, values: list[Fields], file: SourceFile | None, form: str) -> Iterator[Yielded]:
     shown = branch(values)
     if len(shown) < len(values):
         yield LeftOut("messages of abandoned branches", len(values) - len(shown))
@@ -145,7 +144,7 @@ def _conversation(
     yield from turns(spoken, f"{form}:{place}", folder_name(folder), tagged("title", title))
 
 
-def messages(values: Iterable[Mapping[str, Any]], place: str = "", at: str = "") -> Iterator[SourceMessage]:
+def messages(values: Iterable[Fields], place: str = "", at: str = "") -> Iterator[SourceMessage]:
     """Yield the words of the user and the model. A message without a time has that of the one before, or `at`.
 
     The ids are those of the messages, which are unique within `place`.
@@ -160,12 +159,12 @@ def messages(values: Iterable[Mapping[str, Any]], place: str = "", at: str = "")
             yield SourceMessage(role, typed(words) if role == "user" else words, name, at, thought)
 
 
-def _inner(value: Mapping[str, Any]) -> Mapping[str, Any]:
+def _inner(value: Fields) -> Fields:
     """Return the message within a line, or the line itself."""
     return next((value[name] for name in _WRAPS if isinstance(value.get(name), dict)), value)
 
 
-def _role(value: Mapping[str, Any]) -> Literal["user", "assistant", ""]:
+def _role(value: Fields) -> Literal["user", "assistant", ""]:
     """Return who speaks; '' for anything else, such as a system or a tool."""
     for one in (_inner(value), value):
         for name in ("role", "type", "sender", "author", "from"):
@@ -177,11 +176,11 @@ def _role(value: Mapping[str, Any]) -> Literal["user", "assistant", ""]:
     return ""
 
 
-def _is_added(value: Mapping[str, Any]) -> bool:
+def _is_added(value: Fields) -> bool:
     return any(value.get(name) for name in _ADDED) or mapping(value.get("origin")).get("kind", "user") != "user"
 
 
-def _words(message: Mapping[str, Any]) -> tuple[str, str]:
+def _words(message: Fields) -> tuple[str, str]:
     """Return the text and the reasoning of a message, without the calls and the output of tools."""
     words, thoughts = list[str](), [message.get(name) for name in _THOUGHT]
     for given in (message[name] for name in _WORDS if message.get(name) and not any(words)):

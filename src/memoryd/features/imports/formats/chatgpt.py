@@ -1,12 +1,12 @@
 """The data export of ChatGPT: conversations as trees of messages, in a zip archive or unpacked."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any
 
 from memoryd.features.imports.formats import parsing
 from memoryd.features.imports.formats.conversations import SourceMessage, branch, turns
 from memoryd.features.imports.formats.fields import (
+    Fields,
     brief,
     first_text,
     first_time,
@@ -39,7 +39,7 @@ def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
         yield LeftOut("images and audio", pictures)
 
 
-def _conversation(value: Mapping[str, Any]) -> Iterator[Yielded]:
+def _conversation(value: Fields) -> Iterator[Yielded]:
     place = first_text(value, ("conversation_id", "id"))
     nodes = [one | {"id": name} for name, one in mapping(value.get("mapping")).items() if isinstance(one, dict)]
     if not place or not nodes:
@@ -63,7 +63,7 @@ def _conversation(value: Mapping[str, Any]) -> Iterator[Yielded]:
     yield from turns(talk, session, tags=tagged("title", value.get("title")))
 
 
-def _shown(nodes: Iterable[Mapping[str, Any]]) -> list[tuple[SourceMessage, bool]]:
+def _shown(nodes: Iterable[Fields]) -> list[tuple[SourceMessage, bool]]:
     """Return the visible messages of the user and the model, and whether each saves a memory."""
     found = []
     for message in (mapping(node.get("message")) for node in nodes):

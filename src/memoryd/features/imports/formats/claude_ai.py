@@ -4,11 +4,10 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import chain
-from typing import Any
 
 from memoryd.features.imports.formats import parsing
 from memoryd.features.imports.formats.conversations import SourceMessage, branch, turns
-from memoryd.features.imports.formats.fields import digest, joined, mapping, mappings, tagged, text, times, when
+from memoryd.features.imports.formats.fields import Fields, digest, joined, mapping, mappings, tagged, text, times, when
 from memoryd.features.imports.formats.items import Fault, LeftOut, SourceMemory, SourceSummary, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
 
@@ -38,12 +37,12 @@ def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
         yield from parsing.each(file, partial(_of_value, names, file.modified))
 
 
-def _of_value(names: Mapping[str, str], at: str, value: Mapping[str, Any]) -> Iterator[Yielded]:
+def _of_value(names: Mapping[str, str], at: str, value: Fields) -> Iterator[Yielded]:
     is_memory = "conversations_memory" in value or "project_memories" in value
     return _memories(value, names, at) if is_memory else _conversation(value)
 
 
-def _memories(value: Mapping[str, Any], names: Mapping[str, str], at: str) -> Iterator[Yielded]:
+def _memories(value: Fields, names: Mapping[str, str], at: str) -> Iterator[Yielded]:
     """Yield what Claude remembers: a memory for each paragraph or bullet, with the heading above it."""
     of_projects = mapping(value.get("project_memories"))
     for project, content in [("", value.get("conversations_memory")), *of_projects.items()]:
@@ -64,9 +63,9 @@ def _memories(value: Mapping[str, Any], names: Mapping[str, str], at: str) -> It
                 )
 
 
-def _project(value: Mapping[str, Any]) -> Iterator[Yielded]:
+def _project(value: Fields) -> Iterator[Yielded]:
     name, place = text(value.get("name")), text(value.get("uuid"))
-    common: dict[str, Any] = {"project": name, **times(value)}
+    common: Fields = {"project": name, **times(value)}
     about = joined((value.get("description"), value.get("prompt_template")))
     if about and not value.get("is_starter_project"):
         yield SourceMemory(
@@ -80,7 +79,7 @@ def _project(value: Mapping[str, Any]) -> Iterator[Yielded]:
             yield SourceMemory(id=f"doc:{place}", text=content, tags=tags, **common)
 
 
-def _conversation(value: Mapping[str, Any]) -> Iterator[Yielded]:
+def _conversation(value: Fields) -> Iterator[Yielded]:
     messages = mappings(value.get("chat_messages"))
     place = text(value.get("uuid"))
     if not place or "chat_messages" not in value:
@@ -100,7 +99,7 @@ def _conversation(value: Mapping[str, Any]) -> Iterator[Yielded]:
         yield SourceSummary(id=place, session_id=session, title=title, text=summary, created_at=at)
 
 
-def _message(value: Mapping[str, Any], begun: str) -> SourceMessage:
+def _message(value: Fields, begun: str) -> SourceMessage:
     parts = mappings(value.get("content"))
     words = joined(one.get("text") for one in parts if one.get("type") == "text") or value.get("text")
     return SourceMessage(
@@ -112,7 +111,7 @@ def _message(value: Mapping[str, Any], begun: str) -> SourceMessage:
     )
 
 
-def _attached(file: Mapping[str, Any]) -> str:
+def _attached(file: Fields) -> str:
     """Return an attachment as part of a message: its name and the beginning of its text."""
     content = text(file.get("extracted_content"))
     cut = content if len(content) <= ATTACHED else f"{content[:ATTACHED]} ..."

@@ -8,7 +8,7 @@ prompt begins. All of this depends on the lines alone, so every reading yields t
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import IO, Any, Literal, TypeAlias
@@ -16,7 +16,7 @@ from typing import IO, Any, Literal, TypeAlias
 from memoryd.core.base.clock import hours_since, moment, timestamp
 from memoryd.errors import InvalidInputError
 from memoryd.features.imports.formats import fields
-from memoryd.features.imports.formats.fields import BETWEEN, mapping
+from memoryd.features.imports.formats.fields import BETWEEN, Fields, mapping
 from memoryd.features.imports.formats.items import Fault, LeftOut, SourceTurn, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
 from memoryd.model import Interaction
@@ -111,7 +111,7 @@ class Message:
     uuid: str
     session: str
     at: str
-    value: Mapping[str, Any]
+    value: Fields
 
 
 class Reader:
@@ -161,7 +161,7 @@ class Reader:
             if value is not None and (message := self._message(number, at, value)):
                 yield message
 
-    def _object(self, number: int, line: bytes) -> dict[str, Any] | None:
+    def _object(self, number: int, line: bytes) -> Fields | None:
         if line.isspace():
             return None
         try:
@@ -176,7 +176,7 @@ class Reader:
         self.lines += 1
         return value
 
-    def _message(self, number: int, offset: int, value: dict[str, Any]) -> Message | None:
+    def _message(self, number: int, offset: int, value: Fields) -> Message | None:
         """Return a message of the conversation the first time it appears; None for any other line."""
         if (value.get("isSidechain") and not self._of_subagent) or value.get("isApiErrorMessage"):
             return None
@@ -262,7 +262,7 @@ def _begun(message: Message, prompt: str) -> Turn:
     return Turn(message.uuid, message.session, message.at, prompt, message.offset, message.uuid)
 
 
-def _queued(value: Mapping[str, Any]) -> str:
+def _queued(value: Fields) -> str:
     """Return a prompt that was typed while the agent worked, which has its own type of line; '' for other lines."""
     attached = mapping(value.get("attachment")) if value.get("type") == "attachment" else {}
     prompt = attached.get("prompt")
@@ -270,7 +270,7 @@ def _queued(value: Mapping[str, Any]) -> str:
     return prompt.strip() if typed and isinstance(prompt, str) and not prompt.startswith(_WAKES) else ""
 
 
-def _user_text(value: Mapping[str, Any]) -> str | None:
+def _user_text(value: Fields) -> str | None:
     """Return the text of a user's line without the client's additions; None for tool results and empty lines."""
     texts = []
     for block in _blocks(mapping(value.get("message")).get("content")):

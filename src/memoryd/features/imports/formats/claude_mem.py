@@ -1,14 +1,12 @@
 """claude-mem's SQLite file: observations, summaries of sessions and, if they are included, prompts."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from memoryd.features.imports.foreign_sqlite import ForeignDatabase, databases, each_of
 from memoryd.features.imports.formats import parsing
-from memoryd.features.imports.formats.fields import first_text, first_time, joined, tagged, text, texts
+from memoryd.features.imports.formats.fields import Fields, first_text, first_time, joined, tagged, text, texts
 from memoryd.features.imports.formats.items import LeftOut, SourceMemory, SourceSummary, SourceTurn, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat
-from memoryd.store.base import Row
 
 FILES = 10  # files of an observation that become tags
 PROMPTS = "prompts"
@@ -31,9 +29,9 @@ def _stored(database: ForeignDatabase, more: frozenset[str]) -> Iterator[Yielded
         yield _prompt(row, sessions) if PROMPTS in more else LeftOut("prompts (--include prompts imports them)")
 
 
-def _sessions(database: ForeignDatabase) -> dict[str, Row]:
+def _sessions(database: ForeignDatabase) -> dict[str, Fields]:
     """Return the sessions by both of their ids, whose columns had other names in older versions."""
-    found: dict[str, Row] = {}
+    found: dict[str, Fields] = {}
     for row in database.rows("sdk_sessions"):
         content = first_text(row, ("content_session_id", "claude_session_id"))
         for one in (content, first_text(row, ("memory_session_id", "sdk_session_id"))):
@@ -42,7 +40,7 @@ def _sessions(database: ForeignDatabase) -> dict[str, Row]:
     return found
 
 
-def _common(row: Row, sessions: dict[str, Row]) -> dict[str, Any]:
+def _common(row: Fields, sessions: dict[str, Fields]) -> Fields:
     names = ("memory_session_id", "sdk_session_id", "content_session_id", "claude_session_id")
     place = first_text(row, names)
     session = sessions.get(place, {"id": place, "project": ""})
@@ -53,7 +51,7 @@ def _common(row: Row, sessions: dict[str, Row]) -> dict[str, Any]:
     }
 
 
-def _observation(row: Row, sessions: dict[str, Row]) -> SourceMemory:
+def _observation(row: Fields, sessions: dict[str, Fields]) -> SourceMemory:
     head = joined((row.get("title"), row.get("subtitle")), ". ")
     content = joined((head, row.get("narrative"), *(f"- {fact}" for fact in _list(row, "facts"))), "\n")
     files = dict.fromkeys((*_list(row, "files_modified"), *_list(row, "files_read")))
@@ -65,7 +63,7 @@ def _observation(row: Row, sessions: dict[str, Row]) -> SourceMemory:
     )
 
 
-def _summary(row: Row, sessions: dict[str, Row]) -> SourceSummary:
+def _summary(row: Fields, sessions: dict[str, Fields]) -> SourceSummary:
     sections = (f"{title}: {words}" for name, title in _SECTIONS.items() if (words := text(row.get(name))))
     return SourceSummary(
         id=f"summary:{row.get('id')}",
@@ -75,11 +73,11 @@ def _summary(row: Row, sessions: dict[str, Row]) -> SourceSummary:
     )
 
 
-def _prompt(row: Row, sessions: dict[str, Row]) -> SourceTurn:
+def _prompt(row: Fields, sessions: dict[str, Fields]) -> SourceTurn:
     return SourceTurn(id=f"prompt:{row.get('id')}", prompt=text(row.get("prompt_text")), **_common(row, sessions))
 
 
-def _list(row: Row, name: str) -> tuple[str, ...]:
+def _list(row: Fields, name: str) -> tuple[str, ...]:
     """Return the texts of a column with a JSON list."""
     return texts(parsing.value_in(row, name))
 

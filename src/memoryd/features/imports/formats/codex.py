@@ -5,7 +5,7 @@ from typing import Any
 
 from memoryd.features.imports.formats import parsing
 from memoryd.features.imports.formats.conversations import SourceMessage, turns
-from memoryd.features.imports.formats.fields import digest, folder_name, joined, mapping, mappings, text, when
+from memoryd.features.imports.formats.fields import Fields, digest, folder_name, joined, mapping, mappings, text, when
 from memoryd.features.imports.formats.items import Fault, LeftOut, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile, each_file
 
@@ -32,7 +32,7 @@ def _files(source: Source) -> list[SourceFile]:
 
 def session(file: SourceFile) -> Iterator[Yielded]:
     """Yield the turns of a rollout; none if it belongs to a subagent."""
-    lines: list[Mapping[str, Any]] = []
+    lines: list[Fields] = []
     for value in parsing.lines(file):
         if isinstance(value, Fault):
             yield value
@@ -46,11 +46,11 @@ def session(file: SourceFile) -> Iterator[Yielded]:
     yield from turns(_messages(lines, place), f"codex:{place}", folder_name(head.get("cwd")))
 
 
-def _is_subagent(head: Mapping[str, Any]) -> bool:
+def _is_subagent(head: Fields) -> bool:
     return bool(text(head.get("parent_thread_id"))) or "subagent" in mapping(head.get("source"))
 
 
-def _messages(lines: list[Mapping[str, Any]], place: str) -> Iterator[SourceMessage]:
+def _messages(lines: list[Fields], place: str) -> Iterator[SourceMessage]:
     """Yield the messages. The file has them twice: the model's input is used for roles without events."""
     kinds = {text(_event(one).get("type")) for one in lines}
     from_events = {role: kind for kind, role in reversed(_SEEN.items()) if kind in kinds}
@@ -61,13 +61,13 @@ def _messages(lines: list[Mapping[str, Any]], place: str) -> Iterator[SourceMess
             yield SourceMessage(role, words, digest(place, at, words, thought), at, thought)
 
 
-def _event(line: Mapping[str, Any]) -> dict[str, Any]:
+def _event(line: Fields) -> Fields:
     """Return the payload of a line that the user saw; an empty object for any other line."""
     payload = mapping(line.get("payload")) if line.get("type") == "event_msg" else {}
     return mapping(payload.get("item")) if payload.get("type") == "item_completed" else payload
 
 
-def _spoken(line: Mapping[str, Any], from_events: Mapping[str, str]) -> tuple[Any, str, str]:
+def _spoken(line: Fields, from_events: Mapping[str, str]) -> tuple[Any, str, str]:
     """Return the role, text and reasoning of a line; `from_events` has the kind of event of each role."""
     event, payload = _event(line), mapping(line.get("payload"))
     if role := _SEEN.get(text(event.get("type"))):
@@ -81,7 +81,7 @@ def _spoken(line: Mapping[str, Any], from_events: Mapping[str, str]) -> tuple[An
     return "assistant", "", ""
 
 
-def _words(value: Mapping[str, Any]) -> str:
+def _words(value: Fields) -> str:
     parts = (text(one.get("text")) for one in mappings(value.get("content")))
     return joined(one for one in parts if not one.startswith(INJECTED))
 

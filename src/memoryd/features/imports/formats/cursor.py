@@ -1,12 +1,11 @@
 """The conversations of Cursor: agent transcripts, and the editor's state.vscdb. Neither format is documented."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from memoryd.features.imports.foreign_sqlite import ForeignDatabase, databases, each_of, has
 from memoryd.features.imports.formats import chat, parsing
 from memoryd.features.imports.formats.conversations import SourceMessage, turns
-from memoryd.features.imports.formats.fields import mapping, mappings, tagged, text, when
+from memoryd.features.imports.formats.fields import Fields, mapping, mappings, tagged, text, when
 from memoryd.features.imports.formats.items import Fault, LeftOut, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat, SourceFile, either
 
@@ -36,8 +35,8 @@ def session(file: SourceFile, _more: frozenset[str] = frozenset()) -> Iterator[Y
 
 def _composers(database: ForeignDatabase, _more: frozenset[str]) -> Iterator[Yielded]:
     """Yield the turns of the editor's conversations."""
-    composers: dict[str, Mapping[str, Any]] = {}
-    bubbles: dict[str, Mapping[str, Any]] = {}
+    composers: dict[str, Fields] = {}
+    bubbles: dict[str, Fields] = {}
     for row in database.rows(STATE, "key"):
         key, value = text(row.get("key")), row.get("value")
         kept = composers if key.startswith(_COMPOSER) else bubbles if key.startswith(_BUBBLE) else None
@@ -58,7 +57,7 @@ def _composers(database: ForeignDatabase, _more: frozenset[str]) -> Iterator[Yie
         yield from turns(spoken, f"cursor:{place}", tags=tagged("title", composer.get("name")))
 
 
-def _bubble(value: Mapping[str, Any], place: str, begun: str) -> SourceMessage:
+def _bubble(value: Fields, place: str, begun: str) -> SourceMessage:
     thinking = value.get("thinking")
     thought = text(mapping(thinking).get("text")) or text(thinking)
     at = when(value.get("createdAt")) or begun

@@ -3,14 +3,16 @@
 import hashlib
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, TypeAlias
 
 from memoryd.core.base.clock import moment, timestamp
 from memoryd.errors import InvalidInputError
 
+Fields: TypeAlias = dict[str, Any]
+"""A foreign object: what it has by name, whatever that is."""
 MILLISECONDS = 1e11  # numbers above this are milliseconds since 1970, others are seconds
 _SECONDS = re.compile(r"\d{10}(\d{3})?(\.\d+)?")
 BETWEEN = "\n\n"
@@ -33,7 +35,7 @@ def text(value: Any) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
-def first_text(value: Mapping[str, Any], names: Iterable[str]) -> str:
+def first_text(value: Fields, names: Iterable[str]) -> str:
     """Return the first non-blank text among some fields; '' if there is none."""
     return next(filter(None, (text(value.get(name)) for name in names)), "")
 
@@ -49,12 +51,12 @@ def texts(value: Any) -> tuple[str, ...]:
     return tuple(filter(None, map(text, parts))) if isinstance(parts, list | tuple) else ()
 
 
-def mapping(value: Any) -> dict[str, Any]:
+def mapping(value: Any) -> Fields:
     """Return a JSON object; an empty one for any other value."""
     return value if isinstance(value, dict) else {}
 
 
-def mappings(value: Any) -> list[dict[str, Any]]:
+def mappings(value: Any) -> list[Fields]:
     """Return the objects of a list."""
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
@@ -84,12 +86,12 @@ def when(value: Any, *, local: bool = False) -> str:
         return ""
 
 
-def first_time(value: Mapping[str, Any], names: Iterable[str] = CREATED) -> str:
+def first_time(value: Fields, names: Iterable[str] = CREATED) -> str:
     """Return the first time among some fields, by default those that say when something began; '' if there is none."""
     return next(filter(None, (when(value.get(name)) for name in names)), "")
 
 
-def times(value: Mapping[str, Any]) -> dict[str, Any]:
+def times(value: Fields) -> Fields:
     """Return when something began and was last changed, for the fields of an item, whatever the object calls them."""
     return {"created_at": first_time(value), "updated_at": first_time(value, UPDATED)}
 

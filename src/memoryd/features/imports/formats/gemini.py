@@ -5,15 +5,15 @@ from typing import Any
 
 from memoryd.features.imports.formats import chat, parsing
 from memoryd.features.imports.formats.conversations import turns
-from memoryd.features.imports.formats.fields import joined, mappings, text, when
+from memoryd.features.imports.formats.fields import Fields, joined, mappings, text, when
 from memoryd.features.imports.formats.items import Fault, LeftOut, SourceSummary, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat, SourceFile, each_file, having, that
 
 
 def session(file: SourceFile) -> Iterator[Yielded]:
     """Yield the turns of a session after all rewinds; none if it belongs to a subagent."""
-    head: dict[str, Any] = {}
-    messages: dict[str, dict[str, Any]] = {}
+    head: Fields = {}
+    messages: dict[str, Fields] = {}
     # one for each line, or the only one of an older file
     for value in parsing.lines(file) if file.base.endswith(".jsonl") else parsing.values(file):
         if isinstance(value, Fault):
@@ -34,11 +34,11 @@ def session(file: SourceFile) -> Iterator[Yielded]:
     yield from _session(file, head, messages)
 
 
-def _by_id(given: Any) -> dict[str, dict[str, Any]]:
+def _by_id(given: Any) -> dict[str, Fields]:
     return {text(one.get("id")): one for one in mappings(given)}
 
 
-def _session(file: SourceFile, head: Mapping[str, Any], messages: Mapping[str, dict[str, Any]]) -> Iterator[Yielded]:
+def _session(file: SourceFile, head: Fields, messages: Mapping[str, Fields]) -> Iterator[Yielded]:
     if head.get("kind") == "subagent":
         yield LeftOut("sessions of subagents")
         return
@@ -52,7 +52,7 @@ def _session(file: SourceFile, head: Mapping[str, Any], messages: Mapping[str, d
         yield SourceSummary(id=place, session_id=name, title=summary, text=summary, created_at=begun, project=project)
 
 
-def _thoughts(value: Mapping[str, Any]) -> str:
+def _thoughts(value: Fields) -> str:
     return joined(joined(map(one.get, ("subject", "description")), ": ") for one in mappings(value.get("thoughts")))
 
 

@@ -4,10 +4,18 @@ Both have entities, texts, which are episodes or chunks of documents, and edges,
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from memoryd.features.imports.formats import parsing
-from memoryd.features.imports.formats.fields import first_text, first_time, mapping, mappings, tagged, text, texts
+from memoryd.features.imports.formats.fields import (
+    Fields,
+    first_text,
+    first_time,
+    mapping,
+    mappings,
+    tagged,
+    text,
+    texts,
+)
 from memoryd.features.imports.formats.items import LeftOut, SourceEntity, SourceMemory, SourceRelation, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile, that
 
@@ -46,26 +54,26 @@ def _read(source: Source, more: frozenset[str]) -> Iterator[Yielded]:
                 yield from _edge(one, names)
 
 
-def _flat(one: Mapping[str, Any]) -> dict[str, Any]:
+def _flat(one: Fields) -> Fields:
     """Return a node or an edge with its properties among its other fields."""
     return {**mapping(one.get("properties")), **one}
 
 
-def _type(node: Mapping[str, Any]) -> str:
+def _type(node: Fields) -> str:
     """Return the type of a node of cognee; those of Graphiti, which have a uuid, are entities."""
     return _ENTITY if "uuid" in node else text(node.get("type"))
 
 
-def _common(one: Mapping[str, Any]) -> dict[str, Any]:
+def _common(one: Fields) -> Fields:
     return {"project": text(one.get("group_id")), "created_at": first_time(one, ("valid_at", "created_at"))}
 
 
-def _text(one: Mapping[str, Any], field: str, tag: str) -> SourceMemory:
+def _text(one: Fields, field: str, tag: str) -> SourceMemory:
     tags = (tag, *tagged("source", one.get("source_description")))
     return SourceMemory(id=first_text(one, ("uuid", "id")), text=text(one.get(field)), tags=tags, **_common(one))
 
 
-def _node(one: Mapping[str, Any]) -> Yielded:
+def _node(one: Fields) -> Yielded:
     if _type(one) == _CHUNK:
         return _text(one, "text", "type:chunk")
     if _type(one) != _ENTITY:
@@ -80,7 +88,7 @@ def _node(one: Mapping[str, Any]) -> Yielded:
     )
 
 
-def _edge(one: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[Yielded]:
+def _edge(one: Fields, names: Mapping[str, str]) -> Iterator[Yielded]:
     """Yield a relation, and its sentence as an observation of its source."""
     fields = ([f"{end}_node_uuid", end, f"{end}_node_id"] for end in ("source", "target"))
     source, target = (names.get(first_text(one, some), "") for some in fields)

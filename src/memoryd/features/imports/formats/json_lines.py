@@ -10,12 +10,22 @@
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from memoryd.errors import InvalidInputError
 from memoryd.features.imports.formats import items, parsing
-from memoryd.features.imports.formats.fields import CREATED, UPDATED, digest, first_time, share, tagged, text, texts
+from memoryd.features.imports.formats.fields import (
+    CREATED,
+    UPDATED,
+    Fields,
+    digest,
+    first_time,
+    share,
+    tagged,
+    text,
+    texts,
+)
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile, that
 
 CONTENT = ("content", "memory", "text", "data", "value", "fact", "note", "observation", "description", "page_content")
@@ -42,7 +52,7 @@ TABLES = (".csv", ".tsv")
 
 def _fits(file: SourceFile) -> bool:
     if file.ends(*TABLES):
-        first: dict[str, Any] = dict.fromkeys(_table(file).fieldnames or (), "text")
+        first: Fields = dict.fromkeys(_table(file).fieldnames or (), "text")
     else:
         found = parsing.first_object(file)
         found = found or next((one for one in parsing.values(file) if isinstance(one, dict)), {})
@@ -70,7 +80,7 @@ def _table(file: SourceFile) -> "csv.DictReader[str]":
     return found
 
 
-def _rows(file: SourceFile) -> Iterator[dict[str, Any] | items.Fault]:
+def _rows(file: SourceFile) -> Iterator[Fields | items.Fault]:
     try:
         for row in _table(file):
             yield {name: given for name, given in row.items() if name and given}
@@ -78,7 +88,7 @@ def _rows(file: SourceFile) -> Iterator[dict[str, Any] | items.Fault]:
         yield items.Fault(f"{file.name}: {str(error).rstrip('.')}")
 
 
-def _text_of(value: Mapping[str, Any], depth: int = 0) -> str:
+def _text_of(value: Fields, depth: int = 0) -> str:
     """Return the text of a memory, which other objects may be around, or the fields of the innermost one."""
     for name in CONTENT:
         given = value.get(name)
@@ -88,9 +98,9 @@ def _text_of(value: Mapping[str, Any], depth: int = 0) -> str:
     return "\n".join(plain) if depth else ""
 
 
-def _item(value: Mapping[str, Any]) -> items.Yielded:
+def _item(value: Fields) -> items.Yielded:
     namespace = texts(value.get("namespace"))
-    common: dict[str, Any] = {
+    common: Fields = {
         "created_at": first_time(value, (*CREATED, *UPDATED)),
         "updated_at": first_time(value, UPDATED),
         "tags": (
@@ -110,9 +120,7 @@ def _item(value: Mapping[str, Any]) -> items.Yielded:
     return _other(value, common)
 
 
-def _memory(
-    value: Mapping[str, Any], title: str, content: str, namespace: tuple[str, ...], common: Mapping[str, Any]
-) -> items.SourceMemory:
+def _memory(value: Fields, title: str, content: str, namespace: tuple[str, ...], common: Fields) -> items.SourceMemory:
     headed = content if not title or content.startswith(title) else f"{title}\n\n{content}".strip()
     own, key = next(filter(None, (_id(value, name) for name in _IDS)), ""), text(value.get("key"))
     if namespace:  # the key is one within the namespace
@@ -130,11 +138,11 @@ def _number(given: Any) -> Any:
         return None
 
 
-def _other(value: Mapping[str, Any], common: Mapping[str, Any]) -> items.Yielded:
+def _other(value: Fields, common: Fields) -> items.Yielded:
     common = {**common, "tags": texts(value.get("tags"))}
     match value:
         case {"entity": str(name)}:
-            about: dict[str, Any] = {"type": text(value.get("type")), "summary": text(value.get("summary"))}
+            about: Fields = {"type": text(value.get("type")), "summary": text(value.get("summary"))}
             given = value.get("observations")
             listed = [given] if isinstance(given, str) else given if isinstance(given, list) else []
             words = tuple(filter(None, map(text, listed)))
@@ -153,7 +161,7 @@ def _other(value: Mapping[str, Any], common: Mapping[str, Any]) -> items.Yielded
     )
 
 
-def _id(value: Mapping[str, Any], name: str) -> str:
+def _id(value: Fields, name: str) -> str:
     found = value.get(name)
     return str(found) if isinstance(found, int) and not isinstance(found, bool) else text(found)
 

@@ -1,11 +1,10 @@
 """Agent files of Letta (.af): the blocks of an agent's memory. Tools and their environment are never read."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from memoryd.features.imports.formats import chat, parsing
 from memoryd.features.imports.formats.conversations import turns
-from memoryd.features.imports.formats.fields import digest, first_text, mapping, mappings, text, texts, when
+from memoryd.features.imports.formats.fields import Fields, digest, first_text, mapping, mappings, text, texts, when
 from memoryd.features.imports.formats.items import SourceMemory, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat, SourceFile, each_file, having, that
 
@@ -27,7 +26,7 @@ def _agents(file: SourceFile) -> Iterator[Yielded]:
         yield from turns(chat.messages(mappings(agent.get("messages"))), f"letta:{place}", text(agent.get("name")))
 
 
-def _block(one: Mapping[str, Any], agent: str, at: str) -> SourceMemory:
+def _block(one: Fields, agent: str, at: str) -> SourceMemory:
     label, content = text(one.get("label")), text(one.get("value"))
     key = f"{agent}/{label}" if agent else label
     return SourceMemory(

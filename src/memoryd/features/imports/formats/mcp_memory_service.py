@@ -1,12 +1,11 @@
 """mcp-memory-service's sqlite_vec.db, or its JSON export."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from memoryd.features.imports.foreign_sqlite import ForeignDatabase, databases, each_of, has
 from memoryd.features.imports.formats import parsing
-from memoryd.features.imports.formats.fields import first_text, mapping, share, tagged, text, texts, times
+from memoryd.features.imports.formats.fields import Fields, first_text, mapping, share, tagged, text, texts, times
 from memoryd.features.imports.formats.items import LeftOut, SourceMemory, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat, either, that
 
@@ -32,7 +31,7 @@ def _stored(database: ForeignDatabase, more: frozenset[str]) -> Iterator[Yielded
         yield LeftOut("links between memories, which have no counterpart", len(links))
 
 
-def _memory(value: Mapping[str, Any], more: frozenset[str], named: tuple[str, ...] = ()) -> Yielded:
+def _memory(value: Fields, more: frozenset[str], named: tuple[str, ...] = ()) -> Yielded:
     metadata = mapping(value.get("metadata"))
     superseded = value.get("superseded_by") or metadata.get("superseded_by")
     if (value.get("deleted_at") or superseded) and HISTORY not in more:

@@ -3,13 +3,22 @@
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any
 
 from memoryd.core.base.clock import timestamp
 from memoryd.errors import InvalidInputError
 from memoryd.features.imports.foreign_sqlite import ForeignDatabase, databases, each_of, has
 from memoryd.features.imports.formats import parsing
-from memoryd.features.imports.formats.fields import first_text, mapping, mappings, tagged, text, texts, times, when
+from memoryd.features.imports.formats.fields import (
+    Fields,
+    first_text,
+    mapping,
+    mappings,
+    tagged,
+    text,
+    texts,
+    times,
+    when,
+)
 from memoryd.features.imports.formats.items import Fault, LeftOut, SourceMemory, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile, either, that
 
@@ -55,7 +64,7 @@ def _listed(file: SourceFile, more: frozenset[str]) -> Iterator[Yielded]:
     yield from parsing.each(file, lambda value: [_memory(value, names, more)])
 
 
-def _memory(value: Mapping[str, Any], names: Mapping[str, str], more: frozenset[str]) -> Yielded:
+def _memory(value: Fields, names: Mapping[str, str], more: frozenset[str]) -> Yielded:
     content = first_text(value, _TEXTS)
     if not content:
         return Fault(f"an object with {', '.join(map(str, value))[:100] or 'nothing'} is not a memory")

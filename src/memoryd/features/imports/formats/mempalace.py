@@ -1,12 +1,12 @@
 """MemPalace: the drawers in Chroma's SQLite file, and the knowledge graph. Chroma itself is not needed."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from itertools import groupby
 from typing import Any
 
 from memoryd.features.imports.foreign_sqlite import ForeignDatabase, databases, each_of
-from memoryd.features.imports.formats.fields import tagged, text, when
+from memoryd.features.imports.formats.fields import Fields, tagged, text, when
 from memoryd.features.imports.formats.items import LeftOut, SourceEntity, SourceMemory, SourceRelation, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat
 
@@ -36,8 +36,8 @@ def _drawers(database: ForeignDatabase) -> str:
 
 
 def _memories(database: ForeignDatabase, more: frozenset[str]) -> Iterator[Yielded]:
-    written: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
-    mined: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    written: dict[str, list[Fields]] = defaultdict(list)
+    mined: dict[str, list[Fields]] = defaultdict(list)
     for drawer in _every(database):
         if _is_written(drawer):
             written[text(drawer.get("parent_drawer_id")) or text(drawer.get("id"))].append(drawer)
@@ -60,7 +60,7 @@ def _waiting(database: ForeignDatabase) -> int:
     return sum(operation != DELETED and name not in stored for name, operation in last.items())
 
 
-def _every(database: ForeignDatabase) -> Iterator[Mapping[str, Any]]:
+def _every(database: ForeignDatabase) -> Iterator[Fields]:
     """Yield each drawer with its metadata."""
     collection = _drawers(database)
     segments = {row.get("id") for row in database.rows("segments") if row.get("collection") == collection}
@@ -71,18 +71,18 @@ def _every(database: ForeignDatabase) -> Iterator[Mapping[str, Any]]:
             yield values | {"id": ids[key].get("embedding_id"), "stored_at": ids[key].get("created_at")}
 
 
-def _value(row: Mapping[str, Any]) -> Any:
+def _value(row: Fields) -> Any:
     columns = ("string_value", "int_value", "float_value", "bool_value")
     return next((row[name] for name in columns if row.get(name) is not None), None)
 
 
-def _is_written(drawer: Mapping[str, Any]) -> bool:
+def _is_written(drawer: Fields) -> bool:
     """Return whether an agent wrote a drawer, rather than cutting it from a file."""
     by, hall, mode = (text(drawer.get(name)).lower() for name in ("added_by", "hall", "ingest_mode"))
     return bool({by, hall, mode} & _WRITTEN) or "diary" in hall or not text(drawer.get("source_file"))
 
 
-def _memory(chunks: list[Mapping[str, Any]], join: Callable[[list[str]], str], place: str, *more: str) -> SourceMemory:
+def _memory(chunks: list[Fields], join: Callable[[list[str]], str], place: str, *more: str) -> SourceMemory:
     chunks.sort(key=lambda one: one["chunk_index"] if isinstance(one.get("chunk_index"), int) else 0)
     drawer = chunks[0]
     at = when(drawer.get("filed_at"), local=True) or when(drawer.get("stored_at"))

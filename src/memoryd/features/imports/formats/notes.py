@@ -1,13 +1,12 @@
 """Markdown notes with properties (YAML frontmatter), as Obsidian, basic-memory and Claude Code write them."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
-from memoryd.features.imports.formats.fields import text, texts, when
+from memoryd.features.imports.formats.fields import Fields, text, texts, when
 from memoryd.features.imports.formats.source import SourceFile
 
 PROPERTIES = 64_000  # maximum characters of a frontmatter
@@ -33,7 +32,7 @@ class Note:
     """A file of Markdown."""
 
     file: SourceFile
-    properties: Mapping[str, Any]
+    properties: Fields
     body: str
     raw: str
     """The unchanged text below the properties."""
@@ -103,9 +102,9 @@ def note(file: SourceFile) -> Note:
     return Note(file, {str(name): value for name, value in properties.items()}, body, raw)
 
 
-def _by_lines(front: str) -> dict[str, Any]:
+def _by_lines(front: str) -> Fields:
     """Return properties that are not valid YAML, each as the text or the list that follows its name."""
-    found: dict[str, Any] = {}
+    found: Fields = {}
     name = ""
     for line in front.replace("\r\n", "\n").split("\n"):
         if given := _LINE.fullmatch(line):
@@ -116,9 +115,9 @@ def _by_lines(front: str) -> dict[str, Any]:
     return found
 
 
-def _of_page(body: str) -> tuple[dict[str, Any], str]:
+def _of_page(body: str) -> tuple[Fields, str]:
     """Return the properties of a page of Logseq, `name:: value`, and the rest without what only Logseq reads."""
-    found: dict[str, Any] = {}
+    found: Fields = {}
     lines = body.split("\n")
     while lines and (given := _PAGE.fullmatch(lines[0].strip())):
         found[given[1]] = given[2]

@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
 
@@ -10,10 +10,9 @@ from memoryd.errors import InvalidInputError
 from memoryd.features.imports.foreign_sqlite import ForeignDatabase, databases, each_of
 from memoryd.features.imports.formats import chat, parsing
 from memoryd.features.imports.formats.conversations import turns
-from memoryd.features.imports.formats.fields import folder_name, mapping, mappings, tagged, text
+from memoryd.features.imports.formats.fields import Fields, folder_name, mapping, mappings, tagged, text
 from memoryd.features.imports.formats.items import LeftOut, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile, having, that
-from memoryd.store.base import Row
 
 FILES = "opencode*.db"
 SESSIONS, MESSAGES, PARTS = ("session/*/*.json",), ("message/*/*.json",), ("part/*/*.json", "part/*.json")
@@ -44,7 +43,7 @@ def _read(source: Source, more: frozenset[str]) -> Iterator[Yielded]:
     yield from _joined(*(list(map(_row, listed)) for listed in old))
 
 
-def _row(file: SourceFile) -> Row:
+def _row(file: SourceFile) -> Fields:
     """Return a file of versions before the database as a row of its tables."""
     try:
         value = mapping(parsing.loaded(file))
@@ -74,11 +73,11 @@ def _stored(database: ForeignDatabase, _more: frozenset[str]) -> Iterator[Yielde
     yield from _joined(database.rows("session", *order), database.rows("message", *order), database.rows("part", "id"))
 
 
-def _joined(sessions: Iterable[Row], messages_: Iterable[Row], parts_: Iterable[Row]) -> Iterator[Yielded]:
-    parts: dict[Any, list[dict[str, Any]]] = defaultdict(list)
+def _joined(sessions: Iterable[Fields], messages_: Iterable[Fields], parts_: Iterable[Fields]) -> Iterator[Yielded]:
+    parts: dict[Any, list[Fields]] = defaultdict(list)
     for row in parts_:
         parts[row.get("message_id")].append(_data(row))
-    messages: dict[Any, list[dict[str, Any]]] = defaultdict(list)
+    messages: dict[Any, list[Fields]] = defaultdict(list)
     for row in messages_:
         own = {"id": row.get("id"), "content": parts[row.get("id")], "created": row.get("time_created")}
         messages[row.get("session_id")].append(_data(row) | own)
@@ -86,7 +85,7 @@ def _joined(sessions: Iterable[Row], messages_: Iterable[Row], parts_: Iterable[
         yield from _turns(row, messages[row.get("id")])
 
 
-def _turns(about: Mapping[str, Any], messages: Iterable[dict[str, Any]]) -> Iterator[Yielded]:
+def _turns(about: Fields, messages: Iterable[Fields]) -> Iterator[Yielded]:
     if about.get("parentID") or about.get("parent_id"):
         yield LeftOut("sessions of subagents")
         return
@@ -94,7 +93,7 @@ def _turns(about: Mapping[str, Any], messages: Iterable[dict[str, Any]]) -> Iter
     yield from turns(chat.messages(messages), session_id, folder_name(about.get("directory")), titles)
 
 
-def _data(row: Row) -> dict[str, Any]:
+def _data(row: Fields) -> Fields:
     return mapping(parsing.value_in(row, "data"))
 
 

@@ -7,12 +7,12 @@ continues at the next one that begins like the first.
 import codecs
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import IO, Any
 
 from memoryd.errors import InvalidInputError
-from memoryd.features.imports.formats.fields import mappings
+from memoryd.features.imports.formats.fields import Fields, mappings
 from memoryd.features.imports.formats.items import Fault, Yielded
 from memoryd.features.imports.formats.source import WHOLE, SourceFile
 
@@ -36,10 +36,10 @@ _EMPTY_BESIDE_FULL = ("results", "memories", "items", "data", "conversations")
 """The fields in which exports keep their list; the first non-empty one is used."""
 
 
-class PlacedObject(dict[str, Any]):
+class PlacedObject(Fields):
     """An object, and where it is in the source."""
 
-    def __init__(self, value: dict[str, Any], place: str) -> None:
+    def __init__(self, value: Fields, place: str) -> None:
         super().__init__(value)
         self.place = place
 
@@ -52,7 +52,7 @@ def value_of(text: str) -> Any:
         raise ValueError("it is nested too deeply") from None
 
 
-def value_in(row: Mapping[str, Any], column: str, otherwise: Any = None) -> Any:
+def value_in(row: Fields, column: str, otherwise: Any = None) -> Any:
     """Return the value of a JSON text in a column; `otherwise` if there is none, or it is not JSON."""
     try:
         return value_of(row[column]) if isinstance(row.get(column), str) else otherwise
@@ -69,7 +69,7 @@ def loaded(file: SourceFile) -> Any:
         raise InvalidInputError(f"{file.name} is truncated or not JSON ({error}). Export it again.") from None
 
 
-def first_object(file: SourceFile) -> dict[str, Any]:
+def first_object(file: SourceFile) -> Fields:
     """Return the first complete object of a file within CHUNK bytes: of its lines, else of any; {} if there is none."""
     text = file.head(CHUNK).decode("utf-8-sig", "replace").lstrip()
     if text.startswith('"'):
@@ -93,7 +93,7 @@ def _decoded(text: str, at: int) -> Any:
         return None
 
 
-def listed(value: Any) -> list[dict[str, Any]]:
+def listed(value: Any) -> list[Fields]:
     """Return the objects of a list, or of the first non-empty list among an object's usual fields; also of texts."""
     if isinstance(value, dict):
         return next((found for name in _EMPTY_BESIDE_FULL if (found := listed(value.get(name) or None))), [])
