@@ -25,7 +25,7 @@ _FENCE = re.compile(r"^ {0,3}(?:```|~~~)")
 
 def is_note(note: Note) -> bool:
     """Return whether a note was written by, or for, basic-memory."""
-    return bool(text(note.properties.get("permalink")) or _SECTION.search(note.body))
+    return bool(text(note.properties, "permalink") or _SECTION.search(note.body))
 
 
 class NameIndex:
@@ -36,7 +36,7 @@ class NameIndex:
         every: list[tuple[str, str]] = []
         for note in notes:
             titles[note.title] += 1
-            every.append((note.title, text(note.properties.get("permalink"))))
+            every.append((note.title, text(note.properties, "permalink")))
         self._titles = titles
         self._names = {link: self.name(title, link) for title, link in every if link}
         self._names |= {title: title for title, number in titles.items() if number == 1}
@@ -53,7 +53,7 @@ class NameIndex:
 
 def items(note: Note, names: NameIndex) -> Iterator[Yielded]:
     """Yield the entity of a note, its relations, and its prose if it is long."""
-    permalink = text(note.properties.get("permalink"))
+    permalink = text(note.properties, "permalink")
     name = names.name(note.title, permalink)
     observations, relations, lines = _content(note.body)
     prose = "\n".join(lines).strip().removeprefix(f"# {note.title}").strip()
@@ -61,7 +61,7 @@ def items(note: Note, names: NameIndex) -> Iterator[Yielded]:
     long = len(prose) > SUMMARY
     yield SourceEntity(
         name=name,
-        type=text(note.properties.get("type")) or "note",
+        type=text(note.properties, "type") or "note",
         summary="" if long else prose,
         observations=tuple(observations),
         tags=texts(note.properties.get("tags")),

@@ -17,7 +17,6 @@ from memoryd.features.imports.formats.conversations import IDS, SourceMessage, b
 from memoryd.features.imports.formats.fields import (
     Fields,
     digest,
-    first_text,
     first_time,
     folder_name,
     joined,
@@ -83,15 +82,15 @@ def _is_talk(file: SourceFile) -> bool:
 
 def _stored(database: ForeignDatabase, _more: frozenset[str]) -> Iterator[Yielded]:
     """Yield the turns of a database: rows of messages, or of prompts with their responses."""
-    abouts = {text(row.get("id")): row for name in ("sessions", "conversations") for row in database.rows(name)}
+    abouts = {text(row, "id"): row for name in ("sessions", "conversations") for row in database.rows(name)}
     talks: dict[str, list[Fields]] = defaultdict(list)
     for row in database.rows("messages", "created_timestamp", "created_at", "timestamp", "id"):
-        given = text(row.get("content_json"))
+        given = text(row, "content_json")
         content = {"content": parsing.value_in(row, "content_json", given)} if given else {}
-        talks[first_text(row, _SESSIONS)].append(row | content)
+        talks[text(row, *_SESSIONS)].append(row | content)
     for row in database.rows("responses", "datetime_utc", "id"):
         at = {"created": row.get("datetime_utc"), "id": f"{row.get('id')}"}
-        talk = talks[text(row.get("conversation_id"))]
+        talk = talks[text(row, "conversation_id")]
         talk += [at | {"role": "user", "content": row.get("prompt")}]
         talk += [at | {"role": "assistant", "content": row.get("response")}]
     for place, values in talks.items():
@@ -120,7 +119,7 @@ def nested(value: Fields) -> list[Fields]:
         for name in _LISTS:
             listed = holder.get(name)
             if found := mappings(list(listed.values()) if isinstance(listed, dict) and name == _LISTS[0] else listed):
-                return branch(found, text(holder.get("currentId")))
+                return branch(found, text(holder, "currentId"))
     return []
 
 
@@ -130,12 +129,10 @@ def _conversation(about: Fields, values: list[Fields], file: SourceFile | None, 
         yield LeftOut("messages of abandoned branches", len(values) - len(shown))
     inner = [_inner(one) for one in values[:PEEKED]]
     chain = (about, *values[:PEEKED], *inner, *(mapping(one.get("context")) for one in inner))
-    head = next((first_text(one, IDS) for one in chain if text(one.get("type")).startswith("session")), "")
-    place, folder = (
-        next(filter(None, (first_text(one, names) for one in chain)), "") for names in (_SESSIONS, _FOLDERS)
-    )
-    place = place or head or first_text(about, IDS)
-    title = next(filter(None, (first_text(one, _TITLES) for one in (about, *values[:1]))), "")
+    head = next((text(one, *IDS) for one in chain if text(one, "type").startswith("session")), "")
+    place, folder = (next(filter(None, (text(one, *names) for one in chain)), "") for names in (_SESSIONS, _FOLDERS))
+    place = place or head or text(about, *IDS)
+    title = next(filter(None, (text(one, *_TITLES) for one in (about, *values[:1]))), "")
     spoken = list(messages(shown, place))
     if spoken and not place:  # neither the name of the file nor its place, which may change
         known = spoken[0].at or (file.path.parent.name if file and file.path else "")
@@ -154,7 +151,7 @@ def messages(values: Iterable[Fields], place: str = "", at: str = "") -> Iterato
         if role and not _is_added(value) and not _is_added(inner):
             words, thought = _words(inner)
             at = first_time(inner) or first_time(value) or at
-            own = first_text(inner, IDS) or first_text(value, IDS)
+            own = text(inner, *IDS) or text(value, *IDS)
             name = f"{place}:{own}" if own and place else own or digest(place, str(number), words)
             yield SourceMessage(role, typed(words) if role == "user" else words, name, at, thought)
 
@@ -186,11 +183,11 @@ def _words(message: Fields) -> tuple[str, str]:
     for given in (message[name] for name in _WORDS if message.get(name) and not any(words)):
         for part in given if isinstance(given, list) else [given]:
             block = part if isinstance(part, dict) else {"text": part}
-            kind = text(block.get("type")) or "text"
+            kind = text(block, "type") or "text"
             if kind in _THOUGHT or block.get("thought") is True:
-                thoughts.append(first_text(block, ("text", *_THOUGHT)))
+                thoughts.append(text(block, "text", *_THOUGHT))
             elif kind in ("text", "input_text", "output_text") and not block.get("synthetic"):
-                words.append(first_text(block, ("text", "content")))
+                words.append(text(block, "text", "content"))
     if words and _TOOL.match(words[0]):
         words = [one for one in words if _TYPED.search(one)]
     return joined(words), joined(thoughts)

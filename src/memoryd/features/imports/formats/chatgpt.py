@@ -8,7 +8,6 @@ from memoryd.features.imports.formats.conversations import SourceMessage, branch
 from memoryd.features.imports.formats.fields import (
     Fields,
     brief,
-    first_text,
     first_time,
     joined,
     mapping,
@@ -40,17 +39,17 @@ def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
 
 
 def _conversation(value: Fields) -> Iterator[Yielded]:
-    place = first_text(value, ("conversation_id", "id"))
+    place = text(value, "conversation_id", "id")
     nodes = [one | {"id": name} for name, one in mapping(value.get("mapping")).items() if isinstance(one, dict)]
     if not place or not nodes:
-        named = text(value.get("title")) or place
+        named = text(value, "title") or place
         keys = f"a conversation with {', '.join(value)[:100] or 'nothing'}"
         which = f"the conversation {brief(named)!r}" if named else keys
         yield Fault(f"{which} has no {'messages (mapping)' if place else 'id'}")
         return
     # the root first, as branch() wants it; if no node is current, the last one is
     nodes.sort(key=lambda node: (bool(node.get("parent")), first_time(mapping(node.get("message")))))
-    shown = _shown(branch(nodes, text(value.get("current_node"))))
+    shown = _shown(branch(nodes, text(value, "current_node")))
     if hidden := len(_shown(nodes)) - len(shown):
         yield LeftOut("messages of abandoned branches", hidden)
     begun = when(value.get("create_time")) or min(filter(None, (one.at for one, _ in shown)), default="")
@@ -68,13 +67,13 @@ def _shown(nodes: Iterable[Fields]) -> list[tuple[SourceMessage, bool]]:
     found = []
     for message in (mapping(node.get("message")) for node in nodes):
         content, role = mapping(message.get("content")), mapping(message.get("author")).get("role")
-        kind, parts = text(content.get("content_type")), content.get("parts")
+        kind, parts = text(content, "content_type"), content.get("parts")
         is_hidden = mapping(message.get("metadata")).get("is_visually_hidden_from_conversation") or kind in _HIDDEN
         thought = joined(one.get("content") for one in mappings(content.get("thoughts")))
         given = (
             one.get("text") if isinstance(one, dict) else one for one in (parts if isinstance(parts, list) else ())
         )
-        words = "" if kind in _ASIDE else joined(given) or text(content.get("text"))
+        words = "" if kind in _ASIDE else joined(given) or text(content, "text")
         if role in ("user", "assistant") and not is_hidden and (words or thought):
             one = SourceMessage(role, words, f"{message.get('id')}", when(message.get("create_time")), thought)
             found.append((one, message.get("recipient") == SAVED))

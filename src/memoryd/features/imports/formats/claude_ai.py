@@ -31,7 +31,7 @@ def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
         if isinstance(value, Fault):
             yield value
         else:
-            names[text(value.get("uuid"))] = text(value.get("name"))
+            names[text(value, "uuid")] = text(value, "name")
             yield from _project(value)
     for file in source.candidates("memories.json", *CONVERSATIONS):
         yield from parsing.each(file, partial(_of_value, names, file.modified))
@@ -64,7 +64,7 @@ def _memories(value: Fields, names: Mapping[str, str], at: str) -> Iterator[Yiel
 
 
 def _project(value: Fields) -> Iterator[Yielded]:
-    name, place = text(value.get("name")), text(value.get("uuid"))
+    name, place = text(value, "name"), text(value, "uuid")
     common: Fields = {"project": name, **times(value)}
     about = joined((value.get("description"), value.get("prompt_template")))
     if about and not value.get("is_starter_project"):
@@ -72,29 +72,29 @@ def _project(value: Fields) -> Iterator[Yielded]:
             id=f"project:{place}", text=f"{name}\n\n{about}", tags=("claude-ai", "type:project"), **common
         )
     for document in mappings(value.get("docs")):
-        if content := text(document.get("content")):
-            file = text(document.get("filename"))
+        if content := text(document, "content"):
+            file = text(document, "filename")
             tags = ("claude-ai", "type:document", f"file:{file}")
-            place = text(document.get("uuid")) or digest(file, content)
+            place = text(document, "uuid") or digest(file, content)
             yield SourceMemory(id=f"doc:{place}", text=content, tags=tags, **common)
 
 
 def _conversation(value: Fields) -> Iterator[Yielded]:
     messages = mappings(value.get("chat_messages"))
-    place = text(value.get("uuid"))
+    place = text(value, "uuid")
     if not place or "chat_messages" not in value:
         yield Fault(f"a conversation with {', '.join(map(str, value))[:100] or 'nothing'} has no uuid or chat_messages")
         return
     if not messages:
         yield LeftOut("empty conversations")
         return
-    shown = branch(messages, text(value.get("current_leaf_message_uuid")))
+    shown = branch(messages, text(value, "current_leaf_message_uuid"))
     if len(messages) > len(shown):
         yield LeftOut("messages of abandoned branches", len(messages) - len(shown))
     session, begun = f"claude:{place}", when(value.get("created_at"))
     yield from turns((_message(one, begun) for one in shown), session, tags=tagged("title", value.get("name")))
-    if summary := text(value.get("summary")):
-        title = text(value.get("name")) or session
+    if summary := text(value, "summary"):
+        title = text(value, "name") or session
         at = when(value.get("updated_at")) or begun
         yield SourceSummary(id=place, session_id=session, title=title, text=summary, created_at=at)
 
@@ -105,7 +105,7 @@ def _message(value: Fields, begun: str) -> SourceMessage:
     return SourceMessage(
         "user" if value.get("sender") == "human" else "assistant",
         joined((words, *map(_attached, mappings(value.get("attachments"))))),
-        text(value.get("uuid")) or digest(str(value.get("created_at")), str(value.get("text"))),
+        text(value, "uuid") or digest(str(value.get("created_at")), str(value.get("text"))),
         when(value.get("created_at")) or begun,
         joined(one.get("thinking") for one in parts if one.get("type") == "thinking"),
     )
@@ -113,7 +113,7 @@ def _message(value: Fields, begun: str) -> SourceMessage:
 
 def _attached(file: Fields) -> str:
     """Return an attachment as part of a message: its name and the beginning of its text."""
-    content = text(file.get("extracted_content"))
+    content = text(file, "extracted_content")
     cut = content if len(content) <= ATTACHED else f"{content[:ATTACHED]} ..."
     return f"[attached: {text(file.get('file_name'))}]\n{cut}"
 

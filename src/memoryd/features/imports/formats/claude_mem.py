@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from memoryd.features.imports.foreign_sqlite import ForeignDatabase, databases, each_of
 from memoryd.features.imports.formats import parsing
-from memoryd.features.imports.formats.fields import Fields, first_text, first_time, joined, tagged, text, texts
+from memoryd.features.imports.formats.fields import Fields, first_time, joined, tagged, text, texts
 from memoryd.features.imports.formats.items import LeftOut, SourceMemory, SourceSummary, SourceTurn, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat
 
@@ -33,20 +33,20 @@ def _sessions(database: ForeignDatabase) -> dict[str, Fields]:
     """Return the sessions by both of their ids, whose columns had other names in older versions."""
     found: dict[str, Fields] = {}
     for row in database.rows("sdk_sessions"):
-        content = first_text(row, ("content_session_id", "claude_session_id"))
-        for one in (content, first_text(row, ("memory_session_id", "sdk_session_id"))):
+        content = text(row, "content_session_id", "claude_session_id")
+        for one in (content, text(row, "memory_session_id", "sdk_session_id")):
             if one:
-                found[one] = {"id": content or one, "project": text(row.get("project"))}
+                found[one] = {"id": content or one, "project": text(row, "project")}
     return found
 
 
 def _common(row: Fields, sessions: dict[str, Fields]) -> Fields:
     names = ("memory_session_id", "sdk_session_id", "content_session_id", "claude_session_id")
-    place = first_text(row, names)
+    place = text(row, *names)
     session = sessions.get(place, {"id": place, "project": ""})
     return {
         "session_id": session["id"],
-        "project": first_text(row, ("merged_into_project", "project")) or session["project"],
+        "project": text(row, "merged_into_project", "project") or session["project"],
         "created_at": first_time(row, ("created_at_epoch", "created_at")),
     }
 
@@ -57,24 +57,24 @@ def _observation(row: Fields, sessions: dict[str, Fields]) -> SourceMemory:
     files = dict.fromkeys((*_list(row, "files_modified"), *_list(row, "files_read")))
     return SourceMemory(
         id=f"observation:{row.get('id')}",
-        text=content or text(row.get("text")),
+        text=content or text(row, "text"),
         tags=(*tagged("type", row.get("type")), *_list(row, "concepts"), *tagged("file", *list(files)[:FILES])),
         **_common(row, sessions),
     )
 
 
 def _summary(row: Fields, sessions: dict[str, Fields]) -> SourceSummary:
-    sections = (f"{title}: {words}" for name, title in _SECTIONS.items() if (words := text(row.get(name))))
+    sections = (f"{title}: {words}" for name, title in _SECTIONS.items() if (words := text(row, name)))
     return SourceSummary(
         id=f"summary:{row.get('id')}",
-        title=text(row.get("request")),
+        title=text(row, "request"),
         text=joined(sections),
         **_common(row, sessions),
     )
 
 
 def _prompt(row: Fields, sessions: dict[str, Fields]) -> SourceTurn:
-    return SourceTurn(id=f"prompt:{row.get('id')}", prompt=text(row.get("prompt_text")), **_common(row, sessions))
+    return SourceTurn(id=f"prompt:{row.get('id')}", prompt=text(row, "prompt_text"), **_common(row, sessions))
 
 
 def _list(row: Fields, name: str) -> tuple[str, ...]:

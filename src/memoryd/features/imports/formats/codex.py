@@ -42,12 +42,12 @@ def session(file: SourceFile) -> Iterator[Yielded]:
     if _is_subagent(head):
         yield LeftOut("sessions of subagents")
         return
-    place = text(head.get("id")) or file.stem
+    place = text(head, "id") or file.stem
     yield from turns(_messages(lines, place), f"codex:{place}", folder_name(head.get("cwd")))
 
 
 def _is_subagent(head: Fields) -> bool:
-    return bool(text(head.get("parent_thread_id"))) or "subagent" in mapping(head.get("source"))
+    return bool(text(head, "parent_thread_id")) or "subagent" in mapping(head.get("source"))
 
 
 def _messages(lines: list[Fields], place: str) -> Iterator[SourceMessage]:
@@ -70,19 +70,19 @@ def _event(line: Fields) -> Fields:
 def _spoken(line: Fields, from_events: Mapping[str, str]) -> tuple[Any, str, str]:
     """Return the role, text and reasoning of a line; `from_events` has the kind of event of each role."""
     event, payload = _event(line), mapping(line.get("payload"))
-    if role := _SEEN.get(text(event.get("type"))):
-        words = text(event.get("message")) or _words(event)
+    if role := _SEEN.get(text(event, "type")):
+        words = text(event, "message") or _words(event)
         return role, words if from_events[role] == event["type"] else "", ""
     kind = payload.get("type") if line.get("type") == "response_item" else ""
     if kind == "reasoning":
         return "assistant", "", joined(one.get("text") for one in mappings(payload.get("summary")))
-    if kind == "message" and text(payload.get("role")) in set(_SEEN.values()) - from_events.keys():
+    if kind == "message" and text(payload, "role") in set(_SEEN.values()) - from_events.keys():
         return payload.get("role"), _words(payload), ""
     return "assistant", "", ""
 
 
 def _words(value: Fields) -> str:
-    parts = (text(one.get("text")) for one in mappings(value.get("content")))
+    parts = (text(one, "text") for one in mappings(value.get("content")))
     return joined(one for one in parts if not one.startswith(INJECTED))
 
 

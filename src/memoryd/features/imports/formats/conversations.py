@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from memoryd.features.imports.formats.fields import first_text, joined
+from memoryd.features.imports.formats.fields import joined, text
 from memoryd.features.imports.formats.items import SourceTurn
 
 IDS = ("id", "messageId", "message_id", "uuid")
@@ -53,12 +53,12 @@ def _turn(held: list[SourceMessage], session: str, project: str, tags: tuple[str
 
 def branch(values: list[dict[str, Any]], leaf: str = "") -> list[dict[str, Any]]:
     """Return the messages from the first to the leaf, or to the last one, if each names the one before it; else all."""
-    if not any(first_text(one, _PARENTS) for one in values):
+    if not any(text(one, *_PARENTS) for one in values):
         return values
-    by_id = {first_text(one, IDS): one for one in values}
-    at = leaf if leaf in by_id else first_text(values[-1], IDS)
+    by_id = {text(one, *IDS): one for one in values}
+    at = leaf if leaf in by_id else text(values[-1], *IDS)
     found: dict[str, dict[str, Any]] = {}
     while at in by_id and at not in found:
         found[at] = by_id[at]
-        at = first_text(by_id[at], _PARENTS)
-    return list(found.values())[::-1] if first_text(values[0], IDS) in found else values
+        at = text(by_id[at], *_PARENTS)
+    return list(found.values())[::-1] if text(values[0], *IDS) in found else values

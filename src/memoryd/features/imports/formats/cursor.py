@@ -38,7 +38,7 @@ def _composers(database: ForeignDatabase, _more: frozenset[str]) -> Iterator[Yie
     composers: dict[str, Fields] = {}
     bubbles: dict[str, Fields] = {}
     for row in database.rows(STATE, "key"):
-        key, value = text(row.get("key")), row.get("value")
+        key, value = text(row, "key"), row.get("value")
         kept = composers if key.startswith(_COMPOSER) else bubbles if key.startswith(_BUBBLE) else None
         if kept is None or value is None:
             continue
@@ -48,7 +48,7 @@ def _composers(database: ForeignDatabase, _more: frozenset[str]) -> Iterator[Yie
         except ValueError as error:
             yield Fault(f"{key[:100]}: is not JSON ({error})")
     for place, composer in composers.items():
-        order = [text(one.get("bubbleId")) for one in mappings(composer.get("fullConversationHeadersOnly"))]
+        order = [text(one, "bubbleId") for one in mappings(composer.get("fullConversationHeadersOnly"))]
         if not order:
             yield LeftOut("conversations that are empty or in an unknown format")
             continue
@@ -61,7 +61,7 @@ def _bubble(value: Fields, place: str, begun: str) -> SourceMessage:
     thinking = value.get("thinking")
     thought = text(mapping(thinking).get("text")) or text(thinking)
     at = when(value.get("createdAt")) or begun
-    return SourceMessage("user" if value.get("type") == 1 else "assistant", text(value.get("text")), place, at, thought)
+    return SourceMessage("user" if value.get("type") == 1 else "assistant", text(value, "text"), place, at, thought)
 
 
 FORMAT = ForeignFormat(

@@ -30,14 +30,11 @@ UPDATED = (
 """What programs call the time at which something began, and that of its last change."""
 
 
-def text(value: Any) -> str:
-    """Return a text without surrounding blanks; '' for any other value."""
+def text(value: Any, *names: str) -> str:
+    """Return a text, or the first one among some fields of an object, without surrounding blanks; '' if it is none."""
+    if names:
+        return next(filter(None, (text(value.get(name)) for name in names)), "")
     return value.strip() if isinstance(value, str) else ""
-
-
-def first_text(value: Fields, names: Iterable[str]) -> str:
-    """Return the first non-blank text among some fields; '' if there is none."""
-    return next(filter(None, (text(value.get(name)) for name in names)), "")
 
 
 def joined(values: Iterable[Any], between: str = BETWEEN) -> str:

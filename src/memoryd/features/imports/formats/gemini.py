@@ -29,26 +29,26 @@ def session(file: SourceFile) -> Iterator[Yielded]:
         elif "sessionId" in value:
             head |= value
             messages |= _by_id(value.get("messages"))
-        elif text(value.get("id")):
-            messages[text(value.get("id"))] = value
+        elif text(value, "id"):
+            messages[text(value, "id")] = value
     yield from _session(file, head, messages)
 
 
 def _by_id(given: Any) -> dict[str, Fields]:
-    return {text(one.get("id")): one for one in mappings(given)}
+    return {text(one, "id"): one for one in mappings(given)}
 
 
 def _session(file: SourceFile, head: Fields, messages: Mapping[str, Fields]) -> Iterator[Yielded]:
     if head.get("kind") == "subagent":
         yield LeftOut("sessions of subagents")
         return
-    place = text(head.get("sessionId")) or file.stem
+    place = text(head, "sessionId") or file.stem
     name, begun = f"gemini:{place}", when(head.get("startTime")) or file.modified
     folders = file.name.split("/")
     project = folders[-3] if len(folders) > 2 and folders[-2] == "chats" and len(folders[-3]) != 64 else ""
     spoken = (one | {"thinking": _thoughts(one)} for one in messages.values())
     yield from turns(chat.messages(spoken, place, begun), name, project)
-    if summary := text(head.get("summary")):
+    if summary := text(head, "summary"):
         yield SourceSummary(id=place, session_id=name, title=summary, text=summary, created_at=begun, project=project)
 
 

@@ -109,12 +109,12 @@ def _item(value: Fields) -> items.Yielded:
             *(tag for name in _TAGS for tag in texts(value.get(name))),
             *tagged("namespace", "/".join(namespace)),
         ),
-        "project": text(value.get("project")),
+        "project": text(value, "project"),
         "session_id": next(filter(None, (_id(value, name) for name in _SESSIONS)), ""),
     }
-    if "role" in value or text(value.get("type")) in _MESSAGES:
+    if "role" in value or text(value, "type") in _MESSAGES:
         return items.LeftOut("messages that are in no conversation")
-    title, content = text(value.get("title")), _text_of(value)
+    title, content = text(value, "title"), _text_of(value)
     if content or (title and not {"summary", "prompt"} & value.keys()):
         return _memory(value, title, content, namespace, common)
     return _other(value, common)
@@ -122,7 +122,7 @@ def _item(value: Fields) -> items.Yielded:
 
 def _memory(value: Fields, title: str, content: str, namespace: tuple[str, ...], common: Fields) -> items.SourceMemory:
     headed = content if not title or content.startswith(title) else f"{title}\n\n{content}".strip()
-    own, key = next(filter(None, (_id(value, name) for name in _IDS)), ""), text(value.get("key"))
+    own, key = next(filter(None, (_id(value, name) for name in _IDS)), ""), text(value, "key")
     if namespace:  # the key is one within the namespace
         own, key = digest(*namespace, key), ""
     weight = value.get("importance")
@@ -142,16 +142,16 @@ def _other(value: Fields, common: Fields) -> items.Yielded:
     common = {**common, "tags": texts(value.get("tags"))}
     match value:
         case {"entity": str(name)}:
-            about: Fields = {"type": text(value.get("type")), "summary": text(value.get("summary"))}
+            about: Fields = {"type": text(value, "type"), "summary": text(value, "summary")}
             given = value.get("observations")
             listed = [given] if isinstance(given, str) else given if isinstance(given, list) else []
             words = tuple(filter(None, map(text, listed)))
             return items.SourceEntity(id=name, name=name, observations=words, **about, **common)
         case {"from": str(source), "to": str(target)}:
-            kind = text(value.get("relation")) or text(value.get("type")) or "related_to"
+            kind = text(value, "relation") or text(value, "type") or "related_to"
             return items.SourceRelation(id=source, source=source, target=target, type=kind, **common)
         case {"prompt": str(prompt)}:
-            thought, response = text(value.get("thought")), text(value.get("response"))
+            thought, response = text(value, "thought"), text(value, "response")
             place = _id(value, "id") or digest(common["session_id"], common["created_at"], prompt, response)
             return items.SourceTurn(id=place, prompt=prompt, thought=thought, response=response, **common)
         case {"title": str(title), "summary": str(summary)} if common["session_id"]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from memoryd.features.imports.formats import chat, parsing
 from memoryd.features.imports.formats.conversations import turns
-from memoryd.features.imports.formats.fields import Fields, digest, first_text, mapping, mappings, text, texts, when
+from memoryd.features.imports.formats.fields import Fields, digest, mapping, mappings, text, texts, when
 from memoryd.features.imports.formats.items import SourceMemory, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat, SourceFile, each_file, having, that
 
@@ -18,19 +18,19 @@ def _is_agent(file: SourceFile) -> bool:
 def _agents(file: SourceFile) -> Iterator[Yielded]:
     whole = mapping(parsing.loaded(file))
     agents = mappings(whole.get("agents"))
-    names = {block: text(one.get("name")) for one in agents for block in texts(one.get("block_ids"))}
+    names = {block: text(one, "name") for one in agents for block in texts(one.get("block_ids"))}
     for one in mappings(whole.get("blocks")):
-        yield _block(one, names.get(text(one.get("id")), ""), when(whole.get("created_at")))
+        yield _block(one, names.get(text(one, "id"), ""), when(whole.get("created_at")))
     for agent in agents:
-        place = first_text(agent, ("id", "name"))
-        yield from turns(chat.messages(mappings(agent.get("messages"))), f"letta:{place}", text(agent.get("name")))
+        place = text(agent, "id", "name")
+        yield from turns(chat.messages(mappings(agent.get("messages"))), f"letta:{place}", text(agent, "name"))
 
 
 def _block(one: Fields, agent: str, at: str) -> SourceMemory:
-    label, content = text(one.get("label")), text(one.get("value"))
+    label, content = text(one, "label"), text(one, "value")
     key = f"{agent}/{label}" if agent else label
     return SourceMemory(
-        id=text(one.get("id")) or digest(key, content),
+        id=text(one, "id") or digest(key, content),
         text=content,
         key=key,
         tags=("type:block",),

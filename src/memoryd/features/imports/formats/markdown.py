@@ -169,14 +169,14 @@ def _instructions(one: Note) -> Iterator[Yielded]:
 
 def _claude_type(one: Note) -> str:
     stated = one.properties.get("type") or mapping(one.properties.get("metadata")).get("type")
-    is_memory = text(one.properties.get("description")) and text(one.properties.get("name"))
+    is_memory = text(one.properties, "description") and text(one.properties, "name")
     return text(stated) if is_memory and text(stated) in _CLAUDE_TYPES else ""
 
 
 def _claude(source: Source, one: Note) -> SourceMemory:
     """Return a memory of Claude Code: its description and text, with the file's name as its key."""
     project = _project(source, one.file)
-    described = " ".join(text(one.properties.get("description")).split())
+    described = " ".join(text(one.properties, "description").split())
     content = one.body if described in one.body else f"{described}\n\n{one.body}".strip()
     key = f"{project}/{one.file.stem}" if project else one.file.stem
     return _memory(one, content, (*tagged("type", _claude_type(one)), *one.tags), id=key, key=key, project=project)

@@ -8,17 +8,7 @@ from memoryd.core.base.clock import timestamp
 from memoryd.errors import InvalidInputError
 from memoryd.features.imports.foreign_sqlite import ForeignDatabase, databases, each_of, has
 from memoryd.features.imports.formats import parsing
-from memoryd.features.imports.formats.fields import (
-    Fields,
-    first_text,
-    mapping,
-    mappings,
-    tagged,
-    text,
-    texts,
-    times,
-    when,
-)
+from memoryd.features.imports.formats.fields import Fields, mapping, mappings, tagged, text, texts, times, when
 from memoryd.features.imports.formats.items import Fault, LeftOut, SourceMemory, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile, either, that
 
@@ -44,7 +34,7 @@ def _of_openmemory(source: Source) -> list[SourceFile]:
 def _is_list(file: SourceFile) -> bool:
     first = parsing.first_object(file)
     first = next(iter(parsing.listed(first)), first)
-    return bool(text(first.get("memory"))) and bool({"user_id", "agent_id", "hash", "run_id"} & first.keys())
+    return bool(text(first, "memory")) and bool({"user_id", "agent_id", "hash", "run_id"} & first.keys())
 
 
 def _read(source: Source, more: frozenset[str]) -> Iterator[Yielded]:
@@ -60,22 +50,22 @@ def _listed(file: SourceFile, more: frozenset[str]) -> Iterator[Yielded]:
     if file.head().lstrip().startswith(b"{"):
         with suppress(InvalidInputError):  # JSON lines, or damaged: reported below
             about = mapping(parsing.loaded(file))
-            names = {text(one.get("id")): text(one.get("name")) for one in mappings(about.get("categories"))}
+            names = {text(one, "id"): text(one, "name") for one in mappings(about.get("categories"))}
     yield from parsing.each(file, lambda value: [_memory(value, names, more)])
 
 
 def _memory(value: Fields, names: Mapping[str, str], more: frozenset[str]) -> Yielded:
-    content = first_text(value, _TEXTS)
+    content = text(value, *_TEXTS)
     if not content:
         return Fault(f"an object with {', '.join(map(str, value))[:100] or 'nothing'} is not a memory")
-    state, metadata = text(value.get("state")), mapping(value.get("metadata"))
+    state, metadata = text(value, "state"), mapping(value.get("metadata"))
     expires = when(value.get("expiration_date"))
     if "history" not in more and (state in _AWAY or (expires and expires < timestamp(datetime.now(UTC)))):
         return LeftOut("deleted or expired memories")
     named = tuple(filter(None, (names.get(one, "") for one in texts(value.get("category_ids")))))
     scopes = (tag for prefix, name in _SCOPES.items() for tag in tagged(prefix, value.get(name)))
     return SourceMemory(
-        id=text(value.get("id")),
+        id=text(value, "id"),
         text=content,
         tags=(
             *tagged("type", metadata.get("type")),
@@ -84,7 +74,7 @@ def _memory(value: Fields, names: Mapping[str, str], more: frozenset[str]) -> Yi
             *scopes,
             *((state,) if state in _ASIDE else ()),
         ),
-        session_id=text(value.get("run_id")),
+        session_id=text(value, "run_id"),
         **times(value),
     )
 
@@ -94,7 +84,7 @@ def _rebuilt(database: ForeignDatabase, _more: frozenset[str]) -> Iterator[Yield
     found: dict[str, SourceMemory] = {}
     gone = 0
     for row in database.rows(HISTORY, "created_at", "updated_at"):
-        place, words = text(row.get("memory_id")), text(row.get("new_memory"))
+        place, words = text(row, "memory_id"), text(row, "new_memory")
         if row.get("event") == "DELETE" or row.get("is_deleted"):
             gone += found.pop(place, None) is not None
         elif place and words:

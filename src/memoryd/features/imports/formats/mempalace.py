@@ -28,7 +28,7 @@ def _is_graph(database: ForeignDatabase) -> bool:
 
 def _drawers(database: ForeignDatabase) -> str:
     """Return the id of the collection of drawers, or ''."""
-    names = {text(row.get("name")): text(row.get("id")) for row in database.rows("collections")}
+    names = {text(row, "name"): text(row, "id") for row in database.rows("collections")}
     return next((names[name] for name in sorted(names) if name.endswith(DRAWERS)), "")
 
 
@@ -40,9 +40,9 @@ def _memories(database: ForeignDatabase, more: frozenset[str]) -> Iterator[Yield
     mined: dict[str, list[Fields]] = defaultdict(list)
     for drawer in _every(database):
         if _is_written(drawer):
-            written[text(drawer.get("parent_drawer_id")) or text(drawer.get("id"))].append(drawer)
+            written[text(drawer, "parent_drawer_id") or text(drawer, "id")].append(drawer)
         elif MINED in more:
-            mined[text(drawer.get("source_file"))].append(drawer)
+            mined[text(drawer, "source_file")].append(drawer)
         else:
             yield LeftOut("chunks of mined files (import the originals, or --include mined)")
     for place, found in written.items():
@@ -67,7 +67,7 @@ def _every(database: ForeignDatabase) -> Iterator[Fields]:
     ids = {row.get("id"): row for row in database.rows("embeddings", "id") if row.get("segment_id") in segments}
     for key, group in groupby(database.rows("embedding_metadata", "id"), key=lambda row: row.get("id")):
         if key in ids:
-            values = {text(row.get("key")): _value(row) for row in group}
+            values = {text(row, "key"): _value(row) for row in group}
             yield values | {"id": ids[key].get("embedding_id"), "stored_at": ids[key].get("created_at")}
 
 
@@ -78,8 +78,8 @@ def _value(row: Fields) -> Any:
 
 def _is_written(drawer: Fields) -> bool:
     """Return whether an agent wrote a drawer, rather than cutting it from a file."""
-    by, hall, mode = (text(drawer.get(name)).lower() for name in ("added_by", "hall", "ingest_mode"))
-    return bool({by, hall, mode} & _WRITTEN) or "diary" in hall or not text(drawer.get("source_file"))
+    by, hall, mode = (text(drawer, name).lower() for name in ("added_by", "hall", "ingest_mode"))
+    return bool({by, hall, mode} & _WRITTEN) or "diary" in hall or not text(drawer, "source_file")
 
 
 def _memory(chunks: list[Fields], join: Callable[[list[str]], str], place: str, *more: str) -> SourceMemory:
@@ -91,10 +91,10 @@ def _memory(chunks: list[Fields], join: Callable[[list[str]], str], place: str, 
         id=place,
         text=join([one[DOCUMENT] if isinstance(one.get(DOCUMENT), str) else "" for one in chunks]),
         tags=(*tags, *more),
-        project=text(drawer.get("wing")),
+        project=text(drawer, "wing"),
         created_at=when(drawer.get("content_date"), local=True) or at,
         updated_at=at,
-        session_id=text(drawer.get("source_session")),
+        session_id=text(drawer, "source_session"),
     )
 
 
@@ -114,18 +114,18 @@ def _glued(chunks: list[str]) -> str:
 def _graph(database: ForeignDatabase, more: frozenset[str]) -> Iterator[Yielded]:
     names = {}
     for row in database.rows("entities", "id"):
-        name = text(row.get("name"))
+        name = text(row, "name")
         names[row.get("id")] = name
         at = when(row.get("created_at"), local=True)
-        yield SourceEntity(name=name, type=text(row.get("type")), created_at=at)
+        yield SourceEntity(name=name, type=text(row, "type"), created_at=at)
     for row in database.rows("triples", "id"):
         if row.get("valid_to") and HISTORY not in more:
             yield LeftOut("relations that have ended")
             continue
-        source, target = (names.get(row.get(end)) or text(row.get(end)) for end in ("subject", "object"))
+        source, target = (names.get(row.get(end)) or text(row, end) for end in ("subject", "object"))
         at = when(row.get("valid_from"), local=True) or when(row.get("extracted_at"), local=True)
         yield SourceRelation(
-            id=text(row.get("id")), source=source, target=target, type=text(row.get("predicate")), created_at=at
+            id=text(row, "id"), source=source, target=target, type=text(row, "predicate"), created_at=at
         )
 
 

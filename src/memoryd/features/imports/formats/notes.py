@@ -42,7 +42,7 @@ class Note:
     @property
     def title(self) -> str:
         """The title from the properties, or the name of the file."""
-        return text(self.properties.get("title")) or self.file.stem
+        return text(self.properties, "title") or self.file.stem
 
     @property
     def created_at(self) -> str:
