@@ -181,7 +181,7 @@ class Staging:
                 self.found.faults.add(storable(reason))
             case items.Hint(text):
                 self.found.hints.add(storable(text))
-            case items.LeftOut(what, number):
+            case items.LeftOut(what, number) if number:
                 self.found.left_out[what] += number
             case items.SourceItem():
                 self._take(item)

@@ -14,17 +14,7 @@ from memoryd.features.imports.formats import parsing
 from memoryd.features.imports.formats.claude_code import is_descendant_of_gemini
 from memoryd.features.imports.formats.codex import INJECTED
 from memoryd.features.imports.formats.conversations import IDS, SourceMessage, branch, turns
-from memoryd.features.imports.formats.fields import (
-    Fields,
-    digest,
-    first_time,
-    folder_name,
-    joined,
-    mapping,
-    mappings,
-    tagged,
-    text,
-)
+from memoryd.features.imports.formats.fields import Fields, digest, first_time, joined, mapping, mappings, text
 from memoryd.features.imports.formats.items import Fault, LeftOut, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat, SourceFile, each_file, either, that
 
@@ -125,8 +115,7 @@ def nested(value: Fields) -> list[Fields]:
 
 def _conversation(about: Fields, values: list[Fields], file: SourceFile | None, form: str) -> Iterator[Yielded]:
     shown = branch(values)
-    if len(shown) < len(values):
-        yield LeftOut("messages of abandoned branches", len(values) - len(shown))
+    yield LeftOut("messages of abandoned branches", len(values) - len(shown))
     inner = [_inner(one) for one in values[:PEEKED]]
     chain = (about, *values[:PEEKED], *inner, *(mapping(one.get("context")) for one in inner))
     head = next((text(one, *IDS) for one in chain if text(one, "type").startswith("session")), "")
@@ -138,7 +127,7 @@ def _conversation(about: Fields, values: list[Fields], file: SourceFile | None, 
         known = spoken[0].at or (file.path.parent.name if file and file.path else "")
         place = digest(spoken[0].text, known)[:16]
         spoken = list(messages(shown, place))
-    yield from turns(spoken, f"{form}:{place}", folder_name(folder), tagged("title", title))
+    yield from turns(spoken, f"{form}:{place}", folder=folder, title=title)
 
 
 def messages(values: Iterable[Fields], place: str = "", at: str = "") -> Iterator[SourceMessage]:

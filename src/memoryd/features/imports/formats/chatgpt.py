@@ -5,17 +5,7 @@ from dataclasses import replace
 
 from memoryd.features.imports.formats import parsing
 from memoryd.features.imports.formats.conversations import SourceMessage, branch, turns
-from memoryd.features.imports.formats.fields import (
-    Fields,
-    brief,
-    first_time,
-    joined,
-    mapping,
-    mappings,
-    tagged,
-    text,
-    when,
-)
+from memoryd.features.imports.formats.fields import Fields, brief, first_time, joined, mapping, mappings, text, when
 from memoryd.features.imports.formats.items import Fault, LeftOut, SourceMemory, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
 
@@ -34,8 +24,7 @@ def _files(source: Source) -> list[SourceFile]:
 def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
     for file in source.candidates(*FILES):
         yield from parsing.each(file, _conversation)
-    if pictures := len(source.named("*.png", "*.jpg", "*.jpeg", "*.webp", "*.wav", "*.dat")):
-        yield LeftOut("images and audio", pictures)
+    yield LeftOut("images and audio", len(source.named("*.png", "*.jpg", "*.jpeg", "*.webp", "*.wav", "*.dat")))
 
 
 def _conversation(value: Fields) -> Iterator[Yielded]:
@@ -50,8 +39,7 @@ def _conversation(value: Fields) -> Iterator[Yielded]:
     # the root first, as branch() wants it; if no node is current, the last one is
     nodes.sort(key=lambda node: (bool(node.get("parent")), first_time(mapping(node.get("message")))))
     shown = _shown(branch(nodes, text(value, "current_node")))
-    if hidden := len(_shown(nodes)) - len(shown):
-        yield LeftOut("messages of abandoned branches", hidden)
+    yield LeftOut("messages of abandoned branches", len(_shown(nodes)) - len(shown))
     begun = when(value.get("create_time")) or min(filter(None, (one.at for one, _ in shown)), default="")
     begun, session = begun or when(value.get("update_time")), f"chatgpt:{place}"
     for one in (one for one, is_saved in shown if is_saved and one.text):
@@ -59,7 +47,7 @@ def _conversation(value: Fields) -> Iterator[Yielded]:
             id=f"saved:{one.id}", text=one.text, tags=("chatgpt",), created_at=one.at or begun, session_id=session
         )
     talk = (replace(one, id=f"{place}:{one.id}", at=one.at or begun) for one, is_saved in shown if not is_saved)
-    yield from turns(talk, session, tags=tagged("title", value.get("title")))
+    yield from turns(talk, session, title=value.get("title"))
 
 
 def _shown(nodes: Iterable[Fields]) -> list[tuple[SourceMessage, bool]]:

@@ -7,7 +7,7 @@ from itertools import chain
 
 from memoryd.features.imports.formats import parsing
 from memoryd.features.imports.formats.conversations import SourceMessage, branch, turns
-from memoryd.features.imports.formats.fields import Fields, digest, joined, mapping, mappings, tagged, text, times, when
+from memoryd.features.imports.formats.fields import Fields, digest, joined, mapping, mappings, text, times, when
 from memoryd.features.imports.formats.items import Fault, LeftOut, SourceMemory, SourceSummary, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
 
@@ -89,10 +89,9 @@ def _conversation(value: Fields) -> Iterator[Yielded]:
         yield LeftOut("empty conversations")
         return
     shown = branch(messages, text(value, "current_leaf_message_uuid"))
-    if len(messages) > len(shown):
-        yield LeftOut("messages of abandoned branches", len(messages) - len(shown))
+    yield LeftOut("messages of abandoned branches", len(messages) - len(shown))
     session, begun = f"claude:{place}", when(value.get("created_at"))
-    yield from turns((_message(one, begun) for one in shown), session, tags=tagged("title", value.get("name")))
+    yield from turns((_message(one, begun) for one in shown), session, title=value.get("name"))
     if summary := text(value, "summary"):
         title = text(value, "name") or session
         at = when(value.get("updated_at")) or begun

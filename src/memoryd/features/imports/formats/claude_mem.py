@@ -10,13 +10,8 @@ from memoryd.features.imports.formats.source import ForeignFormat
 
 FILES = 10  # files of an observation that become tags
 PROMPTS = "prompts"
-_SECTIONS = {
-    "investigated": "Investigated",
-    "learned": "Learned",
-    "completed": "Completed",
-    "next_steps": "Next steps",
-    "notes": "Notes",
-}
+_SECTIONS = ("investigated", "learned", "completed", "next_steps", "notes")
+"""The columns of a summary, which are also its headings."""
 
 
 def _stored(database: ForeignDatabase, more: frozenset[str]) -> Iterator[Yielded]:
@@ -64,12 +59,10 @@ def _observation(row: Fields, sessions: dict[str, Fields]) -> SourceMemory:
 
 
 def _summary(row: Fields, sessions: dict[str, Fields]) -> SourceSummary:
-    sections = (f"{title}: {words}" for name, title in _SECTIONS.items() if (words := text(row, name)))
+    titles = {name: name.replace("_", " ").capitalize() for name in _SECTIONS}
+    words = joined(f"{title}: {text(row, name)}" for name, title in titles.items() if text(row, name))
     return SourceSummary(
-        id=f"summary:{row.get('id')}",
-        title=text(row, "request"),
-        text=joined(sections),
-        **_common(row, sessions),
+        id=f"summary:{row.get('id')}", title=text(row, "request"), text=words, **_common(row, sessions)
     )
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from memoryd.features.imports.formats import parsing
 from memoryd.features.imports.formats.conversations import SourceMessage, turns
-from memoryd.features.imports.formats.fields import Fields, digest, folder_name, joined, mapping, mappings, text, when
+from memoryd.features.imports.formats.fields import Fields, digest, joined, mapping, mappings, text, when
 from memoryd.features.imports.formats.items import Fault, LeftOut, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile, each_file
 
@@ -43,7 +43,7 @@ def session(file: SourceFile) -> Iterator[Yielded]:
         yield LeftOut("sessions of subagents")
         return
     place = text(head, "id") or file.stem
-    yield from turns(_messages(lines, place), f"codex:{place}", folder_name(head.get("cwd")))
+    yield from turns(_messages(lines, place), f"codex:{place}", folder=head.get("cwd"))
 
 
 def _is_subagent(head: Fields) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from memoryd.features.imports.formats.fields import joined, text
+from memoryd.features.imports.formats.fields import folder_name, joined, tagged, text
 from memoryd.features.imports.formats.items import SourceTurn
 
 IDS = ("id", "messageId", "message_id", "uuid")
@@ -23,32 +23,28 @@ class SourceMessage:
 
 
 def turns(
-    messages: Iterable[SourceMessage], session: str, project: str = "", tags: tuple[str, ...] = ()
+    messages: Iterable[SourceMessage], session: str, project: str = "", *, folder: Any = "", title: Any = ""
 ) -> Iterator[SourceTurn]:
-    """Yield the turns of a conversation; consecutive messages of one side belong together."""
-    held: list[SourceMessage] = []
-    for message in messages:
-        if not (message.text or message.thought):
-            continue
-        if message.role == "user" and held and held[-1].role == "assistant":
-            yield _turn(held, session, project, tags)
-            held = []
-        held.append(message)
-    if held:
-        yield _turn(held, session, project, tags)
+    """Yield the turns of a conversation; consecutive messages of one side belong together.
 
-
-def _turn(held: list[SourceMessage], session: str, project: str, tags: tuple[str, ...]) -> SourceTurn:
-    return SourceTurn(
-        id=held[0].id,
-        session_id=session,
-        created_at=next((one.at for one in held if one.at), ""),
-        project=project,
-        tags=tags,
-        prompt=joined(one.text for one in held if one.role == "user"),
-        thought=joined(one.thought for one in held),
-        response=joined(one.text for one in held if one.role == "assistant"),
-    )
+    The path of a `folder` names the project; the `title` becomes a tag.
+    """
+    found: list[list[SourceMessage]] = []
+    for message in (one for one in messages if one.text or one.thought):
+        if not found or (message.role == "user" and found[-1][-1].role == "assistant"):
+            found.append([])
+        found[-1].append(message)
+    for held in found:
+        yield SourceTurn(
+            id=held[0].id,
+            session_id=session,
+            created_at=next((one.at for one in held if one.at), ""),
+            project=project or folder_name(folder),
+            tags=tagged("title", title),
+            prompt=joined(one.text for one in held if one.role == "user"),
+            thought=joined(one.thought for one in held),
+            response=joined(one.text for one in held if one.role == "assistant"),
+        )
 
 
 def branch(values: list[dict[str, Any]], leaf: str = "") -> list[dict[str, Any]]:

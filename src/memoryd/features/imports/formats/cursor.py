@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from memoryd.features.imports.foreign_sqlite import ForeignDatabase, databases, each_of, has
 from memoryd.features.imports.formats import chat, parsing
 from memoryd.features.imports.formats.conversations import SourceMessage, turns
-from memoryd.features.imports.formats.fields import Fields, mapping, mappings, tagged, text, when
+from memoryd.features.imports.formats.fields import Fields, mapping, mappings, text, when
 from memoryd.features.imports.formats.items import Fault, LeftOut, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat, SourceFile, either
 
@@ -54,7 +54,7 @@ def _composers(database: ForeignDatabase, _more: frozenset[str]) -> Iterator[Yie
             continue
         begun = when(composer.get("createdAt"))
         spoken = (_bubble(bubbles.get(f"{place}:{one}", {}), f"{place}:{one}", begun) for one in order)
-        yield from turns(spoken, f"cursor:{place}", tags=tagged("title", composer.get("name")))
+        yield from turns(spoken, f"cursor:{place}", title=composer.get("name"))
 
 
 def _bubble(value: Fields, place: str, begun: str) -> SourceMessage:

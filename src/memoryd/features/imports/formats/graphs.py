@@ -33,7 +33,7 @@ def _is_cognee(file: SourceFile) -> bool:
 
 def _read(source: Source, more: frozenset[str]) -> Iterator[Yielded]:
     for file in source.files:
-        whole = {name: list(map(_flat, mappings(found))) for name, found in mapping(parsing.loaded(file)).items()}
+        whole = {name: list(map(_flat, mappings(found))) for name, found in parsing.loaded(file).items()}
         nodes = whole.get("entities") or whole.get("nodes", [])
         yield from (_text(one, "content", "episode") for one in whole.get("episodes", []))
         yield from map(_node, nodes)

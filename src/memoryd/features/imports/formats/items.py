@@ -82,7 +82,10 @@ class SourceSummary(SourceItem):
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Something that is deliberately not imported, described in the plural, such as `deleted memories`."""
+    """Something that is deliberately not imported, described in the plural, such as `deleted memories`.
+
+    A number of 0 says nothing.
+    """
 
     what: str
     number: int = 1

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from memoryd.features.imports.formats import chat, parsing
 from memoryd.features.imports.formats.conversations import turns
-from memoryd.features.imports.formats.fields import Fields, digest, mapping, mappings, text, texts, when
+from memoryd.features.imports.formats.fields import Fields, digest, mappings, text, texts, when
 from memoryd.features.imports.formats.items import SourceMemory, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat, SourceFile, each_file, having, that
 
@@ -16,7 +16,7 @@ def _is_agent(file: SourceFile) -> bool:
 
 
 def _agents(file: SourceFile) -> Iterator[Yielded]:
-    whole = mapping(parsing.loaded(file))
+    whole = parsing.loaded(file)
     agents = mappings(whole.get("agents"))
     names = {block: text(one, "name") for one in agents for block in texts(one.get("block_ids"))}
     for one in mappings(whole.get("blocks")):

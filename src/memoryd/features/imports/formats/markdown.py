@@ -63,8 +63,8 @@ def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
     visible = [one for one in source.files if not _is_aside(one)]
     candidates = [] if source.only else source.candidates("*.md", "*.mdc")
     instructions = [one for one in candidates if _is_instruction(one)]
-    if left := len(source.files) - len({one.name for one in (*visible, *instructions)}):
-        yield LeftOut("notes in hidden folders, templates and earlier versions", left)
+    left = len(source.files) - len({one.name for one in (*visible, *instructions)})
+    yield LeftOut("notes in hidden folders, templates and earlier versions", left)
     for file in instructions:
         yield LeftOut("files of instructions, such as AGENTS.md")
         yield Hint(f"{file.name} has instructions, not facts: {source.command(file)} imports it")
@@ -153,8 +153,7 @@ def _instructions(one: Note) -> Iterator[Yielded]:
     """Yield a memory for each section, or for each line of the facts that Gemini added."""
     tags = ("instructions", f"file:{one.file.base}")
     body = _COMMENT.sub("", one.body)
-    if imports := len(re.findall(r"^@\S+$", body, re.MULTILINE)):
-        yield LeftOut("files that the instructions import with @", imports)
+    yield LeftOut("files that the instructions import with @", len(re.findall(r"^@\S+$", body, re.MULTILINE)))
     for section in _top_sections(body):
         heading, _, rest = section.partition("\n")
         if heading.lstrip("# ").strip() == _ADDED:
@@ -196,8 +195,7 @@ def _index(source: Source, one: Note) -> Iterator[Yielded]:
     kept = [
         line for line in lines if not ((link := _INDEX.search(line)) and PurePosixPath(link[1]).name in source.names)
     ]
-    if linked := len(lines) - len(kept):
-        yield LeftOut("lines of an index that link to imported memories", linked)
+    yield LeftOut("lines of an index that link to imported memories", len(lines) - len(kept))
     project = _project(source, one.file)
     for section in sections("\n".join(kept)):
         _, _, rest = section.partition("\n")

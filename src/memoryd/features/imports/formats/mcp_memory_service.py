@@ -27,8 +27,7 @@ def _stored(database: ForeignDatabase, more: frozenset[str]) -> Iterator[Yielded
     for row in database.rows("memories", "created_at", "id"):
         named = entities[text(row, "content_hash")]
         yield _memory(row | {"metadata": parsing.value_in(row, "metadata")}, more, tagged("entity", *named))
-    if links:
-        yield LeftOut("links between memories, which have no counterpart", len(links))
+    yield LeftOut("links between memories, which have no counterpart", len(links))
 
 
 def _memory(value: Fields, more: frozenset[str], named: tuple[str, ...] = ()) -> Yielded:

@@ -49,7 +49,7 @@ def _listed(file: SourceFile, more: frozenset[str]) -> Iterator[Yielded]:
     names: dict[str, str] = {}
     if file.head().lstrip().startswith(b"{"):
         with suppress(InvalidInputError):  # JSON lines, or damaged: reported below
-            about = mapping(parsing.loaded(file))
+            about = parsing.loaded(file)
             names = {text(one, "id"): text(one, "name") for one in mappings(about.get("categories"))}
     yield from parsing.each(file, lambda value: [_memory(value, names, more)])
 
@@ -95,8 +95,7 @@ def _rebuilt(database: ForeignDatabase, _more: frozenset[str]) -> Iterator[Yield
                 id=place, text=words, tags=tags, created_at=first, updated_at=when(row.get("updated_at")) or at
             )
     yield from found.values()
-    if gone:
-        yield LeftOut("deleted or expired memories", gone)
+    yield LeftOut("deleted or expired memories", gone)
 
 
 FORMAT = ForeignFormat(

@@ -49,15 +49,11 @@ def _memories(database: ForeignDatabase, more: frozenset[str]) -> Iterator[Yield
         yield _memory(found, "".join, place)
     for file, found in mined.items():
         yield _memory(found, _glued, file, *tagged("file", file))
-    if waiting := _waiting(database):
-        yield LeftOut("entries that Chroma has queued but not stored (open the palace with MemPalace once)", waiting)
-
-
-def _waiting(database: ForeignDatabase) -> int:
-    """Return how many entries are only in the queue, whose rows remain after they are stored."""
+    # the rows of the queue remain after they are stored
     stored = {row.get("embedding_id") for row in database.rows("embeddings")}
     last = {row.get("id"): row.get("operation") for row in database.rows("embeddings_queue", "seq_id")}
-    return sum(operation != DELETED and name not in stored for name, operation in last.items())
+    waiting = sum(operation != DELETED and name not in stored for name, operation in last.items())
+    yield LeftOut("entries that Chroma has queued but not stored (open the palace with MemPalace once)", waiting)
 
 
 def _every(database: ForeignDatabase) -> Iterator[Fields]:

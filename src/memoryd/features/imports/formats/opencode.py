@@ -1,8 +1,8 @@
 """The sessions of opencode: its SQLite file, or the JSON of `opencode export`."""
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import chain
 from typing import Any
 
@@ -10,7 +10,7 @@ from memoryd.errors import InvalidInputError
 from memoryd.features.imports.foreign_sqlite import ForeignDatabase, databases, each_of
 from memoryd.features.imports.formats import chat, parsing
 from memoryd.features.imports.formats.conversations import turns
-from memoryd.features.imports.formats.fields import Fields, folder_name, mapping, mappings, tagged, text
+from memoryd.features.imports.formats.fields import Fields, mapping, mappings, text
 from memoryd.features.imports.formats.items import LeftOut, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile, having, that
 
@@ -45,20 +45,17 @@ def _read(source: Source, more: frozenset[str]) -> Iterator[Yielded]:
 
 def _row(file: SourceFile) -> Fields:
     """Return a file of versions before the database as a row of its tables."""
-    try:
-        value = mapping(parsing.loaded(file))
-    except InvalidInputError:
-        value = {}
-    folder = file.name.split("/")[-2]
+    value: Fields = {}
+    with suppress(InvalidInputError):
+        value = parsing.loaded(file)
+    folder, at = file.name.split("/")[-2], mapping(value.get("time")).get("created")
     ids = {"message_id": value.get("messageID") or folder, "session_id": value.get("sessionID") or folder}
-    at = mapping(value.get("time")).get("created")
-    more = {"parent_id": value.get("parentID"), "data": json.dumps(value), "time_created": at}
-    return value | ids | more
+    return value | ids | {"data": value, "time_created": at}
 
 
 def session(file: SourceFile, _more: frozenset[str] = frozenset()) -> Iterator[Yielded]:
     """Yield the turns of an exported session; none if it is a subagent's. Raise InvalidInputError if it is not JSON."""
-    value = mapping(parsing.loaded(file))
+    value = parsing.loaded(file)
     pairs = ((mapping(one.get("info")), one.get("parts")) for one in mappings(value.get("messages")))
     yield from _turns(
         mapping(value.get("info")),
@@ -67,8 +64,8 @@ def session(file: SourceFile, _more: frozenset[str] = frozenset()) -> Iterator[Y
 
 
 def _stored(database: ForeignDatabase, _more: frozenset[str]) -> Iterator[Yielded]:
-    if newer := sum(1 for _ in database.rows("session_message")):
-        yield LeftOut("messages in tables of a newer version (export them with `opencode export`)", newer)
+    newer = sum(1 for _ in database.rows("session_message"))
+    yield LeftOut("messages in tables of a newer version (export them with `opencode export`)", newer)
     order = ("time_created", "id")
     yield from _joined(database.rows("session", *order), database.rows("message", *order), database.rows("part", "id"))
 
@@ -89,12 +86,12 @@ def _turns(about: Fields, messages: Iterable[Fields]) -> Iterator[Yielded]:
     if about.get("parentID") or about.get("parent_id"):
         yield LeftOut("sessions of subagents")
         return
-    session_id, titles = f"opencode:{text(about.get('id'))}", tagged("title", about.get("title"))
-    yield from turns(chat.messages(messages), session_id, folder_name(about.get("directory")), titles)
+    session_id = f"opencode:{text(about, 'id')}"
+    yield from turns(chat.messages(messages), session_id, folder=about.get("directory"), title=about.get("title"))
 
 
 def _data(row: Fields) -> Fields:
-    return mapping(parsing.value_in(row, "data"))
+    return mapping(parsing.value_in(row, "data", row.get("data")))
 
 
 FORMAT = ForeignFormat("opencode", "sessions of opencode", _files, _read)

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import IO, Any
 
 from memoryd.errors import InvalidInputError
-from memoryd.features.imports.formats.fields import Fields, mappings
+from memoryd.features.imports.formats.fields import Fields, mapping, mappings
 from memoryd.features.imports.formats.items import Fault, Yielded
 from memoryd.features.imports.formats.source import WHOLE, SourceFile
 
@@ -60,11 +60,11 @@ def value_in(row: Fields, column: str, otherwise: Any = None) -> Any:
         return otherwise
 
 
-def loaded(file: SourceFile) -> Any:
-    """Return the value of a file, also of one that is encoded twice; raise InvalidInputError if it is not JSON."""
+def loaded(file: SourceFile) -> Fields:
+    """Return the object of a file, also of one that is encoded twice; raise InvalidInputError if it is not JSON."""
     try:
         value = value_of(file.whole())
-        return value_of(value) if isinstance(value, str) else value
+        return mapping(value_of(value) if isinstance(value, str) else value)
     except ValueError as error:
         raise InvalidInputError(f"{file.name} is truncated or not JSON ({error}). Export it again.") from None
 

@@ -82,8 +82,7 @@ def _entity(value: Fields, place: str, at: str) -> Iterator[Yielded]:
     kept = [(words, time) for words, time in observed if _is_text(words)]
     if lost := len(observed) - len(kept):
         yield Fault(f"{place} has observations that are not text, or cannot be stored: {lost} of {len(observed)}")
-    if empty := sum(not words for words, _ in kept):
-        yield LeftOut("empty observations", empty)
+    yield LeftOut("empty observations", sum(not words for words, _ in kept))
     yield from _extras(value, place, *NAME, *TYPE, "observations")
     known = first_time(value) or min((time for _, time in kept if time), default=at)
     about: Fields = {"name": value[name], "updated_at": first_time(value, UPDATED), "is_verbatim": True}
