@@ -59,8 +59,12 @@ def mappings(value: Any) -> list[Fields]:
 
 
 def share(value: Any) -> float:
-    """Return a number from 0 to 1; 0.5 for any other value."""
-    return float(value) if type(value) in (int, float) and 0 <= value <= 1 else 0.5
+    """Return a number from 0 to 1, which may be a text; 0.5 for any other value."""
+    try:
+        number = float(value) if type(value) in (int, float, str) else -1
+    except ValueError:
+        number = -1
+    return number if 0 <= number <= 1 else 0.5
 
 
 def when(value: Any, *, local: bool = False) -> str:

@@ -11,21 +11,10 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
 
 from memoryd.errors import InvalidInputError
 from memoryd.features.imports.formats import items, parsing
-from memoryd.features.imports.formats.fields import (
-    CREATED,
-    UPDATED,
-    Fields,
-    digest,
-    first_time,
-    share,
-    tagged,
-    text,
-    texts,
-)
+from memoryd.features.imports.formats.fields import CREATED, UPDATED, Fields, digest, share, tagged, text, texts, times
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile, that
 
 CONTENT = ("content", "memory", "text", "data", "value", "fact", "note", "observation", "description", "page_content")
@@ -66,7 +55,7 @@ def _read(source: Source, _more: frozenset[str]) -> Iterator[items.Yielded]:
     for file in source.files:
         for value in _rows(file) if file.ends(*TABLES) else parsing.values(file):
             yield value if isinstance(value, items.Fault) else _item(value)
-            others.update(() if isinstance(value, items.Fault) else value.keys() - _OWN)
+            others.update(() if isinstance(value, items.Fault) else (name for name in value if name not in _OWN))
     if others:
         named = ", ".join(f"{name[:100]} ({number})" for name, number in others.most_common(20))
         yield items.Hint(f"Fields that are not imported, and the number of objects with them: {named}")
@@ -99,10 +88,12 @@ def _text_of(value: Fields, depth: int = 0) -> str:
 
 
 def _item(value: Fields) -> items.Yielded:
-    namespace = texts(value.get("namespace"))
+    if "role" in value or text(value, "type") in _MESSAGES:
+        return items.LeftOut("messages that are in no conversation")
+    at, namespace = times(value), texts(value.get("namespace"))
     common: Fields = {
-        "created_at": first_time(value, (*CREATED, *UPDATED)),
-        "updated_at": first_time(value, UPDATED),
+        "created_at": at["created_at"] or at["updated_at"],
+        "updated_at": at["updated_at"],
         "tags": (
             *tagged("type", value.get("type"), value.get("kind")),
             *tagged("category", value.get("category")),
@@ -110,45 +101,32 @@ def _item(value: Fields) -> items.Yielded:
             *tagged("namespace", "/".join(namespace)),
         ),
         "project": text(value, "project"),
-        "session_id": next(filter(None, (_id(value, name) for name in _SESSIONS)), ""),
+        "session_id": _id(value, *_SESSIONS),
     }
-    if "role" in value or text(value, "type") in _MESSAGES:
-        return items.LeftOut("messages that are in no conversation")
     title, content = text(value, "title"), _text_of(value)
     if content or (title and not {"summary", "prompt"} & value.keys()):
         return _memory(value, title, content, namespace, common)
-    return _other(value, common)
+    return _other(value, common | {"tags": texts(value.get("tags"))})
 
 
 def _memory(value: Fields, title: str, content: str, namespace: tuple[str, ...], common: Fields) -> items.SourceMemory:
     headed = content if not title or content.startswith(title) else f"{title}\n\n{content}".strip()
-    own, key = next(filter(None, (_id(value, name) for name in _IDS)), ""), text(value, "key")
+    own, key = _id(value, *_IDS), text(value, "key")
     if namespace:  # the key is one within the namespace
         own, key = digest(*namespace, key), ""
-    weight = value.get("importance")
-    return items.SourceMemory(
-        id=own or digest(headed), text=headed, key=key, importance=share(_number(weight)), **common
-    )
-
-
-def _number(given: Any) -> Any:
-    try:
-        return float(given) if isinstance(given, str) else given
-    except ValueError:
-        return None
+    weight = share(value.get("importance"))
+    return items.SourceMemory(id=own or digest(headed), text=headed, key=key, importance=weight, **common)
 
 
 def _other(value: Fields, common: Fields) -> items.Yielded:
-    common = {**common, "tags": texts(value.get("tags"))}
     match value:
         case {"entity": str(name)}:
             about: Fields = {"type": text(value, "type"), "summary": text(value, "summary")}
             given = value.get("observations")
-            listed = [given] if isinstance(given, str) else given if isinstance(given, list) else []
-            words = tuple(filter(None, map(text, listed)))
+            words = texts([given] if isinstance(given, str) else given)
             return items.SourceEntity(id=name, name=name, observations=words, **about, **common)
         case {"from": str(source), "to": str(target)}:
-            kind = text(value, "relation") or text(value, "type") or "related_to"
+            kind = text(value, "relation", "type") or "related_to"
             return items.SourceRelation(id=source, source=source, target=target, type=kind, **common)
         case {"prompt": str(prompt)}:
             thought, response = text(value, "thought"), text(value, "response")
@@ -161,9 +139,9 @@ def _other(value: Fields, common: Fields) -> items.Yielded:
     )
 
 
-def _id(value: Fields, name: str) -> str:
-    found = value.get(name)
-    return str(found) if isinstance(found, int) and not isinstance(found, bool) else text(found)
+def _id(value: Fields, *names: str) -> str:
+    """Return the first text or whole number among some fields."""
+    return next(filter(None, (str(one) if type(one) is int else text(one) for one in map(value.get, names))), "")
 
 
 FORMAT = ForeignFormat(

@@ -23,11 +23,17 @@ NEAR_END = 32  # an error within so many characters of the end may be due to dat
 DIGITS = 18  # maximum digits of a number that stays an integer; counters and times have fewer
 
 
-def _integer(digits: str) -> float:
-    return int(digits) if len(digits) <= DIGITS else float(digits)
+class _Decoder(json.JSONDecoder):
+    """A lenient decoder that raises nothing but ValueError."""
+
+    def raw_decode(self, s: str, idx: int = 0) -> tuple[Any, int]:
+        try:
+            return super().raw_decode(s, idx)
+        except RecursionError:
+            raise ValueError("it is nested too deeply") from None
 
 
-_DECODER = json.JSONDecoder(strict=False, parse_int=_integer)
+_DECODER = _Decoder(strict=False, parse_int=lambda digits: int(digits) if len(digits) <= DIGITS else float(digits))
 _NEXT = re.compile(r"[\s,]*")
 _NOT_UTF_8 = re.compile("[\udc80-\udcff]")  # stand-ins for invalid bytes; JSON itself escapes surrogates
 _HEAD = re.compile(r'\{\s*"(?:[^"\\]|\\.)*"\s*:')
@@ -46,10 +52,7 @@ class PlacedObject(Fields):
 
 def value_of(text: str) -> Any:
     """Return the value of a JSON text; raise ValueError if it is not JSON."""
-    try:
-        return _DECODER.decode(text)
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
+    return _DECODER.decode(text)
 
 
 def value_in(row: Fields, column: str, otherwise: Any = None) -> Any:
@@ -89,7 +92,7 @@ def has_field(file: SourceFile, *names: str) -> bool:
 def _decoded(text: str, at: int) -> Any:
     try:
         return _DECODER.raw_decode(text, at)[0]
-    except (ValueError, RecursionError):
+    except ValueError:
         return None
 
 
@@ -107,8 +110,13 @@ def _object(value: Any) -> Any:
 
 def values(file: SourceFile) -> Iterator[PlacedObject | Fault]:
     """Yield the objects of a file: the elements of an array, one object per line, or the list in a single object."""
+    return _readable(_values(file))
+
+
+def _readable(found: Iterator[PlacedObject | Fault]) -> Iterator[PlacedObject | Fault]:
+    """Yield what is found, and a Fault at the place where the file cannot be read further."""
     try:
-        yield from _values(file)
+        yield from found
     except InvalidInputError as error:
         yield Fault(str(error).rstrip("."))
 
@@ -123,11 +131,11 @@ def _values(file: SourceFile) -> Iterator[PlacedObject | Fault]:
     first = file.head(CHUNK).lstrip(b"\xef\xbb\xbf \t\r\n")
     if first.startswith(b"["):
         with file.open() as opened:
-            yield from _Array(opened, file.name).elements("[")
+            yield from _Array(opened, file.name).elements()
     elif _is_one_object(first):
         yield from _of_one(file)
     else:
-        yield from lines(file)
+        yield from _lines(file)
 
 
 def _of_one(file: SourceFile) -> Iterator[PlacedObject | Fault]:
@@ -155,13 +163,14 @@ def _is_one_object(first: bytes) -> bool:
 
 def lines(file: SourceFile) -> Iterator[PlacedObject | Fault]:
     """Yield the objects of each line, usually one: programs that write at the same time leave several on a line."""
-    try:
-        with file.open() as opened:
-            for number, line in enumerate(iter(lambda: opened.readline(ELEMENT), b""), 1):
-                text = line.decode("utf-8-sig", "surrogateescape")
-                yield from _objects(text, f"{file.name}, line {number}", is_torn=not line.endswith(b"\n"))
-    except InvalidInputError as error:
-        yield Fault(str(error).rstrip("."))
+    return _readable(_lines(file))
+
+
+def _lines(file: SourceFile) -> Iterator[PlacedObject | Fault]:
+    with file.open() as opened:
+        for number, line in enumerate(iter(lambda: opened.readline(ELEMENT), b""), 1):
+            text = line.decode("utf-8-sig", "surrogateescape")
+            yield from _objects(text, f"{file.name}, line {number}", is_torn=not line.endswith(b"\n"))
 
 
 def _objects(text: str, place: str, *, resumes: bool = False, is_torn: bool = False) -> Iterator[PlacedObject | Fault]:
@@ -171,11 +180,10 @@ def _objects(text: str, place: str, *, resumes: bool = False, is_torn: bool = Fa
         begun = at
         try:
             value, at = _DECODER.raw_decode(text, at)
-        except (ValueError, RecursionError) as error:
-            why = "it is nested too deeply" if isinstance(error, RecursionError) else error
+        except ValueError as error:
             torn = ", and ends without a line break: it may be truncated" if is_torn else ""
             if not is_damaged:
-                yield Fault(f"{place}: is not JSON ({why}){torn}", is_torn)
+                yield Fault(f"{place}: is not JSON ({error}){torn}", is_torn)
             is_damaged, at = True, text.find("{", at + 1)
             if not resumes or at < 0:
                 return
@@ -201,10 +209,10 @@ class _Array:
         self._head: re.Pattern[str] | None = None
         self._number = 0
 
-    def elements(self, begins: str) -> Iterator[PlacedObject | Fault]:
-        """Yield the objects of the array that begins with a text, and a Fault for each bad element."""
+    def elements(self) -> Iterator[PlacedObject | Fault]:
+        """Yield the objects of the array, and a Fault for each bad element."""
         self._fill()
-        self._at = self._text.index(begins) + len(begins)
+        self._at = self._text.index("[") + 1
         while self._skip():
             self._number += 1
             place = f"{self._name}, element {self._number}"
@@ -239,8 +247,6 @@ class _Array:
         while True:
             try:
                 value, end = _DECODER.raw_decode(self._text, self._at)
-            except RecursionError:
-                raise ValueError("it is nested too deeply") from None
             except json.JSONDecodeError as error:
                 unfinished = error.pos > len(self._text) - NEAR_END or error.msg.startswith("Unterminated")
                 if self._ended or not unfinished or len(self._text) - self._at > ELEMENT:
