@@ -9,7 +9,7 @@ prompt begins. All of this depends on the lines alone, so every reading yields t
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import IO, Any, Literal, TypeAlias
 
@@ -103,17 +103,6 @@ class Turn:
         return max((at for at, part in enumerate(self.parts, 1) if part[0] == kind), default=0)
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
-    """A line that is part of the conversation, and its offset."""
-
-    offset: int
-    uuid: str
-    session: str
-    at: str
-    value: Fields
-
-
 class Reader:
     """Reads the turns of a transcript. `session` is the default for lines that name no session.
 
@@ -137,9 +126,9 @@ class Reader:
 
     def turns(self, offset: int = 0) -> Iterator[Turn]:
         """Yield every answered turn from an offset on; all but the last are closed."""
-        for message in self._messages(offset):
+        for begun, value in self._messages(offset):
             before = self._turn
-            self._take(message)
+            self._take(begun, value)
             if before and before is not self._turn and before.answered:
                 before.closed = True
                 yield before
@@ -148,7 +137,8 @@ class Reader:
 
     # lines -----------------------------------------------------------------------------------------------------------
 
-    def _messages(self, offset: int) -> Iterator[Message]:
+    def _messages(self, offset: int) -> Iterator[tuple[Turn, Fields]]:
+        """Yield the lines of the conversation, each with the turn that may begin with it."""
         if self._file.seekable():  # a source of an import is not, and at its beginning
             self._file.seek(offset)
         self.done, number = offset, 0
@@ -158,8 +148,8 @@ class Reader:
             if len(line) == LINE and not line.endswith(b"\n"):
                 raise InvalidInputError(f"Line {number} is longer than {LINE >> 20} MB: this is not a transcript.")
             value = self._object(number, line)
-            if value is not None and (message := self._message(number, at, value)):
-                yield message
+            if value and (begun := self._begun(number, at, value)):
+                yield begun, value
 
     def _object(self, number: int, line: bytes) -> Fields | None:
         if line.isspace():
@@ -176,8 +166,8 @@ class Reader:
         self.lines += 1
         return value
 
-    def _message(self, number: int, offset: int, value: Fields) -> Message | None:
-        """Return a message of the conversation the first time it appears; None for any other line."""
+    def _begun(self, number: int, offset: int, value: Fields) -> Turn | None:
+        """Return the turn that may begin with a message, the first time it appears; None for any other line."""
         if (value.get("isSidechain") and not self._of_subagent) or value.get("isApiErrorMessage"):
             return None
         if value.get("type") not in ("user", "assistant") and not _queued(value):
@@ -195,71 +185,63 @@ class Reader:
             return None
         self._seen.add(uuid)
         known = isinstance(session, str) and 0 < len(session.strip()) <= len(session) <= SESSION_LENGTH
-        return Message(offset, storable(uuid), storable(str(session)) if known else self._session, at, value)
+        session, uuid = storable(str(session)) if known else self._session, storable(uuid)
+        return Turn(uuid, session, at, "", offset, uuid)
 
     # messages --------------------------------------------------------------------------------------------------------
 
-    def _take(self, message: Message) -> None:
-        if queued := _queued(message.value):
-            self._add_prompt(message, storable(queued), queued=True)
-        elif message.value["type"] == "assistant":
-            self._answer(message)
-        else:
-            self._user(message)
+    def _take(self, begun: Turn, value: Fields) -> None:
+        if queued := _queued(value):
+            self._add_prompt(begun, storable(queued), queued=True)
+        elif value["type"] == "assistant":
+            self._answer(begun, mapping(value.get("message")))
+        elif text := _user_text(value):
+            self._user(begun, value, text)
 
-    def _user(self, message: Message) -> None:
-        value = message.value
-        text = _user_text(value)
-        if text is None:
-            return
+    def _user(self, begun: Turn, value: Fields, text: str) -> None:
         if value.get("isMeta") or value.get("isCompactSummary") or text.startswith(_WAKES):
-            self._wake(message)
+            self._wake(begun)
         elif text.startswith(_OUTPUT):
             self._waiting = None  # the client itself carried out the command
         elif command := _COMMAND.search(text):
             given = _GIVEN.search(text)
             prompt = f"{command[1].strip()} {given[1].strip() if given else ''}".strip()
-            self._waiting = _begun(message, prompt)
-        elif text and not text.startswith(_INTERRUPT):
-            self._add_prompt(message, text)
+            self._waiting = replace(begun, prompt=prompt)
+        elif not text.startswith(_INTERRUPT):
+            self._add_prompt(begun, text)
 
-    def _add_prompt(self, message: Message, prompt: str, *, queued: bool = False) -> None:
+    def _add_prompt(self, begun: Turn, prompt: str, *, queued: bool = False) -> None:
         """Add a prompt to one without an answer, or if queued to the turn in progress; otherwise begin a turn."""
         self._waiting = None
         turn = self._turn
         if turn and (not turn.answered or (queued and not turn.words)):
             turn.prompt += BETWEEN + prompt
         else:
-            self._turn = _begun(message, prompt)
+            self._turn = replace(begun, prompt=prompt)
 
-    def _wake(self, message: Message) -> None:
+    def _wake(self, begun: Turn) -> None:
         """Handle an event that is not a prompt: a new turn begins here if the agent ended its turn and continues."""
         turn = self._turn
         if self._waiting:
             return
         if turn is None:
-            self._waiting = _begun(message, CONTINUED)
+            self._waiting = replace(begun, prompt=CONTINUED)
         elif turn.words:
-            self._waiting = _begun(message, turn.prompt)
-            self._waiting.offset, self._waiting.origin = turn.offset, turn.origin
-            self._waiting.message = turn.message
+            self._waiting = replace(
+                begun, prompt=turn.prompt, offset=turn.offset, origin=turn.origin, message=turn.message
+            )
 
-    def _answer(self, message: Message) -> None:
-        content = mapping(message.value.get("message"))
-        name = str(content.get("id") or message.uuid)
+    def _answer(self, begun: Turn, content: Fields) -> None:
+        name = str(content.get("id") or begun.uuid)
         parts = list(_parts(content.get("content")))
         if self._waiting and parts:
             same = name == self._waiting.message  # then the event came during a message, and no turn ended
             self._turn, self._waiting = self._turn if same else self._waiting, None
         elif self._turn is None and parts:
-            self._turn = _begun(message, CONTINUED)
+            self._turn = replace(begun, prompt=CONTINUED)
         if self._turn:
             self._turn.parts += parts
             self._turn.message, self._turn.stopped = name, str(content.get("stop_reason") or "")
-
-
-def _begun(message: Message, prompt: str) -> Turn:
-    return Turn(message.uuid, message.session, message.at, prompt, message.offset, message.uuid)
 
 
 def _queued(value: Fields) -> str:

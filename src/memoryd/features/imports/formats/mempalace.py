@@ -32,9 +32,6 @@ def _drawers(database: ForeignDatabase) -> str:
     return next((names[name] for name in sorted(names) if name.endswith(DRAWERS)), "")
 
 
-# drawers -------------------------------------------------------------------------------------------------------------
-
-
 def _memories(database: ForeignDatabase, more: frozenset[str]) -> Iterator[Yielded]:
     written: dict[str, list[Fields]] = defaultdict(list)
     mined: dict[str, list[Fields]] = defaultdict(list)
@@ -102,9 +99,6 @@ def _glued(chunks: list[str]) -> str:
         common = next((size for size in sizes if whole.endswith(chunk[:size])), 0)
         whole += chunk[common:] if common else f"\n\n{chunk}"
     return whole
-
-
-# graph ---------------------------------------------------------------------------------------------------------------
 
 
 def _graph(database: ForeignDatabase, more: frozenset[str]) -> Iterator[Yielded]:

@@ -1,11 +1,9 @@
 """The graph of the official memory server: memory.jsonl of @modelcontextprotocol/server-memory."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any
 
-from memoryd.core.base.clock import timestamp
 from memoryd.core.base.limits import KNOWN_NAME
 from memoryd.core.transfer.schema import UNKNOWN
 from memoryd.features.imports.formats import parsing
@@ -45,15 +43,8 @@ def _has(value: Fields, *fields: str) -> bool:
 
 def _graph(file: SourceFile) -> Iterator[Yielded]:
     yield from parsing.each(file, lambda value: _of_value(value, value.place, file.modified))
-    if _has_changed(file):
+    if file.has_changed():
         yield Fault(f"{file.name} changed while it was read. Stop the server that uses it, and import it again")
-
-
-def _has_changed(file: SourceFile) -> bool:
-    if file.path is None:
-        return False
-    state = file.path.stat()
-    return (state.st_size, timestamp(datetime.fromtimestamp(state.st_mtime, UTC))) != (file.size, file.modified)
 
 
 def _of_value(value: Fields, place: str, at: str) -> Iterator[Yielded]:

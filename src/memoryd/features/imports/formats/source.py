@@ -108,6 +108,10 @@ class SourceFile:
         """Return whether the name ends so, in any case."""
         return self.base.casefold().endswith(suffixes)
 
+    def has_changed(self) -> bool:
+        """Return whether the file on disk is no longer what it was when the source was opened."""
+        return self.path is not None and _state(self.path) != (self.size, self.modified)
+
     def head(self, size: int = HEAD) -> bytes:
         """Return the first bytes; none if they cannot be read."""
         try:
@@ -215,9 +219,12 @@ def is_hidden(file: SourceFile) -> bool:
 
 
 def _of_path(path: Path, name: str, meter: Counter[str]) -> SourceFile:
+    return SourceFile(name, *_state(path), lambda: path.open("rb"), meter, path)
+
+
+def _state(path: Path) -> tuple[int, str]:
     state = path.stat()
-    modified = timestamp(datetime.fromtimestamp(state.st_mtime, UTC))
-    return SourceFile(name, state.st_size, modified, lambda: path.open("rb"), meter, path)
+    return state.st_size, timestamp(datetime.fromtimestamp(state.st_mtime, UTC))
 
 
 def _of_folder(folder: Path, meter: Counter[str]) -> Source:
