@@ -32,14 +32,10 @@ class NameIndex:
     """The names of the entities that notes become: titles, or permalinks if two notes have the same title."""
 
     def __init__(self, notes: Iterable[Note]) -> None:
-        titles = Counter[str]()
-        every: list[tuple[str, str]] = []
-        for note in notes:
-            titles[note.title] += 1
-            every.append((note.title, text(note.properties, "permalink")))
-        self._titles = titles
+        every = [(note.title, text(note.properties, "permalink")) for note in notes]
+        self._titles = Counter(title for title, _ in every)
         self._names = {link: self.name(title, link) for title, link in every if link}
-        self._names |= {title: title for title, number in titles.items() if number == 1}
+        self._names |= {title: title for title, number in self._titles.items() if number == 1}
 
     def name(self, title: str, permalink: str) -> str:
         """Return the name of the entity of a note."""

@@ -11,7 +11,7 @@ from memoryd.features.imports.formats.source import ForeignFormat, SourceFile, e
 
 TRANSCRIPTS = "agent-transcripts"
 STATE = "cursorDiskKV"
-_COMPOSER, _BUBBLE = "composerData:", "bubbleId:"
+_COMPOSER, _BUBBLE = "composerData", "bubbleId"
 
 
 def _is_transcript(file: SourceFile) -> bool:
@@ -35,19 +35,19 @@ def session(file: SourceFile, _more: frozenset[str] = frozenset()) -> Iterator[Y
 
 def _composers(database: ForeignDatabase, _more: frozenset[str]) -> Iterator[Yielded]:
     """Yield the turns of the editor's conversations."""
-    composers: dict[str, Fields] = {}
-    bubbles: dict[str, Fields] = {}
+    found: dict[str, dict[str, Fields]] = {_COMPOSER: {}, _BUBBLE: {}}
     for row in database.rows(STATE, "key"):
-        key, value = text(row, "key"), row.get("value")
-        kept = composers if key.startswith(_COMPOSER) else bubbles if key.startswith(_BUBBLE) else None
-        if kept is None or value is None:
+        kind, _, place = text(row, "key").partition(":")
+        value = row.get("value")
+        if kind not in found or value is None:
             continue
         try:
             whole = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
-            kept[key.partition(":")[2]] = mapping(parsing.value_of(whole))
+            found[kind][place] = mapping(parsing.value_of(whole))
         except ValueError as error:
-            yield Fault(f"{key[:100]}: is not JSON ({error})")
-    for place, composer in composers.items():
+            yield Fault(f"{kind}:{place}"[:100] + f": is not JSON ({error})")
+    bubbles = found[_BUBBLE]
+    for place, composer in found[_COMPOSER].items():
         order = [text(one, "bubbleId") for one in mappings(composer.get("fullConversationHeadersOnly"))]
         if not order:
             yield LeftOut("conversations that are empty or in an unknown format")

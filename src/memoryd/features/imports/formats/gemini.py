@@ -1,6 +1,7 @@
 """The sessions of Gemini CLI: a head, then messages, which later lines may replace, remove or rewind."""
 
 from collections.abc import Iterator, Mapping
+from itertools import takewhile
 from typing import Any
 
 from memoryd.features.imports.formats import chat, parsing
@@ -23,9 +24,7 @@ def session(file: SourceFile) -> Iterator[Yielded]:
             if "messages" in value["$set"]:
                 messages = _by_id(value["$set"]["messages"])
         elif text(value.get("$rewindTo")):
-            names = list(messages)
-            if value["$rewindTo"] in messages:
-                messages = {name: messages[name] for name in names[: names.index(value["$rewindTo"])]}
+            messages = {name: messages[name] for name in takewhile(value["$rewindTo"].__ne__, messages)}
         elif "sessionId" in value:
             head |= value
             messages |= _by_id(value.get("messages"))

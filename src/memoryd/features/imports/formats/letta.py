@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from memoryd.features.imports.formats import chat, parsing
 from memoryd.features.imports.formats.conversations import turns
-from memoryd.features.imports.formats.fields import Fields, digest, mappings, text, texts, when
+from memoryd.features.imports.formats.fields import digest, mappings, text, texts, when
 from memoryd.features.imports.formats.items import SourceMemory, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat, SourceFile, each_file, having, that
 
@@ -20,23 +20,20 @@ def _agents(file: SourceFile) -> Iterator[Yielded]:
     agents = mappings(whole.get("agents"))
     names = {block: text(one, "name") for one in agents for block in texts(one.get("block_ids"))}
     for one in mappings(whole.get("blocks")):
-        yield _block(one, names.get(text(one, "id"), ""), when(whole.get("created_at")))
-    for agent in agents:
-        place = text(agent, "id", "name")
-        yield from turns(chat.messages(mappings(agent.get("messages"))), f"letta:{place}", text(agent, "name"))
-
-
-def _block(one: Fields, agent: str, at: str) -> SourceMemory:
-    label, content = text(one, "label"), text(one, "value")
-    key = f"{agent}/{label}" if agent else label
-    return SourceMemory(
-        id=text(one, "id") or digest(key, content),
-        text=content,
-        key=key,
-        tags=("type:block",),
-        project=agent,
-        created_at=when(one.get("created_at")) or at,
-    )
+        place, label, content = text(one, "id"), text(one, "label"), text(one, "value")
+        agent = names.get(place, "")
+        key = f"{agent}/{label}" if agent else label
+        yield SourceMemory(
+            id=place or digest(key, content),
+            text=content,
+            key=key,
+            tags=("type:block",),
+            project=agent,
+            created_at=when(one.get("created_at")) or when(whole.get("created_at")),
+        )
+    for one in agents:
+        spoken = chat.messages(mappings(one.get("messages")))
+        yield from turns(spoken, f"letta:{text(one, 'id', 'name')}", text(one, "name"))
 
 
 FORMAT = ForeignFormat("letta", "an agent file of Letta", that(_is_agent, "*.af", "*.json"), each_file(_agents))

@@ -17,7 +17,6 @@ QDRANT = "collection/*/storage.sqlite"
 """The files of Qdrant's local store."""
 _TEXTS = ("memory", "data", "content", "text")
 _SCOPES = {"user": "user_id", "agent": "agent_id", "actor": "actor_id", "app": "app"}
-_AWAY = frozenset({"deleted"})
 _ASIDE = frozenset({"archived", "paused"})
 PICKLED = (
     "contains pickled objects, which could run any code. Export them with mem0: "
@@ -60,7 +59,7 @@ def _memory(value: Fields, names: Mapping[str, str], more: frozenset[str]) -> Yi
         return Fault(f"an object with {', '.join(map(str, value))[:100] or 'nothing'} is not a memory")
     state, metadata = text(value, "state"), mapping(value.get("metadata"))
     expires = when(value.get("expiration_date"))
-    if "history" not in more and (state in _AWAY or (expires and expires < timestamp(datetime.now(UTC)))):
+    if "history" not in more and (state == "deleted" or (expires and expires < timestamp(datetime.now(UTC)))):
         return LeftOut("deleted or expired memories")
     named = tuple(filter(None, (names.get(one, "") for one in texts(value.get("category_ids")))))
     scopes = (tag for prefix, name in _SCOPES.items() for tag in tagged(prefix, value.get(name)))
