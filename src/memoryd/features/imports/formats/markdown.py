@@ -31,7 +31,7 @@ _MEMORIES = frozenset({"memory", "memories"})
 _CLAUDE_TYPES = frozenset({"user", "feedback", "project", "reference"})
 _LINE = re.compile(r"^(?:[-*+]|\d+[.)])\s+")
 _DATED = re.compile(r"^\[(\d{4}-\d\d-\d\d)\]\s*[-:–]?\s*")
-_INDEX = re.compile(r"\[[^\]]*\]\(([^)\s]+\.md)\)")
+_INDEX = re.compile(r"\[[^\]]*\]\((?:[^)\s]*/)?([^)\s/]+\.md)\)")
 _ADDED = "Gemini Added Memories"
 _HEADING = re.compile(r"(?:#{1,2} [^\n]*\s*)+")
 _BLOCK = re.compile(r"^# ([^\n]*)\n(.*?)(?=^# |\Z)", re.DOTALL | re.MULTILINE)
@@ -53,10 +53,8 @@ def _is_aside(file: SourceFile) -> bool:
     """Return whether a file is in a hidden folder, or one of templates or earlier versions."""
     folders = PurePosixPath(file.name.casefold()).parts[:-1]
     hidden = [at for at, folder in enumerate(folders) if folder.startswith(".")]
-    has_memory = hidden and _MEMORIES & {*folders[hidden[0] :]}
-    return bool(
-        (hidden and not has_memory) or _OLD & {"/".join(pair) for pair in pairwise(folders)} or _ASIDE & {*folders}
-    )
+    is_hidden = bool(hidden) and _MEMORIES.isdisjoint(folders[hidden[0] :])
+    return is_hidden or not _OLD.isdisjoint(map("/".join, pairwise(folders))) or not _ASIDE.isdisjoint(folders)
 
 
 def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
@@ -183,18 +181,14 @@ def _claude(source: Source, one: Note) -> SourceMemory:
 
 def _project(source: Source, file: SourceFile) -> str:
     """Return the project of a memory: the folder that contains Claude Code's folder `memory`."""
-    folders = (*source.path.absolute().parts, *PurePosixPath(file.name).parts[:-1])
-    if source.only:
-        folders = folders[:-1]
-    return folders[-2].strip("-") if len(folders) > 1 and folders[-1] == "memory" else ""
+    folder = (file.path or source.path / file.name).absolute().parent
+    return folder.parent.name.strip("-") if folder.name == "memory" else ""
 
 
 def _index(source: Source, one: Note) -> Iterator[Yielded]:
     """Yield the own content of an index of memories: its sections, without lines that link to existing files."""
     lines = one.body.split("\n")
-    kept = [
-        line for line in lines if not ((link := _INDEX.search(line)) and PurePosixPath(link[1]).name in source.names)
-    ]
+    kept = [line for line in lines if not (link := _INDEX.search(line)) or link[1] not in source.names]
     yield LeftOut("lines of an index that link to imported memories", len(lines) - len(kept))
     project = _project(source, one.file)
     for section in sections("\n".join(kept)):
