@@ -39,15 +39,11 @@ def session(file: SourceFile) -> Iterator[Yielded]:
         elif value.get("type") != "response_item" or mapping(value.get("payload")).get("type") in _READ:
             lines.append(value)
     head = next((mapping(one.get("payload")) for one in lines if one.get("type") == "session_meta"), {})
-    if _is_subagent(head):
+    if text(head, "parent_thread_id") or "subagent" in mapping(head.get("source")):
         yield LeftOut("sessions of subagents")
         return
     place = text(head, "id") or file.stem
     yield from turns(_messages(lines, place), f"codex:{place}", folder=head.get("cwd"))
-
-
-def _is_subagent(head: Fields) -> bool:
-    return bool(text(head, "parent_thread_id")) or "subagent" in mapping(head.get("source"))
 
 
 def _messages(lines: list[Fields], place: str) -> Iterator[SourceMessage]:
@@ -57,8 +53,7 @@ def _messages(lines: list[Fields], place: str) -> Iterator[SourceMessage]:
     for line in lines:
         at = when(line.get("timestamp"))
         role, words, thought = _spoken(line, from_events)
-        if words or thought:
-            yield SourceMessage(role, words, digest(place, at, words, thought), at, thought)
+        yield SourceMessage(role, words, digest(place, at, words, thought), at, thought)
 
 
 def _event(line: Fields) -> Fields:

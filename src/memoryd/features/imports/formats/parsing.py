@@ -8,7 +8,7 @@ import codecs
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from itertools import count, islice, takewhile
 from typing import IO, Any
 
 from memoryd.errors import InvalidInputError
@@ -188,10 +188,10 @@ def _objects(text: str, place: str, *, resumes: bool = False, is_torn: bool = Fa
             if not resumes or at < 0:
                 return
             continue
-        yield _checked(value, place, not _NOT_UTF_8.search(text, begun, at))
+        yield _checked(value, not _NOT_UTF_8.search(text, begun, at), place)
 
 
-def _checked(value: Any, place: str, is_text: bool) -> PlacedObject | Fault:
+def _checked(value: Any, is_text: bool, place: str) -> PlacedObject | Fault:
     found = _object(value)
     if not is_text:
         return Fault(f"{place}: is not UTF-8")
@@ -207,23 +207,19 @@ class _Array:
         self._text, self._at = "", 0
         self._ended = False
         self._head: re.Pattern[str] | None = None
-        self._number = 0
 
     def elements(self) -> Iterator[PlacedObject | Fault]:
         """Yield the objects of the array, and a Fault for each bad element."""
         self._fill()
         self._at = self._text.index("[") + 1
-        while self._skip():
-            self._number += 1
-            place = f"{self._name}, element {self._number}"
+        for number in takewhile(lambda _: self._skip(), count(1)):
+            place = f"{self._name}, element {number}"
             try:
-                value, is_text = self._element()
+                yield _checked(*self._element(), place)
             except ValueError as error:
                 yield Fault(f"{place}: is truncated or not JSON ({error})")
                 if not self._resume():
                     return
-                continue
-            yield _checked(value, place, is_text)
 
     def _fill(self) -> None:
         """Read more; drop what was used."""
@@ -255,9 +251,8 @@ class _Array:
                 continue
             if self._head is None and (head := _HEAD.match(self._text, self._at)):
                 self._head = re.compile(r",\s*(?=" + re.escape(head[0]) + ")")
-            is_text = not _NOT_UTF_8.search(self._text, self._at, end)
-            self._at = end
-            return value, is_text
+            begun, self._at = self._at, end
+            return value, not _NOT_UTF_8.search(self._text, begun, end)
 
     def _resume(self) -> bool:
         """Go to the next element that begins like the first; return whether there is one."""
