@@ -32,8 +32,7 @@ def _conversation(value: Fields) -> Iterator[Yielded]:
     nodes = [one | {"id": name} for name, one in mapping(value.get("mapping")).items() if isinstance(one, dict)]
     if not place or not nodes:
         named = text(value, "title") or place
-        keys = f"a conversation with {', '.join(value)[:100] or 'nothing'}"
-        which = f"the conversation {brief(named)!r}" if named else keys
+        which = f"the conversation {brief(named)!r}" if named else f"a conversation with {parsing.keys_of(value)}"
         yield Fault(f"{which} has no {'messages (mapping)' if place else 'id'}")
         return
     # the root first, as branch() wants it; if no node is current, the last one is
@@ -58,9 +57,7 @@ def _shown(nodes: Iterable[Fields]) -> list[tuple[SourceMessage, bool]]:
         kind, parts = text(content, "content_type"), content.get("parts")
         is_hidden = mapping(message.get("metadata")).get("is_visually_hidden_from_conversation") or kind in _HIDDEN
         thought = joined(one.get("content") for one in mappings(content.get("thoughts")))
-        given = (
-            one.get("text") if isinstance(one, dict) else one for one in (parts if isinstance(parts, list) else ())
-        )
+        given = [one.get("text") if isinstance(one, dict) else one for one in parts] if isinstance(parts, list) else []
         words = "" if kind in _ASIDE else joined(given) or text(content, "text")
         if role in ("user", "assistant") and not is_hidden and (words or thought):
             one = SourceMessage(role, words, f"{message.get('id')}", when(message.get("create_time")), thought)

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Mapping
 from functools import partial
-from itertools import chain
 
 from memoryd.features.imports.formats import parsing
 from memoryd.features.imports.formats.conversations import SourceMessage, branch, turns
@@ -27,12 +26,8 @@ def _files(source: Source) -> list[SourceFile]:
 
 def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
     names = dict[str, str]()
-    for value in chain.from_iterable(map(parsing.values, source.named("projects.json", "projects/*.json"))):
-        if isinstance(value, Fault):
-            yield value
-        else:
-            names[text(value, "uuid")] = text(value, "name")
-            yield from _project(value)
+    for file in source.named("projects.json", "projects/*.json"):
+        yield from parsing.each(file, partial(_project, names))
     for file in source.candidates("memories.json", *CONVERSATIONS):
         yield from parsing.each(file, partial(_of_value, names, file.modified))
 
@@ -63,8 +58,10 @@ def _memories(value: Fields, names: Mapping[str, str], at: str) -> Iterator[Yiel
                 )
 
 
-def _project(value: Fields) -> Iterator[Yielded]:
+def _project(names: dict[str, str], value: Fields) -> Iterator[Yielded]:
+    """Yield what a project contains; put its name into the names by id."""
     name, place = text(value, "name"), text(value, "uuid")
+    names[place] = name
     common: Fields = {"project": name, **times(value)}
     about = joined((value.get("description"), value.get("prompt_template")))
     if about and not value.get("is_starter_project"):
@@ -83,7 +80,7 @@ def _conversation(value: Fields) -> Iterator[Yielded]:
     messages = mappings(value.get("chat_messages"))
     place = text(value, "uuid")
     if not place or "chat_messages" not in value:
-        yield Fault(f"a conversation with {', '.join(map(str, value))[:100] or 'nothing'} has no uuid or chat_messages")
+        yield Fault(f"a conversation with {parsing.keys_of(value)} has no uuid or chat_messages")
         return
     if not messages:
         yield LeftOut("empty conversations")

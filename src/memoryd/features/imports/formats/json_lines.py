@@ -134,9 +134,7 @@ def _other(value: Fields, common: Fields) -> items.Yielded:
             return items.SourceTurn(id=place, prompt=prompt, thought=thought, response=response, **common)
         case {"title": str(title), "summary": str(summary)} if common["session_id"]:
             return items.SourceSummary(id=common["session_id"], title=title, text=summary, **common)
-    return items.Fault(
-        f"an object with {', '.join(map(str, value))[:100] or 'nothing'} is not a memory, entity, relation or turn"
-    )
+    return items.Fault(f"an object with {parsing.keys_of(value)} is not a memory, entity, relation or turn")
 
 
 def _id(value: Fields, *names: str) -> str:

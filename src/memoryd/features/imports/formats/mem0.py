@@ -56,7 +56,7 @@ def _listed(file: SourceFile, more: frozenset[str]) -> Iterator[Yielded]:
 def _memory(value: Fields, names: Mapping[str, str], more: frozenset[str]) -> Yielded:
     content = text(value, *_TEXTS)
     if not content:
-        return Fault(f"an object with {', '.join(map(str, value))[:100] or 'nothing'} is not a memory")
+        return Fault(f"an object with {parsing.keys_of(value)} is not a memory")
     state, metadata = text(value, "state"), mapping(value.get("metadata"))
     expires = when(value.get("expiration_date"))
     if "history" not in more and (state == "deleted" or (expires and expires < timestamp(datetime.now(UTC)))):

@@ -103,6 +103,11 @@ def listed(value: Any) -> list[Fields]:
     return mappings(list(map(_object, value))) if isinstance(value, list) else []
 
 
+def keys_of(value: Fields) -> str:
+    """Return the names of the fields of an object, for a sentence about it."""
+    return ", ".join(map(str, value))[:100] or "nothing"
+
+
 def _object(value: Any) -> Any:
     """Return a text as an object; any other value unchanged."""
     return {"content": value} if isinstance(value, str) and value.strip() else value
