@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Literal
 
-from memoryd.features.imports.foreign_sqlite import ForeignDatabase, databases, each_of
+from memoryd.features.imports.foreign_sqlite import ForeignDatabase, databases, each_of, has
 from memoryd.features.imports.formats import parsing
 from memoryd.features.imports.formats.claude_code import is_descendant_of_gemini
 from memoryd.features.imports.formats.codex import INJECTED
@@ -31,11 +31,7 @@ _WORDS = (
     *("prompt", "response", "output", "result", "finalText"),
 )
 _THOUGHT = ("thinking", "think", "reasoning", "reasoning_content", "reasoningText")
-_TABLES = (
-    ("messages", {"role", "content"}),
-    ("messages", {"role", "content_json"}),
-    ("responses", {"prompt", "response"}),
-)
+_TABLES = (("messages", "role", "content"), ("messages", "role", "content_json"), ("responses", "prompt", "response"))
 """Tables of conversations, and the columns that they have at least."""
 _LISTS = ("messages", "chat_messages", "conversation", "conversations", "history", "turns")
 _SESSIONS = ("sessionId", "session_id", "conversationId", "conversation_id", "chat_id", "thread_id")
@@ -52,10 +48,6 @@ _TYPED = re.compile(
 )
 _TOOL = re.compile(r"\[[\w-]+(?: for [^\n]*)?\] Result:")
 """The beginning of a tool's output in a message of the user."""
-
-
-def _fits(database: ForeignDatabase) -> bool:
-    return any(database.tables.get(name, frozenset()) >= columns for name, columns in _TABLES)
 
 
 def _is_talk(file: SourceFile) -> bool:
@@ -200,7 +192,7 @@ FORMAT = ForeignFormat(
     "conversations of messages with roles",
     either(
         that(lambda file: parsing.first_object(file) and _is_talk(file), "*.json", "*.jsonl"),
-        databases(_fits, "*.db", "*.sqlite", "*.sqlite3"),
+        databases(lambda one: any(has(*table)(one) for table in _TABLES), "*.db", "*.sqlite", "*.sqlite3"),
     ),
     each_of(_stored, lambda file, _: session(file, "chat")),
 )

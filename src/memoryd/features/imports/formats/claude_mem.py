@@ -21,7 +21,8 @@ def _stored(database: ForeignDatabase, more: frozenset[str]) -> Iterator[Yielded
     for row in database.rows("session_summaries", "created_at_epoch", "id"):
         yield _summary(row, sessions)
     for row in database.rows("user_prompts", "created_at_epoch", "id"):
-        yield _prompt(row, sessions) if PROMPTS in more else LeftOut("prompts (--include prompts imports them)")
+        about: Fields = {"id": f"prompt:{row.get('id')}", "prompt": text(row, "prompt_text"), **_common(row, sessions)}
+        yield SourceTurn(**about) if PROMPTS in more else LeftOut("prompts (--include prompts imports them)")
 
 
 def _sessions(database: ForeignDatabase) -> dict[str, Fields]:
@@ -29,15 +30,14 @@ def _sessions(database: ForeignDatabase) -> dict[str, Fields]:
     found: dict[str, Fields] = {}
     for row in database.rows("sdk_sessions"):
         content = text(row, "content_session_id", "claude_session_id")
-        for one in (content, text(row, "memory_session_id", "sdk_session_id")):
-            if one:
-                found[one] = {"id": content or one, "project": text(row, "project")}
+        memory = text(row, "memory_session_id", "sdk_session_id")
+        session = {"id": content or memory, "project": text(row, "project")}
+        found |= dict.fromkeys(filter(None, (content, memory)), session)
     return found
 
 
 def _common(row: Fields, sessions: dict[str, Fields]) -> Fields:
-    names = ("memory_session_id", "sdk_session_id", "content_session_id", "claude_session_id")
-    place = text(row, *names)
+    place = text(row, "memory_session_id", "sdk_session_id", "content_session_id", "claude_session_id")
     session = sessions.get(place, {"id": place, "project": ""})
     return {
         "session_id": session["id"],
@@ -64,10 +64,6 @@ def _summary(row: Fields, sessions: dict[str, Fields]) -> SourceSummary:
     return SourceSummary(
         id=f"summary:{row.get('id')}", title=text(row, "request"), text=words, **_common(row, sessions)
     )
-
-
-def _prompt(row: Fields, sessions: dict[str, Fields]) -> SourceTurn:
-    return SourceTurn(id=f"prompt:{row.get('id')}", prompt=text(row, "prompt_text"), **_common(row, sessions))
 
 
 def _list(row: Fields, name: str) -> tuple[str, ...]:

@@ -12,12 +12,7 @@ from memoryd.features.imports.formats.source import ForeignFormat, Source, Sourc
 FILES = ("rollout-*.jsonl",)
 INJECTED = ("<environment_context>", "<user_instructions>", "<permissions instructions>", "# AGENTS.md instructions")
 """The beginnings of texts that the program adds to a conversation."""
-_SEEN = {
-    "user_message": "user",
-    "UserMessage": "user",
-    "agent_message": "assistant",
-    "AgentMessage": "assistant",
-}
+_SEEN = {"user_message": "user", "UserMessage": "user", "agent_message": "assistant", "AgentMessage": "assistant"}
 """The role of what the user saw, by kind of event: for each role first that of older versions, then of newer ones."""
 _READ = ("message", "reasoning")
 """The kinds of model input that are read; most of a file is tool results."""

@@ -1,6 +1,6 @@
 """The sessions of Gemini CLI: a head, then messages, which later lines may replace, remove or rewind."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import takewhile
 from typing import Any
 
@@ -30,14 +30,6 @@ def session(file: SourceFile) -> Iterator[Yielded]:
             messages |= _by_id(value.get("messages"))
         elif text(value, "id"):
             messages[text(value, "id")] = value
-    yield from _session(file, head, messages)
-
-
-def _by_id(given: Any) -> dict[str, Fields]:
-    return {text(one, "id"): one for one in mappings(given)}
-
-
-def _session(file: SourceFile, head: Fields, messages: Mapping[str, Fields]) -> Iterator[Yielded]:
     if head.get("kind") == "subagent":
         yield LeftOut("sessions of subagents")
         return
@@ -49,6 +41,10 @@ def _session(file: SourceFile, head: Fields, messages: Mapping[str, Fields]) -> 
     yield from turns(chat.messages(spoken, place, begun), name, project)
     if summary := text(head, "summary"):
         yield SourceSummary(id=place, session_id=name, title=summary, text=summary, created_at=begun, project=project)
+
+
+def _by_id(given: Any) -> dict[str, Fields]:
+    return {text(one, "id"): one for one in mappings(given)}
 
 
 def _thoughts(value: Fields) -> str:

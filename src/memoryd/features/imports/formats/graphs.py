@@ -14,10 +14,6 @@ HISTORY = "history"
 _PARTS = ("episodes", "entities", "nodes", "facts", "edges")
 _ENTITY, _CHUNK = "Entity", "DocumentChunk"
 _KIND = ("relationship_name", "relationship", "edge_text", "name", "type")
-_LOOSE = {
-    "facts": "facts about entities that the file does not contain",
-    "edges": "edges that do not connect two entities",
-}
 
 
 def _is_graphiti(file: SourceFile) -> bool:
@@ -84,7 +80,8 @@ def _edge(one: Fields, names: Mapping[str, str]) -> Iterator[Yielded]:
     fields = ([f"{end}_node_uuid", end, f"{end}_node_id"] for end in ("source", "target"))
     source, target = (names.get(text(one, *some), "") for some in fields)
     if not source or not target:
-        yield LeftOut(_LOOSE["facts" if "source_node_uuid" in one else "edges"])
+        facts, edges = "facts about entities that the file does not contain", "edges that do not connect two entities"
+        yield LeftOut(facts if "source_node_uuid" in one else edges)
         return
     yield SourceRelation(source=source, target=target, type=text(one, *_KIND) or "related_to", **_common(one))
     if fact := text(one, "fact"):

@@ -104,18 +104,14 @@ def _item(value: Fields) -> items.Yielded:
         "session_id": _id(value, *_SESSIONS),
     }
     title, content = text(value, "title"), _text_of(value)
-    if content or (title and not {"summary", "prompt"} & value.keys()):
-        return _memory(value, title, content, namespace, common)
-    return _other(value, common | {"tags": texts(value.get("tags"))})
-
-
-def _memory(value: Fields, title: str, content: str, namespace: tuple[str, ...], common: Fields) -> items.SourceMemory:
+    if not content and (not title or {"summary", "prompt"} & value.keys()):
+        return _other(value, common | {"tags": texts(value.get("tags"))})
     headed = content if not title or content.startswith(title) else f"{title}\n\n{content}".strip()
     own, key = _id(value, *_IDS), text(value, "key")
     if namespace:  # the key is one within the namespace
         own, key = digest(*namespace, key), ""
     weight = share(value.get("importance"))
-    return items.SourceMemory(id=own or digest(headed), text=headed, key=key, importance=weight, **common)
+    return items.SourceMemory(id=own, text=headed, key=key, importance=weight, **common)
 
 
 def _other(value: Fields, common: Fields) -> items.Yielded:
@@ -124,10 +120,10 @@ def _other(value: Fields, common: Fields) -> items.Yielded:
             about: Fields = {"type": text(value, "type"), "summary": text(value, "summary")}
             given = value.get("observations")
             words = texts([given] if isinstance(given, str) else given)
-            return items.SourceEntity(id=name, name=name, observations=words, **about, **common)
+            return items.SourceEntity(name=name, observations=words, **about, **common)
         case {"from": str(source), "to": str(target)}:
             kind = text(value, "relation", "type") or "related_to"
-            return items.SourceRelation(id=source, source=source, target=target, type=kind, **common)
+            return items.SourceRelation(source=source, target=target, type=kind, **common)
         case {"prompt": str(prompt)}:
             thought, response = text(value, "thought"), text(value, "response")
             place = _id(value, "id") or digest(common["session_id"], common["created_at"], prompt, response)

@@ -62,17 +62,12 @@ def _memory(value: Fields, names: Mapping[str, str], more: frozenset[str]) -> Yi
     if "history" not in more and (state == "deleted" or (expires and expires < timestamp(datetime.now(UTC)))):
         return LeftOut("deleted or expired memories")
     named = tuple(filter(None, (names.get(one, "") for one in texts(value.get("category_ids")))))
+    aside = _ASIDE & {state}
     scopes = (tag for prefix, name in _SCOPES.items() for tag in tagged(prefix, value.get(name)))
     return SourceMemory(
         id=text(value, "id"),
         text=content,
-        tags=(
-            *tagged("type", metadata.get("type")),
-            *texts(value.get("categories")),
-            *named,
-            *scopes,
-            *((state,) if state in _ASIDE else ()),
-        ),
+        tags=(*tagged("type", metadata.get("type")), *texts(value.get("categories")), *named, *scopes, *aside),
         session_id=text(value, "run_id"),
         **times(value),
     )

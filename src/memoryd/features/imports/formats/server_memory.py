@@ -70,7 +70,7 @@ def _entity(value: Fields, place: str, at: str) -> Iterator[Yielded]:
         yield Fault(f"{place} {fault}")
         return
     observed = list(_observed(given, first_time(value)))
-    kept = [(words, time) for words, time in observed if _is_text(words)]
+    kept = [(words, time) for words, time in observed if isinstance(words, str) and not unstorable(words)]
     if lost := len(observed) - len(kept):
         yield Fault(f"{place} has observations that are not text, or cannot be stored: {lost} of {len(observed)}")
     yield LeftOut("empty observations", sum(not words for words, _ in kept))
@@ -128,10 +128,6 @@ def _unfit(value: Fields, *fields: str) -> str | None:
         if len(given) > KNOWN_NAME:
             return f"has {len(given):,} characters in its {field}; {KNOWN_NAME:,} is the limit"
     return None
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and not unstorable(value)
 
 
 def _quoted(value: object) -> str:
