@@ -41,7 +41,7 @@ def _memories(value: Fields, names: Mapping[str, str], at: str) -> Iterator[Yiel
     """Yield what Claude remembers: a memory for each paragraph or bullet, with the heading above it."""
     of_projects = mapping(value.get("project_memories"))
     for project, content in [("", value.get("conversations_memory")), *of_projects.items()]:
-        heading = ""
+        heading, name = "", names.get(project) or project
         for piece in filter(None, map(str.strip, _PARAGRAPH.split(text(content)))):
             first, _, rest = piece.partition("\n")
             if _HEADING.match(first.strip()):
@@ -50,11 +50,7 @@ def _memories(value: Fields, names: Mapping[str, str], at: str) -> Iterator[Yiel
             if words:
                 headed = f"{heading}: {words}" if heading else words
                 yield SourceMemory(
-                    id=digest(project, headed),
-                    text=headed,
-                    tags=("claude-ai",),
-                    created_at=at,
-                    project=names.get(project) or project,
+                    id=digest(project, headed), text=headed, tags=("claude-ai",), created_at=at, project=name
                 )
 
 

@@ -135,8 +135,6 @@ class Reader:
         if self._turn and self._turn.answered:
             yield self._turn
 
-    # lines -----------------------------------------------------------------------------------------------------------
-
     def _messages(self, offset: int) -> Iterator[tuple[Turn, Fields]]:
         """Yield the lines of the conversation, each with the turn that may begin with it."""
         if self._file.seekable():  # a source of an import is not, and at its beginning
@@ -187,8 +185,6 @@ class Reader:
         known = isinstance(session, str) and 0 < len(session.strip()) <= len(session) <= SESSION_LENGTH
         session, uuid = storable(str(session)) if known else self._session, storable(uuid)
         return Turn(uuid, session, at, "", offset, uuid)
-
-    # messages --------------------------------------------------------------------------------------------------------
 
     def _take(self, begun: Turn, value: Fields) -> None:
         if queued := _queued(value):

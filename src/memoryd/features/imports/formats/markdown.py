@@ -106,9 +106,6 @@ def _items(source: Source, one: Note, names: basic_memory.NameIndex) -> Iterator
         yield from _sections(one)
 
 
-# notes ---------------------------------------------------------------------------------------------------------------
-
-
 def _sections(one: Note) -> Iterator[Yielded]:
     """Yield a note as one memory, or one for each section if it is long."""
     body = f"{one.others}\n\n{one.body}".strip()
@@ -140,9 +137,6 @@ def _memory(one: Note, content: str, tags: tuple[str, ...], **more: Any) -> Sour
     return SourceMemory(text=content, tags=tags, **own | more)
 
 
-# instructions --------------------------------------------------------------------------------------------------------
-
-
 def _is_instruction(file: SourceFile) -> bool:
     return file.base in INSTRUCTIONS or file.base.endswith(".mdc")
 
@@ -159,9 +153,6 @@ def _instructions(one: Note) -> Iterator[Yielded]:
                 yield _memory(one, _LINE.sub("", line), ("file:GEMINI.md",))
         else:
             yield _memory(one, section, tags)
-
-
-# agents' memories ----------------------------------------------------------------------------------------------------
 
 
 def _claude_type(one: Note) -> str:

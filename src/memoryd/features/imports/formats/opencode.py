@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any
 
 from memoryd.errors import InvalidInputError
-from memoryd.features.imports.foreign_sqlite import ForeignDatabase, databases, each_of
+from memoryd.features.imports.foreign_sqlite import ForeignDatabase, databases, each_of, has
 from memoryd.features.imports.formats import chat, parsing
 from memoryd.features.imports.formats.conversations import turns
 from memoryd.features.imports.formats.fields import Fields, mapping, mappings, text
@@ -19,10 +19,6 @@ SESSIONS, MESSAGES, PARTS = ("session/*/*.json",), ("message/*/*.json",), ("part
 """The files of versions before the database, in the folder storage."""
 
 
-def _fits(database: ForeignDatabase) -> bool:
-    return all("data" in database.tables.get(table, ()) for table in ("part", "message"))
-
-
 def _old(source: Source) -> list[list[SourceFile]]:
     """Return the files of sessions, of messages and of parts of versions before the database."""
     return [source.named(*patterns) for patterns in (SESSIONS, MESSAGES, PARTS)]
@@ -32,7 +28,7 @@ def _files(source: Source) -> Iterator[SourceFile]:
     sessions, *others = _old(source)
     yield from chain(sessions, *others) if sessions else ()
     yield from that(having(b'"info"', b'"ses_'), "*.json")(source)
-    yield from databases(_fits, FILES)(source)
+    yield from databases(lambda one: has("part", "data")(one) and has("message", "data")(one), FILES)(source)
 
 
 def _read(source: Source, more: frozenset[str]) -> Iterator[Yielded]:

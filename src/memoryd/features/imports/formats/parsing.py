@@ -8,6 +8,7 @@ import codecs
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from itertools import count, islice, takewhile
 from typing import IO, Any
 
@@ -90,10 +91,9 @@ def has_field(file: SourceFile, *names: str) -> bool:
 
 
 def _decoded(text: str, at: int) -> Any:
-    try:
+    with suppress(ValueError):
         return _DECODER.raw_decode(text, at)[0]
-    except ValueError:
-        return None
+    return None
 
 
 def listed(value: Any) -> list[Fields]:
@@ -185,6 +185,7 @@ def _objects(text: str, place: str, *, resumes: bool = False, is_torn: bool = Fa
         begun = at
         try:
             value, at = _DECODER.raw_decode(text, at)
+            yield _checked(value, not _NOT_UTF_8.search(text, begun, at), place)
         except ValueError as error:
             torn = ", and ends without a line break: it may be truncated" if is_torn else ""
             if not is_damaged:
@@ -192,8 +193,6 @@ def _objects(text: str, place: str, *, resumes: bool = False, is_torn: bool = Fa
             is_damaged, at = True, text.find("{", at + 1)
             if not resumes or at < 0:
                 return
-            continue
-        yield _checked(value, not _NOT_UTF_8.search(text, begun, at), place)
 
 
 def _checked(value: Any, is_text: bool, place: str) -> PlacedObject | Fault:

@@ -12,7 +12,7 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
@@ -114,11 +114,9 @@ class SourceFile:
 
     def head(self, size: int = HEAD) -> bytes:
         """Return the first bytes; none if they cannot be read."""
-        try:
-            with self.open() as file:
-                return file.read(size)
-        except InvalidInputError:
-            return b""
+        with suppress(InvalidInputError), self.open() as file:
+            return file.read(size)
+        return b""
 
     def whole(self) -> str:
         """Return the whole file as text. Raise InvalidInputError if it is too long, or not UTF-8."""
@@ -230,15 +228,11 @@ def _state(path: Path) -> tuple[int, str]:
 def _of_folder(folder: Path, meter: Counter[str]) -> Source:
     found, failures, skipped = list[SourceFile](), list[OSError](), 0
     for place, folders, names in os.walk(folder, onerror=failures.append):
-        skipped += sum(Path(place, name).is_symlink() for name in folders)
-        for name in names:
-            path = Path(place, name)
-            if not stat.S_ISREG(path.lstat().st_mode):
-                skipped += 1
-                continue
-            found.append(_of_path(path, path.relative_to(folder).as_posix(), meter))
-            if len(found) > MEMBERS:
-                raise InvalidInputError(f"{folder} has more than {MEMBERS:,} files. Import its folders one by one.")
+        regular = [path for name in names if stat.S_ISREG((path := Path(place, name)).lstat().st_mode)]
+        skipped += sum(Path(place, name).is_symlink() for name in folders) + len(names) - len(regular)
+        found += [_of_path(path, path.relative_to(folder).as_posix(), meter) for path in regular]
+        if len(found) > MEMBERS:
+            raise InvalidInputError(f"{folder} has more than {MEMBERS:,} files. Import its folders one by one.")
     unreadable = tuple(f"{one.filename}: {one.strerror}" for one in failures)
     files = tuple(sorted(found, key=lambda one: one.name))
     return Source(folder, files, skipped=skipped, unreadable=unreadable, meter=meter)
