@@ -72,9 +72,8 @@ def _stored(database: ForeignDatabase, _more: frozenset[str]) -> Iterator[Yielde
         talks[text(row, *_SESSIONS)].append(row | content)
     for row in database.rows("responses", "datetime_utc", "id"):
         at = {"created": row.get("datetime_utc"), "id": f"{row.get('id')}"}
-        talk = talks[text(row, "conversation_id")]
-        talk += [at | {"role": "user", "content": row.get("prompt")}]
-        talk += [at | {"role": "assistant", "content": row.get("response")}]
+        for role, name in (("user", "prompt"), ("assistant", "response")):
+            talks[text(row, "conversation_id")].append(at | {"role": role, "content": row.get(name)})
     for place, values in talks.items():
         yield from _conversation(abouts.get(place, {}) | {"sessionId": place}, values, None, FORMAT.name)
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import IO, Any, Literal, TypeAlias
 
 from memoryd.core.base.clock import hours_since, moment, timestamp
@@ -139,9 +140,8 @@ class Reader:
         """Yield the lines of the conversation, each with the turn that may begin with it."""
         if self._file.seekable():  # a source of an import is not, and at its beginning
             self._file.seek(offset)
-        self.done, number = offset, 0
-        while line := self._file.readline(LINE):
-            number += 1
+        self.done = offset
+        for number, line in enumerate(iter(partial(self._file.readline, LINE), b""), 1):
             at, self.done = self.done, self.done + len(line)
             if len(line) == LINE and not line.endswith(b"\n"):
                 raise InvalidInputError(f"Line {number} is longer than {LINE >> 20} MB: this is not a transcript.")

@@ -43,8 +43,7 @@ def _fits(file: SourceFile) -> bool:
     if file.ends(*TABLES):
         first: Fields = dict.fromkeys(_table(file).fieldnames or (), "text")
     else:
-        found = parsing.first_object(file)
-        found = found or next((one for one in parsing.values(file) if isinstance(one, dict)), {})
+        found = parsing.first_object(file) or next((one for one in parsing.values(file) if isinstance(one, dict)), {})
         first = next(iter(parsing.listed(found)), found)
     is_known = _text_of(first) or any(shape <= first.keys() for shape in _SHAPES)
     return bool(is_known) and not file.ends(".md", ".txt")

@@ -112,8 +112,7 @@ def _sections(one: Note) -> Iterator[Yielded]:
     if not _EMBEDS.sub("", body).strip():
         yield LeftOut("notes that only embed other files" if body else "empty notes")
         return
-    pieces = [body] if len(body) <= IDEA else _top_sections(body)
-    for piece in pieces:
+    for piece in [body] if len(body) <= IDEA else _top_sections(body):
         headed = piece if piece.startswith(f"# {one.title}") else f"{one.title}\n\n{piece}"
         yield _memory(one, headed, (*one.tags, f"note:{one.title}"))
 

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from functools import partial
 from itertools import count, islice, takewhile
 from typing import IO, Any
 
@@ -115,13 +116,13 @@ def _object(value: Any) -> Any:
 
 def values(file: SourceFile) -> Iterator[PlacedObject | Fault]:
     """Yield the objects of a file: the elements of an array, one object per line, or the list in a single object."""
-    return _readable(_values(file))
-
-
-def _readable(found: Iterator[PlacedObject | Fault]) -> Iterator[PlacedObject | Fault]:
-    """Yield what is found, and a Fault at the place where the file cannot be read further."""
+    first = file.head(CHUNK).lstrip(b"\xef\xbb\xbf \t\r\n")
     try:
-        yield from found
+        if first.startswith(b"["):
+            with file.open() as opened:
+                yield from _Array(opened, file.name).elements()
+        else:
+            yield from _of_one(file) if _is_one_object(first) else lines(file)
     except InvalidInputError as error:
         yield Fault(str(error).rstrip("."))
 
@@ -130,17 +131,6 @@ def each(file: SourceFile, read: Callable[[PlacedObject], Iterable[Yielded]]) ->
     """Yield what is read of each object of a file, and a Fault for each that cannot be read."""
     for value in values(file):
         yield from [value] if isinstance(value, Fault) else read(value)
-
-
-def _values(file: SourceFile) -> Iterator[PlacedObject | Fault]:
-    first = file.head(CHUNK).lstrip(b"\xef\xbb\xbf \t\r\n")
-    if first.startswith(b"["):
-        with file.open() as opened:
-            yield from _Array(opened, file.name).elements()
-    elif _is_one_object(first):
-        yield from _of_one(file)
-    else:
-        yield from _lines(file)
 
 
 def _of_one(file: SourceFile) -> Iterator[PlacedObject | Fault]:
@@ -168,14 +158,13 @@ def _is_one_object(first: bytes) -> bool:
 
 def lines(file: SourceFile) -> Iterator[PlacedObject | Fault]:
     """Yield the objects of each line, usually one: programs that write at the same time leave several on a line."""
-    return _readable(_lines(file))
-
-
-def _lines(file: SourceFile) -> Iterator[PlacedObject | Fault]:
-    with file.open() as opened:
-        for number, line in enumerate(iter(lambda: opened.readline(ELEMENT), b""), 1):
-            text = line.decode("utf-8-sig", "surrogateescape")
-            yield from _objects(text, f"{file.name}, line {number}", is_torn=not line.endswith(b"\n"))
+    try:
+        with file.open() as opened:
+            for number, line in enumerate(iter(partial(opened.readline, ELEMENT), b""), 1):
+                text = line.decode("utf-8-sig", "surrogateescape")
+                yield from _objects(text, f"{file.name}, line {number}", is_torn=not line.endswith(b"\n"))
+    except InvalidInputError as error:
+        yield Fault(str(error).rstrip("."))
 
 
 def _objects(text: str, place: str, *, resumes: bool = False, is_torn: bool = False) -> Iterator[PlacedObject | Fault]:
