@@ -98,9 +98,7 @@ def _content(body: str) -> tuple[list[str], list[tuple[str, str]], list[str]]:
 def _typed(item: str) -> tuple[str, str] | None:
     """Return the type and target of a list item that is a relation; other links have the type LINK."""
     typed, link = _TYPED.match(item), _LINKS.search(item)
-    if not typed or not link:
-        return None
-    return next(filter(None, typed.groups())), link[1]
+    return (next(filter(None, typed.groups())), link[1]) if typed and link else None
 
 
 def _is_observation(item: str) -> bool:

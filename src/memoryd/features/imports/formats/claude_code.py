@@ -17,7 +17,7 @@ from typing import IO, Any, Literal, TypeAlias
 from memoryd.core.base.clock import hours_since, moment, timestamp
 from memoryd.errors import InvalidInputError
 from memoryd.features.imports.formats import fields
-from memoryd.features.imports.formats.fields import BETWEEN, Fields, mapping
+from memoryd.features.imports.formats.fields import BETWEEN, Fields, mapping, mappings
 from memoryd.features.imports.formats.items import Fault, LeftOut, SourceTurn, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
 from memoryd.model import Interaction
@@ -114,10 +114,7 @@ class Reader:
     def __init__(
         self, file: IO[bytes], session: str, fault: Callable[[int, str], None], *, of_subagent: bool = False
     ) -> None:
-        self._file = file
-        self._session = session
-        self._fault = fault
-        self._of_subagent = of_subagent
+        self._file, self._session, self._fault, self._of_subagent = file, session, fault, of_subagent
         self._seen: set[str] = set()
         self._turn: Turn | None = None
         self._waiting: Turn | None = None
@@ -262,10 +259,9 @@ def _user_text(value: Fields) -> str | None:
     return storable(BETWEEN.join(filter(None, texts))) or None
 
 
-def _blocks(content: Any) -> list[Any]:
+def _blocks(content: Any) -> list[Fields]:
     """Return the blocks of a message, which may be a mere text."""
-    found = [{"type": "text", "text": content}] if isinstance(content, str) else content
-    return found if isinstance(found, list) else []
+    return [{"type": "text", "text": content}] if isinstance(content, str) else mappings(content)
 
 
 def _parts(content: object) -> Iterator[Block]:

@@ -1,7 +1,6 @@
 """The fields of foreign objects: each as what it should be, or as empty if it is anything else."""
 
 import hashlib
-import math
 import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -73,17 +72,13 @@ def when(value: Any, *, local: bool = False) -> str:
     Text without an offset is UTC, or this machine's time if `local`.
     """
     try:
-        if isinstance(value, str) and _SECONDS.fullmatch(value):
-            value = float(value)
-        if isinstance(value, str):
-            parsed = datetime.fromisoformat(value.strip()) if local else moment(value)
-            found = parsed.astimezone(UTC)
-        elif isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
-            found = datetime.fromtimestamp(value / 1000 if value > MILLISECONDS else value, UTC)
+        if isinstance(value, str) and not _SECONDS.fullmatch(value):
+            found = (datetime.fromisoformat(value.strip()) if local else moment(value)).astimezone(UTC)
         else:
-            return ""
+            seconds = float(value)
+            found = datetime.fromtimestamp(seconds / 1000 if seconds > MILLISECONDS else seconds, UTC)
         return timestamp(found) if found >= EARLIEST else ""
-    except (InvalidInputError, ValueError, OverflowError, OSError):
+    except (InvalidInputError, TypeError, ValueError, OverflowError, OSError):
         return ""
 
 

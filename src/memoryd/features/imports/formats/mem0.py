@@ -48,8 +48,8 @@ def _listed(file: SourceFile, more: frozenset[str]) -> Iterator[Yielded]:
     names: dict[str, str] = {}
     if file.head().lstrip().startswith(b"{"):
         with suppress(InvalidInputError):  # JSON lines, or damaged: reported below
-            about = parsing.loaded(file)
-            names = {text(one, "id"): text(one, "name") for one in mappings(about.get("categories"))}
+            categories = mappings(parsing.loaded(file).get("categories"))
+            names = {text(one, "id"): text(one, "name") for one in categories}
     yield from parsing.each(file, lambda value: [_memory(value, names, more)])
 
 

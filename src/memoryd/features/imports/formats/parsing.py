@@ -59,10 +59,9 @@ def value_of(text: str) -> Any:
 
 def value_in(row: Fields, column: str, otherwise: Any = None) -> Any:
     """Return the value of a JSON text in a column; `otherwise` if there is none, or it is not JSON."""
-    try:
+    with suppress(ValueError):
         return value_of(row[column]) if isinstance(row.get(column), str) else otherwise
-    except ValueError:
-        return otherwise
+    return otherwise
 
 
 def loaded(file: SourceFile) -> Fields:
