@@ -53,12 +53,11 @@ _TOOL = re.compile(r"\[[\w-]+(?: for [^\n]*)?\] Result:")
 def _is_talk(file: SourceFile) -> bool:
     """Return whether a file has messages with a role, or both sides of a conversation."""
     seen = set[str]()
-    for value in islice(parsing.values(file), PEEKED):
-        for one in [value] if isinstance(value, Fault) else nested(value)[:PEEKED] or [value]:
-            if isinstance(one, dict):
-                inner = _inner(one)
-                has_words = any(name in inner for name in _WORDS)
-                seen.update({"user", "assistant"} if "role" in inner and has_words else filter(None, [_role(one)]))
+    for value in (one for one in islice(parsing.values(file), PEEKED) if isinstance(one, dict)):
+        for one in nested(value)[:PEEKED] or [value]:
+            inner = _inner(one)
+            has_words = any(name in inner for name in _WORDS)
+            seen.update({"user", "assistant"} if "role" in inner and has_words else {_role(one)})
     return seen >= {"user", "assistant"}
 
 

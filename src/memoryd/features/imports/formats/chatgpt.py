@@ -7,18 +7,13 @@ from memoryd.features.imports.formats import parsing
 from memoryd.features.imports.formats.conversations import SourceMessage, branch, turns
 from memoryd.features.imports.formats.fields import Fields, brief, first_time, joined, mapping, mappings, text, when
 from memoryd.features.imports.formats.items import Fault, LeftOut, SourceMemory, Yielded
-from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
+from memoryd.features.imports.formats.source import ForeignFormat, Source
 
 FILES = ("conversations*.json",)
 SAVED = "bio"
 """The recipient of messages that save a memory."""
 _ASIDE = frozenset({"thoughts", "reasoning_recap"})
 _HIDDEN = frozenset({"user_editable_context", "model_editable_context", "system_error"})
-
-
-def _files(source: Source) -> list[SourceFile]:
-    """Return the files of the folders with conversations: the rest of an export is about them."""
-    return source.beside(file for file in source.candidates(*FILES) if parsing.has_field(file, "mapping"))
 
 
 def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
@@ -65,4 +60,4 @@ def _shown(nodes: Iterable[Fields]) -> list[tuple[SourceMessage, bool]]:
     return found
 
 
-FORMAT = ForeignFormat("chatgpt", "a data export of ChatGPT", _files, _read)
+FORMAT = ForeignFormat("chatgpt", "a data export of ChatGPT", parsing.beside(FILES, "mapping"), _read)

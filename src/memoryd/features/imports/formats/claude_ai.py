@@ -8,33 +8,27 @@ from memoryd.features.imports.formats import parsing
 from memoryd.features.imports.formats.conversations import SourceMessage, branch, turns
 from memoryd.features.imports.formats.fields import Fields, digest, joined, mapping, mappings, text, times, when
 from memoryd.features.imports.formats.items import Fault, LeftOut, SourceMemory, SourceSummary, Yielded
-from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
+from memoryd.features.imports.formats.source import ForeignFormat, Source
 
 ATTACHED = 10_000  # characters of an attached text that are kept
-CONVERSATIONS = ("conversations.json", "conversations.jsonl")
+FILES = ("memories.json", "conversations.json", "conversations.jsonl")
+_MEMORIES = ("conversations_memory", "project_memories")
+_MARKS = ("chat_messages", *_MEMORIES)
 _PARAGRAPH = re.compile(r"\n\s*\n|\n(?=\s*[-*•]\s)")
 _BULLET = re.compile(r"^\s*[-*•]\s+")
 _HEADING = re.compile(r"^(?:\*\*[^*\n]+\*\*:?|#{1,6}\s[^\n]+)$")
-
-
-def _files(source: Source) -> list[SourceFile]:
-    """Return the files of the folders with conversations or memories: the rest of an export is about them."""
-    files = source.candidates("memories.json", *CONVERSATIONS)
-    marks = ("chat_messages", "conversations_memory", "project_memories")
-    return source.beside(file for file in files if parsing.has_field(file, *marks))
 
 
 def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
     names = dict[str, str]()
     for file in source.named("projects.json", "projects/*.json"):
         yield from parsing.each(file, partial(_project, names))
-    for file in source.candidates("memories.json", *CONVERSATIONS):
+    for file in source.candidates(*FILES):
         yield from parsing.each(file, partial(_of_value, names, file.modified))
 
 
 def _of_value(names: Mapping[str, str], at: str, value: Fields) -> Iterator[Yielded]:
-    is_memory = "conversations_memory" in value or "project_memories" in value
-    return _memories(value, names, at) if is_memory else _conversation(value)
+    return _conversation(value) if value.keys().isdisjoint(_MEMORIES) else _memories(value, names, at)
 
 
 def _memories(value: Fields, names: Mapping[str, str], at: str) -> Iterator[Yielded]:
@@ -110,4 +104,4 @@ def _attached(file: Fields) -> str:
     return f"[attached: {text(file.get('file_name'))}]\n{cut}"
 
 
-FORMAT = ForeignFormat("claude-ai", "a data export of Claude.ai", _files, _read)
+FORMAT = ForeignFormat("claude-ai", "a data export of Claude.ai", parsing.beside(FILES, *_MARKS), _read)

@@ -58,8 +58,7 @@ def _composers(database: ForeignDatabase, _more: frozenset[str]) -> Iterator[Yie
 
 
 def _bubble(value: Fields, place: str, begun: str) -> SourceMessage:
-    thinking = value.get("thinking")
-    thought = text(mapping(thinking).get("text")) or text(thinking)
+    thought = text(mapping(value.get("thinking")), "text") or text(value, "thinking")
     at = when(value.get("createdAt")) or begun
     return SourceMessage("user" if value.get("type") == 1 else "assistant", text(value, "text"), place, at, thought)
 

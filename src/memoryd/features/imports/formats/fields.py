@@ -3,6 +3,7 @@
 import hashlib
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import Any, TypeAlias
@@ -59,11 +60,9 @@ def mappings(value: Any) -> list[Fields]:
 
 def share(value: Any) -> float:
     """Return a number from 0 to 1, which may be a text; 0.5 for any other value."""
-    try:
-        number = float(value) if type(value) in (int, float, str) else -1
-    except ValueError:
-        number = -1
-    return number if 0 <= number <= 1 else 0.5
+    with suppress(TypeError, ValueError):
+        return float(value) if 0 <= float(value) <= 1 and not isinstance(value, bool) else 0.5
+    return 0.5
 
 
 def when(value: Any, *, local: bool = False) -> str:

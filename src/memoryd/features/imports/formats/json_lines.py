@@ -109,8 +109,7 @@ def _item(value: Fields) -> items.Yielded:
     own, key = _id(value, *_IDS), text(value, "key")
     if namespace:  # the key is one within the namespace
         own, key = digest(*namespace, key), ""
-    weight = share(value.get("importance"))
-    return items.SourceMemory(id=own, text=headed, key=key, importance=weight, **common)
+    return items.SourceMemory(id=own, text=headed, key=key, importance=share(value.get("importance")), **common)
 
 
 def _other(value: Fields, common: Fields) -> items.Yielded:

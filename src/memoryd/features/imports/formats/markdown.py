@@ -6,10 +6,9 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Any
 
-from memoryd.errors import InvalidInputError
 from memoryd.features.imports.formats import basic_memory
 from memoryd.features.imports.formats.fields import digest, mapping, tagged, text, when
-from memoryd.features.imports.formats.items import Fault, Hint, LeftOut, SourceMemory, Yielded
+from memoryd.features.imports.formats.items import Hint, LeftOut, SourceMemory, Yielded
 from memoryd.features.imports.formats.notes import Note, note
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
 from memoryd.features.imports.formats.splitting import sections
@@ -68,23 +67,15 @@ def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
         yield Hint(f"{file.name} has instructions, not facts: {source.command(file)} imports it")
     lists = [one for one in visible if one.ends(*LISTS, *PLAIN)]
     files = [one for one in visible if not one.ends(*LISTS, *PLAIN) and (source.only or not _is_instruction(one))]
-    names = basic_memory.NameIndex(one for one in map(_tried, files) if isinstance(one, Note))
+    names = basic_memory.NameIndex(one for one in map(note, files) if isinstance(one, Note))
     timeless = 0
-    for one in map(_tried, files):
+    for one in map(note, files):
         timeless += isinstance(one, Note) and not one.stated_at
         yield from _items(source, one, names) if isinstance(one, Note) else [one]
     if timeless:
         yield Hint(f"{timeless} notes state no time: they get that at which their files last changed")
-    for one in map(_tried, lists):
+    for one in map(note, lists):
         yield from _listed(one) if isinstance(one, Note) else [one]
-
-
-def _tried(file: SourceFile) -> Note | Fault:
-    """Return a note, or why it cannot be read."""
-    try:
-        return note(file)
-    except InvalidInputError as error:
-        return Fault(str(error).rstrip("."))
 
 
 def _items(source: Source, one: Note, names: basic_memory.NameIndex) -> Iterator[Yielded]:
@@ -142,7 +133,6 @@ def _is_instruction(file: SourceFile) -> bool:
 
 def _instructions(one: Note) -> Iterator[Yielded]:
     """Yield a memory for each section, or for each line of the facts that Gemini added."""
-    tags = ("instructions", f"file:{one.file.base}")
     body = _COMMENT.sub("", one.body)
     yield LeftOut("files that the instructions import with @", len(re.findall(r"^@\S+$", body, re.MULTILINE)))
     for section in _top_sections(body):
@@ -151,7 +141,7 @@ def _instructions(one: Note) -> Iterator[Yielded]:
             for line in filter(None, map(str.strip, rest.split("\n"))):
                 yield _memory(one, _LINE.sub("", line), ("file:GEMINI.md",))
         else:
-            yield _memory(one, section, tags)
+            yield _memory(one, section, ("instructions", f"file:{one.file.base}"))
 
 
 def _claude_type(one: Note) -> str:
@@ -180,11 +170,10 @@ def _index(source: Source, one: Note) -> Iterator[Yielded]:
     lines = one.body.split("\n")
     kept = [line for line in lines if not (link := _INDEX.search(line)) or link[1] not in source.names]
     yield LeftOut("lines of an index that link to imported memories", len(lines) - len(kept))
-    project = _project(source, one.file)
     for section in sections("\n".join(kept)):
         _, _, rest = section.partition("\n")
         if rest.strip() or not section.startswith("#"):
-            yield _memory(one, section, ("file:MEMORY.md",), project=project)
+            yield _memory(one, section, ("file:MEMORY.md",), project=_project(source, one.file))
 
 
 def _mem0(one: Note) -> Iterator[Yielded]:

@@ -83,11 +83,9 @@ def _rebuilt(database: ForeignDatabase, _more: frozenset[str]) -> Iterator[Yield
             gone += found.pop(place, None) is not None
         elif place and words:
             at = when(row.get("created_at"))
-            first = found[place].created_at if place in found else at
+            first, last = found[place].created_at if place in found else at, when(row.get("updated_at")) or at
             tags = tagged("actor", row.get("actor_id"))
-            found[place] = SourceMemory(
-                id=place, text=words, tags=tags, created_at=first, updated_at=when(row.get("updated_at")) or at
-            )
+            found[place] = SourceMemory(id=place, text=words, tags=tags, created_at=first, updated_at=last)
     yield from found.values()
     yield LeftOut("deleted or expired memories", gone)
 

@@ -37,7 +37,7 @@ def _memories(database: ForeignDatabase, more: frozenset[str]) -> Iterator[Yield
     mined: dict[str, list[Fields]] = defaultdict(list)
     for drawer in _every(database):
         if _is_written(drawer):
-            written[text(drawer, "parent_drawer_id") or text(drawer, "id")].append(drawer)
+            written[text(drawer, "parent_drawer_id", "id")].append(drawer)
         elif MINED in more:
             mined[text(drawer, "source_file")].append(drawer)
         else:
@@ -104,10 +104,8 @@ def _glued(chunks: list[str]) -> str:
 def _graph(database: ForeignDatabase, more: frozenset[str]) -> Iterator[Yielded]:
     names = {}
     for row in database.rows("entities", "id"):
-        name = text(row, "name")
-        names[row.get("id")] = name
-        at = when(row.get("created_at"), local=True)
-        yield SourceEntity(name=name, type=text(row, "type"), created_at=at)
+        names[row.get("id")] = name = text(row, "name")
+        yield SourceEntity(name=name, type=text(row, "type"), created_at=when(row.get("created_at"), local=True))
     for row in database.rows("triples", "id"):
         if row.get("valid_to") and HISTORY not in more:
             yield LeftOut("relations that have ended")

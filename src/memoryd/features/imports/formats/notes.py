@@ -6,7 +6,9 @@ from typing import Any
 
 import yaml
 
+from memoryd.errors import InvalidInputError
 from memoryd.features.imports.formats.fields import Fields, text, texts, when
+from memoryd.features.imports.formats.items import Fault
 from memoryd.features.imports.formats.source import SourceFile
 
 PROPERTIES = 64_000  # maximum characters of a frontmatter
@@ -76,9 +78,12 @@ class Note:
         return tuple(dict.fromkeys(tag.removeprefix("#") for tag in (*listed, *inline)))
 
 
-def note(file: SourceFile) -> Note:
-    """Read a note; raise InvalidInputError if it is too long."""
-    whole = file.whole().replace("\r\n", "\n")
+def note(file: SourceFile) -> Note | Fault:
+    """Return the note in a file, or why it cannot be read."""
+    try:
+        whole = file.whole().replace("\r\n", "\n")
+    except InvalidInputError as error:
+        return Fault(str(error).rstrip("."))
     front = _FRONT.match(whole)
     if not front:
         return Note(file, *_of_page(whole.strip()))

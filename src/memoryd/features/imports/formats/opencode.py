@@ -52,11 +52,10 @@ def _row(file: SourceFile) -> Fields:
 def session(file: SourceFile, _more: frozenset[str] = frozenset()) -> Iterator[Yielded]:
     """Yield the turns of an exported session; none if it is a subagent's. Raise InvalidInputError if it is not JSON."""
     value = parsing.loaded(file)
-    pairs = ((mapping(one.get("info")), one.get("parts")) for one in mappings(value.get("messages")))
-    yield from _turns(
-        mapping(value.get("info")),
-        (about | {"content": parts, "created": mapping(about.get("time")).get("created")} for about, parts in pairs),
-    )
+    messages = [mapping(one.get("info")) | {"content": one.get("parts")} for one in mappings(value.get("messages"))]
+    for one in messages:
+        one["created"] = mapping(one.get("time")).get("created")
+    yield from _turns(mapping(value.get("info")), messages)
 
 
 def _stored(database: ForeignDatabase, _more: frozenset[str]) -> Iterator[Yielded]:

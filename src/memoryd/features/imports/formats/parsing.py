@@ -16,7 +16,7 @@ from typing import IO, Any
 from memoryd.errors import InvalidInputError
 from memoryd.features.imports.formats.fields import Fields, mapping, mappings
 from memoryd.features.imports.formats.items import Fault, Yielded
-from memoryd.features.imports.formats.source import WHOLE, SourceFile
+from memoryd.features.imports.formats.source import WHOLE, FilesOf, SourceFile
 
 CHUNK = 1 << 20  # bytes read at a time
 TRIES = 100  # places at which a first object is looked for
@@ -88,6 +88,11 @@ def has_field(file: SourceFile, *names: str) -> bool:
     """Return whether a file begins with one of some fields, or its first object has one, however far behind."""
     head = file.head()
     return any(f'"{name}"'.encode() in head for name in names) or not first_object(file).keys().isdisjoint(names)
+
+
+def beside(patterns: tuple[str, ...], *fields: str) -> FilesOf:
+    """Return a function that yields the files of all folders in which one has such a field: an export is about it."""
+    return lambda source: source.beside(file for file in source.candidates(*patterns) if has_field(file, *fields))
 
 
 def _decoded(text: str, at: int) -> Any:

@@ -127,10 +127,8 @@ class SourceFile:
         try:
             return data.decode("utf-8-sig")
         except UnicodeDecodeError as error:  # no guess at another encoding: a wrong one would corrupt the text
-            why = f"{error.reason} at byte {error.start}"
-            raise InvalidInputError(
-                f"{self.name} is not UTF-8: {why}. Save it as UTF-8, and import it again."
-            ) from None
+            why = f"{error.reason} at byte {error.start}. Save it as UTF-8, and import it again"
+            raise InvalidInputError(f"{self.name} is not UTF-8: {why}.") from None
 
 
 @dataclass(frozen=True)
