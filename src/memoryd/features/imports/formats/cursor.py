@@ -46,14 +46,13 @@ def _composers(database: ForeignDatabase, _more: frozenset[str]) -> Iterator[Yie
             found[kind][place] = mapping(parsing.value_of(whole))
         except ValueError as error:
             yield Fault(f"{kind}:{place}"[:100] + f": is not JSON ({error})")
-    bubbles = found[_BUBBLE]
     for place, composer in found[_COMPOSER].items():
         order = [text(one, "bubbleId") for one in mappings(composer.get("fullConversationHeadersOnly"))]
         if not order:
             yield LeftOut("conversations that are empty or in an unknown format")
             continue
         begun = when(composer.get("createdAt"))
-        spoken = (_bubble(bubbles.get(f"{place}:{one}", {}), f"{place}:{one}", begun) for one in order)
+        spoken = (_bubble(found[_BUBBLE].get(f"{place}:{one}", {}), f"{place}:{one}", begun) for one in order)
         yield from turns(spoken, f"cursor:{place}", title=composer.get("name"))
 
 

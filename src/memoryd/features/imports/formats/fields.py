@@ -32,8 +32,9 @@ UPDATED = (
 
 def text(value: Any, *names: str) -> str:
     """Return a text, or the first one among some fields of an object, without surrounding blanks; '' if it is none."""
-    if names:
-        return next(filter(None, (text(value.get(name)) for name in names)), "")
+    for name in names:
+        if found := text(value.get(name)):
+            return found
     return value.strip() if isinstance(value, str) else ""
 
 
@@ -83,7 +84,7 @@ def when(value: Any, *, local: bool = False) -> str:
 
 def first_time(value: Fields, names: Iterable[str] = CREATED) -> str:
     """Return the first time among some fields, by default those that say when something began; '' if there is none."""
-    return next(filter(None, (when(value.get(name)) for name in names)), "")
+    return next(filter(None, (when(value[name]) for name in names if name in value)), "")
 
 
 def times(value: Fields) -> Fields:
