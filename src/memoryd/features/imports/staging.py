@@ -181,7 +181,7 @@ class Staging:
                 self.found.faults.add(storable(reason))
             case items.Hint(text):
                 self.found.hints.add(storable(text))
-            case items.LeftOut(what, number):
+            case items.LeftOut(what, number) if number:
                 self.found.left_out[what] += number
             case items.SourceItem():
                 self._take(item)
@@ -279,10 +279,8 @@ class Staging:
         last = replace(found[-1], session_id=session)
         record_id = derived_id(Kind.SUMMARY, session)
         title = _BLANKS.sub(" ", found[0].title).strip()[:NODE_NAME] or session
-        record = self._record(last, record_id, Kind.SUMMARY, title, last.category[:TAG], body[0])
-        detail = {"memory_count": 0, **UNSCORED, **last.scores}
-        technologies = json.dumps(last.technologies, ensure_ascii=False)
-        room.put(record, "summary_details", detail | {"technologies": technologies})
+        record = self._record(last, record_id, Kind.SUMMARY, title, "session", body[0])
+        room.put(record, "summary_details", {"memory_count": 0, **UNSCORED, "technologies": "[]"})
         self._count(Kind.SUMMARY, last, title)
 
     # graph -----------------------------------------------------------------------------------------------------------

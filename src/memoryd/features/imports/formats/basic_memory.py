@@ -3,9 +3,8 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Any
 
-from memoryd.features.imports.formats.fields import text, texts
+from memoryd.features.imports.formats.fields import Fields, text, texts
 from memoryd.features.imports.formats.items import SourceEntity, SourceMemory, SourceRelation, Yielded
 from memoryd.features.imports.formats.notes import Note
 
@@ -26,21 +25,17 @@ _FENCE = re.compile(r"^ {0,3}(?:```|~~~)")
 
 def is_note(note: Note) -> bool:
     """Return whether a note was written by, or for, basic-memory."""
-    return bool(text(note.properties.get("permalink")) or _SECTION.search(note.body))
+    return bool(text(note.properties, "permalink") or _SECTION.search(note.body))
 
 
 class NameIndex:
     """The names of the entities that notes become: titles, or permalinks if two notes have the same title."""
 
     def __init__(self, notes: Iterable[Note]) -> None:
-        titles = Counter[str]()
-        every: list[tuple[str, str]] = []
-        for note in notes:
-            titles[note.title] += 1
-            every.append((note.title, text(note.properties.get("permalink"))))
-        self._titles = titles
+        every = [(note.title, text(note.properties, "permalink")) for note in notes]
+        self._titles = Counter(title for title, _ in every)
         self._names = {link: self.name(title, link) for title, link in every if link}
-        self._names |= {title: title for title, number in titles.items() if number == 1}
+        self._names |= {title: title for title, number in self._titles.items() if number == 1}
 
     def name(self, title: str, permalink: str) -> str:
         """Return the name of the entity of a note."""
@@ -54,15 +49,15 @@ class NameIndex:
 
 def items(note: Note, names: NameIndex) -> Iterator[Yielded]:
     """Yield the entity of a note, its relations, and its prose if it is long."""
-    permalink = text(note.properties.get("permalink"))
+    permalink = text(note.properties, "permalink")
     name = names.name(note.title, permalink)
     observations, relations, lines = _content(note.body)
     prose = "\n".join(lines).strip().removeprefix(f"# {note.title}").strip()
-    at: dict[str, Any] = {"created_at": note.created_at, "updated_at": note.updated_at}
+    at: Fields = {"created_at": note.created_at, "updated_at": note.updated_at}
     long = len(prose) > SUMMARY
     yield SourceEntity(
         name=name,
-        type=text(note.properties.get("type")) or "note",
+        type=text(note.properties, "type") or "note",
         summary="" if long else prose,
         observations=tuple(observations),
         tags=texts(note.properties.get("tags")),
@@ -103,9 +98,7 @@ def _content(body: str) -> tuple[list[str], list[tuple[str, str]], list[str]]:
 def _typed(item: str) -> tuple[str, str] | None:
     """Return the type and target of a list item that is a relation; other links have the type LINK."""
     typed, link = _TYPED.match(item), _LINKS.search(item)
-    if not typed or not link:
-        return None
-    return next(filter(None, typed.groups())), link[1]
+    return (next(filter(None, typed.groups())), link[1]) if typed and link else None
 
 
 def _is_observation(item: str) -> bool:

@@ -5,26 +5,16 @@ Of all that such files hold, only the words of the user and the model become tur
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Any, Literal
+from typing import Literal
 
-from memoryd.features.imports.foreign_sqlite import ForeignDatabase, databases, each_of
+from memoryd.features.imports.foreign_sqlite import ForeignDatabase, databases, each_of, has
 from memoryd.features.imports.formats import parsing
 from memoryd.features.imports.formats.claude_code import is_descendant_of_gemini
 from memoryd.features.imports.formats.codex import INJECTED
 from memoryd.features.imports.formats.conversations import IDS, SourceMessage, branch, turns
-from memoryd.features.imports.formats.fields import (
-    digest,
-    first_text,
-    first_time,
-    folder_name,
-    joined,
-    mapping,
-    mappings,
-    tagged,
-    text,
-)
+from memoryd.features.imports.formats.fields import Fields, digest, first_time, joined, mapping, mappings, text
 from memoryd.features.imports.formats.items import Fault, LeftOut, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat, SourceFile, each_file, either, that
 
@@ -41,11 +31,7 @@ _WORDS = (
     *("prompt", "response", "output", "result", "finalText"),
 )
 _THOUGHT = ("thinking", "think", "reasoning", "reasoning_content", "reasoningText")
-_TABLES = (
-    ("messages", {"role", "content"}),
-    ("messages", {"role", "content_json"}),
-    ("responses", {"prompt", "response"}),
-)
+_TABLES = (("messages", "role", "content"), ("messages", "role", "content_json"), ("responses", "prompt", "response"))
 """Tables of conversations, and the columns that they have at least."""
 _LISTS = ("messages", "chat_messages", "conversation", "conversations", "history", "turns")
 _SESSIONS = ("sessionId", "session_id", "conversationId", "conversation_id", "chat_id", "thread_id")
@@ -64,35 +50,29 @@ _TOOL = re.compile(r"\[[\w-]+(?: for [^\n]*)?\] Result:")
 """The beginning of a tool's output in a message of the user."""
 
 
-def _fits(database: ForeignDatabase) -> bool:
-    return any(database.tables.get(name, frozenset()) >= columns for name, columns in _TABLES)
-
-
 def _is_talk(file: SourceFile) -> bool:
     """Return whether a file has messages with a role, or both sides of a conversation."""
     seen = set[str]()
-    for value in islice(parsing.values(file), PEEKED):
-        for one in [value] if isinstance(value, Fault) else nested(value)[:PEEKED] or [value]:
-            if isinstance(one, dict):
-                inner = _inner(one)
-                has_words = any(name in inner for name in _WORDS)
-                seen.update({"user", "assistant"} if "role" in inner and has_words else filter(None, [_role(one)]))
+    for value in (one for one in islice(parsing.values(file), PEEKED) if isinstance(one, dict)):
+        for one in nested(value)[:PEEKED] or [value]:
+            inner = _inner(one)
+            has_words = any(name in inner for name in _WORDS)
+            seen.update({"user", "assistant"} if "role" in inner and has_words else {_role(one)})
     return seen >= {"user", "assistant"}
 
 
 def _stored(database: ForeignDatabase, _more: frozenset[str]) -> Iterator[Yielded]:
     """Yield the turns of a database: rows of messages, or of prompts with their responses."""
-    abouts = {text(row.get("id")): row for name in ("sessions", "conversations") for row in database.rows(name)}
-    talks: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    abouts = {text(row, "id"): row for name in ("sessions", "conversations") for row in database.rows(name)}
+    talks: dict[str, list[Fields]] = defaultdict(list)
     for row in database.rows("messages", "created_timestamp", "created_at", "timestamp", "id"):
-        given = text(row.get("content_json"))
+        given = text(row, "content_json")
         content = {"content": parsing.value_in(row, "content_json", given)} if given else {}
-        talks[first_text(row, _SESSIONS)].append(row | content)
+        talks[text(row, *_SESSIONS)].append(row | content)
     for row in database.rows("responses", "datetime_utc", "id"):
         at = {"created": row.get("datetime_utc"), "id": f"{row.get('id')}"}
-        talk = talks[text(row.get("conversation_id"))]
-        talk += [at | {"role": "user", "content": row.get("prompt")}]
-        talk += [at | {"role": "assistant", "content": row.get("response")}]
+        for role, name in (("user", "prompt"), ("assistant", "response")):
+            talks[text(row, "conversation_id")].append(at | {"role": role, "content": row.get(name)})
     for place, values in talks.items():
         yield from _conversation(abouts.get(place, {}) | {"sessionId": place}, values, None, FORMAT.name)
 
@@ -102,7 +82,7 @@ def session(file: SourceFile, form: str) -> Iterator[Yielded]:
     if "subagents" in file.name.split("/"):
         yield LeftOut("sessions of subagents")
         return
-    loose: list[dict[str, Any]] = []
+    loose: list[Fields] = []
     for value in parsing.values(file):
         if isinstance(value, Fault):
             yield value
@@ -113,39 +93,34 @@ def session(file: SourceFile, form: str) -> Iterator[Yielded]:
     yield from _conversation({}, loose, file, form)
 
 
-def nested(value: Mapping[str, Any]) -> list[dict[str, Any]]:
+def nested(value: Fields) -> list[Fields]:
     """Return the messages within a conversation: those of the branch that is shown."""
     for holder in (value, mapping(value.get("chat")), mapping(mapping(value.get("chat")).get("history"))):
         for name in _LISTS:
             listed = holder.get(name)
             if found := mappings(list(listed.values()) if isinstance(listed, dict) and name == _LISTS[0] else listed):
-                return branch(found, text(holder.get("currentId")))
+                return branch(found, text(holder, "currentId"))
     return []
 
 
-def _conversation(
-    about: Mapping[str, Any], values: list[dict[str, Any]], file: SourceFile | None, form: str
-) -> Iterator[Yielded]:
+def _conversation(about: Fields, values: list[Fields], file: SourceFile | None, form: str) -> Iterator[Yielded]:
     shown = branch(values)
-    if len(shown) < len(values):
-        yield LeftOut("messages of abandoned branches", len(values) - len(shown))
+    yield LeftOut("messages of abandoned branches", len(values) - len(shown))
     inner = [_inner(one) for one in values[:PEEKED]]
     chain = (about, *values[:PEEKED], *inner, *(mapping(one.get("context")) for one in inner))
-    head = next((first_text(one, IDS) for one in chain if text(one.get("type")).startswith("session")), "")
-    place, folder = (
-        next(filter(None, (first_text(one, names) for one in chain)), "") for names in (_SESSIONS, _FOLDERS)
-    )
-    place = place or head or first_text(about, IDS)
-    title = next(filter(None, (first_text(one, _TITLES) for one in (about, *values[:1]))), "")
+    head = next((text(one, *IDS) for one in chain if text(one, "type").startswith("session")), "")
+    place, folder = (next(filter(None, (text(one, *names) for one in chain)), "") for names in (_SESSIONS, _FOLDERS))
+    place = place or head or text(about, *IDS)
+    title = next(filter(None, (text(one, *_TITLES) for one in (about, *values[:1]))), "")
     spoken = list(messages(shown, place))
     if spoken and not place:  # neither the name of the file nor its place, which may change
         known = spoken[0].at or (file.path.parent.name if file and file.path else "")
         place = digest(spoken[0].text, known)[:16]
         spoken = list(messages(shown, place))
-    yield from turns(spoken, f"{form}:{place}", folder_name(folder), tagged("title", title))
+    yield from turns(spoken, f"{form}:{place}", folder=folder, title=title)
 
 
-def messages(values: Iterable[Mapping[str, Any]], place: str = "", at: str = "") -> Iterator[SourceMessage]:
+def messages(values: Iterable[Fields], place: str = "", at: str = "") -> Iterator[SourceMessage]:
     """Yield the words of the user and the model. A message without a time has that of the one before, or `at`.
 
     The ids are those of the messages, which are unique within `place`.
@@ -155,17 +130,17 @@ def messages(values: Iterable[Mapping[str, Any]], place: str = "", at: str = "")
         if role and not _is_added(value) and not _is_added(inner):
             words, thought = _words(inner)
             at = first_time(inner) or first_time(value) or at
-            own = first_text(inner, IDS) or first_text(value, IDS)
+            own = text(inner, *IDS) or text(value, *IDS)
             name = f"{place}:{own}" if own and place else own or digest(place, str(number), words)
             yield SourceMessage(role, typed(words) if role == "user" else words, name, at, thought)
 
 
-def _inner(value: Mapping[str, Any]) -> Mapping[str, Any]:
+def _inner(value: Fields) -> Fields:
     """Return the message within a line, or the line itself."""
     return next((value[name] for name in _WRAPS if isinstance(value.get(name), dict)), value)
 
 
-def _role(value: Mapping[str, Any]) -> Literal["user", "assistant", ""]:
+def _role(value: Fields) -> Literal["user", "assistant", ""]:
     """Return who speaks; '' for anything else, such as a system or a tool."""
     for one in (_inner(value), value):
         for name in ("role", "type", "sender", "author", "from"):
@@ -177,21 +152,21 @@ def _role(value: Mapping[str, Any]) -> Literal["user", "assistant", ""]:
     return ""
 
 
-def _is_added(value: Mapping[str, Any]) -> bool:
+def _is_added(value: Fields) -> bool:
     return any(value.get(name) for name in _ADDED) or mapping(value.get("origin")).get("kind", "user") != "user"
 
 
-def _words(message: Mapping[str, Any]) -> tuple[str, str]:
+def _words(message: Fields) -> tuple[str, str]:
     """Return the text and the reasoning of a message, without the calls and the output of tools."""
     words, thoughts = list[str](), [message.get(name) for name in _THOUGHT]
     for given in (message[name] for name in _WORDS if message.get(name) and not any(words)):
         for part in given if isinstance(given, list) else [given]:
             block = part if isinstance(part, dict) else {"text": part}
-            kind = text(block.get("type")) or "text"
+            kind = text(block, "type") or "text"
             if kind in _THOUGHT or block.get("thought") is True:
-                thoughts.append(first_text(block, ("text", *_THOUGHT)))
+                thoughts.append(text(block, "text", *_THOUGHT))
             elif kind in ("text", "input_text", "output_text") and not block.get("synthetic"):
-                words.append(first_text(block, ("text", "content")))
+                words.append(text(block, "text", "content"))
     if words and _TOOL.match(words[0]):
         words = [one for one in words if _TYPED.search(one)]
     return joined(words), joined(thoughts)
@@ -215,7 +190,7 @@ FORMAT = ForeignFormat(
     "conversations of messages with roles",
     either(
         that(lambda file: parsing.first_object(file) and _is_talk(file), "*.json", "*.jsonl"),
-        databases(_fits, "*.db", "*.sqlite", "*.sqlite3"),
+        databases(lambda one: any(has(*table)(one) for table in _TABLES), "*.db", "*.sqlite", "*.sqlite3"),
     ),
     each_of(_stored, lambda file, _: session(file, "chat")),
 )

@@ -8,15 +8,16 @@ prompt begins. All of this depends on the lines alone, so every reading yields t
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import IO, Any, Literal, TypeAlias
 
 from memoryd.core.base.clock import hours_since, moment, timestamp
 from memoryd.errors import InvalidInputError
 from memoryd.features.imports.formats import fields
-from memoryd.features.imports.formats.fields import BETWEEN, mapping
+from memoryd.features.imports.formats.fields import BETWEEN, Fields, mapping, mappings
 from memoryd.features.imports.formats.items import Fault, LeftOut, SourceTurn, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
 from memoryd.model import Interaction
@@ -103,17 +104,6 @@ class Turn:
         return max((at for at, part in enumerate(self.parts, 1) if part[0] == kind), default=0)
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
-    """A line that is part of the conversation, and its offset."""
-
-    offset: int
-    uuid: str
-    session: str
-    at: str
-    value: Mapping[str, Any]
-
-
 class Reader:
     """Reads the turns of a transcript. `session` is the default for lines that name no session.
 
@@ -124,10 +114,7 @@ class Reader:
     def __init__(
         self, file: IO[bytes], session: str, fault: Callable[[int, str], None], *, of_subagent: bool = False
     ) -> None:
-        self._file = file
-        self._session = session
-        self._fault = fault
-        self._of_subagent = of_subagent
+        self._file, self._session, self._fault, self._of_subagent = file, session, fault, of_subagent
         self._seen: set[str] = set()
         self._turn: Turn | None = None
         self._waiting: Turn | None = None
@@ -137,31 +124,29 @@ class Reader:
 
     def turns(self, offset: int = 0) -> Iterator[Turn]:
         """Yield every answered turn from an offset on; all but the last are closed."""
-        for message in self._messages(offset):
+        for begun, value in self._messages(offset):
             before = self._turn
-            self._take(message)
+            self._take(begun, value)
             if before and before is not self._turn and before.answered:
                 before.closed = True
                 yield before
         if self._turn and self._turn.answered:
             yield self._turn
 
-    # lines -----------------------------------------------------------------------------------------------------------
-
-    def _messages(self, offset: int) -> Iterator[Message]:
+    def _messages(self, offset: int) -> Iterator[tuple[Turn, Fields]]:
+        """Yield the lines of the conversation, each with the turn that may begin with it."""
         if self._file.seekable():  # a source of an import is not, and at its beginning
             self._file.seek(offset)
-        self.done, number = offset, 0
-        while line := self._file.readline(LINE):
-            number += 1
+        self.done = offset
+        for number, line in enumerate(iter(partial(self._file.readline, LINE), b""), 1):
             at, self.done = self.done, self.done + len(line)
             if len(line) == LINE and not line.endswith(b"\n"):
                 raise InvalidInputError(f"Line {number} is longer than {LINE >> 20} MB: this is not a transcript.")
             value = self._object(number, line)
-            if value is not None and (message := self._message(number, at, value)):
-                yield message
+            if value and (begun := self._begun(number, at, value)):
+                yield begun, value
 
-    def _object(self, number: int, line: bytes) -> dict[str, Any] | None:
+    def _object(self, number: int, line: bytes) -> Fields | None:
         if line.isspace():
             return None
         try:
@@ -176,8 +161,8 @@ class Reader:
         self.lines += 1
         return value
 
-    def _message(self, number: int, offset: int, value: dict[str, Any]) -> Message | None:
-        """Return a message of the conversation the first time it appears; None for any other line."""
+    def _begun(self, number: int, offset: int, value: Fields) -> Turn | None:
+        """Return the turn that may begin with a message, the first time it appears; None for any other line."""
         if (value.get("isSidechain") and not self._of_subagent) or value.get("isApiErrorMessage"):
             return None
         if value.get("type") not in ("user", "assistant") and not _queued(value):
@@ -195,74 +180,64 @@ class Reader:
             return None
         self._seen.add(uuid)
         known = isinstance(session, str) and 0 < len(session.strip()) <= len(session) <= SESSION_LENGTH
-        return Message(offset, storable(uuid), storable(str(session)) if known else self._session, at, value)
+        session, uuid = storable(str(session)) if known else self._session, storable(uuid)
+        return Turn(uuid, session, at, "", offset, uuid)
 
-    # messages --------------------------------------------------------------------------------------------------------
+    def _take(self, begun: Turn, value: Fields) -> None:
+        if queued := _queued(value):
+            self._add_prompt(begun, storable(queued), queued=True)
+        elif value["type"] == "assistant":
+            self._answer(begun, mapping(value.get("message")))
+        elif text := _user_text(value):
+            self._user(begun, value, text)
 
-    def _take(self, message: Message) -> None:
-        if queued := _queued(message.value):
-            self._add_prompt(message, storable(queued), queued=True)
-        elif message.value["type"] == "assistant":
-            self._answer(message)
-        else:
-            self._user(message)
-
-    def _user(self, message: Message) -> None:
-        value = message.value
-        text = _user_text(value)
-        if text is None:
-            return
+    def _user(self, begun: Turn, value: Fields, text: str) -> None:
         if value.get("isMeta") or value.get("isCompactSummary") or text.startswith(_WAKES):
-            self._wake(message)
+            self._wake(begun)
         elif text.startswith(_OUTPUT):
             self._waiting = None  # the client itself carried out the command
         elif command := _COMMAND.search(text):
             given = _GIVEN.search(text)
             prompt = f"{command[1].strip()} {given[1].strip() if given else ''}".strip()
-            self._waiting = _begun(message, prompt)
-        elif text and not text.startswith(_INTERRUPT):
-            self._add_prompt(message, text)
+            self._waiting = replace(begun, prompt=prompt)
+        elif not text.startswith(_INTERRUPT):
+            self._add_prompt(begun, text)
 
-    def _add_prompt(self, message: Message, prompt: str, *, queued: bool = False) -> None:
+    def _add_prompt(self, begun: Turn, prompt: str, *, queued: bool = False) -> None:
         """Add a prompt to one without an answer, or if queued to the turn in progress; otherwise begin a turn."""
         self._waiting = None
         turn = self._turn
         if turn and (not turn.answered or (queued and not turn.words)):
             turn.prompt += BETWEEN + prompt
         else:
-            self._turn = _begun(message, prompt)
+            self._turn = replace(begun, prompt=prompt)
 
-    def _wake(self, message: Message) -> None:
+    def _wake(self, begun: Turn) -> None:
         """Handle an event that is not a prompt: a new turn begins here if the agent ended its turn and continues."""
         turn = self._turn
         if self._waiting:
             return
         if turn is None:
-            self._waiting = _begun(message, CONTINUED)
+            self._waiting = replace(begun, prompt=CONTINUED)
         elif turn.words:
-            self._waiting = _begun(message, turn.prompt)
-            self._waiting.offset, self._waiting.origin = turn.offset, turn.origin
-            self._waiting.message = turn.message
+            self._waiting = replace(
+                begun, prompt=turn.prompt, offset=turn.offset, origin=turn.origin, message=turn.message
+            )
 
-    def _answer(self, message: Message) -> None:
-        content = mapping(message.value.get("message"))
-        name = str(content.get("id") or message.uuid)
+    def _answer(self, begun: Turn, content: Fields) -> None:
+        name = str(content.get("id") or begun.uuid)
         parts = list(_parts(content.get("content")))
         if self._waiting and parts:
             same = name == self._waiting.message  # then the event came during a message, and no turn ended
             self._turn, self._waiting = self._turn if same else self._waiting, None
         elif self._turn is None and parts:
-            self._turn = _begun(message, CONTINUED)
+            self._turn = replace(begun, prompt=CONTINUED)
         if self._turn:
             self._turn.parts += parts
             self._turn.message, self._turn.stopped = name, str(content.get("stop_reason") or "")
 
 
-def _begun(message: Message, prompt: str) -> Turn:
-    return Turn(message.uuid, message.session, message.at, prompt, message.offset, message.uuid)
-
-
-def _queued(value: Mapping[str, Any]) -> str:
+def _queued(value: Fields) -> str:
     """Return a prompt that was typed while the agent worked, which has its own type of line; '' for other lines."""
     attached = mapping(value.get("attachment")) if value.get("type") == "attachment" else {}
     prompt = attached.get("prompt")
@@ -270,7 +245,7 @@ def _queued(value: Mapping[str, Any]) -> str:
     return prompt.strip() if typed and isinstance(prompt, str) and not prompt.startswith(_WAKES) else ""
 
 
-def _user_text(value: Mapping[str, Any]) -> str | None:
+def _user_text(value: Fields) -> str | None:
     """Return the text of a user's line without the client's additions; None for tool results and empty lines."""
     texts = []
     for block in _blocks(mapping(value.get("message")).get("content")):
@@ -284,10 +259,9 @@ def _user_text(value: Mapping[str, Any]) -> str | None:
     return storable(BETWEEN.join(filter(None, texts))) or None
 
 
-def _blocks(content: Any) -> list[Any]:
+def _blocks(content: Any) -> list[Fields]:
     """Return the blocks of a message, which may be a mere text."""
-    found = [{"type": "text", "text": content}] if isinstance(content, str) else content
-    return found if isinstance(found, list) else []
+    return [{"type": "text", "text": content}] if isinstance(content, str) else mappings(content)
 
 
 def _parts(content: object) -> Iterator[Block]:

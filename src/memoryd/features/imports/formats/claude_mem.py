@@ -1,24 +1,17 @@
 """claude-mem's SQLite file: observations, summaries of sessions and, if they are included, prompts."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from memoryd.features.imports.foreign_sqlite import ForeignDatabase, databases, each_of
 from memoryd.features.imports.formats import parsing
-from memoryd.features.imports.formats.fields import first_text, first_time, joined, tagged, text, texts
+from memoryd.features.imports.formats.fields import Fields, first_time, joined, tagged, text, texts
 from memoryd.features.imports.formats.items import LeftOut, SourceMemory, SourceSummary, SourceTurn, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat
-from memoryd.store.base import Row
 
 FILES = 10  # files of an observation that become tags
 PROMPTS = "prompts"
-_SECTIONS = {
-    "investigated": "Investigated",
-    "learned": "Learned",
-    "completed": "Completed",
-    "next_steps": "Next steps",
-    "notes": "Notes",
-}
+_SECTIONS = ("investigated", "learned", "completed", "next_steps", "notes")
+"""The columns of a summary, which are also its headings."""
 
 
 def _stored(database: ForeignDatabase, more: frozenset[str]) -> Iterator[Yielded]:
@@ -28,58 +21,52 @@ def _stored(database: ForeignDatabase, more: frozenset[str]) -> Iterator[Yielded
     for row in database.rows("session_summaries", "created_at_epoch", "id"):
         yield _summary(row, sessions)
     for row in database.rows("user_prompts", "created_at_epoch", "id"):
-        yield _prompt(row, sessions) if PROMPTS in more else LeftOut("prompts (--include prompts imports them)")
+        about: Fields = {"id": f"prompt:{row.get('id')}", "prompt": text(row, "prompt_text"), **_common(row, sessions)}
+        yield SourceTurn(**about) if PROMPTS in more else LeftOut("prompts (--include prompts imports them)")
 
 
-def _sessions(database: ForeignDatabase) -> dict[str, Row]:
+def _sessions(database: ForeignDatabase) -> dict[str, Fields]:
     """Return the sessions by both of their ids, whose columns had other names in older versions."""
-    found: dict[str, Row] = {}
+    found: dict[str, Fields] = {}
     for row in database.rows("sdk_sessions"):
-        content = first_text(row, ("content_session_id", "claude_session_id"))
-        for one in (content, first_text(row, ("memory_session_id", "sdk_session_id"))):
-            if one:
-                found[one] = {"id": content or one, "project": text(row.get("project"))}
+        content = text(row, "content_session_id", "claude_session_id")
+        memory = text(row, "memory_session_id", "sdk_session_id")
+        session = {"id": content or memory, "project": text(row, "project")}
+        found |= dict.fromkeys(filter(None, (content, memory)), session)
     return found
 
 
-def _common(row: Row, sessions: dict[str, Row]) -> dict[str, Any]:
-    names = ("memory_session_id", "sdk_session_id", "content_session_id", "claude_session_id")
-    place = first_text(row, names)
+def _common(row: Fields, sessions: dict[str, Fields]) -> Fields:
+    place = text(row, "memory_session_id", "sdk_session_id", "content_session_id", "claude_session_id")
     session = sessions.get(place, {"id": place, "project": ""})
     return {
         "session_id": session["id"],
-        "project": first_text(row, ("merged_into_project", "project")) or session["project"],
+        "project": text(row, "merged_into_project", "project") or session["project"],
         "created_at": first_time(row, ("created_at_epoch", "created_at")),
     }
 
 
-def _observation(row: Row, sessions: dict[str, Row]) -> SourceMemory:
+def _observation(row: Fields, sessions: dict[str, Fields]) -> SourceMemory:
     head = joined((row.get("title"), row.get("subtitle")), ". ")
     content = joined((head, row.get("narrative"), *(f"- {fact}" for fact in _list(row, "facts"))), "\n")
     files = dict.fromkeys((*_list(row, "files_modified"), *_list(row, "files_read")))
     return SourceMemory(
         id=f"observation:{row.get('id')}",
-        text=content or text(row.get("text")),
+        text=content or text(row, "text"),
         tags=(*tagged("type", row.get("type")), *_list(row, "concepts"), *tagged("file", *list(files)[:FILES])),
         **_common(row, sessions),
     )
 
 
-def _summary(row: Row, sessions: dict[str, Row]) -> SourceSummary:
-    sections = (f"{title}: {words}" for name, title in _SECTIONS.items() if (words := text(row.get(name))))
+def _summary(row: Fields, sessions: dict[str, Fields]) -> SourceSummary:
+    titles = {name: name.replace("_", " ").capitalize() for name in _SECTIONS}
+    words = joined(f"{title}: {text(row, name)}" for name, title in titles.items() if text(row, name))
     return SourceSummary(
-        id=f"summary:{row.get('id')}",
-        title=text(row.get("request")),
-        text=joined(sections),
-        **_common(row, sessions),
+        id=f"summary:{row.get('id')}", title=text(row, "request"), text=words, **_common(row, sessions)
     )
 
 
-def _prompt(row: Row, sessions: dict[str, Row]) -> SourceTurn:
-    return SourceTurn(id=f"prompt:{row.get('id')}", prompt=text(row.get("prompt_text")), **_common(row, sessions))
-
-
-def _list(row: Row, name: str) -> tuple[str, ...]:
+def _list(row: Fields, name: str) -> tuple[str, ...]:
     """Return the texts of a column with a JSON list."""
     return texts(parsing.value_in(row, name))
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from memoryd.features.imports.formats.fields import first_text, joined
+from memoryd.features.imports.formats.fields import folder_name, joined, tagged, text
 from memoryd.features.imports.formats.items import SourceTurn
 
 IDS = ("id", "messageId", "message_id", "uuid")
@@ -23,42 +23,38 @@ class SourceMessage:
 
 
 def turns(
-    messages: Iterable[SourceMessage], session: str, project: str = "", tags: tuple[str, ...] = ()
+    messages: Iterable[SourceMessage], session: str, project: str = "", *, folder: Any = "", title: Any = ""
 ) -> Iterator[SourceTurn]:
-    """Yield the turns of a conversation; consecutive messages of one side belong together."""
-    held: list[SourceMessage] = []
-    for message in messages:
-        if not (message.text or message.thought):
-            continue
-        if message.role == "user" and held and held[-1].role == "assistant":
-            yield _turn(held, session, project, tags)
-            held = []
-        held.append(message)
-    if held:
-        yield _turn(held, session, project, tags)
+    """Yield the turns of a conversation; consecutive messages of one side belong together.
 
-
-def _turn(held: list[SourceMessage], session: str, project: str, tags: tuple[str, ...]) -> SourceTurn:
-    return SourceTurn(
-        id=held[0].id,
-        session_id=session,
-        created_at=next((one.at for one in held if one.at), ""),
-        project=project,
-        tags=tags,
-        prompt=joined(one.text for one in held if one.role == "user"),
-        thought=joined(one.thought for one in held),
-        response=joined(one.text for one in held if one.role == "assistant"),
-    )
+    The path of a `folder` names the project; the `title` becomes a tag.
+    """
+    found: list[list[SourceMessage]] = []
+    for message in (one for one in messages if one.text or one.thought):
+        if not found or (message.role == "user" and found[-1][-1].role == "assistant"):
+            found.append([])
+        found[-1].append(message)
+    for held in found:
+        yield SourceTurn(
+            id=held[0].id,
+            session_id=session,
+            created_at=next((one.at for one in held if one.at), ""),
+            project=project or folder_name(folder),
+            tags=tagged("title", title),
+            prompt=joined(one.text for one in held if one.role == "user"),
+            thought=joined(one.thought for one in held),
+            response=joined(one.text for one in held if one.role == "assistant"),
+        )
 
 
 def branch(values: list[dict[str, Any]], leaf: str = "") -> list[dict[str, Any]]:
     """Return the messages from the first to the leaf, or to the last one, if each names the one before it; else all."""
-    if not any(first_text(one, _PARENTS) for one in values):
+    if not any(text(one, *_PARENTS) for one in values):
         return values
-    by_id = {first_text(one, IDS): one for one in values}
-    at = leaf if leaf in by_id else first_text(values[-1], IDS)
+    by_id = {text(one, *IDS): one for one in values}
+    at = leaf if leaf in by_id else text(values[-1], *IDS)
     found: dict[str, dict[str, Any]] = {}
     while at in by_id and at not in found:
         found[at] = by_id[at]
-        at = first_text(by_id[at], _PARENTS)
-    return list(found.values())[::-1] if first_text(values[0], IDS) in found else values
+        at = text(by_id[at], *_PARENTS)
+    return list(found.values())[::-1] if text(values[0], *IDS) in found else values

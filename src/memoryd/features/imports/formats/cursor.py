@@ -1,18 +1,17 @@
 """The conversations of Cursor: agent transcripts, and the editor's state.vscdb. Neither format is documented."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from memoryd.features.imports.foreign_sqlite import ForeignDatabase, databases, each_of, has
 from memoryd.features.imports.formats import chat, parsing
 from memoryd.features.imports.formats.conversations import SourceMessage, turns
-from memoryd.features.imports.formats.fields import mapping, mappings, tagged, text, when
+from memoryd.features.imports.formats.fields import Fields, mapping, mappings, text, when
 from memoryd.features.imports.formats.items import Fault, LeftOut, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat, SourceFile, either
 
 TRANSCRIPTS = "agent-transcripts"
 STATE = "cursorDiskKV"
-_COMPOSER, _BUBBLE = "composerData:", "bubbleId:"
+_COMPOSER, _BUBBLE = "composerData", "bubbleId"
 
 
 def _is_transcript(file: SourceFile) -> bool:
@@ -36,33 +35,31 @@ def session(file: SourceFile, _more: frozenset[str] = frozenset()) -> Iterator[Y
 
 def _composers(database: ForeignDatabase, _more: frozenset[str]) -> Iterator[Yielded]:
     """Yield the turns of the editor's conversations."""
-    composers: dict[str, Mapping[str, Any]] = {}
-    bubbles: dict[str, Mapping[str, Any]] = {}
+    found: dict[str, dict[str, Fields]] = {_COMPOSER: {}, _BUBBLE: {}}
     for row in database.rows(STATE, "key"):
-        key, value = text(row.get("key")), row.get("value")
-        kept = composers if key.startswith(_COMPOSER) else bubbles if key.startswith(_BUBBLE) else None
-        if kept is None or value is None:
+        kind, _, place = text(row, "key").partition(":")
+        value = row.get("value")
+        if kind not in found or value is None:
             continue
         try:
             whole = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
-            kept[key.partition(":")[2]] = mapping(parsing.value_of(whole))
+            found[kind][place] = mapping(parsing.value_of(whole))
         except ValueError as error:
-            yield Fault(f"{key[:100]}: is not JSON ({error})")
-    for place, composer in composers.items():
-        order = [text(one.get("bubbleId")) for one in mappings(composer.get("fullConversationHeadersOnly"))]
+            yield Fault(f"{kind}:{place}"[:100] + f": is not JSON ({error})")
+    for place, composer in found[_COMPOSER].items():
+        order = [text(one, "bubbleId") for one in mappings(composer.get("fullConversationHeadersOnly"))]
         if not order:
             yield LeftOut("conversations that are empty or in an unknown format")
             continue
         begun = when(composer.get("createdAt"))
-        spoken = (_bubble(bubbles.get(f"{place}:{one}", {}), f"{place}:{one}", begun) for one in order)
-        yield from turns(spoken, f"cursor:{place}", tags=tagged("title", composer.get("name")))
+        spoken = (_bubble(found[_BUBBLE].get(f"{place}:{one}", {}), f"{place}:{one}", begun) for one in order)
+        yield from turns(spoken, f"cursor:{place}", title=composer.get("name"))
 
 
-def _bubble(value: Mapping[str, Any], place: str, begun: str) -> SourceMessage:
-    thinking = value.get("thinking")
-    thought = text(mapping(thinking).get("text")) or text(thinking)
+def _bubble(value: Fields, place: str, begun: str) -> SourceMessage:
+    thought = text(mapping(value.get("thinking")), "text") or text(value, "thinking")
     at = when(value.get("createdAt")) or begun
-    return SourceMessage("user" if value.get("type") == 1 else "assistant", text(value.get("text")), place, at, thought)
+    return SourceMessage("user" if value.get("type") == 1 else "assistant", text(value, "text"), place, at, thought)
 
 
 FORMAT = ForeignFormat(

@@ -1,16 +1,18 @@
 """The fields of foreign objects: each as what it should be, or as empty if it is anything else."""
 
 import hashlib
-import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, TypeAlias
 
 from memoryd.core.base.clock import moment, timestamp
 from memoryd.errors import InvalidInputError
 
+Fields: TypeAlias = dict[str, Any]
+"""A foreign object: what it has by name, whatever that is."""
 MILLISECONDS = 1e11  # numbers above this are milliseconds since 1970, others are seconds
 _SECONDS = re.compile(r"\d{10}(\d{3})?(\.\d+)?")
 BETWEEN = "\n\n"
@@ -28,14 +30,12 @@ UPDATED = (
 """What programs call the time at which something began, and that of its last change."""
 
 
-def text(value: Any) -> str:
-    """Return a text without surrounding blanks; '' for any other value."""
+def text(value: Any, *names: str) -> str:
+    """Return a text, or the first one among some fields of an object, without surrounding blanks; '' if it is none."""
+    for name in names:
+        if found := text(value.get(name)):
+            return found
     return value.strip() if isinstance(value, str) else ""
-
-
-def first_text(value: Mapping[str, Any], names: Iterable[str]) -> str:
-    """Return the first non-blank text among some fields; '' if there is none."""
-    return next(filter(None, (text(value.get(name)) for name in names)), "")
 
 
 def joined(values: Iterable[Any], between: str = BETWEEN) -> str:
@@ -49,19 +49,21 @@ def texts(value: Any) -> tuple[str, ...]:
     return tuple(filter(None, map(text, parts))) if isinstance(parts, list | tuple) else ()
 
 
-def mapping(value: Any) -> dict[str, Any]:
+def mapping(value: Any) -> Fields:
     """Return a JSON object; an empty one for any other value."""
     return value if isinstance(value, dict) else {}
 
 
-def mappings(value: Any) -> list[dict[str, Any]]:
+def mappings(value: Any) -> list[Fields]:
     """Return the objects of a list."""
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def share(value: Any) -> float:
-    """Return a number from 0 to 1; 0.5 for any other value."""
-    return float(value) if type(value) in (int, float) and 0 <= value <= 1 else 0.5
+    """Return a number from 0 to 1, which may be a text; 0.5 for any other value."""
+    with suppress(TypeError, ValueError):
+        return float(value) if 0 <= float(value) <= 1 and not isinstance(value, bool) else 0.5
+    return 0.5
 
 
 def when(value: Any, *, local: bool = False) -> str:
@@ -70,26 +72,22 @@ def when(value: Any, *, local: bool = False) -> str:
     Text without an offset is UTC, or this machine's time if `local`.
     """
     try:
-        if isinstance(value, str) and _SECONDS.fullmatch(value):
-            value = float(value)
-        if isinstance(value, str):
-            parsed = datetime.fromisoformat(value.strip()) if local else moment(value)
-            found = parsed.astimezone(UTC)
-        elif isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
-            found = datetime.fromtimestamp(value / 1000 if value > MILLISECONDS else value, UTC)
+        if isinstance(value, str) and not _SECONDS.fullmatch(value):
+            found = (datetime.fromisoformat(value.strip()) if local else moment(value)).astimezone(UTC)
         else:
-            return ""
+            seconds = float(value)
+            found = datetime.fromtimestamp(seconds / 1000 if seconds > MILLISECONDS else seconds, UTC)
         return timestamp(found) if found >= EARLIEST else ""
-    except (InvalidInputError, ValueError, OverflowError, OSError):
+    except (InvalidInputError, TypeError, ValueError, OverflowError, OSError):
         return ""
 
 
-def first_time(value: Mapping[str, Any], names: Iterable[str] = CREATED) -> str:
+def first_time(value: Fields, names: Iterable[str] = CREATED) -> str:
     """Return the first time among some fields, by default those that say when something began; '' if there is none."""
-    return next(filter(None, (when(value.get(name)) for name in names)), "")
+    return next(filter(None, (when(value[name]) for name in names if name in value)), "")
 
 
-def times(value: Mapping[str, Any]) -> dict[str, Any]:
+def times(value: Fields) -> Fields:
     """Return when something began and was last changed, for the fields of an item, whatever the object calls them."""
     return {"created_at": first_time(value), "updated_at": first_time(value, UPDATED)}
 

@@ -1,19 +1,20 @@
 """The sessions of Gemini CLI: a head, then messages, which later lines may replace, remove or rewind."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from itertools import takewhile
 from typing import Any
 
 from memoryd.features.imports.formats import chat, parsing
 from memoryd.features.imports.formats.conversations import turns
-from memoryd.features.imports.formats.fields import joined, mappings, text, when
+from memoryd.features.imports.formats.fields import Fields, joined, mappings, text, when
 from memoryd.features.imports.formats.items import Fault, LeftOut, SourceSummary, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat, SourceFile, each_file, having, that
 
 
 def session(file: SourceFile) -> Iterator[Yielded]:
     """Yield the turns of a session after all rewinds; none if it belongs to a subagent."""
-    head: dict[str, Any] = {}
-    messages: dict[str, dict[str, Any]] = {}
+    head: Fields = {}
+    messages: dict[str, Fields] = {}
     # one for each line, or the only one of an older file
     for value in parsing.lines(file) if file.base.endswith(".jsonl") else parsing.values(file):
         if isinstance(value, Fault):
@@ -23,36 +24,30 @@ def session(file: SourceFile) -> Iterator[Yielded]:
             if "messages" in value["$set"]:
                 messages = _by_id(value["$set"]["messages"])
         elif text(value.get("$rewindTo")):
-            names = list(messages)
-            if value["$rewindTo"] in messages:
-                messages = {name: messages[name] for name in names[: names.index(value["$rewindTo"])]}
+            messages = {name: messages[name] for name in takewhile(value["$rewindTo"].__ne__, messages)}
         elif "sessionId" in value:
             head |= value
             messages |= _by_id(value.get("messages"))
-        elif text(value.get("id")):
-            messages[text(value.get("id"))] = value
-    yield from _session(file, head, messages)
-
-
-def _by_id(given: Any) -> dict[str, dict[str, Any]]:
-    return {text(one.get("id")): one for one in mappings(given)}
-
-
-def _session(file: SourceFile, head: Mapping[str, Any], messages: Mapping[str, dict[str, Any]]) -> Iterator[Yielded]:
+        elif text(value, "id"):
+            messages[text(value, "id")] = value
     if head.get("kind") == "subagent":
         yield LeftOut("sessions of subagents")
         return
-    place = text(head.get("sessionId")) or file.stem
+    place = text(head, "sessionId") or file.stem
     name, begun = f"gemini:{place}", when(head.get("startTime")) or file.modified
     folders = file.name.split("/")
     project = folders[-3] if len(folders) > 2 and folders[-2] == "chats" and len(folders[-3]) != 64 else ""
     spoken = (one | {"thinking": _thoughts(one)} for one in messages.values())
     yield from turns(chat.messages(spoken, place, begun), name, project)
-    if summary := text(head.get("summary")):
+    if summary := text(head, "summary"):
         yield SourceSummary(id=place, session_id=name, title=summary, text=summary, created_at=begun, project=project)
 
 
-def _thoughts(value: Mapping[str, Any]) -> str:
+def _by_id(given: Any) -> dict[str, Fields]:
+    return {text(one, "id"): one for one in mappings(given)}
+
+
+def _thoughts(value: Fields) -> str:
     return joined(joined(map(one.get, ("subject", "description")), ": ") for one in mappings(value.get("thoughts")))
 
 

@@ -4,10 +4,9 @@ Both have entities, texts, which are episodes or chunks of documents, and edges,
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from memoryd.features.imports.formats import parsing
-from memoryd.features.imports.formats.fields import first_text, first_time, mapping, mappings, tagged, text, texts
+from memoryd.features.imports.formats.fields import Fields, first_time, mapping, mappings, tagged, text, texts
 from memoryd.features.imports.formats.items import LeftOut, SourceEntity, SourceMemory, SourceRelation, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile, that
 
@@ -15,10 +14,6 @@ HISTORY = "history"
 _PARTS = ("episodes", "entities", "nodes", "facts", "edges")
 _ENTITY, _CHUNK = "Entity", "DocumentChunk"
 _KIND = ("relationship_name", "relationship", "edge_text", "name", "type")
-_LOOSE = {
-    "facts": "facts about entities that the file does not contain",
-    "edges": "edges that do not connect two entities",
-}
 
 
 def _is_graphiti(file: SourceFile) -> bool:
@@ -34,11 +29,11 @@ def _is_cognee(file: SourceFile) -> bool:
 
 def _read(source: Source, more: frozenset[str]) -> Iterator[Yielded]:
     for file in source.files:
-        whole = {name: list(map(_flat, mappings(found))) for name, found in mapping(parsing.loaded(file)).items()}
+        whole = {name: list(map(_flat, mappings(found))) for name, found in parsing.loaded(file).items()}
         nodes = whole.get("entities") or whole.get("nodes", [])
         yield from (_text(one, "content", "episode") for one in whole.get("episodes", []))
         yield from map(_node, nodes)
-        names = {first_text(one, ("uuid", "id")): text(one.get("name")) for one in nodes if _type(one) == _ENTITY}
+        names = {text(one, "uuid", "id"): text(one, "name") for one in nodes if _type(one) == _ENTITY}
         for one in whole.get("facts") or whole.get("edges", []):
             if (one.get("invalid_at") or one.get("expired_at")) and HISTORY not in more:
                 yield LeftOut("facts that have ended")
@@ -46,49 +41,50 @@ def _read(source: Source, more: frozenset[str]) -> Iterator[Yielded]:
                 yield from _edge(one, names)
 
 
-def _flat(one: Mapping[str, Any]) -> dict[str, Any]:
+def _flat(one: Fields) -> Fields:
     """Return a node or an edge with its properties among its other fields."""
     return {**mapping(one.get("properties")), **one}
 
 
-def _type(node: Mapping[str, Any]) -> str:
+def _type(node: Fields) -> str:
     """Return the type of a node of cognee; those of Graphiti, which have a uuid, are entities."""
-    return _ENTITY if "uuid" in node else text(node.get("type"))
+    return _ENTITY if "uuid" in node else text(node, "type")
 
 
-def _common(one: Mapping[str, Any]) -> dict[str, Any]:
-    return {"project": text(one.get("group_id")), "created_at": first_time(one, ("valid_at", "created_at"))}
+def _common(one: Fields) -> Fields:
+    return {"project": text(one, "group_id"), "created_at": first_time(one, ("valid_at", "created_at"))}
 
 
-def _text(one: Mapping[str, Any], field: str, tag: str) -> SourceMemory:
+def _text(one: Fields, field: str, tag: str) -> SourceMemory:
     tags = (tag, *tagged("source", one.get("source_description")))
-    return SourceMemory(id=first_text(one, ("uuid", "id")), text=text(one.get(field)), tags=tags, **_common(one))
+    return SourceMemory(id=text(one, "uuid", "id"), text=text(one, field), tags=tags, **_common(one))
 
 
-def _node(one: Mapping[str, Any]) -> Yielded:
+def _node(one: Fields) -> Yielded:
     if _type(one) == _CHUNK:
         return _text(one, "text", "type:chunk")
     if _type(one) != _ENTITY:
         return LeftOut("nodes that are neither entities nor chunks of documents")
     known = (f"{key}: {value}" for key, value in mapping(one.get("attributes")).items() if isinstance(value, str | int))
     return SourceEntity(
-        name=text(one.get("name")),
+        name=text(one, "name"),
         type=next((label for label in texts(one.get("labels")) if label != _ENTITY), "entity"),
-        summary=first_text(one, ("summary", "description")),
+        summary=text(one, "summary", "description"),
         observations=tuple(known),
         **_common(one),
     )
 
 
-def _edge(one: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[Yielded]:
+def _edge(one: Fields, names: Mapping[str, str]) -> Iterator[Yielded]:
     """Yield a relation, and its sentence as an observation of its source."""
     fields = ([f"{end}_node_uuid", end, f"{end}_node_id"] for end in ("source", "target"))
-    source, target = (names.get(first_text(one, some), "") for some in fields)
+    source, target = (names.get(text(one, *some), "") for some in fields)
     if not source or not target:
-        yield LeftOut(_LOOSE["facts" if "source_node_uuid" in one else "edges"])
+        facts, edges = "facts about entities that the file does not contain", "edges that do not connect two entities"
+        yield LeftOut(facts if "source_node_uuid" in one else edges)
         return
-    yield SourceRelation(source=source, target=target, type=first_text(one, _KIND) or "related_to", **_common(one))
-    if fact := text(one.get("fact")):
+    yield SourceRelation(source=source, target=target, type=text(one, *_KIND) or "related_to", **_common(one))
+    if fact := text(one, "fact"):
         yield SourceEntity(name=source, observations=(fact,), **_common(one))
 
 

@@ -1,7 +1,6 @@
 """The items that readers of foreign formats yield, the same for all formats, before limits, masking and ids."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from memoryd.features.imports.formats.fields import digest
@@ -74,15 +73,14 @@ class SourceSummary(SourceItem):
 
     title: str
     text: str
-    category: str = "session"
-    scores: Mapping[str, int] = field(default_factory=dict)
-    """The numeric fields of model.SessionSummary."""
-    technologies: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Something that is deliberately not imported, described in the plural, such as `deleted memories`."""
+    """Something that is deliberately not imported, described in the plural, such as `deleted memories`.
+
+    A number of 0 says nothing.
+    """
 
     what: str
     number: int = 1

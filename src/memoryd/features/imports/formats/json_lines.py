@@ -10,12 +10,11 @@
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from memoryd.errors import InvalidInputError
 from memoryd.features.imports.formats import items, parsing
-from memoryd.features.imports.formats.fields import CREATED, UPDATED, digest, first_time, share, tagged, text, texts
+from memoryd.features.imports.formats.fields import CREATED, UPDATED, Fields, digest, share, tagged, text, texts, times
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile, that
 
 CONTENT = ("content", "memory", "text", "data", "value", "fact", "note", "observation", "description", "page_content")
@@ -42,10 +41,9 @@ TABLES = (".csv", ".tsv")
 
 def _fits(file: SourceFile) -> bool:
     if file.ends(*TABLES):
-        first: dict[str, Any] = dict.fromkeys(_table(file).fieldnames or (), "text")
+        first: Fields = dict.fromkeys(_table(file).fieldnames or (), "text")
     else:
-        found = parsing.first_object(file)
-        found = found or next((one for one in parsing.values(file) if isinstance(one, dict)), {})
+        found = parsing.first_object(file) or next((one for one in parsing.values(file) if isinstance(one, dict)), {})
         first = next(iter(parsing.listed(found)), found)
     is_known = _text_of(first) or any(shape <= first.keys() for shape in _SHAPES)
     return bool(is_known) and not file.ends(".md", ".txt")
@@ -56,7 +54,7 @@ def _read(source: Source, _more: frozenset[str]) -> Iterator[items.Yielded]:
     for file in source.files:
         for value in _rows(file) if file.ends(*TABLES) else parsing.values(file):
             yield value if isinstance(value, items.Fault) else _item(value)
-            others.update(() if isinstance(value, items.Fault) else value.keys() - _OWN)
+            others.update(() if isinstance(value, items.Fault) else (name for name in value if name not in _OWN))
     if others:
         named = ", ".join(f"{name[:100]} ({number})" for name, number in others.most_common(20))
         yield items.Hint(f"Fields that are not imported, and the number of objects with them: {named}")
@@ -70,7 +68,7 @@ def _table(file: SourceFile) -> "csv.DictReader[str]":
     return found
 
 
-def _rows(file: SourceFile) -> Iterator[dict[str, Any] | items.Fault]:
+def _rows(file: SourceFile) -> Iterator[Fields | items.Fault]:
     try:
         for row in _table(file):
             yield {name: given for name, given in row.items() if name and given}
@@ -78,7 +76,7 @@ def _rows(file: SourceFile) -> Iterator[dict[str, Any] | items.Fault]:
         yield items.Fault(f"{file.name}: {str(error).rstrip('.')}")
 
 
-def _text_of(value: Mapping[str, Any], depth: int = 0) -> str:
+def _text_of(value: Fields, depth: int = 0) -> str:
     """Return the text of a memory, which other objects may be around, or the fields of the innermost one."""
     for name in CONTENT:
         given = value.get(name)
@@ -88,74 +86,54 @@ def _text_of(value: Mapping[str, Any], depth: int = 0) -> str:
     return "\n".join(plain) if depth else ""
 
 
-def _item(value: Mapping[str, Any]) -> items.Yielded:
-    namespace = texts(value.get("namespace"))
-    common: dict[str, Any] = {
-        "created_at": first_time(value, (*CREATED, *UPDATED)),
-        "updated_at": first_time(value, UPDATED),
+def _item(value: Fields) -> items.Yielded:
+    if "role" in value or text(value, "type") in _MESSAGES:
+        return items.LeftOut("messages that are in no conversation")
+    at, namespace = times(value), texts(value.get("namespace"))
+    common: Fields = {
+        "created_at": at["created_at"] or at["updated_at"],
+        "updated_at": at["updated_at"],
         "tags": (
             *tagged("type", value.get("type"), value.get("kind")),
             *tagged("category", value.get("category")),
             *(tag for name in _TAGS for tag in texts(value.get(name))),
             *tagged("namespace", "/".join(namespace)),
         ),
-        "project": text(value.get("project")),
-        "session_id": next(filter(None, (_id(value, name) for name in _SESSIONS)), ""),
+        "project": text(value, "project"),
+        "session_id": _id(value, *_SESSIONS),
     }
-    if "role" in value or text(value.get("type")) in _MESSAGES:
-        return items.LeftOut("messages that are in no conversation")
-    title, content = text(value.get("title")), _text_of(value)
-    if content or (title and not {"summary", "prompt"} & value.keys()):
-        return _memory(value, title, content, namespace, common)
-    return _other(value, common)
-
-
-def _memory(
-    value: Mapping[str, Any], title: str, content: str, namespace: tuple[str, ...], common: Mapping[str, Any]
-) -> items.SourceMemory:
+    title, content = text(value, "title"), _text_of(value)
+    if not content and (not title or {"summary", "prompt"} & value.keys()):
+        return _other(value, common | {"tags": texts(value.get("tags"))})
     headed = content if not title or content.startswith(title) else f"{title}\n\n{content}".strip()
-    own, key = next(filter(None, (_id(value, name) for name in _IDS)), ""), text(value.get("key"))
+    own, key = _id(value, *_IDS), text(value, "key")
     if namespace:  # the key is one within the namespace
         own, key = digest(*namespace, key), ""
-    weight = value.get("importance")
-    return items.SourceMemory(
-        id=own or digest(headed), text=headed, key=key, importance=share(_number(weight)), **common
-    )
+    return items.SourceMemory(id=own, text=headed, key=key, importance=share(value.get("importance")), **common)
 
 
-def _number(given: Any) -> Any:
-    try:
-        return float(given) if isinstance(given, str) else given
-    except ValueError:
-        return None
-
-
-def _other(value: Mapping[str, Any], common: Mapping[str, Any]) -> items.Yielded:
-    common = {**common, "tags": texts(value.get("tags"))}
+def _other(value: Fields, common: Fields) -> items.Yielded:
     match value:
         case {"entity": str(name)}:
-            about: dict[str, Any] = {"type": text(value.get("type")), "summary": text(value.get("summary"))}
+            about: Fields = {"type": text(value, "type"), "summary": text(value, "summary")}
             given = value.get("observations")
-            listed = [given] if isinstance(given, str) else given if isinstance(given, list) else []
-            words = tuple(filter(None, map(text, listed)))
-            return items.SourceEntity(id=name, name=name, observations=words, **about, **common)
+            words = texts([given] if isinstance(given, str) else given)
+            return items.SourceEntity(name=name, observations=words, **about, **common)
         case {"from": str(source), "to": str(target)}:
-            kind = text(value.get("relation")) or text(value.get("type")) or "related_to"
-            return items.SourceRelation(id=source, source=source, target=target, type=kind, **common)
+            kind = text(value, "relation", "type") or "related_to"
+            return items.SourceRelation(source=source, target=target, type=kind, **common)
         case {"prompt": str(prompt)}:
-            thought, response = text(value.get("thought")), text(value.get("response"))
+            thought, response = text(value, "thought"), text(value, "response")
             place = _id(value, "id") or digest(common["session_id"], common["created_at"], prompt, response)
             return items.SourceTurn(id=place, prompt=prompt, thought=thought, response=response, **common)
         case {"title": str(title), "summary": str(summary)} if common["session_id"]:
             return items.SourceSummary(id=common["session_id"], title=title, text=summary, **common)
-    return items.Fault(
-        f"an object with {', '.join(map(str, value))[:100] or 'nothing'} is not a memory, entity, relation or turn"
-    )
+    return items.Fault(f"an object with {parsing.keys_of(value)} is not a memory, entity, relation or turn")
 
 
-def _id(value: Mapping[str, Any], name: str) -> str:
-    found = value.get(name)
-    return str(found) if isinstance(found, int) and not isinstance(found, bool) else text(found)
+def _id(value: Fields, *names: str) -> str:
+    """Return the first text or whole number among some fields."""
+    return next(filter(None, (str(one) if type(one) is int else text(one) for one in map(value.get, names))), "")
 
 
 FORMAT = ForeignFormat(

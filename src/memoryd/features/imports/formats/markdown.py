@@ -6,10 +6,9 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Any
 
-from memoryd.errors import InvalidInputError
 from memoryd.features.imports.formats import basic_memory
 from memoryd.features.imports.formats.fields import digest, mapping, tagged, text, when
-from memoryd.features.imports.formats.items import Fault, Hint, LeftOut, SourceMemory, Yielded
+from memoryd.features.imports.formats.items import Hint, LeftOut, SourceMemory, Yielded
 from memoryd.features.imports.formats.notes import Note, note
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
 from memoryd.features.imports.formats.splitting import sections
@@ -31,7 +30,7 @@ _MEMORIES = frozenset({"memory", "memories"})
 _CLAUDE_TYPES = frozenset({"user", "feedback", "project", "reference"})
 _LINE = re.compile(r"^(?:[-*+]|\d+[.)])\s+")
 _DATED = re.compile(r"^\[(\d{4}-\d\d-\d\d)\]\s*[-:–]?\s*")
-_INDEX = re.compile(r"\[[^\]]*\]\(([^)\s]+\.md)\)")
+_INDEX = re.compile(r"\[[^\]]*\]\((?:[^)\s]*/)?([^)\s/]+\.md)\)")
 _ADDED = "Gemini Added Memories"
 _HEADING = re.compile(r"(?:#{1,2} [^\n]*\s*)+")
 _BLOCK = re.compile(r"^# ([^\n]*)\n(.*?)(?=^# |\Z)", re.DOTALL | re.MULTILINE)
@@ -53,40 +52,30 @@ def _is_aside(file: SourceFile) -> bool:
     """Return whether a file is in a hidden folder, or one of templates or earlier versions."""
     folders = PurePosixPath(file.name.casefold()).parts[:-1]
     hidden = [at for at, folder in enumerate(folders) if folder.startswith(".")]
-    has_memory = hidden and _MEMORIES & {*folders[hidden[0] :]}
-    return bool(
-        (hidden and not has_memory) or _OLD & {"/".join(pair) for pair in pairwise(folders)} or _ASIDE & {*folders}
-    )
+    is_hidden = bool(hidden) and _MEMORIES.isdisjoint(folders[hidden[0] :])
+    return is_hidden or not _OLD.isdisjoint(map("/".join, pairwise(folders))) or not _ASIDE.isdisjoint(folders)
 
 
 def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
     visible = [one for one in source.files if not _is_aside(one)]
     candidates = [] if source.only else source.candidates("*.md", "*.mdc")
     instructions = [one for one in candidates if _is_instruction(one)]
-    if left := len(source.files) - len({one.name for one in (*visible, *instructions)}):
-        yield LeftOut("notes in hidden folders, templates and earlier versions", left)
+    left = len(source.files) - len({one.name for one in (*visible, *instructions)})
+    yield LeftOut("notes in hidden folders, templates and earlier versions", left)
     for file in instructions:
         yield LeftOut("files of instructions, such as AGENTS.md")
         yield Hint(f"{file.name} has instructions, not facts: {source.command(file)} imports it")
     lists = [one for one in visible if one.ends(*LISTS, *PLAIN)]
     files = [one for one in visible if not one.ends(*LISTS, *PLAIN) and (source.only or not _is_instruction(one))]
-    names = basic_memory.NameIndex(one for one in map(_tried, files) if isinstance(one, Note))
+    names = basic_memory.NameIndex(one for one in map(note, files) if isinstance(one, Note))
     timeless = 0
-    for one in map(_tried, files):
+    for one in map(note, files):
         timeless += isinstance(one, Note) and not one.stated_at
         yield from _items(source, one, names) if isinstance(one, Note) else [one]
     if timeless:
         yield Hint(f"{timeless} notes state no time: they get that at which their files last changed")
-    for one in map(_tried, lists):
+    for one in map(note, lists):
         yield from _listed(one) if isinstance(one, Note) else [one]
-
-
-def _tried(file: SourceFile) -> Note | Fault:
-    """Return a note, or why it cannot be read."""
-    try:
-        return note(file)
-    except InvalidInputError as error:
-        return Fault(str(error).rstrip("."))
 
 
 def _items(source: Source, one: Note, names: basic_memory.NameIndex) -> Iterator[Yielded]:
@@ -108,17 +97,13 @@ def _items(source: Source, one: Note, names: basic_memory.NameIndex) -> Iterator
         yield from _sections(one)
 
 
-# notes ---------------------------------------------------------------------------------------------------------------
-
-
 def _sections(one: Note) -> Iterator[Yielded]:
     """Yield a note as one memory, or one for each section if it is long."""
     body = f"{one.others}\n\n{one.body}".strip()
     if not _EMBEDS.sub("", body).strip():
         yield LeftOut("notes that only embed other files" if body else "empty notes")
         return
-    pieces = [body] if len(body) <= IDEA else _top_sections(body)
-    for piece in pieces:
+    for piece in [body] if len(body) <= IDEA else _top_sections(body):
         headed = piece if piece.startswith(f"# {one.title}") else f"{one.title}\n\n{piece}"
         yield _memory(one, headed, (*one.tags, f"note:{one.title}"))
 
@@ -142,41 +127,33 @@ def _memory(one: Note, content: str, tags: tuple[str, ...], **more: Any) -> Sour
     return SourceMemory(text=content, tags=tags, **own | more)
 
 
-# instructions --------------------------------------------------------------------------------------------------------
-
-
 def _is_instruction(file: SourceFile) -> bool:
     return file.base in INSTRUCTIONS or file.base.endswith(".mdc")
 
 
 def _instructions(one: Note) -> Iterator[Yielded]:
     """Yield a memory for each section, or for each line of the facts that Gemini added."""
-    tags = ("instructions", f"file:{one.file.base}")
     body = _COMMENT.sub("", one.body)
-    if imports := len(re.findall(r"^@\S+$", body, re.MULTILINE)):
-        yield LeftOut("files that the instructions import with @", imports)
+    yield LeftOut("files that the instructions import with @", len(re.findall(r"^@\S+$", body, re.MULTILINE)))
     for section in _top_sections(body):
         heading, _, rest = section.partition("\n")
         if heading.lstrip("# ").strip() == _ADDED:
             for line in filter(None, map(str.strip, rest.split("\n"))):
                 yield _memory(one, _LINE.sub("", line), ("file:GEMINI.md",))
         else:
-            yield _memory(one, section, tags)
-
-
-# agents' memories ----------------------------------------------------------------------------------------------------
+            yield _memory(one, section, ("instructions", f"file:{one.file.base}"))
 
 
 def _claude_type(one: Note) -> str:
     stated = one.properties.get("type") or mapping(one.properties.get("metadata")).get("type")
-    is_memory = text(one.properties.get("description")) and text(one.properties.get("name"))
+    is_memory = text(one.properties, "description") and text(one.properties, "name")
     return text(stated) if is_memory and text(stated) in _CLAUDE_TYPES else ""
 
 
 def _claude(source: Source, one: Note) -> SourceMemory:
     """Return a memory of Claude Code: its description and text, with the file's name as its key."""
     project = _project(source, one.file)
-    described = " ".join(text(one.properties.get("description")).split())
+    described = " ".join(text(one.properties, "description").split())
     content = one.body if described in one.body else f"{described}\n\n{one.body}".strip()
     key = f"{project}/{one.file.stem}" if project else one.file.stem
     return _memory(one, content, (*tagged("type", _claude_type(one)), *one.tags), id=key, key=key, project=project)
@@ -184,25 +161,19 @@ def _claude(source: Source, one: Note) -> SourceMemory:
 
 def _project(source: Source, file: SourceFile) -> str:
     """Return the project of a memory: the folder that contains Claude Code's folder `memory`."""
-    folders = (*source.path.absolute().parts, *PurePosixPath(file.name).parts[:-1])
-    if source.only:
-        folders = folders[:-1]
-    return folders[-2].strip("-") if len(folders) > 1 and folders[-1] == "memory" else ""
+    folder = (file.path or source.path / file.name).absolute().parent
+    return folder.parent.name.strip("-") if folder.name == "memory" else ""
 
 
 def _index(source: Source, one: Note) -> Iterator[Yielded]:
     """Yield the own content of an index of memories: its sections, without lines that link to existing files."""
     lines = one.body.split("\n")
-    kept = [
-        line for line in lines if not ((link := _INDEX.search(line)) and PurePosixPath(link[1]).name in source.names)
-    ]
-    if linked := len(lines) - len(kept):
-        yield LeftOut("lines of an index that link to imported memories", linked)
-    project = _project(source, one.file)
+    kept = [line for line in lines if not (link := _INDEX.search(line)) or link[1] not in source.names]
+    yield LeftOut("lines of an index that link to imported memories", len(lines) - len(kept))
     for section in sections("\n".join(kept)):
         _, _, rest = section.partition("\n")
         if rest.strip() or not section.startswith("#"):
-            yield _memory(one, section, ("file:MEMORY.md",), project=project)
+            yield _memory(one, section, ("file:MEMORY.md",), project=_project(source, one.file))
 
 
 def _mem0(one: Note) -> Iterator[Yielded]:

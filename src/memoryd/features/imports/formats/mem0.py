@@ -3,13 +3,12 @@
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any
 
 from memoryd.core.base.clock import timestamp
 from memoryd.errors import InvalidInputError
 from memoryd.features.imports.foreign_sqlite import ForeignDatabase, databases, each_of, has
 from memoryd.features.imports.formats import parsing
-from memoryd.features.imports.formats.fields import first_text, mapping, mappings, tagged, text, texts, times, when
+from memoryd.features.imports.formats.fields import Fields, mapping, mappings, tagged, text, texts, times, when
 from memoryd.features.imports.formats.items import Fault, LeftOut, SourceMemory, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile, either, that
 
@@ -18,7 +17,6 @@ QDRANT = "collection/*/storage.sqlite"
 """The files of Qdrant's local store."""
 _TEXTS = ("memory", "data", "content", "text")
 _SCOPES = {"user": "user_id", "agent": "agent_id", "actor": "actor_id", "app": "app"}
-_AWAY = frozenset({"deleted"})
 _ASIDE = frozenset({"archived", "paused"})
 PICKLED = (
     "contains pickled objects, which could run any code. Export them with mem0: "
@@ -35,7 +33,7 @@ def _of_openmemory(source: Source) -> list[SourceFile]:
 def _is_list(file: SourceFile) -> bool:
     first = parsing.first_object(file)
     first = next(iter(parsing.listed(first)), first)
-    return bool(text(first.get("memory"))) and bool({"user_id", "agent_id", "hash", "run_id"} & first.keys())
+    return bool(text(first, "memory")) and bool({"user_id", "agent_id", "hash", "run_id"} & first.keys())
 
 
 def _read(source: Source, more: frozenset[str]) -> Iterator[Yielded]:
@@ -50,32 +48,27 @@ def _listed(file: SourceFile, more: frozenset[str]) -> Iterator[Yielded]:
     names: dict[str, str] = {}
     if file.head().lstrip().startswith(b"{"):
         with suppress(InvalidInputError):  # JSON lines, or damaged: reported below
-            about = mapping(parsing.loaded(file))
-            names = {text(one.get("id")): text(one.get("name")) for one in mappings(about.get("categories"))}
+            categories = mappings(parsing.loaded(file).get("categories"))
+            names = {text(one, "id"): text(one, "name") for one in categories}
     yield from parsing.each(file, lambda value: [_memory(value, names, more)])
 
 
-def _memory(value: Mapping[str, Any], names: Mapping[str, str], more: frozenset[str]) -> Yielded:
-    content = first_text(value, _TEXTS)
+def _memory(value: Fields, names: Mapping[str, str], more: frozenset[str]) -> Yielded:
+    content = text(value, *_TEXTS)
     if not content:
-        return Fault(f"an object with {', '.join(map(str, value))[:100] or 'nothing'} is not a memory")
-    state, metadata = text(value.get("state")), mapping(value.get("metadata"))
+        return Fault(f"an object with {parsing.keys_of(value)} is not a memory")
+    state, metadata = text(value, "state"), mapping(value.get("metadata"))
     expires = when(value.get("expiration_date"))
-    if "history" not in more and (state in _AWAY or (expires and expires < timestamp(datetime.now(UTC)))):
+    if "history" not in more and (state == "deleted" or (expires and expires < timestamp(datetime.now(UTC)))):
         return LeftOut("deleted or expired memories")
     named = tuple(filter(None, (names.get(one, "") for one in texts(value.get("category_ids")))))
+    aside = _ASIDE & {state}
     scopes = (tag for prefix, name in _SCOPES.items() for tag in tagged(prefix, value.get(name)))
     return SourceMemory(
-        id=text(value.get("id")),
+        id=text(value, "id"),
         text=content,
-        tags=(
-            *tagged("type", metadata.get("type")),
-            *texts(value.get("categories")),
-            *named,
-            *scopes,
-            *((state,) if state in _ASIDE else ()),
-        ),
-        session_id=text(value.get("run_id")),
+        tags=(*tagged("type", metadata.get("type")), *texts(value.get("categories")), *named, *scopes, *aside),
+        session_id=text(value, "run_id"),
         **times(value),
     )
 
@@ -85,19 +78,16 @@ def _rebuilt(database: ForeignDatabase, _more: frozenset[str]) -> Iterator[Yield
     found: dict[str, SourceMemory] = {}
     gone = 0
     for row in database.rows(HISTORY, "created_at", "updated_at"):
-        place, words = text(row.get("memory_id")), text(row.get("new_memory"))
+        place, words = text(row, "memory_id"), text(row, "new_memory")
         if row.get("event") == "DELETE" or row.get("is_deleted"):
             gone += found.pop(place, None) is not None
         elif place and words:
             at = when(row.get("created_at"))
-            first = found[place].created_at if place in found else at
+            first, last = found[place].created_at if place in found else at, when(row.get("updated_at")) or at
             tags = tagged("actor", row.get("actor_id"))
-            found[place] = SourceMemory(
-                id=place, text=words, tags=tags, created_at=first, updated_at=when(row.get("updated_at")) or at
-            )
+            found[place] = SourceMemory(id=place, text=words, tags=tags, created_at=first, updated_at=last)
     yield from found.values()
-    if gone:
-        yield LeftOut("deleted or expired memories", gone)
+    yield LeftOut("deleted or expired memories", gone)
 
 
 FORMAT = ForeignFormat(

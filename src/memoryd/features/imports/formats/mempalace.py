@@ -1,12 +1,12 @@
 """MemPalace: the drawers in Chroma's SQLite file, and the knowledge graph. Chroma itself is not needed."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from itertools import groupby
 from typing import Any
 
 from memoryd.features.imports.foreign_sqlite import ForeignDatabase, databases, each_of
-from memoryd.features.imports.formats.fields import tagged, text, when
+from memoryd.features.imports.formats.fields import Fields, tagged, text, when
 from memoryd.features.imports.formats.items import LeftOut, SourceEntity, SourceMemory, SourceRelation, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat
 
@@ -28,61 +28,54 @@ def _is_graph(database: ForeignDatabase) -> bool:
 
 def _drawers(database: ForeignDatabase) -> str:
     """Return the id of the collection of drawers, or ''."""
-    names = {text(row.get("name")): text(row.get("id")) for row in database.rows("collections")}
+    names = {text(row, "name"): text(row, "id") for row in database.rows("collections")}
     return next((names[name] for name in sorted(names) if name.endswith(DRAWERS)), "")
 
 
-# drawers -------------------------------------------------------------------------------------------------------------
-
-
 def _memories(database: ForeignDatabase, more: frozenset[str]) -> Iterator[Yielded]:
-    written: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
-    mined: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    written: dict[str, list[Fields]] = defaultdict(list)
+    mined: dict[str, list[Fields]] = defaultdict(list)
     for drawer in _every(database):
         if _is_written(drawer):
-            written[text(drawer.get("parent_drawer_id")) or text(drawer.get("id"))].append(drawer)
+            written[text(drawer, "parent_drawer_id", "id")].append(drawer)
         elif MINED in more:
-            mined[text(drawer.get("source_file"))].append(drawer)
+            mined[text(drawer, "source_file")].append(drawer)
         else:
             yield LeftOut("chunks of mined files (import the originals, or --include mined)")
     for place, found in written.items():
         yield _memory(found, "".join, place)
     for file, found in mined.items():
         yield _memory(found, _glued, file, *tagged("file", file))
-    if waiting := _waiting(database):
-        yield LeftOut("entries that Chroma has queued but not stored (open the palace with MemPalace once)", waiting)
-
-
-def _waiting(database: ForeignDatabase) -> int:
-    """Return how many entries are only in the queue, whose rows remain after they are stored."""
+    # the rows of the queue remain after they are stored
     stored = {row.get("embedding_id") for row in database.rows("embeddings")}
     last = {row.get("id"): row.get("operation") for row in database.rows("embeddings_queue", "seq_id")}
-    return sum(operation != DELETED and name not in stored for name, operation in last.items())
+    waiting = sum(operation != DELETED and name not in stored for name, operation in last.items())
+    yield LeftOut("entries that Chroma has queued but not stored (open the palace with MemPalace once)", waiting)
 
 
-def _every(database: ForeignDatabase) -> Iterator[Mapping[str, Any]]:
+def _every(database: ForeignDatabase) -> Iterator[Fields]:
     """Yield each drawer with its metadata."""
     collection = _drawers(database)
     segments = {row.get("id") for row in database.rows("segments") if row.get("collection") == collection}
     ids = {row.get("id"): row for row in database.rows("embeddings", "id") if row.get("segment_id") in segments}
     for key, group in groupby(database.rows("embedding_metadata", "id"), key=lambda row: row.get("id")):
         if key in ids:
-            values = {text(row.get("key")): _value(row) for row in group}
+            values = {text(row, "key"): _value(row) for row in group}
             yield values | {"id": ids[key].get("embedding_id"), "stored_at": ids[key].get("created_at")}
 
 
-def _value(row: Mapping[str, Any]) -> Any:
+def _value(row: Fields) -> Any:
     columns = ("string_value", "int_value", "float_value", "bool_value")
     return next((row[name] for name in columns if row.get(name) is not None), None)
 
 
-def _is_written(drawer: Mapping[str, Any]) -> bool:
+def _is_written(drawer: Fields) -> bool:
     """Return whether an agent wrote a drawer, rather than cutting it from a file."""
-    by, hall, mode = (text(drawer.get(name)).lower() for name in ("added_by", "hall", "ingest_mode"))
-    return bool({by, hall, mode} & _WRITTEN) or "diary" in hall or not text(drawer.get("source_file"))
+    by, hall, mode = (text(drawer, name).lower() for name in ("added_by", "hall", "ingest_mode"))
+    return bool({by, hall, mode} & _WRITTEN) or "diary" in hall or not text(drawer, "source_file")
 
 
-def _memory(chunks: list[Mapping[str, Any]], join: Callable[[list[str]], str], place: str, *more: str) -> SourceMemory:
+def _memory(chunks: list[Fields], join: Callable[[list[str]], str], place: str, *more: str) -> SourceMemory:
     chunks.sort(key=lambda one: one["chunk_index"] if isinstance(one.get("chunk_index"), int) else 0)
     drawer = chunks[0]
     at = when(drawer.get("filed_at"), local=True) or when(drawer.get("stored_at"))
@@ -91,10 +84,10 @@ def _memory(chunks: list[Mapping[str, Any]], join: Callable[[list[str]], str], p
         id=place,
         text=join([one[DOCUMENT] if isinstance(one.get(DOCUMENT), str) else "" for one in chunks]),
         tags=(*tags, *more),
-        project=text(drawer.get("wing")),
+        project=text(drawer, "wing"),
         created_at=when(drawer.get("content_date"), local=True) or at,
         updated_at=at,
-        session_id=text(drawer.get("source_session")),
+        session_id=text(drawer, "source_session"),
     )
 
 
@@ -108,24 +101,19 @@ def _glued(chunks: list[str]) -> str:
     return whole
 
 
-# graph ---------------------------------------------------------------------------------------------------------------
-
-
 def _graph(database: ForeignDatabase, more: frozenset[str]) -> Iterator[Yielded]:
     names = {}
     for row in database.rows("entities", "id"):
-        name = text(row.get("name"))
-        names[row.get("id")] = name
-        at = when(row.get("created_at"), local=True)
-        yield SourceEntity(name=name, type=text(row.get("type")), created_at=at)
+        names[row.get("id")] = name = text(row, "name")
+        yield SourceEntity(name=name, type=text(row, "type"), created_at=when(row.get("created_at"), local=True))
     for row in database.rows("triples", "id"):
         if row.get("valid_to") and HISTORY not in more:
             yield LeftOut("relations that have ended")
             continue
-        source, target = (names.get(row.get(end)) or text(row.get(end)) for end in ("subject", "object"))
+        source, target = (names.get(row.get(end)) or text(row, end) for end in ("subject", "object"))
         at = when(row.get("valid_from"), local=True) or when(row.get("extracted_at"), local=True)
         yield SourceRelation(
-            id=text(row.get("id")), source=source, target=target, type=text(row.get("predicate")), created_at=at
+            id=text(row, "id"), source=source, target=target, type=text(row, "predicate"), created_at=at
         )
 
 

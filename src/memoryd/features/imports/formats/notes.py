@@ -1,17 +1,18 @@
 """Markdown notes with properties (YAML frontmatter), as Obsidian, basic-memory and Claude Code write them."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
-from memoryd.features.imports.formats.fields import text, texts, when
+from memoryd.errors import InvalidInputError
+from memoryd.features.imports.formats.fields import Fields, text, texts, when
+from memoryd.features.imports.formats.items import Fault
 from memoryd.features.imports.formats.source import SourceFile
 
 PROPERTIES = 64_000  # maximum characters of a frontmatter
-_FRONT = re.compile(r"---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
+_FRONT = re.compile(r"---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _CODE = re.compile(r"^ {0,3}(```|~~~).*?(?:^ {0,3}\1[^\n]*$|\Z)|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 _TAG = re.compile(r"(?<![\w#/&])#([^\W\d][\w/-]*)")
 _LINE = re.compile(r"([\w][\w ./-]*?):(?:[ \t]+(.*)|[ \t]*)")
@@ -33,17 +34,15 @@ class Note:
     """A file of Markdown."""
 
     file: SourceFile
-    properties: Mapping[str, Any]
+    properties: Fields
     body: str
-    raw: str
-    """The unchanged text below the properties."""
     fault: str = ""
     """Why the properties could not be read; '' if they could."""
 
     @property
     def title(self) -> str:
         """The title from the properties, or the name of the file."""
-        return text(self.properties.get("title")) or self.file.stem
+        return text(self.properties, "title") or self.file.stem
 
     @property
     def created_at(self) -> str:
@@ -79,35 +78,32 @@ class Note:
         return tuple(dict.fromkeys(tag.removeprefix("#") for tag in (*listed, *inline)))
 
 
-def note(file: SourceFile) -> Note:
-    """Read a note; raise InvalidInputError if it is too long."""
-    whole = file.whole()
+def note(file: SourceFile) -> Note | Fault:
+    """Return the note in a file, or why it cannot be read."""
+    try:
+        whole = file.whole().replace("\r\n", "\n")
+    except InvalidInputError as error:
+        return Fault(str(error).rstrip("."))
     front = _FRONT.match(whole)
     if not front:
-        properties, body = _of_page(_plain(whole))
-        return Note(file, properties, body, whole)
-    raw = whole[front.end() :]
-    if "\r\n" in front[0]:  # git or an editor has converted the whole file to Windows line endings
-        raw = raw.replace("\r\n", "\n")
-    body = _plain(raw)
+        return Note(file, *_of_page(whole.strip()))
+    body = whole[front.end() :].strip()
     if len(front[1]) > PROPERTIES:
-        return Note(file, {}, body, raw, f"its properties have more than {PROPERTIES:,} characters")
+        return Note(file, {}, body, f"its properties have more than {PROPERTIES:,} characters")
     try:
         properties = yaml.load(front[1], _LOADER)  # noqa: S506 - the loader makes only texts, lists and mappings
     except (yaml.YAMLError, RecursionError, ValueError) as error:
-        return Note(file, _by_lines(front[1]), body, raw, f"its properties are not valid YAML ({_why(error)})")
-    if properties in (None, ""):
-        return Note(file, {}, body, raw)
-    if not isinstance(properties, dict):
-        return Note(file, {}, _plain(whole), whole)
-    return Note(file, {str(name): value for name, value in properties.items()}, body, raw)
+        return Note(file, _by_lines(front[1]), body, f"its properties are not valid YAML ({_why(error)})")
+    if not isinstance(properties or {}, dict):
+        return Note(file, {}, whole.strip())
+    return Note(file, {str(name): value for name, value in (properties or {}).items()}, body)
 
 
-def _by_lines(front: str) -> dict[str, Any]:
+def _by_lines(front: str) -> Fields:
     """Return properties that are not valid YAML, each as the text or the list that follows its name."""
-    found: dict[str, Any] = {}
+    found: Fields = {}
     name = ""
-    for line in front.replace("\r\n", "\n").split("\n"):
+    for line in front.split("\n"):
         if given := _LINE.fullmatch(line):
             name, words = given[1], text(given[2])
             found[name] = texts(words[1:-1]) if words.startswith("[") and words[1:2] != "[" else words.strip("\"'")
@@ -116,9 +112,9 @@ def _by_lines(front: str) -> dict[str, Any]:
     return found
 
 
-def _of_page(body: str) -> tuple[dict[str, Any], str]:
+def _of_page(body: str) -> tuple[Fields, str]:
     """Return the properties of a page of Logseq, `name:: value`, and the rest without what only Logseq reads."""
-    found: dict[str, Any] = {}
+    found: Fields = {}
     lines = body.split("\n")
     while lines and (given := _PAGE.fullmatch(lines[0].strip())):
         found[given[1]] = given[2]
@@ -144,10 +140,6 @@ def _why(error: Exception) -> str:
     mark = getattr(error, "problem_mark", None)
     what = " ".join(str(getattr(error, "problem", None) or error).split())[:200]
     return f"line {mark.line + 2}: {what}" if mark else what  # they begin in line 2, the mark counts from 0
-
-
-def _plain(text: str) -> str:
-    return text.replace("\r\n", "\n").strip()
 
 
 # dates, as people and their notebooks write them: in properties and in the names of files -----------------------------

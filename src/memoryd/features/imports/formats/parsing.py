@@ -7,14 +7,16 @@ continues at the next one that begins like the first.
 import codecs
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from functools import partial
+from itertools import count, islice, takewhile
 from typing import IO, Any
 
 from memoryd.errors import InvalidInputError
-from memoryd.features.imports.formats.fields import mappings
+from memoryd.features.imports.formats.fields import Fields, mapping, mappings
 from memoryd.features.imports.formats.items import Fault, Yielded
-from memoryd.features.imports.formats.source import WHOLE, SourceFile
+from memoryd.features.imports.formats.source import WHOLE, FilesOf, SourceFile
 
 CHUNK = 1 << 20  # bytes read at a time
 TRIES = 100  # places at which a first object is looked for
@@ -23,11 +25,17 @@ NEAR_END = 32  # an error within so many characters of the end may be due to dat
 DIGITS = 18  # maximum digits of a number that stays an integer; counters and times have fewer
 
 
-def _integer(digits: str) -> float:
-    return int(digits) if len(digits) <= DIGITS else float(digits)
+class _Decoder(json.JSONDecoder):
+    """A lenient decoder that raises nothing but ValueError."""
+
+    def raw_decode(self, s: str, idx: int = 0) -> tuple[Any, int]:
+        try:
+            return super().raw_decode(s, idx)
+        except RecursionError:
+            raise ValueError("it is nested too deeply") from None
 
 
-_DECODER = json.JSONDecoder(strict=False, parse_int=_integer)
+_DECODER = _Decoder(strict=False, parse_int=lambda digits: int(digits) if len(digits) <= DIGITS else float(digits))
 _NEXT = re.compile(r"[\s,]*")
 _NOT_UTF_8 = re.compile("[\udc80-\udcff]")  # stand-ins for invalid bytes; JSON itself escapes surrogates
 _HEAD = re.compile(r'\{\s*"(?:[^"\\]|\\.)*"\s*:')
@@ -36,40 +44,36 @@ _EMPTY_BESIDE_FULL = ("results", "memories", "items", "data", "conversations")
 """The fields in which exports keep their list; the first non-empty one is used."""
 
 
-class PlacedObject(dict[str, Any]):
+class PlacedObject(Fields):
     """An object, and where it is in the source."""
 
-    def __init__(self, value: dict[str, Any], place: str) -> None:
+    def __init__(self, value: Fields, place: str) -> None:
         super().__init__(value)
         self.place = place
 
 
 def value_of(text: str) -> Any:
     """Return the value of a JSON text; raise ValueError if it is not JSON."""
-    try:
-        return _DECODER.decode(text)
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
+    return _DECODER.decode(text)
 
 
-def value_in(row: Mapping[str, Any], column: str, otherwise: Any = None) -> Any:
+def value_in(row: Fields, column: str, otherwise: Any = None) -> Any:
     """Return the value of a JSON text in a column; `otherwise` if there is none, or it is not JSON."""
-    try:
+    with suppress(ValueError):
         return value_of(row[column]) if isinstance(row.get(column), str) else otherwise
-    except ValueError:
-        return otherwise
+    return otherwise
 
 
-def loaded(file: SourceFile) -> Any:
-    """Return the value of a file, also of one that is encoded twice; raise InvalidInputError if it is not JSON."""
+def loaded(file: SourceFile) -> Fields:
+    """Return the object of a file, also of one that is encoded twice; raise InvalidInputError if it is not JSON."""
     try:
         value = value_of(file.whole())
-        return value_of(value) if isinstance(value, str) else value
+        return mapping(value_of(value) if isinstance(value, str) else value)
     except ValueError as error:
         raise InvalidInputError(f"{file.name} is truncated or not JSON ({error}). Export it again.") from None
 
 
-def first_object(file: SourceFile) -> dict[str, Any]:
+def first_object(file: SourceFile) -> Fields:
     """Return the first complete object of a file within CHUNK bytes: of its lines, else of any; {} if there is none."""
     text = file.head(CHUNK).decode("utf-8-sig", "replace").lstrip()
     if text.startswith('"'):
@@ -86,18 +90,27 @@ def has_field(file: SourceFile, *names: str) -> bool:
     return any(f'"{name}"'.encode() in head for name in names) or not first_object(file).keys().isdisjoint(names)
 
 
+def beside(patterns: tuple[str, ...], *fields: str) -> FilesOf:
+    """Return a function that yields the files of all folders in which one has such a field: an export is about it."""
+    return lambda source: source.beside(file for file in source.candidates(*patterns) if has_field(file, *fields))
+
+
 def _decoded(text: str, at: int) -> Any:
-    try:
+    with suppress(ValueError):
         return _DECODER.raw_decode(text, at)[0]
-    except (ValueError, RecursionError):
-        return None
+    return None
 
 
-def listed(value: Any) -> list[dict[str, Any]]:
+def listed(value: Any) -> list[Fields]:
     """Return the objects of a list, or of the first non-empty list among an object's usual fields; also of texts."""
     if isinstance(value, dict):
         return next((found for name in _EMPTY_BESIDE_FULL if (found := listed(value.get(name) or None))), [])
     return mappings(list(map(_object, value))) if isinstance(value, list) else []
+
+
+def keys_of(value: Fields) -> str:
+    """Return the names of the fields of an object, for a sentence about it."""
+    return ", ".join(map(str, value))[:100] or "nothing"
 
 
 def _object(value: Any) -> Any:
@@ -107,8 +120,13 @@ def _object(value: Any) -> Any:
 
 def values(file: SourceFile) -> Iterator[PlacedObject | Fault]:
     """Yield the objects of a file: the elements of an array, one object per line, or the list in a single object."""
+    first = file.head(CHUNK).lstrip(b"\xef\xbb\xbf \t\r\n")
     try:
-        yield from _values(file)
+        if first.startswith(b"["):
+            with file.open() as opened:
+                yield from _Array(opened, file.name).elements()
+        else:
+            yield from _of_one(file) if _is_one_object(first) else lines(file)
     except InvalidInputError as error:
         yield Fault(str(error).rstrip("."))
 
@@ -117,17 +135,6 @@ def each(file: SourceFile, read: Callable[[PlacedObject], Iterable[Yielded]]) ->
     """Yield what is read of each object of a file, and a Fault for each that cannot be read."""
     for value in values(file):
         yield from [value] if isinstance(value, Fault) else read(value)
-
-
-def _values(file: SourceFile) -> Iterator[PlacedObject | Fault]:
-    first = file.head(CHUNK).lstrip(b"\xef\xbb\xbf \t\r\n")
-    if first.startswith(b"["):
-        with file.open() as opened:
-            yield from _Array(opened, file.name).elements("[")
-    elif _is_one_object(first):
-        yield from _of_one(file)
-    else:
-        yield from lines(file)
 
 
 def _of_one(file: SourceFile) -> Iterator[PlacedObject | Fault]:
@@ -157,7 +164,7 @@ def lines(file: SourceFile) -> Iterator[PlacedObject | Fault]:
     """Yield the objects of each line, usually one: programs that write at the same time leave several on a line."""
     try:
         with file.open() as opened:
-            for number, line in enumerate(iter(lambda: opened.readline(ELEMENT), b""), 1):
+            for number, line in enumerate(iter(partial(opened.readline, ELEMENT), b""), 1):
                 text = line.decode("utf-8-sig", "surrogateescape")
                 yield from _objects(text, f"{file.name}, line {number}", is_torn=not line.endswith(b"\n"))
     except InvalidInputError as error:
@@ -171,19 +178,17 @@ def _objects(text: str, place: str, *, resumes: bool = False, is_torn: bool = Fa
         begun = at
         try:
             value, at = _DECODER.raw_decode(text, at)
-        except (ValueError, RecursionError) as error:
-            why = "it is nested too deeply" if isinstance(error, RecursionError) else error
+            yield _checked(value, not _NOT_UTF_8.search(text, begun, at), place)
+        except ValueError as error:
             torn = ", and ends without a line break: it may be truncated" if is_torn else ""
             if not is_damaged:
-                yield Fault(f"{place}: is not JSON ({why}){torn}", is_torn)
+                yield Fault(f"{place}: is not JSON ({error}){torn}", is_torn)
             is_damaged, at = True, text.find("{", at + 1)
             if not resumes or at < 0:
                 return
-            continue
-        yield _checked(value, place, not _NOT_UTF_8.search(text, begun, at))
 
 
-def _checked(value: Any, place: str, is_text: bool) -> PlacedObject | Fault:
+def _checked(value: Any, is_text: bool, place: str) -> PlacedObject | Fault:
     found = _object(value)
     if not is_text:
         return Fault(f"{place}: is not UTF-8")
@@ -199,23 +204,19 @@ class _Array:
         self._text, self._at = "", 0
         self._ended = False
         self._head: re.Pattern[str] | None = None
-        self._number = 0
 
-    def elements(self, begins: str) -> Iterator[PlacedObject | Fault]:
-        """Yield the objects of the array that begins with a text, and a Fault for each bad element."""
+    def elements(self) -> Iterator[PlacedObject | Fault]:
+        """Yield the objects of the array, and a Fault for each bad element."""
         self._fill()
-        self._at = self._text.index(begins) + len(begins)
-        while self._skip():
-            self._number += 1
-            place = f"{self._name}, element {self._number}"
+        self._at = self._text.index("[") + 1
+        for number in takewhile(lambda _: self._skip(), count(1)):
+            place = f"{self._name}, element {number}"
             try:
-                value, is_text = self._element()
+                yield _checked(*self._element(), place)
             except ValueError as error:
                 yield Fault(f"{place}: is truncated or not JSON ({error})")
                 if not self._resume():
                     return
-                continue
-            yield _checked(value, place, is_text)
 
     def _fill(self) -> None:
         """Read more; drop what was used."""
@@ -239,8 +240,6 @@ class _Array:
         while True:
             try:
                 value, end = _DECODER.raw_decode(self._text, self._at)
-            except RecursionError:
-                raise ValueError("it is nested too deeply") from None
             except json.JSONDecodeError as error:
                 unfinished = error.pos > len(self._text) - NEAR_END or error.msg.startswith("Unterminated")
                 if self._ended or not unfinished or len(self._text) - self._at > ELEMENT:
@@ -249,9 +248,8 @@ class _Array:
                 continue
             if self._head is None and (head := _HEAD.match(self._text, self._at)):
                 self._head = re.compile(r",\s*(?=" + re.escape(head[0]) + ")")
-            is_text = not _NOT_UTF_8.search(self._text, self._at, end)
-            self._at = end
-            return value, is_text
+            begun, self._at = self._at, end
+            return value, not _NOT_UTF_8.search(self._text, begun, end)
 
     def _resume(self) -> bool:
         """Go to the next element that begins like the first; return whether there is one."""

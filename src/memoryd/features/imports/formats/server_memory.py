@@ -1,15 +1,13 @@
 """The graph of the official memory server: memory.jsonl of @modelcontextprotocol/server-memory."""
 
-from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
-from memoryd.core.base.clock import timestamp
 from memoryd.core.base.limits import KNOWN_NAME
 from memoryd.core.transfer.schema import UNKNOWN
 from memoryd.features.imports.formats import parsing
-from memoryd.features.imports.formats.fields import CREATED, UPDATED, brief, first_time, mappings
+from memoryd.features.imports.formats.fields import CREATED, UPDATED, Fields, brief, first_time, mappings
 from memoryd.features.imports.formats.items import Fault, Hint, LeftOut, SourceEntity, SourceRelation, Yielded
 from memoryd.features.imports.formats.source import ForeignFormat, SourceFile, each_file, that
 from memoryd.text import unstorable
@@ -30,7 +28,7 @@ def _is_graph(file: SourceFile) -> bool:
     return any(_kind(one) and _has(one, *NAME, *FROM) for one in (first, *within))
 
 
-def _kind(value: Mapping[str, Any]) -> str:
+def _kind(value: Fields) -> str:
     """Return whether an object is an entity or a relation, from its type or, if it states none, its fields."""
     if (stated := value.get("type")) in ("entity", "relation"):
         return str(stated)
@@ -39,24 +37,17 @@ def _kind(value: Mapping[str, Any]) -> str:
     return "relation" if _has(value, *FROM) and _has(value, *TO) and _has(value, *RELATION) else ""
 
 
-def _has(value: Mapping[str, Any], *fields: str) -> bool:
+def _has(value: Fields, *fields: str) -> bool:
     return not value.keys().isdisjoint(fields)
 
 
 def _graph(file: SourceFile) -> Iterator[Yielded]:
     yield from parsing.each(file, lambda value: _of_value(value, value.place, file.modified))
-    if _has_changed(file):
+    if file.has_changed():
         yield Fault(f"{file.name} changed while it was read. Stop the server that uses it, and import it again")
 
 
-def _has_changed(file: SourceFile) -> bool:
-    if file.path is None:
-        return False
-    state = file.path.stat()
-    return (state.st_size, timestamp(datetime.fromtimestamp(state.st_mtime, UTC))) != (file.size, file.modified)
-
-
-def _of_value(value: Mapping[str, Any], place: str, at: str) -> Iterator[Yielded]:
+def _of_value(value: Fields, place: str, at: str) -> Iterator[Yielded]:
     """Yield the items of an object: an entity, a relation, or a graph as read_graph returns it."""
     if kind := _kind(value):
         yield from (_entity if kind == "entity" else _relation)(value, place, at)
@@ -69,7 +60,7 @@ def _of_value(value: Mapping[str, Any], place: str, at: str) -> Iterator[Yielded
         yield Fault(f"{place} is neither an entity, with a name and a type, nor a relation")
 
 
-def _entity(value: Mapping[str, Any], place: str, at: str) -> Iterator[Yielded]:
+def _entity(value: Fields, place: str, at: str) -> Iterator[Yielded]:
     name, kind, given = _named(value, NAME), _named(value, TYPE), value.get("observations")
     type_ = value.get(kind, value.get("type") if value.get("type") != "entity" else None)
     if type_ is None or (isinstance(type_, str) and not type_.strip()):
@@ -79,14 +70,13 @@ def _entity(value: Mapping[str, Any], place: str, at: str) -> Iterator[Yielded]:
         yield Fault(f"{place} {fault}")
         return
     observed = list(_observed(given, first_time(value)))
-    kept = [(words, time) for words, time in observed if _is_text(words)]
+    kept = [(words, time) for words, time in observed if isinstance(words, str) and not unstorable(words)]
     if lost := len(observed) - len(kept):
         yield Fault(f"{place} has observations that are not text, or cannot be stored: {lost} of {len(observed)}")
-    if empty := sum(not words for words, _ in kept):
-        yield LeftOut("empty observations", empty)
+    yield LeftOut("empty observations", sum(not words for words, _ in kept))
     yield from _extras(value, place, *NAME, *TYPE, "observations")
     known = first_time(value) or min((time for _, time in kept if time), default=at)
-    about: dict[str, Any] = {"name": value[name], "updated_at": first_time(value, UPDATED), "is_verbatim": True}
+    about: Fields = {"name": value[name], "updated_at": first_time(value, UPDATED), "is_verbatim": True}
     yield SourceEntity(id=place, type=type_, created_at=known, **about)
     for time, same in groupby(kept, lambda one: one[1]):
         texts = tuple(filter(None, (words for words, _ in same)))
@@ -105,7 +95,7 @@ def _observed(given: Any, at: str, depth: int = 0) -> Iterator[tuple[Any, str]]:
         yield given, at
 
 
-def _relation(value: Mapping[str, Any], place: str, at: str) -> Iterator[Yielded]:
+def _relation(value: Fields, place: str, at: str) -> Iterator[Yielded]:
     source, target, kind = _named(value, FROM), _named(value, TO), _named(value, RELATION)
     if fault := _unfit(value, source, target, kind):
         yield Fault(f"{place} {fault}")
@@ -115,17 +105,17 @@ def _relation(value: Mapping[str, Any], place: str, at: str) -> Iterator[Yielded
     yield SourceRelation(id=place, **ends, created_at=first_time(value) or at, is_verbatim=True)
 
 
-def _named(value: Mapping[str, Any], names: tuple[str, ...]) -> str:
+def _named(value: Fields, names: tuple[str, ...]) -> str:
     """Return the first of some names of a field that an object has; without any, the first."""
     return next((name for name in names if name in value), names[0])
 
 
-def _extras(value: Mapping[str, Any], place: str, *fields: str) -> Iterator[Hint]:
+def _extras(value: Fields, place: str, *fields: str) -> Iterator[Hint]:
     if extras := [name for name in value if name not in {"type", "id", *fields, *CREATED, *UPDATED}]:
         yield Hint(f"{place} has fields that are not imported: {_quoted(', '.join(extras))}")
 
 
-def _unfit(value: Mapping[str, Any], *fields: str) -> str | None:
+def _unfit(value: Fields, *fields: str) -> str | None:
     """Return what is wrong with name fields, or None: they must be storable text that the tools accept."""
     for field in fields:
         given = value.get(field)
@@ -138,10 +128,6 @@ def _unfit(value: Mapping[str, Any], *fields: str) -> str | None:
         if len(given) > KNOWN_NAME:
             return f"has {len(given):,} characters in its {field}; {KNOWN_NAME:,} is the limit"
     return None
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and not unstorable(value)
 
 
 def _quoted(value: object) -> str:

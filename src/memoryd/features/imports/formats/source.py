@@ -12,7 +12,7 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
@@ -108,13 +108,15 @@ class SourceFile:
         """Return whether the name ends so, in any case."""
         return self.base.casefold().endswith(suffixes)
 
+    def has_changed(self) -> bool:
+        """Return whether the file on disk is no longer what it was when the source was opened."""
+        return self.path is not None and _state(self.path) != (self.size, self.modified)
+
     def head(self, size: int = HEAD) -> bytes:
         """Return the first bytes; none if they cannot be read."""
-        try:
-            with self.open() as file:
-                return file.read(size)
-        except InvalidInputError:
-            return b""
+        with suppress(InvalidInputError), self.open() as file:
+            return file.read(size)
+        return b""
 
     def whole(self) -> str:
         """Return the whole file as text. Raise InvalidInputError if it is too long, or not UTF-8."""
@@ -125,10 +127,8 @@ class SourceFile:
         try:
             return data.decode("utf-8-sig")
         except UnicodeDecodeError as error:  # no guess at another encoding: a wrong one would corrupt the text
-            why = f"{error.reason} at byte {error.start}"
-            raise InvalidInputError(
-                f"{self.name} is not UTF-8: {why}. Save it as UTF-8, and import it again."
-            ) from None
+            why = f"{error.reason} at byte {error.start}. Save it as UTF-8, and import it again"
+            raise InvalidInputError(f"{self.name} is not UTF-8: {why}.") from None
 
 
 @dataclass(frozen=True)
@@ -215,23 +215,22 @@ def is_hidden(file: SourceFile) -> bool:
 
 
 def _of_path(path: Path, name: str, meter: Counter[str]) -> SourceFile:
+    return SourceFile(name, *_state(path), lambda: path.open("rb"), meter, path)
+
+
+def _state(path: Path) -> tuple[int, str]:
     state = path.stat()
-    modified = timestamp(datetime.fromtimestamp(state.st_mtime, UTC))
-    return SourceFile(name, state.st_size, modified, lambda: path.open("rb"), meter, path)
+    return state.st_size, timestamp(datetime.fromtimestamp(state.st_mtime, UTC))
 
 
 def _of_folder(folder: Path, meter: Counter[str]) -> Source:
     found, failures, skipped = list[SourceFile](), list[OSError](), 0
     for place, folders, names in os.walk(folder, onerror=failures.append):
-        skipped += sum(Path(place, name).is_symlink() for name in folders)
-        for name in names:
-            path = Path(place, name)
-            if not stat.S_ISREG(path.lstat().st_mode):
-                skipped += 1
-                continue
-            found.append(_of_path(path, path.relative_to(folder).as_posix(), meter))
-            if len(found) > MEMBERS:
-                raise InvalidInputError(f"{folder} has more than {MEMBERS:,} files. Import its folders one by one.")
+        regular = [path for name in names if stat.S_ISREG((path := Path(place, name)).lstat().st_mode)]
+        skipped += sum(Path(place, name).is_symlink() for name in folders) + len(names) - len(regular)
+        found += [_of_path(path, path.relative_to(folder).as_posix(), meter) for path in regular]
+        if len(found) > MEMBERS:
+            raise InvalidInputError(f"{folder} has more than {MEMBERS:,} files. Import its folders one by one.")
     unreadable = tuple(f"{one.filename}: {one.strerror}" for one in failures)
     files = tuple(sorted(found, key=lambda one: one.name))
     return Source(folder, files, skipped=skipped, unreadable=unreadable, meter=meter)
