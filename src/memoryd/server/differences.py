@@ -31,6 +31,14 @@ def differences(before: str, after: str) -> list[TextChange]:
     return _joined([("same", start), *middle, ("same", end)])
 
 
+def changed(old: Sequence[str], new: Sequence[str]) -> list[TextChange]:
+    """Return the parts that are gone or new, each alone; all of them if comparing them takes too much WORK."""
+    found = _compared(old, new)
+    if found is None:
+        found = [*(("gone", part) for part in old), *(("new", part) for part in new)]
+    return [(mark, part) for mark, parts in _runs(found) if mark != "same" for part in parts]
+
+
 def _in_common(old: Sequence[str], new: Sequence[str]) -> int:
     """Return how many parts two texts have in common at their beginning."""
     pairs = zip(old, new, strict=False)
@@ -84,10 +92,15 @@ def _walked(rows: Sequence[Sequence[int]], place: int, old: Sequence[str], new: 
 
 
 def _joined(changes: Sequence[TextChange]) -> list[TextChange]:
-    """Return changes with those side by side in one, what is gone before what is new."""
-    found: list[TextChange] = []
-    for _, run in groupby((change for change in changes if change[1]), lambda change: change[0] == "same"):
-        parts = list(run)
-        marks: tuple[ChangeMark, ...] = ("same", "gone", "new")
-        found += [(mark, "".join(part for its, part in parts if its == mark)) for mark in marks]
+    """Return changes with those side by side in one."""
+    found = [(mark, "".join(parts)) for mark, parts in _runs(changes)]
     return [change for change in found if change[1]]
+
+
+def _runs(changes: Sequence[TextChange]) -> Iterator[tuple[ChangeMark, list[str]]]:
+    """Yield the parts side by side that both texts have or not, what is gone before what is new."""
+    marks: tuple[ChangeMark, ...] = ("same", "gone", "new")
+    there = (change for change in changes if change != ("same", ""))
+    for _, run in groupby(there, lambda change: change[0] == "same"):
+        parts = list(run)
+        yield from ((mark, [part for its, part in parts if its == mark]) for mark in marks)

@@ -264,6 +264,8 @@ def test_scopes_of_the_provider_narrow_a_rule(relying: HttpServer, fake: FakePro
         ({"scope": {"write": True}}, False),
         ({"scp": [["write"], 7]}, False),
         ({"scp": True}, False),
+        ({"scope": ["openid", {"read": True}]}, False),
+        ({"scp": ["openid", ["read"]]}, False),
     ],
 )
 def test_scopes_have_several_forms_and_none_gives_more(

@@ -56,6 +56,8 @@ BAD = (
     "x-apple.systempreferences:com.apple.preference",
     "com.apple.systempreferences:x",
     "ms.search://x",
+    "microsoft.windows.camera:x",
+    "windows.tbauth://x",
     ".example:/x",
     *(
         f"{scheme}://evil.example/share"

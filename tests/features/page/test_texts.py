@@ -24,7 +24,7 @@ from memoryd.core.records.records import written_by
 from memoryd.core.scope import Scope
 from memoryd.features.page import app
 from memoryd.server import differences as comparing
-from memoryd.server.differences import differences
+from memoryd.server.differences import changed, differences
 from memoryd.server.html import TEMPLATES, ago, day, pieces, warnings
 from tests.features.page.kit import Html, Site, site
 
@@ -270,8 +270,8 @@ def test_a_change_is_shown_word_by_word() -> None:
 def test_a_long_text_with_some_changes_is_compared_word_by_word() -> None:
     before = "".join(f"line {number} of many words\n" for number in range(900))
     found = differences(before, before.replace("line 5 ", "line five ").replace("line 890 ", "line last "))
-    changed = [("gone", "5"), ("new", "five"), ("gone", "890"), ("new", "last")]
-    assert [piece for piece in found if piece[0] != "same"] == changed
+    expected = [("gone", "5"), ("new", "five"), ("gone", "890"), ("new", "last")]
+    assert [piece for piece in found if piece[0] != "same"] == expected
 
 
 @given(st.text("ab \n", max_size=40), st.text("ab \n", max_size=40), st.integers(0, 40))
@@ -281,6 +281,15 @@ def test_two_texts_can_be_read_from_their_comparison(before: str, after: str, wo
         found = differences(before, after)
     assert "".join(text for mark, text in found if mark != "new") == before
     assert "".join(text for mark, text in found if mark != "gone") == after
+
+
+def test_changed_parts_are_listed_each_alone_what_is_gone_before_what_is_new() -> None:
+    assert changed(["a", "", "b", "c"], ["a", "", "x", "y", "c", ""]) == [
+        ("gone", "b"),
+        ("new", "x"),
+        ("new", "y"),
+        ("new", ""),
+    ]
 
 
 def test_texts_of_few_distinct_words_are_compared_with_a_bound() -> None:

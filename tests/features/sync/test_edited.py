@@ -93,6 +93,15 @@ def test_an_edited_text_is_a_correction_of_the_same_record(desk: Desk) -> None:
     assert desk.row("versions")["body"] == PORT
 
 
+def test_a_text_of_many_equal_lines_is_compared_with_a_bound(desk: Desk) -> None:
+    Memories(desk.scope).store("Lines\n" + "a\nb\n" * 2_000 + "End")
+    written(desk.engine, desk.out)
+    desk.edit("Lines", "a\nb\n" * 1_999, "b\na\nc\n" * 1_300)
+    (change,) = desk.bring().changes
+    assert {line[0] for line in change.diff} == {"-", "+"}
+    assert 3_900 <= sum(line.startswith("+ ") for line in change.diff) <= 3_910, "all of them"
+
+
 def test_a_preview_changes_nothing(desk: Desk) -> None:
     desk.edit("staging", "5433", "6000")
     before = desk.texts()

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from memoryd.core.base.clock import ASTRAY, moment, timestamp
+from memoryd.errors import StoreError
 from memoryd.features.sync import conflicts, documents, git
 from tests.features.sync.kit import Clone, Machine, settle
 
@@ -57,6 +58,8 @@ REFUSED = {
     ),
     "a turn twice": ("sessions/00/a.jsonl", turn() + turn(body="p\n\nt\n\nq"), "twice"),
     "more than is read": ("memories/a.md", "0" * 10_000, "has more than"),
+    "a list that takes much memory": ("memories/a.md", f"---\na: [{'x,' * 1_100}]\n---\nA.\n", "properties"),
+    "another one": ("memories/a.md", "---\na:\r" + "-\r" * 1_100 + "\n---\nA.\n", "properties"),
 }
 TAKEN = {
     "a turn without cuts": ("sessions/00/a.jsonl", turn(thought_at=None, response_at=None, body=None)),
@@ -71,6 +74,7 @@ TAKEN = {
 @pytest.fixture(autouse=True)
 def _limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(git, "LONGEST", 9_000)
+    monkeypatch.setattr(documents, "PROPERTIES", 1_000)
 
 
 def after(pair: tuple[Machine, Machine], clone: Clone, files: dict[str, str]) -> dict[str, str]:
@@ -98,6 +102,34 @@ def test_a_file_that_cannot_be_used_is_refused_alone(pair: tuple[Machine, Machin
 
 def test_an_odd_file_changes_nothing_else(pair: tuple[Machine, Machine], clone: Clone) -> None:
     assert after(pair, clone, dict(TAKEN.values())) == {}
+
+
+def test_what_unpacks_to_more_than_memory_holds_is_not_read(
+    pair: tuple[Machine, Machine], clone: Clone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two = pair
+    one.memories.store("The first fact.")
+    settle(one, two)
+    clone.write_all({f"default/memories/big {number}.md": f"{number} {'0' * 4_000}" for number in range(4)})
+    monkeypatch.setattr(git, "WHOLE", 10_000)
+    with pytest.raises(StoreError, match="more than is read at once"):
+        one.sync()
+    clone.delete("big")
+    settle(one, two)
+    assert one.texts() == ["The first fact."]
+
+
+@pytest.mark.parametrize("name", ["two\nlines", "x" * 201, "auto", " ", "\u202eeman", 5, ["default"], None])
+def test_a_folder_without_the_name_of_a_workspace_is_left_alone(
+    pair: tuple[Machine, Machine], clone: Clone, name: object
+) -> None:
+    one, two = pair
+    one.memories.store("The first fact.")
+    one.sync()
+    clone.write_all({"odd/workspace.json": json.dumps({"name": name}), "odd/memories/a.md": "Never read."})
+    assert one.sync().remarks == ["odd/workspace.json does not name a workspace: restore it if it is memoryd's"]
+    settle(two, one)
+    assert two.texts() == ["The first fact."]
 
 
 def note(key: str, text: str, properties: str = "") -> str:

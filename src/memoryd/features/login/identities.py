@@ -304,7 +304,7 @@ class Identities:
 def _level_of(scopes: Any) -> Level:
     """Return the highest level that a token's scopes name; the lowest if they have another meaning, or none."""
     given = scopes if isinstance(scopes, list) else [scopes]
-    words = {word for one in given if isinstance(one, str) for word in one.split()}
+    words = {word for one in given for word in (one.split() if isinstance(one, str) else [""])}
     named = [level for level in LEVELS if level in words]
     return named[-1] if named else LEVELS[-1] if words and words <= OF_PEOPLE else LEVELS[0]
 

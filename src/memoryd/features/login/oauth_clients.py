@@ -105,7 +105,8 @@ _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?:[A-Za-z0-9._~:/?\[\]@!$&'()*+,;=-
 """The characters of RFC 3986 without `#`: none that a parser and a browser could read differently."""
 _REVERSED_DOMAIN = re.compile(r"[a-z]{2,}(?:\.[a-z0-9-]+)+")
 """RFC 8252, 7.1: an application that has the domain example.com has the scheme `com.example` or `com.example.app`."""
-_OF_SYSTEMS = ("ms.", "com.apple.", "com.microsoft.")  # e.g. `ms.search:`, though the first is a domain as well
+_OF_SYSTEMS = ("ms.", "microsoft.", "windows.", "com.apple.", "com.microsoft.")
+"""What schemes of systems begin with, such as `ms.search:`, though `ms` is a domain as well."""
 
 
 def acceptable(uri: str) -> bool:

@@ -72,7 +72,7 @@ class Conflicts:
     def _items(self, data: bytes) -> list[Item]:
         """Return the items of a file, with the time `until` which they stood; lines that are none are left out."""
         found = []
-        for line in data.decode("utf-8-sig", errors="replace").strip().split("\n")[-LINES:]:
+        for line in data.decode("utf-8-sig", errors="replace").strip().rsplit("\n", LINES)[-LINES:]:
             with suppress(InvalidInputError, ValueError, KeyError, TypeError, RecursionError):
                 value = json.loads(line)
                 until = min(documents.time_of(str(value["until"])), self._latest)

@@ -70,6 +70,8 @@ LISTS = ("tags", "also", "technologies")
 ABSENT: Mapping[str, Any] = {"type": "", "client": "", "tool": "", "ending": "", "reason": "", "body": ""}
 NUMBERS = ("ordinal", "next_ordinal", "thought_at", "response_at", "memory_count")
 MOST = 8  # digits of a number
+PROPERTIES = 500_000  # commas and line ends of a file's properties: YAML takes up to 1.2 kB for what is before each
+ENDS = ",\n\r\x85\u2028\u2029"
 NEEDED = ("entity_id", "from_entity", "to_entity", "relation_type")
 OBSERVATIONS, RELATIONS = "\n## Observations\n", "\n## Relations\n"
 _PATH = re.compile(rf"(memories|vault|replaced|entities|sessions)/.*([0-9a-f]{{{HASH}}})\.(md|jsonl)$")
@@ -248,8 +250,11 @@ def _note(path: str, text: str, entity: Callable[[str, str], str]) -> Document:
         text = text.replace("\r\n", "\n")
     front = _FRONT.match(text)
     content = text[front.end() :] if front else text
+    stated = front[1] if front else ""
+    if sum(map(stated.count, ENDS)) > PROPERTIES:
+        raise InvalidInputError(f"has more than {PROPERTIES:,} properties")
     try:
-        properties = yaml.load(front[1] if front else "", Loader=_LOADER) or {}  # noqa: S506 - a loader of texts alone
+        properties = yaml.load(stated, Loader=_LOADER) or {}  # noqa: S506 - a loader of texts alone
     except (yaml.YAMLError, RecursionError) as error:
         raise InvalidInputError(f"has properties that are not YAML: {' '.join(str(error).split())[:200]}") from None
     if not isinstance(properties, dict):

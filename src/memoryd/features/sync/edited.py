@@ -4,7 +4,6 @@ A file shows what a record was when it was written, and the store knows what it 
 person's change only if the record was never like that since then; what the store changed meanwhile stays.
 """
 
-import difflib
 import json
 import re
 import zipfile
@@ -26,6 +25,7 @@ from memoryd.features.sync.applying import QuietChange
 from memoryd.features.sync.documents import FORMAT, ROOT_FILE, Item, group_of, is_document, mark, mark_of
 from memoryd.features.sync.merging import Items, Merged, merge, united
 from memoryd.features.sync.reading import Reading
+from memoryd.server.differences import changed
 from memoryd.store import rows
 from memoryd.store.base import Queries, Row
 
@@ -263,7 +263,7 @@ class _Edited(Reading):
         item = now or before or {}
         title = " ".join((item.get("name") or item.get("body") or item.get("relation_type") or item["id"]).split())[:60]
         old, new = (_lines(one) if one else [] for one in (before, now))
-        differ = [line for line in difflib.ndiff(old, new) if line.startswith(("- ", "+ "))]
+        differ = [f"{'-' if mark == 'gone' else '+'} {line}" for mark, line in changed(old, new)]
         noun = NOUNS.get(item["kind"], "relations")
         self.found.changes.append(FolderChange(what, noun, item["id"], title, differ))
 

@@ -22,12 +22,12 @@ from memoryd.core.engine import Engine
 from memoryd.core.transfer.export import Numbers
 from memoryd.core.transfer.export_formats import WrittenFolder
 from memoryd.core.transfer.file_names import readable
+from memoryd.core.workspaces.registry import check_name, composed
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.features.sync import documents, items
 from memoryd.features.sync.documents import group_of, mark, mark_of, trusted
 from memoryd.model import Workspace
 from memoryd.store.base import Queries
-from memoryd.text import unstorable
 
 ABOUT = "workspace.json"
 """The file in the folder of a workspace that names it."""
@@ -109,10 +109,9 @@ def workspace_in(text: str | bytes, path: str) -> tuple[str, list[str]]:
     try:
         found = json.loads(text)
         name, keys = found["name"], found.get("keys")
-    except (ValueError, TypeError, KeyError, RecursionError):
-        name = keys = None
-    if not isinstance(name, str) or not name.strip() or unstorable(name):
-        raise InvalidInputError(f"{path} does not name a workspace: restore it if it is memoryd's.")
+        check_name(composed(name))
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, InvalidInputError):
+        raise InvalidInputError(f"{path} does not name a workspace: restore it if it is memoryd's.") from None
     return name, shared_keys(keys) if isinstance(keys, list) else []
 
 

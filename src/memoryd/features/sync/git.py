@@ -28,6 +28,7 @@ NAMELESS = ("-c", "user.name=memoryd", "-c", "user.email=memoryd@localhost")
 NETWORK = 300.0  # seconds after which a fetch or a push is given up
 QUOTED = 1_000  # characters of git's own words that are shown
 LONGEST = 64 << 20  # bytes of a file that is read: a few kilobytes of a repository can be as many
+WHOLE = 2 << 30  # bytes of all files that are read at once: they are in memory together
 _SECRET = re.compile(r"(://)[^/@\s]*@")
 WRITER = "Written-By"
 """The trailer of commits that memoryd writes: what they change was changed by no hand."""
@@ -139,7 +140,10 @@ class Git:
         return _parts(self.run("ls-tree", "-d", "-z", "--name-only", commit)) if commit else []
 
     def read(self, commit: str, paths: Iterable[str]) -> dict[str, bytes]:
-        """Return the contents of the files that a commit has, except those that are `unreadable`."""
+        """Return the contents of the files that a commit has, except those that are `unreadable`.
+
+        Raise StoreError if they are more than WHOLE together.
+        """
         named = [path for path in paths if "\n" not in path] if commit else []
         form = "--batch-check=%(objecttype) %(objectsize)"
         about = self._batch(form, [f"{commit}:{path}" for path in named]).decode().split("\n")
@@ -148,6 +152,11 @@ class Git:
             for path, (kind, _, size) in zip(named, (line.partition(" ") for line in about), strict=False)
             if kind == "blob" and int(size) <= LONGEST
         }
+        if (size := sum(sizes.values())) > WHOLE:
+            raise StoreError(
+                f"The repository unpacks to {size >> 20:,} MB, more than is read at once. Remove the files that are no "
+                "memories from it, and repeat `memoryd sync`."
+            )
         data, at = self._batch("--batch=", [f"{commit}:{path}" for path in sizes]), 1  # each begins and ends a line
         found = dict[str, bytes]()
         for path, size in sizes.items():

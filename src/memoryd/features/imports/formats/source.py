@@ -33,6 +33,8 @@ RATIO, SUSPECT = 200, 16 << 20
 Exports of chats are compressed to about a tenth, repetitive logs to a fiftieth; deflate cannot exceed 1,032.
 """
 WHOLE = 512 << 20  # maximum bytes of a file that is read as a whole
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""How a member may be compressed. Python unpacks what it reads of the others at once: 1 kB of bzip2 are over 1 GB."""
 BLOCK = 1 << 16  # bytes read from disk at a time
 HEAD = 16_384  # bytes by which a file is recognized
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -249,8 +251,12 @@ def _of_archive(path: Path, archive: zipfile.ZipFile, meter: Counter[str]) -> tu
                 f"{path.name} looks like a zip bomb: {what} unpacks to {size >> 20:,} MB. Nothing was read; unpack it "
                 "yourself if you trust it, and import the folder."
             )
-    if locked := [one.filename for one in members if one.flag_bits & 1]:
-        raise InvalidInputError(f"{path.name} is encrypted ({locked[0][:100]!r}). Unpack it, and import the folder.")
+    for one in members:
+        if (locked := one.flag_bits & 1) or one.compress_type not in METHODS:
+            what = "encrypted" if locked else "compressed by a rare method"
+            raise InvalidInputError(
+                f"{path.name} is {what} ({one.filename[:100]!r}). Unpack it, and import the folder."
+            )
     found = [SourceFile(m.filename, m.file_size, _date(m), partial(archive.open, m), meter) for m in members]
     return tuple(sorted(found, key=lambda one: one.name))
 
