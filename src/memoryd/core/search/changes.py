@@ -112,14 +112,9 @@ def evidence(
     asked, old, new = compared(question), compared(older), compared(newer)
     signs = new.changes or new.hints or _same_kind(old, new)
     about = dict(_about(asked, old, new, common, frequent))
-    linked = any(about[name] for name in ("same_subject", "old_value"))
     placed = {} if between is None else dict(_placed(between, new, named=bool(about["same_subject"])))
-    best = max(logits.newer or 0.0, logits.matter or 0.0)
-    if placed and not linked and not placed["nearest_to_it"] and (logits.newer or 0.0) < _WEAK:
-        placed["no_link"] = -1.0
-    if not about["old_value"] and best < _UNRELATED:
-        placed["unrelated"] = -1.0
-    parts = (_read(logits, signs=signs), about.items(), placed.items(), _against(asked, old, new))
+    found = about | placed
+    parts = (_read(logits, signs=signs), found.items(), _unlinked(logits, found), _against(asked, old, new))
     return Evidence({name: points for part in parts for name, points in part if points})
 
 
@@ -202,6 +197,18 @@ def _placed(between: int, new: ComparedText, *, named: bool) -> Iterator[tuple[s
     points = 1.0 if new.changes or new.hints else 0.5
     yield "nearest_to_it", points if between <= _NEAREST and not named else 0.0
     yield "far_apart", -1.0 if between > _FAR else 0.0
+
+
+def _unlinked(logits: Logits, found: Mapping[str, float]) -> Iterator[tuple[str, float]]:
+    """Yield what it says that nothing links two texts but words of change: not their words, their place or a reading.
+
+    A text that itself answers the question is linked by that.
+    """
+    newer = logits.newer or 0.0
+    linked = any(found.get(name) for name in ("same_subject", "old_value", "nearest_to_it"))
+    is_placed = "far_apart" in found
+    yield "no_link", -1.0 if is_placed and not linked and newer < _WEAK else 0.0
+    yield "unrelated", -1.0 if not found["old_value"] and max(newer, logits.matter or 0.0) < _UNRELATED else 0.0
 
 
 def _against(asked: ComparedText, old: ComparedText, new: ComparedText) -> Iterator[tuple[str, float]]:
