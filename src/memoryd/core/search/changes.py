@@ -233,10 +233,10 @@ def _other_thing(asked: ComparedText, old: ComparedText, new: ComparedText) -> b
     added = (match[1] for match in _NEW_THING.finditer(new.text))
     owned = _OWNED.match(new.text)
     things = [[word] for word in added]
-    if (
-        named := _names(asked) & old.content
-    ):  # his brother may have taken over what he did, where the question names none
-        things += [[word] for owner, word in _RELATIVE.findall(new.text) if not owner or stem_of(owner) in named]
+    named = _names(asked) & old.content  # where there is none, his brother may have taken over what he did
+    things += [
+        [word] for owner, word in _RELATIVE.findall(new.text) if named and (not owner or stem_of(owner) in named)
+    ]
     if owned and stem_of(owned[1]) in old.content:
         things.append(owned[2].split())
     return any(known.isdisjoint(map(stem_of, thing)) for thing in things)
