@@ -16,7 +16,7 @@ each other than a stand-up at 09:45 and its move to 10:15. The words tell, and n
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from itertools import pairwise
 
@@ -109,13 +109,23 @@ def evidence(
     what both are about. `between` is the number of facts that are nearer to one of the two than the other one is, if
     there are enough facts for it to tell anything.
     """
-    asked, old, new = compared(question), compared(older), compared(newer)
+    asked, old = compared(question), compared(older)
+    new = _of_the_matter(compared(newer), old, old.content | asked.content - frozenset(common))
     signs = new.changes or new.hints or _same_kind(old, new)
     about = dict(_about(asked, old, new, common, frequent))
     placed = {} if between is None else dict(_placed(between, new, named=bool(about["same_subject"])))
     found = about | placed
     parts = (_read(logits, signs=signs), found.items(), _unlinked(logits, found), _against(asked, old, new))
     return Evidence({name: points for part in parts for name, points in part if points})
+
+
+def _of_the_matter(new: ComparedText, old: ComparedText, matter: Collection[str]) -> ComparedText:
+    """Return a text without the signs of a change of those of its sentences that speak of another matter."""
+    parts = [compared(part) for part in _SENTENCE.split(new.text)]
+    about = [part for part in parts if not part.content.isdisjoint(matter) or _same_kind(old, part) or _PRONOUN.search(part.text)]
+    if len(parts) == 1:
+        return new
+    return replace(new, changes=any(p.changes for p in about), hints=any(p.hints for p in about))
 
 
 def may_replace(older: str, newer: str, near: float, common: Collection[str] = ()) -> Evidence:
@@ -317,7 +327,7 @@ def _contrast(asked: ComparedText, one: ComparedText, other: ComparedText) -> bo
         or _other_attribute(asked, one, other, missing)
         or _other_name(asked, one, other, missing)
         or _other_identifier(asked, one, other)
-        or _in_its_place(one, other, missing)
+        or _in_its_place(asked, one, other, missing)
     )
 
 
@@ -357,8 +367,15 @@ def _other_attribute(asked: ComparedText, one: ComparedText, other: ComparedText
     }
     return any(
         b in heads and a in other.content and a not in one.content and a not in _NO_ATTRIBUTE and a not in asked.content
-        for a, b in pairwise(other.stems)
+        for a, b in _side_by_side(other.text)
     )
+
+
+def _side_by_side(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the stems of words with nothing but blanks between them."""
+    for one, other in pairwise(TOKEN.finditer(text)):
+        if text[one.end() : other.start()].isspace():
+            yield stem_of(one[0]), stem_of(other[0])
 
 
 def _other_identifier(asked: ComparedText, one: ComparedText, other: ComparedText) -> bool:
@@ -403,17 +420,20 @@ def _other_name(asked: ComparedText, one: ComparedText, other: ComparedText, mis
         and token[1:].islower()
         and there.isdisjoint(asked.stems[max(place - 1, 1) : place + 2])  # a part of a name may be left out
     }
-    return bool(names) and _first(other) is not None and _first(other) not in one.content and _begins_with_name(other)
+    first = _first(other)
+    return bool(names) and first is not None and first not in one.content | asked.content and _begins_with_name(other)
 
 
-def _in_its_place(one: ComparedText, other: ComparedText, missing: Collection[str]) -> bool:
+def _in_its_place(asked: ComparedText, one: ComparedText, other: ComparedText, missing: frozenset[str]) -> bool:
     """Return whether two texts are the same sentence, but for other words in the place of one that is asked for."""
+    missing -= {stem_of(token) for token in asked.tokens if token.endswith("ed")}  # is collected, is picked up
     if not missing or not _alike(one, other, 0.5):
         return False
     for kind, start, end, start2, end2 in _aligned(one, other).get_opcodes():
         instead = " ".join(other.tokens[start2:end2])
-        asked_for = kind == "replace" and set(one.stems[start:end]) & set(missing)
-        if asked_for and set(other.stems[start2:end2]) & other.content and not CHANGE.search(instead):
+        asked_for = kind == "replace" and missing.intersection(one.stems[start:end])
+        named = {stem for stem in other.stems[start2:end2] if not stem[:1].isdigit()}  # `allows 900` is one of `600`
+        if asked_for and (named & other.content) - asked.content and not CHANGE.search(instead):
             return True
     return False
 
@@ -430,6 +450,7 @@ def _begins_with_name(one: ComparedText) -> bool:
     )  # `Shifted the dump`
 
 
+_SENTENCE = re.compile(r"(?<=[.;!?])\s+")
 _BEFORE = re.compile(
     r"\bfrom ([^,.;]{1,40}?) (?:to|into|over)\b|\binstead of ([^,.;]{1,40})|\brather than ([^,.;]{1,40})", re.IGNORECASE
 )

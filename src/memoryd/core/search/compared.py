@@ -13,11 +13,11 @@ CHANGE = re.compile(
     |raised|lowered|increased|decreased|reduced|doubled|halved|extended|shortened|bumped|grown?\ to|grew
     |(?:went|goes|gone|rose|risen|fell|fallen|cut|dropped)\ (?:up|down|back|from|to|by)
     |(?:was|were|has|have|had|we|they|he|she|i)\ cut|archived|decommissioned|slipped
-    |ran\ out|out\ of\ use|from\ here\ on
+    |out\ of\ use|from\ here\ on
     |(?:rolled|took|taken|takes|turned|switched|put)\ [\w.-]+(?:\ [\w.-]+)?\ (?:back|off)|left\ (?=[A-Z])
-    |stopped|dropped|ended|quit|gave\ up|given\ up|resigned|retired|abandoned|scrapped|discontinued|deprecated
+    |stopped|dropped(?!\ out\b)|ended|quit|gave\ up|given\ up|resigned|retired|abandoned|scrapped|discontinued|deprecated
     |(?:has|have|had|he|she|they|who)\ left|left\ (?:us|the|for)|gone|removed|deleted|closed|shut\ down|expired
-    |sold(?!\ (?:by|at|in|as|with|only|per|separately)\b)|died|outgr(?:ew|own)|abolished|lifted|waived
+    |sold(?!\ (?:by|at|in|as|with|only|out|per|separately)\b)|died|outgr(?:ew|own)|abolished|lifted|waived
     |divorced?|broke\ up|split\ up|passed\ away|(?:fell|fallen)\ through|on\ hold|ported|part[ -]exchange|traded\ in
     |cancel(?:l?ed)|called\ off|postponed|adjourned|rescheduled|delayed|slips|pushed\ (?:[\w-]+\ ){0,3}back|put\ off
     |brought\ forward
@@ -28,7 +28,7 @@ CHANGE = re.compile(
     |march|april|may|june|july|august|(?:septem|octo|novem|decem)ber|spring|summer|autumn|winter)\ on
     |since\ (?:yesterday|(?:last|this)\ \w+)|finally|over\ to|away\ from
     |(?:is|are|was)\ (?:done|over|gone|history
-    |off(?!\ (?:the|by|to|limits)\b))|finished|started\ (?:on|with)|until\ now|so\ far)\b|→|⇒""",
+    |off(?!\ (?:the|by|to|limits)\b))|finished|started\ (?:on|with)|until\ now)\b|→|⇒""",
     re.VERBOSE | re.IGNORECASE,
 )
 """Words that say that something is otherwise than before."""
