@@ -51,7 +51,7 @@ READ = 2 * _READ[0][1]
 """The points that reading a text can add at most: asked with the question, and with the older text."""
 CERTAIN = ENOUGH + ANOTHER - _READ[-1][1]
 """The evidence that is enough whatever the cross-encoder says of the newer text, asked with the older one."""
-_ANSWERS, _WEAK, _BETTER, _DOUBT, _UNRELATED = 5.0, 2.0, 3.5, -2.5, -5.0
+_ANSWERS, _WEAK, _BETTER, _DOUBT, _UNRELATED, _WORSE = 5.0, 2.0, 3.5, -2.5, -5.0, 6.0
 """Logits: the older text surely answers the question, hardly does, does far worse than the newer one; below the next
 one the newer text is about the same matter only if it has a sign of a change, below the last one hardly ever."""
 
@@ -115,14 +115,24 @@ def evidence(
     about = dict(_about(asked, old, new, common, frequent))
     placed = {} if between is None else dict(_placed(between, new, named=bool(about["same_subject"])))
     found = about | placed
-    parts = (_read(logits, signs=signs), found.items(), _unlinked(logits, found), _against(asked, old, new))
+    parts = (
+        _read(logits, signs=signs),
+        found.items(),
+        _unlinked(logits, found),
+        _off_the_point(asked, old, new, logits, found),
+        _against(asked, old, new),
+    )
     return Evidence({name: points for part in parts for name, points in part if points})
 
 
 def _of_the_matter(new: ComparedText, old: ComparedText, matter: Collection[str]) -> ComparedText:
     """Return a text without the signs of a change of those of its sentences that speak of another matter."""
     parts = [compared(part) for part in _SENTENCE.split(new.text)]
-    about = [part for part in parts if not part.content.isdisjoint(matter) or _same_kind(old, part) or _PRONOUN.search(part.text)]
+    about = [
+        part
+        for part in parts
+        if not part.content.isdisjoint(matter) or _same_kind(old, part) or _PRONOUN.search(part.text)
+    ]
     if len(parts) == 1:
         return new
     return replace(new, changes=any(p.changes for p in about), hints=any(p.hints for p in about))
@@ -219,6 +229,16 @@ def _unlinked(logits: Logits, found: Mapping[str, float]) -> Iterator[tuple[str,
     is_placed = "far_apart" in found
     yield "no_link", -1.0 if is_placed and not linked and newer < _WEAK else 0.0
     yield "unrelated", -1.0 if not found["old_value"] and max(newer, logits.matter or 0.0) < _UNRELATED else 0.0
+
+
+def _off_the_point(
+    asked: ComparedText, old: ComparedText, new: ComparedText, logits: Logits, found: Mapping[str, float]
+) -> Iterator[tuple[str, float]]:
+    """Yield what it says that the older text answers with a value in whose place the newer one has nothing."""
+    worse = logits.older is not None and logits.newer is not None and logits.older - logits.newer > _WORSE
+    matters = found["old_value"] >= 1 or (logits.matter or 0.0) > 0
+    valued = any(values - asked.kinds.get(kind, frozenset()) for kind, values in old.kinds.items())
+    yield "off_the_point", -1.5 if worse and not matters and valued and not _same_kind(old, new) else 0.0
 
 
 def _against(asked: ComparedText, old: ComparedText, new: ComparedText) -> Iterator[tuple[str, float]]:

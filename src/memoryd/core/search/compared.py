@@ -33,8 +33,8 @@ CHANGE = re.compile(
 )
 """Words that say that something is otherwise than before."""
 _HINT = re.compile(
-    r"\b(?:now|nowadays|currently|today|again|since|new|newer|latest|already|by now|these days|used to|until|was|were"
-    r"|has been|have been|meanwhile|starting|effective|only|but|not|cannot|never|none|without)\b|n['’]t\b",
+    r"\b(?:now|nowadays|currently|today|again|since|new|newer|latest|already|by now|these days|used to"
+    r"|has been|have been|meanwhile|starting|effective|can(?:no|['’])t)\b",
     re.IGNORECASE,
 )
 """Words that often come with a change, and often without one."""
