@@ -15,24 +15,11 @@ each other than a stand-up at 09:45 and its move to 10:15. The words tell, and n
 
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from difflib import SequenceMatcher
-from itertools import pairwise
 
-from memoryd.core.search.compared import (
-    CALENDAR,
-    CHANGE,
-    COUNTERPARTS,
-    DAYS,
-    TOKEN,
-    ComparedText,
-    choosing,
-    compared,
-    negates,
-    stem_of,
-)
-from memoryd.text import STOP_WORDS
+from memoryd.core.search.compared import YEAR, ComparedText, alignment, choosing, compared, negates, same_kind
+from memoryd.core.search.contrasts import PRONOUN, against, opposite, stated_before
 
 ENOUGH = 2.75
 """The sum of the evidence at which a text counts as a change. Of 70 changes written by somebody who had not seen these
@@ -53,21 +40,8 @@ CERTAIN = ENOUGH + ANOTHER - _READ[-1][1]
 """The evidence that is enough whatever the cross-encoder says of the newer text, asked with the older one."""
 _ANSWERS, _WEAK, _BETTER, _DOUBT, _UNRELATED, _WORSE = 5.0, 2.0, 3.5, -2.5, -5.0, 6.0
 """Logits: the older text surely answers the question, hardly does, does far worse than the newer one; below the next
-one the newer text is about the same matter only if it has a sign of a change, below the last one hardly ever."""
-
-_ADDS = re.compile(
-    r"\b(?:also|too(?=\s*(?:[.,;:!)]|$))|as well|another|additional(?:ly)?|besides|moreover|in addition|exceptions?"
-    r"|overrid\w+)\b",
-    re.IGNORECASE,
-)
-"""Words of a text that adds something to what holds already: `too` at the end of a clause, not `too much`."""
-
-_PRONOUN = re.compile(r"\b(?:he|she|they|it|him|her|them|his|hers|their|its)\b", re.IGNORECASE)
-_LEADING = STOP_WORDS | frozenset(
-    """as update correction actually since from starting now today note new please according due at on in per no not one
-    everybody everyone""".split()
-)
-"""Words with which a text may begin without saying what it is about."""
+one the newer text is about the same matter only if it has a sign of a change, below the fifth one hardly ever. The
+last one is a distance: a newer text that is worse by more has nothing of what was asked, if it has no value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,17 +84,17 @@ def evidence(
     there are enough facts for it to tell anything.
     """
     asked, old = compared(question), compared(older)
-    new = _of_the_matter(compared(newer), old, old.content | asked.content - frozenset(common))
-    signs = new.changes or new.hints or _same_kind(old, new)
+    new = _of_the_matter(compared(newer), old, (old.content | asked.content).difference(common))
+    signs = new.changes or new.hints or same_kind(old, new)
     about = dict(_about(asked, old, new, common, frequent))
-    placed = {} if between is None else dict(_placed(between, new, named=bool(about["same_subject"])))
+    placed = {} if between is None else dict(_placed(between))
     found = about | placed
     parts = (
         _read(logits, signs=signs),
         found.items(),
-        _unlinked(logits, found),
+        _unlinked(logits, found, between),
         _off_the_point(asked, old, new, logits, found),
-        _against(asked, old, new),
+        against(asked, old, new),
     )
     return Evidence({name: points for part in parts for name, points in part if points})
 
@@ -131,7 +105,7 @@ def _of_the_matter(new: ComparedText, old: ComparedText, matter: Collection[str]
     about = [
         part
         for part in parts
-        if not part.content.isdisjoint(matter) or _same_kind(old, part) or _PRONOUN.search(part.text)
+        if not part.content.isdisjoint(matter) or same_kind(old, part) or PRONOUN.search(part.text)
     ]
     if len(parts) == 1:
         return new
@@ -151,10 +125,10 @@ def _differences(
     old: ComparedText, new: ComparedText, near: float, common: Collection[str]
 ) -> Iterator[tuple[str, float]]:
     shared = (old.content & new.content).difference(common)
-    before, named = _before(new), new.beside_change & old.content - frozenset(common)
-    aligned = _aligned(old, new)
+    before, named = stated_before(new), new.beside_change & old.content - frozenset(common)
+    aligned = alignment(old, new)
     alike, places = aligned.ratio(), sum(kind == "replace" for kind, *_ in aligned.get_opcodes())
-    differs = _same_kind(old, new) or places == 1 or _denies(old) != _denies(new)
+    differs = same_kind(old, new) or places == 1 or _denies(old) != _denies(new)
     yield "change_words", (1.0 if new.changes else 0.5 if new.hints else 0.0) if shared else 0.0
     yield "differs", 0.75 if differs and shared else 0.0
     yield "old_value", min(1.0, 0.5 * len(named)) if shared else 0.0
@@ -164,23 +138,12 @@ def _differences(
     yield "far", -1.0 if near < 0.25 else 0.0
     yield "other_before", -2.0 if before and not before & old.content else 0.0
     missing = old.content - new.content
-    yield "counterpart", -3.0 if _opposite(missing, old, new) or _opposite(new.content - old.content, new, old) else 0.0
+    yield "counterpart", -3.0 if opposite(missing, old, new) or opposite(new.content - old.content, new, old) else 0.0
     yield "two_differences", -1.0 if alike >= 0.5 and places > 1 and not new.changes else 0.0
 
 
 def _denies(one: ComparedText) -> bool:
     return any(map(negates, one.tokens))
-
-
-def _aligned(one: ComparedText, other: ComparedText) -> SequenceMatcher[str]:
-    """Return where two texts have the same words in the same order, and where others."""
-    return SequenceMatcher(None, one.stems, other.stems, autojunk=False)
-
-
-def _alike(one: ComparedText, other: ComparedText, ratio: float) -> bool:
-    """Return whether two texts are alike by this ratio; bounds that cost less decide most."""
-    aligned = _aligned(one, other)
-    return aligned.real_quick_ratio() >= ratio and aligned.quick_ratio() >= ratio and aligned.ratio() >= ratio
 
 
 def _read(logits: Logits, *, signs: bool) -> Iterator[tuple[str, float]]:
@@ -204,31 +167,30 @@ def _about(
 ) -> Iterator[tuple[str, float]]:
     yield "change_words", 1.2 if new.changes else 0.6 if new.hints else 0.0
     yield "old_value", _named(asked, old, new, common)
+    shared = len((old.content & new.content).difference(common))
+    yield "shares_words", shared / max(min(len(old.content), len(new.content)), 1)
     yield "same_subject", 2.0 if (asked.telling & old.telling & new.telling).difference(frequent, choosing()) else 0.0
 
 
-def _placed(between: int, new: ComparedText, *, named: bool) -> Iterator[tuple[str, float]]:
-    """Yield what their place among the other facts says: a change is near what it changes.
+def _placed(between: int) -> Iterator[tuple[str, float]]:
+    """Yield what their place among the other facts says: the fewer facts are between the two, the likelier is a change.
 
-    Facts that do not change each other are as near, if they are about one person; therefore it says less of a text
-    without a word of change, and nothing where both are `named`. Of 62 changes among 200 facts about the same people
-    it finds 4 more, and among 349 others 3 more of 55.
+    Facts that do not change each other may be as near, if they are about one person.
     """
-    points = 1.0 if new.changes or new.hints else 0.5
-    yield "nearest_to_it", points if between <= _NEAREST and not named else 0.0
-    yield "far_apart", -1.0 if between > _FAR else 0.0
+    yield "near_it", 1.0 - 0.7 * math.log1p(between)
 
 
-def _unlinked(logits: Logits, found: Mapping[str, float]) -> Iterator[tuple[str, float]]:
+def _unlinked(logits: Logits, found: Mapping[str, float], between: int | None) -> Iterator[tuple[str, float]]:
     """Yield what it says that nothing links two texts but words of change: not their words, their place or a reading.
 
     A text that itself answers the question is linked by that.
     """
     newer = logits.newer or 0.0
-    linked = any(found.get(name) for name in ("same_subject", "old_value", "nearest_to_it"))
-    is_placed = "far_apart" in found
-    yield "no_link", -1.0 if is_placed and not linked and newer < _WEAK else 0.0
-    yield "unrelated", -1.0 if not found["old_value"] and max(newer, logits.matter or 0.0) < _UNRELATED else 0.0
+    linked = bool(found["same_subject"] or found["old_value"])
+    yield "no_link", -1.0 if (between or 0) > _NEAREST and not linked and newer < _WEAK else 0.0
+    beside_it = logits.older is None and newer < _UNRELATED and (logits.matter or 0.0) < 0
+    unrelated = not found["old_value"] and max(newer, logits.matter or 0.0) < _UNRELATED
+    yield "unrelated", -1.5 if beside_it else -1.0 if unrelated else 0.0
 
 
 def _off_the_point(
@@ -238,77 +200,7 @@ def _off_the_point(
     worse = logits.older is not None and logits.newer is not None and logits.older - logits.newer > _WORSE
     matters = found["old_value"] >= 1 or (logits.matter or 0.0) > 0
     valued = any(values - asked.kinds.get(kind, frozenset()) for kind, values in old.kinds.items())
-    yield "off_the_point", -1.5 if worse and not matters and valued and not _same_kind(old, new) else 0.0
-
-
-def _against(asked: ComparedText, old: ComparedText, new: ComparedText) -> Iterator[tuple[str, float]]:
-    before = _before(new)
-    yield "other_before", -4.5 if before and not before & (old.content | asked.content) else 0.0
-    yield "counterpart", -4.5 if _contrast(asked, old, new) or _contrast(asked, new, old) else 0.0
-    yield "other_part", -3.0 if _other_part(asked, old, new) else 0.0
-    yield "opposite", -1.5 if _opposed(asked, old, new) or _opposed(asked, new, old) else 0.0
-    if not new.changes:
-        yield "adds", -3.0 if _ADDS.search(new.text) else 0.0
-        yield "other_year", -4.5 if _other_year(asked, old, new) or _other_year(asked, new, old) else 0.0
-        yield "condition", -3.0 if _conditional(asked, old, new) else 0.0
-        yield "other_owner", -2.0 if _other_owner(asked, old, new) else 0.0
-        yield "second_answer", -3.0 if not new.hints and _second_answer(old, new) else 0.0
-        yield "other_thing", -3.0 if _other_thing(asked, old, new) else 0.0
-        yield "event", -3.0 if _EVENT.search(new.text) and not _EVENT.search(old.text) else 0.0
-
-
-def _other_thing(asked: ComparedText, old: ComparedText, new: ComparedText) -> bool:
-    """Return whether the newer text speaks of another thing of the same owner: `has a new mascot`, `Ann's call is`."""
-    known = asked.content | old.content
-    added = (match[1] for match in _NEW_THING.finditer(new.text))
-    owned = _OWNED.match(new.text)
-    things = [[word] for word in added]
-    named = _names(asked) & old.content  # where there is none, his brother may have taken over what he did
-    things += [
-        [word] for owner, word in _RELATIVE.findall(new.text) if named and (not owner or stem_of(owner) in named)
-    ]
-    if owned and stem_of(owned[1]) in old.content:
-        things.append(owned[2].split())
-    return any(known.isdisjoint(map(stem_of, thing)) for thing in things)
-
-
-def _other_owner(asked: ComparedText, old: ComparedText, new: ComparedText) -> bool:
-    """Return whether the newer text names others in place of whom the question and the older one name."""
-    missing, owned = (_names(asked) & old.content) - new.content, _OWNED.match(new.text)
-    if owned and _MINE.match(old.text) and stem_of(owned[1]) not in old.content | asked.content:
-        return True
-    return bool(missing and _names(new) - old.content - asked.content) and not _PRONOUN.search(new.text)
-
-
-def _other_year(asked: ComparedText, one: ComparedText, other: ComparedText) -> bool:
-    """Return whether the question has a year that only `one` has, and `other` has another one."""
-    years, others = ({stem for stem in part if _YEAR.fullmatch(stem)} for part in (one.content, other.content))
-    return bool((asked.content & years) - others) and bool(others - years)
-
-
-def _other_part(asked: ComparedText, old: ComparedText, new: ComparedText) -> bool:
-    """Return whether the newer text says that something was replaced of which nothing was stated or asked."""
-    replaced = _REPLACED.search(new.text)
-    things = {stem_of(token) for token in TOKEN.findall(replaced[1])} & new.content if replaced else set()
-    return bool(things) and things.isdisjoint(old.content | asked.content)
-
-
-def _second_answer(old: ComparedText, new: ComparedText) -> bool:
-    """Return whether the newer text is the same sentence with something else of which there may be several."""
-    return not _same_kind(old, new) and not _ONE_VALUE.match(old.text) and _alike(old, new, 0.55)
-
-
-def _before(new: ComparedText) -> frozenset[str]:
-    """Return the stems of what the newer text says was before: `from 39 to 45`, `instead of 9`."""
-    found = " ".join(filter(None, (value for match in _BEFORE.finditer(new.text) for value in match.groups())))
-    return frozenset(stem_of(token) for token in TOKEN.findall(found) if token.lower() not in STOP_WORDS)
-
-
-def _conditional(asked: ComparedText, old: ComparedText, new: ComparedText) -> bool:
-    """Return whether the newer text begins with a case that neither the older one nor the question speaks of."""
-    match = _CONDITION.match(new.text)
-    words = {stem_of(token) for token in TOKEN.findall(match[1]) if token.lower() not in STOP_WORDS} if match else set()
-    return bool(words - asked.content - old.content)
+    yield "off_the_point", -1.5 if worse and not matters and valued and not same_kind(old, new) else 0.0
 
 
 def _named(asked: ComparedText, old: ComparedText, new: ComparedText, common: Collection[str]) -> float:
@@ -324,7 +216,7 @@ def _named(asked: ComparedText, old: ComparedText, new: ComparedText, common: Co
         for place, (token, stem) in enumerate(zip(old.tokens, old.stems, strict=True))
         if stem in near and stem in old.content and stem not in asked.content and stem not in common
     }
-    full = sum(name or _is_number(stem) for stem, name in values.items() if not _YEAR.fullmatch(stem))
+    full = sum(name or _is_number(stem) for stem, name in values.items() if not YEAR.fullmatch(stem))
     return min(2.0, 2.0 * full + 0.65 * (len(values) - full))
 
 
@@ -333,180 +225,5 @@ def _is_number(stem: str) -> bool:
     return any(map(str.isdigit, stem)) and len(stem) > 1
 
 
-def _same_kind(old: ComparedText, new: ComparedText) -> bool:
-    """Return whether both texts have a value of one kind, and the newer another one."""
-    return any(new.kinds[kind] - values for kind, values in old.kinds.items() if kind in new.kinds)
-
-
-def _contrast(asked: ComparedText, one: ComparedText, other: ComparedText) -> bool:
-    """Return whether a word of the question that only `one` has, has a counterpart in `other`."""
-    missing = _missing(asked, one, other)
-    return bool(missing) and (
-        _opposed(asked, one, other)
-        or _other_number(asked, other, missing)
-        or _other_attribute(asked, one, other, missing)
-        or _other_name(asked, one, other, missing)
-        or _other_identifier(asked, one, other)
-        or _in_its_place(asked, one, other, missing)
-    )
-
-
-def _missing(asked: ComparedText, one: ComparedText, other: ComparedText) -> frozenset[str]:
-    return (asked.content & one.content) - other.content
-
-
-def _opposed(asked: ComparedText, one: ComparedText, other: ComparedText) -> bool:
-    return _opposite(_missing(asked, one, other), one, other, COUNTERPARTS + CALENDAR)
-
-
-def _opposite(
-    missing: Collection[str], one: ComparedText, other: ComparedText, sets: Sequence[frozenset[str]] = COUNTERPARTS
-) -> bool:
-    if not missing:
-        return False
-    here = {token.lower() for token, stem in zip(one.tokens, one.stems, strict=True) if stem in missing}
-    there = {token.lower() for token in other.tokens} - {token.lower() for token in one.tokens}
-    return any(here & words and there & words for words in sets)
-
-
-def _other_number(asked: ComparedText, other: ComparedText, missing: Collection[str]) -> bool:
-    """Return whether the question has `version 2` where `other` has `version 3`."""
-    numbered = {(a, b) for a, b in pairwise(asked.stems) if b in missing and b[:1].isdigit()}
-    return any(
-        a == noun and b[:1].isdigit() and b != number for noun, number in numbered for a, b in pairwise(other.stems)
-    )
-
-
-def _other_attribute(asked: ComparedText, one: ComparedText, other: ComparedText, missing: Collection[str]) -> bool:
-    """Return whether the question has `bathroom tap` where `other` has `kitchen tap`."""
-    before = ("", *map(str.lower, asked.tokens))
-    heads = {
-        b
-        for doer, (a, b) in zip(before, pairwise(asked.stems), strict=False)
-        if a in missing and b in one.content and b in other.content and doer not in _DOERS  # `do I eat fish`
-    }
-    return any(
-        b in heads and a in other.content and a not in one.content and a not in _NO_ATTRIBUTE and a not in asked.content
-        for a, b in _side_by_side(other.text)
-    )
-
-
-def _side_by_side(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the stems of words with nothing but blanks between them."""
-    for one, other in pairwise(TOKEN.finditer(text)):
-        if text[one.end() : other.start()].isspace():
-            yield stem_of(one[0]), stem_of(other[0])
-
-
-def _other_identifier(asked: ComparedText, one: ComparedText, other: ComparedText) -> bool:
-    """Return whether the question has `heron-02` or `orders.created`, which only `one` has, and `other` one alike."""
-    others = {_shape(token) for token in other.tokens if token.lower() not in one.text.lower()}
-    lacking = other.text.lower()
-    return any(
-        (shape := _shape(token)) and shape in others and token.lower() not in lacking
-        for token in asked.tokens
-        if token in one.tokens
-    )
-
-
-def _shape(token: str) -> str:
-    """Return which letters, digits and signs an identifier has, in groups; '' for any other word."""
-    shape = re.sub(r"[^\W\d_]+", "a", re.sub(r"\d+", "9", token))
-    return shape if "a" in shape and len(shape) > 2 and not _POSSESSIVE.search(token) else ""
-
-
-def _names(one: ComparedText) -> frozenset[str]:
-    """Return the stems of the names of people and places in a text: its first word hardly ever is one."""
-    rest = zip(one.tokens[1:], one.stems[1:], strict=True)
-    return frozenset(
-        stem
-        for token, stem in rest
-        if token[:1].isupper() and token[1:].islower() and stem in one.content and token.lower() not in DAYS
-    )
-
-
-def _other_name(asked: ComparedText, one: ComparedText, other: ComparedText, missing: Collection[str]) -> bool:
-    """Return whether `other` begins with another name than the one that is asked for; `he` or `its` may mean that."""
-    if _PRONOUN.search(other.text):
-        return False
-    begun = zip(asked.tokens, asked.stems, strict=True)
-    there = {stem for token, stem in begun if token[:1].isupper()}.intersection(other.stems)
-    names = {
-        stem
-        for place, (token, stem) in enumerate(zip(asked.tokens, asked.stems, strict=True))
-        if place
-        and stem in missing
-        and token[:1].isupper()
-        and token[1:].islower()
-        and there.isdisjoint(asked.stems[max(place - 1, 1) : place + 2])  # a part of a name may be left out
-    }
-    first = _first(other)
-    return bool(names) and first is not None and first not in one.content | asked.content and _begins_with_name(other)
-
-
-def _in_its_place(asked: ComparedText, one: ComparedText, other: ComparedText, missing: frozenset[str]) -> bool:
-    """Return whether two texts are the same sentence, but for other words in the place of one that is asked for."""
-    missing -= {stem_of(token) for token in asked.tokens if token.endswith("ed")}  # is collected, is picked up
-    if not missing or not _alike(one, other, 0.5):
-        return False
-    for kind, start, end, start2, end2 in _aligned(one, other).get_opcodes():
-        instead = " ".join(other.tokens[start2:end2])
-        asked_for = kind == "replace" and missing.intersection(one.stems[start:end])
-        named = {stem for stem in other.stems[start2:end2] if not stem[:1].isdigit()}  # `allows 900` is one of `600`
-        if asked_for and (named & other.content) - asked.content and not CHANGE.search(instead):
-            return True
-    return False
-
-
-def _first(one: ComparedText) -> str | None:
-    """Return the stem of the first word that says what a text is about."""
-    return next((s for t, s in zip(one.tokens, one.stems, strict=True) if t.lower() not in _LEADING), None)
-
-
-def _begins_with_name(one: ComparedText) -> bool:
-    token = next((t for t in one.tokens if t.lower() not in _LEADING), "")
-    return (
-        token[:1].isupper() and not CHANGE.fullmatch(token) and not token.endswith(("ed", "ing"))
-    )  # `Shifted the dump`
-
-
 _SENTENCE = re.compile(r"(?<=[.;!?])\s+")
-_BEFORE = re.compile(
-    r"\bfrom ([^,.;]{1,40}?) (?:to|into|over)\b|\binstead of ([^,.;]{1,40})|\brather than ([^,.;]{1,40})", re.IGNORECASE
-)
-_ONE_VALUE = re.compile(
-    r"(?:the|our|my|your|his|her|their|its|[\w-]+['’]s|to)\b[^.;]{0,60}?(?:\bis\b|\bare\b|\bhave\b|=|:)", re.IGNORECASE
-)
-"""A text of the form `the code word is`, of which there is one; there may be several of `Lene is allergic to`."""
-_CONDITION = re.compile(
-    r"(?:In|For|During|At|On|With|If|When|While|Up to|Under|Unless|Except|Outside|Only|(?=\w+-only\b)"
-    r"|(?=(?:From )?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*"
-    r" (?:to|till|until|through)\b))\b([^,.]{1,30})"
-)
-_NEAREST, _FAR = 2, 20  # facts between the two
-_NEW_THING = re.compile(r"\b(?:an?|another) (?:new|second|further|extra) ([a-z-]+)\b")
-_REPLACED = re.compile(
-    r"(?<!\bthe )(?<!\ba )(?<!\ban )\b(?:replaced|renewed|repaired|mended) (?!by\b)((?:[\w'’-]+ ){0,3}?[\w'’-]+)"
-    r"(?= (?:of|in|on|at|with|by|for|from|to|after|because|and)\b|[,.;:]|$)",
-    re.IGNORECASE,
-)
-_OWNED = re.compile(
-    r"(?:(?:The|Our|My) )?(?:[\w.-]+ )?([\w.-]+['’]s?) ((?:[\w-]+ ){0,2}?[\w-]+) (?:[A-Z]\w+ )?"
-    r"(?:is|are|has|have)\b[^,;]*$"
-)
-_RELATIVE = re.compile(
-    r"\b(?:(\w+)['’]s|his|her|their) (?:[\w-]+ ){0,2}?"
-    r"(sister|brother|mother|father|son|daughter|wife|husband|partner|cousin|friend)\b"
-)
-"""Somebody who is called after somebody else."""
-_MINE = re.compile(r"(?:My|Our)\b")
-_POSSESSIVE = re.compile(r"['’]")
-_EVENT = re.compile(
-    r"(?<!since )(?<!as of )(?<!from )\b(?:last (?:\w+day|night|week|weekend|month|summer|autumn|winter|spring)"
-    r"|yesterday|on \w+day (?:night|morning|afternoon|evening))\b",
-    re.IGNORECASE,
-)
-"""Words of something that took place once, which changes no rule."""
-_YEAR = re.compile(r"(?:19|20)\d\d")
-_DOERS = frozenset("i we you they he she to".split())
-_NO_ATTRIBUTE = frozenset("new old other same our former next last all more".split())
+_NEAREST = 2  # facts between the two

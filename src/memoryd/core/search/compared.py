@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from functools import cache, lru_cache
 
 from memoryd.text import STOP_WORDS
@@ -14,15 +15,17 @@ CHANGE = re.compile(
     |(?:went|goes|gone|rose|risen|fell|fallen|cut|dropped)\ (?:up|down|back|from|to|by)
     |(?:was|were|has|have|had|we|they|he|she|i)\ cut|archived|decommissioned|slipped
     |out\ of\ use|from\ here\ on
-    |(?:rolled|took|taken|takes|turned|switched|put)\ [\w.-]+(?:\ [\w.-]+)?\ (?:back|off)|left\ (?=[A-Z])
-    |stopped|dropped(?!\ out\b)|ended|quit|gave\ up|given\ up|resigned|retired|abandoned|scrapped|discontinued|deprecated
+    |(?:rolled|took|taken|takes|turned|switched|put)\ [\w.-]+(?:\ [\w.-]+)?\ (?:back|off)|left\ (?=(?-i:[A-Z]))
+    |stopped|dropped(?!\ out\b)|ended|quit|gave\ up|given\ up|resigned|retired|abandoned|scrapped
+    |discontinued|deprecated
     |(?:has|have|had|he|she|they|who)\ left|left\ (?:us|the|for)|gone|removed|deleted|closed|shut\ down|expired
     |sold(?!\ (?:by|at|in|as|with|only|out|per|separately)\b)|died|outgr(?:ew|own)|abolished|lifted|waived
     |divorced?|broke\ up|split\ up|passed\ away|(?:fell|fallen)\ through|on\ hold|ported|part[ -]exchange|traded\ in
     |cancel(?:l?ed)|called\ off|postponed|adjourned|rescheduled|delayed|slips|pushed\ (?:[\w-]+\ ){0,3}back|put\ off
     |brought\ forward
-    |took\ over|takes\ over|taken\ over|has\ taken|handed|passed\ to|succeed(?:s|ed)|appointed|promoted|elected|became
-    |turned\ (?:out|into)|upgraded|downgraded|updated|reverted|restored|back\ (?:to|on|in)|fixed|repaired|resolved
+    |took\ over|takes\ over|taken\ over|has\ taken|handed(?!\ in\b)|passed\ to|succeed(?:s|ed)|appointed|promoted
+    |elected|became
+    |turned\ (?:out|into)|upgraded|downgraded|updated|reverted|back\ (?:to|on|in)|fixed|repaired|resolved
     |correct(?:ion|ed)|(?:had|got|was)\ (?:[\w-]+\ ){0,4}wrong|actually|as\ of
     |from\ (?:now|tomorrow|(?:this|next)\ \w+|[a-z]+day|(?:jan|febr)uary
     |march|april|may|june|july|august|(?:septem|octo|novem|decem)ber|spring|summer|autumn|winter)\ on
@@ -32,6 +35,15 @@ CHANGE = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 """Words that say that something is otherwise than before."""
+
+_HABIT = re.compile(
+    r"\b(?:is|are|be|gets?) (?:\w+ )?\w+ed (?:over |back |off |up )?(?=(?:every|each|daily|weekly|monthly|yearly|once"
+    r"|twice|after|on|at|when|whenever|if|automatically|regularly)\b)"
+    r"|\b(?:is|are) (?:never|always|usually|normally) \w+ed\b",
+    re.IGNORECASE,
+)
+"""What is done again and again, which changes nothing: `is handed over on Mondays`, `are deleted after 60 days`."""
+
 _HINT = re.compile(
     r"\b(?:now|nowadays|currently|today|again|since|new|newer|latest|already|by now|these days|used to"
     r"|has been|have been|meanwhile|starting|effective|can(?:no|['’])t)\b",
@@ -84,6 +96,7 @@ _REACH = 3  # words from a negation to what it denies
 _BESIDE = 30  # characters from a word of change to what changed
 _NEGATIONS = frozenset({"no", "not", "never", "without", "cannot", "nothing"})
 
+YEAR = re.compile(r"(?:19|20)\d\d")
 TOKEN = re.compile(r"#?\w+(?:[.:/'’-]\w+)*%?")
 """A word, a name with points, a time, a number with its percent sign, a colour."""
 _KINDS: Mapping[str, re.Pattern[str]] = {
@@ -132,7 +145,12 @@ def compared(text: str) -> ComparedText:
     stems = tuple(stem_of(token) for token in tokens)
     content = frozenset(s for s, token in zip(stems, tokens, strict=True) if token.lower() not in STOP_WORDS)
     kinds = {kind: frozenset(m.lower() for m in pattern.findall(text)) for kind, pattern in _KINDS.items()}
-    spans = [match.span() for match in CHANGE.finditer(text)]
+    habits = [match.span() for match in _HABIT.finditer(text)]
+    spans = [
+        (start, end)
+        for start, end in map(re.Match[str].span, CHANGE.finditer(text))
+        if not any(first <= start < last for first, last in habits)
+    ]
     return ComparedText(
         text,
         tokens,
@@ -183,3 +201,19 @@ def stems(text: str) -> frozenset[str]:
 def choosing() -> frozenset[str]:
     """Return the stems of the counterparts: they say which one is meant, not what both are about."""
     return frozenset(stem_of(word) for words in COUNTERPARTS for word in words)
+
+
+def alignment(one: ComparedText, other: ComparedText) -> SequenceMatcher[str]:
+    """Return where two texts have the same words in the same order, and where others."""
+    return SequenceMatcher(None, one.stems, other.stems, autojunk=False)
+
+
+def alike(one: ComparedText, other: ComparedText, ratio: float) -> bool:
+    """Return whether two texts are alike by this ratio; bounds that cost less decide most."""
+    found = alignment(one, other)
+    return found.real_quick_ratio() >= ratio and found.quick_ratio() >= ratio and found.ratio() >= ratio
+
+
+def same_kind(old: ComparedText, new: ComparedText) -> bool:
+    """Return whether both texts have a value of one kind, and the newer another one."""
+    return any(new.kinds[kind] - values for kind, values in old.kinds.items() if kind in new.kinds)
