@@ -248,7 +248,7 @@ def test_a_change_is_near_what_it_changes_among_other_facts() -> None:
     def total(between: int | None) -> float:
         return changes.evidence(question, older, newer, READ, frequent=frequent, between=between).total
 
-    assert total(0) == total(2) > total(3) == total(None) > total(40)
+    assert total(0) > total(None) > total(10) > total(40)
 
 
 def test_words_of_change_alone_link_two_of_many_facts_hardly() -> None:
@@ -374,3 +374,67 @@ def test_a_word_that_says_which_one_is_meant_is_no_common_subject() -> None:
     assert other.total < changes.ENOUGH
     old, new = "The production dashboard has port 8443.", "In production the dashboard has port 9443 now."
     assert "same_subject" in changes.evidence(question, old, new, logits).parts
+
+
+def test_a_word_of_change_counts_for_what_its_sentence_is_about() -> None:
+    question, older = "Which port has the staging database?", "The staging database has port 5432."
+    aside = "Vault runs for the database team. New people are invited by mail, leavers are removed."
+    assert "change_words" not in changes.evidence(question, older, aside, READ).parts
+    about = "Vault runs for us. The staging database was moved behind a proxy."
+    assert changes.evidence(question, older, about, READ).parts["change_words"] == 1.2
+
+
+@pytest.mark.parametrize(
+    ("newer", "is_one"),
+    [
+        ("Accounts are deleted after 60 days without use.", False),
+        ("The pager is handed over on Mondays.", False),
+        ("Accounts of partners are never deleted.", False),
+        ("Slides are to be handed in on the 18th.", False),
+        ("The left door sticks.", False),
+        ("The lemonade sold out by ten.", False),
+        ("Accounts are deleted from now on.", True),
+        ("The pager was handed over to Aino.", True),
+        ("Aino left Gannet for a start-up.", True),
+        ("They sold the boat.", True),
+    ],
+)
+def test_what_is_done_again_and_again_is_no_change(newer: str, *, is_one: bool) -> None:
+    assert compared(newer).changes == is_one
+
+
+def test_the_first_word_of_a_text_is_beside_a_negation_only_if_there_is_one() -> None:
+    assert not compared("Gannet was rainy, the ferry back was rough.").beside_change
+    assert compared("Gannet is not ours any more.").beside_change
+
+
+def test_what_answers_far_worse_needs_something_in_the_place_of_the_answer() -> None:
+    question, older = "router admin page Mill Lane", "Mill Lane has an ER605 router, admin page 192.168.30.1, 12 GB."
+    far_worse = changes.Logits(older=7.5, newer=0.5, matter=-0.2)
+    aside = "At Mill Lane the microwave beside the router was moved."
+    assert changes.evidence(question, older, aside, far_worse).parts["off_the_point"] < 0
+    instead = "At Mill Lane the router was moved to 192.168.40.1, with 24 GB."
+    assert "off_the_point" not in changes.evidence(question, older, instead, far_worse).parts
+
+
+def test_steps_and_what_holds_for_some_only_change_nothing() -> None:
+    assert list(filter(is_change, [
+        ("How long is the cordial steeped?", "Cordial, step one: steep for 48 hours.", "Cordial, step two: heat to 80."),
+        ("What is done first?", "First step of a release: tag it.", "Second step of a release: sign it."),
+        (
+            "After how long are accounts deleted?",
+            "Accounts for merchants are deleted after 60 days.",
+            "Accounts of the partner Bol are deleted after 90 days.",
+        ),
+    ])) == []  # fmt: skip
+    assert is_change(
+        ("When are accounts deleted?", "Accounts are deleted after 60 days.", "Accounts are deleted after 90 days.")
+    )
+
+
+def test_other_words_for_what_is_done_do_not_tell_two_things_apart() -> None:
+    assert list(filterfalse(is_change, [
+        ("When is waste collected?", "Waste is collected on Thursdays.", "Waste is picked up on Tuesdays."),
+        ("How many calls are allowed?", "Limit of the API: 600 calls a minute.", "The API allows 900 calls a minute."),
+        ("Which plot do we have?", "Our plot is plot 17 by the railway.", "We have plot 4 by the tap; plot 17 went to Ann."),
+    ])) == []  # fmt: skip

@@ -168,7 +168,7 @@ def _about(
     yield "change_words", 1.2 if new.changes else 0.6 if new.hints else 0.0
     yield "old_value", _named(asked, old, new, common)
     shared = len((old.content & new.content).difference(common))
-    yield "shares_words", shared / max(min(len(old.content), len(new.content)), 1)
+    yield "shares_words", 0.75 * shared / max(min(len(old.content), len(new.content)), 1)
     yield "same_subject", 2.0 if (asked.telling & old.telling & new.telling).difference(frequent, choosing()) else 0.0
 
 

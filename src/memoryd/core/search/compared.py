@@ -166,7 +166,7 @@ def compared(text: str) -> ComparedText:
 
 def _beside(text: str, changes: Sequence[tuple[int, int]]) -> Iterator[int]:
     """Yield the places of the words near the spans of words of change, or shortly after a negation."""
-    denied = -_REACH
+    denied = -_REACH - 1
     before = ""
     for place, match in enumerate(TOKEN.finditer(text)):
         if negates(match[0]):

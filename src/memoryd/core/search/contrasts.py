@@ -77,7 +77,7 @@ _NO_ATTRIBUTE = frozenset("new old other same our former next last all more".spl
 def against(asked: ComparedText, old: ComparedText, new: ComparedText) -> Iterator[tuple[str, float]]:
     before = stated_before(new)
     yield "other_before", -4.5 if before and not before & (old.content | asked.content) else 0.0
-    yield "counterpart", -4.5 if _contrast(asked, old, new) or _contrast(asked, new, old) else 0.0
+    yield "counterpart", -5.0 if _contrast(asked, old, new) or _contrast(asked, new, old) else 0.0
     yield "other_step", -4.5 if _other_step(old, new) else 0.0
     yield "narrower", -3.0 if _narrower(asked, old, new) else 0.0
     yield "other_part", -3.0 if _other_part(asked, old, new) else 0.0
@@ -88,7 +88,7 @@ def against(asked: ComparedText, old: ComparedText, new: ComparedText) -> Iterat
         yield "condition", -3.0 if _conditional(asked, old, new) else 0.0
         yield "other_owner", -2.0 if _other_owner(asked, old, new) else 0.0
         yield "second_answer", -3.0 if not new.hints and _second_answer(old, new) else 0.0
-        yield "other_thing", -3.0 if _other_thing(asked, old, new) else 0.0
+        yield "other_thing", -3.5 if _other_thing(asked, old, new) else 0.0
         yield "event", -3.0 if _EVENT.search(new.text) and not _EVENT.search(old.text) else 0.0
 
 

@@ -366,7 +366,7 @@ class Search:
                 **self._circumstances(record, now),
             }
             if found.span:
-                why["time"] = float(found.span.contains(record.created_at))
+                why["time"] = found.span.share(record.created_at)
             score = ranking.composite(why, profile)
             hits.append(Hit(record=record, score=score, why=why, workspace=found.origins.get(key)))
         return sorted(hits, key=lambda hit: -hit.score)

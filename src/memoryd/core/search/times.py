@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, tzinfo
 from functools import cache
 
-from memoryd.core.base.clock import FOREVER, timestamp
+from memoryd.core.base.clock import FOREVER, moment, timestamp
 from memoryd.core.search import time_words
 from memoryd.languages import FOREIGN
 from memoryd.text import STOP_WORDS, words
@@ -66,9 +66,12 @@ class Span:
     alone: bool = False
     """Whether the question asks for nothing but the memories of this time."""
 
-    def contains(self, time: str) -> bool:
-        """Return whether a stored time is in the span."""
-        return self.after <= time < self.before
+    def share(self, time: str) -> float:
+        """Return 1 for a stored time in the span, a half for the day after: what happened is often noted then."""
+        if self.after <= time < self.before:
+            return 1.0
+        next_day = timestamp(moment(self.before) + timedelta(days=1)) if self.before != FOREVER else FOREVER
+        return 0.5 if self.before <= time < next_day else 0.0
 
 
 def named(question: str, now: datetime, after: str = "", before: str = "") -> Span | None:
@@ -182,6 +185,21 @@ def _this_or_last(found: re.Match[str], now: datetime) -> Bounds:
     return _unit(now, found["unit"].lower(), int(found["which"].lower() == "last"))
 
 
+def _of_month(found: re.Match[str], now: datetime) -> Bounds:
+    """Return the first or last day or week of a month that has begun: seven days."""
+    first, last = _month_of_year(found, now)
+    days = timedelta(days=7 if found["unit"].lower() == "week" else 1)
+    return (first, first + days) if found["which"].lower() == "first" else (last - days, last)
+
+
+def _quarter(found: re.Match[str], now: datetime) -> Bounds:
+    """Return a quarter of a year, without a year the last one that has begun."""
+    number = int(found["quarter"])
+    year = int(found["year"] or now.year - (3 * number - 2 > now.month))
+    january = _month(now, now.month - 1 + 12 * (now.year - year))
+    return _month(january, 3 - 3 * number), _month(january, -3 * number)
+
+
 def _weekend(_found: re.Match[str], now: datetime) -> Bounds:
     """Return the last weekend that has begun."""
     return _unit(now, "weekend", int(now.weekday() < 5))
@@ -211,7 +229,7 @@ def _weekday(found: re.Match[str], now: datetime) -> Bounds:
     return _unit(now, "day", (now.weekday() - DAYS.index(found["day"].lower()) - 1) % 7 + 1)
 
 
-def _month_of_year(found: re.Match[str], now: datetime) -> Bounds:
+def _month_of_year(found: re.Match[str], now: datetime) -> Closed:
     """Return a month, without a year the last one that has begun; `last July` is over."""
     number, year = _month_number(found["month"]), found["year"]
     back = now.month - number if year else (now.month - number - bool(found["last"])) % 12 + bool(found["last"])
@@ -267,6 +285,8 @@ CLEAR: Rules = {
     r"the day before yesterday|yesterday|today": _named_day,
     r"(?P<which>this|last) (?P<unit>week|month|year|weekend)<NOT_OF>": _this_or_last,
     r"<N> <UNIT> ago": _ago,
+    r"a fortnight ago": lambda _found, now: _unit(now, "week", 2),
+    r"the (?P<which>first|last)(?P<last>) (?P<unit>day|week) of <MONTH>(?:(?:,| of)? <YEAR>)?": _of_month,
 }
 """Expressions that are clear by themselves."""
 LATELY: Rules = {
@@ -282,7 +302,11 @@ ON: Rules = {
     r"<MONTH_OF_DATE> <NTH>(?:,? <YEAR>)?": _date,
 }
 """Expressions that are clear after `on`."""
-IN: Rules = {r"(?P<last>)<MONTH>(?:(?:,| of)? <YEAR>)?": _month_of_year, r"<YEAR><NOT_SOME>": _year}
+IN: Rules = {
+    r"(?P<last>)<MONTH>(?:(?:,| of)? <YEAR>)?": _month_of_year,
+    r"<YEAR><NOT_SOME>": _year,
+    r"Q(?P<quarter>[1-4])(?:(?: of)? <YEAR>)?": _quarter,
+}
 """Expressions that are clear after `in`."""
 ANY: Rules = CLEAR | ON | IN
 
@@ -303,7 +327,7 @@ def _time() -> re.Pattern[str]:
         r"(?<![\w.\-/@#])(?:"
         rf"(?:between|from)\s+(?P<first>{any_})\s+(?:and|to|until|till|through)\s+(?P<last>{any_})"
         rf"|(?P<edge>since|after|before|until|till)\s+(?P<bound>{any_})"
-        rf"|on\s+(?P<on>{on})|(?:in|during|(?:beginning|middle|end)\s+of)\s+(?:early\s+|late\s+)?(?P<in>{in_})"
+        rf"|on\s+(?P<on>{on})|(?:in|during|(?:beginning|middle|end)\s+of)\s+(?:early\s+|late\s+|mid[-\s]?)?(?P<in>{in_})"
         rf"|(?P<lately>{lately})|(?:(?:from|of|on|in|at|over|during|for)\s+)?(?P<clear>{clear})"
         r")(?:['’]s)?(?![\w@]|[.\-/:'’]\w)",
         re.IGNORECASE,
