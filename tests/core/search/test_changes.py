@@ -419,7 +419,7 @@ def test_what_answers_far_worse_needs_something_in_the_place_of_the_answer() -> 
 
 def test_steps_and_what_holds_for_some_only_change_nothing() -> None:
     assert list(filter(is_change, [
-        ("How long is the cordial steeped?", "Cordial, step one: steep for 48 hours.", "Cordial, step two: heat to 80."),
+        ("How long is the cordial steeped?", "Cordial, step one: steep for a day.", "Cordial, step two: heat to 80."),
         ("What is done first?", "First step of a release: tag it.", "Second step of a release: sign it."),
         (
             "After how long are accounts deleted?",
@@ -436,5 +436,5 @@ def test_other_words_for_what_is_done_do_not_tell_two_things_apart() -> None:
     assert list(filterfalse(is_change, [
         ("When is waste collected?", "Waste is collected on Thursdays.", "Waste is picked up on Tuesdays."),
         ("How many calls are allowed?", "Limit of the API: 600 calls a minute.", "The API allows 900 calls a minute."),
-        ("Which plot do we have?", "Our plot is plot 17 by the railway.", "We have plot 4 by the tap; plot 17 went to Ann."),
+        ("Which plot do we have?", "Our plot is plot 17 by the line.", "We have plot 4 by the tap; 17 went to Ann."),
     ])) == []  # fmt: skip

@@ -87,8 +87,7 @@ def evidence(
     new = _of_the_matter(compared(newer), old, (old.content | asked.content).difference(common))
     signs = new.changes or new.hints or same_kind(old, new)
     about = dict(_about(asked, old, new, common, frequent))
-    placed = {} if between is None else dict(_placed(between))
-    found = about | placed
+    found = about | {"near_it": _place(between, named=about["old_value"] >= _NAMED)}
     parts = (
         _read(logits, signs=signs),
         found.items(),
@@ -172,12 +171,13 @@ def _about(
     yield "same_subject", 2.0 if (asked.telling & old.telling & new.telling).difference(frequent, choosing()) else 0.0
 
 
-def _placed(between: int) -> Iterator[tuple[str, float]]:
-    """Yield what their place among the other facts says: the fewer facts are between the two, the likelier is a change.
+def _place(between: int | None, *, named: bool) -> float:
+    """Return points for the place of two facts: the fewer others are between them, the likelier one changes the other.
 
-    Facts that do not change each other may be as near, if they are about one person.
+    Facts that do not change each other may be as near, if they are about one person. A text that has `named` what the
+    older one stated need not be near it.
     """
-    yield "near_it", 1.0 - 0.7 * math.log1p(between)
+    return 0.0 if between is None else 1.1 - 0.7 * math.log1p(min(between, _NEAREST) if named else between)
 
 
 def _unlinked(logits: Logits, found: Mapping[str, float], between: int | None) -> Iterator[tuple[str, float]]:
@@ -227,3 +227,4 @@ def _is_number(stem: str) -> bool:
 
 _SENTENCE = re.compile(r"(?<=[.;!?])\s+")
 _NEAREST = 2  # facts between the two
+_NAMED = 2.0  # points of a name or a number
