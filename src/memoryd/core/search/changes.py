@@ -22,8 +22,8 @@ from memoryd.core.search.compared import YEAR, ComparedText, alignment, choosing
 from memoryd.core.search.contrasts import PRONOUN, against, opposite, stated_before
 
 ENOUGH = 2.75
-"""The sum of the evidence at which a text counts as a change. Of 70 changes written by somebody who had not seen these
-rules it finds 48, of 60 pairs that both hold 8; at 3.25 these are 39 and 6."""
+"""The sum of the evidence at which a text counts as a change. Of 97 pairs of a fact and its change it finds 79, of 61
+that both hold 6; at 2.5 these are 81 and 6, with 36 wrong marks in place of 26 in the answers to 392 questions."""
 
 ANOTHER = 1.0
 """How much more it takes for a text that changes a better hit already: most texts change one fact."""
