@@ -54,9 +54,9 @@ def archive(home: Path) -> object:
         return here.workspaces.archive("one")
 
 
-def configuration(home: Path) -> object:
+def configuration(home: Path) -> None:
     (home / "mcp.json").write_text("before")
-    return safe_replace.change(safe_replace.FileEdit(home / "mcp.json", lambda _: "after"), dry_run=False)
+    safe_replace.FileChanges(dry_run=False).make(safe_replace.FileEdit(home / "mcp.json", lambda _: "after"))
 
 
 def noted(home: Path) -> None:

@@ -4,18 +4,21 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-from google.adk.events.event import Event
-from google.adk.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
-from google.adk.memory.memory_entry import MemoryEntry
-from google.adk.sessions.session import Session
-from google.genai import types
 from typing_extensions import override
 
 from memoryd.api.keyed import KeyedTexts, folder, label, path_of, tagged
 from memoryd.api.memory import Memory
 from memoryd.core.memories.vault import KeyedChange
 from memoryd.core.records.records import ITEM
+from memoryd.extras import Needing
 from memoryd.model import Record
+
+with Needing("adk"):
+    from google.adk.events.event import Event
+    from google.adk.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
+    from google.adk.memory.memory_entry import MemoryEntry
+    from google.adk.sessions.session import Session
+    from google.genai import types
 
 ROOT = "adk"
 """The first part of the keys of all events, and a tag of each."""

@@ -7,14 +7,16 @@ import asyncio
 import re
 from typing import Any
 
-from anthropic.lib.tools import ToolError
-from anthropic.tools.memory import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool
-
 from memoryd.api.keyed import KeyedTexts
 from memoryd.api.memory import Memory
 from memoryd.core.memories.vault import KeyedChange, version_of
 from memoryd.errors import MemorydError
+from memoryd.extras import Needing
 from memoryd.model import Record
+
+with Needing("anthropic"):
+    from anthropic.lib.tools import ToolError
+    from anthropic.tools.memory import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool
 
 ROOT = "/memories"
 WIDTH, AROUND, DEPTH = 6, 2, 2  # of line numbers; lines around a change; listed levels of a folder: the SDK's

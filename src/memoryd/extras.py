@@ -17,16 +17,30 @@ def named(target: str) -> Any:
     return getattr(importlib.import_module(module), name)
 
 
-def load(target: str, extra: str, error: type[MemorydError]) -> Any:
-    """Return what `module:name` names; if a dependency is missing, raise `error` with the command to install it.
+class Needing:
+    """A context manager around imports that need `extra`, an extra of memoryd; '' if memoryd always needs them.
 
-    `extra` is the extra of memoryd with the dependency; '' if memoryd always depends on it.
+    If a dependency is missing, raise `error` with the command to install it.
     """
-    install = f"Install it with: pip install '{f'memoryd[{extra}]' if extra else 'memoryd'}'"
-    try:
+
+    def __init__(self, extra: str, error: type[Exception] = ImportError) -> None:
+        self._extra, self._error = extra, error
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, cause: BaseException | None, _trace: object) -> None:
+        own = f"[{self._extra}]" if self._extra else ""
+        install = f"Install it with: pip install 'memoryd{own}' (in a clone: '.{own}')"
+        if isinstance(cause, ModuleNotFoundError):
+            raise self._error(f"{cause.name} is not installed. {install}") from cause
+        if isinstance(cause, ImportError):
+            what = self._extra or "memoryd"
+            broken = f"A dependency of {what} is installed but cannot be loaded: {cause}. {install}"
+            raise self._error(broken) from cause
+
+
+def load(target: str, extra: str, error: type[MemorydError]) -> Any:
+    """Return what `module:name` names; see Needing for `extra` and `error`."""
+    with Needing(extra, error):
         return named(target)
-    except ModuleNotFoundError as missing:
-        raise error(f"{missing.name} is not installed. {install}") from missing
-    except ImportError as broken:
-        what = extra or repr(target.partition(":")[0])
-        raise error(f"A dependency of {what} is installed but cannot be loaded: {broken}. {install}") from broken

@@ -9,28 +9,30 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
-from langchain_core.messages import SystemMessage
-from langgraph.store.base import (
-    BaseStore,
-    GetOp,
-    Item,
-    ListNamespacesOp,
-    MatchCondition,
-    Op,
-    PutOp,
-    Result,
-    SearchItem,
-    SearchOp,
-)
-
 from memoryd.api.keyed import KeyedTexts, folder, label, path_of, tagged
 from memoryd.api.memory import Memory
 from memoryd.core.memories.vault import KeyedChange
 from memoryd.core.records.records import ITEM
 from memoryd.errors import InvalidInputError
+from memoryd.extras import Needing
 from memoryd.model import Record
 from memoryd.text import unstorable
+
+with Needing("langgraph"):
+    from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
+    from langchain_core.messages import SystemMessage
+    from langgraph.store.base import (
+        BaseStore,
+        GetOp,
+        Item,
+        ListNamespacesOp,
+        MatchCondition,
+        Op,
+        PutOp,
+        Result,
+        SearchItem,
+        SearchOp,
+    )
 
 ROOT = "langgraph"
 """The first part of the keys of all items, and a tag of each."""

@@ -4,22 +4,24 @@ import asyncio
 from collections import OrderedDict
 from dataclasses import replace
 
-from pydantic_ai_harness.memory import (
-    MemoryConflictError,
-    MemoryFile,
-    MemoryMutation,
-    MemoryOperation,
-    MemoryOperationConflictError,
-    MemorySearchMatch,
-    MemorySearchResult,
-)
-
 from memoryd.api.keyed import KeyedTexts, tagged
 from memoryd.api.memory import Memory
 from memoryd.core.memories.vault import KeyedChange, version_of
 from memoryd.core.records.records import FILE
 from memoryd.errors import ChangedMeanwhileError
+from memoryd.extras import Needing
 from memoryd.model import Record
+
+with Needing("pydantic-ai"):
+    from pydantic_ai_harness.memory import (
+        MemoryConflictError,
+        MemoryFile,
+        MemoryMutation,
+        MemoryOperation,
+        MemoryOperationConflictError,
+        MemorySearchMatch,
+        MemorySearchResult,
+    )
 
 ROOT = "pydantic-ai"
 """The first part of the keys of all files, and a tag of each."""

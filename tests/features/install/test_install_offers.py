@@ -6,6 +6,7 @@ import pty
 import re
 import shlex
 import sys
+from difflib import unified_diff
 from pathlib import Path
 
 import pytest
@@ -241,3 +242,31 @@ def test_a_memoryd_fetched_by_uvx_is_configured_to_be_fetched_again(
     for lines in commands(home / HOOKS["claude-code"]).values():
         assert shlex.split(lines[0])[:5] == [*command[:4], "hook"]
         assert lines[0].endswith("|| exit 1")  # uvx itself may exit with 2, which would block the agent
+
+
+@every_client
+def test_a_dry_run_shows_one_diff_of_each_file(at_home: Run, home: Path, client: str) -> None:
+    """It is the diff of what the same command then makes, with one backup of each file."""
+    prepared(home, client, foreign(client))
+    (home / PERMISSIONS).write_text("{}\n", encoding="utf-8")
+    hooks = ["--hooks"] if client in HOOKS else []
+    allowing = ["--allow-tools"] if client in ("claude-code", "gemini", "qwen") else []
+    wanted = ["install", client, *hooks, *allowing]
+    before = texts(home)
+    shown = at_home(*wanted, "--dry-run").stdout
+    assert texts(home) == before
+    at_home(*wanted)
+    after = {file: text for file, text in texts(home).items() if text != before.get(file)}
+    assert len(list(home.rglob("*.backup"))) == len(before.keys() & after.keys())
+    for file, text in after.items():
+        lines = before.get(file, "").splitlines(), text.splitlines()
+        assert "\n".join(unified_diff(*lines, file, file, lineterm="")) in shown
+    gone = at_home("uninstall", client, "--dry-run").stdout
+    assert [shown.count(f"--- {file}\n") for file in after] == [gone.count(f"--- {file}\n") for file in after]
+    assert {shown.count(f"--- {file}\n") for file in after} == {1}
+
+
+def texts(home: Path) -> dict[str, str]:
+    """Return the text of each file of clients."""
+    files = [*home.rglob("*.json"), *home.rglob("*.toml")]
+    return {str(file): file.read_text(encoding="utf-8") for file in files}

@@ -2,8 +2,6 @@
 
 import re
 import sys
-from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -29,7 +27,7 @@ from memoryd.features.install.catalog import (
     workspace_of,
 )
 from memoryd.features.install.edit_json import RefusedError
-from memoryd.features.install.safe_replace import FileChange, FileEdit, change, clear_away, text_of
+from memoryd.features.install.safe_replace import FileChanges, FileEdit, clear_away, text_of
 from memoryd.posting import TOKEN_VARIABLE, NotPostedError, endpoint, is_here
 from memoryd.settings import AUTO, DEFAULT_WORKSPACE, Settings, demand_home
 
@@ -97,16 +95,17 @@ def install(
     url, entry = _entry(wanted, name, http, settings, token_variable)
     place.demand_client(force=force)
     allowing = _add_extras(entry, place, always_load, allow_tools, dry_run=dry_run)
-    done = [_entered(place, entry, url, force=force, dry_run=dry_run)]
+    changes = FileChanges(dry_run=dry_run)
+    _enter(changes, place, entry, url, force=force)
     if allowing and place.rules:
-        done.append(change(permissions.allowed(place.rules, name), dry_run=dry_run))
+        changes.make(permissions.allowed(place.rules, name))
     if run_hooks:
         words = _of_server(settings, url, token_variable) if url else starting.arguments(settings, *OF_HOOKS)
-        done.append(change(hooks.added(client, starting.command(settings), words), dry_run=dry_run))
-    if not any(done):
+        changes.make(hooks.added(client, starting.command(settings), words))
+    if not any(changes):
         show.verbatim(f"{name} is already installed for {wanted.title}: {place.file}")
         return
-    _print_changes(done, f"Installed {name} for {wanted.title}", dry_run=dry_run)
+    _print_changes(changes, f"Installed {name} for {wanted.title}")
     if not dry_run:
         _advise(settings, entry, name, url)
         _advise_on(wanted, run_hooks=run_hooks)
@@ -131,10 +130,10 @@ def _add_extras(
     return allowing
 
 
-def _entered(place: "_Place", entry: ServerEntry, url: str, *, force: bool, dry_run: bool) -> FileChange | None:
+def _enter(changes: FileChanges, place: "_Place", entry: ServerEntry, url: str, *, force: bool) -> None:
     """Add the entry to the client's file; if that is not safe, print the entry and raise RefusedError."""
     try:
-        return change(FileEdit(place.file, partial(place.put, entry=entry, url=url, force=force)), dry_run=dry_run)
+        changes.make(FileEdit(place.file, partial(place.put, entry=entry, url=url, force=force)))
     except RefusedError:
         show.verbatim(f"Not changed: {place.file}\nAdd this entry:\n\n{place.put('', entry)}")
         raise
@@ -154,18 +153,18 @@ def uninstall(
     if not name:
         raise InvalidInputError("--name is empty. Name the server, or omit the option.")
     place = _Place(CLIENTS[client], name, file)
-    wanted = [FileEdit(place.file, partial(place.drop, force=force))]
+    changes = FileChanges(dry_run=dry_run)
+    changes.make(FileEdit(place.file, partial(place.drop, force=force)))
     if place.rules:
-        wanted.append(permissions.disallowed(place.rules, name))
+        changes.make(permissions.disallowed(place.rules, name))
     if client in hooks.HOOK_FILES and not file:
-        wanted.append(hooks.removed(client))
-    gone = [replace(done, backup=None) for one in wanted if (done := change(one, dry_run=dry_run))]
-    if not gone:
+        changes.make(hooks.removed(client))
+    if not any(changes):
         show.verbatim(f"{name} is not installed for {place.client.title}: {place.file}")
         return
-    for changed in {one.file for one in gone} if not dry_run else ():
-        clear_away(changed, EMPTY)
-    _print_changes(gone, f"Uninstalled {name} for {place.client.title}", dry_run=dry_run)
+    for one in () if dry_run else changes:
+        clear_away(one.file, EMPTY)
+    _print_changes(changes, f"Uninstalled {name} for {place.client.title}")
 
 
 class _Place:
@@ -312,14 +311,13 @@ def _of_server(settings: Settings, url: str, variable: str | None) -> list[str]:
 # messages -------------------------------------------------------------------------------------------------------------
 
 
-def _print_changes(changes: Sequence[FileChange | None], what: str, *, dry_run: bool) -> None:
-    done = [one for one in changes if one]
-    if dry_run:
-        show.verbatim("\n".join(one.diff for one in done))
+def _print_changes(changes: FileChanges, what: str) -> None:
+    if changes.dry_run:
+        show.verbatim("\n".join(one.diff for one in changes))
         note("Nothing was changed: --dry-run.")
         return
-    show.verbatim(f"{what}: {', '.join(dict.fromkeys(str(one.file) for one in done))}")
-    show.verbatim("\n".join(f"Backup: {one.backup}" for one in done if one.backup))
+    show.verbatim(f"{what}: {', '.join(str(one.file) for one in changes)}")
+    show.verbatim("\n".join(f"Backup: {one.backup}" for one in changes if one.backup and one.backup.exists()))
     note("Restart the client, or reload its servers.")
 
 

@@ -9,9 +9,9 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -29,11 +29,18 @@ _BACKUP = re.compile(r"\.\d{8}-\d{6}(-\d+)?\.backup")
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """A change, made or planned: the file, its diff, and the backup."""
+    """A change, made or planned: the file, its text before and after, and the backup."""
 
     file: Path
-    diff: str
+    before: str
+    after: str
     backup: Path | None = None
+
+    @property
+    def diff(self) -> str:
+        """The change as a unified diff."""
+        lines = self.before.splitlines(), self.after.splitlines()
+        return "\n".join(difflib.unified_diff(*lines, str(self.file), str(self.file), lineterm=""))
 
 
 class FileEdit(NamedTuple):
@@ -46,34 +53,46 @@ class FileEdit(NamedTuple):
     """What to do if it cannot be made."""
 
 
-def change(wanted: FileEdit, *, dry_run: bool) -> FileChange | None:
-    """Make a change; return None if nothing changed. Raise RefusedError, with the file unchanged."""
-    try:
-        return _changed(Path(os.path.realpath(wanted.file)), wanted.edit, dry_run=dry_run)
-    except RefusedError as error:
-        raise RefusedError(f"{wanted.file} was not changed: {error} {wanted.otherwise}".rstrip()) from error
+class FileChanges:
+    """The changes of one command; those of one file follow each other, and are one change to the user."""
 
+    def __init__(self, *, dry_run: bool) -> None:
+        self.dry_run = dry_run
+        self._made: dict[Path, FileChange] = {}
 
-def _changed(file: Path, edit: Callable[[str], str], *, dry_run: bool) -> FileChange | None:
-    """Make a change of a file that is no link: a link stays one, and its target is changed."""
-    for _ in range(TRIES):
-        before = _read(file)
-        old = _decoded(before or b"")
-        new = _edited(old, edit)
-        if new == old:
-            return None
-        if file.exists() and not (os.access(file, os.W_OK) and file.stat().st_mode & WRITABLE):
-            raise RefusedError("it is write-protected.")
-        made = FileChange(file, _diff(file, old, new))
-        if dry_run:
-            return made
+    def __iter__(self) -> Iterator[FileChange]:
+        return iter(self._made.values())
+
+    def make(self, wanted: FileEdit) -> None:
+        """Make a change; of a dry run, plan it. Raise RefusedError, with the file unchanged."""
+        file = Path(os.path.realpath(wanted.file))  # a link stays one, and its target is changed
         try:
-            replaced, backup = _replace(file, before, new.encode())
-        except OSError as error:
-            raise RefusedError(f"it cannot be written: {error.strerror}.") from error
-        if replaced:
-            return FileChange(file, made.diff, backup)
-    raise RefusedError("it keeps changing: close the client first.")
+            if made := self._changed(file, wanted.edit):
+                self._made[file] = made
+        except RefusedError as error:
+            raise RefusedError(f"{wanted.file} was not changed: {error} {wanted.otherwise}".rstrip()) from error
+
+    def _changed(self, file: Path, edit: Callable[[str], str]) -> FileChange | None:
+        """Return a change of a file that is no link, after those made before; None if nothing is to be changed."""
+        known = self._made.get(file)
+        for _ in range(TRIES):
+            before = _read(file)
+            old = known.after if known and self.dry_run else _decoded(before or b"")
+            new = _edited(old, edit)
+            if new == old:
+                return None
+            if file.exists() and not (os.access(file, os.W_OK) and file.stat().st_mode & WRITABLE):
+                raise RefusedError("it is write-protected.")
+            made = replace(known, after=new) if known else FileChange(file, old, new)
+            if self.dry_run:
+                return made
+            try:
+                replaced, backup = _replace(file, before, new.encode(), keep=known is None)
+            except OSError as error:
+                raise RefusedError(f"it cannot be written: {error.strerror}.") from error
+            if replaced:
+                return made if known else replace(made, backup=backup)
+        raise RefusedError("it keeps changing: close the client first.")
 
 
 def clear_away(file: Path, empty: Sequence[str]) -> None:
@@ -125,17 +144,15 @@ def _edited(text: str, edit: Callable[[str], str]) -> str:
     return mark + (new.replace("\n", "\r\n") if windows else new)
 
 
-def _diff(file: Path, old: str, new: str) -> str:
-    lines = difflib.unified_diff(old.splitlines(), new.splitlines(), str(file), str(file), lineterm="")
-    return "\n".join(lines)
+def _replace(file: Path, before: bytes | None, after: bytes, *, keep: bool) -> tuple[bool, Path | None]:
+    """Replace `before` with `after` unless the file has changed; return whether that was done, and the backup if any.
 
-
-def _replace(file: Path, before: bytes | None, after: bytes) -> tuple[bool, Path | None]:
-    """Replace `before` with `after` unless the file has changed; return whether that was done, and the backup."""
-    backup = None if before is None else _backup_name(file)
+    `keep` says whether there is to be a backup.
+    """
+    backup = _backup_name(file) if before is not None and keep else None
     with disk.temporary(file) as fresh, ExitStack() as stack:
         _fill(fresh, after, file)
-        if before is not None:
+        if backup and before is not None:
             saved = stack.enter_context(disk.temporary(file))
             _fill(saved, before, file)
         if _read(file) != before:
