@@ -16,12 +16,13 @@ from memoryd.core.memories.memories import Memories
 from memoryd.core.scope import Scope
 from memoryd.core.security.secrets import Secrets
 from memoryd.core.transfer import export as exports
-from memoryd.core.transfer import journal_file, jsonl, reader, restore
+from memoryd.core.transfer import journal_file, jsonl, migration, reader, restore
 from memoryd.core.workspaces.registry import ARCHIVED
 from memoryd.errors import StoreError, UncertainError
 from memoryd.features.imports import staging
+from memoryd.settings import Settings
 from memoryd.store.sqlite.layout import SingleFile
-from tests.core.kit import engine, memories
+from tests.core.kit import NONE, engine, memories
 from tests.faults.disks import failing
 from tests.features.imports.formats_kit import bring
 from tests.store.kit import made, put, words, workspace
@@ -202,3 +203,18 @@ def test_an_import_that_fails_tells_what_it_has_stored(
     with engine(home) as here:
         kinds = here.store.read(here.workspaces.find("default"), lambda q: q.all("doctor.counts"))
     assert sum(row["living"] for row in kinds) == int(named[1].replace(",", "")) > 0
+
+
+def test_a_migration_that_fails_tells_that_a_part_is_there(tmp_path: Path, disk: Disk) -> None:
+    source, target = tmp_path / "source", tmp_path / "target"
+    with engine(source) as here:
+        here.workspaces.create("one")
+        for name in ("default", "one"):
+            memories(here, name=name).store("kept")
+        ids = [workspace.id for workspace in here.workspaces.all()]
+    settings = Settings.read(NONE)
+    for last, expected in zip(ids, ("Nothing was stored", migration.PART), strict=True):
+        disk.fail("write", f"target/projects/{last}")
+        with pytest.raises(StoreError, match=expected):
+            migration.migrate(str(source), str(target), settings, ignored)
+    assert migration.migrate(str(source), str(target), settings, ignored).differences == []

@@ -14,6 +14,10 @@ SPELLINGS = [
     ("ÉLAN", "élan"),
     ("отдел продаж", "Отдел-Продаж"),
     ("release 1-2", "Release 1_2"),
+    ("crane-one", "Crane\u2011One"),
+    ("crane one", "crane\u00a0one"),
+    ("crane", "cr\u200bane"),
+    ("crane", "\uff43rane"),
 ]
 OTHERS = [
     ("release 1-2", "release 12"),

@@ -158,6 +158,25 @@ def test_a_list_from_elsewhere_overwrites_nothing(engine: Engine, tmp_path: Path
     assert mine.read_text() == "Mine."
 
 
+@pytest.mark.parametrize("text", ["[" * 100_000, "9" * 5_000, "{"])
+def test_a_list_that_cannot_be_read_is_named(engine: Engine, tmp_path: Path, text: str) -> None:
+    filled(engine)
+    written(engine, tmp_path / "out")
+    (tmp_path / "out" / folder.LIST).write_text(text)
+    with pytest.raises(InvalidInputError, match="no export has written"):
+        written(engine, tmp_path / "out")
+    with pytest.raises(InvalidInputError, match="Restore or delete it"):
+        brought(engine, tmp_path / "out")
+
+
+@pytest.mark.parametrize(("name", "digest"), [("\ud800", "0" * 64), ("a", "\ud800"), ("a", {"\ud800": 1})])
+def test_lone_surrogates_in_a_list_are_left_out(engine: Engine, tmp_path: Path, name: str, digest: object) -> None:
+    filled(engine)
+    files = written(engine, tmp_path / "out")
+    (tmp_path / "out" / folder.LIST).write_text(json.dumps({f"other/vault/aa/{name} 0123456789ab.md": [digest]}))
+    assert written(engine, tmp_path / "out") == files
+
+
 def test_files_that_left_the_export_are_removed_and_named(engine: Engine, tmp_path: Path) -> None:
     scope = filled(engine)
     before = written(engine, tmp_path / "out")

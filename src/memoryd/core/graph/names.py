@@ -12,6 +12,7 @@ from typing_extensions import TypedDict
 
 from memoryd.core.graph.transaction import entity
 from memoryd.errors import NotFoundError
+from memoryd.hidden import seen
 from memoryd.model import Entity
 from memoryd.store.base import Queries
 
@@ -21,6 +22,7 @@ COMPARED = 200  # characters of a name by which the stores index its spelling
 _CASES = (str, str.casefold, str.lower, str.upper, str.title, str.capitalize)
 _BETWEEN_DIGITS = re.compile(r"(?<=\d)[\s_-]+(?=\d)")
 _SEPARATORS = re.compile(r"[\s_-]+")
+_DASHES = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"))  # models write them, too
 _INDEXED = str.maketrans(string.ascii_uppercase, string.ascii_lowercase, " -_")
 
 Suggestions = dict[str, list[str]]
@@ -56,12 +58,17 @@ def composed(name: str) -> str:
 
 
 def spelling(name: str) -> str:
-    """Return what is the same for names that differ only in case, blanks, `-` and `_`.
+    """Return what is the same for names that differ only in case, blanks, dashes, `_` and what no reader sees.
 
     Between digits a separator stays one: `1-2` is `1_2`, but not `12`.
     """
-    folded = composed(composed(name).casefold())
+    folded = composed(composed(_plain(name)).casefold())
     return _SEPARATORS.sub("", _BETWEEN_DIGITS.sub("\0", folded)) or folded
+
+
+def _plain(name: str) -> str:
+    """Return a name as a reader sees it, with plain dashes and blanks."""
+    return " ".join(seen(name)[0].translate(_DASHES).split())
 
 
 def named(queries: Queries, names: Iterable[str]) -> dict[str, Entity]:
@@ -102,7 +109,8 @@ def _spelled(queries: Queries, names: Sequence[str]) -> dict[str, list[Entity]]:
 
 def _keys(name: str) -> set[str]:
     """Return the spellings under which a store may have indexed a name: its `lower` may know ASCII letters only."""
-    forms = {unicodedata.normalize(form, case(composed(name))) for form in ("NFC", "NFD") for case in _CASES}
+    spelled = {composed(one) for one in (name, _plain(name))}
+    forms = {unicodedata.normalize(form, case(one)) for form in ("NFC", "NFD") for case in _CASES for one in spelled}
     return {form[:COMPARED].translate(_INDEXED) for form in forms}
 
 

@@ -25,7 +25,9 @@ TOGETHER = 0.6  # ... and for two nodes to be linked within a cluster
 MEMBERS = 50  # nodes of a cluster that are named, and read for its label
 READ = 200  # latest observations of a node that are read
 SHOWN, SENT = 8, 50  # ... that are sent to a language model, and maximum tokens of each
-SAME_NAME = "their names differ only in case, blanks, - or _: perhaps one node, recorded twice"
+SAME_NAME = (
+    "their names differ only in case, blanks, dashes, _ or what no reader sees: perhaps one node, recorded twice"
+)
 VERBS = {"create": "creates", "update": "updates", "delete": "deletes"}
 KINDS = (Kind.ENTITY, Kind.OBSERVATION, "relation")
 

@@ -35,6 +35,7 @@ OF_REGISTRY = ("sessions", "session_holders", "workspace_keys")
 """The tables of a registry that are copied besides its workspaces."""
 SERVER = ("postgresql:", "postgres:")
 LISTED = 10  # maximum differences in an error
+PART = "The target has a part of the copy; repeating it adds the rest"
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +155,13 @@ def migrate(source: str, target: str, settings: Settings, report: StepProgress) 
     if _really(at(source, settings)) == _really(at(target, settings)):
         raise InvalidInputError("Source and target are the same place. Name two different places.")
     with _unpacked(source) as present, opened(present, settings) as here, opened(target, settings) as there:
-        return Migration(here, there, report).run()
+        copying = Migration(here, there, report)
+        try:
+            return copying.run()
+        except StoreError as error:
+            if not copying.has_written:
+                raise
+            raise error.after(PART) from error
 
 
 def backup(engine: Engine, target: Path, report: StepProgress) -> int:
@@ -193,6 +200,8 @@ class Migration:
         self._written: dict[str, int] = {}
         self._differences: list[Difference] = []
         self._total = self._done = 0
+        self.has_written = False
+        """Whether the target has rows of this run."""
 
     def run(self) -> MigrationOutcome:
         """Copy, register and verify. Raise InvalidInputError before anything is written if a name is taken."""
@@ -267,6 +276,7 @@ class Migration:
             known = max(0, known - len(page))
             if new:
                 self._target.write(place, partial(_put, table, new))
+                self.has_written = True
             self._step(f"copying {place.name}", len(page))
         self._written[place.id] += self._target.read(place, partial(rows.number, table=table)) - before
 

@@ -32,10 +32,13 @@ from memoryd.store.base import Queries
 ABOUT = "workspace.json"
 """The file in the folder of a workspace that names it."""
 TICK = 100  # files between progress reports
+_NAME = r"[^/\\:\ud800-\udfff]+"
 _WRITTEN = re.compile(
-    r"memoryd\.json|[^/\\:]+/(?:workspace\.json|(?:memories/\d{4}-\d\d|vault|replaced|entities|sessions)/[^/\\:]+/[^/\\:]+\.(?:md|jsonl))"
+    rf"memoryd\.json|{_NAME}/(?:workspace\.json"
+    rf"|(?:memories/\d{{4}}-\d\d|vault|replaced|entities|sessions)/{_NAME}/{_NAME}\.(?:md|jsonl))"
 )
 """The paths of the files that exports write."""
+_DIGEST = re.compile("[0-9a-f]{64}")
 _SHARED = re.compile(r"commit:(?:[0-9a-f]{40}|[0-9a-f]{64})|file:.{1,200}")
 """The keys of projects that are the same on every machine: the first commit, and the name in a file `.memoryd`."""
 LIST = ".memoryd-export.json"
@@ -152,19 +155,22 @@ def _listed(folder: Path) -> Digests:
         return {}
     try:
         return listed_in((folder / LIST).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, InvalidInputError):
         raise InvalidInputError(
             f"{folder} contains files that no export has written. Nothing was written; choose a new folder."
         ) from None
 
 
 def listed_in(text: str) -> Digests:
-    """Return the files that a list has and an export may have written. Raise ValueError."""
-    listed = json.loads(text)
+    """Return the files that a list has and an export may have written. Raise InvalidInputError."""
+    try:
+        listed = json.loads(text)
+    except (ValueError, RecursionError):
+        raise InvalidInputError(f"{LIST} is no list of an export's files. Restore or delete it.") from None
     return {
         name: digests
         for name, digests in (listed.items() if isinstance(listed, dict) else ())
-        if isinstance(digests, list) and _WRITTEN.fullmatch(name)
+        if isinstance(digests, list) and all(map(_DIGEST.fullmatch, map(str, digests))) and _WRITTEN.fullmatch(name)
     }
 
 
