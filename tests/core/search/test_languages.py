@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from memoryd.core.engine import Engine
+from memoryd.core.memories.prompted import bearing_on
 from memoryd.core.records.spaces import ACROSS
 from memoryd.core.scope import Scope
 from memoryd.core.search.pipeline import Search
@@ -23,6 +24,30 @@ FACTS = [
     "Our choir sings in the minster.", "My call sign is M7RWQ.", "The Skoda passed its inspection.",
     "Rent is due on the third.", "Ruta drives the second van.", "The tap leaks.", "Otis lost a molar.",
 ]  # fmt: skip
+
+
+GERMAN = """
+Der Webserver schreibt seine Protokolle auf eine eigene Festplatte.
+Anna isst sonntags gern thailändisch.
+Die Besprechung über das Budget findet jeden Montag um neun statt.
+Die Küchenwand wurde letztes Jahr weiß gestrichen.
+Das Garagentor öffnet sich mit einem sechsstelligen Code.
+Pakete ins Ausland kommen meist nach zehn Tagen an.
+Mein Großvater arbeitete dreißig Jahre lang als Eisenbahningenieur.
+Die Tests laufen bei jedem Commit und dauern acht Minuten.
+Julia spielt Geige in einem kleinen Orchester.
+Der Jahresbericht wird auf Englisch geschrieben und danach übersetzt.
+Wir haben Python gewählt, weil das ganze Team es kennt.
+Der Hund schläft im Winter unter dem Schreibtisch.
+Die Kaffeemaschine muss jeden Mittwoch gereinigt werden.
+Der Vertrag mit dem Stromanbieter endet im Dezember.
+Passwörter müssen mindestens zwölf Zeichen lang sein.
+Unser Zug nach Wien fährt um sieben Uhr morgens ab.
+Die Nachbarn beschwerten sich über den Lärm der Bohrmaschine.
+Die App unterstützt nur Telefone der letzten fünf Jahre.
+Der Arzt hat empfohlen, jeden Tag eine halbe Stunde spazieren zu gehen.
+Der neue Kollege fängt im September an und teilt sich das Zimmer mit Omar.
+"""
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +136,16 @@ def test_a_few_facts_in_another_language_are_found_among_many(engine: Engine) ->
         memories(engine, name="few").store(text)
     hits = memories(engine, name="few").recall("When do we back up the accounts?", 500).hits
     assert any("boekhouding" in hit.record.body for hit in hits)
+
+
+def test_a_prompt_about_somebody_whom_a_fact_names_gets_that_fact_only_if_it_answers(engine: Engine) -> None:
+    for text in GERMAN.strip().splitlines():
+        memories(engine, name="german").store(text)
+    scope = Scope(engine, engine.workspaces.ensure("german"))
+    added = bearing_on(scope, "Welches Instrument spielt Julia?", 300)
+    assert added is not None
+    assert [hit.record.body for hit in added.hits] == ["Julia spielt Geige in einem kleinen Orchester."]
+    assert bearing_on(scope, "Was wünscht sich Julia zu Weihnachten?", 300) is None
 
 
 def test_without_fetching_the_answer_says_how_to_get_the_model(tmp_path: Path, model_dir: Path) -> None:
