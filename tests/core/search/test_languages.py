@@ -65,6 +65,15 @@ def first(engine: Engine, question: str, workspace: str) -> str:
     return search.hits(question, Filter()).best[0].record.body
 
 
+def without_other(home: Path, model_dir: Path) -> Settings:
+    """Settings with a directory of models that lacks the multilingual one."""
+    some = home / "models"
+    some.mkdir()
+    for model in (weights.EMBEDDER, weights.RERANKER):
+        (some / model).symlink_to(model_dir / model)
+    return Settings.read({}, db_path=home / "memory.db", model_dir=some, service="off")
+
+
 def test_a_question_finds_its_answer_in_its_own_and_in_other_languages(engine: Engine) -> None:
     assert first(engine, "歯科に行くのはいつ？", "japanese") == JAPANESE[0]
     assert first(engine, "Wann muss ich zum Zahnarzt?", "japanese") == JAPANESE[0]
@@ -149,15 +158,24 @@ def test_a_prompt_about_somebody_whom_a_fact_names_gets_that_fact_only_if_it_ans
 
 
 def test_without_fetching_the_answer_says_how_to_get_the_model(tmp_path: Path, model_dir: Path) -> None:
-    some = tmp_path / "models"
-    some.mkdir()
-    for model in (weights.EMBEDDER, weights.RERANKER):
-        (some / model).symlink_to(model_dir / model)
-    settings = Settings.read({}, db_path=tmp_path / "memory.db", model_dir=some, service="off")
-    with Engine(settings, fetch=False) as here:
+    with Engine(without_other(tmp_path, model_dir), fetch=False) as here:
         here.helpers.start()
         assert here.helpers.embedder.get(60) is not None
         memories(here).store(JAPANESE[0])
         answer = memories(here).recall("Wann muss ich zum Zahnarzt?", 500)
         assert "`memoryd models pull --all`" in answer.degraded
         assert "is still being" not in answer.degraded
+
+
+def test_if_the_model_cannot_be_fetched_the_answer_names_the_command_that_says_why(
+    tmp_path: Path, model_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"PIP_INDEX_URL": "http://127.0.0.1:9/", "PIP_RETRIES": "0", "PIP_NO_INDEX": ""}.items():
+        monkeypatch.setenv(name, value)
+    with Engine(without_other(tmp_path, model_dir)) as here:
+        here.helpers.start()
+        assert here.helpers.embedder.get(60) is not None
+        memories(here).store(JAPANESE[0])
+        here.helpers.other(60)
+        answer = memories(here).recall("Wann muss ich zum Zahnarzt?", 500)
+        assert answer.degraded.endswith("cannot be fetched; `memoryd models pull --all` says why.")
