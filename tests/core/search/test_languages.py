@@ -157,6 +157,15 @@ def test_a_prompt_about_somebody_whom_a_fact_names_gets_that_fact_only_if_it_ans
     assert bearing_on(scope, "Was wünscht sich Julia zu Weihnachten?", 300) is None
 
 
+def test_the_nearest_in_another_language_is_named_beside_the_nearest_in_english(engine: Engine) -> None:
+    for number in range(20):
+        memories(engine, name="shelves").store(f"Shelf {number} holds the red boxes of lamps in room {number % 7}.")
+    german = "Die Heizung wird jeden Oktober gewartet."
+    memories(engine, name="shelves").store(german)
+    hits = memories(engine, name="shelves").recall("When is the heating checked?", 500).hits
+    assert german in [hit.record.body for hit in hits]
+
+
 def test_without_fetching_the_answer_says_how_to_get_the_model(tmp_path: Path, model_dir: Path) -> None:
     with Engine(without_other(tmp_path, model_dir), fetch=False) as here:
         here.helpers.start()
