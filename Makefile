@@ -18,8 +18,10 @@ NEW_ENOUGH = $(PYTHON) -c 'import sys; sys.exit("memoryd needs Python 3.11 or ne
 
 .PHONY: run quick test all seeds check lint types docs models conformance clients frameworks cluster ui-test clean
 
+# The model for other languages is needed for one line of the tour alone, so the tour goes on if it cannot be fetched.
 run: $(VENV)/runs
 	$(BIN)/memoryd models pull
+	-$(BIN)/memoryd models pull --all
 	$(BIN)/python examples/tour.py
 
 quick: $(VENV)/quick

@@ -1,1 +1,1 @@
-"""Retrieval in nine languages: the same thirty facts in each; ten of them have a question and a keyword."""
+"""Retrieval in ten languages and English: the same sixty facts in each, thirty questions, a hundred prompts."""

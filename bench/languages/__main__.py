@@ -8,6 +8,9 @@ and that whose fact is among its first five: asked in the language of the facts,
 in English of the facts of both languages, of which the English one is right. `no answer` asks the facts that answer
 nothing: in which share does the answer say that something bears on the question, and in which does it name something
 as nearest? `prompt` is prompt recall: how often does it add the right fact, and how often anything if nothing answers?
+`beside` has its answers to a hundred other prompts (beside/LANGUAGE.txt, the same in every language), asked of all 60
+facts, of which none answers: how often does it add anything to the first fifty, work for a coding agent, and to the
+other fifty, most of which are about what a fact is about, or about a person that one names?
 
 The second table has the size of the word index, compared with an index that treats a run of letters as one word, on
 texts drawn from the language's facts.
@@ -37,6 +40,7 @@ from memoryd.text import segmented
 HERE = Path(__file__).parent
 LANGUAGES = ("en", "de", "es", "fr", "pt", "ru", "zh", "ja", "ko", "hi", "ar")
 TOKENS, PROMPTED = 500, 300  # the default budgets of memory_recall and of prompt recall
+WORK = 50  # of the prompts beside the facts, so many at first are work for a coding agent
 TEXTS, SENTENCES = 10_000, 4  # texts in the measured index, and sentences per text
 COLUMNS = "x, content='', tokenize='porter unicode61 remove_diacritics 2'"
 
@@ -94,6 +98,12 @@ class Answers:
                 wrong.append(bearing_on(self.scope(f"{language}, no answer"), fact["question"], PROMPTED) is not None)
         return f"{mean(right):.2f} / {mean(wrong):.2f}"
 
+    def beside(self, language: str) -> str:
+        """Return how often prompt recall adds something to work for an agent, and to what is beside the facts."""
+        prompts = (HERE / "beside" / f"{language}.txt").read_text(encoding="utf-8").splitlines()
+        added = [bearing_on(self.scope(language), prompt, PROMPTED) is not None for prompt in prompts]
+        return f"{mean(added[:WORK]):.2f} / {mean(added[WORK:]):.2f}"
+
 
 def quality(languages: Sequence[str], path: Path) -> None:
     with Engine(Settings.read(db_path=path, durability="normal")) as engine:
@@ -110,6 +120,7 @@ def quality(languages: Sequence[str], path: Path) -> None:
                 language, answers.found(language, language, language), answers.found(language, "en", language),
                 answers.found("en", language, "en"), answers.found(f"{language}, both", "en", "en"),
                 answers.unanswered(f"{language}, no answer", language), answers.prompted(language),
+                answers.beside(language),
             ])  # fmt: skip
     head = [
         "",
@@ -119,6 +130,7 @@ def quality(languages: Sequence[str], path: Path) -> None:
         "in English, both",
         "no answer: bears / any",
         "prompt: right / wrong",
+        "beside: work / near",
     ]
     show("R@1 / R@5 of the default answer", head, rows)
 

@@ -77,7 +77,8 @@ class Helpers:
         if not (here or self._fetch):
             return "the multilingual model is missing; `memoryd models pull --all` fetches it"
         if self.multilingual.failed_before:
-            return "the multilingual model cannot be used; `memoryd doctor` says why"
+            asked = "used; `memoryd doctor`" if here else "fetched; `memoryd models pull --all`"
+            return f"the multilingual model cannot be {asked} says why"
         return f"the multilingual model is still being {'loaded' if here else 'fetched'}"
 
     @property

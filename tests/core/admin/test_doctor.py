@@ -123,6 +123,18 @@ def test_missing_and_corrupt_model_files_are_named_once(home: Path, model_dir: P
     }
 
 
+def test_a_corrupt_file_of_the_model_for_other_languages(home: Path, model_dir: Path) -> None:
+    shutil.copytree(model_dir, home / "models")
+    patient = FilesPatient(home, MEMORY_EMBEDDER="bundled", MEMORY_MODEL_DIR=str(home / "models"))
+    assert patient.examine().findings == []
+    corrupt = home / "models" / weights.MULTILINGUAL / "weights.bin"
+    with corrupt.open("r+b") as file:
+        file.write(b"#")
+    finding = patient.finding()
+    assert (finding.subject, finding.problem) == (str(corrupt), "the model file is corrupt")
+    assert finding.remedy == "Run `memoryd models pull --all`."
+
+
 def test_a_model_that_does_not_load(home: Path) -> None:
     finding = FilesPatient(home, MEMORY_EMBEDDER="unknown:nothing").finding()
     assert finding.subject == "model unknown:nothing"
@@ -338,7 +350,7 @@ def test_missing_vectors_and_those_of_another_model(embedded: FilesPatient) -> N
     embedded.sql("UPDATE embeddings SET model = 'older:model' WHERE seq = 1")
     embedded.sql("DELETE FROM embeddings WHERE seq = 2")
     missing, older = embedded.examine().findings
-    assert missing.problem == "2 records have no vector of bundled:e5-small-v2 yet"
+    assert missing.problem == "2 records have no vector yet"
     assert older.problem == "1 record still has vectors of older:model"
     assert embedded.repair() == []
     assert embedded.sql("SELECT DISTINCT model FROM embeddings") == [("bundled:e5-small-v2",)]

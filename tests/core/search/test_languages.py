@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from memoryd.core.engine import Engine
+from memoryd.core.memories.prompted import bearing_on
 from memoryd.core.records.spaces import ACROSS
 from memoryd.core.scope import Scope
 from memoryd.core.search.pipeline import Search
@@ -25,6 +26,30 @@ FACTS = [
 ]  # fmt: skip
 
 
+GERMAN = """
+Der Webserver schreibt seine Protokolle auf eine eigene Festplatte.
+Anna isst sonntags gern thailändisch.
+Die Besprechung über das Budget findet jeden Montag um neun statt.
+Die Küchenwand wurde letztes Jahr weiß gestrichen.
+Das Garagentor öffnet sich mit einem sechsstelligen Code.
+Pakete ins Ausland kommen meist nach zehn Tagen an.
+Mein Großvater arbeitete dreißig Jahre lang als Eisenbahningenieur.
+Die Tests laufen bei jedem Commit und dauern acht Minuten.
+Julia spielt Geige in einem kleinen Orchester.
+Der Jahresbericht wird auf Englisch geschrieben und danach übersetzt.
+Wir haben Python gewählt, weil das ganze Team es kennt.
+Der Hund schläft im Winter unter dem Schreibtisch.
+Die Kaffeemaschine muss jeden Mittwoch gereinigt werden.
+Der Vertrag mit dem Stromanbieter endet im Dezember.
+Passwörter müssen mindestens zwölf Zeichen lang sein.
+Unser Zug nach Wien fährt um sieben Uhr morgens ab.
+Die Nachbarn beschwerten sich über den Lärm der Bohrmaschine.
+Die App unterstützt nur Telefone der letzten fünf Jahre.
+Der Arzt hat empfohlen, jeden Tag eine halbe Stunde spazieren zu gehen.
+Der neue Kollege fängt im September an und teilt sich das Zimmer mit Omar.
+"""
+
+
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> Iterator[Engine]:
     with with_models(tmp_path_factory.mktemp("languages"), model_dir) as here:
@@ -38,6 +63,15 @@ def engine(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> Iterato
 def first(engine: Engine, question: str, workspace: str) -> str:
     search = Search(Scope(engine, engine.workspaces.ensure(workspace)))
     return search.hits(question, Filter()).best[0].record.body
+
+
+def without_other(home: Path, model_dir: Path) -> Settings:
+    """Settings with a directory of models that lacks the multilingual one."""
+    some = home / "models"
+    some.mkdir()
+    for model in (weights.EMBEDDER, weights.RERANKER):
+        (some / model).symlink_to(model_dir / model)
+    return Settings.read({}, db_path=home / "memory.db", model_dir=some, service="off")
 
 
 def test_a_question_finds_its_answer_in_its_own_and_in_other_languages(engine: Engine) -> None:
@@ -113,16 +147,44 @@ def test_a_few_facts_in_another_language_are_found_among_many(engine: Engine) ->
     assert any("boekhouding" in hit.record.body for hit in hits)
 
 
+def test_a_prompt_about_somebody_whom_a_fact_names_gets_that_fact_only_if_it_answers(engine: Engine) -> None:
+    for text in GERMAN.strip().splitlines():
+        memories(engine, name="german").store(text)
+    scope = Scope(engine, engine.workspaces.ensure("german"))
+    added = bearing_on(scope, "Welches Instrument spielt Julia?", 300)
+    assert added is not None
+    assert [hit.record.body for hit in added.hits] == ["Julia spielt Geige in einem kleinen Orchester."]
+    assert bearing_on(scope, "Was wünscht sich Julia zu Weihnachten?", 300) is None
+
+
+def test_the_nearest_in_another_language_is_named_beside_the_nearest_in_english(engine: Engine) -> None:
+    for number in range(20):
+        memories(engine, name="shelves").store(f"Shelf {number} holds the red boxes of lamps in room {number % 7}.")
+    german = "Die Heizung wird jeden Oktober gewartet."
+    memories(engine, name="shelves").store(german)
+    hits = memories(engine, name="shelves").recall("When is the heating checked?", 500).hits
+    assert german in [hit.record.body for hit in hits]
+
+
 def test_without_fetching_the_answer_says_how_to_get_the_model(tmp_path: Path, model_dir: Path) -> None:
-    some = tmp_path / "models"
-    some.mkdir()
-    for model in (weights.EMBEDDER, weights.RERANKER):
-        (some / model).symlink_to(model_dir / model)
-    settings = Settings.read({}, db_path=tmp_path / "memory.db", model_dir=some, service="off")
-    with Engine(settings, fetch=False) as here:
+    with Engine(without_other(tmp_path, model_dir), fetch=False) as here:
         here.helpers.start()
         assert here.helpers.embedder.get(60) is not None
         memories(here).store(JAPANESE[0])
         answer = memories(here).recall("Wann muss ich zum Zahnarzt?", 500)
         assert "`memoryd models pull --all`" in answer.degraded
         assert "is still being" not in answer.degraded
+
+
+def test_if_the_model_cannot_be_fetched_the_answer_names_the_command_that_says_why(
+    tmp_path: Path, model_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"PIP_INDEX_URL": "http://127.0.0.1:9/", "PIP_RETRIES": "0", "PIP_NO_INDEX": ""}.items():
+        monkeypatch.setenv(name, value)
+    with Engine(without_other(tmp_path, model_dir)) as here:
+        here.helpers.start()
+        assert here.helpers.embedder.get(60) is not None
+        memories(here).store(JAPANESE[0])
+        here.helpers.other(60)
+        answer = memories(here).recall("Wann muss ich zum Zahnarzt?", 500)
+        assert answer.degraded.endswith("cannot be fetched; `memoryd models pull --all` says why.")

@@ -52,6 +52,18 @@ NAMED = [
     ("ماذا تعلمنا في مارس؟", "2026-03-01..2026-04-01"),
 ]
 ALONE = """Was ist gestern passiert?
+Was habe ich gestern gelernt?
+Worüber haben wir gestern gesprochen?
+Zeig mir die Notizen von gestern
+¿Qué anoté ayer?
+¿De qué hablamos ayer?
+Muéstrame las notas de ayer
+Qu'est-ce que j'ai noté hier ?
+Qu'ai-je appris hier ?
+De quoi avons-nous parlé hier ?
+Montre-moi les notes d'hier
+O que aprendi ontem?
+Mostra-me as notas de ontem
 ¿Qué pasó ayer?
 Que s'est-il passé hier ?
 O que aconteceu ontem?
@@ -111,6 +123,13 @@ def test_a_question_may_ask_for_nothing_but_a_day() -> None:
         assert found, question
         assert found.alone, question
         assert shown(times.span(time_words.in_english(question), NOW, UTC)) == "2026-11-18..2026-11-19"
+
+
+def test_who_is_asked_about_is_more_than_a_day() -> None:
+    for question in ("Was hat Anna gestern gelernt?", "¿Qué anotó Ana ayer?", "Qu'a appris Anna hier ?"):
+        found = times.named(question, NOW)
+        assert found, question
+        assert not found.alone, question
 
 
 def test_words_of_time_alone_name_none() -> None:

@@ -159,16 +159,19 @@ class Doctor:
         self._report("loading the models", 0.0)
         helpers.start()
         specs = (self._settings.embedder, self._settings.reranker_spec)
-        broken = self._weights() if any(Spec.parse(spec).bundled for spec in specs) else []
+        broken = self._broken(weights.WEIGHTS) if any(Spec.parse(spec).bundled for spec in specs) else []
         yield from broken
+        if helpers.speaks:
+            others = self._broken(weights.LANGUAGES, " --all")
+            yield from others if len(others) < len(weights.LANGUAGES) else ()  # fetched at the first text that needs it
         yield from _load(self._settings.embedder, helpers.embedder, broken=bool(broken))
         yield from _load(self._settings.reranker_spec, helpers.reranker, broken=bool(broken))
 
-    def _weights(self) -> list[Finding]:
+    def _broken(self, of: Iterable[weights.Weight], every: str = "") -> list[Finding]:
         directory = weights.place(self._settings)
-        states = {weight.path: weights.check(directory, weight) for weight in weights.WEIGHTS}
+        states = {weight.path: weights.check(directory, weight) for weight in of}
         return [
-            Finding(str(directory / path), f"the model file is {state}", "Run `memoryd models pull`.")
+            Finding(str(directory / path), f"the model file is {state}", f"Run `memoryd models pull{every}`.")
             for path, state in states.items()
             if state != "verified"
         ]
@@ -264,7 +267,7 @@ class Doctor:
                 f"{counted(bad, 'vector is', 'vectors are')} damaged",
                 "Recreate them with `memoryd doctor --repair`.",
             )
-        embedder = self._engine.helpers.embedder.get()
+        helpers, embedder = self._engine.helpers, self._engine.helpers.embedder.get()
         if embedder is None:
             return
         if missing := self._engine.embedding.unembedded(workspace):
@@ -272,8 +275,9 @@ class Doctor:
             if self._lacks_languages():
                 remedy += " For texts that are not English run `memoryd models pull --all` first."
             lacks = counted(missing, "record has", "records have")
-            yield Finding(subject, f"{lacks} no vector of {embedder.name} yet", remedy)
-        known = {embedder.name, MULTILINGUAL, ACROSS} if self._engine.helpers.speaks else {embedder.name}
+            model = "" if helpers.speaks else f" of {embedder.name}"
+            yield Finding(subject, f"{lacks} no vector{model} yet", remedy)
+        known = {embedder.name, MULTILINGUAL, ACROSS} if helpers.speaks else {embedder.name}
         for model, number in self._engine.embedding.sets(workspace).items():
             if model not in known:
                 yield Finding(

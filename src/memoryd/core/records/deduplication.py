@@ -19,7 +19,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 _EDGES = "\"'`()[]{}“”‘’«».,;:!?…"
 _NAMES = STOP_WORDS | {"may"}  # words that mean something else in capitals: US, IT
 
-_OPENING, _CLOSING = "\"'`([{“‘«", ".,;:\"'`)]}”’»"
+_OPENING, _CLOSING = "\"'`([{“‘«", ".,;:\"'`)]}”’»。।۔"
 _ARTICLES = frozenset({"an", "the"})
 _AMOUNTS = frozenset({"few", "little"})  # words to which an `a` adds meaning: few, a few
 _TURNS = frozenset(
@@ -55,7 +55,7 @@ def _bare(text: str) -> Iterator[str]:
         last = number == len(tokens)
         capital |= starts
         if last or not _is_article(token, tokens[number], starts=starts):
-            word = _stripped(token.rstrip("!…") if last else token) or token
+            word = _stripped(token.rstrip("!！…") if last else token) or token
             yield _uncapped(word) if capital else word
             capital = False
         starts = _ends(token)
@@ -75,7 +75,7 @@ def _is_article(token: str, following: str, *, starts: bool) -> bool:
 def _stripped(token: str) -> str:
     """Return a word without the marks around it; a mark next to a digit or before a word may be part of it."""
     if any(character.isdigit() for character in token):
-        return token.lstrip("“‘«").rstrip(".,;:”’»")
+        return token.lstrip("“‘«").rstrip(".,;:”’»。।۔")
     return token.lstrip(_OPENING).rstrip(_CLOSING)
 
 
@@ -166,7 +166,7 @@ def _turning_points(text: str) -> Counter[str]:
     counts: Counter[str] = Counter()
     begins = True
     for token in text.split():
-        word = _stripped(token.rstrip("!…")) or token
+        word = _stripped(token.rstrip("!！…")) or token
         simple = word.casefold()
         named = any(c.isupper() for c in (word[1:] if begins else word))
         named |= len(simple) == 1 and not (begins and simple == "a")

@@ -35,13 +35,14 @@ MIXED = 0.2
 """The share of the candidates from which those in a language are more than a few."""
 FEW = 10
 """Of fewer candidates none stands out, so the nearest is named in any case."""
-ANSWER, STEEP, HIGHEST = 2.4, 7.5, 4.0
+ANSWER, STEEP, HIGHEST = 2.6, 5.5, 4.0
 """The evidence that has the logit 0, from which a prompt takes a record for an answer; the logits that each further
-deviation adds, and the highest. So Profile.sure is not reached by nine of ten questions without an answer, 0 not by 99
-of a hundred."""
-NEAREST = -13.5
+deviation adds, and the highest. So Profile.sure is not reached by nine of ten questions without an answer, and 0 not by
+99 of a hundred such questions and pieces of work for an agent; but by one of five prompts about what a fact is about:
+of these the embedder cannot tell an answer."""
+NEAREST = -11.0
 """The logit from which a record is named as one of the nearest."""
-OF_NONSENSE = -9.0
+OF_NONSENSE = -7.7
 """The logit from which a record is named if the question may be nonsense."""
 
 
