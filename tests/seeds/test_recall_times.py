@@ -166,7 +166,7 @@ def test_a_named_time_lifts_what_is_of_it(filled: Agent) -> None:
         found = filled.raw(f"What about the billing service {question}?")
         assert found[0]["content"] == STORED[day_], question
         assert len(found) == len(STORED), "it excludes nothing"
-        assert [memory["why"]["time"] for memory in found] == [1.0] + [0.0] * (len(STORED) - 1)
+        assert [memory["why"]["time"] == 1 for memory in found] == [True] + [False] * (len(STORED) - 1)
     assert "time" not in filled.raw("What about the billing service?")[0]["why"]
 
 
