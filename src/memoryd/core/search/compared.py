@@ -23,7 +23,7 @@ CHANGE = re.compile(
     |divorced?|broke\ up|split\ up|passed\ away|(?:fell|fallen)\ through|on\ hold|ported|part[ -]exchange|traded\ in
     |cancel(?:l?ed)|called\ off|postponed|adjourned|rescheduled|delayed|slips|pushed\ (?:[\w-]+\ ){0,3}back|put\ off
     |brought\ forward
-    |took\ over|takes\ over|taken\ over|has\ taken|handed(?!\ in\b)|passed\ to|succeed(?:s|ed)|appointed|promoted
+    |took\ over|takes\ over|taken\ over|has\ taken|handed|passed\ to|succeed(?:s|ed)|appointed|promoted
     |elected|became
     |turned\ (?:out|into)|upgraded|downgraded|updated|reverted|back\ (?:to|on|in)|fixed|repaired|resolved
     |correct(?:ion|ed)|(?:had|got|was)\ (?:[\w-]+\ ){0,4}wrong|actually|as\ of
@@ -37,8 +37,8 @@ CHANGE = re.compile(
 """Words that say that something is otherwise than before."""
 
 _HABIT = re.compile(
-    r"\b(?:is|are|be|gets?) (?:\w+ )?\w+ed (?:over |back |off |up )?(?=(?:every|each|daily|weekly|monthly|yearly|once"
-    r"|twice|after|on|at|when|whenever|if|automatically|regularly)\b)"
+    r"\b(?:is|are|be|gets?) (?:\w+ )?\w+ed (?:over |back |off |up |in )?(?=(?:every|each|daily|weekly|monthly|yearly"
+    r"|once|twice|after|on|at|when|whenever|if|automatically|regularly)\b)"
     r"|\b(?:is|are) (?:never|always|usually|normally) \w+ed\b",
     re.IGNORECASE,
 )

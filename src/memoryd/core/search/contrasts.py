@@ -280,7 +280,7 @@ def _other_name(asked: ComparedText, one: ComparedText, other: ComparedText, mis
         and token[1:].islower()
         and there.isdisjoint(asked.stems[max(place - 1, 1) : place + 2])  # a part of a name may be left out
     }
-    first = _first(other)
+    first = first_stem(other)
     return bool(names) and first is not None and first not in one.content | asked.content and _begins_with_name(other)
 
 
@@ -298,7 +298,7 @@ def _in_its_place(asked: ComparedText, one: ComparedText, other: ComparedText, m
     return False
 
 
-def _first(one: ComparedText) -> str | None:
+def first_stem(one: ComparedText) -> str | None:
     """Return the stem of the first word that says what a text is about."""
     return next((s for t, s in zip(one.tokens, one.stems, strict=True) if t.lower() not in _LEADING), None)
 
