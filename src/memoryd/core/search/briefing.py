@@ -226,7 +226,8 @@ LAYOUTS: dict[Format, type[BriefingLayout]] = {
 def chosen(hits: Sequence[Hit], room: float = 1.0, query: str = "") -> list[Hit]:
     """Return the hits to show for a query: those that bear on it, or the NEAREST if none does.
 
-    If these are all English, the first that is not is shown, too: how near it is says less.
+    If these are all English, the first that surely is not is shown, too: how near it is says less.
+
     `room` is the budget as a multiple of the default one. A caller with more room gets related hits, too, and hits
     count as bearing on the question from farther behind the best: twice as far with twice the room. If none surely
     answers, the nearest in other languages than English are shown, too, up to NEAREST in all.
@@ -235,7 +236,7 @@ def chosen(hits: Sequence[Hit], room: float = 1.0, query: str = "") -> list[Hit]
     if not any(hit.bears for hit in once):
         if not _all_english(query, once[:NEAREST]):
             return once[:NEAREST_OTHERS]
-        return once[:NEAREST] + [hit for hit in once[NEAREST:] if not is_english(hit.record.body)][:1]
+        return once[:NEAREST] + [hit for hit in once[NEAREST:] if is_foreign(hit.record.body)][:1]
     if room > 1:
         least = _least(once, room)
         once = [replace(hit, bears=hit.bears or hit.why.get("reranker", -math.inf) >= least) for hit in once]
