@@ -20,6 +20,7 @@ from memoryd.core.transfer import journal_file, jsonl, migration, reader, restor
 from memoryd.core.workspaces.registry import ARCHIVED
 from memoryd.errors import StoreError, UncertainError
 from memoryd.features.imports import staging
+from memoryd.features.sync import edited, folder
 from memoryd.settings import Settings
 from memoryd.store.sqlite.layout import SingleFile
 from tests.core.kit import NONE, engine, memories
@@ -218,3 +219,20 @@ def test_a_migration_that_fails_tells_that_a_part_is_there(tmp_path: Path, disk:
         with pytest.raises(StoreError, match=expected):
             migration.migrate(str(source), str(target), settings, ignored)
     assert migration.migrate(str(source), str(target), settings, ignored).differences == []
+
+
+def test_an_edited_folder_that_fails_tells_what_it_has_stored(tmp_path: Path, disk: Disk) -> None:
+    names, out = ("default", "second"), tmp_path / "out"
+    with engine(tmp_path / "home") as here:
+        file = here.workspaces.create(names[1]).id
+        for name in names:
+            memories(here, name=name).store("kept")
+        folder.export(here, here.workspaces.all(), out, ignored)
+        for name in names:
+            (out / name / "new.md").write_text("A note.\n")
+        for expected in ("Stored before that: the changes in the workspace 'default'; importing", "Nothing was stored"):
+            disk.fail("write", file)
+            with pytest.raises(StoreError, match=expected):
+                edited.compare(here, out, "", forget=False, apply=True)
+        first, second = edited.compare(here, out, "", forget=False, apply=True)
+        assert (len(first.changes), len(second.changes)) == (0, 1)
