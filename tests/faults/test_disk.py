@@ -26,6 +26,7 @@ from memoryd.store.sqlite.layout import SingleFile
 from tests.core.kit import NONE, engine, memories
 from tests.faults.disks import failing
 from tests.features.imports.formats_kit import bring
+from tests.features.sync.kit import Machine, repository
 from tests.store.kit import made, put, words, workspace
 from tests.test_disk import ignored
 
@@ -236,3 +237,20 @@ def test_an_edited_folder_that_fails_tells_what_it_has_stored(tmp_path: Path, di
                 edited.compare(here, out, "", forget=False, apply=True)
         first, second = edited.compare(here, out, "", forget=False, apply=True)
         assert (len(first.changes), len(second.changes)) == (0, 1)
+
+
+def test_a_sync_that_fails_tells_what_it_has_applied(tmp_path: Path, disk: Disk) -> None:
+    shared = repository(tmp_path / "shared")
+    one, other = (Machine(tmp_path / name, shared) for name in ("one", "other"))
+    with one.engine, other.engine:
+        one.engine.workspaces.create("second")
+        for name in ("default", "second"):
+            memories(one.engine, name=name).store("of the first machine")
+        one.sync()
+        disk.fail("write", other.engine.workspaces.create("second").id)
+        with pytest.raises(StoreError, match="Applied before that: 1 change of others; repeating") as raised:
+            other.sync()
+        assert "othing was stored" not in str(raised.value)
+        assert other.texts() == one.texts()
+        disk.fail("nothing")
+        assert other.sync().received == 1
