@@ -20,11 +20,13 @@ from memoryd.core.transfer import journal_file, jsonl, migration, reader, restor
 from memoryd.core.workspaces.registry import ARCHIVED
 from memoryd.errors import StoreError, UncertainError
 from memoryd.features.imports import staging
+from memoryd.features.sync import edited, folder
 from memoryd.settings import Settings
 from memoryd.store.sqlite.layout import SingleFile
 from tests.core.kit import NONE, engine, memories
 from tests.faults.disks import failing
 from tests.features.imports.formats_kit import bring
+from tests.features.sync.kit import Machine, repository
 from tests.store.kit import made, put, words, workspace
 from tests.test_disk import ignored
 
@@ -218,3 +220,37 @@ def test_a_migration_that_fails_tells_that_a_part_is_there(tmp_path: Path, disk:
         with pytest.raises(StoreError, match=expected):
             migration.migrate(str(source), str(target), settings, ignored)
     assert migration.migrate(str(source), str(target), settings, ignored).differences == []
+
+
+def test_an_edited_folder_that_fails_tells_what_it_has_stored(tmp_path: Path, disk: Disk) -> None:
+    names, out = ("default", "second"), tmp_path / "out"
+    with engine(tmp_path / "home") as here:
+        file = here.workspaces.create(names[1]).id
+        for name in names:
+            memories(here, name=name).store("kept")
+        folder.export(here, here.workspaces.all(), out, ignored)
+        for name in names:
+            (out / name / "new.md").write_text("A note.\n")
+        for expected in ("Stored before that: the changes in the workspace 'default'; importing", "Nothing was stored"):
+            disk.fail("write", file)
+            with pytest.raises(StoreError, match=expected):
+                edited.compare(here, out, "", forget=False, apply=True)
+        first, second = edited.compare(here, out, "", forget=False, apply=True)
+        assert (len(first.changes), len(second.changes)) == (0, 1)
+
+
+def test_a_sync_that_fails_tells_what_it_has_applied(tmp_path: Path, disk: Disk) -> None:
+    shared = repository(tmp_path / "shared")
+    one, other = (Machine(tmp_path / name, shared) for name in ("one", "other"))
+    with one.engine, other.engine:
+        one.engine.workspaces.create("second")
+        for name in ("default", "second"):
+            memories(one.engine, name=name).store("of the first machine")
+        one.sync()
+        disk.fail("write", other.engine.workspaces.create("second").id)
+        with pytest.raises(StoreError, match="Applied before that: 1 change of others; repeating") as raised:
+            other.sync()
+        assert "othing was stored" not in str(raised.value)
+        assert other.texts() == one.texts()
+        disk.fail("nothing")
+        assert other.sync().received == 1

@@ -18,7 +18,8 @@ from memoryd.core.records.records import written_by
 from memoryd.core.scope import Scope
 from memoryd.core.transfer.export import NOUNS
 from memoryd.core.transfer.export_formats import FolderChange, FolderChanges
-from memoryd.errors import InvalidInputError
+from memoryd.core.transfer.restore import STORED
+from memoryd.errors import InvalidInputError, StoreError
 from memoryd.features.imports.formats.source import SourceFile, is_hidden, opened
 from memoryd.features.sync import applying, documents, folder, items
 from memoryd.features.sync.applying import QuietChange
@@ -56,10 +57,16 @@ def compare(engine: Engine, path: Path, name: str, *, forget: bool, apply: bool)
                 f"{path.name} contains {len(tree.workspaces)} workspaces: {there}. They cannot all be imported as "
                 f"{name!r}; import them under their own names."
             )
-        return [
-            _Edited(engine, tree, place, name or stated).compare(forget=forget, apply=apply)
-            for place, stated in tree.workspaces.items()
-        ]
+        done: list[FolderChanges] = []
+        try:
+            for place, stated in tree.workspaces.items():
+                done.append(_Edited(engine, tree, place, name or stated).compare(forget=forget, apply=apply))
+        except StoreError as error:
+            stored = [f"the changes in the workspace {one.workspace!r}" for one in done if apply and one.changes]
+            if not stored:
+                raise
+            raise error.after(STORED.format(", ".join(stored))) from error
+        return done
 
 
 # the files -----------------------------------------------------------------------------------------------------------

@@ -42,6 +42,7 @@ from memoryd.features.sync.reading import Sides
 from memoryd.model import Workspace
 from memoryd.settings import DEFAULT_WORKSPACE
 from memoryd.store.base import Queries
+from memoryd.text import counted
 
 TRIES = 20  # pushes that others overtook, and changes that others made meanwhile
 REPLACES = "Memoryd-Replaces"
@@ -66,6 +67,9 @@ class Conflict(TypedDict):
     id: str
     until: str
     """The time with which the history lists the version."""
+
+
+APPLIED = "Applied before that: {} of others; repeating the sync goes on from there"
 
 
 @dataclass(slots=True)
@@ -124,6 +128,10 @@ class Sync:
                     head = self._once(outcome)
                 except QuickerError:
                     continue
+                except StoreError as error:
+                    if not outcome.received:
+                        raise
+                    raise error.after(APPLIED.format(counted(outcome.received, "change", "changes"))) from error
                 if drop_history:
                     self._drop_history(head)
                 outcome.remarks = list(dict.fromkeys(outcome.remarks))  # each attempt may make the same ones
