@@ -102,20 +102,23 @@ def evidence(
     common: Collection[str] = (),
     frequent: Collection[str] = (),
     between: int | None = None,
+    least: float = -math.inf,
 ) -> Evidence:
     """Return the evidence that `newer` changes what `older` says about a question.
 
     `common` are stems that many texts have, so that to share them means nothing; those that are `frequent` do not name
     what both are about. `between` is the number of facts that are nearer to one of the two than the other one is, if
-    there are enough facts for it to tell anything.
+    there are enough facts for it to tell anything. Below `least` what only lowers the sum is left out.
     """
     asked, old, new = compared(question), compared(older), compared(newer)
     signs = new.changes or new.hints or _same_kind(old, new)
     about = dict(_about(asked, old, new, common, frequent))
     placed = {} if between is None else dict(_placed(between, new, named=bool(about["same_subject"])))
     found = about | placed
-    parts = (_read(logits, signs=signs), found.items(), _unlinked(logits, found), _against(asked, old, new))
-    return Evidence({name: points for part in parts for name, points in part if points})
+    parts = dict((*_read(logits, signs=signs), *found.items(), *_unlinked(logits, found)))
+    if sum(parts.values()) >= least:
+        parts |= _against(asked, old, new)
+    return Evidence({name: points for name, points in parts.items() if points})
 
 
 def may_replace(older: str, newer: str, near: float, common: Collection[str] = ()) -> Evidence:
