@@ -73,8 +73,8 @@ class Profile:
     reach: float = 4.0
     """... while the total of one of the last group is within this distance of the best; 5 is level, and costs more."""
     begun: float = -math.inf
-    """If none of the head has this logit, nothing else is read. For prompts: of 760 that a memory answers, the same get
-    it as if four memories were read, and two instead of four are read for most prompts that none answers."""
+    """If none of the head has this logit, nothing else is read. Of 892 questions that are answered, 511 get the answer
+    as prompts, with and without this; for 295 prompts that nothing answers 2.3 texts are read on average, not 3.8."""
     short: int = 500
     """Maximum characters of a text that is read beyond the head: one of 1,000 costs as much as three of 400."""
     most: int = 30
