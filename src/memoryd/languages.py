@@ -6,7 +6,7 @@ another language is no reason to fetch or load it: such as `TCP 4370`.
 
 import math
 import re
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 
 from memoryd.text import STOP_WORDS, content_words, is_latin, within_names
@@ -45,7 +45,12 @@ def asked_words(question: str) -> list[str]:
 
 def _english(text: str) -> float:
     """Return how much a text speaks for English, or below 0 against it."""
-    read = text[:READ]
+    return _speaks(text[:READ])
+
+
+@lru_cache(maxsize=4_096)
+def _speaks(read: str) -> float:
+    """Return it for what is read of a text. Questions are asked about the same records."""
     if not is_latin(read):
         return -math.inf
     words = _WORD.findall(" ".join([read, *within_names(read)]).lower())

@@ -39,12 +39,15 @@ def here(settings: Settings, *, asking: bool = False) -> Settings:
     automatic = settings.model_copy(update={"workspace": AUTO})
     with Engine(automatic, fetch=False) as engine, suppress(InvalidInputError):  # a file may name another's workspace
         choice = engine.choice()
-        known = choice.keys and engine.store.placement.exists()
-        if known and choice.known(engine.workspaces):
-            return automatic
-        if known and (personal := engine.workspaces.personal()):
+        if not engine.store.placement.exists():
+            return settings
+        of_project = automatic if choice.keys else settings
+        if choice.known(engine.workspaces):
+            return of_project
+        if personal := engine.workspaces.personal():
             if not asking:
-                return automatic
-            note(f"This project has no memory yet: its first one makes the workspace {choice.name!r}.")
+                return of_project
+            where = "This project has" if choice.keys else "Outside of projects there is"
+            note(f"{where} no memory yet: the first one makes the workspace {choice.name!r}.")
             return settings.model_copy(update={"workspace": personal.name})
     return settings

@@ -1,4 +1,4 @@
-"""The bundled models on onnxruntime and tokenizers: one text at a time, in the caller's thread.
+"""The bundled models on onnxruntime and tokenizers: one text at a time, and those of one question side by side.
 
 These quantised graphs give vectors that depend on the batch (cosine .994 to .997 between alone and in a batch of
 three), so there are no batches.
@@ -6,6 +6,8 @@ three), so there are no batches.
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +109,7 @@ class BundledReranker:
     def __init__(self, model: str, settings: Settings) -> None:
         self.name = _name(model, weights.RERANKER)
         self._graph = _Graph(weights.RERANKER, settings)
+        self._readers = ThreadPoolExecutor(settings.model_runs, "reranker")
 
     def reads(self, text: str) -> bool:
         """See Reranker. It reads English only; it makes the ranking of every other language worse (bench/languages)."""
@@ -116,8 +119,9 @@ class BundledReranker:
         """See Reranker."""
         first = [_CLS, *self._tokens(query)[:_QUERY_MOST], _SEP]
         room = WINDOW - len(first) - 1
-        answers = ([*self._tokens(text)[:room], _SEP] for text in texts)
-        return [float(self._graph.run("logits", first, answer)[0, 0]) for answer in answers]
+        answers = [[*self._tokens(text)[:room], _SEP] for text in texts]
+        read = self._readers.map if len(answers) > 1 else map
+        return [float(logits[0, 0]) for logits in read(partial(self._graph.run, "logits", first), answers)]
 
     def _tokens(self, text: str) -> list[int]:
         return self._graph.tokens(text[: WINDOW * _CHARACTERS_A_TOKEN])

@@ -146,6 +146,14 @@ def test_reading_continues_only_while_it_may_change_the_top() -> None:
     assert not ranking.promising(list(more), unsure | more, unsure | more, profile)
 
 
+def test_for_a_prompt_little_is_read_if_nothing_comes_near_an_answer() -> None:
+    profile = ranking.PROMPT
+    hopeless = {f"read {rank}": profile.begun - 1 for rank in range(profile.head)}
+    assert not ranking.promising(list(hopeless), hopeless, hopeless, profile)
+    doubtful = hopeless | {"read 1": profile.begun}
+    assert ranking.promising(list(doubtful), doubtful, doubtful, profile), "one that was not read may answer"
+
+
 def test_the_parts_explain_the_score(coast: Engine) -> None:
     profile = ranking.RECALL
     for hit in Search(Scope(coast, coast.workspaces.ensure("default"))).hits(ASKED, Filter()).best:

@@ -40,7 +40,7 @@ def test_projects_have_a_memory_each_and_commands_see_what_agents_see(
     assert which.stderr == "Its first memory creates it.\n"
     asked = at_home("recall", "which english do I write?")
     assert "British" in asked.stdout, "what is about the user is known in a project without a memory"
-    assert asked.stderr.startswith("This project has no memory yet: its first one makes the workspace 'blog'.")
+    assert asked.stderr.startswith("This project has no memory yet: the first one makes the workspace 'blog'.")
     at_home("store", "The blog is built with Hugo.")
     assert at_home("workspace", "which").stdout.startswith("blog: ")
     assert "Hugo" in at_home("inspect", "--view", "recent").stdout
@@ -50,6 +50,21 @@ def test_projects_have_a_memory_each_and_commands_see_what_agents_see(
     assert "5433" not in found
     at_home("workspace", "use", "default")
     assert "5433" in at_home("recall", "staging").stdout
+
+
+def test_outside_of_projects_what_is_about_the_user_is_found(
+    at_home: Run, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepared(home, "claude-code")
+    at_home("install", "claude-code")
+    at_home("store", "I write in British English.", "--workspace", "personal")
+    monkeypatch.chdir(tmp_path)
+    asked = at_home("recall", "which english do I write?")
+    assert "British" in asked.stdout
+    assert asked.stderr.startswith("Outside of projects there is no memory yet: the first one makes the workspace")
+    at_home("store", "The attic key hangs behind the door.")
+    assert "attic" in at_home("recall", "where does the attic key hang?").stdout
+    assert "attic" in at_home("recall", "attic key", "--workspace", "default").stdout
 
 
 def test_without_a_memory_for_each_project_all_directories_have_one(

@@ -39,11 +39,9 @@ def _shortest(row: Mapping[str, str | None]) -> str:
     random = _RANDOM.fullmatch(own)
     if not random:
         return own
-    return own[
-        : max(
-            SHOWN + len(random[1] or ""), *(1 + _alike(own, row[beside] or "") for beside in ("before_id", "after_id"))
-        )
-    ]
+    shown = SHOWN + len(random[1] or "")
+    near = [one for one in (row["before_id"], row["after_id"]) if one and one.startswith(own[:shown])]
+    return own[: max([shown, *(1 + _alike(own, one) for one in near)])]
 
 
 def _alike(one: str, other: str) -> int:

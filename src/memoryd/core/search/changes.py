@@ -76,39 +76,37 @@ def evidence(
     common: Collection[str] = (),
     frequent: Collection[str] = (),
     between: int | None = None,
+    least: float = -math.inf,
 ) -> Evidence:
     """Return the evidence that `newer` changes what `older` says about a question.
 
     `common` are stems that many texts have, so that to share them means nothing; those that are `frequent` do not name
     what both are about. `between` is the number of facts that are nearer to one of the two than the other one is, if
-    there are enough facts for it to tell anything.
+    there are enough facts for it to tell anything. Below `least` what only lowers the sum is left out.
     """
     asked, old = compared(question), compared(older)
     new = _of_the_matter(compared(newer), old, (old.content | asked.content).difference(common))
     signs = new.changes or new.hints or same_kind(old, new)
     about = dict(_about(asked, old, new, common, frequent))
     found = about | {"near_it": _place(between, named=about["old_value"] >= _NAMED)}
-    parts = (
-        _read(logits, signs=signs),
-        found.items(),
-        _unlinked(logits, found, between),
-        _off_the_point(asked, old, new, logits, found),
-        against(asked, old, new),
-    )
-    return Evidence({name: points for part in parts for name, points in part if points})
+    parts = dict((*_read(logits, signs=signs), *found.items(), *_unlinked(logits, found, between)))
+    if sum(parts.values()) >= least:
+        parts |= _off_the_point(asked, old, new, logits, found)
+        parts |= against(asked, old, new)
+    return Evidence({name: points for name, points in parts.items() if points})
 
 
 def _of_the_matter(new: ComparedText, old: ComparedText, matter: Collection[str]) -> ComparedText:
     """Return a text without the signs of a change of those of its sentences that speak of another matter."""
-    parts = [compared(part) for part in _SENTENCE.split(new.text)]
+    sentences = _SENTENCE.split(new.text) if new.changes or new.hints else []
+    if len(sentences) < 2:
+        return new
     about = [
         part
-        for part in parts
+        for part in map(compared, sentences)
         if not part.content.isdisjoint(matter) or same_kind(old, part) or PRONOUN.search(part.text)
     ]
-    if len(parts) == 1:
-        return new
-    return replace(new, changes=any(p.changes for p in about), hints=any(p.hints for p in about))
+    return replace(new, changes=any(part.changes for part in about), hints=any(part.hints for part in about))
 
 
 def may_replace(older: str, newer: str, near: float, common: Collection[str] = ()) -> Evidence:

@@ -1,5 +1,6 @@
 """Which of two hits holds today: a change goes before what it changes, and what it changes is marked."""
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -52,14 +53,16 @@ class Pair:
         """What the older and the newer hit state."""
         return full_text(self.older.record), full_text(self.newer.record)
 
-    def evidence(self, question: str, newer: float | None = None, matter: float | None = None) -> Evidence:
+    def evidence(
+        self, question: str, newer: float | None = None, matter: float | None = None, least: float = -math.inf
+    ) -> Evidence:
         """Return the evidence for a change, given what the cross-encoder says of the newer hit, as far as it is known.
 
-        `newer` is its logit if it is asked with the question, `matter` if with the older hit.
+        `newer` is its logit if it is asked with the question, `matter` if with the older hit. For `least` see changes.
         """
         older = self.older.why.get("reranker") if self.older.bears else None  # near the floor it says nothing
         logits = changes.Logits(older, self.newer.why.get("reranker", newer), matter)
-        found = changes.evidence(question, *self.texts, logits, self.common, self.frequent, self.between)
+        found = changes.evidence(question, *self.texts, logits, self.common, self.frequent, self.between, least)
         one, other = self.older.record.tags, self.newer.record.tags
         tagged_apart = bool(one and other) and set(one).isdisjoint(other)  # such as the licences of two projects
         return Evidence({**found.parts, "other_tags": OTHER_TAGS}) if tagged_apart else found
@@ -148,8 +151,9 @@ def _likely(pairs: Sequence[Pair], question: str, most: int) -> list[Pair]:
     """
     scored = []
     for pair in pairs:
-        total, read = pair.evidence(question).total, "reranker" in pair.newer.why or not pair.older.bears
-        if total + (changes.READ / 2 if read else changes.READ) >= changes.ENOUGH:
+        read = "reranker" in pair.newer.why or not pair.older.bears
+        least = changes.ENOUGH - (changes.READ / 2 if read else changes.READ)
+        if (total := pair.evidence(question, least=least).total) >= least:
             scored.append((total + NEAR * pair.near, pair))
     places = {pair.older.record.id: place for place, pair in reversed(list(enumerate(pairs)))}
     likeliest = sorted(scored, key=lambda one: -one[0])[:most]

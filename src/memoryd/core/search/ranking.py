@@ -72,6 +72,9 @@ class Profile:
     """... this many more at a time, ...; 5 is level, 4 costs long chats .02 of R@10."""
     reach: float = 4.0
     """... while the total of one of the last group is within this distance of the best; 5 is level, and costs more."""
+    begun: float = -math.inf
+    """If none of the head has this logit, nothing else is read. Of 892 questions that are answered, 511 get the answer
+    as prompts, with and without this; for 295 prompts that nothing answers 2.3 texts are read on average, not 3.8."""
     short: int = 500
     """Maximum characters of a text that is read beyond the head: one of 1,000 costs as much as three of 400."""
     most: int = 30
@@ -150,7 +153,9 @@ that happens to be in both weighs too much: on a team's graph 18 of 32 paraphras
 JOURNAL = Profile(same=math.inf)
 """Seed e asks for vector and words; the rest is as for memories, except that a turn that repeats another is kept."""
 
-PROMPT = Profile(literal=True, time=0.0, head=4, most=4, read=500, reading=2_000, nearest_compared=False)
+PROMPT = Profile(
+    literal=True, time=0.0, head=2, further=2, begun=-9.0, most=4, read=500, reading=2_000, nearest_compared=False
+)
 """Prompt recall. An agent waits for it at every turn, so the cross-encoder reads less."""
 
 FAINT = 0.01
@@ -321,10 +326,10 @@ def doubt(logit: float, near: float, profile: Profile, *, read: bool) -> float:
 def promising(read: Sequence[str], logits: Scores, totals: Scores, profile: Profile) -> bool:
     """Return whether reading on may change the top hits, because the hits `read` last came close to the best.
 
-    If nothing answers so far, only one more group is worth reading.
+    If nothing answers so far, at most one more group is worth reading.
     """
     close = max(totals[key] for key in read[-profile.further :]) >= max(totals.values()) - profile.reach
-    return close and (len(logits) <= profile.head or max(logits.values()) >= profile.sure)
+    return close and max(logits.values()) >= (profile.begun if len(logits) <= profile.head else profile.sure)
 
 
 def probability(total: float) -> float:
