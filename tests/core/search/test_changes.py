@@ -162,6 +162,15 @@ def is_change(pair: tuple[str, str, str], logits: changes.Logits = READ) -> bool
     return changes.evidence(*pair, logits).total >= changes.ENOUGH
 
 
+@pytest.mark.parametrize("least", [0.25, 1.5, changes.ENOUGH])
+@pytest.mark.parametrize("logits", [READ, APART, UNREAD])
+def test_what_is_left_out_below_a_sum_decides_nothing(logits: changes.Logits, least: float) -> None:
+    for pair in BOTH.values():
+        whole, part = changes.evidence(*pair, logits), changes.evidence(*pair, logits, least=least)
+        assert (part.total >= least) == (whole.total >= least)
+        assert part.total >= whole.total
+
+
 def test_a_change_that_answers_is_one() -> None:
     assert [name for name, pair in CHANGED.items() if not is_change(pair)] == []
 
