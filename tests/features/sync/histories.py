@@ -20,7 +20,7 @@ from memoryd.features.sync.sync import Sync
 from tests.features.sync.kit import KEPT, Machine, ShiftedClock, act, git, repository
 
 STEPS = 50
-CALLS = 40  # of git, one of which cuts a sync off
+CALLS = 20  # of git, one of which cuts a sync off
 
 
 class CutError(Exception):

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -69,12 +70,12 @@ def test_a_push_that_another_one_has_overtaken_is_no_refusal(tmp_path: Path, ope
     one.sync()
     two.memories.store("A fact.")
     two.sync()
-    mine = Git(one.engine.settings.data_dir / "sync" / "repository.git")
-    known = mine.commit("refs/remotes/origin/main")
-    late = mine.commit_tree(known, "Late", "-p", known)
-    for force in (True, False):
-        with pytest.raises(QuickerError):
-            mine.push(late, "main", known, force=force)
+    with closing(Git(one.engine.settings.data_dir / "sync" / "repository.git")) as mine:
+        known = mine.commit("refs/remotes/origin/main")
+        late = mine.commit_tree(known, "Late", "-p", known)
+        for force in (True, False):
+            with pytest.raises(QuickerError):
+                mine.push(late, "main", known, force=force)
 
 
 @pytest.mark.process

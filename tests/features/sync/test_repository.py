@@ -1,5 +1,6 @@
 """The repository of a sync: what people edit there, reviews on a branch, a dropped history, and no network."""
 
+import json
 import os
 import shutil
 from collections.abc import Iterable
@@ -413,3 +414,36 @@ class BrokenGit(Git):
             raise StoreError("The disk is gone.")
         self._written = True
         return super().write(files, start, parents, message)
+
+
+def test_the_files_of_a_sync_are_read_by_two_processes(
+    pair: tuple[Machine, Machine], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two = pair
+    for number in range(3):
+        one.memories.store(f"Fact {number}.")
+        settle(one, two)
+    one.memories.store("The last fact.")
+    one.sync()
+    traces = tmp_path / "traces"
+    traces.mkdir()
+    monkeypatch.setenv("GIT_TRACE2_EVENT", str(traces))
+    two.memories.store("Another fact.")
+    two.sync()
+    events = [json.loads(line) for path in traces.iterdir() for line in path.read_text().splitlines()]
+    assert [event["name"] for event in events if event["event"] == "cmd_name"].count("cat-file") == 2
+
+
+def test_a_file_that_git_cannot_read_is_named_with_the_words_of_git(pair: tuple[Machine, Machine]) -> None:
+    one, two = pair
+    known = one.memories.store("A fact.")
+    settle(one, two)
+    here = Git(two.engine.settings.data_dir / "sync" / "repository.git").place
+    (path,) = [name for name in two.files() if name.startswith("memories/")]
+    key = git(here, "rev-parse", f"refs/remotes/origin/main:default/{path}").strip()
+    stored = here / "objects" / key[:2] / key[2:]
+    stored.chmod(0o600)
+    stored.write_bytes(stored.read_bytes()[:-9])  # enough for its kind and size
+    two.memories.store("Another fact.", supersedes=(known.id,))
+    with pytest.raises(StoreError, match=r"cat-file` failed.* git says: \w"):
+        two.sync()

@@ -11,6 +11,7 @@ import pytest
 from memoryd.model import GENERAL
 from memoryd.store.postgres.queries import statements
 from memoryd.store.postgres.store import PostgresStore
+from tests.clients import database
 from tests.store.kit import MODEL, NOW, put, workspace
 
 RECORDS = 10_000
@@ -26,10 +27,12 @@ INSERT INTO events (workspace_id, at, operation, subject)
 """
 
 
-@pytest.fixture
-def large(url: str) -> Iterator[tuple[psycopg.Connection[tuple[object]], str]]:
-    """A connection, and the id of a workspace in which ten records lack a vector."""
-    here = workspace()
+@pytest.fixture(scope="module")
+def large(
+    postgres: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[psycopg.Connection[tuple[object]], str]]:
+    """A connection, and the id of a workspace in which ten records lack a vector; the tests only read."""
+    url, here = database(postgres, tmp_path_factory.mktemp("large")), workspace()
     with closing(PostgresStore(url)) as store:
         put(store, workspace(), "another")
     with psycopg.connect(url, autocommit=True) as connection:
@@ -38,6 +41,7 @@ def large(url: str) -> Iterator[tuple[psycopg.Connection[tuple[object]], str]]:
         )
         connection.execute("VACUUM ANALYZE")
         connection.execute("SET plan_cache_mode = force_custom_plan")
+        connection.execute("SET default_transaction_read_only = on")
         yield connection, here.id
 
 

@@ -1,5 +1,6 @@
 """`memoryd sync`: one memory on several machines, through a repository of git."""
 
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
@@ -73,9 +74,9 @@ def init(
     if not url.strip() or url.startswith("-"):
         raise InvalidInputError("Name the URL of a repository, or the folder of one.")
     given = str(Path(url).expanduser().absolute()) if Path(url).expanduser().is_dir() else url
-    git = Git(place(settings.data_dir))
-    git.init(given)
-    git.configure("memoryd.branch", [branch] if branch else [])
-    git.configure("memoryd.workspace", workspace or [])
-    git.fetch(MAIN)
+    with closing(Git(place(settings.data_dir))) as git:
+        git.init(given)
+        git.configure("memoryd.branch", [branch] if branch else [])
+        git.configure("memoryd.workspace", workspace or [])
+        git.fetch(MAIN)
     out.print(printable(f"Syncs with {without_secret(given)}. Run `memoryd sync` to begin."))

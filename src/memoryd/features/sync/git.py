@@ -3,9 +3,11 @@
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
+from typing import IO, NamedTuple, cast
 
 from memoryd import disk, environment
 from memoryd.errors import InvalidInputError, MemorydError, StoreError
@@ -22,14 +24,21 @@ OWN = {
     "core.logAllRefUpdates": "false",
     "gc.autoDetach": "false",
 }
-"""Settings of the repository here in place of the user's: hooks of projects have nothing to do with it."""
+"""Settings in place of the user's: hooks of projects have nothing to do with the repository here."""
 NAMELESS = ("-c", "user.name=memoryd", "-c", "user.email=memoryd@localhost")
 """The name to sign commits with where git's settings say none."""
+NO_BRANCH = "find remote ref"
+"""What git says where the remote has no such branch."""
 NETWORK = 300.0  # seconds after which a fetch or a push is given up
 QUOTED = 1_000  # characters of git's own words that are shown
 LONGEST = 64 << 20  # bytes of a file that is read: a few kilobytes of a repository can be as many
 WHOLE = 2 << 30  # bytes of all files that are read at once: they are in memory together
 _SECRET = re.compile(r"(://)[^/@\s]*@")
+ABOUT, CONTENTS = "--batch-check", "--batch"
+FORM = "%(objecttype) %(objectname) %(objectsize)"
+"""What `git cat-file` prints of an object, and before its contents."""
+PIPE = 4_096  # bytes that every pipe takes at once
+TREES = 4  # commits of which the list of files is kept: those of a merge
 WRITER = "Written-By"
 """The trailer of commits that memoryd writes: what they change was changed by no hand."""
 
@@ -45,11 +54,30 @@ class QuickerError(MemorydError):
     """Another machine has pushed meanwhile."""
 
 
+class _Object(NamedTuple):
+    """What git says of an object; of one that is not here, nothing."""
+
+    kind: str = ""
+    key: str = ""
+    size: int = 0
+    data: bytes = b""
+
+
 class Git:
     """A bare repository and its remote `origin`."""
 
     def __init__(self, place: Path) -> None:
         self.place = place
+        self._settings: dict[str, list[str]] | None = None
+        self._readers: dict[str, subprocess.Popen[bytes]] = {}
+        self._modes = lru_cache(TREES)(self._listed)
+
+    def close(self) -> None:
+        """End the processes that have read; later reads start others."""
+        for reader in self._readers.values():
+            reader.kill()
+            reader.communicate()  # closes the pipes, too
+        self._readers.clear()
 
     @property
     def exists(self) -> bool:
@@ -62,9 +90,8 @@ class Git:
         """Make the repository, with a remote. Raise StoreError."""
         disk.make_directory(self.place)
         self.run("init", "--bare", "--quiet", "--template=", ".")
-        for name, value in OWN.items():
-            self.run("config", name, value)
         self.run("config", "remote.origin.url", url)
+        self._settings = None
 
     def unlock(self) -> None:
         """Remove the locks that a killed git has left; no other process works on the repository."""
@@ -73,14 +100,20 @@ class Git:
 
     def setting(self, name: str) -> str:
         """Return a setting, also one of the user or the system; '' if it is not set."""
-        return self._done("config", "--get", name, may_fail=True)[0].decode().strip()
+        return next(reversed(self.settings(name)), "")
 
     def settings(self, name: str) -> list[str]:
-        """Return all values of a setting of this repository."""
-        return self._done("config", "--local", "--get-all", name, may_fail=True)[0].decode().split("\n")[:-1]
+        """Return all values of a setting."""
+        if self._settings is None:
+            self._settings = {}
+            for line in _parts(self._done("config", "--list", "-z", may_fail=True)[0]):
+                key, _, value = line.partition("\n")
+                self._settings.setdefault(key, []).append(value)
+        return self._settings.get(name, [])
 
     def configure(self, name: str, values: Iterable[str]) -> None:
         """Replace all values of a setting of this repository."""
+        self._settings = None
         self._done("config", "--unset-all", name, may_fail=True)
         for value in values:
             self.run("config", "--add", name, value)
@@ -90,11 +123,13 @@ class Git:
     def fetch(self, branch: str) -> str:
         """Fetch a branch; return its commit, '' if the remote has none. Raise OfflineError or StoreError."""
         ref = f"refs/remotes/origin/{branch}"
-        listed = self.run("ls-remote", "origin", f"refs/heads/{branch}").decode().split()
-        if not listed:
+        alone = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc")
+        arguments = ("fetch", *alone, "origin", f"+refs/heads/{branch}:{ref}")
+        out, error, code = self._done(*arguments)
+        if code and NO_BRANCH in error:
             return ""
-        if self.commit(ref) != listed[0]:
-            self.run("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "origin", f"+refs/heads/{branch}:{ref}")
+        if code:
+            raise _failure(arguments, out, error)
         return self.commit(ref)
 
     def push(self, commit: str, branch: str, known: str, *, force: bool = False) -> None:
@@ -107,12 +142,12 @@ class Git:
 
     def commit(self, name: str) -> str:
         """Return the id of a commit that is here; '' if it is not."""
-        return self._done("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}", may_fail=True)[0].decode().strip()
+        return self.newest([name])
 
     def newest(self, commits: Iterable[str]) -> str:
         """Return the first of some commits that is here; '' if none is."""
-        there = self._batch("--batch-check", list(commits)).decode().split("\n")
-        return next((line.split()[0] for line in there if " commit " in line), "")
+        about = self._ask(ABOUT, [f"{name}^{{commit}}" for name in commits])
+        return next((one.key for one in about if one.kind == "commit"), "")
 
     def base(self, one: str, other: str) -> str:
         """Return the last commit that two have in common; '' if there is none."""
@@ -133,7 +168,12 @@ class Git:
 
     def paths(self, commit: str, folder: str) -> list[str]:
         """Return the paths of the files in a folder."""
-        return _parts(self.run("ls-tree", "-r", "-z", "--name-only", commit, "--", folder)) if commit else []
+        return list(self._modes(commit, folder))
+
+    def _listed(self, commit: str, folder: str) -> dict[str, str]:
+        """Return the modes of the files in a folder, by their paths."""
+        listed = _parts(self.run("ls-tree", "-r", "-z", commit, "--", folder)) if commit else []
+        return {path: about.split()[0] for about, _, path in (line.partition("\t") for line in listed)}
 
     def folders(self, commit: str) -> list[str]:
         """Return the names of the folders in the root."""
@@ -144,41 +184,45 @@ class Git:
 
         Raise StoreError if they are more than WHOLE together.
         """
-        named = [path for path in paths if "\n" not in path] if commit else []
-        form = "--batch-check=%(objecttype) %(objectsize)"
-        about = self._batch(form, [f"{commit}:{path}" for path in named]).decode().split("\n")
-        sizes = {
-            path: int(size)
-            for path, (kind, _, size) in zip(named, (line.partition(" ") for line in about), strict=False)
-            if kind == "blob" and int(size) <= LONGEST
-        }
+        sizes = {path: size for path, size in self._sizes(commit, paths).items() if size <= LONGEST}
         if (size := sum(sizes.values())) > WHOLE:
             raise StoreError(
                 f"The repository unpacks to {size >> 20:,} MB, more than is read at once. Remove the files that are no "
                 "memories from it, and repeat `memoryd sync`."
             )
-        data, at = self._batch("--batch=", [f"{commit}:{path}" for path in sizes]), 1  # each begins and ends a line
-        found = dict[str, bytes]()
-        for path, size in sizes.items():
-            found[path] = data[at : at + size]
-            at += size + 2
-        return found
+        found = self._ask(CONTENTS, [f"{commit}:{path}" for path in sizes])
+        return {path: one.data for path, one in zip(sizes, found, strict=True)}
 
-    def _batch(self, form: str, names: Sequence[str]) -> bytes:
-        """Return what git prints of some objects in a form."""
-        return self.run("cat-file", form, given="".join(f"{one}\n" for one in names).encode()) if names else b""
+    def _sizes(self, commit: str, paths: Iterable[str]) -> dict[str, int]:
+        """Return the sizes of the files that a commit has."""
+        named = [path for path in paths if "\n" not in path] if commit else []
+        found = self._ask(ABOUT, [f"{commit}:{path}" for path in named])
+        return {path: one.size for path, one in zip(named, found, strict=True) if one.kind == "blob"}
 
-    def unreadable(self, commit: str, folder: str) -> dict[str, str]:
-        """Return why some files are not read, by their paths."""
-        listed = _parts(self.run("ls-tree", "-r", "-z", "-l", commit, "--", folder)) if commit else []
-        found = dict[str, str]()
-        for about, path in (line.partition("\t")[::2] for line in listed):
-            mode, *_, size = about.split()
-            if not mode.startswith("100"):
-                found[path] = "is a symbolic link or another repository"
-            elif int(size) > LONGEST:
-                found[path] = f"has more than {LONGEST >> 20} MB"
-        return found
+    def _ask(self, form: str, names: Iterable[str]) -> Iterator[_Object]:
+        """Yield what git says of objects by their names; with CONTENTS, what they contain too.
+
+        The process goes on, since to start one takes longer than to read; it gets few names at once, so that neither
+        side waits for the other one with a full pipe.
+        """
+        for some in _chunks([f"{name}\n".encode() for name in names]):
+            if not (reader := self._readers.get(form)):
+                reader = self._readers[form] = self._started("cat-file", f"{form}={FORM}")
+            try:
+                answers = _answers(reader, some, whole=form == CONTENTS)
+            except (OSError, EOFError):
+                self.close()
+                self.run("cat-file", form, given=b"".join(some))  # says why it fails
+                raise StoreError("git ended while it read. Nothing was lost; repeat `memoryd sync`.") from None
+            yield from answers
+
+    def unreadable(self, commit: str, folder: str, paths: Iterable[str]) -> dict[str, str]:
+        """Return why some of the files in a folder are not read, by their paths; of the large ones those of `paths`."""
+        modes = self._modes(commit, folder)
+        sizes = self._sizes(commit, paths)
+        large = {path: f"has more than {LONGEST >> 20} MB" for path, size in sizes.items() if size > LONGEST}
+        others = [path for path, mode in modes.items() if not mode.startswith("100")]
+        return large | dict.fromkeys(others, "is a symbolic link or another repository")
 
     def holding(self, commit: str, text: str, folder: str) -> list[str]:
         """Return the paths of the files that contain a text."""
@@ -237,16 +281,16 @@ class Git:
         """Run git and return what it prints. Raise InvalidInputError without git, or as its message says."""
         out, error, code = self._done(*arguments, given=given)
         if code:
-            raise _failure(arguments, out.decode(errors="replace") + error)
+            raise _failure(arguments, out, error)
         return out
 
     def _done(self, *arguments: str, given: bytes = b"", may_fail: bool = False) -> tuple[bytes, str, int]:
-        if shutil.which("git") is None:
-            raise InvalidInputError("`memoryd sync` needs git, which is not installed here. Install it, then repeat.")
+        if arguments[0] == "gc":
+            self.close()  # Windows removes no file that a process reads
         name = NAMELESS if arguments[0] == "commit-tree" and not self.setting("user.email") else ()
         try:
             done = subprocess.run(  # noqa: S603 - fixed arguments, and what the user has set up
-                ["git", *name, *arguments],  # noqa: S607 - the user's git
+                _command(*name, *arguments),
                 cwd=self.place,
                 input=given,
                 capture_output=True,
@@ -261,9 +305,60 @@ class Git:
         words = without_secret(done.stderr.decode(errors="replace").strip())[-QUOTED:]
         return (b"" if may_fail and done.returncode else done.stdout), words, done.returncode
 
+    def _started(self, *arguments: str) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(  # noqa: S603 - fixed arguments
+            _command(*arguments),
+            cwd=self.place,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=self._environment(),
+        )
+
     def _environment(self) -> dict[str, str]:
         found = {name: value for name, value in environment.current().items() if name not in OURS}
         return {**found, **QUIET, "GIT_DIR": str(self.place)}
+
+
+def _command(*arguments: str) -> list[str]:
+    """Return a command of the user's git. Raise InvalidInputError without one."""
+    if shutil.which("git") is None:
+        raise InvalidInputError("`memoryd sync` needs git, which is not installed here. Install it, then repeat.")
+    return ["git", *(word for name, value in OWN.items() for word in ("-c", f"{name}={value}")), *arguments]
+
+
+def _chunks(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
+    """Yield lists of lines of at most PIPE bytes, or of one line."""
+    some, size = list[bytes](), 0
+    for line in lines:
+        if some and size + len(line) > PIPE:
+            yield some
+            some, size = [], 0
+        some.append(line)
+        size += len(line)
+    if some:
+        yield some
+
+
+def _answers(reader: subprocess.Popen[bytes], names: Sequence[bytes], *, whole: bool) -> list[_Object]:
+    """Return what a process that reads says of some objects. Raise OSError or EOFError if it has ended."""
+    into, out = cast(IO[bytes], reader.stdin), cast(IO[bytes], reader.stdout)
+    into.write(b"".join(names))
+    into.flush()
+    found = list[_Object]()
+    for _ in names:
+        if not (line := out.readline().decode(errors="replace")):
+            raise EOFError
+        kind, *rest = line.split()
+        if kind in ("blob", "commit", "tag", "tree"):
+            size = int(rest[1])
+            data = out.read(size + 1)[:-1] if whole else b""
+            if whole and len(data) < size:
+                raise EOFError
+            found.append(_Object(kind, rest[0], size, data))
+        else:  # it is missing
+            found.append(_Object())
+    return found
 
 
 def _parts(listed: bytes) -> list[str]:
@@ -276,14 +371,15 @@ def without_secret(url: str) -> str:
     return _SECRET.sub(r"\1", url)
 
 
-def _failure(arguments: Sequence[str], message: str) -> MemorydError:
+def _failure(arguments: Sequence[str], out: bytes, error: str) -> MemorydError:
+    message = out.decode(errors="replace") + error
     for commands, pattern, kind, words in _FAILURES:
         if arguments[0] in commands and re.search(pattern, message, re.IGNORECASE):
             return kind(f"{words} git says: {message}")
     return StoreError(f"`git {arguments[0]}` failed. Nothing was lost; repeat `memoryd sync`. git says: {message}")
 
 
-_PUSH, _REMOTE = {"push"}, {"ls-remote", "fetch", "push"}
+_PUSH, _REMOTE = {"push"}, {"fetch", "push"}
 _FAILURES: Sequence[tuple[set[str], str, type[MemorydError], str]] = (
     (
         _PUSH,

@@ -168,7 +168,7 @@ class Sides(Reading):
                 self.before |= {item["id"]: item for item in stored}
                 self.groups.add(group)
         self._bury({path: data for path, data in ours.items() if path not in before and path not in self._after})
-        unreadable = self._git.unreadable(self._head, self._folder)
+        unreadable = self._git.unreadable(self._head, self._folder, wanted)
         self.refused |= {path: why for path, why in unreadable.items() if path in wanted}
         self._edited = {path for path in theirs if path in refused or before.get(path) != self._after.get(path)}
         self.take(self._after.keys() - unreadable.keys())

@@ -8,7 +8,7 @@ import json
 import platform
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypedDict
@@ -120,7 +120,7 @@ class Sync:
     def run(self, *, drop_history: bool = False) -> SyncReport:
         """Bring both sides together. Raise OfflineError if the repository is not reached, or another MemorydError."""
         self._engine.store.placement.create(None)
-        with _alone(place(self._engine.settings.data_dir).with_name("sync.lock")):
+        with _alone(place(self._engine.settings.data_dir).with_name("sync.lock")), closing(self.git):
             outcome = SyncReport()
             self.git.unlock()
             for _ in range(TRIES):
