@@ -76,20 +76,21 @@ _NO_ATTRIBUTE = frozenset("new old other same our former next last all more".spl
 
 def against(asked: ComparedText, old: ComparedText, new: ComparedText) -> Iterator[tuple[str, float]]:
     before = stated_before(new)
-    yield "other_before", -4.5 if before and not before & (old.content | asked.content) else 0.0
-    yield "counterpart", -5.0 if _contrast(asked, old, new) or _contrast(asked, new, old) else 0.0
-    yield "other_step", -4.5 if _other_step(old, new) else 0.0
-    yield "narrower", -3.0 if _narrower(asked, old, new) else 0.0
-    yield "other_part", -3.0 if _other_part(asked, old, new) else 0.0
+    yield "other_before", -6.0 if before and not before & (old.content | asked.content) else 0.0
+    apart = -3.0 if before & old.content else -6.5  # `from 30 to 90` says what it changes
+    yield "counterpart", apart if _contrast(asked, old, new) or _contrast(asked, new, old) else 0.0
+    yield "other_step", -6.0 if _other_step(old, new) else 0.0
+    yield "narrower", -4.5 if _narrower(asked, old, new) else 0.0
+    yield "other_part", -4.0 if _other_part(asked, old, new) else 0.0
     yield "opposite", -1.5 if _opposed(asked, old, new) or _opposed(asked, new, old) else 0.0
     if not new.changes:
-        yield "adds", -3.0 if _ADDS.search(new.text) else 0.0
-        yield "other_year", -4.5 if _other_year(asked, old, new) or _other_year(asked, new, old) else 0.0
-        yield "condition", -3.0 if _conditional(asked, old, new) else 0.0
-        yield "other_owner", -2.0 if _other_owner(asked, old, new) else 0.0
-        yield "second_answer", -3.0 if not new.hints and _second_answer(old, new) else 0.0
-        yield "other_thing", -3.5 if _other_thing(asked, old, new) else 0.0
-        yield "event", -3.0 if _EVENT.search(new.text) and not _EVENT.search(old.text) else 0.0
+        yield "adds", -4.5 if _ADDS.search(new.text) else 0.0
+        yield "other_year", -6.0 if _other_year(asked, old, new) or _other_year(asked, new, old) else 0.0
+        yield "condition", -4.5 if _conditional(asked, old, new) else 0.0
+        yield "other_owner", -3.0 if _other_owner(asked, old, new) else 0.0
+        yield "second_answer", -4.0 if not new.hints and _second_answer(old, new) else 0.0
+        yield "other_thing", -4.5 if _other_thing(asked, old, new) else 0.0
+        yield "event", -4.0 if _EVENT.search(new.text) and not _EVENT.search(old.text) else 0.0
 
 
 def _other_thing(asked: ComparedText, old: ComparedText, new: ComparedText) -> bool:
