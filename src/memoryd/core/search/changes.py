@@ -14,11 +14,10 @@ each other than a stand-up at 09:45 and its move to 10:15. The words tell, and n
 """
 
 import math
-import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from memoryd.core.search.compared import YEAR, ComparedText, alignment, choosing, compared, negates, same_kind
+from memoryd.core.search.compared import SENTENCE, YEAR, ComparedText, alignment, choosing, compared, negates, same_kind
 from memoryd.core.search.contrasts import PRONOUN, against, first_stem, opposite, stated_before
 
 ENOUGH = 2.75
@@ -98,7 +97,7 @@ def evidence(
 
 def _of_the_matter(new: ComparedText, old: ComparedText, matter: Collection[str]) -> ComparedText:
     """Return a text without the signs of a change of those of its sentences that speak of another matter."""
-    sentences = _SENTENCE.split(new.text) if new.changes or new.hints else []
+    sentences = SENTENCE.split(new.text) if new.changes or new.hints else []
     if len(sentences) < 2:
         return new
     about = [
@@ -224,6 +223,5 @@ def _is_number(stem: str) -> bool:
     return any(map(str.isdigit, stem)) and len(stem) > 1
 
 
-_SENTENCE = re.compile(r"(?<=[.;!?])\s+")
 _NEAREST = 2  # facts between the two
 _NAMED = 2.0  # points of a name or a number

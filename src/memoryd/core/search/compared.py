@@ -96,6 +96,8 @@ _REACH = 3  # words from a negation to what it denies
 _BESIDE = 30  # characters from a word of change to what changed
 _NEGATIONS = frozenset({"no", "not", "never", "without", "cannot", "nothing"})
 
+SENTENCE = re.compile(r"(?<=[.;!?])\s+")
+"""Where a sentence ends."""
 YEAR = re.compile(r"(?:19|20)\d\d")
 TOKEN = re.compile(r"#?\w+(?:[.:/'’-]\w+)*%?")
 """A word, a name with points, a time, a number with its percent sign, a colour."""
@@ -171,8 +173,11 @@ def _beside(text: str, changes: Sequence[tuple[int, int]]) -> Iterator[int]:
     for place, match in enumerate(TOKEN.finditer(text)):
         if negates(match[0]):
             denied = place
-        beside = any(match.start() - end < _BESIDE and start - match.end() < _BESIDE for start, end in changes)
-        if beside or (changes and before == "from") or place - denied <= _REACH:
+        near = (text[min(end, match.end()) : max(start, match.start())] for start, end in changes)
+        beside = any(len(between) < _BESIDE and not SENTENCE.search(between) for between in near)
+        if match[0].endswith(("'s", "’s")):
+            pass  # `Ann's lease ended` says what became of the lease
+        elif beside or (changes and before == "from") or place - denied <= _REACH:
             yield place
         before = match[0].lower()
 
