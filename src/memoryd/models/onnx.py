@@ -120,8 +120,12 @@ class BundledReranker:
         first = [_CLS, *self._tokens(query)[:_QUERY_MOST], _SEP]
         room = WINDOW - len(first) - 1
         answers = [[*self._tokens(text)[:room], _SEP] for text in texts]
-        read = self._readers.map if len(answers) > 1 else map
-        return [float(logits[0, 0]) for logits in read(partial(self._graph.run, "logits", first), answers)]
+        read = partial(self._graph.run, "logits", first)
+        try:
+            logits = list(self._readers.map(read, answers))
+        except RuntimeError:  # the process is ending, and starts nothing more
+            logits = list(map(read, answers))
+        return [float(one[0, 0]) for one in logits]
 
     def _tokens(self, text: str) -> list[int]:
         return self._graph.tokens(text[: WINDOW * _CHARACTERS_A_TOKEN])
