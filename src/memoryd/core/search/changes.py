@@ -175,7 +175,7 @@ def _place(between: int | None, *, named: bool) -> float:
     Facts that do not change each other may be as near, if they are about one person. A text that has `named` what the
     older one stated need not be near it.
     """
-    return 0.0 if between is None else 1.1 - 0.7 * math.log1p(min(between, _NEAREST) if named else between)
+    return 0.0 if between is None else 0.6 - 0.7 * math.log1p(min(between, _NEAREST) if named else between)
 
 
 def _unlinked(logits: Logits, found: Mapping[str, float], between: int | None) -> Iterator[tuple[str, float]]:
