@@ -1,6 +1,6 @@
 """Answers of memory_recall to everyday questions: is the right memory first, can a reader see what was asked for?
 
-    python -m bench.everyday [--keep DIRECTORY] [--show N] [--write FILE] [--against FILE]
+    python -m bench.everyday [--of NAME] [--keep DIRECTORY] [--show N] [--write FILE] [--against FILE]
 
 `bench/everyday/` has what one person's agents stored in eight months, and is written by hand. memories.jsonl: {id, at,
 text, tags, importance?, session?}. questions.jsonl: {query, class, ids, says, old?, now?}: the memories that answer,
@@ -14,6 +14,7 @@ it says what was asked for; tokens at the median and at the 90th percentile; pre
 lines about the right memories (and the outdated one) take; CPU. `new first`: the newer memory comes before the outdated
 one, or alone. `kept apart`: the line of the outdated one has the word "older", or it is absent.
 
+`--of` asks about one of four other persons, the names of folders there, each written without a look at the search.
 `--keep` keeps the filled store, so that a second run need not embed again. `--show` prints this many answers, of all
 classes. `--write` writes the figures of each question, `--against` compares with such a file, question by question.
 """
@@ -103,8 +104,8 @@ class Answers:
         return briefing, 1e3 * (time.process_time() - before)
 
 
-def rows(name: str) -> list[dict[str, Any]]:
-    path = DATA / f"{name}.jsonl"
+def rows(data: Path, name: str) -> list[dict[str, Any]]:
+    path = data / f"{name}.jsonl"
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
 
 
@@ -172,10 +173,10 @@ def paired(briefing: Briefing, row: Row, times: Mapping[str, str]) -> dict[str, 
 # asking --------------------------------------------------------------------------------------------------------------
 
 
-def ask_all(answers: Answers, shown: int) -> Iterator[Asked]:
+def ask_all(data: Path, answers: Answers, shown: int) -> Iterator[Asked]:
     """Yield the figures of the questions with an answer and without; print `shown` answers."""
-    times = {row["id"]: timestamp(moment(row["at"])) for row in rows("memories")}
-    questions, nothing = rows("questions"), rows("nothing")
+    times = {row["id"]: timestamp(moment(row["at"])) for row in rows(data, "memories")}
+    questions, nothing = rows(data, "questions"), rows(data, "nothing")
     every = -(-len(questions + nothing) // shown) if shown else 0
     for number, row in enumerate(track([*questions, *nothing], "asking", transient=True)):
         briefing, spent = answers.ask(row["query"], row.get("now", NOW))
@@ -189,9 +190,9 @@ def ask_all(answers: Answers, shown: int) -> Iterator[Asked]:
             yield Asked("no answer", row["class"], row["query"], {"empty": not used, "tokens": used, "CPU ms": spent})
 
 
-def ask_pairs(engine: Engine, clock: SetClock, everything: Answers) -> Iterator[Asked]:
+def ask_pairs(data: Path, engine: Engine, clock: SetClock, everything: Answers) -> Iterator[Asked]:
     """Yield the figures of each pair, alone and among everything."""
-    for number, row in enumerate(track(rows("pairs"), "pairs", transient=True)):
+    for number, row in enumerate(track(rows(data, "pairs"), "pairs", transient=True)):
         first, second = ("old", "new") if row["class"] == "change" else ("one", "other")
         times = {first: timestamp(LAST - APART[row["apart"]]), second: timestamp(LAST)}
         category = f"{row['class']}, {row['apart']}"
@@ -215,15 +216,15 @@ def opened(path: Path) -> Iterator[tuple[Engine, SetClock]]:
         yield engine, clock
 
 
-def run(kept: Path | None, shown: int) -> list[Asked]:
+def run(data: Path, kept: Path | None, shown: int) -> list[Asked]:
     """Fill the store unless it is kept, and ask everything on a copy, because the pairs change it."""
     with tempfile.TemporaryDirectory() as temporary:
-        name = hashlib.sha256((DATA / "memories.jsonl").read_bytes()).hexdigest()[:8]  # other memories, another store
+        name = hashlib.sha256((data / "memories.jsonl").read_bytes()).hexdigest()[:8]  # other memories, another store
         filled, copy = (kept or Path(temporary)) / name, Path(temporary) / "asked"
         if not filled.exists():
             with opened(filled / FILE) as (engine, clock):
                 answers = Answers(engine, clock, "default")
-                for row in track(rows("memories"), "embedding", transient=True):
+                for row in track(rows(data, "memories"), "embedding", transient=True):
                     answers.store(row)
                 engine.helpers.other(60)  # two of them are not English
                 engine.embedding.complete(lambda _done: None)
@@ -231,7 +232,7 @@ def run(kept: Path | None, shown: int) -> list[Asked]:
         with opened(copy / FILE) as (engine, clock):
             answers = Answers(engine, clock, "default")
             answers.ask("warm up")
-            return [*ask_all(answers, shown), *ask_pairs(engine, clock, answers)]
+            return [*ask_all(data, answers, shown), *ask_pairs(data, engine, clock, answers)]
 
 
 # tables --------------------------------------------------------------------------------------------------------------
@@ -288,8 +289,9 @@ def main() -> None:
     for name in ("--keep", "--write", "--against"):
         parser.add_argument(name, type=Path)
     parser.add_argument("--show", type=int, default=0)
+    parser.add_argument("--of", default="")
     given = parser.parse_args()
-    asked = run(given.keep, given.show)
+    asked = run(DATA / given.of, given.keep, given.show)
     print_tables(asked)
     if given.against:
         print_changes(asked, json.loads(given.against.read_text(encoding="utf-8")))
