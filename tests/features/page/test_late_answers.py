@@ -84,6 +84,7 @@ def test_an_undo_does_not_wait_for_a_list_or_get_lost_behind_one(tab: Tab) -> No
     tab.page.locator(".card", has_text="The gate").first.focus()
     tab.page.keyboard.press("Delete")
     tab.misses("The gate")
+    tab.page.wait_for_selector(".card:focus")  # the next one; a list whose card has the focus waits to be asked for
     news = Held(tab, LIST)
     tab.page.evaluate("document.activeElement.blur()")
     Memories(tab.served.scope).store("This is news.")
