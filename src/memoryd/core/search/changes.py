@@ -41,6 +41,8 @@ _ANSWERS, _WEAK, _BETTER, _DOUBT, _UNRELATED, _WORSE = 5.0, 2.0, 3.5, -2.5, -5.0
 """Logits: the older text surely answers the question, hardly does, does far worse than the newer one; below the next
 one the newer text is about the same matter only if it has a sign of a change, below the fifth one hardly ever. The
 last one is a distance: a newer text that is worse by more has nothing of what was asked, if it has no value."""
+_NEAREST = 2  # facts between the two
+_NAMED = 2.0  # points of a name or a number
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +223,3 @@ def _named(asked: ComparedText, old: ComparedText, new: ComparedText, common: Co
 def _is_number(stem: str) -> bool:
     """Return whether a word is a number that hardly occurs by chance."""
     return any(map(str.isdigit, stem)) and len(stem) > 1
-
-
-_NEAREST = 2  # facts between the two
-_NAMED = 2.0  # points of a name or a number

@@ -173,8 +173,12 @@ def _beside(text: str, changes: Sequence[tuple[int, int]]) -> Iterator[int]:
     for place, match in enumerate(TOKEN.finditer(text)):
         if negates(match[0]):
             denied = place
-        near = (text[min(end, match.end()) : max(start, match.start())] for start, end in changes)
-        beside = any(len(between) < _BESIDE and not SENTENCE.search(between) for between in near)
+        beside = any(
+            match.start() - end < _BESIDE
+            and start - match.end() < _BESIDE
+            and not SENTENCE.search(text, min(end, match.end()), max(start, match.start()))
+            for start, end in changes
+        )
         if match[0].endswith(("'s", "’s")):
             pass  # `Ann's lease ended` says what became of the lease
         elif beside or (changes and before == "from") or place - denied <= _REACH:

@@ -75,6 +75,7 @@ _NO_ATTRIBUTE = frozenset("new old other same our former next last all more".spl
 
 
 def against(asked: ComparedText, old: ComparedText, new: ComparedText) -> Iterator[tuple[str, float]]:
+    """Yield the points against a change, by name; a text with words of change may speak of more than one thing."""
     before = stated_before(new)
     yield "other_before", -6.0 if before and not before & (old.content | asked.content) else 0.0
     apart = -3.0 if before & old.content else -6.5  # `from 30 to 90` says what it changes
