@@ -16,6 +16,7 @@ from memoryd.core.search.compared import (
     alike,
     same_kind,
     stem_of,
+    stems,
 )
 from memoryd.text import STOP_WORDS
 
@@ -170,14 +171,13 @@ def _second_answer(old: ComparedText, new: ComparedText) -> bool:
 def stated_before(new: ComparedText) -> frozenset[str]:
     """Return the stems of what the newer text says was before: `from 39 to 45`, `instead of 9`."""
     found = " ".join(filter(None, (value for match in _BEFORE.finditer(new.text) for value in match.groups())))
-    return frozenset(stem_of(token) for token in TOKEN.findall(found) if token.lower() not in STOP_WORDS)
+    return stems(found)
 
 
 def _conditional(asked: ComparedText, old: ComparedText, new: ComparedText) -> bool:
     """Return whether the newer text begins with a case that neither the older one nor the question speaks of."""
     match = _CONDITION.match(new.text)
-    words = {stem_of(token) for token in TOKEN.findall(match[1]) if token.lower() not in STOP_WORDS} if match else set()
-    return bool(words - asked.content - old.content)
+    return bool(match and stems(match[1]) - asked.content - old.content)
 
 
 def _contrast(asked: ComparedText, one: ComparedText, other: ComparedText) -> bool:

@@ -9,7 +9,7 @@ from calendar import monthrange
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, tzinfo
-from functools import cache
+from functools import cache, lru_cache
 
 from memoryd.core.base.clock import FOREVER, moment, timestamp
 from memoryd.core.search import time_words
@@ -70,8 +70,13 @@ class Span:
         """Return 1 for a stored time in the span, a half for the day after: what happened is often noted then."""
         if self.after <= time < self.before:
             return 1.0
-        next_day = timestamp(moment(self.before) + timedelta(days=1)) if self.before != FOREVER else FOREVER
-        return 0.5 if self.before <= time < next_day else 0.0
+        return 0.5 if self.before <= time < _day_after(self.before) else 0.0
+
+
+@lru_cache(maxsize=64)
+def _day_after(time: str) -> str:
+    """Return the stored time one day after another, of which each record of an answer asks."""
+    return FOREVER if time == FOREVER else timestamp(moment(time) + timedelta(days=1))
 
 
 def named(question: str, now: datetime, after: str = "", before: str = "") -> Span | None:
