@@ -6,6 +6,7 @@ from itertools import filterfalse, permutations
 import pytest
 
 from memoryd.core.search import changes
+from memoryd.core.search.asked_values import lacks_asked_value
 from memoryd.core.search.compared import compared, stems
 from memoryd.core.search.current import COMMON, common_stems, is_statement
 
@@ -424,6 +425,40 @@ def test_what_answers_far_worse_needs_something_in_the_place_of_the_answer() -> 
     assert changes.evidence(question, older, aside, far_worse).parts["off_the_point"] < 0
     instead = "At Mill Lane the router was moved to 192.168.40.1, with 24 GB."
     assert "off_the_point" not in changes.evidence(question, older, instead, far_worse).parts
+
+
+@pytest.mark.parametrize(
+    ("question", "older", "newer", "lacks"),
+    [
+        ("When is the stand-up?", "The stand-up is at 9:45.", "Stand-up at noon.", False),
+        ("When is the stand-up?", "The stand-up is at 9:45.", "The stand-up was put off until further notice.", False),
+        ("When is the stand-up?", "The stand-up is at 9:45.", "In the stand-up Lena showed the dashboard.", True),
+        ("When does the lease end?", "The lease ends on 31 May.", "It runs until the end of the year.", False),
+        ("When does the lease end?", "The lease ends on 31 May.", "The lease was signed at 10:15 by both.", True),
+        ("Who does the accounts?", "Paul does the accounts.", "My sister looks after that.", False),
+        ("Who does the accounts?", "Paul does the accounts.", "deloitte looks after that", False),
+        ("Who does the accounts?", "Paul does the accounts.", "They were late because the office was moved.", True),
+        ("How much is the parking?", "Parking costs 4 euros a day.", "Visitors leave their cars for free.", False),
+        ("How much is the parking?", "Parking costs 4 euros a day.", "It went up to 6.", False),
+        ("How much is the parking?", "Parking costs 4 euros a day.", "The parking lot is muddy.", True),
+        ("Which port does the API use?", "The API uses port 8080.", "It was given 9090 in May.", False),
+        ("Which port does the API use?", "The API uses port 8080.", "It uses the default port.", False),
+        ("Which port does the API use?", "The API uses port 8080.", "The API has a limit of 100 requests.", True),
+        ("How many replicas has web?", "web has 3 replicas.", "It runs with 5.", False),
+        ("How many replicas has web?", "web has 3 replicas.", "web restarts after 30 seconds.", True),
+        ("Is invoice 2291 unpaid?", "Invoice 2291 is unpaid.", "The money for 2291 came in.", False),
+        ("Where is the retro?", "The retro is in room 14.", "We meet in the library.", False),
+    ],
+)
+def test_a_text_without_what_is_asked_for_changes_nothing(
+    question: str, older: str, newer: str, *, lacks: bool
+) -> None:
+    assert lacks_asked_value(compared(question), compared(older), compared(newer)) == lacks
+
+
+def test_who_has_gone_is_a_change_without_another_name() -> None:
+    parts = changes.evidence("Who is our plumber?", "Our plumber is Mr. Voss.", "Voss has retired.", READ).parts
+    assert "lacks_value" not in parts
 
 
 def test_steps_and_what_holds_for_some_only_change_nothing() -> None:

@@ -210,4 +210,4 @@ def test_a_text_that_happens_to_have_the_words_of_a_sentence_does_not_answer_it(
     assert lines[0] == UNSURE
     assert any(calls in line for line in lines)
     words = recalled(engine, request, "people contact", [])
-    assert minutes[:30] in words[0], "a list of words is looked up"
+    assert any(minutes[:30] in line for line in words), "a list of words is looked up"

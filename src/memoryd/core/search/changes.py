@@ -17,6 +17,7 @@ import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from memoryd.core.search.asked_values import lacks_asked_value
 from memoryd.core.search.compared import SENTENCE, YEAR, ComparedText, alignment, choosing, compared, negates, same_kind
 from memoryd.core.search.contrasts import PRONOUN, against, first_stem, opposite, stated_before
 
@@ -201,6 +202,8 @@ def _off_the_point(
     matters = found["old_value"] >= 1 or (logits.matter or 0.0) > 0
     valued = any(values - asked.kinds.get(kind, frozenset()) for kind, values in old.kinds.items())
     yield "off_the_point", -1.5 if worse and not matters and valued and not same_kind(old, new) else 0.0
+    denied = found["old_value"] >= _NAMED  # `Achterberg has retired` has no other name
+    yield "lacks_value", -4.0 if not denied and lacks_asked_value(asked, old, new) else 0.0
 
 
 def _named(asked: ComparedText, old: ComparedText, new: ComparedText, common: Collection[str]) -> float:

@@ -106,11 +106,11 @@ _KINDS: Mapping[str, re.Pattern[str]] = {
     for name, pattern in {
         "time": r"\b\d{1,2}[:.]\d{2}\b(?!\.\d)|\b\d{1,2} ?(?:am|pm|o'clock)\b",
         "date": r"\b\d{4}-\d\d-\d\d\b|\b\d{1,2}(?:st|nd|rd|th)\b"
-        r"|\b(?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]* \d|\b\d{1,2}\.? ?(?:of )?"
+        r"|\b(?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]* \d+|\b\d{1,2}\.? ?(?:of )?"
         r"(?:january|february|march|april|may|june|july|august|september|october|november|december)\b|\b20\d\d\b",
         "weekday": r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b",
-        "percent": r"\d ?(?:%|percent|per cent)",
-        "amount": r"[€$£]\s?\d|\d\s?(?:€|\$|£|euros?|eur|dollars?|usd|pounds?|gbp|chf|francs?)\b",
+        "percent": r"\d[\d.,]* ?(?:%|percent|per cent)",
+        "amount": r"[€$£]\s?\d+(?:[.,]\d+)*|\d[\d.,]*\s?(?:€|\$|£|euros?|eur|dollars?|usd|pounds?|gbp|chf|francs?)\b",
         "duration": r"\b(?:\d+|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve)[- ]"
         r"(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?|ms|s|min|h)\b",
         "version": r"\bv?\d+(?:\.\d+)+\b",

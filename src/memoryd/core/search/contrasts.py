@@ -101,7 +101,7 @@ def _other_thing(asked: ComparedText, old: ComparedText, new: ComparedText) -> b
     added = (match[1] for match in _NEW_THING.finditer(new.text))
     owned = _OWNED.match(new.text)
     things = [[word] for word in added]
-    named = _names(asked) & old.content  # where there is none, his brother may have taken over what he did
+    named = names(asked) & old.content  # where there is none, his brother may have taken over what he did
     things += [
         [word] for owner, word in _RELATIVE.findall(new.text) if named and (not owner or stem_of(owner) in named)
     ]
@@ -112,10 +112,10 @@ def _other_thing(asked: ComparedText, old: ComparedText, new: ComparedText) -> b
 
 def _other_owner(asked: ComparedText, old: ComparedText, new: ComparedText) -> bool:
     """Return whether the newer text names others in place of whom the question and the older one name."""
-    missing, owned = (_names(asked) & old.content) - new.content, _OWNED.match(new.text)
+    missing, owned = (names(asked) & old.content) - new.content, _OWNED.match(new.text)
     if owned and _MINE.match(old.text) and stem_of(owned[1]) not in old.content | asked.content:
         return True
-    return bool(missing and _names(new) - old.content - asked.content) and not PRONOUN.search(new.text)
+    return bool(missing and names(new) - old.content - asked.content) and not PRONOUN.search(new.text)
 
 
 def _other_year(asked: ComparedText, one: ComparedText, other: ComparedText) -> bool:
@@ -257,7 +257,7 @@ def _shape(token: str) -> str:
     return shape if "a" in shape and len(shape) > 2 and not _POSSESSIVE.search(token) else ""
 
 
-def _names(one: ComparedText) -> frozenset[str]:
+def names(one: ComparedText) -> frozenset[str]:
     """Return the stems of the names of people and places in a text: its first word hardly ever is one."""
     rest = zip(one.tokens[1:], one.stems[1:], strict=True)
     return frozenset(
@@ -283,7 +283,7 @@ def _other_name(asked: ComparedText, one: ComparedText, other: ComparedText, mis
         and there.isdisjoint(asked.stems[max(place - 1, 1) : place + 2])  # a part of a name may be left out
     }
     first = first_stem(other)
-    return bool(names) and first is not None and first not in one.content | asked.content and _begins_with_name(other)
+    return bool(names) and first is not None and first not in one.content | asked.content and begins_with_name(other)
 
 
 def _in_its_place(asked: ComparedText, one: ComparedText, other: ComparedText, missing: frozenset[str]) -> bool:
@@ -305,7 +305,7 @@ def first_stem(one: ComparedText) -> str | None:
     return next((s for t, s in zip(one.tokens, one.stems, strict=True) if t.lower() not in _LEADING), None)
 
 
-def _begins_with_name(one: ComparedText) -> bool:
+def begins_with_name(one: ComparedText) -> bool:
     token = next((t for t in one.tokens if t.lower() not in _LEADING), "")
     return (
         token[:1].isupper() and not CHANGE.fullmatch(token) and not token.endswith(("ed", "ing"))

@@ -1,0 +1,85 @@
+"""The value that a question asks for: a newer text that states none of its kind leaves the older answer as it is."""
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+from memoryd.core.search.compared import ComparedText, alike, stem_of
+from memoryd.core.search.contrasts import begins_with_name, first_stem, names
+from memoryd.text import STOP_WORDS
+
+_WHO = re.compile(r"(?:\w+ )?(?:who|whom|whose)\b", re.IGNORECASE)
+_PERSON = re.compile(r"\b(?:I|[Ww]e|[Mm]y|[Oo]ur|[Nn]o ?body|[Nn]o one|[Ss]ome(?:body|one)|[Ee]very(?:body|one))\b")
+_TIME = r"""\b(?:noon|midnight|half\ past|quarter|o'clock
+    |at\ (?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)
+    |today|tomorrow|tonight|next|mornings?|afternoons?|evenings?|nights?|weekends?|daily|nightly|weekly|monthly|yearly
+    |every|each|once|twice|january|february|march|april|may|june|july|august|(?:septem|octo|novem|decem)ber
+    |spring|summer|autumn|winter|earlier|later|(?:beginning|end)\ of)\b"""
+_ASKED = tuple(
+    (re.compile(question, re.IGNORECASE), kinds, re.compile(in_words, re.IGNORECASE | re.VERBOSE))
+    for question, kinds, in_words in (
+        (
+            r"\b(?:when|(?:what|which) (?:time|hours?|days?|dates?|months?|weeks?)|how often|deadline)\b",
+            ("time", "date", "weekday", "duration"),
+            _TIME,
+        ),
+        (
+            r"\b(?:how much|costs?|prices?|pays?|paid|fees?|rents?|salary|budget|charges?)\b",
+            ("amount",),
+            r"\b(?:free|nothing|included|half|double|twice|\d+)\b",
+        ),
+    )
+)
+"""Questions, the kinds of values of which an answer has one, and words that may stand for such a value."""
+_HOW_MANY = re.compile(r"\bhow many\b", re.IGNORECASE)
+_SAME_SENTENCE = 0.5
+_NUMBER = re.compile(r"(?<![\w.,:/€$£-])(\d+(?:[.,]\d+)*)(?![\w:%/])(?: ?(\w+))?")
+
+
+def lacks_asked_value(asked: ComparedText, old: ComparedText, new: ComparedText) -> bool:
+    """Return whether the older text has a value of the kind that is asked for, and the newer one no other.
+
+    To `Who is ...?` that is a name, to `When ...?` a time like the older one: a date for a date, an hour for an hour.
+    To another question it is a number, if one belongs to a word of the question in the older text (`port 9443`). Words
+    of a change may do without a value (`was put off`), except if a name is asked for; and a sentence that is nearly the
+    same has something in its place.
+    """
+    if alike(old, new, _SAME_SENTENCE):
+        return False
+    if _WHO.match(asked.text):
+        named = _all_names(new) - asked.content - (frozenset() if new.changes else old.content)
+        return not named and not _PERSON.search(new.text) and not new.text.islower()
+    if new.changes:
+        return False
+    for question, kinds, in_words in _ASKED:
+        if question.search(asked.text):
+            before = {kind: old.kinds[kind] for kind in kinds if kind in old.kinds}
+            after = any(new.kinds.get(kind, frozenset()) - values for kind, values in before.items())
+            return bool(before) and not after and not in_words.search(new.text)
+    return any(_numbered(asked, old, new)) and not _plain_numbers(asked, new) - _plain_numbers(asked, old)
+
+
+def _all_names(one: ComparedText) -> frozenset[str]:
+    """Return the stems of the names in a text, also of the one with which it begins."""
+    first = first_stem(one) if begins_with_name(one) else None
+    return names(one) | ({first} if first else frozenset())
+
+
+def _numbered(asked: ComparedText, old: ComparedText, new: ComparedText) -> Iterator[bool]:
+    """Yield for each two words of the older text whether they are a number and what the question asks about it.
+
+    The newer text does not speak of that: `on the usual port` may be an answer.
+    """
+    how_many = bool(_HOW_MANY.search(asked.text))
+    for a, b in pairwise(old.stems):
+        yield a in asked.content and a not in new.content and b.isdigit() and b not in asked.stems
+        yield how_many and a.isdigit() and b in asked.content
+
+
+def _plain_numbers(asked: ComparedText, one: ComparedText) -> set[str]:
+    """Return the numbers in a text without those that have a unit of which the question does not speak: `750 W`."""
+    return {
+        number
+        for number, unit in _NUMBER.findall(one.text)
+        if unit[:1].isupper() or unit.lower() in STOP_WORDS | {""} or stem_of(unit) in asked.content
+    }
