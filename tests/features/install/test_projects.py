@@ -63,6 +63,7 @@ def test_outside_of_projects_what_is_about_the_user_is_found(
     asked = at_home("recall", "which english do I write?")
     assert "British" in asked.stdout
     assert asked.stderr.startswith("Outside of projects there is no memory yet: the first one makes the workspace")
+    assert "is in no git repository: its first memory creates it" in at_home("inspect", code=1).stderr
     started = json.dumps({"session_id": "s1", "source": "startup", "cwd": str(tmp_path)})
     briefed = ("hook", "session-start", "--client", "claude-code", "--workspace", "auto")
     first = at_home(*briefed, stdin=started).stdout
