@@ -108,10 +108,11 @@ HOMES = {
 """Where a library may be imported; libraries not listed may be imported anywhere."""
 
 CHOICES = (
-    "__init__.py", "__main__.py", "cli/__init__.py", "cli/serve.py", "models/providers.py", "features/__init__.py"
+    "__init__.py", "__main__.py", "cli/__init__.py", "cli/serve.py", "models/providers.py", "features/__init__.py",
+    "features/page/command.py",
 )  # fmt: skip
 """The files with a table that names a module for each choice: the public class, connector or command, commands,
-transports, models, slices."""
+transports, models, slices; and the page, which is a server."""
 
 TABLE = "features/__init__.py"
 """The only file of the spine that names slices."""

@@ -12,7 +12,9 @@ import pytest
 
 import memoryd
 from memoryd import AsyncMemory, Memory
+from memoryd.api.keyed import KeyedTexts
 from memoryd.api.parts import MemoryGraph, MemoryTurns, MemoryVault
+from memoryd.core.memories.vault import KeyedChange
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.toolsets import TOOLSETS
 from tests.clients import PATIENCE, environment
@@ -153,6 +155,14 @@ def test_a_hit_is_plain_and_says_why_on_request(memory: Memory) -> None:
     assert hit["client"]
     assert "why" not in hit
     assert memory.recall("when does the office close?", why=True)[0]["why"]["words"] == 1.0
+
+
+def test_what_a_door_stores_names_the_program(memory: Memory) -> None:
+    fact = memory.store("The office closes at six.")
+    KeyedTexts(memory, "langgraph").change([KeyedChange(key="hours", content="From nine.")])
+    kept = memory.vault.get("hours")
+    assert kept
+    assert kept["client"] == memory.get(fact["id"])["client"] != ""
 
 
 def test_errors_are_in_the_words_of_the_api(memory: Memory) -> None:

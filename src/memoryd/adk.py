@@ -39,7 +39,7 @@ class MemorydMemoryService(BaseMemoryService):
 
     def __init__(self, memory: Memory | str | None = None) -> None:
         """Keep texts in a memory, or in the workspace of that name."""
-        self._texts = KeyedTexts(memory)
+        self._texts = KeyedTexts(memory, "adk")
         self.memory = self._texts.memory
 
     @override

@@ -29,7 +29,7 @@ class MemorydMemoryTool(BetaAbstractMemoryTool):
     def __init__(self, memory: Memory | str | None = None, **options: Any) -> None:
         """Keep files in a memory, or in the workspace of that name; for `options` see the SDK's class."""
         super().__init__(**options)
-        self._texts = KeyedTexts(memory)
+        self._texts = KeyedTexts(memory, "anthropic")
         self.memory = self._texts.memory
 
     def view(self, command: Any) -> str:

@@ -52,7 +52,7 @@ class MemorydStore(BaseStore):
 
     def __init__(self, memory: Memory | str | None = None) -> None:
         """Keep items in a memory, or in the workspace of that name."""
-        self._texts = KeyedTexts(memory)
+        self._texts = KeyedTexts(memory, "langgraph")
         self.memory = self._texts.memory
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:

@@ -39,7 +39,7 @@ class MemorydStore:
 
     def __init__(self, memory: Memory | str | None = None) -> None:
         """Keep files in a memory, or in the workspace of that name."""
-        self._texts = KeyedTexts(memory)
+        self._texts = KeyedTexts(memory, "pydantic_ai")
         self.memory = self._texts.memory
         self._receipts: OrderedDict[str, tuple[str, MemoryMutation]] = OrderedDict()
         self._lock = asyncio.Lock()

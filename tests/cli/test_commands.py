@@ -451,7 +451,7 @@ def test_at_a_terminal_memoryd_explains_what_it_waits_for(home: Path) -> None:
     ended = _at_a_terminal(environment(home), b"\x04")
     assert ended.returncode == 0
     assert ended.stdout == b""
-    assert b"claude mcp add memory -- memoryd" in ended.stderr
+    assert b"memoryd install claude-code --hooks" in ended.stderr
     assert ended.stderr.count(b"\n") == 1
 
 

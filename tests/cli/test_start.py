@@ -48,6 +48,7 @@ def loaded(home: Path, *arguments: str, stdin: str = "") -> set[str]:
         (["workspace", "list"], SERVER | TOOLS),
         (["recall", "port"], SERVER),
         (["install", "cursor", "--dry-run"], SERVER),
+        (["--help"], SERVER - {"httpx2"}),
         (["--version"], SERVER | TOOLS | {"memoryd.core.engine"}),
     ],
     ids=lambda given: " ".join(sorted(given) if isinstance(given, set) else given),

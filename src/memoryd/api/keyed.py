@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from memoryd.api.memory import Memory
 from memoryd.core.memories.vault import KeyedChange, Vault
+from memoryd.core.records.records import written_by
 from memoryd.core.search.pipeline import Search
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import Filter, Hit, Record
@@ -34,9 +35,10 @@ def tagged(record: Record, name: str) -> str | None:
 
 
 class KeyedTexts:
-    """The texts under keys of a memory, or of the workspace of that name."""
+    """The texts under keys of a memory, or of the workspace of that name, as a door writes them."""
 
-    def __init__(self, memory: Memory | str | None) -> None:
+    def __init__(self, memory: Memory | str | None, door: str) -> None:
+        self._door = door
         self.memory = memory if isinstance(memory, Memory) else Memory(memory)
         self._local = self.memory._local  # noqa: SLF001 - a door beside the class
 
@@ -77,4 +79,5 @@ class KeyedTexts:
                     "Nothing was stored."
                 )
         scope = self._local.scope(make=True) if texts else None
-        return Vault(scope).change(texts) if scope else []
+        with written_by(self._local.client, self._door):
+            return Vault(scope).change(texts) if scope else []

@@ -28,7 +28,7 @@ class LocalTools:
         self.offered = chosen(["all"], read_only=False)
         self._tools: Mapping[str, Tool] = self.offered | {tool.name: tool for tool in tools.TOOLS}
         self._process: int | None = None
-        self._client = _program()
+        self.client = _program()
 
     def result(self, name: str, method: str = "", *, absent: object = None, **arguments: Any) -> Any:
         """Return the result of a tool for a method; `absent` if the tool only reads and nothing was ever stored."""
@@ -45,7 +45,7 @@ class LocalTools:
             workspace = self.workspace(make=tool.capability != "read")
             if workspace is None and tool.needs != "nothing":
                 return None
-            with written_by(self._client, method or name):
+            with written_by(self.client, method or name):
                 return tool.run(Call(self.engine, workspace, self.session), arguments)
         except MemorydError as error:
             if method:

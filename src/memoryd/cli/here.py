@@ -41,12 +41,11 @@ def here(settings: Settings, *, asking: bool = False) -> Settings:
         choice = engine.choice()
         if not engine.store.placement.exists():
             return settings
-        of_project = automatic if choice.keys else settings
         if choice.known(engine.workspaces):
-            return of_project
+            return automatic if choice.keys else settings
         if personal := engine.workspaces.personal():
             if not asking:
-                return of_project
+                return automatic
             where = "This project has" if choice.keys else "Outside of projects there is"
             note(f"{where} no memory yet: the first one makes the workspace {choice.name!r}.")
             return settings.model_copy(update={"workspace": personal.name})

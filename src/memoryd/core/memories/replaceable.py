@@ -15,12 +15,13 @@ from memoryd.store.base import Queries
 NEAR = 20  # memories nearest to a text that are compared with it
 NAMED = 3
 COMMON = 5  # of these memories, which are about one subject: what more of them have is shared by chance
-BEGINNING = 10  # tokens that are shown of each: three must cost less than 60 with what to do
+ROOM = 42  # tokens for all that is shown of them: with what to do they cost less than 60 ...
+ID = 4  # ... and for the id of each
 
 
 @dataclass(frozen=True, slots=True)
 class Replaceable:
-    """A memory that may be replaced: the short form of its id, and the beginning of its text."""
+    """A memory that may be replaced: the short form of its id, and its text, or the beginning of a long one."""
 
     id: str
     text: str
@@ -54,4 +55,5 @@ def _by(scope: Scope, queries: Queries, content: str, embedded: Embedded, route:
     enough = [key for key in evidence if evidence[key] >= changes.SUGGESTED]
     likely = sorted(enough, key=lambda key: -evidence[key])[:NAMED]
     short = short_ids.shorten(queries, likely)
-    return tuple(Replaceable(short[key], cut(" ".join(texts[key].split()), BEGINNING)) for key in likely)
+    room = ROOM // max(1, len(likely)) - ID
+    return tuple(Replaceable(short[key], cut(" ".join(texts[key].split()), room)) for key in likely)

@@ -33,7 +33,7 @@ class StoredMemory(TypedDict):
     id: str
     status: Literal["stored", "merged", "updated"]
     may_replace: NotRequired[dict[str, str]]
-    """The beginnings of older memories that it may replace, by short id; absent if there are none."""
+    """Older memories that it may replace, by short id, long ones cut; absent if there are none."""
     hint: NotRequired[str]
     """What to do about them."""
 

@@ -252,6 +252,7 @@ class Workspaces:
             )
             if added and keys:
                 _add_keys(queries, keys, new)
+            if added and (keys or new.name == DEFAULT_WORKSPACE):  # the one of everything outside of projects
                 _set_included(queries, new, _personal(queries))
             if not added and new.db_path != self._store.placement.home:
                 self._store.placement.erase(queries, new)
@@ -437,7 +438,7 @@ def _known(queries: Queries, workspace: Workspace) -> Workspace | None:
 
 
 def _personal(queries: Queries) -> list[str]:
-    """Return the ids of what every new project reads: the personal workspace, and what that one includes.
+    """Return the ids of what new projects and a new default workspace read: the personal one, and what it includes.
 
     A repository of that name is a project like any other.
     """

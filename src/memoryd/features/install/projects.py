@@ -38,10 +38,14 @@ def decided(settings: Settings, client: Client, before: str | None, *, dry_run: 
 def prepare(settings: Settings) -> None:
     """Create the workspace that projects are read together with, and say what lies in the default one."""
     with Engine(settings, fetch=False) as engine:
-        if not settings.read_only:
-            engine.workspaces.ensure(PERSONAL)
         default = engine.workspaces.get(DEFAULT_WORKSPACE)
-        if default is None or default.status == ARCHIVED or not (number := _number(engine, default)):
+        if default and default.status == ARCHIVED:
+            default = None
+        if not settings.read_only and engine.workspaces.get(PERSONAL) is None:
+            engine.workspaces.ensure(PERSONAL)
+            if default:
+                engine.workspaces.include(DEFAULT_WORKSPACE, [PERSONAL])
+        if default is None or not (number := _number(engine, default)):
             return
         there = f"{counted(number, 'record')} {'is' if number == 1 else 'are'}"
         ask = sys.stdin.isatty() and not settings.read_only

@@ -4,10 +4,13 @@ from typing import Annotated
 
 import typer
 
+from memoryd import extras
 from memoryd.cli.frame import PLACE, command, out
-from memoryd.features.page import local
 from memoryd.server import logs
 from memoryd.settings import Settings
+
+SHOW = "memoryd.features.page.local:show"
+"""Imported when the page opens: `memoryd --help` imports every command, and a server takes a second."""
 
 Browser = Annotated[bool, typer.Option("--browser/--no-browser", help="Open it; or print a key to log in with.")]
 
@@ -16,4 +19,4 @@ Browser = Annotated[bool, typer.Option("--browser/--no-browser", help="Open it; 
 def ui(settings: Settings, *, browser: Browser = True) -> None:
     """Open the page of the memory in the browser: see, search, correct, undo."""
     logs.set_up(settings.log_level)
-    local.show(settings, lambda line: out.print(line, soft_wrap=True), browser=browser)
+    extras.named(SHOW)(settings, lambda line: out.print(line, soft_wrap=True), browser=browser)

@@ -198,7 +198,7 @@ function listen() {
     known += news.ids.length;
     document.body.dispatchEvent(new Event("memoryd:news"));
     const results = $('#results[data-live="yes"]');
-    if (!results || /** @type {HTMLInputElement | null} */ ($("#q"))?.value) { known = 0; return; }
+    if (!results || /** @type {HTMLInputElement | null} */ ($("#q"))?.value || Number(event.lastEventId) <= Number(results.dataset.seen)) { known = 0; return; }
     if (scrollY < 200 && !$(".editing") && !document.querySelector("dialog[open]") && !document.activeElement?.closest(".card") && !$("#results :checked")) { known = 0; return refresh(); }
     let button = $(".news");
     if (!button) {
