@@ -9,6 +9,7 @@ import pytest
 
 from memoryd.errors import InvalidInputError, ModelError
 from memoryd.models.embedders import Embedder, load_embedder
+from memoryd.models.multilingual import MultilingualEmbedder
 from memoryd.models.onnx import WINDOW, BundledEmbedder
 from memoryd.models.rerankers import Reranker, load_reranker
 from memoryd.settings import Settings
@@ -52,6 +53,13 @@ def reranker(settings: Settings) -> Reranker:
 def test_the_models_have_names(embedder: Embedder, reranker: Reranker) -> None:
     assert (embedder.name, embedder.dim) == ("bundled:e5-small-v2", 384)
     assert reranker.name == "bundled:ms-marco-minilm-l-12-v2"
+
+
+def test_multilingual_vectors_are_the_same_on_every_processor(settings: Settings) -> None:
+    multilingual = MultilingualEmbedder("", settings)
+    asked = multilingual.embed_query("मेहमान वाईफाई का नाम")
+    fact = multilingual.embed_passage("मेहमानों के कमरे के वाईफाई का नाम उल्लू है।")[0]
+    assert float(asked @ fact) == pytest.approx(0.907, abs=0.008)  # in float32; .891 where sums of products overflow
 
 
 @pytest.mark.parametrize(("query", "relevant", "irrelevant"), KNOWN)

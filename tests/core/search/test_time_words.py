@@ -22,6 +22,17 @@ NAMED = [
     ("Qu'a dit Anna il y a deux semaines ?", "2026-11-02..2026-11-09"),
     ("Qu'est-ce qui est cassé depuis lundi ?", "2026-11-16.."),
     ("Qu'avons-nous appris en mars ?", "2026-03-01..2026-04-01"),
+    ("Qu'avons-nous décidé lundi ?", "2026-11-16..2026-11-17"),
+    ("De quoi as-tu parlé avec Anna mardi soir ?", "2026-11-17..2026-11-18"),
+    ("Qu'a-t-on changé ce mois-ci ?", "2026-11-01..2026-12-01"),
+    ("Qui est arrivé au cours des derniers jours ?", "2026-11-13.."),
+    ("Was haben wir in den letzten Tagen entschieden?", "2026-11-13.."),
+    ("¿Qué decidimos estos últimos días?", "2026-11-13.."),
+    ("¿Cuánto gastamos en lo que va de mes?", "2026-11-01..2026-12-01"),
+    ("O que decidimos nos últimos dias?", "2026-11-13.."),
+    ("O que decidimos na segunda sobre o servidor?", "2026-11-16..2026-11-17"),
+    ("Cosa abbiamo deciso lunedì?", "2026-11-16..2026-11-17"),
+    ("Cosa è cambiato negli ultimi giorni?", "2026-11-13.."),
     ("O que decidimos na semana passada?", "2026-11-09..2026-11-16"),
     ("O que disse a Ana há duas semanas?", "2026-11-02..2026-11-09"),
     ("上周我们决定了什么？", "2026-11-09..2026-11-16"),
@@ -86,10 +97,17 @@ La sonda llegó a Marte.
 Où est la barre Mars ?
 Quand est la réunion lundi ?
 Il a sept jours pour répondre.
+On a une réunion lundi ?
+Nous avons huit visites lundi ?
+Qu'avons-nous prévu pour lundi ?
+Qui a choisi le lundi ?
+On a décalé la réunion à lundi ?
 Je m'entraîne le lundi et le jeudi.
 Que veut dire mai ?
 segunda opção do menu
 sexta versão do contrato
+O que decidimos na segunda reunião?
+Quem espera na quarta linha?
 周五下午可以上线吗？
 每周一开会
 日曜大工の本
@@ -98,6 +116,8 @@ sexta versão do contrato
 毎年十月に点検する
 Quando è la riunione di lunedì?
 Mi alleno il lunedì e il giovedì.
+Abbiamo una riunione lunedì?
+Abbiamo spostato la riunione a lunedì?
 Sei mesi di garanzia
 La sonda è arrivata su Marte.
 Кто такая Май-Линг?

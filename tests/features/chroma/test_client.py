@@ -20,7 +20,8 @@ from memoryd.errors import InvalidInputError, StoreAwayError, StoreError
 from memoryd.features.chroma import database
 from memoryd.features.chroma.client import Chroma, ExternalChroma
 from memoryd.features.chroma.database import DEFAULT, SWAP, ChromaDatabase, ChromaRow
-from memoryd.features.chroma.journal import JournalChroma, JournalVectors
+from memoryd.features.chroma.journal import JournalChroma
+from memoryd.features.chroma.vectors import JournalVectors
 from memoryd.settings import Settings
 from memoryd.store.journal import COLLECTIONS
 from tests.store.journals import BREAD, CAR, engine, journal, summary, texts, turn
@@ -29,6 +30,8 @@ from tests.store.kit import output, python
 API = "/api/v2/tenants/default_tenant/databases"
 TURNS, SESSIONS = COLLECTIONS["memories"], COLLECTIONS["summaries"]
 OLD, NEW = "old", "new"
+CAT = "User Prompt: El gato duerme en la cama.\nAgent Thought: Es el gato.\nAgent Response: Que duerma."
+CAR_SUMMARY = summary(2, "t", title="Car", summary="Why it does not start.")
 
 
 @pytest.fixture(scope="module")
@@ -151,15 +154,42 @@ def test_vectors_of_another_model_are_refused_until_they_are_replaced(kept: Jour
     assert kept.find("bread", 1, "").best[0][0] == turn(1)
 
 
-def test_by_the_multilingual_model_a_turn_is_found_in_any_language(
+def test_a_turn_is_found_in_any_language(made: Engine, kept: JournalChroma, raw: ChromaDatabase) -> None:
+    assert made.helpers.other(600), "the multilingual model"
+    bread = ("パンはどうやって焼くの？", "パンの作り方を聞かれた。", "小麦粉と水と酵母を混ぜる。")
+    kept.put([turn(1, text=CAR), turn(2, "t", ("It rains.", "Yes.", "So it does."))])
+    assert kept.find("How do I bake bread?", 3, "").best
+    assert names(raw) == {TURNS}, "an English journal has no other vectors"
+    kept.add(turn(3, text=bread))
+    for query, found in (("Wie backe ich Brot?", bread), ("How do I bake bread?", bread), ("車が動かない", CAR)):
+        hits = kept.find(query, 3, "").best
+        assert (hits[0].item.prompt, len(hits)) == (found[0], 3), query
+        assert [hit.item.prompt for hit in kept.find(query, 3, "t").best] == ["It rains."], query
+    add_raw(raw, TURNS, {"sessionId": "s", "timestamp": turn(4).created_at}, CAT)
+    assert "gato" in kept.find("Wo schläft die Katze?", 1, "").best[0].item.prompt, "what another program wrote"
+    kept.replace([turn(3, text=CAR)], None)
+    hits = kept.find("車が動かない", 3, "").best
+    assert [hit.item.prompt for hit in hits] == [CAR[0]], "what was replaced is gone"
+
+
+def test_a_summary_in_another_language_follows_its_changes(made: Engine, kept: JournalChroma) -> None:
+    assert made.helpers.other(600), "the multilingual model"
+    kept.summarized([summary(1, "s", title="Brot", summary="Wie man Brot backt."), CAR_SUMMARY])
+    assert kept.find_summaries("how bread is baked", 1, "").best[0].item.session_id == "s"
+    kept.summarized([summary(3, "s", title="Steuer", summary="Wie die Steuererklärung abgegeben wird.")])
+    assert kept.find_summaries("¿Cómo se declaran los impuestos?", 1, "other").best[0].item.session_id == "s"
+    kept.delete_summaries()
+    assert kept.find_summaries("¿Cómo se declaran los impuestos?", 1, "").best == []
+
+
+def test_by_the_multilingual_model_alone_a_turn_is_found_in_any_language(
     chroma: str, model_dir: Path, tmp_path: Path
 ) -> None:
     here = {"MEMORY_JOURNAL_STORE": "chroma", "MEMORY_CHROMA_URL": chroma, "MEMORY_EMBEDDER": "multilingual"}
     with engine(tmp_path, model_dir, **here) as made:
         kept = journal(made, str(uuid.uuid4()))
-        bread = ("パンはどうやって焼くの？", "パンの作り方を聞かれた。", "小麦粉と水と酵母を混ぜる。")
-        kept.put([turn(1, text=bread), turn(2, text=CAR)])
-        assert kept.find("Wie backe ich Brot?", 1, "").best[0].item.prompt == bread[0]
+        kept.put([turn(1, text=BREAD), turn(2, text=CAR)])
+        assert kept.find("Wie backe ich Brot?", 1, "").best[0].item.prompt == BREAD[0]
         assert kept.find("車が動かない", 1, "").best[0].item.prompt == CAR[0]
 
 

@@ -7,87 +7,24 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
-import numpy as np
-
 from memoryd.core.base.batches import batches
 from memoryd.core.journal import metadata as journal_metadata
 from memoryd.core.journal.metadata import CollectionName
 from memoryd.core.scope import Scope
 from memoryd.core.security.secrets import cleaned
-from memoryd.errors import InvalidInputError, ModelError, StoreError
+from memoryd.errors import InvalidInputError, StoreError
+from memoryd.features.chroma.across import EMBEDDER, WAIT, Across
 from memoryd.features.chroma.client import OTHER_MODEL, Chroma
 from memoryd.features.chroma.database import DEFAULT, ChromaDatabase, ChromaRow, Collection, GoneError
+from memoryd.features.chroma.vectors import JournalVectors
 from memoryd.model import Findings, Interaction, SessionSummary, Workspace
-from memoryd.models.embedders import Embedder
-from memoryd.models.helpers import Helpers
 from memoryd.store.journal import COLLECTIONS, JournalCounts, JournalHit, Summaries, Turns
 from memoryd.text import shortened
 
 T = TypeVar("T")
 N = TypeVar("N", Interaction, SessionSummary)
-EMBEDDER = "embedder"  # the metadata field of a collection that names the model of its vectors
 BATCH = 100  # turns or summaries that are embedded and written together
 CANARY = "memoryd-healthcheck"
-PIECES, PIECE = 16, 2_000  # excerpts of a long text that are embedded, and characters of each
-
-
-class JournalVectors:
-    """Unit vectors of texts and questions from the configured model. Each method raises StoreError without it."""
-
-    def __init__(self, helpers: Helpers) -> None:
-        self._helpers = helpers
-
-    @property
-    def model(self) -> str:
-        """The name of the embedding model."""
-        return self._embedder().name
-
-    def passages(self, texts: Sequence[str]) -> list[list[float]]:
-        """Return for each text the mean vector of its chunks, of unit length."""
-        embedder = self._embedder()
-        try:
-            return [_mean(embedder.embed_passage(_excerpt(text), hurry=True)) for text in texts]
-        except ModelError as error:
-            raise self._failed(embedder, error) from error
-
-    def question(self, text: str) -> list[float]:
-        """Return the vector of a question."""
-        embedder = self._embedder()
-        try:
-            return [float(number) for number in embedder.embed_query(text)]
-        except ModelError as error:
-            raise self._failed(embedder, error) from error
-
-    def _embedder(self) -> Embedder:
-        self._helpers.embedder.start()
-        embedder = self._helpers.embedder.get(self._helpers.patience)
-        if embedder is None:
-            state = self._helpers.states()["embedder"]
-            raise StoreError(
-                f"The embedding model is not available ({state}), and ChromaDB can neither store nor search without "
-                "vectors. Nothing was stored by this call. Try again when it is loaded, or check MEMORY_EMBEDDER."
-            )
-        return embedder
-
-    def _failed(self, embedder: Embedder, error: ModelError) -> StoreError:
-        self._helpers.failed(embedder, error)
-        return StoreError(
-            f"{error} ChromaDB can neither store nor search without vectors; nothing was stored by this call."
-        )
-
-
-def _excerpt(text: str) -> str:
-    """Return evenly spaced pieces of a very long text: all of it would take minutes and hardly change the mean."""
-    if len(text) <= PIECES * PIECE:
-        return text
-    step = (len(text) - PIECE) / (PIECES - 1)
-    return "\n".join(text[round(step * number) :][:PIECE] for number in range(PIECES))
-
-
-def _mean(chunks: np.typing.NDArray[np.float32]) -> list[float]:
-    mean = chunks.mean(axis=0)
-    length = float(np.linalg.norm(mean))
-    return [float(number) for number in (mean / length if length else chunks[0])]
 
 
 class JournalChroma:
@@ -99,6 +36,7 @@ class JournalChroma:
         self._chroma = chroma
         self._database = self._of(scope.workspace)
         self._vectors = vectors
+        self._across = Across(self._database, vectors)
 
     def _of(self, workspace: Workspace) -> ChromaDatabase:
         return self._chroma.database(DEFAULT if workspace.name == "default" else workspace.id)
@@ -108,7 +46,7 @@ class JournalChroma:
     @cleaned
     def add(self, turn: Interaction) -> Interaction:
         """Store a turn, under another id if its own is taken; return it as stored."""
-        vector = self._vectors.passages([journal_metadata.document(turn)])[0]
+        vector = self._passages("memories", [journal_metadata.document(turn)])[0]
         mark = f"memoryd:{uuid.uuid4()}"
 
         def work(collection: Collection) -> Interaction:
@@ -127,7 +65,7 @@ class JournalChroma:
     @cleaned
     def put(self, turns: Sequence[Interaction]) -> int:
         """Store the turns that are not stored yet; return their number."""
-        return self._change("memories", lambda collection: self._put(collection, turns))
+        return self._change("memories", lambda collection: self._filled(collection, self._put(collection, turns)))
 
     def known(self, ids: Sequence[str]) -> set[str]:
         """Return the ids under which a turn is stored."""
@@ -171,7 +109,7 @@ class JournalChroma:
     @cleaned
     def summarized(self, summaries: Sequence[SessionSummary]) -> list[SessionSummary]:
         """Store summaries of sessions, replacing earlier ones; return them as stored."""
-        vectors = self._vectors.passages([_summary_text(summary) for summary in summaries])
+        vectors = self._passages("summaries", [_summary_text(summary) for summary in summaries])
 
         def work(collection: Collection) -> list[SessionSummary]:
             return [self._summarized(collection, *one) for one in zip(summaries, vectors, strict=True)]
@@ -181,7 +119,9 @@ class JournalChroma:
     @cleaned
     def put_summaries(self, summaries: Sequence[SessionSummary]) -> int:
         """Store the summaries that are not stored yet; return their number."""
-        return self._change("summaries", lambda collection: self._put_summaries(collection, summaries))
+        return self._change(
+            "summaries", lambda collection: self._filled(collection, self._put_summaries(collection, summaries))
+        )
 
     def summaries(self, limit: int, offset: int, category: str) -> Summaries:
         """Return a page of the summaries of one category or all, newest first."""
@@ -203,6 +143,7 @@ class JournalChroma:
         """Delete all summaries but no turns; return the number of deleted summaries."""
 
         def work(collection: Collection) -> int:
+            self._across.forget(collection.name)
             return self._database.delete(collection, self._database.ids(collection))
 
         return self._look("summaries", work, 0)
@@ -224,6 +165,10 @@ class JournalChroma:
                 self._put(fresh[COLLECTIONS["memories"]], batch)
             for some in batches(summaries or (), BATCH):
                 self._put_summaries(fresh[COLLECTIONS["summaries"]], some)
+        for name in names:
+            self._across.forget(name)
+            if collection := self._database.collection(name):
+                self._across.fill(collection)
 
     def numbers(self) -> JournalCounts:
         """Return the number of turns (`memories`) and of summaries."""
@@ -280,25 +225,45 @@ class JournalChroma:
     ) -> Findings[JournalHit[N]]:
         """Return the nearest items of all workspaces that are read; of duplicates only the first workspace's."""
         searched, cut = shortened(query)
-        vector, scope = self._vectors.question(searched), self._scope
+        scope, name = self._scope, COLLECTIONS[kind]
+        databases = {one.workspace: self._of(one.workspace) for one in scope.each}
+        across = {place: Across(database, self._vectors) for place, database in databases.items()}
+        mixed = any(one.collection(name) for one in across.values())
+        compared, why_not = self._vectors.asked(searched, mixed=mixed)
         once: dict[N, JournalHit[N]] = {}
+        lacking = 0
 
-        def nearest(database: ChromaDatabase, collection: Collection) -> list[ChromaRow]:
+        def nearest(beside: Across, collection: Collection) -> list[ChromaRow]:
+            nonlocal lacking
             self._check_model(collection)
-            return database.nearest(collection, vector, number, where)
+            if not (why_not or scope.engine.settings.read_only):
+                beside.note(name, [searched])
+                lacking += beside.fill(collection, WAIT)
+            return beside.nearest(collection, compared, number, where)
 
-        for place in [one.workspace for one in scope.each]:
-            database = self._of(place)
-            for row in self._look(kind, partial(nearest, database), list[ChromaRow](), database):
+        for place, database in databases.items():
+            for row in self._look(kind, partial(nearest, across[place]), list[ChromaRow](), database):
                 item = made(row)
                 once.setdefault(item, JournalHit(item, row.score, place if scope.included else None))
         best = sorted(once.values(), key=lambda hit: -hit.score)[:number]
-        return Findings(best, " ".join(filter(None, (cut, scope.degraded))))
+        left = f"Not yet compared across languages: {lacking:,} of the journal." if lacking else ""
+        return Findings(best, " ".join(filter(None, (cut, why_not, left, scope.degraded))))
+
+    def _passages(self, kind: CollectionName, texts: Sequence[str]) -> list[list[float]]:
+        """Return the vectors of texts for a collection, which has another one beside it if one is not English."""
+        vectors = self._vectors.passages(texts)
+        self._across.note(COLLECTIONS[kind], texts)
+        return vectors
+
+    def _filled(self, collection: Collection, number: int) -> int:
+        """Return the number of stored items, after all that is missing beside a collection was added."""
+        self._across.fill(collection)
+        return number
 
     def _put(self, collection: Collection, turns: Sequence[Interaction]) -> int:
         """Store the new turns; return their number. Retry those whose id another process took meanwhile."""
         news = self._new(collection, turns)
-        vectors = self._vectors.passages([journal_metadata.document(turn) for turn in news])
+        vectors = self._passages("memories", [journal_metadata.document(turn) for turn in news])
         rows = [_turn_row(turn, vector, None) for turn, vector in zip(news, vectors, strict=True)]
         self._database.add(collection, rows)
         stored = {found.id: found for found in self._turns(collection, [turn.id for turn in news])}
@@ -332,7 +297,7 @@ class JournalChroma:
                 news.append(summary)
                 taken.add(summary.session_id)
                 stored.add(summary.id)
-        vectors = self._vectors.passages([_summary_text(summary) for summary in news])
+        vectors = self._passages("summaries", [_summary_text(summary) for summary in news])
         self._database.add(collection, [_summary_row(new, by) for new, by in zip(news, vectors, strict=True)])
         return len(news)
 
@@ -340,6 +305,7 @@ class JournalChroma:
         known = sorted(self._database.ids(collection, {"sessionId": summary.session_id}))
         kept = replace(summary, id=known[0]) if known else self._free(collection, summary)
         self._database.put(collection, _summary_row(kept, vector, whole=True))
+        self._across.forget(collection.name, [kept.id])
         self._database.delete(collection, known[1:])
         return kept
 

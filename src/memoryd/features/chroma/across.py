@@ -1,0 +1,107 @@
+"""The journal across languages: multilingual vectors in a collection beside each of those that other programs read.
+
+It is made for the first turn, summary or question that is not English. It has no texts, and a row for each of the
+journal: what others wrote meanwhile is added before a search.
+"""
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from memoryd.core.base.batches import batches
+from memoryd.core.records.spaces import Compared
+from memoryd.core.search import ranking
+from memoryd.errors import ModelError
+from memoryd.features.chroma.database import ChromaDatabase, ChromaRow, Collection, Where
+from memoryd.features.chroma.vectors import JournalVectors, passage
+from memoryd.languages import is_english
+from memoryd.models.embedders import MULTILINGUAL
+
+EMBEDDER = "embedder"  # the metadata field of a collection that names the model of its vectors
+WAIT = 2.0  # seconds for which a search adds what is missing
+BATCH = 16  # rows that are embedded and written together
+CROWDED = 3  # so many times as many rows are read, of which those that are not English are left out
+
+
+class Across:
+    """The collections with multilingual vectors in a database."""
+
+    def __init__(self, database: ChromaDatabase, vectors: JournalVectors) -> None:
+        self._database = database
+        self._vectors = vectors
+
+    def collection(self, name: str) -> Collection | None:
+        """Return the collection beside another, or None."""
+        return self._database.collection(_beside(name))
+
+    def note(self, name: str, texts: Sequence[str]) -> None:
+        """Create the collection beside another if one of some texts for it is not English."""
+        if self._vectors.across(texts):
+            self._database.made(_beside(name), {EMBEDDER: MULTILINGUAL})
+
+    def forget(self, name: str, ids: Sequence[str] = ()) -> None:
+        """Remove the rows of some texts that change, or of all."""
+        if beside := self.collection(name):
+            self._database.delete(beside, ids or self._database.ids(beside))
+
+    def fill(self, collection: Collection, seconds: float = math.inf) -> int:
+        """Add the rows that are missing beside a collection, if it has one, and the model is there; return their rest.
+
+        Remove those that the collection has no more. A batch that has begun within `seconds` is completed.
+        """
+        beside, until = self.collection(collection.name), time.monotonic() + seconds
+        if beside is None or self._database.count(beside) == self._database.count(collection):
+            return 0
+        stored, wanted = set(self._database.ids(beside)), self._database.ids(collection)
+        self._database.delete(beside, sorted(stored.difference(wanted)))
+        missing = [key for key in wanted if key not in stored]
+        embedder, left = self._vectors.other(), len(missing)
+        for some in batches(missing, BATCH):
+            if embedder is None or time.monotonic() > until:
+                break
+            rows = list(self._database.rows(collection, some))
+            try:
+                self._database.add(beside, [_row(row, passage(embedder, _text(row))) for row in rows])
+            except ModelError:
+                break
+            left -= len(some)
+        return left
+
+    def nearest(
+        self, collection: Collection, compared: Sequence[Compared], number: int, where: Where | None
+    ) -> list[ChromaRow]:
+        """Return the rows nearest to a question, best first; all scores are on the scale of the first model."""
+        beside, first = self.collection(collection.name), compared[0]
+        if len(compared) == 1 or (beside is None and first.model != MULTILINGUAL):
+            return self._database.nearest(collection, first.vector.tolist(), number, where)
+        if beside is None:  # nothing may be written
+            return []
+        other, own = next(one for one in compared if one.model == MULTILINGUAL), list[ChromaRow]()
+        if first.model != MULTILINGUAL:
+            own = self._database.nearest(collection, first.vector.tolist(), CROWDED * number, where)
+            own = [row for row in own if is_english(_text(row))]
+            foreign = {"english": False}
+            where = {"$and": [where, foreign]} if where else foreign
+        found = self._database.nearest(beside, other.vector.tolist(), number, where)
+        scores = {
+            row.id: ranking.on_scale(row.score, other.embedder.unrelated, first.embedder.unrelated) for row in found
+        }
+        others = [replace(row, score=max(0.0, scores[row.id])) for row in self._database.rows(collection, list(scores))]
+        return sorted([*own, *others], key=lambda row: -row.score)[:number]
+
+
+def _beside(name: str) -> str:
+    return f"{name}-multilingual"
+
+
+def _text(row: ChromaRow) -> str:
+    """Return what is embedded of a turn or a summary, which has a title."""
+    title = row.metadata.get("title")
+    return f"{title}: {row.document}" if title else row.document
+
+
+def _row(row: ChromaRow, vector: Sequence[float]) -> ChromaRow:
+    """Return the row beside another: with what searches are limited to, without its text."""
+    kept = {name: row.metadata[name] for name in ("sessionId", "category") if name in row.metadata}
+    return ChromaRow(row.id, {**kept, "english": is_english(_text(row))}, "", vector)
