@@ -86,7 +86,6 @@ class FastReranker:
             raise _failed(model, error) from error
 
     def reads(self, text: str) -> bool:
-        """See Reranker."""
         return not self._english or is_latin(text)
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
