@@ -128,7 +128,6 @@ class PostgresRows:
     # transactions ----------------------------------------------------------------------------------------------------
 
     def read(self, workspace: Workspace | None, work: Callable[[Queries], T]) -> T:
-        """Run `work` on one consistent snapshot and return its result."""
         begun = _Begun(work)
         return self._repeated(begun, lambda: self._read_once(workspace, begun))
 
