@@ -86,8 +86,7 @@ class Vault:
             return self._put(queries, owner, KeyedChange(key=key, content=content, tags=tags), embedded, own)
 
         written = self._scope.write(work)
-        if embedded is None:
-            self._scope.embed_later([written])
+        self._scope.embed_later([] if embedded else [written])
         return key
 
     @cleaned
@@ -103,24 +102,21 @@ class Vault:
         def work(queries: Queries) -> tuple[list[str], list[str]]:
             versions, lacking = [], []
             for one, vector in zip(texts, embedded, strict=True):
-                known = queries.one("vault.named", scope="", key=one.key)
-                before = next(iter(records.fetch(queries, [known["id"]] if known else [], "").values()), None)
+                before = _named(queries, one.key)
                 if one.seen is not None and one.seen != version_of(before):
                     raise ChangedMeanwhileError(f"The memory {one.key[:100]!r} was changed meanwhile; read it again.")
                 if one.content is not None:
                     record_id = self._put(queries, "", one, vector, None)
-                    (now,) = records.fetch(queries, [record_id], "").values()
-                    versions.append(version_of(now))
+                    versions.append(version_of(_named(queries, one.key)))
                     lacking += [record_id] if vector is None else []
                     continue
                 versions.append("")
-                if known:
-                    records.delete(queries, [known["id"]], self._engine.clock.now())
+                if before:
+                    records.delete(queries, [before.id], self._engine.clock.now())
             return versions, lacking
 
         versions, lacking = self._scope.write(work)
-        if lacking:
-            self._scope.embed_later(lacking)
+        self._scope.embed_later(lacking)
         self._engine.purge_if_at_once(self._scope.workspace)
         return versions
 
@@ -219,8 +215,7 @@ class Vault:
             else:
                 scores = self._relevant(queries, parsed, question, allowed, max(limit, DEPTH))
             best = sorted(scores, key=lambda key: -scores[key])[:limit]
-            fetched = records.fetch(queries, best, self._scope.session)
-            return [Match(fetched[key], scores[key]) for key in best], total
+            return [Match(one, scores[one.id]) for one in records.listed(queries, best, self._scope.session)], total
 
         parts = [(scope.workspace, *scope.read(work)) for scope in self._scope.each]
         matches = parts[0][1] if len(parts) == 1 else _together([(place, found) for place, found, _ in parts])
@@ -274,12 +269,7 @@ class Vault:
 
     def get(self, key: str) -> Record:
         """Return the memory with a key in the vault; raise NotFoundError if there is none."""
-
-        def work(queries: Queries) -> Record | None:
-            row = queries.one("vault.named", scope="", key=key)
-            return next(iter(records.fetch(queries, [row["id"]], "").values()), None) if row else None
-
-        if record := self._scope.read(work):
+        if record := self._scope.read(lambda q: _named(q, key)):
             return record
         raise NotFoundError(f"There is no memory {key[:100]!r} in the vault.")
 
@@ -288,8 +278,7 @@ class Vault:
 
         def work(queries: Queries) -> list[Record]:
             ids = [row["id"] for row in queries.all("vault.under", begins=begins, end=begins + AFTER_ALL)]
-            fetched = records.fetch(queries, ids, "")
-            return [fetched[key] for key in ids]
+            return records.listed(queries, ids, "")
 
         return self._scope.read(work)
 
@@ -311,8 +300,7 @@ class Vault:
     def _page(self, owner: str, offset: int, limit: int) -> list[Record]:
         def work(queries: Queries) -> list[Record]:
             ids = [row["id"] for row in queries.all("vault.page", scope=owner, offset=offset, limit=limit)]
-            fetched = records.fetch(queries, ids, self._scope.session)
-            return [fetched[key] for key in ids]
+            return records.listed(queries, ids, self._scope.session)
 
         return self._scope.read(work)
 
@@ -320,6 +308,11 @@ class Vault:
         parameters = {"session": self._scope.session, "shelf": shelf}
         distinct = list(dict.fromkeys(tags))
         return parameters | {"tags": json.dumps(distinct), "tag_count": len(distinct)}
+
+
+def _named(queries: Queries, key: str) -> Record | None:
+    row = queries.one("vault.named", scope="", key=key)
+    return records.fetch(queries, [row["id"]], "").get(row["id"]) if row else None
 
 
 def _together(parts: Sequence[tuple[Workspace, Sequence[Match]]]) -> list[Match]:

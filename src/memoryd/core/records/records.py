@@ -225,6 +225,14 @@ def fetch(
     return {row["id"]: record_of(row) for row in rows}
 
 
+def listed(
+    queries: Queries, ids: Sequence[str], session: str, accesses: Mapping[str, Access] = MappingProxyType({})
+) -> list[Record]:
+    """Return what `fetch` does, in the order of `ids`."""
+    found = fetch(queries, ids, session, accesses)
+    return [found[key] for key in ids if key in found]
+
+
 def record_of(row: Row) -> Record:
     """Build a Record from a row with all its fields."""
     tags = tuple(json.loads(row["tags"])) if row["tags"] != "[]" else ()

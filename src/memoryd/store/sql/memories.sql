@@ -30,9 +30,9 @@ WHERE d.workspace_id = :workspace AND d.fingerprint = :fingerprint AND r.workspa
 ORDER BY r.created_at LIMIT 1
 
 -- name: memories.recent
--- The newest memories.
+-- The newest memories, or summaries of sessions.
 SELECT r.id FROM records r
-WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.kind = 'memory' AND (r.scope = '' OR r.scope = :session)
+WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.kind = :kind AND (r.scope = '' OR r.scope = :session)
 ORDER BY r.updated_at DESC, r.id LIMIT :limit
 
 -- name: memories.important
@@ -41,12 +41,6 @@ SELECT r.id FROM memory_details d JOIN records r ON r.workspace_id = d.workspace
 WHERE d.workspace_id = :workspace AND r.deleted_at IS NULL AND r.kind = 'memory'
   AND (r.scope = '' OR r.scope = :session) AND d.importance >= :least
 ORDER BY d.importance DESC, r.updated_at DESC, r.id LIMIT :limit
-
--- name: memories.sessions
--- The summaries of the most recently summarized sessions.
-SELECT r.id FROM records r
-WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.kind = 'summary' AND (r.scope = '' OR r.scope = :session)
-ORDER BY r.updated_at DESC, r.id LIMIT :limit
 
 -- name: memories.forgettable
 -- The records that match all given criteria; memories with a key, turns and summaries only by id.
