@@ -99,7 +99,6 @@ class FastReranker:
 
 
 def _cache(settings: Settings) -> str:
-    """Return the directory for fastembed's downloads."""
     return str(place(settings, lambda models: (models / "fastembed").is_dir()) / "fastembed")
 
 

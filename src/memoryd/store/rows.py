@@ -30,7 +30,6 @@ class Sum:
     total: int = 0
 
     def __add__(self, other: "Sum") -> "Sum":
-        """Return the sum of both."""
         return Sum(self.number + other.number, (self.total + other.total) % (1 << _BITS))
 
 

@@ -153,8 +153,8 @@ class JournalRows:
 
     def numbers(self) -> JournalCounts:
         def work(queries: Queries) -> JournalCounts:
-            kinds = {row["kind"]: row["number"] for row in queries.all("records.kinds", session="")}
-            return {"memories": kinds.get(Kind.INTERACTION, 0), "summaries": kinds.get(Kind.SUMMARY, 0)}
+            kinds = records.numbers(queries)
+            return {"memories": kinds[Kind.INTERACTION], "summaries": kinds[Kind.SUMMARY]}
 
         return self._scope.read(work)
 

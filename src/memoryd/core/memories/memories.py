@@ -9,7 +9,7 @@ from functools import partial
 from itertools import chain
 from typing import Any, Literal
 
-from memoryd.core.base.clock import FOREVER, bound, bounds, moment, timestamp
+from memoryd.core.base.clock import bound, bounds, moment, timestamp
 from memoryd.core.llm import generation
 from memoryd.core.memories import looked, replaceable
 from memoryd.core.memories.own import demand_own
@@ -37,7 +37,7 @@ from memoryd.core.security.secrets import cleaned, matched
 from memoryd.errors import InvalidInputError, ModelError, NotFoundError
 from memoryd.model import Filter, Findings, Hit, Kind, Record, Workspace
 from memoryd.prompts import ANSWER_QUESTION, SUMMARIZE_MEMORIES
-from memoryd.store.base import Queries, Row, number_of
+from memoryd.store.base import Queries, Row, number_of, visible
 from memoryd.text import estimate_tokens
 
 log = logging.getLogger(__name__)
@@ -303,12 +303,10 @@ class Memories:
         return briefing
 
     def _listed(self, queries: Queries, statement: str, **parameters: object) -> list[Hit]:
-        """Return the memories that a statement selects, in its order."""
         rows = queries.all(statement, session=self._scope.session, **parameters)
         return self._hits(queries, [row["id"] for row in rows])
 
     def _hits(self, queries: Queries, ids: Sequence[str]) -> list[Hit]:
-        """Return the records with these ids, in their order."""
         accesses = self._engine.accesses.of(self._scope.workspace)
         return [Hit(record=one, score=0.0) for one in records.listed(queries, ids, self._scope.session, accesses)]
 
@@ -351,20 +349,15 @@ class Memories:
         self, queries: Queries, criteria: Criteria, among: Sequence[str] | None = None, limit: int = sys.maxsize
     ) -> list[str]:
         """Return the ids, of some or all memories, that match all criteria but the query: the first `limit`."""
-        tags = list(dict.fromkeys(criteria.tags))
         named = short_ids.resolve(queries, "ids", criteria.ids or (), self._scope.session, "ids.living")
-        rows = queries.all(
-            "memories.forgettable",
+        allowed = Filter(
+            tags=criteria.tags,
             session=self._scope.session,
-            ids=json.dumps(named),
-            any_id=int(criteria.ids is None),
-            tags=json.dumps(tags),
-            tag_count=len(tags),
-            before=bound(criteria.before) if criteria.before else FOREVER,
-            among=json.dumps(among) if among is not None else "",
-            limit=limit,
+            before=bound(criteria.before) if criteria.before else "",
+            among=tuple(among) if among is not None else None,
         )
-        return [row["id"] for row in rows]
+        by_id = {"ids": json.dumps(named), "any_id": int(criteria.ids is None)}
+        return [row["id"] for row in queries.all("memories.forgettable", **visible(allowed), **by_id, limit=limit)]
 
     def _best_matches(self, criteria: Criteria) -> Findings[str]:
         """Return the ids of the memories that match a query best, of those that match the other criteria.
@@ -421,8 +414,7 @@ class Memories:
         """Return the number of records of each kind, their times, the number with vectors, and the models' states."""
 
         def work(queries: Queries) -> dict[str, Any]:
-            rows = queries.all("records.kinds", session=self._scope.session)
-            kinds = {row["kind"]: row["number"] for row in rows}
+            kinds = records.numbers(queries, self._scope.session)
             times = queries.one("records.times", session=self._scope.session, kinds=json.dumps(list(kinds))) or {}
             return {
                 "workspace": self._scope.workspace.name,

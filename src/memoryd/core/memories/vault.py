@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from memoryd.core.base.clock import FOREVER, moment, timestamp
+from memoryd.core.base.clock import moment, timestamp
 from memoryd.core.records import records
 from memoryd.core.records.records import Embedded
 from memoryd.core.scope import Scope
@@ -15,7 +15,7 @@ from memoryd.core.security.secrets import cleaned, matched
 from memoryd.errors import ChangedMeanwhileError, InvalidInputError, NotFoundError
 from memoryd.model import CLIENT, Filter, Findings, Kind, Record, Shelf, VectorSet, Workspace
 from memoryd.query_syntax import WordQuery, literal_query, parse_query
-from memoryd.store.base import Queries
+from memoryd.store.base import Queries, visible
 from memoryd.text import shortened, unstorable
 
 DEPTH = 100  # candidates by words, and as many by vector, unless more are requested
@@ -160,10 +160,11 @@ class Vault:
 
         Memories of the vault are marked as deleted, those of a session are deleted immediately and permanently.
         """
-        before = timestamp(moment(older_than)) if older_than else FOREVER
+        before = timestamp(moment(older_than)) if older_than else ""
+        allowed = Filter(tags=tuple(tags), session=self._scope.session, shelf=shelf, before=before)
 
         def work(queries: Queries) -> int:
-            chosen = queries.all("vault.chosen", **self._asked(shelf, tags), key=key or "", before=before, limit=ALL)
+            chosen = queries.all("vault.chosen", **visible(allowed), key=key or "", limit=ALL)
             durable = [row["id"] for row in chosen if not row["scope"]]
             volatile = [row["id"] for row in chosen if row["scope"]]
             now = self._engine.clock.now()
@@ -208,10 +209,10 @@ class Vault:
         allowed = Filter(tags=tuple(tags), session=self._scope.session, shelf=shelf)
 
         def work(queries: Queries) -> tuple[list[Match], int]:
-            tagged = queries.one("vault.tagged", **self._asked(shelf, tags)) if tags else None
+            tagged = queries.one("vault.tagged", **visible(allowed)) if tags else None
             total = tagged["number"] if tagged else self._scope.index.number(queries, allowed)
             if parsed is None and question is None:
-                scores = self._tagged(queries, query, shelf, tags, limit)
+                scores = self._tagged(queries, query, allowed, limit)
             else:
                 scores = self._relevant(queries, parsed, question, allowed, max(limit, DEPTH))
             best = sorted(scores, key=lambda key: -scores[key])[:limit]
@@ -222,18 +223,16 @@ class Vault:
         degraded = " ".join(filter(None, (cut, self._scope.degraded)))
         return Findings(matches[:limit], degraded), sum(total for *_, total in parts)
 
-    def _tagged(self, queries: Queries, query: str, shelf: Shelf, tags: Sequence[str], limit: int) -> dict[str, float]:
+    def _tagged(self, queries: Queries, query: str, allowed: Filter, limit: int) -> dict[str, float]:
         if query.strip():
             return {}  # the query has no words
-        if not tags:
+        if not allowed.tags:
             raise InvalidInputError("There is nothing to search for. Give a query, tags, or both.")
-        rows = queries.all("vault.chosen", **self._asked(shelf, tags), key="", before=FOREVER, limit=limit)
-        return {row["id"]: 1.0 for row in rows}
+        return {row["id"]: 1.0 for row in queries.all("vault.chosen", **visible(allowed), key="", limit=limit)}
 
     def _relevant(
         self, queries: Queries, parsed: WordQuery | None, question: Embedded | None, allowed: Filter, depth: int
     ) -> dict[str, float]:
-        """Return the relevance of all candidates by id."""
         index = self._scope.index
         scores = dict(index.words(queries, parsed, allowed, depth)) if parsed else {}
         cosines = self._cosines(queries, question, allowed, scores, depth) if question else {}
@@ -303,11 +302,6 @@ class Vault:
             return records.listed(queries, ids, self._scope.session)
 
         return self._scope.read(work)
-
-    def _asked(self, shelf: Shelf, tags: Sequence[str]) -> dict[str, object]:
-        parameters = {"session": self._scope.session, "shelf": shelf}
-        distinct = list(dict.fromkeys(tags))
-        return parameters | {"tags": json.dumps(distinct), "tag_count": len(distinct)}
 
 
 def _named(queries: Queries, key: str) -> Record | None:

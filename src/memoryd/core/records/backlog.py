@@ -72,9 +72,7 @@ class Backlog:
 
     def _kept_up(self, place: tuple[str, str], queries: Queries, sets: Mapping[str, str]) -> _Known:
         """Return what is known, updated by the events since then; count again if they do not suffice."""
-        row = queries.one("events.latest")
-        latest = row["seq"] if row else 0
-        known = self._known.get(place)
+        latest, known = number_of(queries, "events.latest"), self._known.get(place)
         if known is None or latest < known.seq or time.monotonic() > known.counted + RECOUNT:
             return _counted(queries, sets, latest)
         if known.ids is None or latest == known.seq:

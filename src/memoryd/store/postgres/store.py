@@ -87,5 +87,5 @@ class PostgresStore(PostgresRows):
 
     def stop(self) -> bool:
         stopped = self.server.stop()
-        self.disconnect()
+        self._pool.let_go()
         return stopped

@@ -50,7 +50,7 @@ UPDATE entity_details SET next_ordinal = :count + (
     ELSE entity_details.next_ordinal END
   FROM observation_details o WHERE o.workspace_id = :workspace AND o.entity_id = :entity)
 WHERE workspace_id = :workspace AND id = :entity
-RETURNING next_ordinal - :count AS first
+RETURNING next_ordinal - :count AS number
 
 -- name: observations.same
 -- Which of some texts are already observations of some entities.

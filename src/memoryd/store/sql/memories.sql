@@ -48,7 +48,7 @@ SELECT r.id FROM records r
 WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND (r.scope = '' OR r.scope = :session)
   AND (r.kind = 'memory' OR :any_id = 0 AND r.kind IN ('interaction', 'summary'))
   AND (:any_id = 1 OR r.id IN (SELECT value FROM json_each(:ids))) AND (:any_id = 0 OR r.name IS NULL)
-  AND r.created_at < :before
+  AND (:before = '' OR r.created_at < :before)
   AND :tag_count = (
     SELECT count(DISTINCT t.value) FROM json_each(r.tags) t WHERE t.value IN (SELECT value FROM json_each(:tags)))
   AND (:among = '' OR r.id IN (SELECT value FROM json_each(nullif(:among, ''))))

@@ -76,7 +76,7 @@ WHERE r.workspace_id = :workspace AND r.created_at <= :at AND r.scope = ''
   AND r.id IN (
     SELECT id FROM records WHERE workspace_id = :workspace AND deleted_at > :at
     UNION SELECT id FROM versions WHERE workspace_id = :workspace AND until > :at)
-  AND (:any_kind = 1 OR r.kind IN (SELECT value FROM json_each(:kinds)))
+  AND (:kinds = '[]' OR r.kind IN (SELECT value FROM json_each(:kinds)))
   AND (:tag_count = 0 OR :tag_count = (
     SELECT count(*) FROM json_each(:tags) WHERE value IN (SELECT value FROM json_each(coalesce(v.tags, r.tags)))))
   AND (:after = '' OR r.created_at >= :after) AND (:before = '' OR r.created_at < :before)
