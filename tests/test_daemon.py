@@ -45,8 +45,9 @@ def test_a_call_that_gets_no_thread_raises_a_clear_error(tmp_path: Path) -> None
         assert anyio.run(calls, of) == "done"
 
 
-def test_a_model_that_gets_no_thread_fails_at_once() -> None:
-    loader = Loader(lambda: "model", pause=0.0)
+def test_a_model_that_gets_no_thread_fails_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memoryd.models.loader.RETRY_PAUSE", 0.0)
+    loader = Loader(lambda: "model")
     with no_threads():
         loader.start()
     assert (loader.state, loader.reason) == ("failed", str(NoThreadError()))

@@ -233,7 +233,8 @@ for line in sys.stdin:
     if line == "settle\\n":
         engine.retention.settle(never)
     elif line == "read\\n":
-        print(engine.store.read(where, lambda q: len(q.all("memories.recent", session="", limit=100))), flush=True)
+        seen = engine.store.read(where, lambda q: q.all("memories.recent", kind="memory", session="", limit=100))
+        print(len(seen), flush=True)
         continue
     try:
         engine.write(where, lambda q: add(q, line.strip()))
@@ -370,7 +371,7 @@ home, place, rounds = sys.argv[1:]
 engine = opened(Path(home), place)
 
 def number():
-    return len(engine.store.read(known, lambda q: q.all("memories.recent", session="", limit=100_000)))
+    return len(engine.store.read(known, lambda q: q.all("memories.recent", kind="memory", session="", limit=100_000)))
 
 known = engine.workspaces.find("p")
 
@@ -411,7 +412,9 @@ def test_no_acknowledged_write_is_lost_to_archiving(tmp_path: Path, place: str) 
     assert stored
     assert all("is archived" in line or "was archived" in line for line in refused), refused
     with opened(tmp_path, place) as engine:
-        rows = engine.store.read(workspace, lambda q: q.all("memories.recent", session="", limit=100_000))
+        rows = engine.store.read(
+            workspace, lambda q: q.all("memories.recent", kind="memory", session="", limit=100_000)
+        )
         assert len(rows) == len(stored) + 1
         bodies = {hit.record.body for hit in memories(engine, name="p").recent(100_000)}
     assert bodies == {*stored, "kept"}

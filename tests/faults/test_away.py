@@ -119,7 +119,7 @@ def test_a_call_waits_for_a_server_that_is_read_only_for_a_while(
         put(store, here, "before")
         name = url.partition("@/")[2].partition("?")[0]
         ask(url, f"ALTER DATABASE {name} SET default_transaction_read_only = on")
-        store.disconnect()
+        store._pool.let_go()
         caller = threading.Thread(target=put, args=(store, here, "during"))
         caller.start()
         until(lambda: len(refused) > rows.TRIES, "refused writes")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memoryd.errors import ModelError
-from memoryd.models.loader import RETRY_PAUSE, Loader
+from memoryd.models.loader import Loader
 
 
 class Attempts:
@@ -44,10 +44,11 @@ def test_it_does_not_wait_without_a_start() -> None:
     assert Loader(Attempts()).get(3_600) is None
 
 
-def test_a_failure_is_kept_with_its_reason_until_the_pause_is_over() -> None:
+def test_a_failure_is_kept_with_its_reason_until_the_pause_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memoryd.models.loader.RETRY_PAUSE", 0.3)
     load = Attempts(ModelError("No such model. Pull it."))
     load.go.set()
-    loader = Loader(load, pause=0.3)
+    loader = Loader(load)
     loader.start()
     assert loader.get(10) is None
     assert (loader.state, loader.reason) == ("failed", "No such model. Pull it.")
@@ -57,10 +58,6 @@ def test_a_failure_is_kept_with_its_reason_until_the_pause_is_over() -> None:
     loader.start()
     assert loader.get(10) == "loaded"
     assert (loader.state, loader.reason, load.count) == ("ready", "", 2)
-
-
-def test_the_pause_is_a_minute() -> None:
-    assert Loader(Attempts())._pause == RETRY_PAUSE == 60
 
 
 @pytest.mark.parametrize("error", [OSError("no disk"), ValueError("odd"), RuntimeError("broken"), MemoryError("full")])
@@ -87,10 +84,11 @@ def test_no_caller_waits_forever_after_an_unexpected_failure(monkeypatch: pytest
     assert logged.get(timeout=10) is ZeroDivisionError
 
 
-def test_an_object_that_fails_later_is_absent_for_the_pause_and_loaded_again() -> None:
+def test_an_object_that_fails_later_is_absent_for_the_pause_and_loaded_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memoryd.models.loader.RETRY_PAUSE", 0.3)
     load = Attempts()
     load.go.set()
-    loader = Loader(load, pause=0.3)
+    loader = Loader(load)
     loader.start()
     assert (loader.get(10), loader.failed_before) == ("loaded", False)
     loader.fail("It hangs. Look at it.")

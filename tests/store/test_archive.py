@@ -114,7 +114,7 @@ def test_a_thread_that_is_reading_is_not_disturbed(tmp_path: Path, several: Sqli
     def look(queries: Queries) -> None:
         reading.set()
         go_on.wait(30)
-        seen.append(len(queries.all("memories.recent", session="", limit=9)))
+        seen.append(len(queries.all("memories.recent", kind="memory", session="", limit=9)))
 
     thread = threading.Thread(target=several.read, args=(one, look))
     thread.start()

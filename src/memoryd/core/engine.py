@@ -1,6 +1,6 @@
 """The composition root: the store, the learned helpers, the clock and the settings of one process."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from contextlib import ExitStack, suppress
 from contextvars import copy_context
 from pathlib import Path
@@ -178,10 +178,11 @@ class Engine:
             ids.add(self._stored.pop())
         return ids
 
-    def embed_later(self, workspace: Workspace, ids: Iterable[str] | None) -> None:
+    def embed_later(self, workspace: Workspace, ids: Collection[str] | None) -> None:
         """Have the background make the missing vectors of these records, or with None of the whole workspace."""
-        self.embedding.lacks(workspace, ids)
-        self.worker.wake()
+        if ids is None or ids:
+            self.embedding.lacks(workspace, ids)
+            self.worker.wake()
 
     def purge_if_at_once(self, workspace: Workspace) -> None:
         """Purge now if MEMORY_RETENTION_DAYS is 0."""
@@ -248,7 +249,6 @@ class ClientEngine(Engine):
         )
 
     def part(self, make: Callable[[Engine], T]) -> T:
-        """See Engine."""
         return self._whole.part(make)
 
     def close(self, wait: float = 1.0) -> None:  # noqa: ARG002 - nothing here runs in the background

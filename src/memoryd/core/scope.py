@@ -1,6 +1,6 @@
 """The scope of core's work: an engine, a workspace and a session."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -67,7 +67,7 @@ class Scope:
         """Return the vectors of each text, or None if that would take long; then pass the id to `embed_later`."""
         return self.engine.embedding.passages(texts)
 
-    def embed_later(self, ids: Iterable[str] | None) -> None:
+    def embed_later(self, ids: Collection[str] | None) -> None:
         """Have the background make the missing vectors of these records, or with None of the whole workspace."""
         self.engine.embed_later(self.workspace, ids)
 

@@ -66,7 +66,6 @@ class Chat:
         self.usage = Usage()
 
     def fill(self, system: str, prompt: str, tokens: int, shape: type[ShapeT], until: float) -> ShapeT:
-        """See Llm."""
         schema = shape.model_json_schema()
         request = with_schema(prompt, schema)
         text = self._written(system, request, tokens, schema, until)

@@ -86,7 +86,6 @@ class FastReranker:
             raise _failed(model, error) from error
 
     def reads(self, text: str) -> bool:
-        """See Reranker."""
         return not self._english or is_latin(text)
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
@@ -100,7 +99,6 @@ class FastReranker:
 
 
 def _cache(settings: Settings) -> str:
-    """Return the directory for fastembed's downloads."""
     return str(place(settings, lambda models: (models / "fastembed").is_dir()) / "fastembed")
 
 

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from memoryd.errors import ModelError
@@ -12,7 +12,7 @@ from memoryd.models.llm import TimedWriter, Writer, configured, load_llm
 from memoryd.models.loader import Loader
 from memoryd.models.native import TURNS
 from memoryd.models.providers import Spec, fetch
-from memoryd.models.rerankers import Reranker, load_reranker
+from memoryd.models.rerankers import load_reranker
 from memoryd.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -43,7 +43,7 @@ class Helpers:
         self._fetch = fetch
         self._specs = {"embedder": Spec.parse(settings.embedder), "reranker": Spec.parse(settings.reranker_spec)}
         self.embedder = self._loader(self._specs["embedder"], lambda: load_embedder(settings.embedder, settings))
-        self.reranker = self._loader(self._specs["reranker"], self._load_reranker)
+        self.reranker = self._loader(self._specs["reranker"], lambda: load_reranker(settings.reranker_spec, settings))
         self._loaders: dict[str, Loader[Any]] = {"embedder": self.embedder, "reranker": self.reranker}
         self.llm = Loader(lambda: load_llm(settings))
         self.multilingual = self._loader(Spec.parse(MULTILINGUAL), lambda: load_embedder(MULTILINGUAL, settings))
@@ -150,10 +150,6 @@ class Helpers:
         """Mark an embedder as failed, so that callers do without it for a while, because it may hang."""
         self._older.get(embedder.name, self.embedder).fail(str(error))
 
-    def _load_reranker(self) -> Reranker | None:
-        reranker = load_reranker(self._settings.reranker_spec, self._settings)
-        return _WatchedReranker(reranker, self.reranker.fail) if reranker else None
-
     def _loader(self, spec: Spec, load: Callable[[], T]) -> Loader[T]:
         def fetch_and_load() -> T:
             if self._fetch and spec.bundled and not weights.present(weights.place(self._settings), spec.files):
@@ -161,27 +157,6 @@ class Helpers:
             return load()
 
         return Loader(fetch_and_load)
-
-
-class _WatchedReranker:
-    """A reranker that reports its failures to a callback."""
-
-    def __init__(self, reranker: Reranker, failed: Callable[[str], None]) -> None:
-        self.name = reranker.name
-        self._reranker = reranker
-        self._failed = failed
-
-    def reads(self, query: str) -> bool:
-        """See Reranker."""
-        return self._reranker.reads(query)
-
-    def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        """See Reranker."""
-        try:
-            return self._reranker.score(query, texts)
-        except ModelError as error:
-            self._failed(str(error))
-            raise
 
 
 def _log_progress(what: str, done: float) -> None:

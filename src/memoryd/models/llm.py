@@ -64,11 +64,9 @@ class TimedWriter:
 
     @property
     def name(self) -> str:
-        """See Writer."""
         return self.llm.name
 
     def fill(self, system: str, prompt: str, tokens: int, shape: type[ShapeT]) -> ShapeT:
-        """See Writer."""
         until = min(self.until, time.monotonic() + self.patience)
         return self.llm.fill(system, prompt, tokens, shape, until)
 
@@ -83,7 +81,6 @@ class CountingWriter:
     """The estimated tokens of the prompts and of answers of maximum length."""
 
     def fill(self, system: str, prompt: str, tokens: int, shape: type[ShapeT]) -> ShapeT:
-        """See Writer."""
         self.prompts += 1
         self.tokens += expected(system, with_schema(prompt, shape.model_json_schema()), tokens)
         return shape.model_validate({field: [] for field in shape.model_fields})
@@ -115,7 +112,4 @@ def described(settings: Settings) -> str:
 
 def load_llm(settings: Settings) -> Llm | None:
     """Return the model of MEMORY_LLM_*, or None if there is none."""
-    if not configured(settings):
-        return None
-    llm: Llm = providers.open_llm(settings)
-    return llm
+    return providers.open_llm(settings) if configured(settings) else None

@@ -22,12 +22,11 @@ _UNEXPECTED = "It failed unexpectedly; the log has the details."
 class Loader(Generic[T]):
     """Calls `load` on a daemon thread and keeps what it returns. Safe to use from several threads.
 
-    After a failure start() does nothing for `pause` seconds. Use fail() if the loaded object fails later.
+    After a failure start() does nothing for RETRY_PAUSE seconds. Use fail() if the loaded object fails later.
     """
 
-    def __init__(self, load: Callable[[], T], *, pause: float = RETRY_PAUSE) -> None:
+    def __init__(self, load: Callable[[], T]) -> None:
         self._load = load
-        self._pause = pause
         self._changed = threading.Condition()
         self.state: LoadState = "idle"
         """'idle' until start(), 'loading', 'ready' or 'failed'."""
@@ -87,6 +86,6 @@ class Loader(Generic[T]):
     def _settle(self, state: LoadState, value: T | None, reason: str = "") -> None:
         with self._changed:
             self.state, self._value, self.reason = state, value, reason
-            self._retry_at = time.monotonic() + self._pause
+            self._retry_at = time.monotonic() + RETRY_PAUSE
             self.failed_before |= state == "failed"
             self._changed.notify_all()

@@ -60,13 +60,11 @@ class LocalEmbedder(ABC):
         self._query, self._passage = self._tokens(query), self._tokens(passage)
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """See Embedder."""
         tokens = self._tokens(text[: WINDOW * _CHARACTERS_A_TOKEN])[: WINDOW - 2 - len(self._query)]
         vector: NDArray[np.float32] = self._embed([self._query + tokens])[0]
         return vector
 
     def embed_passage(self, text: str, *, hurry: bool = False) -> NDArray[np.float32]:  # noqa: ARG002 - never hangs
-        """See Embedder."""
         tokens = self._tokens(text)
         chunks = spans(len(tokens), WINDOW - 2 - len(self._passage), OVERLAP)
         return self._embed([self._passage + tokens[start:end] for start, end in chunks])
@@ -116,7 +114,6 @@ class BundledReranker:
         return not is_foreign(text)
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        """See Reranker."""
         first = [_CLS, *self._tokens(query)[:_QUERY_MOST], _SEP]
         room = WINDOW - len(first) - 1
         answers = [[*self._tokens(text)[:room], _SEP] for text in texts]

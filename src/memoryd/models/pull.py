@@ -88,7 +88,6 @@ class Repository:
     url: str
 
     def fetch(self, wanted: Sequence[Weight], into: Path, report: PullProgress) -> Fetched:
-        """See Wheel."""
         size, had = sum(weight.size for weight in wanted), 0
         for weight in wanted:
             report(f"downloading from {self.name}", had / size)

@@ -160,7 +160,7 @@ class Index(Protocol):
         now = come.get("records"), come["changes"]
         then, number = self._numbers.get(key, (None, 0))
         if then != now or queries.writing:
-            number = (queries.one("vault.number", session=allowed.session, shelf=allowed.shelf) or {})["number"]
+            number = number_of(queries, "vault.number", session=allowed.session, shelf=allowed.shelf)
             if not queries.writing:
                 self._numbers = {**self._numbers, key: (now, number)} if len(self._numbers) < NUMBERS else {}
         return number

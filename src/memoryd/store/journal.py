@@ -111,7 +111,7 @@ class JournalStore(Protocol):
         """Return the turns that bear on a query, of one session or ('') of any, best first."""
 
     def unsummarized(self) -> list[str]:
-        """Return the sessions that have no summary, or more turns than their summary counted."""
+        """Return the sessions without a summary, or with more or later turns than it counted."""
 
     def summarized(self, summaries: Sequence[SessionSummary]) -> list[SessionSummary]:
         """Store summaries, each replacing its session's previous one under the same id; return them."""

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memoryd.errors import StoreError
-from memoryd.store.base import Queries, Row
+from memoryd.store.base import Queries, Row, number_of
 from memoryd.store.columns import MOVED
 
 PAGE = 2_000  # maximum rows
@@ -30,7 +30,6 @@ class Sum:
     total: int = 0
 
     def __add__(self, other: "Sum") -> "Sum":
-        """Return the sum of both."""
         return Sum(self.number + other.number, (self.total + other.total) % (1 << _BITS))
 
 
@@ -76,8 +75,7 @@ def put(queries: Queries, table: str, rows: Iterable[Row]) -> None:
 
 def number(queries: Queries, table: str) -> int:
     """Return the number of rows of a table in the workspace."""
-    row = queries.one(f"moved.{table}_number")
-    return row["number"] if row else 0
+    return number_of(queries, f"moved.{table}_number")
 
 
 def summed(table: str, rows: Sequence[Row]) -> Sum:

@@ -73,11 +73,9 @@ class SharedServer(ABC):
         """Return the running server, or None. Another program may have the process id of a dead server."""
 
     def state(self) -> State:
-        """Return whether the server is running."""
         return "running" if self._running() else "stopped"
 
     def start(self) -> bool:
-        """Start the server; return whether it was not running."""
         self._stopped = False
         ran = self._running() is not None
         self.url()

@@ -14,6 +14,7 @@ from memoryd.core.search.briefing import RELATED
 from memoryd.core.search.candidates import Candidates, Found
 from memoryd.core.search.pipeline import Search
 from memoryd.core.search.reranking import Reranking
+from memoryd.errors import ModelError
 from memoryd.model import Filter, Hit, Kind, Record
 from memoryd.models import helpers
 from memoryd.models.helpers import Helpers
@@ -113,6 +114,26 @@ def test_turns_next_to_an_answer_are_related(
     reranked = Reranking(Helpers(settings), ranking.RECALL).rerank(hits, found)
     bears = {hit.record.body: hit.bears for hit in reranked.best}
     assert bears == shown, "notes of one session are less closely related"
+
+
+class Broken(Fixed):
+    """A reranker that breaks."""
+
+    def score(self, query: str, texts: Sequence[str]) -> list[float]:
+        raise ModelError("It broke. Mend it.")
+
+
+def test_a_reranker_that_failed_counts_as_absent(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(helpers, "load_reranker", lambda *_: Broken({}))
+    here = Helpers(Settings.read(environment(tmp_path) | {"MEMORY_EMBEDDER": "none", "MEMORY_RERANKER": "fastembed"}))
+    record = Record(id="a", kind=Kind.MEMORY, body=TURN)
+    found = Found("Where is the key?", Candidates({"a": 1.0}), {"a": record}, {})
+    hits, reranking = [Hit(record=record, score=0.5)], Reranking(here, ranking.RECALL)
+    assert reranking.rerank(hits, found).degraded == f"Not reranked: {helpers.UNUSABLE['reranker']}."
+    assert here.reranker.get(10) is None
+    assert here.states()["reranker"] == "fastembed: It broke. Mend it."
+    assert here.patience == 0, "no caller waits while it is loaded again"
+    assert reranking.rerank(hits, found).degraded == f"Not reranked: {helpers.UNUSABLE['reranker']}."
 
 
 def test_reading_continues_while_hits_come_close_to_the_best(coast: Engine) -> None:

@@ -54,7 +54,7 @@ def large(
             {"after": "", "last": "g", "many": 1, "perspectives": '["general"]', "limit": 64},
             1_000,
         ),
-        ("doctor.unembedded", {"many": 1, "perspectives": '["general"]'}, 1_000),
+        ("doctor.unembedded", {"many": 1, "perspectives": '["general"]', "after": "", "last": "~"}, 1_000),
         ("records.kinds", {"session": "s"}, 60),
         ("listing.origins", {}, 60),
         ("events.there", {"now": NOW, "operation": "try_out", "subject": "x"}, 10),

@@ -19,7 +19,7 @@ from memoryd.core.records.records import Embedded
 from memoryd.core.security.secrets import cleaned, matched
 from memoryd.errors import NotFoundError
 from memoryd.model import Entity, Kind, Observation, Record
-from memoryd.store.base import Queries, Row, of_row
+from memoryd.store.base import Queries, Row, number_of, of_row
 
 READ_AT_ONCE = 100
 
@@ -150,10 +150,8 @@ def append(
     if not contents:
         return []
     change.touch([entity.id])
-    taken = change.queries.one("observations.number", entity=entity.id, count=len(contents))
-    assert taken is not None
     made = []
-    for ordinal, content in enumerate(contents, taken["first"]):
+    for ordinal, content in enumerate(contents, next_ordinal(change.queries, entity.id, len(contents))):
         one = Observation(
             id=records.new_id(), ordinal=ordinal, content=content, created_at=change.now, updated_at=change.now
         )
@@ -162,6 +160,11 @@ def append(
         change.queries.run("observations.add", entity=entity.id, ordinal=ordinal, id=one.id)
         made.append(one)
     return made
+
+
+def next_ordinal(queries: Queries, entity_id: str, count: int = 1) -> int:
+    """Take the next ordinals of an entity; return the first of them."""
+    return number_of(queries, "observations.number", entity=entity_id, count=count)
 
 
 def same(queries: Queries, entity_ids: Iterable[str], contents: Iterable[str]) -> dict[str, set[str]]:

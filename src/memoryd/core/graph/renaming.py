@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from memoryd.core.base.limits import NODE_NAME
 from memoryd.core.graph import entities, observations, relations
-from memoryd.core.graph.names import demand, look_up, named
+from memoryd.core.graph.names import demand, look_up
 from memoryd.core.graph.relations import Edge
 from memoryd.core.graph.transaction import Change, Graph
 from memoryd.core.records import records
@@ -54,10 +54,8 @@ def rename(graph: Graph, name: str, new_name: str) -> Entity:
 def call(change: Change, node_id: str, name: str) -> None:
     """Rename a node within a change, to a name that no other node has."""
     seen = [one.id for one in observations.of(change.queries, [node_id])[node_id]]
-    neighbours = [
-        key for relation in relations.of(change.queries, [node_id]) for key in (relation.source, relation.target)
-    ]
-    change.relate([one.id for one in named(change.queries, neighbours).values()])
+    beside = change.queries.all("relations.beside", ids=json.dumps([node_id]))
+    change.relate({node_id, *(row["there"] for row in beside)})
     change.queries.run("entities.rename", ids=json.dumps([node_id, *seen]), name=name, **records.origin())
     change.queries.run("entities.unembed", ids=json.dumps([node_id, *seen]))
     change.lacking.update([node_id, *seen])

@@ -14,6 +14,7 @@ from memoryd.core.graph.names import by_id
 from memoryd.core.graph.similarity import Means, SimilarPair
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.llm import generation
+from memoryd.core.records import records
 from memoryd.errors import ModelError
 from memoryd.excerpts import cut
 from memoryd.model import GENERAL, Entity, Kind
@@ -124,10 +125,10 @@ def stats(graph: Graph) -> GraphStats:
     """Return the size of the graph, and the share of its observations that have vectors."""
 
     def work(queries: Queries) -> GraphStats:
-        counts = {row["kind"]: row["number"] for row in queries.all("records.kinds", session="")}
-        number = counts.get(Kind.OBSERVATION, 0)
+        counts = records.numbers(queries)
+        number = counts[Kind.OBSERVATION]
         return GraphStats(
-            node_count=counts.get(Kind.ENTITY, 0),
+            node_count=counts[Kind.ENTITY],
             observation_count=number,
             relation_count=number_of(queries, "relations.count"),
             embedding_coverage=_embedded(queries) / number if number else 1.0,

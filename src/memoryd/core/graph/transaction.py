@@ -82,8 +82,7 @@ class Graph:
             return result, change.lacking
 
         result, lacking = self.scope.write(whole)
-        if lacking:
-            self.scope.embed_later(lacking)
+        self.scope.embed_later(lacking)
         return result
 
     def passages(self, texts: Sequence[str]) -> dict[str, Embedded]:

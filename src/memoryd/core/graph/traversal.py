@@ -128,7 +128,6 @@ def _steps(queries: Queries, ids: Collection[str]) -> list[tuple[str, str]]:
 
 
 def _among(queries: Queries, nodes: Sequence[Entity]) -> list[Relation]:
-    """Return all relations between nodes."""
     names = {node.name for node in nodes}
     rows = queries.all("relations.starting", ids=json.dumps([node.id for node in nodes]))
     return [relations.relation(row) for row in rows if row["target"] in names]

@@ -319,14 +319,13 @@ def _forms(match: MatchingNode) -> tuple[MatchedNode, MatchedNode]:
         "relations": [],
         **placed(match.workspace),
     }
-    named = copy(whole)
-    named |= {
+    named: MatchedNode = {
+        **whole,
         "summary": None,
         "tags": [],
         "matched_observation": None,
         "matched_perspective": None,
         "name_only": True,
-        "relations": [],
     }
     return whole, named
 

@@ -40,7 +40,6 @@ class JournalRows:
 
     @cleaned
     def add(self, turn: Interaction) -> Interaction:
-        """Store a turn, under another id if its own is taken; return it as stored."""
         embedded = self._scope.passages([_body(turn)])[0]
 
         def work(queries: Queries) -> Interaction:
@@ -49,24 +48,20 @@ class JournalRows:
             return added
 
         added = self._scope.write(work)
-        self._embed_later([] if embedded else [added.id])
+        self._scope.embed_later([] if embedded else [added.id])
         return added
 
     @cleaned
     def put(self, turns: Sequence[Interaction]) -> int:
-        """Store the turns that are not stored yet; return their number."""
         new = self._scope.write(lambda q: list(self._put_turns(q, turns)))
-        self._embed_later(new)
+        self._scope.embed_later(new)
         return len(new)
 
     def known(self, ids: Sequence[str]) -> set[str]:
-        """Return the ids under which a turn is stored, or was until somebody removed it."""
         rows = self._scope.read(lambda q: q.all("journal.some", ids=json.dumps(list(ids))))
         return {row["id"] for row in rows}
 
     def of_session(self, session_id: str, limit: int, offset: int) -> Turns:
-        """Return a page of the turns of a session, oldest first."""
-
         def work(queries: Queries) -> Turns:
             rows = queries.all("journal.session", session=session_id, limit=limit, offset=offset)
             return Turns([_turn(row) for row in rows], number_of(queries, "journal.number", session=session_id))
@@ -74,8 +69,6 @@ class JournalRows:
         return self._scope.read(work)
 
     def find(self, query: str, number: int, session_id: str) -> Findings[JournalHit[Interaction]]:
-        """Return the turns that match a query, best first."""
-
         def work(question: Question) -> tuple[Found, dict[str, Row]]:
             among = _ids(question.queries, "journal.ids", session=session_id) if session_id else None
             return self._found(question, Kind.INTERACTION, among, "journal.cuts")
@@ -83,18 +76,15 @@ class JournalRows:
         return self._ranked(query, number, work, lambda record, cuts: _turn(asdict(record) | cuts))
 
     def every_turn(self) -> Iterator[Interaction]:
-        """Yield all turns, ordered by id."""
         return turns(lambda after: self._page("journal.page", after))
 
     # summaries -------------------------------------------------------------------------------------------------------
 
     def unsummarized(self) -> list[str]:
-        """Return the sessions without a summary, or with more or later turns than their summary covers."""
         return list(self._scope.read(lambda q: _ids(q, "journal.unsummarized")))
 
     @cleaned
     def summarized(self, summaries: Sequence[SessionSummary]) -> list[SessionSummary]:
-        """Store summaries of sessions, replacing earlier ones; return them as stored."""
         texts = [records.text_of(Kind.SUMMARY, one.title, one.category, one.summary) for one in summaries]
         embedded = self._scope.passages(texts)
 
@@ -103,19 +93,16 @@ class JournalRows:
             return [_replace_summary(queries, *one, now) for one in zip(summaries, embedded, strict=True)]
 
         kept = self._scope.write(work)
-        self._embed_later([one.id for one, vectors in zip(kept, embedded, strict=True) if vectors is None])
+        self._scope.embed_later([one.id for one, vectors in zip(kept, embedded, strict=True) if vectors is None])
         return kept
 
     @cleaned
     def put_summaries(self, summaries: Sequence[SessionSummary]) -> int:
-        """Store the summaries that are not stored yet; return their number."""
         new = self._scope.write(lambda q: list(self._put_summaries(q, summaries)))
-        self._embed_later(new)
+        self._scope.embed_later(new)
         return len(new)
 
     def summaries(self, limit: int, offset: int, category: str) -> Summaries:
-        """Return a page of the summaries of one category or all, newest first."""
-
         def work(queries: Queries) -> Summaries:
             rows = queries.all("summaries.newest", category=category, limit=limit, offset=offset)
             return Summaries([_summary(row) for row in rows], number_of(queries, "summaries.number", category=category))
@@ -123,8 +110,6 @@ class JournalRows:
         return self._scope.read(work)
 
     def find_summaries(self, query: str, number: int, category: str) -> Findings[JournalHit[SessionSummary]]:
-        """Return the summaries that match a query, best first."""
-
         def work(question: Question) -> tuple[Found, dict[str, Row]]:
             among = _ids(question.queries, "summaries.ids", category=category) if category else None
             return self._found(question, Kind.SUMMARY, among, "summaries.some")
@@ -132,8 +117,6 @@ class JournalRows:
         return self._ranked(query, number, work, lambda _, row: _summary(row))
 
     def delete_summaries(self) -> int:
-        """Delete all summaries but no turns; return the number of deleted summaries."""
-
         def work(queries: Queries) -> int:
             ids = _ids(queries, "summaries.ids", category="")
             return records.delete(queries, ids, self._engine.clock.now()) if ids else 0
@@ -144,14 +127,12 @@ class JournalRows:
         return gone
 
     def every_summary(self) -> Iterator[SessionSummary]:
-        """Yield all summaries, ordered by id."""
         return _paged(lambda after: self._page("summaries.page", after), _summary)
 
     # both ------------------------------------------------------------------------------------------------------------
 
     @cleaned
     def replace(self, turns: Iterable[Interaction] | None, summaries: Iterable[SessionSummary] | None) -> None:
-        """Replace all turns and all summaries with these; None leaves them as they are."""
         begun = False
 
         def work(queries: Queries) -> None:
@@ -171,16 +152,13 @@ class JournalRows:
         self._scope.embed_later(None)
 
     def numbers(self) -> JournalCounts:
-        """Return the number of turns (`memories`) and of summaries."""
-
         def work(queries: Queries) -> JournalCounts:
-            kinds = {row["kind"]: row["number"] for row in queries.all("records.kinds", session="")}
-            return {"memories": kinds.get(Kind.INTERACTION, 0), "summaries": kinds.get(Kind.SUMMARY, 0)}
+            kinds = records.numbers(queries)
+            return {"memories": kinds[Kind.INTERACTION], "summaries": kinds[Kind.SUMMARY]}
 
         return self._scope.read(work)
 
     def try_out(self) -> None:
-        """Write, read and delete a temporary event; raise StoreError if it is not found."""
         mark = {"now": self._engine.clock.now(), "operation": "try_out", "subject": str(uuid.uuid4())}
         self._scope.write(lambda q: q.run("events.add", **mark))
         found = self._scope.read(lambda q: q.one("events.there", **mark))
@@ -210,10 +188,6 @@ class JournalRows:
             if not known and not _holder(queries, summary.id):
                 _add_summary(queries, summary, None, self._engine.clock.now())
                 yield summary.id
-
-    def _embed_later(self, ids: Sequence[str]) -> None:
-        if ids:
-            self._scope.embed_later(ids)
 
     def _found(
         self, question: Question, kind: Kind, among: tuple[str, ...] | None, statement: str

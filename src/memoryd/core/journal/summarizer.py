@@ -69,12 +69,8 @@ def _summary(turns: Sequence[Interaction]) -> str:
 
 
 def _closed(sentence: str) -> str:
-    """Return a sentence that ends with a punctuation mark."""
-    return (
-        sentence
-        if sentence.endswith((".", "!", "?", "\N{HORIZONTAL ELLIPSIS}", "\N{IDEOGRAPHIC FULL STOP}"))
-        else f"{sentence}."
-    )
+    marks = (".", "!", "?", "\N{HORIZONTAL ELLIPSIS}", "\N{IDEOGRAPHIC FULL STOP}")
+    return sentence if sentence.endswith(marks) else f"{sentence}."
 
 
 def _category(turns: Sequence[Interaction]) -> str:

@@ -83,7 +83,6 @@ def groups(engine: Engine, workspace: Workspace, memories: Sequence[Record]) -> 
 
 
 def _grouped(left: list[Record], means: Mapping[str, Vector], unrelated: float) -> list[list[Record]]:
-    """Return disjoint groups of similar memories by their mean vectors."""
     found = []
     while left:
         first = left[0]

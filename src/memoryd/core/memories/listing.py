@@ -8,15 +8,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from memoryd.core.base.clock import FOREVER, moment, timestamp
-from memoryd.core.records import short_ids
+from memoryd.core.records import records, short_ids
 from memoryd.core.records.client_names import client_name
-from memoryd.core.records.records import record_of
 from memoryd.core.scope import Scope
 from memoryd.core.search.pipeline import Search
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import Filter, Findings, Kind, Record
 from memoryd.query_syntax import literal_query, typed_query
-from memoryd.store.base import Queries, Row
+from memoryd.store.base import Queries, Row, number_of
 from memoryd.text import shortened
 
 PAGE = 50  # records on a page
@@ -230,13 +229,12 @@ def counts(scope: Scope) -> dict[str, dict[str, int]]:
 
 def kinds(scope: Scope) -> dict[str, int]:
     """Return the number of living records of each kind."""
-    return {row["kind"]: row["number"] for row in scope.read(lambda q: q.all("records.kinds", session=""))}
+    return scope.read(records.numbers)
 
 
 def latest(scope: Scope) -> int:
     """Return the number of the last event in a workspace's database, which increases with every change."""
-    row = scope.read(lambda q: q.one("events.latest"))
-    return row["seq"] if row else 0
+    return scope.read(lambda q: number_of(q, "events.latest"))
 
 
 def _summed(rows: Sequence[Row], facet: str) -> dict[str, int]:
@@ -371,5 +369,5 @@ def _by_id(queries: Queries, ids: Sequence[str]) -> Mapping[str, ListedRecord]:
 
 def _listed(row: Row) -> ListedRecord:
     own = {"deleted_at", "superseded_by", "ending", "reason"}
-    record = record_of({name: value for name, value in row.items() if name not in own})
+    record = records.record_of({name: value for name, value in row.items() if name not in own})
     return ListedRecord(record, row["deleted_at"], row["ending"], row["superseded_by"], row["reason"])

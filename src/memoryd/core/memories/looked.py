@@ -4,6 +4,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 
+from memoryd.core.records import records
 from memoryd.core.scope import Scope
 from memoryd.model import Filter, Workspace
 
@@ -32,9 +33,7 @@ def where(scope: Scope, allowed: Filter, as_of: str = "") -> str:
 
 
 def _numbers(scope: Scope) -> Counter[str]:
-    """Return how many records of each kind a workspace has."""
-    rows = scope.read(lambda queries: queries.all("records.kinds", session=scope.session))
-    return Counter({row["kind"]: row["number"] for row in rows})
+    return scope.read(lambda queries: records.numbers(queries, scope.session))
 
 
 def _empty(scope: Scope) -> str:

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import chain
 from typing import Any, Literal
 
-from memoryd.core.base.clock import FOREVER, bound, bounds, moment, timestamp
+from memoryd.core.base.clock import bound, bounds, moment, timestamp
 from memoryd.core.llm import generation
 from memoryd.core.memories import looked, replaceable
 from memoryd.core.memories.own import demand_own
@@ -37,7 +37,7 @@ from memoryd.core.security.secrets import cleaned, matched
 from memoryd.errors import InvalidInputError, ModelError, NotFoundError
 from memoryd.model import Filter, Findings, Hit, Kind, Record, Workspace
 from memoryd.prompts import ANSWER_QUESTION, SUMMARIZE_MEMORIES
-from memoryd.store.base import Queries, Row
+from memoryd.store.base import Queries, Row, number_of, visible
 from memoryd.text import estimate_tokens
 
 log = logging.getLogger(__name__)
@@ -142,8 +142,7 @@ class Memories:
         similar = replaceable.by(self._scope, content, embedded) if suggest and not supersedes else ()
         stored = self._scope.write(work)
         self._engine.stored(self._scope.workspace)
-        if embedded is None:
-            self._scope.embed_later([stored.id])
+        self._scope.embed_later([] if embedded else [stored.id])
         return replace(stored, may_replace=similar) if stored.status == "stored" else stored
 
     def _replaceable(self, queries: Queries, given: Sequence[str], by: str) -> list[Row]:
@@ -220,7 +219,7 @@ class Memories:
         at = timestamp(moment(as_of)) if as_of else ""
         if is_small_talk(query):
             return []
-        read, _ = self._search.read(query, allowed, at, named=False)
+        read, _ = self._search.read(query, allowed, at)
         found = self._search.ranked(read, with_related=True)
         bearing = {hit.record.id for hit in found.best if hit.bears}
         kept: list[Hit] = []
@@ -304,15 +303,12 @@ class Memories:
         return briefing
 
     def _listed(self, queries: Queries, statement: str, **parameters: object) -> list[Hit]:
-        """Return the memories that a statement selects, in its order."""
         rows = queries.all(statement, session=self._scope.session, **parameters)
         return self._hits(queries, [row["id"] for row in rows])
 
     def _hits(self, queries: Queries, ids: Sequence[str]) -> list[Hit]:
-        """Return the records with these ids, in their order."""
         accesses = self._engine.accesses.of(self._scope.workspace)
-        fetched = records.fetch(queries, ids, self._scope.session, accesses)
-        return [Hit(record=fetched[record_id], score=0.0) for record_id in ids if record_id in fetched]
+        return [Hit(record=one, score=0.0) for one in records.listed(queries, ids, self._scope.session, accesses)]
 
     # forgetting ------------------------------------------------------------------------------------------------------
 
@@ -347,27 +343,21 @@ class Memories:
         if best is not None:
             matching = set(ids)
             ids = [record_id for record_id in best if record_id in matching][:FORGOTTEN_BY_QUERY]
-        fetched = records.fetch(queries, ids, self._scope.session)
-        return [fetched[record_id] for record_id in ids]
+        return records.listed(queries, ids, self._scope.session)
 
     def _matching_ids(
         self, queries: Queries, criteria: Criteria, among: Sequence[str] | None = None, limit: int = sys.maxsize
     ) -> list[str]:
         """Return the ids, of some or all memories, that match all criteria but the query: the first `limit`."""
-        tags = list(dict.fromkeys(criteria.tags))
         named = short_ids.resolve(queries, "ids", criteria.ids or (), self._scope.session, "ids.living")
-        rows = queries.all(
-            "memories.forgettable",
+        allowed = Filter(
+            tags=criteria.tags,
             session=self._scope.session,
-            ids=json.dumps(named),
-            any_id=int(criteria.ids is None),
-            tags=json.dumps(tags),
-            tag_count=len(tags),
-            before=bound(criteria.before) if criteria.before else FOREVER,
-            among=json.dumps(among) if among is not None else "",
-            limit=limit,
+            before=bound(criteria.before) if criteria.before else "",
+            among=tuple(among) if among is not None else None,
         )
-        return [row["id"] for row in rows]
+        by_id = {"ids": json.dumps(named), "any_id": int(criteria.ids is None)}
+        return [row["id"] for row in queries.all("memories.forgettable", **visible(allowed), **by_id, limit=limit)]
 
     def _best_matches(self, criteria: Criteria) -> Findings[str]:
         """Return the ids of the memories that match a query best, of those that match the other criteria.
@@ -409,7 +399,7 @@ class Memories:
 
     def recent(self, limit: int) -> list[Hit]:
         """Return the newest memories."""
-        return self._scope.read(lambda q: self._listed(q, "memories.recent", limit=limit))
+        return self._scope.read(lambda q: self._listed(q, "memories.recent", kind="memory", limit=limit))
 
     def important(self, limit: int) -> list[Hit]:
         """Return the most important memories."""
@@ -424,15 +414,13 @@ class Memories:
         """Return the number of records of each kind, their times, the number with vectors, and the models' states."""
 
         def work(queries: Queries) -> dict[str, Any]:
-            rows = queries.all("records.kinds", session=self._scope.session)
-            kinds = {row["kind"]: row["number"] for row in rows}
+            kinds = records.numbers(queries, self._scope.session)
             times = queries.one("records.times", session=self._scope.session, kinds=json.dumps(list(kinds))) or {}
-            deleted = queries.one("records.deleted")
             return {
                 "workspace": self._scope.workspace.name,
                 "total": sum(kinds.values()),
                 "kinds": dict(sorted(kinds.items())),
-                "deleted": deleted["number"] if deleted else 0,
+                "deleted": number_of(queries, "records.deleted"),
                 "oldest": times.get("oldest"),
                 "newest": times.get("newest"),
             }
@@ -443,8 +431,8 @@ class Memories:
 
 _SECTIONS: dict[str, dict[str, Any]] = {
     "Important": {"statement": "memories.important", "limit": BRIEFED, "least": IMPORTANT},
-    "Recent": {"statement": "memories.recent", "limit": BRIEFED},
-    "Last sessions": {"statement": "memories.sessions", "limit": SESSIONS},
+    "Recent": {"statement": "memories.recent", "kind": "memory", "limit": BRIEFED},
+    "Last sessions": {"statement": "memories.recent", "kind": "summary", "limit": SESSIONS},
 }
 
 

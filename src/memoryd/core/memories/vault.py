@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from memoryd.core.base.clock import FOREVER, moment, timestamp
+from memoryd.core.base.clock import moment, timestamp
 from memoryd.core.records import records
 from memoryd.core.records.records import Embedded
 from memoryd.core.scope import Scope
@@ -15,7 +15,7 @@ from memoryd.core.security.secrets import cleaned, matched
 from memoryd.errors import ChangedMeanwhileError, InvalidInputError, NotFoundError
 from memoryd.model import CLIENT, Filter, Findings, Kind, Record, Shelf, VectorSet, Workspace
 from memoryd.query_syntax import WordQuery, literal_query, parse_query
-from memoryd.store.base import Queries
+from memoryd.store.base import Queries, visible
 from memoryd.text import shortened, unstorable
 
 DEPTH = 100  # candidates by words, and as many by vector, unless more are requested
@@ -86,8 +86,7 @@ class Vault:
             return self._put(queries, owner, KeyedChange(key=key, content=content, tags=tags), embedded, own)
 
         written = self._scope.write(work)
-        if embedded is None:
-            self._scope.embed_later([written])
+        self._scope.embed_later([] if embedded else [written])
         return key
 
     @cleaned
@@ -103,24 +102,21 @@ class Vault:
         def work(queries: Queries) -> tuple[list[str], list[str]]:
             versions, lacking = [], []
             for one, vector in zip(texts, embedded, strict=True):
-                known = queries.one("vault.named", scope="", key=one.key)
-                before = next(iter(records.fetch(queries, [known["id"]] if known else [], "").values()), None)
+                before = _named(queries, one.key)
                 if one.seen is not None and one.seen != version_of(before):
                     raise ChangedMeanwhileError(f"The memory {one.key[:100]!r} was changed meanwhile; read it again.")
                 if one.content is not None:
                     record_id = self._put(queries, "", one, vector, None)
-                    (now,) = records.fetch(queries, [record_id], "").values()
-                    versions.append(version_of(now))
+                    versions.append(version_of(_named(queries, one.key)))
                     lacking += [record_id] if vector is None else []
                     continue
                 versions.append("")
-                if known:
-                    records.delete(queries, [known["id"]], self._engine.clock.now())
+                if before:
+                    records.delete(queries, [before.id], self._engine.clock.now())
             return versions, lacking
 
         versions, lacking = self._scope.write(work)
-        if lacking:
-            self._scope.embed_later(lacking)
+        self._scope.embed_later(lacking)
         self._engine.purge_if_at_once(self._scope.workspace)
         return versions
 
@@ -164,10 +160,11 @@ class Vault:
 
         Memories of the vault are marked as deleted, those of a session are deleted immediately and permanently.
         """
-        before = timestamp(moment(older_than)) if older_than else FOREVER
+        before = timestamp(moment(older_than)) if older_than else ""
+        allowed = Filter(tags=tuple(tags), session=self._scope.session, shelf=shelf, before=before)
 
         def work(queries: Queries) -> int:
-            chosen = queries.all("vault.chosen", **self._asked(shelf, tags), key=key or "", before=before, limit=ALL)
+            chosen = queries.all("vault.chosen", **visible(allowed), key=key or "", limit=ALL)
             durable = [row["id"] for row in chosen if not row["scope"]]
             volatile = [row["id"] for row in chosen if row["scope"]]
             now = self._engine.clock.now()
@@ -212,33 +209,30 @@ class Vault:
         allowed = Filter(tags=tuple(tags), session=self._scope.session, shelf=shelf)
 
         def work(queries: Queries) -> tuple[list[Match], int]:
-            tagged = queries.one("vault.tagged", **self._asked(shelf, tags)) if tags else None
+            tagged = queries.one("vault.tagged", **visible(allowed)) if tags else None
             total = tagged["number"] if tagged else self._scope.index.number(queries, allowed)
             if parsed is None and question is None:
-                scores = self._tagged(queries, query, shelf, tags, limit)
+                scores = self._tagged(queries, query, allowed, limit)
             else:
                 scores = self._relevant(queries, parsed, question, allowed, max(limit, DEPTH))
             best = sorted(scores, key=lambda key: -scores[key])[:limit]
-            fetched = records.fetch(queries, best, self._scope.session)
-            return [Match(fetched[key], scores[key]) for key in best], total
+            return [Match(one, scores[one.id]) for one in records.listed(queries, best, self._scope.session)], total
 
         parts = [(scope.workspace, *scope.read(work)) for scope in self._scope.each]
         matches = parts[0][1] if len(parts) == 1 else _together([(place, found) for place, found, _ in parts])
         degraded = " ".join(filter(None, (cut, self._scope.degraded)))
         return Findings(matches[:limit], degraded), sum(total for *_, total in parts)
 
-    def _tagged(self, queries: Queries, query: str, shelf: Shelf, tags: Sequence[str], limit: int) -> dict[str, float]:
+    def _tagged(self, queries: Queries, query: str, allowed: Filter, limit: int) -> dict[str, float]:
         if query.strip():
             return {}  # the query has no words
-        if not tags:
+        if not allowed.tags:
             raise InvalidInputError("There is nothing to search for. Give a query, tags, or both.")
-        rows = queries.all("vault.chosen", **self._asked(shelf, tags), key="", before=FOREVER, limit=limit)
-        return {row["id"]: 1.0 for row in rows}
+        return {row["id"]: 1.0 for row in queries.all("vault.chosen", **visible(allowed), key="", limit=limit)}
 
     def _relevant(
         self, queries: Queries, parsed: WordQuery | None, question: Embedded | None, allowed: Filter, depth: int
     ) -> dict[str, float]:
-        """Return the relevance of all candidates by id."""
         index = self._scope.index
         scores = dict(index.words(queries, parsed, allowed, depth)) if parsed else {}
         cosines = self._cosines(queries, question, allowed, scores, depth) if question else {}
@@ -274,12 +268,7 @@ class Vault:
 
     def get(self, key: str) -> Record:
         """Return the memory with a key in the vault; raise NotFoundError if there is none."""
-
-        def work(queries: Queries) -> Record | None:
-            row = queries.one("vault.named", scope="", key=key)
-            return next(iter(records.fetch(queries, [row["id"]], "").values()), None) if row else None
-
-        if record := self._scope.read(work):
+        if record := self._scope.read(lambda q: _named(q, key)):
             return record
         raise NotFoundError(f"There is no memory {key[:100]!r} in the vault.")
 
@@ -288,8 +277,7 @@ class Vault:
 
         def work(queries: Queries) -> list[Record]:
             ids = [row["id"] for row in queries.all("vault.under", begins=begins, end=begins + AFTER_ALL)]
-            fetched = records.fetch(queries, ids, "")
-            return [fetched[key] for key in ids]
+            return records.listed(queries, ids, "")
 
         return self._scope.read(work)
 
@@ -311,15 +299,14 @@ class Vault:
     def _page(self, owner: str, offset: int, limit: int) -> list[Record]:
         def work(queries: Queries) -> list[Record]:
             ids = [row["id"] for row in queries.all("vault.page", scope=owner, offset=offset, limit=limit)]
-            fetched = records.fetch(queries, ids, self._scope.session)
-            return [fetched[key] for key in ids]
+            return records.listed(queries, ids, self._scope.session)
 
         return self._scope.read(work)
 
-    def _asked(self, shelf: Shelf, tags: Sequence[str]) -> dict[str, object]:
-        parameters = {"session": self._scope.session, "shelf": shelf}
-        distinct = list(dict.fromkeys(tags))
-        return parameters | {"tags": json.dumps(distinct), "tag_count": len(distinct)}
+
+def _named(queries: Queries, key: str) -> Record | None:
+    row = queries.one("vault.named", scope="", key=key)
+    return records.fetch(queries, [row["id"]], "").get(row["id"]) if row else None
 
 
 def _together(parts: Sequence[tuple[Workspace, Sequence[Match]]]) -> list[Match]:

@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from memoryd.model import GENERAL, Filter
-from memoryd.store.base import AFTER_EVERY_ID, Queries, visible
+from memoryd.store.base import AFTER_EVERY_ID, Queries, number_of, visible
 
 KNOWN = 10_000  # records whose ids are kept; if there are more, only their number is kept ...
 RECOUNT = 5.0  # ... and counted again after so many seconds, which takes 20 ms at 100,000 records
@@ -72,9 +72,7 @@ class Backlog:
 
     def _kept_up(self, place: tuple[str, str], queries: Queries, sets: Mapping[str, str]) -> _Known:
         """Return what is known, updated by the events since then; count again if they do not suffice."""
-        row = queries.one("events.latest")
-        latest = row["seq"] if row else 0
-        known = self._known.get(place)
+        latest, known = number_of(queries, "events.latest"), self._known.get(place)
         if known is None or latest < known.seq or time.monotonic() > known.counted + RECOUNT:
             return _counted(queries, sets, latest)
         if known.ids is None or latest == known.seq:
@@ -87,8 +85,7 @@ class Backlog:
 
 def _counted(queries: Queries, sets: Mapping[str, str], latest: int) -> _Known:
     """Return what the rows say; the records themselves are listed only if some lack a vector, but not too many."""
-    row = queries.one("embeddings.behind", perspective=GENERAL, **sets)
-    number = row["number"] if row else 0
+    number = number_of(queries, "embeddings.behind", perspective=GENERAL, **sets)
     if number > KNOWN:
         return _Known(latest, None, number, time.monotonic())
     if number <= 0:

@@ -40,7 +40,7 @@ from memoryd.errors import MemorydError, ModelError
 from memoryd.model import GENERAL, Filter, Workspace
 from memoryd.models.embedders import MULTILINGUAL, Embedder
 from memoryd.models.helpers import UNUSABLE, Helpers
-from memoryd.store.base import Queries, Row, Store
+from memoryd.store.base import Queries, Row, Store, number_of
 from memoryd.text import shortened
 
 log = logging.getLogger(__name__)
@@ -385,12 +385,11 @@ class Embedding:
         if embedder is None:
             return 0
 
-        def count(queries: Queries) -> Row | None:
+        def count(queries: Queries) -> int:
             wanted = perspectives.to_be_counted(queries)
-            return queries.one("doctor.unembedded", **wanted, **self._spaces.need(embedder).sets)
+            return number_of(queries, "doctor.unembedded", **wanted, **self._spaces.need(embedder).sets)
 
-        row = self._store.read(workspace, count)
-        return row["number"] if row else 0
+        return self._store.read(workspace, count)
 
     def _embed_all(
         self, workspace: Workspace, need: Need, batches: Iterable[Sequence[str]], stopping: Callable[[], bool]

@@ -14,7 +14,7 @@ from typing import Any
 from memoryd.core.records.records import RELATED, text_of, ties_of, with_related
 from memoryd.errors import InvalidInputError
 from memoryd.model import GENERAL, Kind, Workspace
-from memoryd.store.base import Queries, Row
+from memoryd.store.base import AFTER_EVERY_ID, Queries, Row
 from memoryd.text import spaced
 
 DEFAULTS: Mapping[str, str] = {
@@ -76,10 +76,10 @@ def _replace(queries: Queries, wanted: Mapping[str, str]) -> None:
         queries.many("perspectives.add", [{"name": name, "template": template} for name, template in wanted.items()])
 
 
-def to_be_counted(queries: Queries) -> dict[str, Any]:
-    """Return the parameters of statements that count vectors: the perspectives of an observation."""
+def to_be_counted(queries: Queries, after: str = "", last: str = AFTER_EVERY_ID) -> dict[str, Any]:
+    """Return the parameters of statements that count vectors: the perspectives of an observation, and bounds of ids."""
     names = list(templates(queries))
-    return {"perspectives": json.dumps(names), "many": len(names)}
+    return {"perspectives": json.dumps(names), "many": len(names), "after": after, "last": last}
 
 
 def render(template: str, values: Mapping[str, str]) -> str:

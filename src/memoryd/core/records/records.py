@@ -2,6 +2,7 @@
 
 import json
 import uuid
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -157,10 +158,10 @@ def demand_unchanged(changed: str, seen: str) -> None:
         )
 
 
-def supersede(queries: Queries, ids: Sequence[str], by: str, ending: Ending, reason: str, now: str) -> int:
+def supersede(queries: Queries, ids: Sequence[str], by: str, ending: Ending, reason: str, now: str) -> None:
     """Soft-delete memories that another record replaces; they are not purged while that record exists."""
     queries.run("memories.supersede", ids=json.dumps(ids), by=by, ending=ending, reason=reason)
-    return delete(queries, ids, now)
+    delete(queries, ids, now)
 
 
 def delete(queries: Queries, ids: Sequence[str], now: str, successor: str = "") -> int:
@@ -223,6 +224,19 @@ def fetch(
         if access := accesses.get(row["id"]):
             row.update(access.added_to(row["access_count"]))
     return {row["id"]: record_of(row) for row in rows}
+
+
+def listed(
+    queries: Queries, ids: Sequence[str], session: str, accesses: Mapping[str, Access] = MappingProxyType({})
+) -> list[Record]:
+    """Return what `fetch` does, in the order of `ids`."""
+    found = fetch(queries, ids, session, accesses)
+    return [found[key] for key in ids if key in found]
+
+
+def numbers(queries: Queries, session: str = "") -> Counter[str]:
+    """Return how many living records of each kind there are, most frequent first."""
+    return Counter({row["kind"]: row["number"] for row in queries.all("records.kinds", session=session)})
 
 
 def record_of(row: Row) -> Record:

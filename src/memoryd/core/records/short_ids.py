@@ -81,11 +81,16 @@ def _mention(found: str) -> str:
 
 def _beginning(queries: Queries, given: str, session: str, among: Among) -> list[str]:
     """Return the id `given`, or the few that begin with it; of more, none is meant."""
-    rows = queries.all(among, first=given, last=given + AFTER_EVERY_ID, session=session, limit=CANDIDATES + 1)
-    ids = [str(row["id"]) for row in rows]
+    ids = _begun(queries, given, session, among)
     if ids[:1] == [given]:
         return [given]
     return ids if len(ids) <= CANDIDATES and ("_" in given or all(map(_RANDOM.fullmatch, ids))) else []
+
+
+def _begun(queries: Queries, given: str, session: str, among: Among) -> list[str]:
+    """Return the ids that begin with `given`, that itself first, up to one more than the CANDIDATES."""
+    rows = queries.all(among, first=given, last=given + AFTER_EVERY_ID, session=session, limit=CANDIDATES + 1)
+    return [str(row["id"]) for row in rows]
 
 
 def resolve(queries: Queries, field: str, given: Sequence[str], session: str, *among: Among) -> list[str]:
@@ -98,8 +103,7 @@ def resolve(queries: Queries, field: str, given: Sequence[str], session: str, *a
 
 def _resolved(queries: Queries, field: str, given: str, session: str, among: Sequence[Among]) -> str:
     for statement in among:
-        rows = queries.all(statement, first=given, last=given + AFTER_EVERY_ID, session=session, limit=CANDIDATES + 1)
-        ids = [str(row["id"]) for row in rows]
+        ids = _begun(queries, given, session, statement)
         if ids[:1] == [given]:
             return given
         named = [record_id for record_id in ids if names(given, record_id)]

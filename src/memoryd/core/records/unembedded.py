@@ -20,9 +20,8 @@ def missing(store: Store, workspace: Workspace, need: Need, after: str, last: st
     """Return the ids of a batch of records that lack vectors, in order."""
 
     def next_batch(queries: Queries) -> list[str]:
-        wanted = perspectives.to_be_counted(queries)
-        rows = queries.all("embeddings.missing", **wanted, **need.sets, after=after, last=last, limit=BATCH)
-        return [row["id"] for row in rows]
+        wanted = perspectives.to_be_counted(queries, after, last)
+        return [row["id"] for row in queries.all("embeddings.missing", **wanted, **need.sets, limit=BATCH)]
 
     return store.read(workspace, next_batch)
 

@@ -13,7 +13,7 @@ from memoryd.core.search import related
 from memoryd.model import Filter, Kind, Record, Tie
 from memoryd.models.embedders import Embedder
 from memoryd.query_syntax import parse_query
-from memoryd.store.base import Vector
+from memoryd.store.base import Vector, visible
 from memoryd.text import content_words, in_common, indexed_words
 
 READ = 20_000  # changed or deleted records that are read, the latest ones; older ones are not found
@@ -35,18 +35,7 @@ class Past:
 def at(question: Question, time: str, allowed: Filter) -> Past:
     """Return the records that existed at a time and match a filter."""
     queries = question.queries
-    tags, kinds = list(dict.fromkeys(allowed.tags)), [str(kind) for kind in allowed.kinds]
-    rows = queries.all(
-        "past.others",
-        at=time,
-        limit=READ,
-        kinds=json.dumps(kinds),
-        any_kind=int(not kinds),
-        tags=json.dumps(tags),
-        tag_count=len(tags),
-        after=allowed.after,
-        before=allowed.before,
-    )
+    rows = queries.all("past.others", **visible(allowed), at=time, limit=READ)
     unchanged = queries.all("past.unchanged", at=time, session=allowed.session)
     others = related_then(question, time, {row["id"]: record_of(row) for row in rows})
     return Past(tuple(row["id"] for row in unchanged), others)

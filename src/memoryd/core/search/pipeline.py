@@ -36,7 +36,7 @@ from memoryd.core.search.union import union
 from memoryd.errors import ModelError
 from memoryd.model import GENERAL, Filter, Findings, Hit, Record, VectorSet, Workspace
 from memoryd.query_syntax import WordQuery, literal_query, parse_query
-from memoryd.store.base import Queries, Vector
+from memoryd.store.base import Queries, Vector, visible
 from memoryd.text import asks, content_words, estimate_tokens, speaker
 
 log = logging.getLogger(__name__)
@@ -173,17 +173,7 @@ class Search:
 
         They are fewer than `depth`, so that their list does not count as cut off, which would drop the last.
         """
-        tags = list(dict.fromkeys(allowed.tags))
-        rows = question.queries.all(
-            "records.spanned",
-            after=allowed.after,
-            before=allowed.before,
-            session=allowed.session,
-            kinds=json.dumps(allowed.kinds),
-            tags=json.dumps(tags),
-            tag_count=len(tags),
-            limit=self._profile.depth - 1,
-        )
+        rows = question.queries.all("records.spanned", **visible(allowed), limit=self._profile.depth - 1)
         ids = [row["id"] for row in rows]
         scores = {key: 1 - place / (2 * len(ids)) for place, key in enumerate(ids)}  # no gate drops half of the best
         candidates = Candidates(scores, closed=True)

@@ -5,7 +5,7 @@ from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from memoryd.core.records.records import full_text, labels
-from memoryd.core.search import changes, current, passages, ranking, times, unread
+from memoryd.core.search import changes, current, ranking, times, unread
 from memoryd.core.search.candidates import Found, around, lengths, similarities
 from memoryd.core.search.changes import Evidence
 from memoryd.core.search.compared import stems
@@ -16,10 +16,14 @@ from memoryd.model import Findings, Hit, Record
 from memoryd.models.embedders import MULTILINGUAL
 from memoryd.models.helpers import UNUSABLE, Helpers
 from memoryd.models.rerankers import Reranker
+from memoryd.sentences import sentence_spans
 from memoryd.store.base import Vector
 from memoryd.text import STOP_WORDS, content_words, in_common, words
 
 log = logging.getLogger(__name__)
+
+PART = 240
+"""Characters of a part of a long text at least: about three sentences, enough to tell what it is about."""
 
 
 class Reranking:
@@ -225,11 +229,7 @@ class Reranking:
 
     def _matter(self, reranker: Reranker, pair: Pair) -> float | None:
         """Return the cross-encoder's logit of the newer hit, asked with the older one; None if it fails."""
-        try:
-            return reranker.score(pair.texts[0], [pair.texts[1]])[0]
-        except ModelError as error:
-            log.warning("no changes were looked for: %s", error)
-            return None
+        return next(iter(self._asked(reranker, pair.texts[0], pair.texts[1:])), None)
 
     # parts -----------------------------------------------------------------------------------------------------------
 
@@ -245,7 +245,7 @@ class Reranking:
         for hit in hits:
             short = len(hit.record.body) <= min(left, 2 * self._profile.locating // 3)
             start, end = (0, len(hit.record.body)) if short else self._nearest(hit, found)
-            parts = passages.parts(hit.record.body, start, end)
+            parts = _parts(hit.record.body, start, end)
             left -= end - start
             if reranker and len(parts) > 1 and left >= 0 and reranker.reads(found.query):
                 start, end = self._best_part(reranker, hit.record.body, parts, found.query)
@@ -263,12 +263,8 @@ class Reranking:
         self, reranker: Reranker, body: str, parts: Sequence[tuple[int, int]], question: str
     ) -> tuple[int, int]:
         """Return the part that the cross-encoder rates best; the whole text if it fails."""
-        try:
-            logits = reranker.score(question, [body[start:end] for start, end in parts])
-        except ModelError as error:
-            log.warning("no part of a text was rated: %s", error)
-            return 0, len(body)
-        return parts[max(range(len(parts)), key=lambda place: logits[place])]
+        logits = self._asked(reranker, question, [body[start:end] for start, end in parts])
+        return parts[max(range(len(parts)), key=lambda place: logits[place])] if logits else (0, len(body))
 
     # reading ---------------------------------------------------------------------------------------------------------
 
@@ -297,19 +293,24 @@ class Reranking:
         if not head:
             return {}
         texts = {key: self._passage(full_text(hit.record), found.vectors.get(key), found) for key, hit in head.items()}
-        begun = {key: _labelled(head[key].record, text[: self._profile.read]) for key, text in texts.items()}
+        begun = [_labelled(head[key].record, text[: self._profile.read]) for key, text in texts.items()]
+        logits = dict(zip(texts, self._asked(reranker, found.query, begun), strict=False))
+        cut = {key: _labelled(head[key].record, text) for key, text in texts.items() if len(text) > self._profile.read}
+        if not logits or not cut or max(logits.values()) >= self._profile.sure:
+            return logits
+        further = self._asked(reranker, found.query, list(cut.values()))  # the answer may be further on in a text
+        return (
+            logits | {key: max(logits[key], logit) for key, logit in zip(cut, further, strict=True)} if further else {}
+        )
+
+    def _asked(self, reranker: Reranker, question: str, texts: Sequence[str]) -> list[float]:
+        """Return the cross-encoder's logit of each text; none if it fails, and then it is absent for a while."""
         try:
-            logits = _scores(reranker, found.query, begun)
-            cut = {
-                key: _labelled(head[key].record, text) for key, text in texts.items() if len(text) > self._profile.read
-            }
-            if cut and max(logits.values()) < self._profile.sure:  # the answer may be further on in a text
-                further = _scores(reranker, found.query, cut)
-                logits |= {key: max(logits[key], logit) for key, logit in further.items()}
+            return reranker.score(question, texts)
         except ModelError as error:
             log.warning("not reranked: %s", error)
-            return {}
-        return logits
+            self._helpers.reranker.fail(str(error))
+            return []
 
     def _passage(self, text: str, chunks: Vector | None, found: Found) -> str:
         """Return the beginning of a text, or, if it was embedded in chunks, the chunk nearest to the question."""
@@ -325,8 +326,15 @@ def _labelled(record: Record, text: str) -> str:
     return f"{', '.join(labels(record))}: {text}" if labels(record) else text
 
 
-def _scores(reranker: Reranker, query: str, texts: Mapping[str, str]) -> dict[str, float]:
-    return dict(zip(texts, reranker.score(query, list(texts.values())), strict=True))
+def _parts(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """Return the parts of a text between two places, each a few whole sentences or lines."""
+    found: list[tuple[int, int]] = []
+    for first, last in sentence_spans(text, start, end):
+        if found and found[-1][1] - found[-1][0] < PART:
+            found[-1] = (found[-1][0], last)
+        else:
+            found.append((first, last))
+    return found
 
 
 def _scored(hit: Hit, lifted: float, logit: float | None, total: float) -> Hit:

@@ -51,17 +51,14 @@ def _only(found: Found, origins: Mapping[str, Workspace], workspace: Workspace) 
     twice = {key for key in found.ids if origins[key] is not workspace}
     if not twice:
         return found
-    words, vectors = ({k: v for k, v in of.items() if k not in twice} for of in _lists(found))
+    lists = found.candidates.words, found.candidates.vectors
+    words, vectors = ({k: v for k, v in of.items() if k not in twice} for of in lists)
     return replace(
         found,
         candidates=replace(found.candidates, words=words, vectors=vectors),
         records={key: record for key, record in found.records.items() if key not in twice},
         beside={key: near for key, near in found.beside.items() if key not in twice},
     )
-
-
-def _lists(found: Found) -> tuple[Mapping[str, float], Mapping[str, float]]:
-    return found.candidates.words, found.candidates.vectors
 
 
 def _candidates(parts: Sequence[Found], depth: int) -> Candidates:

@@ -50,7 +50,8 @@ class Rule:
             start, end = match.span(match.lastindex or 0)
             value = trimmed(text.whole[start:end]) if self.folded else text.whole[start:end]
             at = match.end() if self.is_token else max(start, match.start() + 1)
-            if self.is_secret(value[:CHECKED]) and not (self.is_token and not _begins(text.whole, start)):
+            begins = not self.is_token or _BEFORE.search(text.whole[max(0, start - 4) : start])
+            if begins and self.is_secret(value[:CHECKED]):
                 at = start + len(value)
                 yield start, at
 
@@ -59,10 +60,6 @@ class Rule:
 def _compiled(pattern: str) -> re.Pattern[str]:
     """Return a pattern, compiled on first use: a process rarely needs every rule."""
     return re.compile(pattern)
-
-
-def _begins(text: str, at: int) -> bool:
-    return bool(_BEFORE.search(text[max(0, at - 4) : at]))
 
 
 def trimmed(value: str) -> str:

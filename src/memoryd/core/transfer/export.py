@@ -103,7 +103,8 @@ class _Writing:
         numbers, done = Numbers(), 0
         total = sum(rows.number(queries, table) for table in self._counted()) or 1
         for table in EXPORTED:
-            for page in self._pages(queries, table):
+            whole = table in self._counted()
+            for page in rows.pages(queries, table) if whole else rows.brought(queries):
                 for row in self._shown(table, page):
                     self._target.put(schema.line(table, row))
                     numbers[noun(table, row)] += 1
@@ -114,9 +115,6 @@ class _Writing:
 
     def _counted(self) -> list[str]:
         return [table for table in EXPORTED if table != "embeddings" or self._vectors]
-
-    def _pages(self, queries: Queries, table: str) -> Iterator[list[Row]]:
-        return rows.brought(queries) if table not in self._counted() else rows.pages(queries, table)
 
     def _shown(self, table: str, page: list[Row]) -> list[Row]:
         """Return the rows of a page that are exported."""
@@ -132,7 +130,6 @@ class _Writing:
 
 
 def _hidden(queries: Queries) -> Iterator[str]:
-    """Yield the ids of the records that are not exported."""
     after = ""
     while found := queries.all("exports.hidden", after=after, limit=rows.PAGE):
         yield from (row["id"] for row in found)

@@ -159,8 +159,6 @@ class Merging:
         return self._engine.write(self._workspace, work)
 
     def _put(self, place: Callable[[Queries, Sequence[Bundle], Put], None], bundles: Iterable[Bundle]) -> None:
-        """Add bundles in batches."""
-
         def put_batch(batch: Sequence[Bundle], queries: Queries) -> Put:
             put = Put()  # inside, because each try of a transaction needs an empty one
             place(queries, batch, put)
@@ -330,14 +328,9 @@ class Merging:
             entity, text = bundle.detail["entity_id"], bundle.record["body"]
             if text not in existing[entity]:
                 existing[entity].add(text)
-                ordinal = self._next_ordinal(queries, entity)
+                ordinal = observations.next_ordinal(queries, entity)
                 found.append(replace(bundle, detail=bundle.detail | {"ordinal": ordinal}))
         return found
-
-    def _next_ordinal(self, queries: Queries, entity: str) -> int:
-        taken = queries.one("observations.number", entity=entity, count=1)
-        assert taken is not None
-        return int(taken["first"])
 
     # relations -------------------------------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ from memoryd.errors import InvalidInputError, NotFoundError, StoreError
 from memoryd.model import Workspace
 from memoryd.settings import Settings, as_path
 from memoryd.store import open_store, rows
-from memoryd.store.base import Queries, Row, Store
+from memoryd.store.base import Queries, Store
 from memoryd.store.columns import MOVED, OF_WORKSPACE
 from memoryd.store.rows import Sum
 from memoryd.store.sqlite.backup import written
@@ -49,7 +49,6 @@ class Difference:
     """The number of rows in the target."""
 
     def __str__(self) -> str:
-        """Return the difference as part of a sentence."""
         numbers = f"{self.source} in the source, {self.target} in the target"
         same = f"{self.source} on both sides, but not the same"
         return f"{self.table} of {self.workspace}: {same if self.source == self.target else numbers}"
@@ -275,7 +274,7 @@ class Migration:
             new = page[known:] if MOVED[table].numbered else page
             known = max(0, known - len(page))
             if new:
-                self._target.write(place, partial(_put, table, new))
+                self._target.write(place, partial(rows.put, table=table, rows=new))
                 self.has_written = True
             self._step(f"copying {place.name}", len(page))
         self._written[place.id] += self._target.read(place, partial(rows.number, table=table)) - before
@@ -283,7 +282,7 @@ class Migration:
     def _register(self, workspace: Workspace, place: Workspace) -> None:
         """Add the workspace to the registry of the target; archive it if it is archived."""
         row = {**_described(workspace), "id": workspace.id, "db_path": place.db_path}
-        self._target.write(None, partial(_put, "projects", [row]))
+        self._target.write(None, partial(rows.put, table="projects", rows=[row]))
         if workspace.status == ARCHIVED:
             self._to.settle_one(place)
 
@@ -291,7 +290,7 @@ class Migration:
         """Copy what else the target's registry lacks; an existing session may have another project by now."""
         for table in OF_REGISTRY:
             for page in rows.pages(queries, table):
-                self._target.write(None, partial(_put, table, page))
+                self._target.write(None, partial(rows.put, table=table, rows=page))
             difference = self._lacking_rows(queries, table)
             if difference.source != difference.target:
                 self._differences.append(difference)
@@ -336,12 +335,7 @@ class Migration:
         return Moved(workspace.name, workspace.status, numbers, self._written[workspace.id])
 
 
-def _put(table: str, page: Sequence[Row], queries: Queries) -> None:
-    rows.put(queries, table, page)
-
-
 def _let_in(queries: Queries) -> set[str]:
-    """Return the names of tokens and people."""
     return {row["name"] for table in ("tokens", "accounts") for row in queries.all(f"{table}.all")}
 
 

@@ -201,7 +201,7 @@ class _Reading:
     def _check_whole(self, part: Part) -> None:
         """Raise InvalidInputError if something is missing; correct the next ordinals, which nothing else checks."""
         file, again = self._source.path.name, "Nothing was imported; export it again."
-        records = {row["kind"]: row["number"] for row in part.queries.all("scratch.kinds")}
+        records = {row["kind"]: row["number"] for row in part.queries.all("doctor.counts")}
         for table, kind in DETAILS.items():
             if (details := rows.number(part.queries, table)) != records.get(kind, 0):
                 raise InvalidInputError(

@@ -196,7 +196,7 @@ class _Gathering:
             self._database.queries(room.id).run("scratch.renumber")
 
     def _replace_detail(self, room: _Room, key: str, record: Row) -> None:
-        (stored,) = self._database.queries(room.id).all("salvage.text", id=key)
+        (stored,) = self._database.queries(room.id).all("journal.known", id=key)
         text, table = stored["body"], f"{record['kind']}_details"
         match record["kind"]:
             case Kind.MEMORY:

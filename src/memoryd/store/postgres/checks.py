@@ -91,7 +91,6 @@ def _scripts() -> str:
 
 @cache
 def _tables() -> set[str]:
-    """Return the names of the tables."""
     return {name for name, _ in _TABLE.findall(_scripts())}
 
 

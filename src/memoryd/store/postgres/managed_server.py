@@ -68,7 +68,6 @@ class ManagedServer(SharedServer):
         super().__init__(directory / "postgres")
 
     def exists(self) -> bool:
-        """Return whether a database was ever created here."""
         return (self._data / "PG_VERSION").exists()
 
     def _up(self) -> str:

@@ -36,7 +36,6 @@ class HalfvecDumper(Dumper):
     format = Format.BINARY
 
     def dump(self, obj: NDArray[Any]) -> bytes:
-        """See Dumper."""
         return struct.pack(">HH", len(obj), 0) + obj.astype(">f2").tobytes()
 
 
@@ -46,7 +45,6 @@ class HalfvecLoader(Loader):
     format = Format.BINARY
 
     def load(self, data: Any) -> NDArray[np.float32]:
-        """See Loader."""
         return np.frombuffer(bytes(data), ">f2", offset=4).astype(np.float32)
 
 

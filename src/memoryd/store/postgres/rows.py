@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 import psycopg
 from psycopg import errors
@@ -115,10 +115,6 @@ class PostgresRows:
         """Whether there is a pooler in between, which keeps no session; known after the first connection."""
         return self._pool.pooled
 
-    def disconnect(self) -> None:
-        """Close the connections that are not in use."""
-        self._pool.let_go()
-
     def close(self) -> None:
         """Close the connections, and release the server. No thread may be waiting for changes."""
         self._pool.close()
@@ -128,35 +124,39 @@ class PostgresRows:
     # transactions ----------------------------------------------------------------------------------------------------
 
     def read(self, workspace: Workspace | None, work: Callable[[Queries], T]) -> T:
-        """Run `work` on one consistent snapshot and return its result."""
-        begun = _Begun(work)
-        return self._repeated(begun, lambda: self._read_once(workspace, begun))
+        return self._repeated(work, lambda counted: self._read_once(workspace, counted))
 
     def write(self, workspace: Workspace | None, work: Callable[[Queries], T], *, guarded: bool = True) -> T:
         """Run `work` as one transaction, one at a time for each workspace; return its result once it is durable.
 
         Without `guarded` the mark of an archived workspace is ignored.
         """
-        begun = _Begun(work)
-        return self._repeated(begun, lambda: self._write_once(workspace, begun, guarded=guarded))
+        return self._repeated(work, lambda counted: self._write_once(workspace, counted, guarded=guarded))
 
-    def _repeated(self, work: "_Begun[T]", attempt: Callable[[], T]) -> T:
-        """Call `attempt` again while nothing was committed, and what prevented it may pass.
+    def _repeated(self, work: Callable[[Queries], T], attempt: Callable[[Callable[[Queries], T]], T]) -> T:
+        """Attempt some work again while nothing was committed, and what prevented it may pass.
 
         A server that takes no statements or no writes has FAILOVER seconds. Work that conflicts with other work, or
         loses its connection, of which it may be the cause, is done TRIES times at most.
         """
+        times = 0
+
+        def counted(queries: Queries) -> T:
+            nonlocal times
+            times += 1
+            return work(queries)
+
         until, pauses = time.monotonic() + pool.FAILOVER, iter(pool.PAUSES)
         while True:
-            before = work.times
+            before = times
             try:
-                return attempt()
+                return attempt(counted)
             except TransientError as error:
-                if work.times == before or isinstance(error, StandbyError):
+                if times == before or isinstance(error, StandbyError):
                     pause, left = next(pauses, pool.AGAIN), min(time_left(), until - time.monotonic())
                 else:  # so that two do not conflict again
-                    pause, left = random.uniform(0, 0.05 * work.times), time_left()  # noqa: S311
-                    left = left if work.times < TRIES else -1
+                    pause, left = random.uniform(0, 0.05 * times), time_left()  # noqa: S311
+                    left = left if times < TRIES else -1
                 if pause > left:
                     raise
             self._pool.wait(pause)
@@ -203,15 +203,3 @@ class PostgresRows:
 
     def wake(self) -> None:
         """Do nothing: only the server ends a wait for its notifications, and each is short."""
-
-
-class _Begun(Generic[T]):
-    """The work of a transaction, and how many times it was begun."""
-
-    def __init__(self, work: Callable[[Queries], T]) -> None:
-        self.times = 0
-        self._work = work
-
-    def __call__(self, queries: Queries) -> T:
-        self.times += 1
-        return self._work(queries)

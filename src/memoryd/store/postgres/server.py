@@ -65,7 +65,6 @@ class GivenServer(Unmanaged):
         return True
 
     def url(self) -> str:
-        """Return the given URL."""
         return self._url
 
 

@@ -1,15 +1,63 @@
-"""The store on Postgres with pgvector: one schema for all workspaces."""
+"""The store on Postgres with pgvector: one schema for all workspaces; archiving sets a mark that every write checks."""
 
 from pathlib import Path
 
+from memoryd.model import Workspace
+from memoryd.store.base import Placement, Queries
 from memoryd.store.journal import State
-from memoryd.store.postgres.placement import PostgresPlacement
+from memoryd.store.postgres.queries import PostgresQueries
 from memoryd.store.postgres.rows import PostgresRows
 from memoryd.store.postgres.search import PostgresIndex
 from memoryd.store.postgres.server import GivenServer, Server
 from memoryd.store.postgres.upkeep import PostgresUpkeep
+from memoryd.store.rows import empty_some
 
 CONNECTIONS = 16
+
+
+class PostgresPlacement(Placement):
+    """See `store.base.Placement`."""
+
+    def __init__(self, rows: PostgresRows) -> None:
+        self._rows = rows
+
+    def exists(self) -> bool:
+        """Return whether there is a schema, which contains the registry."""
+        return self._rows.has_schema()
+
+    def create(self, workspace: Workspace | None) -> None:
+        self._rows.prepare()
+
+    def archive(self, registry: Queries, workspace: Workspace) -> str:
+        _beside(registry, workspace).run("placement.mark")
+        return workspace.db_path
+
+    def is_archived(self, workspace: Workspace) -> bool:
+        return self._rows.read(workspace, lambda q: q.one("placement.marked")) is not None
+
+    def restore(self, registry: Queries, workspace: Workspace) -> str:
+        _beside(registry, workspace).run("placement.unmark")
+        return workspace.db_path
+
+    def empty(self, workspace: Workspace) -> None:
+        """Delete the rows of a workspace, in small transactions."""
+        while self._rows.write(workspace, empty_some, guarded=False):
+            pass
+
+    def erase(self, registry: Queries, workspace: Workspace) -> None:
+        """Delete what was written since `empty`. The mark stays, so that writes keep failing."""
+        queries = _beside(registry, workspace)
+        while empty_some(queries):
+            pass
+        queries.run("perspectives.clear")
+        queries.run("workspaces.forget_sync")
+        queries.run("words.forget")
+
+
+def _beside(registry: Queries, workspace: Workspace) -> PostgresQueries:
+    """Return queries for a workspace, in the same transaction."""
+    assert isinstance(registry, PostgresQueries)
+    return PostgresQueries(registry.connection, workspace)
 
 
 class PostgresStore(PostgresRows):
@@ -32,15 +80,12 @@ class PostgresStore(PostgresRows):
         self.upkeep = PostgresUpkeep(self, self.index)
 
     def state(self) -> State:
-        """Return the state of memoryd's own server, or that the server is external."""
         return self.server.state()
 
     def start(self) -> bool:
-        """Start memoryd's own server; return whether it was not running."""
         return self.server.start()
 
     def stop(self) -> bool:
-        """Stop memoryd's own server; return whether it was running."""
         stopped = self.server.stop()
-        self.disconnect()
+        self._pool.let_go()
         return stopped

@@ -171,7 +171,6 @@ class Timelines:
 
 
 def _loss(met: Lineage, known: KnownSystem) -> str:
-    """Return what a server lacks, or ''."""
     end = met.end
     if end is not None and met.recovered is not None and met.timeline > known.timeline:
         end = met.recovered  # since it took over, its log has grown

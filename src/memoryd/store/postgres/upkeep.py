@@ -23,7 +23,6 @@ class PostgresUpkeep:
         self._index = index
 
     def describe(self) -> str:
-        """Return the versions of the server, pgvector and the schema, the role and its rights, and the address."""
         if not self._rows.server.exists():
             return f"Postgres, {self._rows.place}"
         with self._rows.separate_connection() as connection:
@@ -38,7 +37,6 @@ class PostgresUpkeep:
         )
 
     def files(self, workspaces: Iterable[Workspace | None]) -> list[StoredFile]:
-        """Return the database, which is shared by all workspaces."""
         with self._rows.separate_connection() as connection:
             return [StoredFile(self._rows.place, asked(connection, "upkeep.server")["size"], None)]
 
@@ -63,7 +61,6 @@ class PostgresUpkeep:
         return [*lacks, *(f"the index {row['name']} is not valid. {rebuild}" for row in invalid)]
 
     def reindex(self, workspace: Workspace | None) -> None:
-        """Rebuild invalid indexes."""
         # an index of a partitioned table needs several transactions
         with self._rows.separate_connection(unlimited=True) as connection:
             for row in connection.execute(statements()["upkeep.invalid"]).fetchall():
@@ -71,7 +68,6 @@ class PostgresUpkeep:
                 connection.execute(sql.SQL("REINDEX INDEX {}").format(index))
 
     def damaged(self, workspace: Workspace, dims: Mapping[str, int], *, drop: bool = False) -> int:
-        """Return how many stored vectors are unusable; delete them with `drop`."""
         found: list[Row] = self._rows.read(
             workspace, lambda q: q.all("upkeep.damaged", dims=json.dumps(dict(dims)), unit=UNIT)
         )

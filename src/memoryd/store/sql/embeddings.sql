@@ -16,8 +16,8 @@ DELETE FROM embeddings WHERE workspace_id = :workspace AND id = :id AND perspect
 -- Drop the vectors of a record in a set to which its text does not belong.
 DELETE FROM embeddings WHERE workspace_id = :workspace AND id = :id AND model = :model
 
--- name: embeddings.missing
--- Living records that lack a vector of :model or :other, ordered by id, after the end of the last batch and up to :last:
+-- name: parts.lacking
+-- A part of statements: living records with ids after :after and up to :last that lack a vector of :model or :other,
 -- observations from any of the :perspectives, all others from the general one. What each needs minus what it has: no
 -- look-up for each record, of which nearly all have what they need.
 SELECT id FROM (
@@ -27,7 +27,11 @@ SELECT id FROM (
   SELECT id, -1 FROM embeddings
   WHERE workspace_id = :workspace AND model IN (:model, :other) AND chunk = 0 AND id > :after AND id <= :last
     AND perspective IN (SELECT value FROM json_each(:perspectives))) needed
-GROUP BY id HAVING sum(vectors) > 0 ORDER BY id LIMIT :limit
+GROUP BY id HAVING sum(vectors) > 0
+
+-- name: embeddings.missing
+-- A batch of these, ordered by id, after the end of the last batch.
+{parts.lacking} ORDER BY id LIMIT :limit
 
 -- name: embeddings.behind
 -- How many living records lack a vector of :model or :other, as the difference of two counts: deleted records have none.

@@ -50,7 +50,7 @@ UPDATE entity_details SET next_ordinal = :count + (
     ELSE entity_details.next_ordinal END
   FROM observation_details o WHERE o.workspace_id = :workspace AND o.entity_id = :entity)
 WHERE workspace_id = :workspace AND id = :entity
-RETURNING next_ordinal - :count AS first
+RETURNING next_ordinal - :count AS number
 
 -- name: observations.same
 -- Which of some texts are already observations of some entities.
@@ -107,6 +107,12 @@ SELECT r.id, o.ordinal, r.body FROM observation_details o
 JOIN records r ON r.workspace_id = o.workspace_id AND r.id = o.id
 WHERE o.workspace_id = :workspace AND o.id IN (SELECT value FROM json_each(:ids)) AND r.deleted_at IS NULL
 
+-- name: parts.relations
+-- A part of statements: relations with their ends, the entities `s` and `t`.
+FROM relations x
+JOIN records s ON s.workspace_id = x.workspace_id AND s.id = x.from_entity
+JOIN records t ON t.workspace_id = x.workspace_id AND t.id = x.to_entity
+
 -- name: relations.of
 -- The relations from or to some entities, in the order of their creation.
 SELECT x.id, x.from_entity, x.to_entity, s.name AS source, t.name AS target, x.relation_type, x.created_at
@@ -133,9 +139,7 @@ SELECT count(*) AS number FROM (
 -- name: relations.onward
 -- A page of the relations from an entity, in the order of their creation.
 SELECT x.id, s.name AS source, t.name AS target, x.relation_type, x.created_at
-FROM relations x
-JOIN records s ON s.workspace_id = x.workspace_id AND s.id = x.from_entity
-JOIN records t ON t.workspace_id = x.workspace_id AND t.id = x.to_entity
+{parts.relations}
 WHERE x.workspace_id = :workspace AND x.from_entity = :entity AND x.deleted_at IS NULL
   AND (x.created_at, x.id) >= (:made, :relation)
 ORDER BY x.created_at, x.id LIMIT :limit
@@ -154,18 +158,14 @@ WHERE x.number <= :limit ORDER BY x.from_entity, x.created_at, x.id
 -- name: relations.starting
 -- The relations from some entities.
 SELECT x.id, x.from_entity, s.name AS source, t.name AS target, x.relation_type, x.created_at
-FROM relations x
-JOIN records s ON s.workspace_id = x.workspace_id AND s.id = x.from_entity
-JOIN records t ON t.workspace_id = x.workspace_id AND t.id = x.to_entity
+{parts.relations}
 WHERE x.workspace_id = :workspace AND x.deleted_at IS NULL AND x.from_entity IN (SELECT value FROM json_each(:ids))
 ORDER BY x.created_at, s.name, t.name, x.relation_type
 
 -- name: relations.between
 -- The relations between two entities, in either direction.
 SELECT x.id, s.name AS source, t.name AS target, x.relation_type, x.created_at
-FROM relations x
-JOIN records s ON s.workspace_id = x.workspace_id AND s.id = x.from_entity
-JOIN records t ON t.workspace_id = x.workspace_id AND t.id = x.to_entity
+{parts.relations}
 WHERE x.workspace_id = :workspace AND x.deleted_at IS NULL
   AND x.from_entity IN (:one, :other) AND x.to_entity IN (:one, :other)
   AND (x.from_entity <> x.to_entity OR :one = :other)

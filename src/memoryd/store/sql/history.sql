@@ -42,10 +42,8 @@ ORDER BY at DESC, id DESC LIMIT :limit
 SELECT x.deleted_at AS at, 'deleted' AS what, x.id, 'relation' AS kind, NULL AS name, x.relation_type AS type,
   s.name || ' ' || x.relation_type || ' ' || t.name AS body, NULL AS successor, NULL AS now_name, NULL AS now_type,
   NULL AS now_body, '' AS reason, coalesce(e.client, '') AS client, coalesce(e.tool, '') AS tool
-FROM relations x
+{parts.relations}
 LEFT JOIN acts e ON e.workspace_id = x.workspace_id AND e.id = x.id AND e.at = x.deleted_at
-JOIN records s ON s.workspace_id = x.workspace_id AND s.id = x.from_entity
-JOIN records t ON t.workspace_id = x.workspace_id AND t.id = x.to_entity
 WHERE x.workspace_id = :workspace AND x.deleted_at IS NOT NULL AND (x.deleted_at, x.id) < (:at, :id)
   AND x.deleted_at >= :since AND x.deleted_at < :until
   AND (:by = '' OR lower(coalesce(e.client, '') || ' ' || coalesce(e.tool, '')) LIKE lower(:by) ESCAPE '~')
@@ -119,9 +117,7 @@ SELECT x.id, x.from_entity, x.to_entity, s.name AS source, t.name AS target, x.r
     SELECT 1 FROM relations y WHERE y.workspace_id = x.workspace_id AND y.from_entity = x.from_entity
       AND y.to_entity = x.to_entity AND y.relation_type = x.relation_type AND y.deleted_at IS NULL
   ) THEN 1 ELSE 0 END AS again
-FROM relations x
-JOIN records s ON s.workspace_id = x.workspace_id AND s.id = x.from_entity
-JOIN records t ON t.workspace_id = x.workspace_id AND t.id = x.to_entity
+{parts.relations}
 WHERE x.workspace_id = :workspace AND x.id = :id AND x.deleted_at IS NOT NULL
 
 -- name: relations.restore

@@ -30,9 +30,9 @@ WHERE d.workspace_id = :workspace AND d.fingerprint = :fingerprint AND r.workspa
 ORDER BY r.created_at LIMIT 1
 
 -- name: memories.recent
--- The newest memories.
+-- The newest memories, or summaries of sessions.
 SELECT r.id FROM records r
-WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.kind = 'memory' AND (r.scope = '' OR r.scope = :session)
+WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.kind = :kind AND (r.scope = '' OR r.scope = :session)
 ORDER BY r.updated_at DESC, r.id LIMIT :limit
 
 -- name: memories.important
@@ -42,19 +42,13 @@ WHERE d.workspace_id = :workspace AND r.deleted_at IS NULL AND r.kind = 'memory'
   AND (r.scope = '' OR r.scope = :session) AND d.importance >= :least
 ORDER BY d.importance DESC, r.updated_at DESC, r.id LIMIT :limit
 
--- name: memories.sessions
--- The summaries of the most recently summarized sessions.
-SELECT r.id FROM records r
-WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.kind = 'summary' AND (r.scope = '' OR r.scope = :session)
-ORDER BY r.updated_at DESC, r.id LIMIT :limit
-
 -- name: memories.forgettable
 -- The records that match all given criteria; memories with a key, turns and summaries only by id.
 SELECT r.id FROM records r
 WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND (r.scope = '' OR r.scope = :session)
   AND (r.kind = 'memory' OR :any_id = 0 AND r.kind IN ('interaction', 'summary'))
   AND (:any_id = 1 OR r.id IN (SELECT value FROM json_each(:ids))) AND (:any_id = 0 OR r.name IS NULL)
-  AND r.created_at < :before
+  AND (:before = '' OR r.created_at < :before)
   AND :tag_count = (
     SELECT count(DISTINCT t.value) FROM json_each(r.tags) t WHERE t.value IN (SELECT value FROM json_each(:tags)))
   AND (:among = '' OR r.id IN (SELECT value FROM json_each(nullif(:among, ''))))

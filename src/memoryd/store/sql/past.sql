@@ -40,6 +40,21 @@ SELECT 1 AS yes FROM versions WHERE workspace_id = :workspace AND until <= :befo
 -- Permanently delete old versions.
 DELETE FROM versions WHERE workspace_id = :workspace AND until <= :before
 
+-- name: parts.then
+-- A part of statements: the version of a record `r` that was in force at a time.
+LEFT JOIN versions v ON v.workspace_id = r.workspace_id AND v.id = r.id AND v.until = (
+  SELECT min(w.until) FROM versions w WHERE w.workspace_id = r.workspace_id AND w.id = r.id AND w.until > :at)
+
+-- name: parts.entities_then
+-- A part of statements: the entities at a time, as they were then.
+SELECT r.id, coalesce(v.name, r.name) AS name, r.type, coalesce(v.body, r.body) AS body,
+  coalesce(v.tags, r.tags) AS tags, r.created_at,
+  CASE WHEN r.updated_at <= :at THEN r.updated_at ELSE :at END AS updated_at
+FROM records r
+{parts.then}
+WHERE r.workspace_id = :workspace AND r.kind = 'entity' AND r.scope = '' AND r.created_at <= :at
+  AND (r.deleted_at IS NULL OR r.deleted_at > :at)
+
 -- name: past.unchanged
 -- Records that existed at a time, still exist and have the same text. Earlier texts of volatile records are unknown.
 SELECT r.id FROM records r
@@ -55,14 +70,13 @@ SELECT r.id, r.kind, coalesce(v.name, r.name) AS name, r.type, coalesce(v.body, 
   coalesce(d.access_count, 0) AS access_count, d.accessed_at
 FROM records r
 LEFT JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
-LEFT JOIN versions v ON v.workspace_id = r.workspace_id AND v.id = r.id AND v.until = (
-  SELECT min(w.until) FROM versions w WHERE w.workspace_id = r.workspace_id AND w.id = r.id AND w.until > :at)
+{parts.then}
 WHERE r.workspace_id = :workspace AND r.created_at <= :at AND r.scope = ''
   AND (r.deleted_at IS NULL OR r.deleted_at > :at)
   AND r.id IN (
     SELECT id FROM records WHERE workspace_id = :workspace AND deleted_at > :at
     UNION SELECT id FROM versions WHERE workspace_id = :workspace AND until > :at)
-  AND (:any_kind = 1 OR r.kind IN (SELECT value FROM json_each(:kinds)))
+  AND (:kinds = '[]' OR r.kind IN (SELECT value FROM json_each(:kinds)))
   AND (:tag_count = 0 OR :tag_count = (
     SELECT count(*) FROM json_each(:tags) WHERE value IN (SELECT value FROM json_each(coalesce(v.tags, r.tags)))))
   AND (:after = '' OR r.created_at >= :after) AND (:before = '' OR r.created_at < :before)
@@ -70,14 +84,7 @@ ORDER BY coalesce(r.deleted_at, v.until) DESC, r.id LIMIT :limit
 
 -- name: past.entities
 -- The entities that had some names at a time, as they were then. If a name was given twice, the later one counts.
-SELECT r.id, coalesce(v.name, r.name) AS name, r.type, coalesce(v.body, r.body) AS body,
-  coalesce(v.tags, r.tags) AS tags, r.created_at,
-  CASE WHEN r.updated_at <= :at THEN r.updated_at ELSE :at END AS updated_at
-FROM records r
-LEFT JOIN versions v ON v.workspace_id = r.workspace_id AND v.id = r.id AND v.until = (
-  SELECT min(w.until) FROM versions w WHERE w.workspace_id = r.workspace_id AND w.id = r.id AND w.until > :at)
-WHERE r.workspace_id = :workspace AND r.kind = 'entity' AND r.scope = '' AND r.created_at <= :at
-  AND (r.deleted_at IS NULL OR r.deleted_at > :at)
+{parts.entities_then}
   AND r.id IN (
     SELECT id FROM records
     WHERE workspace_id = :workspace AND kind = 'entity' AND name IN (SELECT value FROM json_each(:names))
@@ -88,14 +95,8 @@ ORDER BY r.created_at
 
 -- name: past.nodes
 -- The entities at a time that contain some words, as they were then: a page, by name.
-SELECT r.id, coalesce(v.name, r.name) AS name, r.type, coalesce(v.body, r.body) AS body,
-  coalesce(v.tags, r.tags) AS tags, r.created_at,
-  CASE WHEN r.updated_at <= :at THEN r.updated_at ELSE :at END AS updated_at
-FROM records r
-LEFT JOIN versions v ON v.workspace_id = r.workspace_id AND v.id = r.id AND v.until = (
-  SELECT min(w.until) FROM versions w WHERE w.workspace_id = r.workspace_id AND w.id = r.id AND w.until > :at)
-WHERE r.workspace_id = :workspace AND r.kind = 'entity' AND r.scope = '' AND r.created_at <= :at
-  AND (r.deleted_at IS NULL OR r.deleted_at > :at) AND coalesce(v.name, r.name) >= :start
+{parts.entities_then}
+  AND coalesce(v.name, r.name) >= :start
   AND (:words = '' OR lower(
     coalesce(v.name, r.name) || ' ' || r.type || ' ' || coalesce(v.body, r.body)) LIKE lower(:words) ESCAPE '~')
 ORDER BY coalesce(v.name, r.name), r.id LIMIT :limit
@@ -109,8 +110,7 @@ SELECT min(created_at) AS at FROM records WHERE workspace_id = :workspace AND ki
 SELECT o.entity_id, o.ordinal, r.id, coalesce(v.body, r.body) AS body, r.created_at,
   CASE WHEN r.updated_at <= :at THEN r.updated_at ELSE :at END AS updated_at
 FROM observation_details o JOIN records r ON r.workspace_id = o.workspace_id AND r.id = o.id
-LEFT JOIN versions v ON v.workspace_id = r.workspace_id AND v.id = r.id AND v.until = (
-  SELECT min(w.until) FROM versions w WHERE w.workspace_id = r.workspace_id AND w.id = r.id AND w.until > :at)
+{parts.then}
 WHERE o.workspace_id = :workspace AND o.entity_id IN (SELECT value FROM json_each(:entities)) AND r.created_at <= :at
   AND (r.deleted_at IS NULL OR r.deleted_at > :at)
 ORDER BY o.entity_id, o.ordinal

@@ -3,9 +3,7 @@
 SELECT id, kind, CASE kind WHEN 'entity' THEN name ELSE body END AS text FROM records
 WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids))
 UNION
-SELECT x.id, 'relation', s.name || ' ' || x.relation_type || ' ' || t.name FROM relations x
-JOIN records s ON s.workspace_id = x.workspace_id AND s.id = x.from_entity
-JOIN records t ON t.workspace_id = x.workspace_id AND t.id = x.to_entity
+SELECT x.id, 'relation', s.name || ' ' || x.relation_type || ' ' || t.name {parts.relations}
 WHERE x.workspace_id = :workspace AND x.id IN (SELECT value FROM json_each(:ids))
 UNION
 SELECT o.id, 'observation', r.body FROM observation_details o

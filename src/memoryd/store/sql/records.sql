@@ -23,26 +23,23 @@ WHERE workspace_id = :workspace AND deleted_at IS NULL AND id IN (SELECT value F
 -- Permanently delete records, without retention.
 DELETE FROM records WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids))
 
--- name: records.purgeable
--- Whether there is anything to purge; checked first, so that an idle server does not write.
-SELECT 1 AS yes FROM records r
-WHERE r.deleted_at IS NOT NULL AND r.deleted_at <= :before AND r.workspace_id = :workspace
-  AND NOT EXISTS (
-    SELECT 1 FROM memory_details d
-    JOIN records after ON after.workspace_id = d.workspace_id AND after.id = d.superseded_by
-    LEFT JOIN memory_details a ON a.workspace_id = after.workspace_id AND a.id = after.id
-    WHERE d.workspace_id = r.workspace_id AND d.id = r.id AND (after.deleted_at IS NULL OR a.superseded_by IS NOT NULL))
-LIMIT 1
-
--- name: records.purge
--- Permanently delete records with details and vectors, except originals with a successor that lives or was replaced.
-DELETE FROM records WHERE workspace_id = :workspace AND deleted_at IS NOT NULL AND deleted_at <= :before
+-- name: parts.expired
+-- A part of statements: records deleted before a time, but no originals with a successor that lives or was replaced.
+FROM records WHERE workspace_id = :workspace AND deleted_at IS NOT NULL AND deleted_at <= :before
   AND NOT EXISTS (
     SELECT 1 FROM memory_details d
     JOIN records after ON after.workspace_id = d.workspace_id AND after.id = d.superseded_by
     LEFT JOIN memory_details a ON a.workspace_id = after.workspace_id AND a.id = after.id
     WHERE d.workspace_id = records.workspace_id AND d.id = records.id
       AND (after.deleted_at IS NULL OR a.superseded_by IS NOT NULL))
+
+-- name: records.purgeable
+-- Whether there is anything to purge; checked first, so that an idle server does not write.
+SELECT 1 AS yes {parts.expired} LIMIT 1
+
+-- name: records.purge
+-- Permanently delete these, with details and vectors.
+DELETE {parts.expired}
 
 -- name: records.fetch
 -- Living records of any kind, by id.

@@ -8,7 +8,7 @@ WHERE r.workspace_id = :workspace AND r.kind = 'memory' AND r.scope = :scope AND
 SELECT r.id, r.scope FROM records r
 WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.kind = 'memory' AND r.name IS NOT NULL
   AND (r.scope = '' OR r.scope = :session) AND (:shelf = 'all' OR (:shelf = 'session') = (r.scope <> ''))
-  AND (:key = '' OR r.name = :key) AND r.created_at < :before
+  AND (:key = '' OR r.name = :key) AND (:before = '' OR r.created_at < :before)
   AND :tag_count = (
     SELECT count(DISTINCT t.value) FROM json_each(r.tags) t WHERE t.value IN (SELECT value FROM json_each(:tags)))
 ORDER BY r.updated_at DESC, r.id LIMIT :limit

@@ -187,7 +187,6 @@ def rows(connection: apsw.Connection, sql: str, parameters: Mapping[str, Any] | 
 
 
 def _as_blob(_cursor: apsw.Cursor, _place: int, value: Any) -> bytes:
-    """Return the bytes of a vector given as an array."""
     return bytes(value.data)
 
 

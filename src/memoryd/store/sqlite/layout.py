@@ -77,20 +77,17 @@ class DataDirectory:
 
 @dataclass(frozen=True, slots=True)
 class SingleFile:
-    """Everything in one file."""
+    """Everything in one file: each `db_path` is '', which means this file, and no workspace has a separate one."""
 
     file: Path
 
     def path(self, _workspace: Workspace | None) -> Path:
-        """Return the file."""
         return self.file
 
     def pair(self, _workspace: Workspace) -> tuple[Path, Path] | None:
-        """Return None: no workspace has a separate file."""
         return None
 
     def db_path(self, _workspace: Workspace) -> str:
-        """Return '', which means this file."""
         return ""
 
     def close_to_others(self) -> None:
@@ -106,23 +103,18 @@ class SingleFile:
         return [real.with_name(real.name + end) for end in BESIDE]
 
     def at_rest(self, _path: Path) -> bool:
-        """Return False: the file is in use while any workspace is."""
         return False
 
     def home(self) -> str:
-        """Return '', which means this file."""
         return ""
 
     def own_path(self, _workspace_id: str) -> str:
-        """Return '', which means this file."""
         return ""
 
     def others(self) -> list[Path]:
-        """Return an empty list: there is only one file."""
         return []
 
     def own_files(self) -> list[Path]:
-        """Return an empty list: no workspace has a separate file."""
         return []
 
     def every_file(self) -> list[Path]:

@@ -51,7 +51,6 @@ class SqlitePlacement(Placement):
         return bool(others)
 
     def create(self, workspace: Workspace | None) -> None:
-        """Create the file of a workspace, or the registry, if it does not exist."""
         if workspace is None:
             self.exists()
         with self._files.lent(workspace, create=True):

@@ -35,12 +35,10 @@ class SqliteStore(Unmanaged):
         self.upkeep = SqliteUpkeep(self, layout, self._files)
 
     def read(self, workspace: Workspace | None, work: Callable[[Queries], T]) -> T:
-        """Run `work` on one consistent snapshot and return its result."""
         with self._files.lent(workspace) as file, file.reader() as connection:
             return work(SqliteQueries(connection, workspace))
 
     def write(self, workspace: Workspace | None, work: Callable[[Queries], T]) -> T:
-        """Run `work` as one transaction and return its result once it is durable."""
         with self._files.lent(workspace) as file:
             result = file.write(workspace, work)
         self._written.set()
@@ -53,10 +51,8 @@ class SqliteStore(Unmanaged):
         return None
 
     def wake(self) -> None:
-        """End a wait for changes."""
         self._written.set()
 
     def close(self) -> None:
-        """Commit accepted jobs and close every file."""
         self._written.set()
         self._files.close()

@@ -25,11 +25,9 @@ class SqliteUpkeep:
         self._files = files
 
     def describe(self) -> str:
-        """Return the version of SQLite and the directory."""
         return f"SQLite {apsw.sqlite_lib_version()}, {self._layout.path(None).parent}"
 
     def files(self, workspaces: Iterable[Workspace | None]) -> list[StoredFile]:
-        """Return the files that contain some workspaces, each once."""
         found: dict[Path, Workspace | None] = {}
         for workspace in workspaces:
             found.setdefault(self._layout.path(workspace), workspace)
@@ -42,11 +40,9 @@ class SqliteUpkeep:
             return [f"{file.path}: {problem}" for problem in found]
 
     def reindex(self, workspace: Workspace | None) -> None:
-        """Rebuild the index of words."""
         self._rows.write(workspace, lambda q: q.run("words.rebuild"))
 
     def damaged(self, workspace: Workspace, dims: Mapping[str, int], *, drop: bool = False) -> int:
-        """Return how many stored vectors are unusable; delete them with `drop`."""
         bad = list(damaged(lambda work: self._rows.read(workspace, work), dims))
         if bad and drop:
             self._rows.write(workspace, lambda q: q.run("doctor.drop", seqs=json.dumps(bad)))

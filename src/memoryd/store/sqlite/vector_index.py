@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memoryd.model import Filter, Kind, VectorSet
-from memoryd.store.base import Queries, Row, Vector
+from memoryd.store.base import Queries, Row, Vector, visible
 
 T = TypeVar("T")
 
@@ -65,27 +65,23 @@ EVERY = Sieve()
 
 def sieve_for(queries: Queries, allowed: Filter) -> Sieve:
     """Return the sieve of a filter."""
-    tags = list(dict.fromkeys(allowed.tags))
-    tagged = queries.one("search.tagged", tags=json.dumps(tags), tag_count=len(tags)) if tags else None
-    hidden = queries.one("search.hidden", session=allowed.session) if queries.marks()["volatile"] else None
-    only = json.loads(tagged["rids"]) if tagged else None
-    if allowed.shelf:
-        kept = queries.one("search.shelf", session=allowed.session, shelf=allowed.shelf) or {}
-        only = _both(only, json.loads(kept["rids"]))
-    if allowed.among is not None:
-        listed = queries.one("search.rids", ids=json.dumps(allowed.among)) or {}
-        only = _both(only, list(json.loads(listed["rids"]).values()))
-    if allowed.after or allowed.before:
-        spanned = queries.one("search.spanned", after=allowed.after, before=allowed.before) or {}
-        only = _both(only, json.loads(spanned["rids"]))
-    if allowed.entity:
-        observed = [row["rid"] for row in queries.all("search.observations", entity=allowed.entity)]
-        only = _both(only, observed)
-    return Sieve(kinds=allowed.kinds, only=only, hidden=json.loads(hidden["rids"]) if hidden else ())
+    asked = {
+        "search.tagged": allowed.tags,
+        "search.shelf": allowed.shelf,
+        "search.among": allowed.among is not None,
+        "search.spanned": allowed.after or allowed.before,
+        "search.observations": allowed.entity,
+        "search.hidden": queries.marks()["volatile"],
+    }
+    given = visible(allowed)
+    found = {name: json.loads((queries.one(name, **given) or {})["rids"]) for name, wanted in asked.items() if wanted}
+    hidden = found.pop("search.hidden", ())
+    only = functools.reduce(_both, found.values()) if found else None
+    return Sieve(kinds=allowed.kinds, only=only, hidden=hidden)
 
 
-def _both(some: list[int] | None, others: list[int]) -> list[int]:
-    return others if some is None else list(set(some).intersection(others))
+def _both(some: list[int], others: list[int]) -> list[int]:
+    return list(set(some).intersection(others))
 
 
 class VectorIndex:

@@ -13,7 +13,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from memoryd.store.base import Queries, Row
+from memoryd.store.base import Queries, Row, number_of
 from memoryd.store.postings import Posting, Postings
 
 TITLE_WEIGHT, TYPE_WEIGHT, BODY_WEIGHT, TAGS_WEIGHT = 2.0, 1.0, 1.0, 1.0
@@ -75,9 +75,7 @@ def _first_changed(queries: Queries, postings: Iterable[Posting], come: Row) -> 
         return NEVER
     if seq + 1 < come["oldest_change"]:
         return 0
-    row = queries.one("words.changed", seq=seq)
-    assert row is not None
-    return int(row["rid"])
+    return number_of(queries, "words.changed", seq=seq)
 
 
 def _numbers(listed: str) -> NDArray[np.int64]:

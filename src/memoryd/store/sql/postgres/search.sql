@@ -92,4 +92,4 @@ WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.id IN (SELECT v
 
 -- name: events.latest
 -- The last event of the workspace.
-SELECT coalesce(max(seq), 0) AS seq FROM events WHERE workspace_id = :workspace
+SELECT coalesce(max(seq), 0) AS number FROM events WHERE workspace_id = :workspace

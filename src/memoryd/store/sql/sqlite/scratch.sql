@@ -11,10 +11,6 @@ DROP TRIGGER relations_ai
 SELECT id, kind, deleted_at FROM records
 WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids))
 
--- name: scratch.kinds
--- The number of records of each kind.
-SELECT kind, count(*) AS number FROM records WHERE workspace_id = :workspace GROUP BY kind
-
 -- name: scratch.unexplained
 -- A deleted memory that nothing has replaced, if any.
 SELECT r.id FROM records r JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id

@@ -67,9 +67,15 @@ SELECT json_group_array(rid) AS rids FROM records
 WHERE workspace_id = :workspace AND deleted_at IS NULL AND created_at >= :after
   AND (:before = '' OR created_at < :before)
 
+-- name: search.among
+-- Some records, as one JSON list.
+SELECT json_group_array(rid) AS rids FROM records
+WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:among))
+
 -- name: search.observations
--- The observations of an entity.
-SELECT r.rid FROM observation_details o JOIN records r ON r.workspace_id = o.workspace_id AND r.id = o.id
+-- The observations of an entity, as one JSON list.
+SELECT json_group_array(r.rid) AS rids
+FROM observation_details o JOIN records r ON r.workspace_id = o.workspace_id AND r.id = o.id
 WHERE o.workspace_id = :workspace AND o.entity_id = :entity AND r.deleted_at IS NULL
 
 -- name: search.hidden
@@ -87,11 +93,11 @@ SELECT json_group_object(id, rid) AS rids FROM records WHERE workspace_id = :wor
 
 -- name: events.latest
 -- The last event of the file, in any workspace: for a single one the events of all others would be read.
-SELECT coalesce(max(seq), 0) AS seq FROM events
+SELECT coalesce(max(seq), 0) AS number FROM events
 
 -- name: words.changed
 -- The first record that was changed after a given change.
-SELECT min(rid) AS rid FROM word_changes WHERE seq > :seq
+SELECT min(rid) AS number FROM word_changes WHERE seq > :seq
 
 -- name: words.parts
 -- The records that match each of :terms, from a rid on, as one JSON list; each number has the rid and, in its lower
