@@ -1,6 +1,5 @@
 """A client that speaks the stdio transport, over any stream of lines: both eras, bad lines, a prompt end."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ from mcp.shared.jsonrpc_dispatcher import cancelled_request_id_from_params
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
+from memoryd.connect.channel import object_in
 from memoryd.server.app import MemoryServer
 from memoryd.server.connection import AT_ONCE, Opening
 
@@ -124,10 +124,7 @@ def _of_whole(problem: Mapping[str, Any]) -> bool:
 
 
 def _id_of(line: object) -> types.RequestId | None:
-    try:
-        message = json.loads(line) if isinstance(line, str) else line
-    except (ValueError, RecursionError):
-        return None
+    message = object_in(line) if isinstance(line, str) else line
     found = message.get("id") if isinstance(message, dict) else None
     if isinstance(found, str):
         sendable = found == found.encode("utf-8", "replace").decode()  # a lone surrogate is not sendable
