@@ -7,7 +7,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Annotated, Any, Literal
 
 import typer
@@ -42,16 +41,12 @@ class Unblocking(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; report an unexpected error as one line too."""
-        sys.excepthook = _unforeseen
+        sys.excepthook = lambda kind, error, _traceback: _say(f"{kind.__name__}: {error}")
         logging.disable()
         try:
             return super().invoke(ctx)
         except typer.Exit as end:
             raise typer.Exit(FAILED if end.exit_code else 0) from None
-
-
-def _unforeseen(kind: type[BaseException], error: BaseException, _traceback: TracebackType | None) -> None:
-    _say(f"{kind.__name__}: {error}")
 
 
 def _say(message: str) -> None:

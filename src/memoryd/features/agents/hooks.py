@@ -8,15 +8,15 @@ import hashlib
 import json
 import os
 import re
-import time
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from memoryd import disk, features
+from memoryd.connect.channel import object_in
 from memoryd.core.access.tokens import EVERYTHING, Grant, session_of
 from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Memories
@@ -146,10 +146,9 @@ class SessionNotes:
         """Return the content of the file; empty if it is missing or damaged, which does no harm."""
         try:
             with self._path.open("rb") as file:
-                value = json.loads(file.read(LONGEST))
-        except (OSError, ValueError, RecursionError):
+                return object_in(file.read(LONGEST)) or {}
+        except OSError:
             return {}
-        return value if isinstance(value, dict) else {}
 
     def _write(self, what: str, key: str, value: object) -> None:
         known = self._read()
@@ -157,14 +156,7 @@ class SessionNotes:
         known[what] = (part if isinstance(part, dict) else {}) | {key: value}
         with disk.appearing(self._path) as unfinished:
             unfinished.write_text(json.dumps(known), encoding="utf-8")
-        self._sweep()
-
-    def _sweep(self) -> None:
-        oldest = time.time() - KEPT
-        for path in self._path.parent.iterdir():
-            with suppress(OSError):  # another hook may be faster
-                if path.stat().st_mtime < oldest:
-                    path.unlink()
+        disk.sweep(self._path.parent.iterdir(), KEPT)
 
 
 # what clients show their agent ---------------------------------------------------------------------------------------

@@ -30,7 +30,8 @@ from memoryd.model import Interaction, Workspace
 TOOL = "memoryd hook"
 """The provenance of a record written by a hook."""
 WHOLE = ".json"
-ABANDONED = 24 * 3600.0  # seconds after which an unfinished file is removed
+ABANDONED = 24 * 3600.0
+"""Seconds after which the unfinished file of a killed hook is removed; the next hook has read its turns again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,21 +84,13 @@ class Spool(ABC):
                 errors.append(error)
             except OSError as error:  # e.g. another process is reading it; its turns are stored only once
                 errors.append(StoreError(f"{path} cannot be removed ({error}). Check its permissions."))
-        self._sweep()
+        disk.sweep(self.directory.glob(f"*{disk.SUFFIX}"), ABANDONED)
         if errors:
             raise errors[0]
 
     @abstractmethod
     def _store(self, entry: SpooledTurns, path: Path) -> None:
         """Store the turns of a file where they belong. Raise MemorydError if they must stay."""
-
-    def _sweep(self) -> None:
-        """Remove the unfinished files of killed hooks, whose turns the next hook has read again."""
-        oldest = time.time() - ABANDONED
-        for path in self.directory.glob(f"*{disk.SUFFIX}"):
-            with suppress(OSError):  # another process may have removed it
-                if path.stat().st_mtime < oldest:
-                    path.unlink()
 
 
 class EngineSpool(Spool):

@@ -81,19 +81,13 @@ def keep(kept: JournalStore, turns: Iterable[Interaction], secrets: Secrets, tal
 def cleaned(turns: Iterable[Interaction], secrets: Secrets, tally: Tally, path: Path) -> Iterator[Interaction]:
     """Yield the turns with secrets masked; the tally counts masked secrets, and each refused turn as a fault."""
     for turn in turns:
-        if clean := _clean(turn, secrets, tally, path):
-            yield clean
-
-
-def _clean(turn: Interaction, secrets: Secrets, tally: Tally, path: Path) -> Interaction | None:
-    """Return a turn with secrets masked; if secrets are refused, count a fault and return None."""
-    try:
-        cleaned = secrets.clean({"prompt": turn.prompt, "thought": turn.thought, "response": turn.response})
-    except SecretRefusedError as error:
-        tally.fault(path, 0, f"the turn of {turn.created_at} is left out: its {str(error).rstrip('.')}")
-        return None
-    tally.masked += cleaned.found
-    return replace(turn, **cleaned.value) if cleaned.found else turn
+        try:
+            clean = secrets.clean({"prompt": turn.prompt, "thought": turn.thought, "response": turn.response})
+        except SecretRefusedError as error:
+            tally.fault(path, 0, f"the turn of {turn.created_at} is left out: its {str(error).rstrip('.')}")
+        else:
+            tally.masked += clean.found
+            yield replace(turn, **clean.value) if clean.found else turn
 
 
 # one transcript, while its agent may work ----------------------------------------------------------------------------
