@@ -23,11 +23,6 @@ class RefusedError(MemorydError):
     """The configuration cannot be changed safely."""
 
 
-def is_toml(name: str) -> bool:
-    """Return whether a file of that name contains TOML; other files contain JSON."""
-    return name.endswith(".toml")
-
-
 def parsed(text: str, *, toml: bool) -> dict[str, Any]:
     """Return the content of a text; {} if it is blank. Raise RefusedError if it cannot be parsed."""
     try:

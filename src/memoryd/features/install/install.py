@@ -98,7 +98,7 @@ def install(
     changes = FileChanges(dry_run=dry_run)
     _enter(changes, place, entry, url, force=force)
     if allowing and place.rules:
-        changes.make(permissions.allowed(place.rules, name))
+        changes.make(permissions.calling(place.rules, name, allowed=True))
     if run_hooks:
         words = _of_server(settings, url, token_variable) if url else starting.arguments(settings, *OF_HOOKS)
         changes.make(hooks.added(client, starting.command(settings), words))
@@ -156,7 +156,7 @@ def uninstall(
     changes = FileChanges(dry_run=dry_run)
     changes.make(FileEdit(place.file, partial(place.drop, force=force)))
     if place.rules:
-        changes.make(permissions.disallowed(place.rules, name))
+        changes.make(permissions.calling(place.rules, name, allowed=False))
     if client in hooks.HOOK_FILES and not file:
         changes.make(hooks.removed(client))
     if not any(changes):
@@ -180,7 +180,7 @@ class _Place:
         self._directory = self.file.parent if file else client.directory()
         self._keys = (client.table, name)
         self._name = name
-        self._toml = edit_json.is_toml(self.file.name)
+        self._toml = self.file.name.endswith(".toml")
 
     def demand_client(self, *, force: bool) -> None:
         """Raise NotFoundError for a client that was never started, unless forced: it gets no files."""

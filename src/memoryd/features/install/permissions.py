@@ -10,16 +10,10 @@ RULES = ("permissions", "allow")
 OTHERWISE = "Everything else is done; edit {} in permissions.allow there yourself."
 
 
-def allowed(file: Path, name: str) -> FileEdit:
-    """Return the change that allows all tools of a server."""
+def calling(file: Path, name: str, *, allowed: bool) -> FileEdit:
+    """Return the change that allows all tools of a server, or takes that back."""
     rule = f"mcp__{name}"
-    return FileEdit(file, partial(_with, rule), OTHERWISE.format(rule))
-
-
-def disallowed(file: Path, name: str) -> FileEdit:
-    """Return the change that removes the rule of `allowed`."""
-    rule = f"mcp__{name}"
-    return FileEdit(file, partial(_without, rule), OTHERWISE.format(rule))
+    return FileEdit(file, partial(_with if allowed else _without, rule), OTHERWISE.format(rule))
 
 
 def _with(rule: str, text: str) -> str:
