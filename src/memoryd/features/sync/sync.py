@@ -320,7 +320,8 @@ class WorkspaceSync:
             found, result, more = SyncReport(), Merged(), list[Item]()
             change = QuietChange(queries, self._engine.clock.now(), "")
             if sides.is_changed:
-                if not self._is_whole(queries, sides, seq):
+                changed, _ = items.groups_of(queries, _subjects(queries, seq))  # here, since it was written
+                if not changed <= sides.groups:
                     return "", result, found, change.lacking
                 ours_now = self._ours(queries, sides)
                 result = merge(sides.before, ours_now, sides.theirs, self._dead(queries, sides, last))
@@ -341,10 +342,6 @@ class WorkspaceSync:
             self._tell(found, result, sides.remarks)
             self._scope.embed_later(lacking)
         return commit
-
-    def _is_whole(self, queries: Queries, sides: Sides, seq: int) -> bool:
-        """Return whether nothing that is to be merged has changed here since it was written."""
-        return items.groups_of(queries, _subjects(queries, seq))[0] <= sides.groups
 
     def _ours(self, queries: Queries, sides: Sides) -> Items:
         """Return what is merged as it is here, with the holders of names that others have given."""
