@@ -40,7 +40,11 @@ def take(settings: Settings, form: ExportFormat, path: Path, wish: ImportOptions
             if wish.vectors and any(one.changes for one in found):
                 exports.embed(engine)
     if wish.as_json:
-        show.as_json({"path": str(path), "workspaces": [_as_dict(one) for one in found]})
+        listed = [
+            {**asdict(one), **{verb: dict(_numbers(one, verb)) for verb in VERBS}, "unknown": sorted(one.unknown)}
+            for one in found
+        ]
+        show.as_json({"path": str(path), "workspaces": listed})
     else:
         _print_end(found, forget, wish)
     if refused := sum(len(one.refused) for one in found):
@@ -60,11 +64,6 @@ def _asked(path: Path, found: Sequence[FolderChanges], forget: bool) -> bool:
 
 def _numbers(found: FolderChanges, verb: str) -> Counter[str]:
     return Counter(change.noun for change in found.changes if change.what == verb)
-
-
-def _as_dict(found: FolderChanges) -> dict[str, object]:
-    numbers = {verb: dict(_numbers(found, verb)) for verb in VERBS}
-    return {**asdict(found), **numbers, "unknown": sorted(found.unknown)}
 
 
 def _print(path: Path, found: Sequence[FolderChanges]) -> None:
