@@ -100,7 +100,8 @@ def test_a_turn_with_a_refused_secret_is_left_out_with_a_sentence(path: Path) ->
     turn = Interaction(id="t", session_id="s", created_at=at, prompt=f"My token is {key}.", thought="", response="")
     tally = Tally()
     assert list(transcript_import.cleaned([turn], Secrets("refuse"), tally, path)) == []
-    (fault,) = tally.first_faults
+    fault = tally.first
+    assert fault
     assert fault.text.startswith(f"the turn of {at} is left out: its prompt contains what looks like a secret (")
     assert key not in fault.text
 

@@ -243,8 +243,7 @@ class TurnKeeper:
                 self.take_in()
             except MemorydError as error:
                 raise StoreError(f"{error} {waits}.") from None
-        if kept.faults:
-            first = kept.first_faults[0]
+        if first := kept.first:
             number = counted(kept.faults, "line or turn", "lines or turns")
             why = f"a line {first.text}" if first.line else first.text
             raise StoreError(f"{number} of {first.file} could not be stored; the first: {why}.")

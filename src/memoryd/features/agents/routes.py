@@ -109,8 +109,8 @@ class RemoteHooks:
         workspace = admission.workspace
         assert workspace
         tally = store(self._calls.engine, lambda: workspace, entry, Path(entry.client))
-        if tally.faults:
-            raise StoreError(f"Turns were not stored: {tally.first_faults[0].text}.")
+        if tally.first:
+            raise StoreError(f"Turns were not stored: {tally.first.text}.")
 
 
 def _entry(held: Mapping[str, Any]) -> SpooledTurns:

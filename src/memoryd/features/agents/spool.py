@@ -105,8 +105,8 @@ class EngineSpool(Spool):
     def _store(self, entry: SpooledTurns, path: Path) -> None:
         choice = WorkspaceChoice(entry.workspace, entry.keys)
         tally = store(self._engine, lambda: choice.ensure(self._engine.workspaces), entry, path)
-        if tally.faults:
-            raise StoreError(f"Turns of {path} were not stored: {tally.first_faults[0].text}.")
+        if tally.first:
+            raise StoreError(f"Turns of {path} were not stored: {tally.first.text}.")
 
 
 def store(engine: Engine, found: Callable[[], Workspace], entry: SpooledTurns, origin: Path) -> Tally:

@@ -7,7 +7,7 @@ when its end is certain; otherwise the next hook or import reads it again from i
 import stat
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
@@ -25,7 +25,6 @@ T = TypeVar("T")
 BATCH = 100  # turns stored in one transaction
 LATE = 2.0  # seconds to wait for the last lines after an agent has stopped
 AGAIN = 0.1  # seconds between two checks for them
-REMARKS = 20  # maximum faults that are reported individually
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,23 +38,19 @@ class TranscriptFault:
 
 @dataclass(slots=True)
 class Tally:
-    """The faults of transcripts, and what was masked in their turns."""
+    """The number of faults of transcripts, and the first one."""
 
     faults: int = 0
-    first_faults: list[TranscriptFault] = field(default_factory=list)
-    masked: list[str] = field(default_factory=list)
-    """The kinds of the secrets that were masked in new turns."""
+    first: TranscriptFault | None = None
 
     def fault(self, file: Path, line: int, text: str) -> None:
-        """Count a fault; keep the first REMARKS of them."""
-        self.faults += 1
-        if len(self.first_faults) < REMARKS:
-            self.first_faults.append(TranscriptFault(str(file), line, text))
+        """Count a fault."""
+        self.add(Tally(1, TranscriptFault(str(file), line, text)))
 
     def add(self, other: "Tally") -> None:
         """Add the faults of another tally."""
         self.faults += other.faults
-        self.first_faults += other.first_faults
+        self.first = self.first or other.first
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +62,7 @@ class ReadPosition:
 
 
 def keep(kept: JournalStore, turns: Iterable[Interaction], secrets: Secrets, tally: Tally, path: Path) -> None:
-    """Store the turns with new ids in batches, with secrets masked; the tally has what was masked.
+    """Store the turns with new ids in batches, with secrets masked.
 
     Only the id of a turn decides: a resumed session may repeat its lines under another session's id.
     """
@@ -79,14 +74,13 @@ def keep(kept: JournalStore, turns: Iterable[Interaction], secrets: Secrets, tal
 
 
 def cleaned(turns: Iterable[Interaction], secrets: Secrets, tally: Tally, path: Path) -> Iterator[Interaction]:
-    """Yield the turns with secrets masked; the tally counts masked secrets, and each refused turn as a fault."""
+    """Yield the turns with secrets masked; the tally counts each refused turn as a fault."""
     for turn in turns:
         try:
             clean = secrets.clean({"prompt": turn.prompt, "thought": turn.thought, "response": turn.response})
         except SecretRefusedError as error:
             tally.fault(path, 0, f"the turn of {turn.created_at} is left out: its {str(error).rstrip('.')}")
         else:
-            tally.masked += clean.found
             yield replace(turn, **clean.value) if clean.found else turn
 
 
