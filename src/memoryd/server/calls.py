@@ -73,11 +73,6 @@ class Calls:
         return not self._named and SWITCH not in self.tools
 
     @property
-    def busy(self) -> bool:
-        """Whether a call runs or waits for a thread."""
-        return any(share.running or share.waiting for share in (self._share, self._lasting))
-
-    @property
     def waiting(self) -> int:
         """The number of calls that wait for a thread."""
         return self._share.waiting + self._lasting.waiting
