@@ -312,7 +312,6 @@ class WithHeaders:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """See ASGI."""
         headers = HEADERS | ({"Cache-Control": "no-cache"} if "/static/" in scope["path"] else {})
         fixed = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
 
