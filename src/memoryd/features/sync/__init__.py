@@ -6,6 +6,6 @@ FEATURE = Feature(
     needs="imports",
     commands={"Memories": {"sync": "memoryd.features.sync.command:app"}},
     exports={"markdown": "memoryd.features.sync.edited:MARKDOWN"},
-    session_hook="memoryd.features.sync.background:sync_later",
+    session_hook="memoryd.features.sync.sync:sync_later",
     state="memoryd.features.sync.status:described",
 )

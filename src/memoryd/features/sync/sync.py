@@ -6,6 +6,9 @@ what a repository or a backup lacks is written again from there.
 
 import json
 import platform
+import subprocess
+import sys
+import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -13,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypedDict
 
+from memoryd import environment
 from memoryd.connect import locks
 from memoryd.core.base.progress import StepProgress
 from memoryd.core.engine import Engine
@@ -40,7 +44,7 @@ from memoryd.features.sync.git import Git, QuickerError
 from memoryd.features.sync.merging import Items, Merged, merge
 from memoryd.features.sync.reading import Sides
 from memoryd.model import Workspace
-from memoryd.settings import DEFAULT_WORKSPACE
+from memoryd.settings import DEFAULT_WORKSPACE, Settings
 from memoryd.store.base import Queries
 from memoryd.text import counted
 
@@ -386,6 +390,18 @@ def _alone(path: Path) -> Iterator[None]:
         time.sleep(PAUSE)
     with file:
         yield
+
+
+def sync_later(settings: Settings) -> None:
+    """Start `memoryd sync` in the background if it is set up, for a hook; its result is in the state."""
+    if settings.read_only or not Git(place(settings.data_dir)).exists:
+        return
+    command, none = [sys.executable, "-m", "memoryd", "sync"], subprocess.DEVNULL
+    environ = environment.at(settings.data_dir, settings.db_path)
+    started = subprocess.Popen(  # noqa: S603 - fixed arguments
+        command, stdin=none, stdout=none, stderr=none, start_new_session=True, env=environ
+    )
+    threading.Thread(target=started.wait, daemon=True).start()  # a service would keep it as a zombie
 
 
 # state ---------------------------------------------------------------------------------------------------------------
