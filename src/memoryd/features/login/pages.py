@@ -83,7 +83,6 @@ class LoginPages:
         self._secure = secure
 
     def routes(self) -> list[BaseRoute]:
-        """Return the routes."""
         return [
             Route(AUTHORIZE, self._guarded(self._authorize), methods=["GET", "POST"]),
             *(
