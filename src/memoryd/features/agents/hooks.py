@@ -27,9 +27,9 @@ from memoryd.core.security.secrets import Secrets
 from memoryd.core.workspaces.project import WorkspaceChoice
 from memoryd.core.workspaces.registry import check_name
 from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, StoreError
-from memoryd.features.agents import transcript_import, transcripts
+from memoryd.features.agents import transcripts
 from memoryd.features.agents.spool import EngineSpool, Spool, SpooledTurns
-from memoryd.features.agents.transcript_import import AgentStop, ReadPosition, Tally
+from memoryd.features.agents.transcripts import AgentStop, ReadPosition, Tally
 from memoryd.model import Workspace
 from memoryd.settings import SESSION_LENGTH, Settings
 from memoryd.text import counted, estimate_tokens, storable
@@ -202,7 +202,7 @@ class TurnKeeper:
         """
         if not self._event.transcript:
             raise InvalidInputError("The hook's JSON has no transcript_path, so there is nothing to store.")
-        path, tally = transcript_import.transcript(self._event.transcript, home), Tally()
+        path, tally = transcripts.transcript(self._event.transcript, home), Tally()
         choice = self._choice
         if not choice.keys:  # that of a project gets one that can be
             check_name(choice.name)
@@ -218,7 +218,7 @@ class TurnKeeper:
         turns = found.turns
         if ended and not turns:  # all were kept by earlier hooks; one that is known makes the summary
             turns = read(ReadPosition(), tally=Tally()).turns[-1:]  # those hooks reported its faults
-        clean = tuple(transcript_import.cleaned(turns, self._secrets, tally, path))
+        clean = tuple(transcripts.cleaned(turns, self._secrets, tally, path))
         if clean:
             sessions = {turn.session_id for turn in clean} if ended else ()
             self._spool.put(SpooledTurns(choice.name, found.client, clean, tuple(sessions), choice.keys))

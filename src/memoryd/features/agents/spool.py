@@ -23,8 +23,8 @@ from memoryd.core.records.records import written_by
 from memoryd.core.scope import Scope
 from memoryd.core.workspaces.project import WorkspaceChoice
 from memoryd.errors import MemorydError, NotFoundError, StoreError
-from memoryd.features.agents import transcript_import
-from memoryd.features.agents.transcript_import import Tally
+from memoryd.features.agents import transcripts
+from memoryd.features.agents.transcripts import Tally
 from memoryd.model import Interaction, Workspace
 
 TOOL = "memoryd hook"
@@ -114,7 +114,7 @@ def store(engine: Engine, found: Callable[[], Workspace], entry: SpooledTurns, o
     tally = Tally()
     with written_by(entry.client, TOOL):
         journal = Journal(Scope(engine, found()))
-        transcript_import.keep(journal.kept, entry.turns, engine.secrets, tally, origin)
+        transcripts.keep(journal.kept, entry.turns, engine.secrets, tally, origin)
         for session in entry.ended:
             with suppress(NotFoundError):  # its turns may have been deleted
                 journal.summarize(session)
