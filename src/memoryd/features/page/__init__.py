@@ -4,7 +4,7 @@ from memoryd.features.base import Feature
 
 FEATURE = Feature(
     needs="imports",
-    commands={"Memories": {"ui": "memoryd.features.page.local:ui"}},
+    commands={"Memories": {"ui": "memoryd.features.page.command:ui"}},
     routes="memoryd.features.page.app:routes",
     open_paths=("/ui/",),
 )

@@ -8,9 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from html import escape
 from pathlib import Path
-from typing import Annotated
 
-import typer
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -19,14 +17,12 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memoryd import disk
-from memoryd.cli.frame import PLACE, command, out
 from memoryd.core.engine import Engine
 from memoryd.daemon import started
 from memoryd.features.page.access import origin_of
 from memoryd.features.page.app import Page
 from memoryd.features.page.visit import address_of
 from memoryd.loopback import LOCAL_NAME
-from memoryd.server import logs
 from memoryd.server.html import ROOT
 from memoryd.server.http.app import Logged, life_of, serve
 from memoryd.server.http.entry import name_of
@@ -35,14 +31,6 @@ from memoryd.settings import Settings
 HOST = "127.0.0.1"
 NAMES = frozenset({HOST, "localhost", LOCAL_NAME})
 TYPED = 600.0  # seconds for which a typed key is valid
-Browser = Annotated[bool, typer.Option("--browser/--no-browser", help="Open it; or print a key to log in with.")]
-
-
-@command(*PLACE, "read_only", "port")
-def ui(settings: Settings, *, browser: Browser = True) -> None:
-    """Open the page of the memory in the browser: see, search, correct, undo."""
-    logs.set_up(settings.log_level)
-    show(settings, lambda line: out.print(line, soft_wrap=True), browser=browser)
 
 
 def show(settings: Settings, say: Callable[[str], None], *, browser: bool = True) -> None:
