@@ -8,6 +8,7 @@ from memoryd.cli.frame import note
 from memoryd.core.engine import Engine
 from memoryd.core.workspaces.registry import ARCHIVED, PERSONAL
 from memoryd.features.install.catalog import Client
+from memoryd.model import Workspace
 from memoryd.settings import AUTO, DEFAULT_WORKSPACE, Settings
 from memoryd.text import counted
 
@@ -40,10 +41,7 @@ def prepare(settings: Settings) -> None:
         if not settings.read_only:
             engine.workspaces.ensure(PERSONAL)
         default = engine.workspaces.get(DEFAULT_WORKSPACE)
-        if default is None or default.status == ARCHIVED:
-            return
-        number = sum(row["number"] for row in engine.store.read(default, lambda q: q.all("records.kinds", session="")))
-        if not number:
+        if default is None or default.status == ARCHIVED or not (number := _number(engine, default)):
             return
         there = f"{counted(number, 'record')} {'is' if number == 1 else 'are'}"
         ask = sys.stdin.isatty() and not settings.read_only
@@ -53,3 +51,7 @@ def prepare(settings: Settings) -> None:
                     engine.workspaces.include(workspace.name, [DEFAULT_WORKSPACE])
         else:
             note(LEFT.format(there))
+
+
+def _number(engine: Engine, workspace: Workspace) -> int:
+    return sum(row["number"] for row in engine.store.read(workspace, lambda q: q.all("records.kinds", session="")))
