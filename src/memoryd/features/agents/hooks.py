@@ -44,9 +44,7 @@ BRIEFED_ONLY = frozenset({"vscode"})
 """The clients whose transcripts have no documented format."""
 EMPTY_CONTEXT = frozenset({"startup", "new", "clear", "compact"})
 """The sources of a session start after which the agent's context contains no earlier briefing."""
-START, PROMPT, END = "session-start", "prompt-submit", "session-end"
-SHOWING = (START, PROMPT)
-"""The events at which a hook prints something for the agent."""
+START, END = "session-start", "session-end"
 READING = 30.0  # seconds after which a hook gives up on a transcript ...
 ASKING = 3.0  # ... and on the database, for which a user would wait at every turn
 PROMPTED = 1.0  # seconds after which a prompt is sent without memories

@@ -8,14 +8,13 @@ from typing import Any, TypeVar
 
 import anyio
 
+from memoryd.connect.hook import PROMPT, SHOWING
 from memoryd.errors import InvalidInputError, MemorydError
 from memoryd.features.agents.hooks import (
     ASKING,
     END,
-    PROMPT,
     PROMPTED,
     READING,
-    SHOWING,
     START,
     Hooks,
     parse,
