@@ -45,6 +45,7 @@ from memoryd.features.page.news import stream
 from memoryd.features.page.uploads import received
 from memoryd.features.page.visit import CLIENT, Right, View, Visit
 from memoryd.model import Workspace
+from memoryd.server import html
 from memoryd.server.calls import Calls
 from memoryd.server.html import ROOT, SAFE, render
 from memoryd.server.http.bodies import Rate, body_of, sender_of
@@ -57,15 +58,12 @@ THREADS = 8  # concurrent requests; each blocks a thread
 BODY = 256 * 1024  # bytes of a form
 ATTEMPTS = "20/minute"  # refused keys from one address
 HEADERS = {
+    **html.HEADERS,
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-    "X-Frame-Options": "DENY",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "same-origin",  # without it, the forms to log in and out would have the origin `null`
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
-    "Cache-Control": "no-store",
 }
 IN_TOAST = {"HX-Retarget": "#toast", "HX-Reswap": "innerHTML"}
 """The headers with which htmx shows an error."""
