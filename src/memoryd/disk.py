@@ -7,7 +7,8 @@ import errno
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -71,6 +72,15 @@ def temporary(beside: Path) -> Iterator[Path]:
         yield path
     finally:
         path.unlink(missing_ok=True)
+
+
+def sweep(files: Iterable[Path], seconds: float) -> None:
+    """Remove the files that were not changed for some seconds; another process may be faster."""
+    oldest = time.time() - seconds
+    for path in files:
+        with suppress(OSError):
+            if path.stat().st_mtime < oldest:
+                path.unlink()
 
 
 def sync(path: Path) -> None:

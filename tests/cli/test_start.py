@@ -69,3 +69,10 @@ def test_ctrl_c_before_a_command_has_begun_is_not_a_failure(monkeypatch: pytest.
         entry.main()
     gc.enable()
     assert ended.value.code == 130
+
+
+@pytest.mark.process
+def test_what_the_server_shares_with_the_connector_is_imported_on_windows() -> None:
+    there = "import json, select, socket, sys; sys.modules['fcntl'] = None; sys.platform = 'win32'"
+    code = f"{there}; import memoryd.connect.conversation, memoryd.connect.hook, memoryd.connect.locks"
+    subprocess.run([sys.executable, "-c", code], timeout=PATIENCE, check=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from memoryd.features.install.catalog import CLIENTS
-from memoryd.features.install.edit_json import is_toml, parsed
+from memoryd.features.install.edit_json import parsed
 from memoryd.settings import AUTO, DEFAULT_WORKSPACE
 from memoryd.text import estimate_tokens
 from tests.http import HttpProcess
@@ -234,7 +234,7 @@ def _uninstalled(agent: Agent, place: Place) -> Outcome:
     place.memoryd("uninstall", agent.name)
     text = (place.home / agent.configuration).read_text(encoding="utf-8")
     table = CLIENTS[agent.name].table  # type: ignore[index]
-    left = parsed(text, toml=is_toml(agent.configuration)).get(table)
+    left = parsed(text, toml=agent.configuration.endswith(".toml")).get(table)
     return Outcome("uninstall", "" if left is None else f"{table} is left: {left}")
 
 

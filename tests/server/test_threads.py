@@ -17,7 +17,7 @@ async def hold(share: ThreadShare, name: str, begun: list[str], until: anyio.Eve
 def test_a_flood_of_calls_leaves_threads_to_others() -> None:
     async def work() -> None:
         threads, begun, over = Threads(4), list[str](), anyio.Event()
-        flood, other = threads.share(3), threads.share(3)
+        flood, other = ThreadShare(threads, 3), ThreadShare(threads, 3)
         async with anyio.create_task_group() as tasks:
             for _ in range(10):
                 tasks.start_soon(hold, flood, "flood", begun, over)
@@ -35,7 +35,7 @@ def test_a_flood_of_calls_leaves_threads_to_others() -> None:
 def test_a_free_thread_goes_to_the_client_with_the_fewest() -> None:
     async def work() -> None:
         threads, begun = Threads(2), list[str]()
-        shares = {name: threads.share(2) for name in "abc"}
+        shares = {name: ThreadShare(threads, 2) for name in "abc"}
         ends = [anyio.Event() for _ in range(8)]
         async with anyio.create_task_group() as tasks:
             for number, name in enumerate("aaaabcbc"):
@@ -56,7 +56,7 @@ def test_a_free_thread_goes_to_the_client_with_the_fewest() -> None:
 def test_a_call_that_is_given_up_takes_no_thread() -> None:
     async def work() -> None:
         threads, begun, over = Threads(1), list[str](), anyio.Event()
-        one, other = threads.share(1), threads.share(1)
+        one, other = ThreadShare(threads, 1), ThreadShare(threads, 1)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(hold, one, "one", begun, over)
             await anyio.wait_all_tasks_blocked()
@@ -76,7 +76,7 @@ def test_a_call_that_is_given_up_takes_no_thread() -> None:
 def test_writers_of_many_clients_leave_threads_to_reads() -> None:
     async def work() -> None:
         threads, begun, over = Threads(4), list[str](), anyio.Event()
-        shares = [threads.share(2) for _ in range(5)]
+        shares = [ThreadShare(threads, 2) for _ in range(5)]
         async with anyio.create_task_group() as tasks:
             for share in shares:
                 for _ in range(2):
@@ -96,7 +96,7 @@ def test_writers_of_many_clients_leave_threads_to_reads() -> None:
 
 def test_a_stalled_queue_predicts_long_waits() -> None:
     async def work() -> None:
-        share, begun, over = Threads(1).share(1), list[str](), anyio.Event()
+        share, begun, over = ThreadShare(Threads(1), 1), list[str](), anyio.Event()
         assert share.reads.delay == 0
         async with anyio.create_task_group() as tasks:
             for _ in range(11):

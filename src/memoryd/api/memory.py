@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
@@ -61,6 +60,12 @@ class Memory:
         if unknown := given.keys() - Settings.model_fields.keys():
             raise InvalidInputError(f"There is no setting {min(unknown)!r}. docs/configuration.md lists them.")
         self._local = LocalTools(Settings.read(**given), session)
+        self.vault = MemoryVault(self._local)
+        """Texts under keys."""
+        self.turns = MemoryTurns(self._local)
+        """Turns of conversations."""
+        self.graph = MemoryGraph(self._local)
+        """Entities, observations and relations."""
 
     def __enter__(self) -> Self:
         return self
@@ -73,21 +78,6 @@ class Memory:
     def close(self) -> None:
         """Finish accepted work, and close the files. A second call, or a call in a fork, does nothing."""
         self._local.close()
-
-    @cached_property
-    def vault(self) -> MemoryVault:
-        """Texts under keys."""
-        return MemoryVault(self._local)
-
-    @cached_property
-    def turns(self) -> MemoryTurns:
-        """Turns of conversations."""
-        return MemoryTurns(self._local)
-
-    @cached_property
-    def graph(self) -> MemoryGraph:
-        """Entities, observations and relations."""
-        return MemoryGraph(self._local)
 
     # memories --------------------------------------------------------------------------------------------------------
 

@@ -11,22 +11,18 @@ from memoryd.errors import InvalidInputError
 from memoryd.settings import AUTO, Settings
 
 
-def command_here(function: Callable[..., None]) -> Callable[..., None]:
+def command_here(function: Callable[..., None], *, asking: bool = False) -> Callable[..., None]:
     """Turn a function into a command as `command(*PLACE)` does, on the workspace that is meant here."""
-    return _command(function, here)
 
-
-def asking_here(function: Callable[..., None]) -> Callable[..., None]:
-    """Do the same for a command that only asks: where the project has no memory yet, of the one about the user."""
-    return _command(function, partial(here, asking=True))
-
-
-def _command(function: Callable[..., None], where: Callable[[Settings], Settings]) -> Callable[..., None]:
     @wraps(function)
     def run(settings: Settings, **given: Any) -> None:
-        function(where(settings), **given)
+        function(here(settings, asking=asking), **given)
 
     return command(*PLACE)(run)
+
+
+asking_here = partial(command_here, asking=True)
+"""The same for a command that only asks: where the project has no memory yet, of the one about the user."""
 
 
 def here(settings: Settings, *, asking: bool = False) -> Settings:

@@ -72,6 +72,15 @@ def state(path: str, want: str = "state") -> dict[str, Any]:
     return answer
 
 
+def object_in(text: str | bytes) -> dict[str, Any] | None:
+    """Return the object that a text is in JSON; None if it is something else."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
 class LineBuffer:
     """A buffer that takes bytes in pieces and returns whole lines."""
 
@@ -119,11 +128,7 @@ class Lines:
 
     def receive(self) -> dict[str, Any]:
         """Return the next line as a message. Raise OSError; ConnectionError without a line or a message."""
-        try:
-            found = json.loads(self.line())
-        except (ValueError, RecursionError):
-            found = None
-        if not isinstance(found, dict):
+        if (found := object_in(self.line())) is None:
             raise ConnectionAbortedError("the line received is not a message")
         return found
 

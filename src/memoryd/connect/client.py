@@ -59,8 +59,6 @@ def _is_alive(place: Address) -> bool:
     """Return False if a service is hung; a dead one counts as alive, because its connection will show its death."""
     try:
         state(place.socket)
-    except TimeoutError:
-        return False
-    except OSError:
-        return True
+    except OSError as error:
+        return not isinstance(error, TimeoutError)
     return True

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from memoryd.connect.channel import Lines
+from memoryd.connect.channel import Lines, object_in
 
 RpcMessage = dict[str, Any]
 
@@ -48,7 +48,7 @@ class Conversation:
 
     def asked(self, line: bytes) -> None:
         """Note a line of the client that is sent to the service."""
-        message = _parsed(line)
+        message = object_in(line) or {}  # the service answers what is no message
         method, number = message.get("method"), message.get("id")
         if not isinstance(method, str):
             return
@@ -61,7 +61,7 @@ class Conversation:
 
     def answered(self, line: bytes) -> None:
         """Note a line of the service that is passed to the client."""
-        message = _parsed(line)
+        message = object_in(line) or {}
         request = self._close(message.get("id")) if "method" not in message else None
         if request is None or "result" not in message:
             return
@@ -133,21 +133,12 @@ def _exchanged(service: Lines, request: RpcMessage, until: str) -> list[bytes]:
     others: list[bytes] = []
     while True:
         line = service.line()
-        answer = _parsed(line)
+        answer = object_in(line) or {}
         if answer.get("method") == until or (answer.get("id") == request["id"] and "method" not in answer):
             if "error" in answer:
                 raise ConnectionAbortedError(f"the service refuses to continue: {answer['error']}")
             return others
         others.append(line)
-
-
-def _parsed(line: bytes) -> RpcMessage:
-    """Return a line as a message; an empty one if it is not a message, which is left to the service to answer."""
-    try:
-        found = json.loads(line)
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _parameters(message: Mapping[str, Any]) -> Mapping[str, Any]:

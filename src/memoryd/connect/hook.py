@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # as in connect
 
     from memoryd.connect.channel import Lines
 
-INPUT = 16 << 20  # maximum bytes of a hook's JSON, as in the command
+INPUT = 16 << 20  # maximum bytes of a hook's JSON: it may repeat the agent's last message
 TOO_LONG = f"The input of the hook on stdin is longer than {INPUT >> 20} MB."
 READING = 30.0  # seconds that the client has to hand over the JSON
 NOTHING = f"nothing came on stdin (given up after {READING:g} seconds)."

@@ -1,9 +1,12 @@
 """Lock files that are released when their process ends, and that can be removed safely."""
 
-import fcntl
 import os
+import sys
 from contextlib import suppress
 from io import BufferedReader
+
+if sys.platform != "win32":  # there is no service on Windows, but the server reads what a conversation is
+    import fcntl
 
 FILE = 0o600
 

@@ -30,7 +30,7 @@ from memoryd.errors import (
 from memoryd.model import Workspace
 from memoryd.server.apps import of_app
 from memoryd.server.connection import Caller
-from memoryd.server.threads import LASTING, THREADS, Lane, ThreadPools
+from memoryd.server.threads import LASTING, THREADS, Lane, ThreadPools, ThreadShare
 from memoryd.toolsets import PROJECT_TOOLS, chosen
 from memoryd.toolsets.registry import Answer, Call, Needs, Tool
 
@@ -64,18 +64,13 @@ class Calls:
         self._timeout, self._max_wait = settings.call_timeout, min(WAIT, settings.call_timeout)
         most = THREADS // 4 if pools else THREADS  # more would not be faster, but would slow down the calls of others
         pools = pools or ThreadPools()
-        self._share, self._lasting = pools.calls.share(most), pools.lasting.share(LASTING)
+        self._share, self._lasting = ThreadShare(pools.calls, most), ThreadShare(pools.lasting, LASTING)
         self._unlimited = CapacityLimiter(math.inf)
 
     @property
     def binding(self) -> bool:
         """Whether a request over HTTP must name its workspace: neither a setting nor the session's project does."""
         return not self._named and SWITCH not in self.tools
-
-    @property
-    def busy(self) -> bool:
-        """Whether a call runs or waits for a thread."""
-        return any(share.running or share.waiting for share in (self._share, self._lasting))
 
     @property
     def waiting(self) -> int:

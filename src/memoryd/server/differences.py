@@ -28,7 +28,8 @@ def differences(before: str, after: str) -> list[TextChange]:
     old, new = old[head : len(old) - tail], new[head : len(new) - tail]
     lines = [("".join(part)).splitlines(keepends=True) for part in (old, new)]
     middle = _compared(old, new) or _compared(*lines) or [("gone", "".join(old)), ("new", "".join(new))]
-    return _joined([("same", start), *middle, ("same", end)])
+    joined = [(mark, "".join(parts)) for mark, parts in _runs([("same", start), *middle, ("same", end)])]
+    return [change for change in joined if change[1]]
 
 
 def changed(old: Sequence[str], new: Sequence[str]) -> list[TextChange]:
@@ -89,12 +90,6 @@ def _walked(rows: Sequence[Sequence[int]], place: int, old: Sequence[str], new: 
         if changes:
             yield ("new", new[y - 1]) if before == place else ("gone", old[began - 1])
         place = before
-
-
-def _joined(changes: Sequence[TextChange]) -> list[TextChange]:
-    """Return changes with those side by side in one."""
-    found = [(mark, "".join(parts)) for mark, parts in _runs(changes)]
-    return [change for change in found if change[1]]
 
 
 def _runs(changes: Sequence[TextChange]) -> Iterator[tuple[ChangeMark, list[str]]]:

@@ -22,6 +22,13 @@ ROOT = "/ui"
 """The path of the page, and of the style that every HTML answer has."""
 SAFE = frozenset({"GET", "HEAD"})
 """The methods that change nothing."""
+HEADERS = {
+    "X-Frame-Options": "DENY",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",  # without it, forms would have the origin `null`
+    "Cache-Control": "no-store",
+}
+"""What every page is sent with; each adds its own Content-Security-Policy."""
 TEMPLATES = Path(__file__).parent / "templates"
 """The templates that all slices may use; each has its own besides."""
 

@@ -24,7 +24,7 @@ from mcp.server.stdio import stdio_server
 
 from memoryd import __version__, environment, features
 from memoryd.connect import launch, locks
-from memoryd.connect.channel import PATIENCE, LineBuffer, peer
+from memoryd.connect.channel import PATIENCE, LineBuffer, object_in, peer
 from memoryd.core.engine import Engine
 from memoryd.core.maintenance import scheduler
 from memoryd.errors import InvalidInputError, MemorydError
@@ -268,16 +268,7 @@ async def _run_requests(calls: Calls, hello: Mapping[str, Any], lines: "_Lines",
 
 async def _answer(lines: "_Lines", requests: Requests) -> None:
     async for line in lines:
-        await lines.say(await requests.answer(_object(line)))
-
-
-def _object(line: str | bytes) -> dict[str, Any]:
-    """Return the object that a line is in JSON; an empty one if it is something else."""
-    with suppress(ValueError, RecursionError):
-        found = json.loads(line)
-        if isinstance(found, dict):
-            return found
-    return {}
+        await lines.say(await requests.answer(object_in(line) or {}))
 
 
 SERVED = {"client": _converse, "tools": _run_tools, **dict.fromkeys(features.names("requests"), _run_requests)}
@@ -311,7 +302,7 @@ class _Lines:
 
     async def greeting(self) -> dict[str, Any]:
         """Return the first line. Raise EndOfStream if it is not a greeting."""
-        found = _object(await self._next())
+        found = object_in(await self._next()) or {}
         environ = found.get("environ") or {}
         texts = [*environ.values(), *map(found.get, TEXTS)] if isinstance(environ, dict) else [environ]
         if not found or not all(text is None or (isinstance(text, str) and not unstorable(text)) for text in texts):

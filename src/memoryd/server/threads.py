@@ -31,10 +31,6 @@ class Threads:
         self._shares: set[ThreadShare] = set()
         """The shares with waiting calls."""
 
-    def share(self, most: int) -> "ThreadShare":
-        """Return a new share for a client, of at most `most` threads at a time."""
-        return ThreadShare(self, most)
-
     def wait(self, share: "ThreadShare") -> None:
         """Note that a call of a share is waiting, and let it begin if possible."""
         self._shares.add(share)
@@ -91,7 +87,7 @@ class Lane:
             self._moved = now
         turn = now, anyio.Event()
         self._waiting.append(turn)
-        self._share.wait()
+        self._share.threads.wait(self._share)
         if turn[1].is_set():  # waiting for it anyway would take another turn of the event loop
             return self
         try:
@@ -113,12 +109,12 @@ class Lane:
 
 
 class ThreadShare:
-    """The threads of one client. `async with` one of its lanes waits for a thread and holds it until the block ends."""
+    """At most `most` threads at a time for one client: `async with` one of its lanes waits for one, and holds it."""
 
     def __init__(self, threads: Threads, most: int) -> None:
         self.served = 0
         self.reads, self.writes = Lane(self, writing=False), Lane(self, writing=True)
-        self._threads, self._most = threads, most
+        self.threads, self._most = threads, most
 
     @property
     def running(self) -> int:
@@ -135,28 +131,24 @@ class ThreadShare:
         """The lane whose call may begin next, or None."""
         if self.running >= self._most:
             return None
-        writers = self._threads.free_for_writers and self.writes.running < of_writers(self._most)
+        writers = self.threads.free_for_writers and self.writes.running < of_writers(self._most)
         lanes = [lane for lane in (self.reads, self.writes) if lane.waiting and (writers or not lane.writing)]
         return min(lanes, key=lambda lane: lane.since, default=None)
-
-    def wait(self) -> None:
-        """Note that a call is waiting, and let it begin if possible."""
-        self._threads.wait(self)
 
     def begin(self, number: int) -> None:
         """Let the next call begin, and give it this number."""
         lane = self.next
         assert lane, "called only on a share with a next call"
         self.served = number
-        self._threads.free -= 1
-        self._threads.free_for_writers -= lane.writing
+        self.threads.free -= 1
+        self.threads.free_for_writers -= lane.writing
         lane.begin()
 
     def leave(self, lane: Lane) -> None:
         """Note that a call has ended, and let another one begin."""
-        self._threads.free += 1
-        self._threads.free_for_writers += lane.writing
-        self._threads.begin()
+        self.threads.free += 1
+        self.threads.free_for_writers += lane.writing
+        self.threads.begin()
 
 
 class ThreadPools:

@@ -1,6 +1,5 @@
 """A client that speaks the stdio transport, over any stream of lines: both eras, bad lines, a prompt end."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ from mcp.shared.jsonrpc_dispatcher import cancelled_request_id_from_params
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
+from memoryd.connect.channel import object_in
 from memoryd.server.app import MemoryServer
 from memoryd.server.connection import AT_ONCE, Opening
 
@@ -105,7 +105,8 @@ def refusal_of(error: Exception | None) -> types.JSONRPCError:
     """Return the answer to a line that is not a message; the SDK gives none, or pydantic's text."""
     problems = _problems(error)
     broken = any(problem["type"] in _BROKEN for problem in problems) or (isinstance(error, ValueError) and not problems)
-    whole = next((problem["input"] for problem in problems if broken or _of_whole(problem)), None)
+    lacking = [one for one in problems if broken or (one["type"] == "missing" and len(one["loc"]) == 2)]
+    whole = lacking[0]["input"] if lacking else None  # else a field below the top level is missing
     code = types.PARSE_ERROR if broken else types.INVALID_REQUEST
     text = "Parse error: this is not valid JSON in UTF-8." if broken else "Invalid request: not a JSON-RPC message."
     return types.JSONRPCError(jsonrpc="2.0", id=_id_of(whole), error=types.ErrorData(code=code, message=text))
@@ -118,16 +119,8 @@ def _problems(error: Exception | None) -> Sequence[Mapping[str, Any]]:
 _BROKEN = {"json_invalid", "string_unicode"}
 
 
-def _of_whole(problem: Mapping[str, Any]) -> bool:
-    """Return whether the input of a validation problem is the whole message: a field is missing at the top level."""
-    return problem["type"] == "missing" and len(problem["loc"]) == 2
-
-
 def _id_of(line: object) -> types.RequestId | None:
-    try:
-        message = json.loads(line) if isinstance(line, str) else line
-    except (ValueError, RecursionError):
-        return None
+    message = object_in(line) if isinstance(line, str) else line
     found = message.get("id") if isinstance(message, dict) else None
     if isinstance(found, str):
         sendable = found == found.encode("utf-8", "replace").decode()  # a lone surrogate is not sendable

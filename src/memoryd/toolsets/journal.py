@@ -100,16 +100,14 @@ def healthcheck(call: Call) -> JournalHealth:
 @TOOLS.tool("Start the database", "write", needs="nothing", idempotent=True)
 def start_database(call: Call) -> ChangedDatabase:
     """Start the database as a background process, if it is a server of memoryd's own."""
-    return _changed(call, "started" if journals.database(call.engine).start() else "already_running")
+    outcome: DatabaseOutcome = "started" if journals.database(call.engine).start() else "already_running"
+    return view.changed(outcome, _database(call))
 
 
 @TOOLS.tool("Stop the database", "admin", needs="nothing", destructive=True, idempotent=True)
 def stop_database(call: Call) -> ChangedDatabase:
     """Stop the database, if it is a server of memoryd's own."""
-    return _changed(call, "stopped" if journals.database(call.engine).stop() else "already_stopped")
-
-
-def _changed(call: Call, outcome: DatabaseOutcome) -> ChangedDatabase:
+    outcome: DatabaseOutcome = "stopped" if journals.database(call.engine).stop() else "already_stopped"
     return view.changed(outcome, _database(call))
 
 

@@ -122,8 +122,7 @@ def test_a_briefing_is_printed_even_if_it_cannot_be_noted(end: bytes, capfd: pyt
 def test_the_connector_and_the_command_have_the_same_options() -> None:
     assert set(get_args(command.HookEvent)) == hook.EVENTS
     assert set(get_args(command.HookClient)) == hook.CLIENTS
-    known = (hook.INPUT, hook.BUDGET, hook.DEFAULTS["budget"])
-    assert (command.INPUT, BUDGET, str(CONTEXT_BUDGET)) == known
+    assert (BUDGET, str(CONTEXT_BUDGET)) == (hook.BUDGET, hook.DEFAULTS["budget"])
 
 
 def test_a_prompt_has_its_own_budget() -> None:

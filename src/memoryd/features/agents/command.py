@@ -7,22 +7,21 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Annotated, Any, Literal
 
 import typer
 from typer.core import TyperCommand
 
 from memoryd.cli.frame import FAILED, PLACE, command, fail, printable, with_suggestion
+from memoryd.connect.hook import INPUT, PROMPT, SHOWING, TOO_LONG
 from memoryd.core.engine import Engine
 from memoryd.core.search.briefing import BUDGET, CONTEXT_BUDGET
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.features.agents import elsewhere
-from memoryd.features.agents.hooks import ASKING, END, PROMPT, READING, SHOWING, START, Event, Hooks, parse, tell_slices
+from memoryd.features.agents.hooks import ASKING, END, READING, START, Event, Hooks, parse, tell_slices
 from memoryd.posting import TOKEN_VARIABLE, HookServer, NotPostedError
 from memoryd.settings import Settings
 
-INPUT = 16 << 20  # maximum bytes of a hook's JSON: it may repeat the agent's last message
 WITHOUT = {"embedder": "none", "reranker": "none", "llm_api_key": None, "llm_base_url": None}
 """A hook has little time, so it uses no model. A server makes the vectors."""
 HookEvent = Literal["session-start", "prompt-submit", "stop", "subagent-stop", "pre-compact", "session-end"]
@@ -42,16 +41,12 @@ class Unblocking(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; report an unexpected error as one line too."""
-        sys.excepthook = _unforeseen
+        sys.excepthook = lambda kind, error, _traceback: _say(f"{kind.__name__}: {error}")
         logging.disable()
         try:
             return super().invoke(ctx)
         except typer.Exit as end:
             raise typer.Exit(FAILED if end.exit_code else 0) from None
-
-
-def _unforeseen(kind: type[BaseException], error: BaseException, _traceback: TracebackType | None) -> None:
-    _say(f"{kind.__name__}: {error}")
 
 
 def _say(message: str) -> None:
@@ -146,7 +141,7 @@ def _input() -> bytes:
         raise InvalidInputError("A hook reads its JSON from stdin. docs/hooks.md shows how a client runs it.")
     data = sys.stdin.buffer.read(INPUT + 1)
     if len(data) > INPUT:
-        raise InvalidInputError(f"The input of the hook on stdin is longer than {INPUT >> 20} MB.")
+        raise InvalidInputError(TOO_LONG)
     return data
 
 

@@ -8,15 +8,15 @@ import hashlib
 import json
 import os
 import re
-import time
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from memoryd import disk, features
+from memoryd.connect.channel import object_in
 from memoryd.core.access.tokens import EVERYTHING, Grant, session_of
 from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Memories
@@ -27,9 +27,9 @@ from memoryd.core.security.secrets import Secrets
 from memoryd.core.workspaces.project import WorkspaceChoice
 from memoryd.core.workspaces.registry import check_name
 from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, StoreError
-from memoryd.features.agents import transcript_import, transcripts
+from memoryd.features.agents import transcripts
 from memoryd.features.agents.spool import EngineSpool, Spool, SpooledTurns
-from memoryd.features.agents.transcript_import import AgentStop, ReadPosition, Tally
+from memoryd.features.agents.transcripts import AgentStop, ReadPosition, Tally
 from memoryd.model import Workspace
 from memoryd.settings import SESSION_LENGTH, Settings
 from memoryd.text import counted, estimate_tokens, storable
@@ -44,9 +44,7 @@ BRIEFED_ONLY = frozenset({"vscode"})
 """The clients whose transcripts have no documented format."""
 EMPTY_CONTEXT = frozenset({"startup", "new", "clear", "compact"})
 """The sources of a session start after which the agent's context contains no earlier briefing."""
-START, PROMPT, END = "session-start", "prompt-submit", "session-end"
-SHOWING = (START, PROMPT)
-"""The events at which a hook prints something for the agent."""
+START, END = "session-start", "session-end"
 READING = 30.0  # seconds after which a hook gives up on a transcript ...
 ASKING = 3.0  # ... and on the database, for which a user would wait at every turn
 PROMPTED = 1.0  # seconds after which a prompt is sent without memories
@@ -146,10 +144,9 @@ class SessionNotes:
         """Return the content of the file; empty if it is missing or damaged, which does no harm."""
         try:
             with self._path.open("rb") as file:
-                value = json.loads(file.read(LONGEST))
-        except (OSError, ValueError, RecursionError):
+                return object_in(file.read(LONGEST)) or {}
+        except OSError:
             return {}
-        return value if isinstance(value, dict) else {}
 
     def _write(self, what: str, key: str, value: object) -> None:
         known = self._read()
@@ -157,14 +154,7 @@ class SessionNotes:
         known[what] = (part if isinstance(part, dict) else {}) | {key: value}
         with disk.appearing(self._path) as unfinished:
             unfinished.write_text(json.dumps(known), encoding="utf-8")
-        self._sweep()
-
-    def _sweep(self) -> None:
-        oldest = time.time() - KEPT
-        for path in self._path.parent.iterdir():
-            with suppress(OSError):  # another hook may be faster
-                if path.stat().st_mtime < oldest:
-                    path.unlink()
+        disk.sweep(self._path.parent.iterdir(), KEPT)
 
 
 # what clients show their agent ---------------------------------------------------------------------------------------
@@ -210,7 +200,7 @@ class TurnKeeper:
         """
         if not self._event.transcript:
             raise InvalidInputError("The hook's JSON has no transcript_path, so there is nothing to store.")
-        path, tally = transcript_import.transcript(self._event.transcript, home), Tally()
+        path, tally = transcripts.transcript(self._event.transcript, home), Tally()
         choice = self._choice
         if not choice.keys:  # that of a project gets one that can be
             check_name(choice.name)
@@ -226,7 +216,7 @@ class TurnKeeper:
         turns = found.turns
         if ended and not turns:  # all were kept by earlier hooks; one that is known makes the summary
             turns = read(ReadPosition(), tally=Tally()).turns[-1:]  # those hooks reported its faults
-        clean = tuple(transcript_import.cleaned(turns, self._secrets, tally, path))
+        clean = tuple(transcripts.cleaned(turns, self._secrets, tally, path))
         if clean:
             sessions = {turn.session_id for turn in clean} if ended else ()
             self._spool.put(SpooledTurns(choice.name, found.client, clean, tuple(sessions), choice.keys))
@@ -251,8 +241,7 @@ class TurnKeeper:
                 self.take_in()
             except MemorydError as error:
                 raise StoreError(f"{error} {waits}.") from None
-        if kept.faults:
-            first = kept.first_faults[0]
+        if first := kept.first:
             number = counted(kept.faults, "line or turn", "lines or turns")
             why = f"a line {first.text}" if first.line else first.text
             raise StoreError(f"{number} of {first.file} could not be stored; the first: {why}.")

@@ -8,14 +8,13 @@ from typing import Any, TypeVar
 
 import anyio
 
+from memoryd.connect.hook import PROMPT, SHOWING
 from memoryd.errors import InvalidInputError, MemorydError
 from memoryd.features.agents.hooks import (
     ASKING,
     END,
-    PROMPT,
     PROMPTED,
     READING,
-    SHOWING,
     START,
     Hooks,
     parse,
@@ -71,16 +70,12 @@ class HookRequests:
             self._calls.engine, parse(data), *((self._of.workspace, self._of.grant) if self._of else ())
         )
         if event == PROMPT:
-            return await self._recalled(partial(hooks.answer_prompt, budget, client))
+            with anyio.move_on_after(PROMPTED):  # the user waits for it
+                return await self._calls.hop(partial(hooks.answer_prompt, budget, client))
+            return ""
         return await self._within(
             ASKING, partial(hooks.answer, budget, client), "The session starts without a briefing"
         )
-
-    async def _recalled(self, work: Callable[[], str]) -> str:
-        """Return what to add to a prompt; '' if that takes too long, since the user waits for it."""
-        with anyio.move_on_after(PROMPTED):
-            return await self._calls.hop(work)
-        return ""
 
     async def delivered(self) -> Json:
         """Have what was printed noted as shown."""

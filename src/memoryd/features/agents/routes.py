@@ -11,10 +11,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route, request_response
 
+from memoryd.connect.hook import PROMPT, SHOWING
 from memoryd.core.access.tokens import Level
 from memoryd.core.base.clock import moment, timestamp
 from memoryd.errors import InvalidInputError, MemorydError, StoreError
-from memoryd.features.agents.hooks import PROMPT, SHOWING, START
+from memoryd.features.agents.hooks import START
 from memoryd.features.agents.requests import HookRequests, parts_of
 from memoryd.features.agents.spool import SpooledTurns, store
 from memoryd.model import Interaction
@@ -109,8 +110,8 @@ class RemoteHooks:
         workspace = admission.workspace
         assert workspace
         tally = store(self._calls.engine, lambda: workspace, entry, Path(entry.client))
-        if tally.faults:
-            raise StoreError(f"Turns were not stored: {tally.first_faults[0].text}.")
+        if tally.first:
+            raise StoreError(f"Turns were not stored: {tally.first.text}.")
 
 
 def _entry(held: Mapping[str, Any]) -> SpooledTurns:

@@ -23,14 +23,15 @@ from memoryd.core.records.records import written_by
 from memoryd.core.scope import Scope
 from memoryd.core.workspaces.project import WorkspaceChoice
 from memoryd.errors import MemorydError, NotFoundError, StoreError
-from memoryd.features.agents import transcript_import
-from memoryd.features.agents.transcript_import import Tally
+from memoryd.features.agents import transcripts
+from memoryd.features.agents.transcripts import Tally
 from memoryd.model import Interaction, Workspace
 
 TOOL = "memoryd hook"
 """The provenance of a record written by a hook."""
 WHOLE = ".json"
-ABANDONED = 24 * 3600.0  # seconds after which an unfinished file is removed
+ABANDONED = 24 * 3600.0
+"""Seconds after which the unfinished file of a killed hook is removed; the next hook has read its turns again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,21 +84,13 @@ class Spool(ABC):
                 errors.append(error)
             except OSError as error:  # e.g. another process is reading it; its turns are stored only once
                 errors.append(StoreError(f"{path} cannot be removed ({error}). Check its permissions."))
-        self._sweep()
+        disk.sweep(self.directory.glob(f"*{disk.SUFFIX}"), ABANDONED)
         if errors:
             raise errors[0]
 
     @abstractmethod
     def _store(self, entry: SpooledTurns, path: Path) -> None:
         """Store the turns of a file where they belong. Raise MemorydError if they must stay."""
-
-    def _sweep(self) -> None:
-        """Remove the unfinished files of killed hooks, whose turns the next hook has read again."""
-        oldest = time.time() - ABANDONED
-        for path in self.directory.glob(f"*{disk.SUFFIX}"):
-            with suppress(OSError):  # another process may have removed it
-                if path.stat().st_mtime < oldest:
-                    path.unlink()
 
 
 class EngineSpool(Spool):
@@ -112,8 +105,8 @@ class EngineSpool(Spool):
     def _store(self, entry: SpooledTurns, path: Path) -> None:
         choice = WorkspaceChoice(entry.workspace, entry.keys)
         tally = store(self._engine, lambda: choice.ensure(self._engine.workspaces), entry, path)
-        if tally.faults:
-            raise StoreError(f"Turns of {path} were not stored: {tally.first_faults[0].text}.")
+        if tally.first:
+            raise StoreError(f"Turns of {path} were not stored: {tally.first.text}.")
 
 
 def store(engine: Engine, found: Callable[[], Workspace], entry: SpooledTurns, origin: Path) -> Tally:
@@ -121,7 +114,7 @@ def store(engine: Engine, found: Callable[[], Workspace], entry: SpooledTurns, o
     tally = Tally()
     with written_by(entry.client, TOOL):
         journal = Journal(Scope(engine, found()))
-        transcript_import.keep(journal.kept, entry.turns, engine.secrets, tally, origin)
+        transcripts.keep(journal.kept, entry.turns, engine.secrets, tally, origin)
         for session in entry.ended:
             with suppress(NotFoundError):  # its turns may have been deleted
                 journal.summarize(session)

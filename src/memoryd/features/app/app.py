@@ -3,7 +3,7 @@
 The tools browse, correct and undo. Clients that show no apps do not see them.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, NotRequired
@@ -126,11 +126,14 @@ def memory_restore(
 def _listed(scope: Scope, found: Findings[Hit], after: str = "") -> BrowsedMemories:
     """Return a page of memories, and the mark of the next one. This does not count as a recall."""
     memories = view.fields(found.best)
+    texts = [scope.workspace.name]
+    for memory in memories:
+        texts += [*(value for value in memory.values() if isinstance(value, str)), *memory["tags"]]
     result: BrowsedMemories = {
         "degraded": found.degraded,
         "workspace": scope.workspace.name,
         "memories": memories,
-        "spelled": _spelled([scope.workspace.name], *map(_texts, memories)),
+        "spelled": {text: spelled for text in texts if (spelled := spelled_out(text)) != text},
         "after": after,
     }
     return without_empty(result, "degraded", "after")
@@ -152,16 +155,6 @@ def _found(scope: Scope, facets: Facets, query: str, after: str, *, meaning: boo
 
 def _hits(records: Sequence[listing.ListedRecord]) -> list[Hit]:
     return [Hit(record=one.record, score=0.0) for one in records]
-
-
-def _texts(memory: dict[str, Any]) -> Iterable[str]:
-    """Return every text of a memory."""
-    return [*(value for value in memory.values() if isinstance(value, str)), *memory["tags"]]
-
-
-def _spelled(*groups: Iterable[str]) -> dict[str, str]:
-    pairs = ((text, spelled_out(text)) for group in groups for text in group)
-    return {text: spelled for text, spelled in pairs if spelled != text}
 
 
 # the page ------------------------------------------------------------------------------------------------------------

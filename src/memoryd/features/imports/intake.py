@@ -177,15 +177,7 @@ def staged(
         raise InvalidInputError(f"{form.name} cannot include {min(unknown)!r}. It can include: {there}.")
     undated = max((one.modified for one in source.files), default="") or engine.clock.now()
     with scratch() as database:
-        staging = Staging(
-            database,
-            engine.secrets,
-            form,
-            into or engine.workspace_name,
-            engine.clock.now(),
-            undated,
-            by_project=by_project,
-        )
+        staging = Staging(database, engine, form, into or engine.workspace_name, undated, by_project=by_project)
         source.meter.clear()
         staging.take(_metered(source, form.read(source, include), report))
         parts = staging.end()

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from memoryd.core.base.limits import MEMORY_KEY, NODE_NAME, NODE_TYPE, TAG, TAGS, TEXT, TURN_TEXT
+from memoryd.core.engine import Engine
 from memoryd.core.journal.in_records import BETWEEN
 from memoryd.core.records.deduplication import fingerprint
 from memoryd.core.records.derived_ids import derived_id, usable_session
-from memoryd.core.security.secrets import SecretRefusedError, Secrets
+from memoryd.core.security.secrets import SecretRefusedError
 from memoryd.core.transfer.export import NOUNS
 from memoryd.core.transfer.reader import Part
 from memoryd.core.transfer.schema import KEY_LENGTH, NEW_MEMORY, UNKNOWN, UNSCORED
@@ -135,21 +136,12 @@ class Staging:
     """The conversion of items into rows of one workspace, or of one for each project."""
 
     def __init__(
-        self,
-        database: Scratch,
-        secrets: Secrets,
-        form: ForeignFormat,
-        workspace: str,
-        now: str,
-        undated: str,
-        *,
-        by_project: bool,
+        self, database: Scratch, engine: Engine, form: ForeignFormat, workspace: str, undated: str, *, by_project: bool
     ) -> None:
         """`undated` is the time for items without one."""
         self.found = SourceAccount()
-        self._database, self._secrets = database, secrets
-        self._form, self._workspace, self._now, self._undated = form, workspace, now, undated
-        self._by_project = by_project
+        self._database, self._secrets, self._now = database, engine.secrets, engine.clock.now()
+        self._form, self._workspace, self._undated, self._by_project = form, workspace, undated, by_project
         self._rooms: dict[str, _Room] = {}
         self._without_time = 0
 

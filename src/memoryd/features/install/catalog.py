@@ -70,7 +70,7 @@ class Client:
     allowing: Mapping[str, Any] = field(default_factory=dict)
     """The keys that let the agent call the tools without asking."""
     permissions: Callable[[], Path] | None = None
-    """The file with the client's permission rules, if a rule there allows that instead; see permissions.py."""
+    """The file with the client's permission rules, if a rule there allows that instead."""
 
 
 def below(*parts: str) -> Callable[[], Path]:

@@ -23,11 +23,6 @@ class RefusedError(MemorydError):
     """The configuration cannot be changed safely."""
 
 
-def is_toml(name: str) -> bool:
-    """Return whether a file of that name contains TOML; other files contain JSON."""
-    return name.endswith(".toml")
-
-
 def parsed(text: str, *, toml: bool) -> dict[str, Any]:
     """Return the content of a text; {} if it is blank. Raise RefusedError if it cannot be parsed."""
     try:
@@ -86,6 +81,7 @@ def _with(held: Any, keys: Keys, value: object) -> Any:
 
 def _first(ways: Sequence[Callable[[], str]], text: str, meant: dict[str, Any], *, toml: bool) -> str:
     """Return the first result with the intended content in the same order, and every comment. Raise RefusedError."""
+    comments = re.findall(r"^\s*#.*", text, re.MULTILINE) if toml else []
     for way in ways:
         try:
             new = way()
@@ -93,7 +89,7 @@ def _first(ways: Sequence[Callable[[], str]], text: str, meant: dict[str, Any], 
         except (RefusedError, ValueError, LookupError):  # tomlkit's errors are among these
             continue
         same = _without_blanks(found) == _without_blanks(meant) if toml else json.dumps(found) == json.dumps(meant)
-        if same and _comments_stay(text, new, toml=toml):
+        if same and all(comment.strip() in new for comment in comments):
             return new
     raise RefusedError("no safe way was found to change one entry: the layout is unusual, or a key occurs twice.")
 
@@ -101,11 +97,6 @@ def _first(ways: Sequence[Callable[[], str]], text: str, meant: dict[str, Any], 
 def _without_blanks(held: Mapping[str, Any]) -> dict[str, Any]:
     """Return it without empty top-level tables: a table without its own line disappears with its last entry."""
     return {name: part for name, part in held.items() if part != {}}
-
-
-def _comments_stay(old: str, new: str, *, toml: bool) -> bool:
-    comments = re.findall(r"^\s*#.*", old, re.MULTILINE) if toml else []
-    return all(comment.strip() in new for comment in comments)
 
 
 # JSON ----------------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import typer
 from memoryd.cli import show
 from memoryd.cli.frame import command, note
 from memoryd.errors import InvalidInputError, NotFoundError
-from memoryd.features.install import edit_json, hooks, permissions, projects, starting
+from memoryd.features.install import edit_json, hooks, projects, starting
 from memoryd.features.install.catalog import (
     BEARER,
     CLIENTS,
@@ -98,7 +98,7 @@ def install(
     changes = FileChanges(dry_run=dry_run)
     _enter(changes, place, entry, url, force=force)
     if allowing and place.rules:
-        changes.make(permissions.allowed(place.rules, name))
+        changes.make(_calling(place.rules, name, allowed=True))
     if run_hooks:
         words = _of_server(settings, url, token_variable) if url else starting.arguments(settings, *OF_HOOKS)
         changes.make(hooks.added(client, starting.command(settings), words))
@@ -156,7 +156,7 @@ def uninstall(
     changes = FileChanges(dry_run=dry_run)
     changes.make(FileEdit(place.file, partial(place.drop, force=force)))
     if place.rules:
-        changes.make(permissions.disallowed(place.rules, name))
+        changes.make(_calling(place.rules, name, allowed=False))
     if client in hooks.HOOK_FILES and not file:
         changes.make(hooks.removed(client))
     if not any(changes):
@@ -180,7 +180,7 @@ class _Place:
         self._directory = self.file.parent if file else client.directory()
         self._keys = (client.table, name)
         self._name = name
-        self._toml = edit_json.is_toml(self.file.name)
+        self._toml = self.file.name.endswith(".toml")
 
     def demand_client(self, *, force: bool) -> None:
         """Raise NotFoundError for a client that was never started, unless forced: it gets no files."""
@@ -279,6 +279,27 @@ def _wanted(given: bool | None, offered: object, option: str, question: str, *, 
     if given and not offered:
         raise InvalidInputError(f"{option} is not available here. docs/clients.md lists the clients that take it.")
     return given
+
+
+RULES = ("permissions", "allow")
+OTHERWISE = "Everything else is done; edit {} in permissions.allow there yourself."
+
+
+def _calling(file: Path, name: str, *, allowed: bool) -> FileEdit:
+    """Return the change of Claude Code's rules that lets it call a server's tools without asking, or takes it back."""
+    rule = f"mcp__{name}"
+
+    def edit(text: str) -> str:
+        if not allowed and rule not in text:  # then it does not even have to be JSON
+            return text
+        rules = edit_json.value_at(edit_json.parsed(text, toml=False), RULES) or []
+        if (isinstance(rules, list) and rule in rules) == allowed:
+            return text
+        if allowed:
+            return edit_json.put(text, [*RULES, len(rules)], rule, toml=False)
+        return edit_json.drop(text, [*RULES, rules.index(rule)], toml=False)
+
+    return FileEdit(file, edit, OTHERWISE.format(rule))
 
 
 # over HTTP -----------------------------------------------------------------------------------------------------------

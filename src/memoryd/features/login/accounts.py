@@ -124,13 +124,11 @@ def accounts_of(engine: Engine) -> Accounts:
     return engine.part(Accounts)
 
 
-def subject_of(name: str) -> str:
-    """Return the subject of a person with a password."""
-    return subject_from("", name)
+def subject_of(name: str, issuer: str = "") -> str:
+    """Return the subject of a person with a password, or of an issuer's person: no token has it as its id.
 
-
-def subject_from(issuer: str, name: str) -> str:
-    """Return the subject of an issuer's person, in characters that separate nothing; no token has it as its id."""
+    None of its characters separates anything.
+    """
     text = f"{len(issuer)} {issuer} {name}".encode("utf-8", "surrogatepass")
     return f"person-{hashlib.sha256(text).hexdigest()[:32]}"
 

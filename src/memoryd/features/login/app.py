@@ -12,7 +12,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memoryd import extras
 from memoryd.core.access.tokens import Grant, Level
-from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.features.login import metadata
 from memoryd.features.login.accounts import accounts_of
@@ -46,7 +45,10 @@ class Auth(AccessGate):
         """The public address."""
         self.issues = self.issuer is not None and settings.login != "jwt"
         """Whether this server issues the tokens."""
-        self.identities = None if settings.login == "password" else _identities(calls.engine)
+        self.identities: Identities | None = None
+        if settings.login != "password":
+            found = extras.load("memoryd.features.login.identities:Identities", "login", InvalidInputError)
+            self.identities = found(calls.engine)
 
     @property
     def asks_for(self) -> Level | None:
@@ -61,7 +63,6 @@ class Auth(AccessGate):
         return known
 
     def routes(self) -> list[BaseRoute]:
-        """Return the routes."""
         if self.issuer is None:
             return []
         if self.identities and not self.issues:
@@ -105,11 +106,6 @@ def gate(calls: Calls) -> Auth:
     return Auth(calls, ClientDocuments())
 
 
-def _identities(engine: Engine) -> "Identities":
-    made: type[Identities] = extras.load("memoryd.features.login.identities:Identities", "login", InvalidInputError)
-    return made(engine)
-
-
 def is_from_anywhere(path: str) -> bool:
     """Return whether pages of any site may call a path of a server with a public address."""
     return path.removesuffix("/") in FROM_ANYWHERE or path.startswith(DOCUMENTS)
@@ -130,6 +126,5 @@ class CrossOrigin:
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """See ASGI."""
         shared = scope["type"] == "http" and is_from_anywhere(scope["path"])
         await (self._shared if shared else self._app)(scope, receive, send)

@@ -4,18 +4,17 @@ That URL is untrusted, so the fetch is restricted: https, only public addresses,
 """
 
 import ipaddress
-import json
 import socket
 import ssl
 import time
 from collections.abc import Callable
-from typing import Any
 from urllib.parse import urlsplit
 
 import anyio
 import httpx2
 from anyio import CapacityLimiter, to_thread
 
+from memoryd.connect.channel import object_in
 from memoryd.errors import InvalidInputError
 from memoryd.features.login.endpoints import name_in, redirects_in
 from memoryd.features.login.forms import OAuthProblem
@@ -123,11 +122,8 @@ def _place(url: str) -> tuple[str, int]:
 
 
 def _client(url: str, document: bytes) -> OAuthClient:
-    try:
-        found: Any = json.loads(document)
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict) or found.get("client_id") != url:
+    found = object_in(document)
+    if found is None or found.get("client_id") != url:
         raise _wrong(url, "does not describe this client")
     try:
         redirects = redirects_in(found)

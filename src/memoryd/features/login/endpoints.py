@@ -41,7 +41,6 @@ class Endpoints:
         self._fetching, self._registering = Rate(FETCHES), Rate(REGISTRATIONS)
 
     def routes(self) -> list[BaseRoute]:
-        """Return the routes."""
         return [
             Route(path, _answered(endpoint), methods=["POST"])
             for path, endpoint in ((TOKEN, self._token), (REGISTER, self._register), (REVOKE, self._revoke))

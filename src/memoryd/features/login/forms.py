@@ -1,6 +1,5 @@
 """Shared parts of the endpoints: forms, rates by address, OAuth errors."""
 
-import json
 import math
 import time
 from collections.abc import Mapping
@@ -12,6 +11,7 @@ from limits import parse
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from memoryd.connect.channel import object_in
 from memoryd.server.http.bodies import Rate, body_of, sender_of
 from memoryd.text import unstorable
 
@@ -79,11 +79,7 @@ def once(pairs: list[tuple[str, str]]) -> dict[str, str]:
 
 async def json_of(request: Request) -> Mapping[str, Any]:
     """Return a body as a JSON object. Raise OAuthProblem."""
-    try:
-        found = json.loads(await body_of(request))
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+    if (found := object_in(await body_of(request))) is None:
         raise OAuthProblem("invalid_client_metadata", "The body must be a JSON object.")
     return found
 

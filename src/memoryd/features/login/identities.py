@@ -19,7 +19,7 @@ from memoryd.core.access.tokens import LEVELS, NAME_LENGTH, Grant, Level
 from memoryd.core.base.clock import timestamp
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError, NotFoundError, ProviderAwayError
-from memoryd.features.login.accounts import Person, subject_from
+from memoryd.features.login.accounts import Person, subject_of
 from memoryd.features.login.metadata import CALLBACK, resource_of
 from memoryd.proxies import reaching
 from memoryd.settings import Settings
@@ -294,7 +294,7 @@ class Identities:
             raise NotFoundError(f"No rule admits {mail or subject}. Add one to MEMORY_LOGIN_RULES.")
         workspace = self._engine.workspaces.active(rule.workspace).id if rule.workspace else ""
         return Person(
-            subject=subject_from(self.provider.issuer, subject),
+            subject=subject_of(subject, self.provider.issuer),
             name=storable(mail or subject)[:NAME_LENGTH],
             level=rule.level,
             workspace=workspace,

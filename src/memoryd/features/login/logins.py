@@ -54,8 +54,6 @@ class Authorization:
 
     id: str
     asked: Asked
-    browser: str
-    """The hash of the key of the browser used to log in; '' before that."""
     person: Person | None
     """The person who has logged in."""
     login: str

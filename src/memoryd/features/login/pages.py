@@ -26,6 +26,7 @@ from memoryd.features.login.logins import REQUEST_TIME, Asked, Authorization, Le
 from memoryd.features.login.metadata import AUTHORIZE, CALLBACK, resource_of
 from memoryd.features.login.oauth_clients import OAuthClient, clients_of, host_of, is_local, is_this_machine, matching
 from memoryd.model import Workspace
+from memoryd.server import html
 from memoryd.server.html import SAFE, render
 from memoryd.server.http.bodies import Rate, sender_of
 
@@ -43,13 +44,10 @@ ALL_ATTEMPTS = "120/minute"  # from all addresses: many together must not guess 
 KNOWN = timedelta(days=365)  # for which a browser that logged in has a share of attempts of its own
 PASSWORDS = 2  # concurrent password checks: each takes 32 MB and a processor
 HEADERS = {
+    **html.HEADERS,
     # No form-action: a form finally redirects to the client, and browsers apply form-action to redirects too.
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; "
     "frame-ancestors 'none'",
-    "X-Frame-Options": "DENY",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "same-origin",  # without it, forms would have the origin `null`
-    "Cache-Control": "no-store",
 }
 """No Cross-Origin-Opener-Policy either: web clients open these pages in a window that reports back to its opener."""
 
@@ -83,7 +81,6 @@ class LoginPages:
         self._secure = secure
 
     def routes(self) -> list[BaseRoute]:
-        """Return the routes."""
         return [
             Route(AUTHORIZE, self._guarded(self._authorize), methods=["GET", "POST"]),
             *(

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -17,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memoryd.core.access.tokens import Grant
 from memoryd.core.engine import Engine
+from memoryd.core.memories import listing
 from memoryd.core.records.records import written_by
 from memoryd.core.scope import Scope as CoreScope
 from memoryd.core.security.secrets import noted
@@ -25,18 +27,15 @@ from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, Store
 from memoryd.features.page import (
     audit,
     correcting,
-    export,
     finding,
     graph,
     history,
-    home,
-    importing,
     journal,
     memories,
     recall,
     sharing,
     state,
-    storing,
+    transfer,
     upkeep,
     vault,
 )
@@ -46,6 +45,7 @@ from memoryd.features.page.news import stream
 from memoryd.features.page.uploads import received
 from memoryd.features.page.visit import CLIENT, Right, View, Visit
 from memoryd.model import Workspace
+from memoryd.server import html
 from memoryd.server.calls import Calls
 from memoryd.server.html import ROOT, SAFE, render
 from memoryd.server.http.bodies import Rate, body_of, sender_of
@@ -58,15 +58,12 @@ THREADS = 8  # concurrent requests; each blocks a thread
 BODY = 256 * 1024  # bytes of a form
 ATTEMPTS = "20/minute"  # refused keys from one address
 HEADERS = {
+    **html.HEADERS,
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-    "X-Frame-Options": "DENY",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "same-origin",  # without it, the forms to log in and out would have the origin `null`
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
-    "Cache-Control": "no-store",
 }
 IN_TOAST = {"HX-Retarget": "#toast", "HX-Reswap": "innerHTML"}
 """The headers with which htmx shows an error."""
@@ -74,8 +71,8 @@ ENDED = "Your session has ended, and nothing was stored. Your text is still here
 STATUS: Mapping[type[MemorydError], int] = {NotFoundError: 404, InvalidInputError: 400, StoreError: 503}
 
 
-_ROOMS = (memories, storing, correcting, recall, finding, graph, vault, journal, history, upkeep, audit, state, sharing)
-VIEWS = [view for room in (*_ROOMS, export, importing) for view in room.VIEWS]
+_ROOMS = (memories, correcting, recall, finding, graph, vault, journal, history, upkeep, audit, state, sharing)
+VIEWS = [view for room in (*_ROOMS, transfer) for view in room.VIEWS]
 """The views of a workspace."""
 
 
@@ -105,8 +102,8 @@ class Page:
 
     def routes(self) -> list[BaseRoute]:
         """Return the routes, all below ROOT."""
-        views = [View("/", home.workspaces), *(replace(one, path=f"/w/{{workspace}}{one.path}") for one in VIEWS)]
-        lost = View("/w/{workspace}/{rest:path}", home.lost)
+        views = [View("/", _workspaces), *(replace(one, path=f"/w/{{workspace}}{one.path}") for one in VIEWS)]
+        lost = View("/w/{workspace}/{rest:path}", _lost)
         routes: list[BaseRoute] = [
             Mount("/static", StaticFiles(directory=STATIC)),
             Route("/login", self._login_form, methods=["GET"]),
@@ -268,6 +265,24 @@ def _next(given: str) -> str:
     return given if given.startswith(f"{ROOT}/") and "\\" not in given and "//" not in given else f"{ROOT}/"
 
 
+def _workspaces(visit: Visit) -> Response:
+    """Show the workspaces that the sender may see; if there is only one, redirect to it."""
+    grant = visit.grant
+    every = [one for one in visit.engine.workspaces.all("active") if grant.sees(one.id)]
+    if not every and visit.writes and not grant.workspace:
+        every = [visit.engine.workspace(make=True)]
+    visits = [replace(visit, place=one) for one in every]
+    if len(visits) == 1:
+        return RedirectResponse(visits[0].base, 303)
+    listed = [(one, one.kept.get(one.scope, "kinds", partial(listing.kinds, one.scope))) for one in visits]
+    return visit.page("workspaces.html", "workspaces", listed=listed)
+
+
+def _lost(_visit: Visit) -> Response:
+    """Refuse a path of a workspace that leads nowhere, within the frame of the page. Raise NotFoundError."""
+    raise NotFoundError("There is no such page.")
+
+
 # answers -------------------------------------------------------------------------------------------------------------
 
 
@@ -312,7 +327,6 @@ class WithHeaders:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """See ASGI."""
         headers = HEADERS | ({"Cache-Control": "no-cache"} if "/static/" in scope["path"] else {})
         fixed = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
 

@@ -31,7 +31,6 @@ class SeenSession:
     """A session of which something is still stored."""
 
     id: str
-    began: str
     ended: str
     turns: int
     stored: int

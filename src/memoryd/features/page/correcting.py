@@ -1,4 +1,4 @@
-"""The form that corrects a memory. It loses neither typed text nor what others have changed meanwhile."""
+"""The forms that correct a memory and that store a new one: they lose no typed text, nor what others have changed."""
 
 import re
 from collections.abc import Sequence
@@ -7,14 +7,17 @@ from typing import Any
 
 from starlette.responses import HTMLResponse, Response
 
-from memoryd.core.memories import correction
+from memoryd.core.memories import correction, listing
 from memoryd.core.memories.correction import Correction
 from memoryd.core.memories.listing import ListedRecord
+from memoryd.core.security.prompt_injection import reads_like_instructions
 from memoryd.errors import ChangedMeanwhileError, InvalidInputError
-from memoryd.features.page.answers import toast, undoing
+from memoryd.features.page.answers import forgetting, made, toast, undoing
 from memoryd.features.page.visit import View, Visit
 from memoryd.model import Record
 from memoryd.server.html import render
+from memoryd.toolsets import chosen
+from memoryd.toolsets.registry import Call
 
 STEP = 0.05  # step of the importance slider
 
@@ -103,4 +106,47 @@ def correct(visit: Visit) -> Response:
     return HTMLResponse(card + news, headers={"HX-Trigger": "memoryd:corrected"})
 
 
-VIEWS = (View("/m/{id}/edit", show_form, right="correct"), View("/m/{id}/correct", correct, "POST", "correct"))
+# a new memory, stored as the tool memory_store does: the same checks, masking and suggestions -------------------------
+
+
+USUAL = 0.5  # importance of a memory for which none is given
+DONE = {
+    "stored": "Stored.",
+    "merged": "This was stored already: nothing is there twice.",
+}
+"""What became of a text, by the status in the tool's answer."""
+ORDERS = "It reads like instructions to an agent, and is marked as such."
+
+
+def show_new(visit: Visit) -> Response:
+    """Show the empty form."""
+    return visit.fragment("new.html", form=CorrectionForm("", "", USUAL, ""), problem="")
+
+
+def store(visit: Visit) -> Response:
+    """Store the memory; answer with what it may replace, and an undo. If that fails, the text stays in the form."""
+    form = typed(visit, USUAL)
+    tool = chosen(["recall"], read_only=False)["memory_store"]
+    weight = None if form.importance == USUAL else form.importance
+    try:
+        given = Correction(id="", content=form.content, tags=tags_of(form.tags), importance=weight)  # refuses in words
+        fields = {"content": given.content, "tags": given.tags, "importance": given.importance}
+        answer = tool.run(Call(visit.engine, visit.workspace, "", grant=visit.grant), fields)
+    except InvalidInputError as error:
+        return visit.fragment("new.html", 422, form=form, problem=str(error))
+    visit.masked.extend(answer.masked)
+    new = listing.one(visit.scope, answer.result["id"]).record
+    likely = [listing.one(visit.scope, key).record for key in answer.result.get("may_replace", {})]
+    fresh = answer.result["status"] == "stored"
+    text = " ".join([DONE[answer.result["status"]], *([ORDERS] if reads_like_instructions(new.body) else [])])
+    undo = forgetting(visit, new.id) if fresh else None
+    html = render("stored.html", visit=visit, new=new, likely=likely) + toast(visit, text, undo)
+    return HTMLResponse(html, headers=made(new.id))
+
+
+VIEWS = (
+    View("/m/{id}/edit", show_form, right="correct"),
+    View("/m/{id}/correct", correct, "POST", "correct"),
+    View("/new", show_new, right="correct"),
+    View("/new", store, "POST", "correct"),
+)

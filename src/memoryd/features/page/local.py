@@ -118,7 +118,6 @@ class OwnNames:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """See ASGI."""
         if scope["type"] == "http":
             request = Request(scope)
             if name_of(request.headers.get("host", "")) not in NAMES:

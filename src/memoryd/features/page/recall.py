@@ -7,7 +7,7 @@ from starlette.responses import Response
 from memoryd.core.memories.memories import Memories
 from memoryd.core.scope import together
 from memoryd.core.search.briefing import BUDGET, CONTEXT_BUDGET, Format
-from memoryd.features.page.visit import View, Visit
+from memoryd.features.page.visit import View, Visit, address_of
 
 STAGES = ("words", "meaning", "context", "fusion", "time", "recency", "importance", "access", "reranker")
 CONTEXT = "context"
@@ -37,6 +37,7 @@ def show(visit: Visit) -> Response:
         budget=budget,
         stages=STAGES,
         briefing=briefing,
+        address_of=address_of,
     )
 
 

@@ -89,11 +89,7 @@ class Visit:
     @property
     def base(self) -> str:
         """The path of the workspace."""
-        return self.base_of(self.workspace)
-
-    def base_of(self, workspace: Workspace) -> str:
-        """Return the path of a workspace."""
-        return address_of(workspace.name)
+        return address_of(self.workspace.name)
 
     @property
     def writes(self) -> bool:

@@ -5,7 +5,7 @@ from memoryd.features.base import Feature
 FEATURE = Feature(
     needs="imports",
     commands={"Memories": {"sync": "memoryd.features.sync.command:app"}},
-    exports={"markdown": "memoryd.features.sync.formats:MARKDOWN"},
-    session_hook="memoryd.features.sync.background:sync_later",
+    exports={"markdown": "memoryd.features.sync.edited:MARKDOWN"},
+    session_hook="memoryd.features.sync.sync:sync_later",
     state="memoryd.features.sync.status:described",
 )

@@ -108,7 +108,8 @@ def _put(change: Change, kind: str, items: Sequence[Item], ours: Items) -> None:
     ]
     queries.run("sync.unnamed", ids=json.dumps(given_up))  # others get these names and keys
     _make_room(change, observations)
-    names = _names(change, observations)
+    named = sorted({one["entity_id"] for one in observations})
+    names = {row["id"]: row["name"] for row in rows.of(queries, "records", named)}  # observations have them, too
     queries.many("sync.put_record", [_record(one, names) for one in items])
     queries.many(PUT[kind], [_details(one) for one in items])
     _note(change, items, there, ours)
@@ -166,12 +167,6 @@ def _before(time: str) -> str:
 
 def _tags(item: Item) -> str:
     return json.dumps(item["tags"], ensure_ascii=False)
-
-
-def _names(change: Change, observations: Iterable[Item]) -> dict[str, str]:
-    """Return the names of the entities of observations, which these have too."""
-    ids = {one["entity_id"] for one in observations}
-    return {row["id"]: row["name"] for row in rows.of(change.queries, "records", sorted(ids))}
 
 
 def _record(item: Item, names: Mapping[str, str]) -> dict[str, object]:

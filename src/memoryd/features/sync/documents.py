@@ -21,6 +21,7 @@ from memoryd.core.records.derived_ids import derived_id
 from memoryd.core.transfer.file_names import readable
 from memoryd.core.transfer.schema import KEY_LENGTH
 from memoryd.errors import InvalidInputError
+from memoryd.features.imports.formats.notes import FRONT, LOADER
 from memoryd.text import unstorable
 
 Item = dict[str, Any]
@@ -78,12 +79,9 @@ _PATH = re.compile(rf"(memories|vault|replaced|entities|sessions)/.*([0-9a-f]{{{
 _MARK = re.compile(rf" \^(\d{{1,{MOST}}})$")
 _LINK = re.compile(r"^- (.+) \[\[([^\[\]|\n]+)(?:\|([^\[\]\n]*))?\]\]\s*$", re.MULTILINE)
 _DIGEST = re.compile(rf"([0-9a-f]{{{HASH}}})(?:\.md)?$")
-_FRONT = re.compile(r"---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _CONFLICT = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)
 """What a person's merge leaves where two sides differ."""
 _DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-# every value is a text: `yes` and `2026` stay what they are
-_LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 EARLIEST = "1000"
 
@@ -248,13 +246,13 @@ def _session(text: str) -> list[Item]:
 def _note(path: str, text: str, entity: Callable[[str, str], str]) -> Document:
     if text.partition("\n")[0].endswith("\r"):  # git or an editor has converted the whole file for Windows
         text = text.replace("\r\n", "\n")
-    front = _FRONT.match(text)
+    front = FRONT.match(text)
     content = text[front.end() :] if front else text
     stated = front[1] if front else ""
     if sum(map(stated.count, ENDS)) > PROPERTIES:
         raise InvalidInputError(f"has more than {PROPERTIES:,} properties")
     try:
-        properties = yaml.load(stated, Loader=_LOADER) or {}  # noqa: S506 - a loader of texts alone
+        properties = yaml.load(stated, Loader=LOADER) or {}  # noqa: S506 - a loader of texts alone
     except (yaml.YAMLError, RecursionError) as error:
         raise InvalidInputError(f"has properties that are not YAML: {' '.join(str(error).split())[:200]}") from None
     if not isinstance(properties, dict):

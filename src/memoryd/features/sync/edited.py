@@ -17,7 +17,7 @@ from memoryd.core.engine import Engine
 from memoryd.core.records.records import written_by
 from memoryd.core.scope import Scope
 from memoryd.core.transfer.export import NOUNS
-from memoryd.core.transfer.export_formats import FolderChange, FolderChanges
+from memoryd.core.transfer.export_formats import ExportFormat, FolderChange, FolderChanges
 from memoryd.core.transfer.restore import STORED
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.features.imports.formats.source import SourceFile, is_hidden, opened
@@ -312,3 +312,7 @@ def _lines(item: Item) -> list[str]:
     shown = [f"{name}: {item[name]}" for name in ("name", "type", "importance") if item.get(name) not in (None, "")]
     tags = [f"tags: {', '.join(item['tags'])}"] if item.get("tags") else []
     return [*shown, *tags, *(item.get("body") or item.get("relation_type") or "").split("\n")]
+
+
+MARKDOWN = ExportFormat(folder=folder.export, archive=folder.archive, is_own=is_own, compare=compare)
+"""The tree as a format of exports."""

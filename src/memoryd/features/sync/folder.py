@@ -141,7 +141,7 @@ def write(folder: Path, files: Iterable[tuple[str, bytes]], places: tuple[str, .
             new, size = _fill(Path(waiting), files, others)
             gone = _superfluous(folder, {name: written[name] for name in written.keys() - others.keys()}, new)
             _replace(folder, Path(waiting), written, new)
-            _remove(folder, gone)
+            _remove(gone)
     except OSError as error:
         raise StoreError(f"{folder} cannot be written: {disk.cause(error)}") from error
     return size, gone
@@ -231,12 +231,9 @@ def _replace(folder: Path, waiting: Path, written: Digests, new: Digests) -> Non
         (waiting / name).replace(folder / name)
 
 
-def _remove(folder: Path, files: Iterable[Path]) -> None:
+def _remove(files: Iterable[Path]) -> None:
     """Remove files, and the folders that this empties."""
     for path in files:
         path.unlink(missing_ok=True)
-        with suppress(OSError):  # not empty
-            for above in path.parents:
-                if above == folder:
-                    break
-                above.rmdir()
+        with suppress(OSError):  # not empty, as the folder itself, which has the list
+            os.removedirs(path.parent)

@@ -117,9 +117,8 @@ def _both(result: Merged, before: Mapping[str, Any], one: Item, other: Item) -> 
             found |= dict(zip(fields, old, strict=True))
         elif old not in (new, was) and fields[0] in GIVE_WAY:
             lost |= dict(zip(fields, old, strict=True))
-            result.remarks.append(
-                f"{_named(later)} was changed on two machines: the later {GIVE_WAY[fields[0]]} stands"
-            )
+            name, what = (later.get("name") or later["id"])[:60], GIVE_WAY[fields[0]]  # no text: the state keeps it
+            result.remarks.append(f"the {later['kind']} {name!r} was changed on two machines: the later {what} stands")
         elif old not in (new, was) and fields[0] == "deleted_at":
             ended = max(later, earlier, key=lambda side: (side["deleted_at"] or "", *_rank(side)))
             found |= {name: ended[name] for name in fields}
@@ -146,10 +145,6 @@ def _parted(result: Merged, one: Item, other: Item) -> Item:
     renamed = second | {"id": f"{second['id']}-2"}
     result.items[renamed["id"]] = renamed
     return first
-
-
-def _named(item: Item) -> str:
-    return f"the {item['kind']} {(item.get('name') or item['id'])[:60]!r}"  # no text: a state that names it is kept
 
 
 # what was born twice -------------------------------------------------------------------------------------------------

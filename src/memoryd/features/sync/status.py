@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from memoryd import disk
+from memoryd.connect.channel import object_in
 from memoryd.core.base.clock import Clock
 from memoryd.features.base import SharedState, SliceState
 from memoryd.features.sync.git import Git, without_secret
@@ -58,7 +59,6 @@ def _path(data_dir: Path) -> Path:
 def read(data_dir: Path) -> dict[str, Any]:
     """Return what was noted: `at`, `remarks`, `conflicts` (the last first), `refused` by path, `error`."""
     try:
-        value = json.loads(_path(data_dir).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return object_in(_path(data_dir).read_bytes()) or {}
+    except OSError:
         return {}
-    return value if isinstance(value, dict) else {}

@@ -6,6 +6,9 @@ what a repository or a backup lacks is written again from there.
 
 import json
 import platform
+import subprocess
+import sys
+import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -13,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypedDict
 
+from memoryd import environment
 from memoryd.connect import locks
 from memoryd.core.base.progress import StepProgress
 from memoryd.core.engine import Engine
@@ -40,7 +44,7 @@ from memoryd.features.sync.git import Git, QuickerError
 from memoryd.features.sync.merging import Items, Merged, merge
 from memoryd.features.sync.reading import Sides
 from memoryd.model import Workspace
-from memoryd.settings import DEFAULT_WORKSPACE
+from memoryd.settings import DEFAULT_WORKSPACE, Settings
 from memoryd.store.base import Queries
 from memoryd.text import counted
 
@@ -320,7 +324,8 @@ class WorkspaceSync:
             found, result, more = SyncReport(), Merged(), list[Item]()
             change = QuietChange(queries, self._engine.clock.now(), "")
             if sides.is_changed:
-                if not self._is_whole(queries, sides, seq):
+                changed, _ = items.groups_of(queries, _subjects(queries, seq))  # here, since it was written
+                if not changed <= sides.groups:
                     return "", result, found, change.lacking
                 ours_now = self._ours(queries, sides)
                 result = merge(sides.before, ours_now, sides.theirs, self._dead(queries, sides, last))
@@ -341,10 +346,6 @@ class WorkspaceSync:
             self._tell(found, result, sides.remarks)
             self._scope.embed_later(lacking)
         return commit
-
-    def _is_whole(self, queries: Queries, sides: Sides, seq: int) -> bool:
-        """Return whether nothing that is to be merged has changed here since it was written."""
-        return items.groups_of(queries, _subjects(queries, seq))[0] <= sides.groups
 
     def _ours(self, queries: Queries, sides: Sides) -> Items:
         """Return what is merged as it is here, with the holders of names that others have given."""
@@ -389,6 +390,18 @@ def _alone(path: Path) -> Iterator[None]:
         time.sleep(PAUSE)
     with file:
         yield
+
+
+def sync_later(settings: Settings) -> None:
+    """Start `memoryd sync` in the background if it is set up, for a hook; its result is in the state."""
+    if settings.read_only or not Git(place(settings.data_dir)).exists:
+        return
+    command, none = [sys.executable, "-m", "memoryd", "sync"], subprocess.DEVNULL
+    environ = environment.at(settings.data_dir, settings.db_path)
+    started = subprocess.Popen(  # noqa: S603 - fixed arguments
+        command, stdin=none, stdout=none, stderr=none, start_new_session=True, env=environ
+    )
+    threading.Thread(target=started.wait, daemon=True).start()  # a service would keep it as a zombie
 
 
 # state ---------------------------------------------------------------------------------------------------------------

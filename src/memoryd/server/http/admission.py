@@ -205,7 +205,6 @@ class HttpConnection(H11Protocol):
     # from the transport ----------------------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """See asyncio.Protocol."""
         self._socket = transport
         self.address = str((transport.get_extra_info("peername") or [""])[0])
         if not self._door.enter(self):
@@ -233,7 +232,6 @@ class HttpConnection(H11Protocol):
         self._ready = True
 
     def data_received(self, data: bytes) -> None:
-        """See asyncio.Protocol."""
         if not self._ready:
             self._early += data
             return
@@ -249,7 +247,6 @@ class HttpConnection(H11Protocol):
             super().data_received(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """See asyncio.Protocol."""
         self._door.leave(self)
         if self._ready:
             super().connection_lost(exc)

@@ -90,7 +90,6 @@ class Bearer(BearerAuthBackend):
     """Authenticates a request by its token. Open paths need neither a valid token nor the database."""
 
     async def authenticate(self, conn: HTTPConnection) -> Any:
-        """See starlette.authentication.AuthenticationBackend."""
         try:
             return None if is_open(conn) else await super().authenticate(conn)
         except AuthenticationError:
@@ -134,7 +133,6 @@ class Entrance:
         """The number of open requests by principal."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """See ASGI."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -248,7 +246,6 @@ class Guard:
         self._level = level
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """See ASGI."""
         app = self._app
         if scope.get(LOCKED, True):
             app = challenge(self._issuer, 401, "invalid_token", "Authentication required", self._level)

@@ -36,7 +36,6 @@ class Messages:
         wait for ever, and count as open."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """See ASGI."""
         if scope["method"] != "POST":
             await self._app(scope, receive, send)
             return

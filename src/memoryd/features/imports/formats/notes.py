@@ -12,7 +12,7 @@ from memoryd.features.imports.formats.items import Fault
 from memoryd.features.imports.formats.source import SourceFile
 
 PROPERTIES = 64_000  # maximum characters of a frontmatter
-_FRONT = re.compile(r"---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+FRONT = re.compile(r"---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _CODE = re.compile(r"^ {0,3}(```|~~~).*?(?:^ {0,3}\1[^\n]*$|\Z)|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 _TAG = re.compile(r"(?<![\w#/&])#([^\W\d][\w/-]*)")
 _LINE = re.compile(r"([\w][\w ./-]*?):(?:[ \t]+(.*)|[ \t]*)")
@@ -25,7 +25,7 @@ _CREATED = ("created", "createdat", "datecreated", "creationdate", "createdon", 
 _UPDATED = ("modified", "modifiedat", "datemodified", "updated", "updatedat", "dateupdated", "lastmodified", "mtime")
 """The names of times, without blanks and marks."""
 _KNOWN = frozenset({"title", "tags", "tag", "cssclass", "cssclasses", *_CREATED, *_UPDATED})
-_LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 """The loader: it returns all scalars as text, and otherwise only lists and mappings."""
 
 
@@ -84,14 +84,14 @@ def note(file: SourceFile) -> Note | Fault:
         whole = file.whole().replace("\r\n", "\n")
     except InvalidInputError as error:
         return Fault(str(error).rstrip("."))
-    front = _FRONT.match(whole)
+    front = FRONT.match(whole)
     if not front:
         return Note(file, *_of_page(whole.strip()))
     body = whole[front.end() :].strip()
     if len(front[1]) > PROPERTIES:
         return Note(file, {}, body, f"its properties have more than {PROPERTIES:,} characters")
     try:
-        properties = yaml.load(front[1], _LOADER)  # noqa: S506 - the loader makes only texts, lists and mappings
+        properties = yaml.load(front[1], LOADER)  # noqa: S506 - the loader makes only texts, lists and mappings
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         return Note(file, _by_lines(front[1]), body, f"its properties are not valid YAML ({_why(error)})")
     if not isinstance(properties or {}, dict):

@@ -5,13 +5,13 @@ WHERE workspace_id = :workspace AND at >= :since GROUP BY substr(at, 1, 10), ope
 
 -- name: chronicle.sessions
 -- The sessions that wrote durable records, the last one first: what, how much, when, and how the first turn begins.
-SELECT s.id, s.began, s.ended, s.turns, s.stored, s.title, s.client,
+SELECT s.id, s.ended, s.turns, s.stored, s.title, s.client,
   CASE WHEN s.title IS NULL THEN
     (SELECT substr(f.body, 1, cuts.thought_at - 2) FROM records f
      JOIN interaction_details cuts ON cuts.workspace_id = f.workspace_id AND cuts.id = f.id
      WHERE f.workspace_id = :workspace AND f.session_id = s.id AND f.deleted_at IS NULL AND f.scope = ''
      ORDER BY f.created_at, f.id LIMIT 1) END AS prompt
-FROM (SELECT r.session_id AS id, min(r.created_at) AS began, max(r.created_at) AS ended,
+FROM (SELECT r.session_id AS id, max(r.created_at) AS ended,
     sum(CASE WHEN r.kind = 'interaction' THEN 1 ELSE 0 END) AS turns,
     sum(CASE WHEN r.kind IN ('memory', 'observation') THEN 1 ELSE 0 END) AS stored,
     max(CASE WHEN r.kind = 'summary' THEN r.name END) AS title, max(r.client) AS client

@@ -10,9 +10,9 @@ import pytest
 
 from memoryd.core.security.secrets import Secrets
 from memoryd.errors import InvalidInputError
-from memoryd.features.agents import transcript_import
+from memoryd.features.agents import transcripts
 from memoryd.features.agents.hooks import SHOWN, SessionNotes, parse
-from memoryd.features.agents.transcript_import import AgentStop, ReadPosition, Tally
+from memoryd.features.agents.transcripts import AgentStop, ReadPosition, Tally
 from memoryd.features.imports.formats.claude_code import Turn
 from memoryd.model import Interaction, Workspace
 
@@ -39,7 +39,7 @@ START = ReadPosition()
 
 
 def over(path: Path, place: ReadPosition = START, *, ended: bool = False, last: str | None = None) -> list[str]:
-    turns = transcript_import.collect(path, "s", place, AgentStop(ended, last), Tally())
+    turns = transcripts.collect(path, "s", place, AgentStop(ended, last), Tally())
     return [turn.uuid for turn in turns if turn.ended]
 
 
@@ -66,7 +66,7 @@ def test_the_agents_last_message_is_awaited(path: Path) -> None:
 def test_a_turn_whose_last_message_does_not_arrive_is_left_for_the_next_time(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(transcript_import, "LATE", 0.0)
+    monkeypatch.setattr(transcripts, "LATE", 0.0)
     path.write_text(line("user", "u", "Which port?") + line("assistant", "a", "I look."))
     assert over(path, last="It is 5433.") == []
     assert over(path) == []
@@ -85,7 +85,7 @@ def test_reading_continues_at_the_last_turn_or_restarts_in_another_file(path: Pa
     one = line("user", "u", "One?") + line("assistant", "a", "One.", stop_reason="end_turn")
     two = line("user", "v", "Two?") + line("assistant", "b", "Two.", stop_reason="end_turn")
     path.write_text(one + two)
-    last = transcript_import.collect(path, "s", ReadPosition(), AgentStop(), Tally())[-1]
+    last = transcripts.collect(path, "s", ReadPosition(), AgentStop(), Tally())[-1]
     assert over(path, place(last)) == ["v"]
     path.write_text(two + one)
     assert over(path, place(last)) == ["v", "u"]
@@ -99,8 +99,9 @@ def test_a_turn_with_a_refused_secret_is_left_out_with_a_sentence(path: Path) ->
     key, at = "ghp_" + "a1B2" * 9, "2026-03-04T09:00:00.000Z"
     turn = Interaction(id="t", session_id="s", created_at=at, prompt=f"My token is {key}.", thought="", response="")
     tally = Tally()
-    assert list(transcript_import.cleaned([turn], Secrets("refuse"), tally, path)) == []
-    (fault,) = tally.first_faults
+    assert list(transcripts.cleaned([turn], Secrets("refuse"), tally, path)) == []
+    fault = tally.first
+    assert fault
     assert fault.text.startswith(f"the turn of {at} is left out: its prompt contains what looks like a secret (")
     assert key not in fault.text
 
@@ -119,13 +120,13 @@ def test_a_transcript_must_be_below_the_home_after_resolving_links(tmp_path: Pat
     os.mkfifo(home / "pipe.jsonl")
     for wrong in (secret, home / "link.jsonl", home / ".." / "secret.jsonl"):
         with pytest.raises(InvalidInputError, match="is not below"):
-            transcript_import.transcript(str(wrong), home)
+            transcripts.transcript(str(wrong), home)
     for wrong in (home, home / "pipe.jsonl"):
         with pytest.raises(InvalidInputError, match="is not a file"):
-            transcript_import.transcript(str(wrong), home)
+            transcripts.transcript(str(wrong), home)
     for none in (str(home / "none"), "\0", "x" * 5_000):
         with pytest.raises(InvalidInputError, match="cannot be read"):
-            transcript_import.transcript(none, home)
+            transcripts.transcript(none, home)
 
 
 # the notes of a session ----------------------------------------------------------------------------------------------
