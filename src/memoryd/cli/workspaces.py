@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -214,5 +213,4 @@ def _print_outcome(what: str, workspace: Workspace, *, as_json: bool) -> None:
 
 
 def _shown(workspace: Workspace) -> dict[str, str]:
-    fields = asdict(workspace)
-    return {name: fields[name] for name in SHOWN}
+    return {name: getattr(workspace, name) for name in SHOWN}
