@@ -33,7 +33,7 @@ class MultilingualEmbedder(LocalEmbedder):
         self._replaced = {int(code): text for code, text in replaced.items()}
         self._words = np.memmap(files["words.bin"], np.uint8, "r").reshape(-1, self.dim // BLOCK, BLOCK_BYTES)
         self._pieces = SentencePieceProcessor(model_file=str(files["pieces.model"]))
-        self._session = Session(files["model.onnx"], exact=True)
+        self._session = Session(files["model.onnx"])
         super().__init__(MULTILINGUAL, "query:", "passage:")
 
     def _tokens(self, text: str) -> list[int]:
