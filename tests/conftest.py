@@ -15,6 +15,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any, Literal, TypeVar
 
+import apsw
 import psycopg
 import pytest
 from jsonschema import Draft202012Validator
@@ -28,6 +29,8 @@ from memoryd.models.pull import pull
 from memoryd.settings import Settings
 from memoryd.store.sql import migrations
 from memoryd.store.sqlite import file as sqlite_file
+from memoryd.store.sqlite import scratch
+from memoryd.store.sqlite.connection import equipped
 from memoryd.store.sqlite.file import SqliteFile
 from tests import places
 from tests.clients import POSTGRES, SERVICE, Agent, agent, environment, process_agent, until
@@ -246,7 +249,7 @@ def _models_once() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _schema_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Create SQLite's schema once per worker: new databases in this process are copies of an empty one.
+    """Create SQLite's schema once per worker: new databases in this process, temporary ones too, are copies of it.
 
     A test with other migrations creates its own.
     """
@@ -254,6 +257,9 @@ def _schema_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with closing(SqliteFile(template, "full", at_rest=True)) as made:
         made.open(create=True)
     make_file = disk.make_file
+    tables = apsw.Connection("")
+    for script in migrations("sqlite").values():
+        equipped(tables).execute(script)
 
     def copied(path: Path) -> None:
         if path.suffix == ".db" and not path.is_symlink() and vars(sqlite_file)["migrations"] is migrations:
@@ -262,8 +268,15 @@ def _schema_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
                 os.link(copy, path)
         make_file(path)
 
+    def with_tables(connection: apsw.Connection) -> apsw.Connection:
+        with connection.backup("main", tables, "main") as copy:
+            copy.step()
+        return equipped(connection)
+
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(disk, "make_file", copied)
+        patched.setattr(scratch, "equipped", with_tables)
+        patched.setattr(scratch, "migrations", lambda _: {})
         yield
 
 

@@ -111,10 +111,10 @@ def test_killed_writers_lose_no_acknowledged_write(serve: Pipe, spawn: Start) ->
 
 def test_concurrent_processes_share_the_ordinals(serve: Pipe, spawn: Start) -> None:
     writers = [Writer(f"writer {number}", serve()) for number in range(4)]
-    assert together(lambda n: writers[n].write_all(range(12)), 4) == []
+    assert together(lambda n: writers[n].write_all(range(6)), 4) == []
     reader = spawn("--toolsets", "graph")
     check(reader, writers)
-    assert len(reader.facts("hub")) == sum(number % 3 + 1 for number in range(12)) * 4
+    assert len(reader.facts("hub")) == sum(number % 3 + 1 for number in range(6)) * 4
 
 
 def test_processes_that_create_the_same_create_it_once(serve: Pipe, spawn: Start) -> None:

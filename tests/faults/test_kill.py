@@ -108,7 +108,7 @@ def test_killed_servers_lose_no_acknowledged_write(tmp_path: Path, durability: s
         for writer in writers:
             writer.start()
         for writer in writers:
-            writer.await_stored(len(writer.stored) + dice.randint(5, 40))
+            writer.await_stored(len(writer.stored) + dice.randint(3, 15))
             time.sleep(dice.random() / 50)  # at a random moment of a write
             writer.kill()
             stored |= writer.stored

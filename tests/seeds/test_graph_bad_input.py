@@ -50,26 +50,24 @@ def state(graph: Agent) -> Json:
 @pytest.mark.slow
 @pytest.mark.stores
 def test_odd_names_work_everywhere(graph: Agent) -> None:
+    # created, read, related, found and deleted, next to `other`
     graph.node("other", *(f"Next to {name} here." for name in ODD))
-    for name in ODD:
-        works(graph, name)
-
-
-def works(graph: Agent, name: str) -> None:
-    """Check that a node of this name can be created, read, related, found and deleted, next to `other`."""
-    made = graph.node(name, "a fact", name, kind=name[:200], summary=name)
-    assert made["name"] == name
-    (node,) = graph.opened(name)
-    assert (node["entity_type"], node["summary"], graph.facts(name)) == (name[:200], name, {0: "a fact", 1: name})
-    graph.ok("create_relations", relations=[{"from": name, "to": "other", "relation_type": name[:200]}])
-    (relation,) = graph.ok("get_relations_between", entity_a="other", entity_b=name)["result"]
-    assert relation == {"from": name, "to": "other", "relation_type": name[:200]}
-    assert [one["name"] for one in graph.ok("get_nodes_by_type", entity_type=name[:200])["result"]] == [name]
-    assert graph.call("search_nodes", {"query": name}).is_error in (False, not name.strip())
-    assert graph.call("query_observations", {"entity_name": name, "query": name}).is_error in (False, not name.strip())
-    gone = graph.ok("delete_observations", deletions=[{"entity_name": name, "observations": [name]}])
-    assert gone["deleted_count"] == 1
-    assert graph.ok("delete_entities", entity_names=[name])["deleted"] == [name]
+    more = [{"entity_type": name[:200], "summary": name, "observations": ["a fact", name]} for name in ODD]
+    made = graph.ok("create_entities", entities=[{"name": name} | one for name, one in zip(ODD, more, strict=True)])
+    assert [one["name"] for one in made["result"]] == [*ODD]
+    for name, node in zip(ODD, graph.opened(*ODD), strict=True):
+        assert (node["name"], node["entity_type"], node["summary"]) == (name, name[:200], name)
+        assert [(one["ordinal"], one["content"]) for one in node["observations"]] == [(0, "a fact"), (1, name)]
+    between = [{"from": name, "to": "other", "relation_type": name[:200]} for name in ODD]
+    graph.ok("create_relations", relations=between)
+    for name, relation in zip(ODD, between, strict=True):
+        assert graph.ok("get_relations_between", entity_a="other", entity_b=name)["result"] == [relation]
+        assert [one["name"] for one in graph.ok("get_nodes_by_type", entity_type=name[:200])["result"]] == [name]
+        for tool, arguments in (("search_nodes", {}), ("query_observations", {"entity_name": name})):
+            assert graph.call(tool, {"query": name, **arguments}).is_error in (False, not name.strip())
+    deletions = [{"entity_name": name, "observations": [name]} for name in ODD]
+    assert graph.ok("delete_observations", deletions=deletions)["deleted_count"] == len(ODD)
+    assert graph.ok("delete_entities", entity_names=ODD)["deleted"] == [*ODD]
     assert [one["name"] for one in state(graph)["entities"]] == ["other"]
 
 

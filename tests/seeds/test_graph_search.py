@@ -3,7 +3,7 @@
 import pytest
 
 from memoryd.core.records.perspectives import DEFAULTS
-from tests.clients import Agent, Json
+from tests.clients import Agent, Json, figures, text_of
 
 
 @pytest.fixture
@@ -123,10 +123,10 @@ def test_a_budget_bounds_the_answer_and_counts_the_omitted(graph: Agent) -> None
     assert everything["omitted"] == {"entities": 0, "observations": 0, "relations": 0}
     assert all(len(one["observations"]) == 10 and len(one["relations"]) == 39 for one in everything["result"])
     for budget in (500, 5_000, 20_000):
-        result = graph.ok("search_nodes", query="zebra", limit=20, token_budget=budget)
+        answer = graph.call("search_nodes", {"query": "zebra", "limit": 20, "token_budget": budget})
+        assert len(text_of(answer)) / 4 < budget + 50
+        result = figures(answer)
         assert result["tokens_used"] <= budget
-        text = graph.text("search_nodes", query="zebra", limit=20, token_budget=budget)
-        assert len(text) / 4 < budget + 50
         facts = sum(len(one["observations"]) for one in result["result"])
         assert sum(one["observations_omitted"] for one in result["result"]) == result["omitted"]["observations"]
         assert result["omitted"]["entities"] == 20 - len(result["result"])

@@ -255,12 +255,12 @@ def test_the_end_while_many_calls_wait_for_the_models(pipe: Pipe, home: Path, mo
     server = pipe(models=model_dir)
     server.handshake()
     for i in range(12):  # for the reranker to read
-        server.call("memory_store", content=f"Fact {i}: harbour {i} has {i} ships. " * 20)
+        server.call("memory_store", content=f"Fact {i}: harbour {i} has {i} ships. " * 8)
     until(lambda: "loading" not in json.dumps(server.call("memory_inspect")), "the models")
     posted = {}
     for i in range(300):
         if i % 2:
-            posted[server.ask("memory_store", content=f"Another fact {i} of harbours. " * 90)] = f"Another fact {i} of"
+            posted[server.ask("memory_store", content=f"Another fact {i} of harbours. " * 30)] = f"Another fact {i} of"
         else:
             server.ask("memory_recall", query=f"Which harbour has {i} ships? " * 10)
     server.close_stdin() if how == "the end of stdin" else server.signal(signal.SIGTERM)

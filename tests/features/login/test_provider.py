@@ -19,7 +19,7 @@ from memoryd.features.login.logins import logins_of
 from tests.clients import PATIENCE, environment, until
 from tests.features.login.kit import Browser, Plain, parameters_of, published
 from tests.features.login.oidc import CLIENT, SECRET, FakeProvider
-from tests.http import WORKSPACE, HttpServer, HttpThread, bearer, beside, granted
+from tests.http import NO_AUTHORITIES, WORKSPACE, HttpServer, HttpThread, bearer, beside, granted
 
 RULES = "mail:ann@example.org=admin; group:cn=engineers,ou=x=write@team; mail:*@example.org=read@team"
 
@@ -68,11 +68,16 @@ def relying(tmp_path_factory: pytest.TempPathFactory, running: FakeProvider) -> 
         yield server
 
 
+def sent_on(away: httpx2.Response) -> str:
+    """Return the address to which the provider sends a browser back."""
+    return str(httpx2.get(away.headers["location"], verify=NO_AUTHORITIES).headers["location"])
+
+
 def logged_in(browser: Browser, url: str) -> httpx2.Response:
     """Return the answer after the login at the provider."""
     away = browser.opens(url)
     assert away.status_code == 303, away.text
-    back = httpx2.get(away.headers["location"]).headers["location"]
+    back = sent_on(away)
     answer = browser.asks("GET", back)
     return browser.asks("GET", answer.headers["location"]) if answer.is_redirect else answer
 
@@ -159,7 +164,7 @@ def test_a_provider_that_takes_secrets_only_in_a_header(
 def test_a_wrong_answer_of_the_provider(server: HttpServer, fake: FakeProvider, changed: dict[str, Any]) -> None:
     client, browser = Plain(server), Browser(server)
     away = browser.opens(client.asks())
-    back = httpx2.get(away.headers["location"]).headers["location"]
+    back = sent_on(away)
     fake.changed = changed
     assert browser.asks("GET", back).status_code == 400
 
@@ -167,7 +172,7 @@ def test_a_wrong_answer_of_the_provider(server: HttpServer, fake: FakeProvider, 
 def test_another_browser_cannot_finish_a_login(server: HttpServer, fake: FakeProvider) -> None:
     victim, thief = Browser(server), Browser(server)
     client = Plain(server)
-    back = httpx2.get(thief.opens(client.asks()).headers["location"]).headers["location"]
+    back = sent_on(thief.opens(client.asks()))
     assert victim.asks("GET", back).status_code == 403, "without a cookie"
     victim.opens(client.asks())
     assert victim.asks("GET", back).is_error, "with that of another login"

@@ -1,6 +1,5 @@
 """The sync of several machines through a repository: what one writes, corrects and forgets, and what two do at once."""
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from memoryd.core.memories import correction
 from memoryd.features.sync import status
 from tests.features.sync.histories import History
 from tests.features.sync.kit import Machine, settle
+from tests.forks import run
 
 
 @pytest.mark.slow
@@ -77,5 +77,5 @@ def test_random_histories_end_equal(seed: int, tmp_path: Path) -> None:
 @pytest.mark.long
 def test_so_do_those_with_cut_syncs_full_disks_clones_and_backups() -> None:
     command = [sys.executable, "-m", "bench.histories", "1", "131"]  # in a process: it may not write large files
-    done = subprocess.run(command, cwd=Path(__file__).parents[3], capture_output=True, text=True, check=False)
+    done = run(command, cwd=Path(__file__).parents[3], capture_output=True, text=True)
     assert "1 of 1 histories from 131 on ended equal" in done.stdout, done.stdout + done.stderr

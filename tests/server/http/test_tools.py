@@ -8,14 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
-import hypothesis
-import openapi_spec_validator
 import pytest
-import schemathesis
-from schemathesis.checks import not_a_server_error
-from schemathesis.core.result import Ok
-from schemathesis.generation import GenerationMode
-from schemathesis.specs.openapi.checks import response_schema_conformance, status_code_conformance
 
 from memoryd.toolsets import TOOLSETS
 from tests.clients import Json
@@ -206,6 +199,8 @@ def test_the_document_describes_the_offered_tools(server: HttpServer, tmp_path: 
 
 @pytest.mark.slow
 def test_the_document_is_valid() -> None:
+    import openapi_spec_validator  # takes a tenth of a second, as all of these do, which other tests need not wait for
+
     document = json.loads(KEPT.read_text(encoding="utf-8"))
     openapi_spec_validator.OpenAPIV31SpecValidator(document).validate()
     assert "#/$defs/" not in KEPT.read_text(encoding="utf-8"), "they are of a schema, not of the document"
@@ -213,10 +208,6 @@ def test_the_document_is_valid() -> None:
 
 # delete_project and archive_project are omitted, so that the workspace in use stays.
 KEEPING = ("/tools/delete_project", "/tools/archive_project")
-
-
-EXAMPLES = {GenerationMode.POSITIVE: 2, GenerationMode.NEGATIVE: 1}
-"""How many requests an operation gets with valid and with invalid arguments."""
 
 
 LONG = 200
@@ -238,6 +229,14 @@ def shortened(part: Any) -> Any:
 @pytest.mark.slow
 @pytest.mark.long
 def test_answers_match_the_document(server: HttpServer) -> None:
+    import hypothesis
+    import schemathesis
+    from schemathesis.checks import not_a_server_error
+    from schemathesis.core.result import Ok
+    from schemathesis.generation import GenerationMode
+    from schemathesis.specs.openapi.checks import response_schema_conformance, status_code_conformance
+
+    requests = {GenerationMode.POSITIVE: 2, GenerationMode.NEGATIVE: 1}  # with valid and with invalid arguments
     document = server.request("GET", "/openapi.json").json()
     document["paths"] = {path: what for path, what in document["paths"].items() if path not in KEEPING}
     for path in document["paths"].values():
@@ -245,7 +244,7 @@ def test_answers_match_the_document(server: HttpServer) -> None:
     schema = schemathesis.openapi.from_dict(shortened(document))
     checks = [not_a_server_error, response_schema_conformance, status_code_conformance]
     statuses: dict[str, set[int]] = {}
-    for found, (mode, examples) in product(schema.get_all_operations(), EXAMPLES.items()):
+    for found, (mode, examples) in product(schema.get_all_operations(), requests.items()):
         assert isinstance(found, Ok)
 
         @hypothesis.settings(
