@@ -231,7 +231,7 @@ def recall(
         changed = {memory["id"]: memory.get("changed_by") for memory in found["memories"]}
         show.cards([{**one, "changed_by": changed[one["id"]]} for one in tools.whole(list(scores))], scores)
         if found["omitted"]:
-            note(f"{found['omitted']} more did not fit into the budget; --budget raises it.")
+            note(f"{found['omitted']} more were found; a larger --budget shows more of them.")
         if by_meaning and found["memories"] and (degraded := found.get("degraded")):
             note(degraded)
 
