@@ -295,10 +295,10 @@ def test_a_retry_does_not_replace_a_journal_from_a_used_iterator(
         kept = journal(made)
         kept.put([turn(1)])
 
-        def twice(_rows: object, _work: object, attempt: Callable[[], object]) -> object:
+        def twice(_rows: object, work: object, attempt: Callable[[object], object]) -> object:
             with suppress(TransientError):
-                attempt()
-            return attempt()
+                attempt(work)
+            return attempt(work)
 
         def conflicting() -> Iterator[Interaction]:
             yield turn(2)

@@ -1,5 +1,6 @@
 """The fixtures of the slices' tests: those of core, and the browser."""
 
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -12,6 +13,13 @@ from tests.features import browser as browsers
 from tests.installers import NotInstalledError
 
 __all__ = ["browser", "engine", "file", "other", "server"]
+
+
+@pytest.fixture(autouse=True)
+def _logging_on() -> Iterator[None]:
+    """Switch logging on again, which the command of a hook switches off in its process, here the test's."""
+    yield
+    logging.disable(logging.NOTSET)
 
 
 @pytest.fixture(scope="module")

@@ -314,7 +314,7 @@ def test_a_journal_is_the_same_in_chromadb(tmp_path: Path, model_dir: Path, chro
             converse(walk)
             walks.append(walk)
     for records, kept in zip(walks[0].answers, walks[1].answers, strict=True):
-        assert alike(records) == alike(kept)
+        assert alike(records) == alike(in_time(kept))
 
 
 def alike(answer: Any) -> Any:
@@ -331,6 +331,14 @@ def alike(answer: Any) -> Any:
             return failed, scoreless(sorted(nodes, key=lambda one: one["name"])), more
         case [_, bool(), data, *_]:  # of a tool; its text is the same once more
             return scoreless(data)
+    return answer
+
+
+def in_time(answer: Any) -> Any:
+    """Return an answer of a journal in ChromaDB as if the machine had not been too busy to make all vectors."""
+    match answer:
+        case [tool, bool(failed), {"degraded": str(note), **data}, *rest] if note.startswith("Not yet compared across"):
+            return [tool, failed, data, *rest]
     return answer
 
 
