@@ -6,7 +6,7 @@ from itertools import filterfalse, permutations
 import pytest
 
 from memoryd.core.search import changes
-from memoryd.core.search.asked_values import lacks_asked_value
+from memoryd.core.search.asked_values import has_asked_value, lacks_asked_value
 from memoryd.core.search.compared import compared, stems
 from memoryd.core.search.current import COMMON, common_stems, is_statement
 
@@ -454,6 +454,21 @@ def test_a_text_without_what_is_asked_for_changes_nothing(
     question: str, older: str, newer: str, *, lacks: bool
 ) -> None:
     assert lacks_asked_value(compared(question), compared(older), compared(newer)) == lacks
+
+
+@pytest.mark.parametrize(
+    ("newer", "has"),
+    [
+        ("The stand-up starts at 9:15, so that Ayumi can join.", True),
+        ("The stand-up starts at 9:45, as ever.", False),
+        ("In the stand-up Lena showed the dashboard.", False),
+        ("Lena's train leaves at 9:15.", False),
+        ("Conveyor plans at 13:00.", False),
+    ],
+)
+def test_another_time_for_the_same_matter_speaks_for_a_change(newer: str, *, has: bool) -> None:
+    asked, older = compared("When is Conveyor's stand-up?"), compared("The stand-up of Conveyor is at 9:45.")
+    assert has_asked_value(asked, older, compared(newer), ()) == has
 
 
 def test_who_has_gone_is_a_change_without_another_name() -> None:

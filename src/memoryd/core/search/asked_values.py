@@ -1,10 +1,13 @@
-"""The value that a question asks for: a newer text that states none of its kind leaves the older answer as it is."""
+"""The value that a question asks for: a newer text that states none of its kind leaves the older answer as it is.
+
+One that states another value of that kind, about the same matter, answers in its place.
+"""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import pairwise
 
-from memoryd.core.search.compared import ComparedText, alike, stem_of
+from memoryd.core.search.compared import ComparedText, alike, choosing, stem_of
 from memoryd.core.search.contrasts import begins_with_name, first_stem, names
 from memoryd.text import STOP_WORDS
 
@@ -34,6 +37,18 @@ _ASKED = tuple(
 _HOW_MANY = re.compile(r"\bhow many\b", re.IGNORECASE)
 _SAME_SENTENCE = 0.5
 _NUMBER = re.compile(r"(?<![\w.,:/€$£-])(\d+(?:[.,]\d+)*)(?![\w:%/])(?: ?(\w+))?")
+
+
+def has_asked_value(asked: ComparedText, old: ComparedText, new: ComparedText, common: Collection[str]) -> bool:
+    """Return whether `When ...?` or `How much ...?` has an answer in both texts, and another one in the newer.
+
+    Both have a word of the question that is neither a name nor `common`, nor says which one is meant.
+    """
+    other = frozenset(common).union(choosing(), *map(names, (asked, old, new)))
+    if not (asked.telling & old.telling & new.telling) - other:
+        return False
+    asks = (kinds for question, kinds, _ in _ASKED if question.search(asked.text))
+    return any(new.kinds.get(kind, frozenset()) - old.kinds[kind] for kind in next(asks, ()) if kind in old.kinds)
 
 
 def lacks_asked_value(asked: ComparedText, old: ComparedText, new: ComparedText) -> bool:

@@ -17,7 +17,7 @@ import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from memoryd.core.search.asked_values import lacks_asked_value
+from memoryd.core.search.asked_values import has_asked_value, lacks_asked_value
 from memoryd.core.search.compared import SENTENCE, YEAR, ComparedText, alignment, choosing, compared, negates, same_kind
 from memoryd.core.search.contrasts import PRONOUN, against, first_stem, opposite, stated_before
 
@@ -91,6 +91,8 @@ def evidence(
     signs = new.changes or new.hints or same_kind(old, new)
     about = dict(_about(asked, old, new, common, frequent))
     found = about | {"near_it": _place(between, named=about["old_value"] >= _NAMED)}
+    if logits.older is not None and logits.older >= _ANSWERS and has_asked_value(asked, old, new, common):
+        found |= {"asked_value": 1.0}
     parts = dict((*_read(logits, signs=signs), *found.items(), *_unlinked(logits, found, between)))
     if sum(parts.values()) >= least:
         parts |= _off_the_point(asked, old, new, logits, found)
