@@ -438,6 +438,7 @@ def test_what_answers_far_worse_needs_something_in_the_place_of_the_answer() -> 
         ("Who does the accounts?", "Paul does the accounts.", "My sister looks after that.", False),
         ("Who does the accounts?", "Paul does the accounts.", "deloitte looks after that", False),
         ("Who does the accounts?", "Paul does the accounts.", "They were late because the office was moved.", True),
+        ("Who owns billing?", "The platform team owns billing.", "Invoices are the infra crew's job.", False),
         ("How much is the parking?", "Parking costs 4 euros a day.", "Visitors leave their cars for free.", False),
         ("How much is the parking?", "Parking costs 4 euros a day.", "It went up to 6.", False),
         ("How much is the parking?", "Parking costs 4 euros a day.", "The parking lot is muddy.", True),

@@ -62,8 +62,9 @@ def lacks_asked_value(asked: ComparedText, old: ComparedText, new: ComparedText)
     if alike(old, new, _SAME_SENTENCE):
         return False
     if _WHO.match(asked.text):
-        named = _all_names(new) - asked.content - (frozenset() if new.changes else old.content)
-        return not named and not _PERSON.search(new.text) and not new.text.islower()
+        known = asked.content if new.changes else asked.content | old.content
+        in_other_words = bool(_PERSON.search(new.text)) or new.text.islower()
+        return bool(_all_names(old) - asked.content) and not _all_names(new) - known and not in_other_words
     if new.changes:
         return False
     for question, kinds, in_words in _ASKED:
