@@ -25,7 +25,7 @@ _PHRASE = re.compile(
     r"\b(?:how are (?:you|things)(?: doing)?(?: today)?|how(?:'s| is) it going|what(?:'s| is) up"
     r"|for (?:all )?(?:your|the) help|no (?:worries|problem)|(?:that )?makes sense|fair enough|nice one|ship it"
     r"|(?:i )?(?:like|love) it|(?:see|talk to) you(?: later| soon| tomorrow)?|you(?:'re| are) the best|you rock"
-    r"|approved|let's go|go on|works for me)\b"
+    r"|(?:glad|happy) to help|you(?:'re| are) welcome|approved|let's go|go on|works for me)\b"
     r"|(?<!\w)(?:<3+|[:;=]['-]?[dpo3()])(?!\w)"
 )
 """What asks for nothing although its words may; any other message with `what` or `how` may ask what is remembered."""
