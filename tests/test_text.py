@@ -17,6 +17,7 @@ from memoryd.text import (
     asks,
     content_words,
     estimate_tokens,
+    gist,
     indexed,
     segmented,
     shortened,
@@ -406,3 +407,16 @@ def test_a_query_is_not_cut_within_a_word() -> None:
 @pytest.mark.parametrize("query", ["", "short", "x" * 2_000, "word " * 400])
 def test_a_query_that_fits_is_searched_as_it_is(query: str) -> None:
     assert shortened(query) == (query, "")
+
+
+@pytest.mark.parametrize(
+    ("query", "asked"),
+    [
+        ("Where is\nthe key?", ("Where is\nthe key?",)),
+        ("Why?\n" + "  at a.b(c)\n" * 60 + "Caused by: no rows\n}\n```\n", ("Why?", "Caused by: no rows")),
+        ("ab " * 200, ("ab " * 66 + "ab", "b " + "ab " * 66)),
+        ("?" * 500, ("?" * 200, "?" * 200)),
+    ],
+)
+def test_of_a_pasted_text_the_first_and_the_last_line_are_asked(query: str, asked: tuple[str, ...]) -> None:
+    assert gist(query) == asked

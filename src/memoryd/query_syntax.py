@@ -7,7 +7,7 @@ from itertools import accumulate, pairwise
 from typing import Literal
 
 from memoryd.languages import asked_words
-from memoryd.text import SIGNS, STOP_WORDS, composed, ends_run, is_letter, respelled, within_names, words
+from memoryd.text import SIGNS, STOP_WORDS, TYPED, composed, ends_run, is_letter, respelled, within_names, words
 
 SHOUTED = 3  # words in capitals; more than that, two of them adjacent, are a sentence rather than operators
 _TOKEN = re.compile(  # a quote after a digit does not open a phrase: it means inches
@@ -90,8 +90,10 @@ def parse_query(text: str) -> WordQuery | None:
     """Parse a query; return None if it has no words. A query that cannot be parsed is taken literally.
 
     AND, OR, NOT in capitals, "phrases" and prefix* are syntax; with them, brackets group. Without them, and in a
-    sentence that is all in capitals, any of the words may match.
+    sentence that is all in capitals, any of the words may match; also in a pasted text of several lines.
     """
+    if len(text) > TYPED and "\n" in text:
+        return literal_query(text)
     tokens = _tokens(text)
     operators = any(token["bracket"] or token["word"] in _OPERATORS for token in tokens)
     if any(not token["bracket"] and not _is_bare(token) for token in tokens):

@@ -11,7 +11,9 @@ CHARACTERS_PER_TOKEN = 4
 _EAST_ASIAN = bytes(range(0xE3, 0xEE))
 
 SEARCHED = 2_000  # maximum characters of a query that are searched: about what an embedder reads of it, 512 tokens
-LAST = 500  # ... of which a reranker reads at least these, in 256 tokens: a traceback ends with its error
+LAST = 500  # ... of which the models read these first: a traceback ends with its error
+TYPED = 400  # characters: hardly a question is longer, so a longer query is pasted, or a whole document; ...
+ENDS = 200  # ... at most so many of its first and of its last line say what it is about
 
 # English function words. Leaving them out of queries gains 5 points R@5 on conversations.
 STOP_WORDS = frozenset(
@@ -229,6 +231,17 @@ def shortened(query: str) -> tuple[str, str]:
     joint = max(before.rfind(" "), before.rfind("\n")) + 1  # a word that the joint would cut goes to the end
     searched = "\n".join(filter(None, (before[joint:] + end, before[:joint].rstrip(), first)))
     return searched, f"The query has {len(query):,} characters, of which the first and the last {half:,} were searched."
+
+
+def gist(query: str) -> tuple[str, ...]:
+    """Return the first and the last line with words of a long query; a short one as it is.
+
+    To the cross-encoder, any text answers a traceback or a log: its logits are 3 to 7, whatever it reads.
+    """
+    if len(query) <= TYPED:
+        return (query,)
+    lines = [line for line in query.splitlines() if words(line[:SEARCHED])] or [query]
+    return lines[0][:ENDS], lines[-1][-ENDS:]
 
 
 _ESCAPED = str.maketrans({mark: f"~{mark}" for mark in "%_~"})

@@ -62,6 +62,14 @@ def test_a_summary_quotes_the_prompts_and_the_last_response(journal: Agent) -> N
     assert summary["summary"] == "Also asked: Warm it every night. At the end: A job at two does that."
 
 
+def test_a_summary_leaves_out_thanks_but_not_what_was_done_on_approval(journal: Agent) -> None:
+    add(journal, "How deep is the trench?", "40 cm deep.")
+    add(journal, "ok, go ahead", "The trench is marked.")
+    add(journal, "thanks!", "You're welcome.")
+    summary = summarize(journal)
+    assert summary["summary"] == "At the end: The trench is marked."
+
+
 def test_a_summary_of_one_prompt_does_not_repeat_its_title(journal: Agent) -> None:
     add(journal, "Why is the build slow? It was fast on Monday.", "The cache is cold.", "answered")
     add(journal, "Warm it every night. Each one.", "...", "unanswered")

@@ -208,3 +208,16 @@ def test_a_named_time_brings_what_others_crowded_out(words: Agent, hands: Hands)
 def test_operators_and_phrases_name_no_time(filled: Agent) -> None:
     assert filled.found('"yesterday"') == []
     assert len(filled.found("billing NOT yesterday")) == len(STORED)
+
+
+def test_what_was_stored_at_a_time_is_newest_first_whatever_its_tags(filled: Agent, hands: Hands) -> None:
+    for days, tags in ((3, ["garden"]), (2, []), (1.5, ["garden"])):
+        hands.back(days)
+        filled.store(f"Noted {days} days ago.", tags=tags)
+    hands.back(0)
+    for form in ("summary", "list"):
+        text = filled.text("memory_recall", query="What happened in the last three days?", format=form)
+        assert [text.index(f"Noted {days} days") for days in (1.5, 2, 3)] == sorted(
+            text.index(f"Noted {days} days") for days in (1.5, 2, 3)
+        )
+        assert "garden" not in text

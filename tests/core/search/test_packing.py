@@ -48,7 +48,9 @@ HITS = [hit(number) for number in range(1, 40)]
 @pytest.mark.parametrize(
     ("rank", "left", "tokens"),
     [
-        (0, 40, LONGEST),
+        (0, 2_000, LONGEST),
+        (0, 94, 64),
+        (0, 40, SHORTEST),
         (1, 2_000, LONGEST),
         (1, 150, 50),
         (1, 30, PART),

@@ -4,9 +4,12 @@ from memoryd.core.search.small_talk import LONGEST, is_small_talk
 
 SMALL_TALK = {
     "en": ["Good morning!", "ok thanks", "Sounds good, go ahead", "thanksss", "lol", "👍", "this is fine", "well done",
-           "How are you today?", "What’s up?", "No, stop", "good evening everyone", "hahaha", "..."],
-    "de": ["Guten Morgen", "Vielen Dank!", "passt so", "alles klar, mach weiter", "Gute Nacht"],
-    "fr": ["Bonjour", "merci beaucoup", "d’accord, on continue", "bonne nuit", "vas-y"],
+           "How are you today?", "What’s up?", "No, stop", "good evening everyone", "hahaha", "...",
+           "great, thank you for your help", "no worries", "makes sense", "see you tomorrow", "You're the best",
+           "go on", "cool cool", "thanks <3", "ok :D", "I like it"],
+    "de": ["Guten Morgen", "Vielen Dank!", "passt so", "alles klar, mach weiter", "Gute Nacht",
+           "danke für deine Hilfe", "vielen Dank, super gemacht"],
+    "fr": ["Bonjour", "merci beaucoup", "d’accord, on continue", "bonne nuit", "vas-y", "merci pour ton aide"],
     "es": ["¡Buenos días!", "muchas gracias", "vale", "de acuerdo", "vale, sigue", "todo bien", "jajaja"],
     "it": ["Buongiorno", "grazie mille", "va bene, continua"],
     "pt": ["Bom dia", "muito obrigada", "tá bom"],
@@ -21,6 +24,8 @@ SMALL_TALK = {
     "ar": ["شكرا جزيلا", "شكرًا لك"],
     "hi": ["धन्यवाद", "ओके"],
     "th": ["ขอบคุณครับ", "555"],
+    "others": ["kiitos", "tusen takk", "mange tak", "děkuji", "köszönöm", "ευχαριστώ", "תודה רבה", "terima kasih",
+               "дякую", "mulțumesc", "hvala", "cảm ơn", "cám ơn bạn"],
 }  # fmt: skip
 ASKING = [
     # words that are small talk only beside others
@@ -30,6 +35,8 @@ ASKING = [
     # ... nor beside one that says something else
     "morning routine", "thanks list?", "test day", "good night story", "OK Diner", "hello world", "supermarket",
     "👍 release", "Danke-Liste", "merci de me redonner le code", "hej, tvättid?", "谢谢，地址？", "감사 카드",
+    "help", "help with the thanks card", "see you at the dentist tomorrow", "sense", "problem with the toll",
+    "the best thanks", "let's go to Oslo", "who likes it?", "no worries about Ann", "port:3", "versions <3", "Hilfe",
     # short questions
     "What is next?", "What do I know?", "What do you know?", "What is my job?", "How much is it?", "what works?",
     "Do I have work this evening?", "What do I have this morning?", "How do I stop this?", "who?",

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from memoryd.core.search.small_talk import is_small_talk
 from memoryd.excerpts import cut
 from memoryd.model import Interaction
 from memoryd.sentences import sentences
@@ -58,14 +59,16 @@ def title(prompt: str) -> str:
 
 
 def _summary(turns: Sequence[Interaction]) -> str:
-    """Return the prompts, turn by turn, and the end; if that is too long, without turns from the middle."""
-    prompts = list(dict.fromkeys(filter(None, (cut(_first(turn.prompt), LINE) for turn in turns))))
-    ended = cut(_first(turns[-1].response), LINE)
+    """Return the prompts, turn by turn, and the end, without small talk; if too long, without turns from the middle."""
+    asked = [turns[0], *(turn for turn in turns[1:] if not is_small_talk(turn.prompt))]
+    prompts = list(dict.fromkeys(filter(None, (cut(_first(turn.prompt), LINE) for turn in asked))))
+    answers = [turn.response for turn in turns if not is_small_talk(turn.response)]
+    ended = cut(_first((answers or [turns[-1].response])[-1]), LINE)
     while prompts and sum(map(len, prompts)) + len(prompts) + len(ended) > SUMMARY:
         prompts.pop(len(prompts) // 2)
     further = prompts[1:]  # the first one is the title
-    asked = ["Also asked:", *map(_closed, further)] if further else []
-    return " ".join([*asked, *(["At the end:", _closed(ended)] if ended else [])]) or "Asked, without an answer."
+    also = ["Also asked:", *map(_closed, further)] if further else []
+    return " ".join([*also, *(["At the end:", _closed(ended)] if ended else [])]) or "Asked, without an answer."
 
 
 def _closed(sentence: str) -> str:

@@ -22,6 +22,7 @@ from memoryd.core.search.briefing import (
     LAYOUTS,
     NOTED,
     Briefing,
+    BulletsLayout,
     Format,
     SectionsLayout,
     annotated,
@@ -190,7 +191,8 @@ class Memories:
         bearing = {hit.record.id for hit in found.best if hit.bears}
         hits = chosen(found.best, budget / self._engine.settings.token_budget, query)
         degraded = _sentences(found.degraded, self._scope.degraded)
-        layout = LAYOUTS[form](read.query, named)
+        by_time = form == "summary" and read.span is not None and read.span.alone  # newest first, under no tags
+        layout = (BulletsLayout if by_time else LAYOUTS[form])(read.query, named)
         head = _fitting(head, budget)
         left = room(budget, degraded, layout) - estimate_tokens(head)
         hits = self._search.located(hits, read, left)

@@ -41,7 +41,7 @@ from memoryd.model import GENERAL, Filter, Workspace
 from memoryd.models.embedders import MULTILINGUAL, Embedder
 from memoryd.models.helpers import UNUSABLE, Helpers
 from memoryd.store.base import Queries, Row, Store, number_of
-from memoryd.text import shortened
+from memoryd.text import gist, shortened
 
 log = logging.getLogger(__name__)
 
@@ -146,7 +146,7 @@ class Embedding:
     ) -> Callable[[Queries], Question]:
         """Return a function that makes the question, with its vector, from the queries of a snapshot."""
         searched, cut = shortened(text or "")
-        question = partial(Question, text=searched, cut=cut)
+        question = partial(Question, text=searched, gist=gist(text or ""), cut=cut)
         if embedder is None:
             return partial(question, why_not=self._helpers.why_not("embedder"))
         try:

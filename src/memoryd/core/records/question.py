@@ -26,6 +26,8 @@ class Question:
     """Empty without an embedder or a text."""
     compared: tuple[Compared, ...] = ()
     """The sets of vectors that are searched, with the question's vector for each; those above are the first one's."""
+    gist: tuple[str, ...] = ()
+    """What the cross-encoder reads of a query: one line, or two of which either may be answered."""
     cut: str = ""
     """What part of a long query the text is, in one sentence; '' if it is all of it."""
     why_not: str = ""

@@ -373,9 +373,12 @@ def _with(lines: Sequence[Line], place: int, line: Line) -> list[Line]:
 def shortened(rank: int, left: int) -> int:
     """Return the tokens to which a text is reduced: the first hits keep most, no later one takes most of the rest.
 
-    So more hits fit with hardly a word of the answers lost (docs/benchmarks.md); equal shortening loses many.
+    So more hits fit with hardly a word of the answers lost (docs/benchmarks.md); equal shortening loses many. The first
+    one leaves room for what is around it, so that a small budget shows it and not only shorter ones after it.
     """
-    return min(LONGEST if rank < FIRST else LATER, max(left // PARTS, PART)) if rank else LONGEST
+    if not rank:
+        return min(LONGEST, max(left - 2 * SHORTEST, SHORTEST))
+    return min(LONGEST if rank < FIRST else LATER, max(left // PARTS, PART))
 
 
 def _place(hit: Hit) -> str:

@@ -60,6 +60,8 @@ class Found:
     """Whether the caller limits the search to tags or kinds: what has these is worth naming even if nothing bears."""
     origins: Mapping[str, Workspace] = field(default_factory=dict)
     """The workspace of each record; empty if only one was searched."""
+    gist: tuple[str, ...] = ()
+    """What the cross-encoder reads of the query, if that is not all of it."""
 
     @property
     def ids(self) -> list[str]:

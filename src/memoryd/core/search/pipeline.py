@@ -122,7 +122,8 @@ class Search:
         vectors |= self._vectors(queries, [key for key in ids if key not in both], candidates)
         admitted = _admitted(named, records, allowed)
         narrowed = bool(allowed.tags or allowed.kinds)
-        found = Found(question.text, candidates, records, vectors, beside, span=span, named=admitted, narrowed=narrowed)
+        found = Found(question.text, candidates, records, vectors, beside, gist=question.gist)
+        found = replace(found, span=span, named=admitted, narrowed=narrowed)
         hits = self._scored(found, *parts)
         further = [] if apart else [_id(hit) for hit in hits[: self._profile.lifting] if _id(hit) not in lifting]
         found = replace(found, hits=hits, beside={**beside, **self._beside(queries, further, allowed)})
@@ -166,7 +167,7 @@ class Search:
         records = past.related_then(question, as_of, self._fetch(question, ids, allowed))
         vectors = self._vectors(question.queries, ids, candidates)
         admitted = _admitted(named, {**records, **then.others}, replace(allowed, among=None))
-        return Found(question.text, candidates, records, vectors, past=then, named=admitted)
+        return Found(question.text, candidates, records, vectors, past=then, named=admitted, gist=question.gist)
 
     def _find_all(self, question: Question, allowed: Filter, span: Span) -> Found:
         """Return the newest records that a filter lets through; all of them are hits.

@@ -24,6 +24,7 @@ log = logging.getLogger(__name__)
 
 PART = 240
 """Characters of a part of a long text at least: about three sentences, enough to tell what it is about."""
+BEGUN = 150  # characters of the first sentence or line of the text that are read before each other part
 
 
 class Reranking:
@@ -248,7 +249,7 @@ class Reranking:
             parts = _parts(hit.record.body, start, end)
             left -= end - start
             if reranker and len(parts) > 1 and left >= 0 and reranker.reads(found.query):
-                start, end = self._best_part(reranker, hit.record.body, parts, found.query)
+                start, end = self._best_part(reranker, hit.record.body, parts, found)
             marked.append(replace(hit, answer=(start, end)) if end - start < len(hit.record.body) else hit)
         return marked
 
@@ -260,10 +261,15 @@ class Reranking:
         return _chunk(len(hit.record.body), chunks @ found.candidates.vector)
 
     def _best_part(
-        self, reranker: Reranker, body: str, parts: Sequence[tuple[int, int]], question: str
+        self, reranker: Reranker, body: str, parts: Sequence[tuple[int, int]], found: Found
     ) -> tuple[int, int]:
-        """Return the part that the cross-encoder rates best; the whole text if it fails."""
-        logits = self._asked(reranker, question, [body[start:end] for start, end in parts])
+        """Return the part that the cross-encoder rates best; the whole text if it fails.
+
+        It reads each part after the beginning of the text, as what a part is about is often named there alone.
+        """
+        begun = slice(*next(iter(sentence_spans(body, 0, len(body)))))
+        texts = [f"{body[begun][:BEGUN]}\n{body[start:end]}" if start else body[:end] for start, end in parts]
+        logits = self._answers(reranker, found, texts)
         return parts[max(range(len(parts)), key=lambda place: logits[place])] if logits else (0, len(body))
 
     # reading ---------------------------------------------------------------------------------------------------------
@@ -294,14 +300,19 @@ class Reranking:
             return {}
         texts = {key: self._passage(full_text(hit.record), found.vectors.get(key), found) for key, hit in head.items()}
         begun = [_labelled(head[key].record, text[: self._profile.read]) for key, text in texts.items()]
-        logits = dict(zip(texts, self._asked(reranker, found.query, begun), strict=False))
+        logits = dict(zip(texts, self._answers(reranker, found, begun), strict=False))
         cut = {key: _labelled(head[key].record, text) for key, text in texts.items() if len(text) > self._profile.read}
         if not logits or not cut or max(logits.values()) >= self._profile.sure:
             return logits
-        further = self._asked(reranker, found.query, list(cut.values()))  # the answer may be further on in a text
+        further = self._answers(reranker, found, list(cut.values()))  # the answer may be further on in a text
         return (
             logits | {key: max(logits[key], logit) for key, logit in zip(cut, further, strict=True)} if further else {}
         )
+
+    def _answers(self, reranker: Reranker, found: Found, texts: Sequence[str]) -> list[float]:
+        """Return the cross-encoder's logit of each text, the best one if it reads the question in parts."""
+        asked = [self._asked(reranker, question, texts) for question in found.gist or (found.query,)]
+        return [max(logits) for logits in zip(*asked, strict=False)]
 
     def _asked(self, reranker: Reranker, question: str, texts: Sequence[str]) -> list[float]:
         """Return the cross-encoder's logit of each text; none if it fails, and then it is absent for a while."""

@@ -21,8 +21,14 @@ _STRETCHED = re.compile(r"(.)\1{2,}")
 _WORD = re.compile(r"[^\W_]+(?:['\u0300-\u036f\u064b-\u0652\u0900-\u0963-][^\W_]*)*")
 
 
-_GREETING = re.compile(r"\b(?:how are (?:you|things)(?: doing)?(?: today)?|how(?:'s| is) it going|what(?:'s| is) up)\b")
-"""Questions that ask for nothing; any other one with `what` or `how` may ask what is remembered."""
+_PHRASE = re.compile(
+    r"\b(?:how are (?:you|things)(?: doing)?(?: today)?|how(?:'s| is) it going|what(?:'s| is) up"
+    r"|for (?:all )?(?:your|the) help|no (?:worries|problem)|(?:that )?makes sense|fair enough|nice one|ship it"
+    r"|(?:i )?(?:like|love) it|(?:see|talk to) you(?: later| soon| tomorrow)?|you(?:'re| are) the best|you rock"
+    r"|(?:glad|happy) to help|you(?:'re| are) welcome|approved|let's go|go on|works for me)\b"
+    r"|(?<!\w)(?:<3+|[:;=]['-]?[dpo3()])(?!\w)"
+)
+"""What asks for nothing although its words may; any other message with `what` or `how` may ask what is remembered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +58,15 @@ def is_small_talk(text: str) -> bool:
     known = _list()
     composed = unicodedata.normalize("NFC", text)  # NFKC would take letters apart of which Korean abbreviations consist
     plain = unicodedata.normalize("NFKC", known.phrases.sub(" ", composed)).lower().replace("\u2019", "'")
-    words = set(_WORD.findall(_GREETING.sub(" ", plain)))
+    found = _WORD.findall(_PHRASE.sub(" ", plain))
+    words = set(found)
     others, praise = words & known.with_others, words & known.praise
     rest = words - others - praise
     if not all(_says_nothing(word, known.words | known.empty) for word in rest):
         return False
     if others:
         return bool(praise or rest - known.empty)
-    return len(words) > 1 or not praise
+    return len(found) > 1 or not praise
 
 
 def _says_nothing(word: str, known: frozenset[str]) -> bool:

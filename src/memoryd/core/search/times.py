@@ -314,6 +314,8 @@ IN: Rules = {
 }
 """Expressions that are clear after `in`."""
 ANY: Rules = CLEAR | ON | IN
+STORED = "notes memories entries records decisions anything everything".split()
+"""Words after which a time that follows `from` is that of storing: `the rent from July` has another meaning."""
 
 _QUOTED = re.compile(r'"[^"]*"')
 _CERTAIN = re.compile(r"\b(?:last|past|this|ago|yesterday|today|(?:19|20)\d\d)\b", re.IGNORECASE)
@@ -328,11 +330,13 @@ _BACK = re.compile(r"\b(?:did|was|were|had)\b", re.IGNORECASE)
 def _time() -> re.Pattern[str]:
     """Return the pattern of every expression; compiling it takes 15 ms, which a start should not."""
     any_, on, in_, lately, clear = ("|".join(map(_unnamed, rules)) for rules in (ANY, ON, IN, LATELY, CLEAR))
+    after = "|".join(rf"(?<=\b{word}{verb} )" for word in STORED for verb in ("", " are"))
     return re.compile(
         r"(?<![\w.\-/@#])(?:"
         rf"(?:between|from)\s+(?P<first>{any_})\s+(?:and|to|until|till|through)\s+(?P<last>{any_})"
         rf"|(?P<edge>since|after|before|until|till)\s+(?P<bound>{any_})"
         rf"|on\s+(?P<on>{on})|(?:in|during|(?:beginning|middle|end)\s+of)\s+(?:early\s+|late\s+|mid[-\s]?)?(?P<in>{in_})"
+        rf"|(?:{after})from\s+(?:early\s+|late\s+|mid[-\s]?)?(?P<from>{on}|{in_})(?!\s+on\b)"
         rf"|(?P<lately>{lately})|(?:(?:from|of|on|in|at|over|during|for)\s+)?(?P<clear>{clear})"
         r")(?:['’]s)?(?![\w@]|[.\-/:'’]\w)",
         re.IGNORECASE,
@@ -361,7 +365,7 @@ def _bounds(found: re.Match[str], now: datetime) -> Bounds | None:
         one, other = _meaning(found["first"], now), _meaning(found["last"], now)
         return (one[0], other[1]) if one and other else None
     if not found["edge"]:
-        return _meaning(found["on"] or found["in"] or found["lately"] or found["clear"], now)
+        return _meaning(found["on"] or found["in"] or found["from"] or found["lately"] or found["clear"], now)
     if (bound := _meaning(found["bound"], now)) is None:
         return None
     begin, end = bound
