@@ -40,11 +40,9 @@ ANSWER, STEEP, HIGHEST = 2.6, 5.5, 4.0
 """The evidence that has the logit 0, from which a prompt takes a record for an answer; the logits that each further
 deviation adds, and the highest. So Profile.sure is not reached by nine of ten questions without an answer, and 0 not by
 99 of a hundred such questions and pieces of work for an agent; but by one of five prompts about what a fact is about:
-of these the embedder cannot tell an answer."""
-MANY = 30
-"""From so many candidates on these constants hold. The best of fewer that are no answer stands out less: that of n
-normal deviates by about sqrt(2 ln n). So in stores of 20, 10 and 5 facts prompts get .35, .39 and .51 of the right ones
-in place of .29, .18 and .12, and of those that nothing answers .007, .003 and .003 a wrong one."""
+of these the embedder cannot tell an answer. Among fewer than COUNTED candidates less is enough, since the best of n
+normal deviates is about sqrt(2 ln n): in stores of 10 and 5 facts prompts so get .30 and .43 of the right ones in place
+of .18 and .12, and .001 and .002 of those that nothing answers a wrong one."""
 NEAREST = -11.0
 """The logit from which a record is named as one of the nearest."""
 OF_NONSENSE = -7.7
@@ -76,7 +74,7 @@ def logits(found: Found, legible: Collection[str]) -> dict[str, float]:
             share = in_common(terms, full_text(found.records[key])) / max(1, len(terms))
             evidence[key] = deviations + WORDED * share
         best = max(evidence, key=evidence.__getitem__) if len(group) < FEW else ""
-        answer = ANSWER - math.sqrt(2 * math.log(MANY)) + math.sqrt(2 * math.log(min(len(group), MANY)))
+        answer = ANSWER - _best_of(COUNTED) + _best_of(min(len(cosines), COUNTED))
         for key, own in evidence.items():
             named = len(cosines) < FEW or (key == best and group[key] > 0)
             logit = min(STEEP * (own - answer), HIGHEST)
@@ -104,6 +102,11 @@ def _outstanding(near: Mapping[str, float], found: Found, plain: Vector, *, alon
     mean = (own.sum() + (COUNTED * min(0.0, own.mean()) if alone else 0.0)) / number
     deviation = np.sqrt((((own - mean) ** 2).sum() + COUNTED * APART**2) / number)
     return dict(zip(near, ((own - mean) / deviation).tolist(), strict=True))
+
+
+def _best_of(number: int) -> float:
+    """Return how many deviations the best of some unrelated records is above their mean."""
+    return math.sqrt(2 * math.log(number))
 
 
 @lru_cache(maxsize=1)

@@ -139,7 +139,7 @@ def _demand_own_log(path: Path) -> None:
     """
     path = Path(os.path.realpath(path))  # SQLite looks for the log next to the real file
     log = path.with_name(path.name + LOG)
-    if not path.exists() or not log.exists() or not log.stat().st_size:
+    if not path.exists() or not has_contents(log):
         return
     file = apsw.VFSFile("", str(path), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
     written = file.xRead(1, WRITTEN_AT) if file.xFileSize() else b""
@@ -154,7 +154,10 @@ def _demand_own_log(path: Path) -> None:
 
 def has_contents(path: Path) -> bool:
     """Return whether a file exists and is not empty: SQLite takes an empty one for a new database."""
-    return path.exists() and path.stat().st_size > 0
+    try:
+        return path.stat().st_size > 0
+    except (FileNotFoundError, NotADirectoryError):  # also a log that another thread's last connection removes just now
+        return False
 
 
 def lost(path: Path) -> StoreError:
