@@ -43,6 +43,8 @@ deviation adds, and the highest. So Profile.sure is not reached by nine of ten q
 of these the embedder cannot tell an answer. Among fewer than COUNTED candidates less is enough, since the best of n
 normal deviates is about sqrt(2 ln n): in stores of 10 and 5 facts prompts so get .30 and .43 of the right ones in place
 of .18 and .12, and .001 and .002 of those that nothing answers a wrong one."""
+FEWEST = 5
+"""So many at least: every second of two unrelated records is above the mean."""
 NEAREST = -11.0
 """The logit from which a record is named as one of the nearest."""
 OF_NONSENSE = -7.7
@@ -74,7 +76,7 @@ def logits(found: Found, legible: Collection[str]) -> dict[str, float]:
             share = in_common(terms, full_text(found.records[key])) / max(1, len(terms))
             evidence[key] = deviations + WORDED * share
         best = max(evidence, key=evidence.__getitem__) if len(group) < FEW else ""
-        answer = ANSWER - _best_of(COUNTED) + _best_of(min(len(cosines), COUNTED))
+        answer = ANSWER - _best_of(COUNTED) + _best_of(min(max(len(cosines), FEWEST), COUNTED))
         for key, own in evidence.items():
             named = len(cosines) < FEW or (key == best and group[key] > 0)
             logit = min(STEEP * (own - answer), HIGHEST)
