@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator
 from itertools import pairwise
 
-from memoryd.core.search.compared import ComparedText, alike, choosing, stem_of
+from memoryd.core.search.compared import ComparedText, alike, choosing, same_kind, stem_of
 from memoryd.core.search.contrasts import begins_with_name, first_stem, names
 from memoryd.text import STOP_WORDS
 
@@ -48,7 +48,7 @@ def has_asked_value(asked: ComparedText, old: ComparedText, new: ComparedText, c
     if not (asked.telling & old.telling & new.telling) - other:
         return False
     asks = (kinds for question, kinds, _ in _ASKED if question.search(asked.text))
-    return any(new.kinds.get(kind, frozenset()) - old.kinds[kind] for kind in next(asks, ()) if kind in old.kinds)
+    return same_kind(old, new, next(asks, ()))
 
 
 def lacks_asked_value(asked: ComparedText, old: ComparedText, new: ComparedText) -> bool:
@@ -59,8 +59,11 @@ def lacks_asked_value(asked: ComparedText, old: ComparedText, new: ComparedText)
     of a change may do without a value (`was put off`), except if a name is asked for; and a sentence that is nearly the
     same has something in its place.
     """
-    if alike(old, new, _SAME_SENTENCE):
-        return False
+    return _lacks(asked, old, new) and not alike(old, new, _SAME_SENTENCE)  # in this order: to align texts costs most
+
+
+def _lacks(asked: ComparedText, old: ComparedText, new: ComparedText) -> bool:
+    """Return what `lacks_asked_value` does, whatever the two sentences have in common."""
     if _WHO.match(asked.text):
         known = asked.content if new.changes else asked.content | old.content
         in_other_words = bool(_PERSON.search(new.text)) or new.text.islower()
@@ -69,9 +72,8 @@ def lacks_asked_value(asked: ComparedText, old: ComparedText, new: ComparedText)
         return False
     for question, kinds, in_words in _ASKED:
         if question.search(asked.text):
-            before = {kind: old.kinds[kind] for kind in kinds if kind in old.kinds}
-            after = any(new.kinds.get(kind, frozenset()) - values for kind, values in before.items())
-            return bool(before) and not after and not in_words.search(new.text)
+            stated = any(kind in old.kinds for kind in kinds)
+            return stated and not same_kind(old, new, kinds) and not in_words.search(new.text)
     return any(_numbered(asked, old, new)) and not _plain_numbers(asked, new) - _plain_numbers(asked, old)
 
 
@@ -97,5 +99,5 @@ def _plain_numbers(asked: ComparedText, one: ComparedText) -> set[str]:
     return {
         number
         for number, unit in _NUMBER.findall(one.text)
-        if unit[:1].isupper() or unit.lower() in STOP_WORDS | {""} or stem_of(unit) in asked.content
+        if not unit or unit[:1].isupper() or unit.lower() in STOP_WORDS or stem_of(unit) in asked.content
     }

@@ -1,7 +1,7 @@
 """A text as the evidence of changes compares it: its words, the values in it, and its signs of a change."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache, lru_cache
@@ -223,6 +223,6 @@ def alike(one: ComparedText, other: ComparedText, ratio: float) -> bool:
     return found.real_quick_ratio() >= ratio and found.quick_ratio() >= ratio and found.ratio() >= ratio
 
 
-def same_kind(old: ComparedText, new: ComparedText) -> bool:
-    """Return whether both texts have a value of one kind, and the newer another one."""
-    return any(new.kinds[kind] - values for kind, values in old.kinds.items() if kind in new.kinds)
+def same_kind(old: ComparedText, new: ComparedText, kinds: Iterable[str] = tuple(_KINDS)) -> bool:
+    """Return whether both texts have a value of one of these kinds, and the newer another one."""
+    return any(new.kinds[kind] - old.kinds[kind] for kind in kinds if kind in old.kinds and kind in new.kinds)
