@@ -1,6 +1,7 @@
 """What follows an act without a reload: the keyboard goes to what is next; lists, counts and versions are new."""
 
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -146,6 +147,22 @@ def test_a_record_and_figures_elsewhere_follow(lamps: Tab) -> None:
     lamps.sees("2\nmemories", ".tiles")
     page.click('#toast [data-do="undo"]')
     lamps.sees("3\nmemories", ".tiles")
+
+
+def test_the_keyboard_waits_for_the_forgotten_record_while_another_part_of_the_page_arrives(lamps: Tab) -> None:
+    page, others = lamps.page, []
+    page.locator("a.open").first.evaluate("one => one.click()")
+    page.wait_for_selector("main[data-record] .card")
+    lamps.misses("Looking…", "aside")
+    page.route("**/alike", lambda route: others.append(route) or route.continue_())
+    page.route("**/m/*", lambda route: time.sleep(0.5) or route.continue_())
+    more = "() => htmx.ajax('GET', document.querySelector('[hx-get$=\"/alike\"]').getAttribute('hx-get'), 'aside section div')"
+    page.evaluate(f"() => document.addEventListener('memoryd:gone', {more}, {{ once: true }})")
+    page.locator(".card").first.focus()
+    page.keyboard.press("Delete")
+    lamps.sees("Forgotten just now")
+    focused(lamps, "article.card.deleted")
+    assert len(others) == 1
 
 
 def test_an_earlier_version_is_restored_and_that_undone(lamps: Tab) -> None:

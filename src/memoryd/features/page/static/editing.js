@@ -43,6 +43,7 @@ document.addEventListener("htmx:afterSettle", (event) => {
   const all = cards(), made = wanted && all.find((card) => card.dataset.id === wanted);
   if (made) { wanted = ""; if (!document.querySelector("#replaceable")) made.focus(); }
   if (document.activeElement !== document.body) { left = null; return; }
+  if (left?.id && !all.length && document.querySelector("main[data-record]")) return; // its record comes back as a deleted one; this is another part of the page
   const near = left && left.at >= 0 ? all[Math.min(left.at, all.length - 1)] : null, card = left && (all.find((card) => card.dataset.id === left?.id) || near);
   // not a field: the keys, such as that for undo, go on working
   const place = /** @type {HTMLElement | null} */ (left || /** @type {any} */ (event).detail.boosted ? document.querySelector(left?.panel ? "#panel" : left ? "#results" : "#main") || document.querySelector("#main") : null);
