@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from memoryd.core.records.records import full_text
-from memoryd.core.search import changes, ranking
+from memoryd.core.search import changes, foreign_changes, ranking
 from memoryd.core.search.candidates import Found, unrelated
 from memoryd.core.search.changes import Evidence
 from memoryd.core.search.compared import stems
 from memoryd.core.search.ranking import Profile
+from memoryd.languages import is_foreign
 from memoryd.model import Hit, Kind, Record
 from memoryd.text import speaker
 
@@ -53,6 +54,10 @@ class Pair:
         """What the older and the newer hit state."""
         return full_text(self.older.record), full_text(self.newer.record)
 
+    def foreign(self, question: str) -> bool:
+        """Return whether the question or one of the texts is surely not English."""
+        return any(map(is_foreign, (question, *self.texts)))
+
     def evidence(
         self, question: str, newer: float | None = None, matter: float | None = None, least: float = -math.inf
     ) -> Evidence:
@@ -60,9 +65,12 @@ class Pair:
 
         `newer` is its logit if it is asked with the question, `matter` if with the older hit. For `least` see changes.
         """
-        older = self.older.why.get("reranker") if self.older.bears else None  # near the floor it says nothing
-        logits = changes.Logits(older, self.newer.why.get("reranker", newer), matter)
-        found = changes.evidence(question, *self.texts, logits, self.common, self.frequent, self.between, least)
+        if self.foreign(question):
+            found = foreign_changes.evidence(question, *self.texts, self.near)
+        else:
+            older = self.older.why.get("reranker") if self.older.bears else None  # near the floor it says nothing
+            logits = changes.Logits(older, self.newer.why.get("reranker", newer), matter)
+            found = changes.evidence(question, *self.texts, logits, self.common, self.frequent, self.between, least)
         one, other = self.older.record.tags, self.newer.record.tags
         tagged_apart = bool(one and other) and set(one).isdisjoint(other)  # such as the licences of two projects
         return Evidence({**found.parts, "other_tags": OTHER_TAGS}) if tagged_apart else found
@@ -151,7 +159,7 @@ def _likely(pairs: Sequence[Pair], question: str, most: int) -> list[Pair]:
     """
     scored = []
     for pair in pairs:
-        read = "reranker" in pair.newer.why or not pair.older.bears
+        read = "reranker" in pair.newer.why or not pair.older.bears or pair.foreign(question)
         least = changes.ENOUGH - (changes.READ / 2 if read else changes.READ)
         if (total := pair.evidence(question, least=least).total) >= least:
             scored.append((total + NEAR * pair.near, pair))

@@ -52,7 +52,7 @@ class Reranking:
             return self._unread(hits, found, UNUSABLE["reranker"])
         scored = self._scored(hits, logits, lifted, meant, found)
         parted = self._parted(scored, legible, found)
-        return Findings(self._current(reranker, parted, found) if legible else parted)
+        return Findings(self._current(reranker, parted, found))
 
     def _meant(self, found: Found, legible: Collection[str]) -> dict[str, float]:
         """Return logits for what the cross-encoder cannot read; empty if the multilingual embedder fails."""
@@ -219,6 +219,8 @@ class Reranking:
         def judged(pair: Pair) -> Evidence:
             """Return the evidence of a pair; the cross-encoder reads only what may decide whether it is enough."""
             key = pair.newer.record.id
+            if pair.foreign(found.query):
+                return pair.evidence(found.query)
             if "reranker" not in pair.newer.why and key not in logits:
                 logits.update(self._read(reranker, {key: pair.newer}, found))
             evidence = pair.evidence(found.query, logits.get(key))
