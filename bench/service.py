@@ -41,11 +41,14 @@ CROWDS = 3
 CALLS = 1600
 FACTS = 1_000
 PROMPTS = {
-    "When does ferry 7 to island 7 leave?": "answered by a memory",
+    "alike": "When does ferry 7 to island 7 leave?",
+    "of everyday": "How many stollen can be preordered?",
+}
+"""A prompt that a memory answers among each kind of facts."""
+BESIDE = {
     "Run the tests of the parser and fix what fails in them.": "answered by no memory",
     "Yes, go on.": "an approval",
 }
-"""Prompts, and their descriptions."""
 HERE = Path(__file__).parents[1]
 
 
@@ -256,20 +259,33 @@ def hook(_: Sequence[str] = ()) -> None:
 
 
 def prompt(_: Sequence[str] = ()) -> None:
-    """Measure the hook of a prompt among FACTS facts, through a service whose models are loaded."""
-    rows = []
-    with home("on", models=True) as environ, Client(environ).begin() as client:
-        for number in range(FACTS):
-            client.call("memory_store", content=f"Ferry {number} goes to island {number} and leaves at {number % 24}.")
-        bears = next(iter(PROMPTS))
-        while not hooked(environ, "prompt-submit", bears)[2]:  # until the models are loaded
-            time.sleep(0.5)
-        _rest(environ)
-        found = {text: [hooked(environ, "prompt-submit", text) for _ in range(ROUNDS)] for text in PROMPTS}
-    for text, what in PROMPTS.items():
-        seconds, used, added = zip(*found[text], strict=True)
-        rows.append([what, f"{statistics.median(seconds):.2f}", f"{statistics.mean(used):.3f}", f"{sum(added)}"])
-    show(f"the hook prompt-submit, {ROUNDS} times each", ["prompt", "s, median", "CPU s, mean", "with memories"], rows)
+    """Measure the hook of a prompt among some 1,000 facts, through a service whose models are loaded.
+
+    Facts that are alike are the adverse case; those of everyday are what five persons' agents stored (bench.everyday).
+    """
+    for kind, bears in PROMPTS.items():
+        rows = []
+        with home("on", models=True) as environ, Client(environ).begin() as client:
+            for fact in _facts(kind):
+                client.call("memory_store", content=fact)
+            while not hooked(environ, "prompt-submit", bears)[2]:  # until the models are loaded
+                time.sleep(0.5)
+            _rest(environ)
+            for text, what in {bears: "answered by a memory", **BESIDE}.items():
+                found = [hooked(environ, "prompt-submit", text) for _ in range(ROUNDS)]
+                seconds, used, added = zip(*found, strict=True)
+                rows.append(
+                    [what, f"{statistics.median(seconds):.2f}", f"{statistics.mean(used):.3f}", f"{sum(added)}"]
+                )
+        heads = ["prompt", "s, median", "CPU s, mean", "with memories"]
+        show(f"the hook prompt-submit among facts {kind}, {ROUNDS} times each", heads, rows)
+
+
+def _facts(kind: str) -> list[str]:
+    if kind == "alike":
+        return [f"Ferry {number} goes to island {number} and leaves at {number % 24}." for number in range(FACTS)]
+    files = sorted((HERE / "bench" / "everyday").rglob("memories.jsonl"))
+    return [json.loads(line)["text"] for file in files for line in file.read_text(encoding="utf-8").splitlines()]
 
 
 def _rest(environ: dict[str, str]) -> None:

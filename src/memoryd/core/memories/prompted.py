@@ -5,9 +5,10 @@ answer, or that read like instructions, are left out.
 """
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+from memoryd.core.records import short_ids
 from memoryd.core.records.records import full_text
 from memoryd.core.scope import Scope
 from memoryd.core.search import ranking
@@ -25,8 +26,6 @@ LONGEST = 600  # characters of a prompt that are used as a query: the rest is mo
 SHORTEST = 2  # minimum content words: a shorter prompt asks for nothing
 MOST = 4  # maximum memories
 READY = 0.6  # seconds that a prompt waits for models that are being loaded
-BEARS = 0.0
-"""The minimum logit of the cross-encoder at which a memory bears on a prompt."""
 
 
 def bearing_on(scope: Scope, prompt: str, budget: int, session: str = "", but: Collection[str] = ()) -> Briefing | None:
@@ -42,13 +41,12 @@ def bearing_on(scope: Scope, prompt: str, budget: int, session: str = "", but: C
     if helpers.reranker.get(READY) is None:
         return None
     search = Search(scope, ranking.PROMPT)
-    found, named = search.read(about, Filter(kinds=KINDS), named=True)
-    hits = bearing(search, found, session, but)
-    return brief(hits[:MOST], budget, BulletsLayout(about, named)) if hits else None
+    hits = bearing(search, search.read(about, Filter(kinds=KINDS))[0], session, but)[:MOST]
+    return brief(hits, budget, BulletsLayout(about, _named(scope, hits))) if hits else None
 
 
 def bearing(
-    search: Search, found: Found, session: str = "", but: Collection[str] = (), least: float = BEARS
+    search: Search, found: Found, session: str = "", but: Collection[str] = (), least: float = ranking.PROMPT.answering
 ) -> list[Hit]:
     """Return the hits that bear on a query, best first: those with a logit of at least `least`.
 
@@ -63,3 +61,9 @@ def bearing(
     named = tuple(key for key in found.named if key in safe)
     best = search.ranked(replace(found, hits=hits, records=safe, named=named)).best
     return [hit for hit in best if is_new(hit) and hit.why.get("reranker", -math.inf) >= least]
+
+
+def _named(scope: Scope, hits: Sequence[Hit]) -> dict[str, str]:
+    """Return the short forms of the ids of hits: to shorten those of all candidates takes longer."""
+    ids = [hit.record.id for hit in hits]
+    return {key: short for one in scope.each for key, short in one.read(lambda q: short_ids.shorten(q, ids)).items()}

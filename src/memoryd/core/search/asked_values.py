@@ -44,11 +44,11 @@ def has_asked_value(asked: ComparedText, old: ComparedText, new: ComparedText, c
 
     Both have a word of the question that is neither a name nor `common`, nor says which one is meant.
     """
-    other = frozenset(common).union(choosing(), *map(names, (asked, old, new)))
-    if not (asked.telling & old.telling & new.telling) - other:
-        return False
     asks = (kinds for question, kinds, _ in _ASKED if question.search(asked.text))
-    return same_kind(old, new, next(asks, ()))
+    shared = asked.telling & old.telling & new.telling
+    if not shared or not same_kind(old, new, next(asks, ())):
+        return False
+    return bool(shared - frozenset(common).union(choosing(), *map(names, (asked, old, new))))
 
 
 def lacks_asked_value(asked: ComparedText, old: ComparedText, new: ComparedText) -> bool:

@@ -214,12 +214,14 @@ def _named(asked: ComparedText, old: ComparedText, new: ComparedText, common: Co
     That stands beside a word of change or a negation: `sold the Skoda`, `can't do 9:15`. Names and numbers count in
     full, other words by a third.
     """
+    near = new.beside_change & old.content
+    if not near:
+        return 0.0
     names = {stem for token, stem in zip(new.tokens[1:], new.stems[1:], strict=True) if token[:1].isupper()}
-    near = new.beside_change
     values = {
         stem: (stem in names or token[:1].isupper()) if place else stem in names
         for place, (token, stem) in enumerate(zip(old.tokens, old.stems, strict=True))
-        if stem in near and stem in old.content and stem not in asked.content and stem not in common
+        if stem in near and stem not in asked.content and stem not in common
     }
     full = sum(name or _is_number(stem) for stem, name in values.items() if not YEAR.fullmatch(stem))
     return min(2.0, 2.0 * full + 0.65 * (len(values) - full))

@@ -82,7 +82,9 @@ def pairs(hits: Sequence[Hit], found: Found, profile: Profile) -> list[Pair]:
     Those are the hits that bear on the question, or if none does, the nearest.
     """
     turns = spoken(found.records)
-    shown = [hit for hit in hits if hit.bears] or (hits if profile.nearest_compared else [])
+    shown = [hit for hit in hits if hit.bears] or hits
+    if profile.answering > -math.inf:
+        shown = [hit for hit in shown if hit.why.get("reranker", -math.inf) >= profile.answering]
     best = [hit for hit in shown if states(hit.record) and hit.record.id not in turns][: profile.compared]
     if not best:
         return []
@@ -109,7 +111,7 @@ class _Places:
     def __init__(self, facts: Sequence[Hit], found: Found) -> None:
         self._facts = facts
         self._unrelated = unrelated(found.candidates)
-        self._times = np.array([fact.record.created_at for fact in facts])
+        self._times = np.unique([fact.record.created_at for fact in facts], return_inverse=True)[1]
         self._places = {fact.record.id: place for place, fact in enumerate(facts)}
         vectors = np.array([ranking.whole(found.vectors[fact.record.id]) for fact in facts])
         self._near = vectors @ vectors.T
@@ -120,12 +122,13 @@ class _Places:
         if place is None:
             return
         near, later = self._near[place], self._times > self._times[place]
-        for other in map(int, np.flatnonzero(later)):
-            rescaled = ranking.rescale(float(near[other]), self._unrelated)
-            if rescaled >= profile.related:
-                nearer = int(((near > near[other]) & later).sum())
-                to_other = int(((self._near[other] > near[other]) & (self._times < self._times[other])).sum())
-                yield self._facts[other], rescaled, nearer + to_other if len(self._facts) >= TELLING else None
+        rescaled = ranking.rescale(near, self._unrelated)
+        others = np.flatnonzero(later & (rescaled >= profile.related))
+        own = near[others, None]
+        nearer = ((near > own) & later).sum(axis=1)
+        to_other = ((self._near[others] > own) & (self._times < self._times[others, None])).sum(axis=1)
+        for other, between in zip(others.tolist(), (nearer + to_other).tolist(), strict=True):
+            yield self._facts[other], float(rescaled[other]), between if len(self._facts) >= TELLING else None
 
 
 def states(record: Record) -> bool:

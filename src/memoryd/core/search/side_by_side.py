@@ -20,11 +20,12 @@ def joined(compared: Sequence[Compared], found: Sequence[Mapping[str, Vector]]) 
     if len(names) == 1:
         return {key: vectors for part in reversed(found) for key, vectors in part.items()}
     width = len(compared[0].vector)
-    rows = {}
+    rows: dict[str, Vector] = {}
     for one, part in reversed(list(zip(compared, found, strict=True))):
-        before, after = (width * n for n in (names.index(one.embedder.name), len(names) - 1))
+        before = width * names.index(one.embedder.name)
         for key, vectors in part.items():
-            rows[key] = np.pad(vectors, ((0, 0), (before, after - before)))
+            rows[key] = np.zeros((len(vectors), width * len(names)), np.float32)
+            rows[key][:, before : before + width] = vectors
     return rows
 
 
