@@ -78,6 +78,6 @@ def _contradictions(queries: Queries, ids: list[str], near: Closeness) -> Iterat
     for both in wanted:
         if both <= plain.keys():
             older, newer = by_age(*(plain[key] for key in both))
-            found = changes.may_replace(older.body, newer.body, near[both], common)
+            found = current.may_replace(older.body, newer.body, near[both], common)
             if found.total >= changes.SUGGESTED and not deduplication.same(older.body, newer.body):
                 yield Contradiction(older, newer, tuple(WHY[part] for part in found.parts if part in WHY))

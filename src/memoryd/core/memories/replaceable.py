@@ -7,7 +7,7 @@ from memoryd.core.records.records import Embedded
 from memoryd.core.records.spaces import Route, routes
 from memoryd.core.scope import Scope
 from memoryd.core.search import changes, ranking
-from memoryd.core.search.current import common_stems, is_statement
+from memoryd.core.search.current import common_stems, is_statement, may_replace
 from memoryd.excerpts import cut
 from memoryd.model import GENERAL, Filter, Kind, VectorSet
 from memoryd.store.base import Queries
@@ -48,7 +48,7 @@ def _by(scope: Scope, queries: Queries, content: str, embedded: Embedded, route:
     texts = {key: one.body for key, one in found.items() if not one.name and is_statement(one.body)}
     common = common_stems(list(texts.values()), COMMON)
     evidence = {
-        key: changes.may_replace(texts[key], content, ranking.rescale(cosine, route.unrelated), common).total
+        key: may_replace(texts[key], content, ranking.rescale(cosine, route.unrelated), common).total
         for key, cosine in near
         if key in texts
     }

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -129,6 +129,13 @@ class _Places:
         to_other = ((self._near[others] > own) & (self._times < self._times[others, None])).sum(axis=1)
         for other, between in zip(others.tolist(), (nearer + to_other).tolist(), strict=True):
             yield self._facts[other], float(rescaled[other]), between if len(self._facts) >= TELLING else None
+
+
+def may_replace(older: str, newer: str, near: float, common: Collection[str] = ()) -> Evidence:
+    """Return the evidence that a text replaces an older one, whatever is asked; see `changes.may_replace`."""
+    if is_foreign(older) or is_foreign(newer):
+        return foreign_changes.may_replace(older, newer, near)
+    return changes.may_replace(older, newer, near, common)
 
 
 def states(record: Record) -> bool:

@@ -4,12 +4,12 @@ As in `changes`, words of change tell, and what the two texts have in common wit
 in whose place the newer text has another one says that both hold. Endings differ more than in English, so two words are
 the same if they begin alike; Chinese, Japanese and Korean are compared letter by letter, without particles.
 The lines of change_words.txt have patterns of words: of a change, that often come with one (`hints`), of what is true
-besides (`adds`), and for others than who is asked about.
+besides (`adds`), for others than who is asked about, and of what somebody said (`reports`).
 """
 
 import math
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache, lru_cache
@@ -17,18 +17,38 @@ from pathlib import Path
 
 from memoryd.core.search.changes import Evidence
 from memoryd.languages import FOREIGN
-from memoryd.text import LETTERS, STOP_WORDS, composed, words
+from memoryd.text import LEFT_OUT, LETTERS, STOP_WORDS, composed, words
 
 _ALIKE, _LEAST = 0.65, 3
 """Two words are the same if they have this share of the longer one, and so many letters, from their beginning."""
 _SHORT = 3  # words, or letters, in the place of which a counterpart can stand: `puerta trasera`, `puerta principal`
+_SAME_SENTENCE = 0.5
 _NEAR, _FAR = 0.5, 0.2  # rescaled cosines
 _LETTER = re.compile(f"[{LETTERS}]")
 _PARTICLES = frozenset("从由在把被用是将的了到也就和跟吗几多少哪里什么谁은는이가을를에의로으와과도만다한했고요서야")
 _SILENT = re.compile("[\u3041-\u309f]")  # Japanese writes endings and particles in these letters
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*|[零一二三四五六七八九十百千万]+(?=[点點时時元年月日号號])")
 _ARTICLE = re.compile("^[وبلك]?ال(?=..)")
-_FROM = r"(?<!\w)(?:von|vom|del?|des|du|d[oa]s?|со?|из|من)\s+{0}|从\s*{0}|{0}\s*(?:から|에서|से(?!\w))"
+_LEFT_OUT = re.compile(f"[{LEFT_OUT}]")
+_IN_IDENTIFIER = re.compile(r"(?<=[a-zA-Z])[-.](?=\d)")
+_FROM = (
+    r"(?<!\w)(?:von|vom|del?|des|du|d[oa]s?|со?|из|من)\s+{0}|从\s*{0}|{0}\s*(?:から|에서|से(?!\w))"
+    r"|(?<!\w)(?:nicht|no|pas|não|не|ليس|وليس)\s(?:\w{{1,3}}\s)?{0}"
+    r"|不是[^，。]{{0,4}}{0}|{0}(?:で|じゃ)は?なく|{0}\S{{0,3}} 아니라"
+)
+"""What was before: `von Vim zu Helix`, `nicht am 14.`"""
+_BEGINS_THERE = re.compile(
+    r"^(?:beim?|in|im|auf|en|durante|à|au|lors|pendant|na|no|numa?|на|во?|في|خلال)\b"
+    r"|^\w{1,10}?(?:上|で|에서)|^[^,।]{1,40} में "
+)
+"""A text that begins with where something was heard."""
+_OF_ONE = re.compile(
+    r"\b(?:wo|wann|wohin|wie ?viel|dónde|cuándo|cuánto|où|quand|combien|onde|quando|quanto|где|когда|сколько|कहाँ|कब"
+    r"|कितने|أين|متى|كم)|哪里|哪儿|几点|什么时候|哪天|多少|どこ|いつ|何時|何曜日|いくら|어디|언제|몇 시|얼마"
+)
+"""Questions for a place, a time or an amount, of which there is one."""
+_WITH_ENDINGS = re.compile("[\u0600-\u06ff\u0900-\u097f]")
+_SIGNS = ("changes", "hints", "adds", "others", "reports")
 _GENDERS = frozenset(("oa", "ao"))
 
 
@@ -42,6 +62,8 @@ class ForeignText:
     content: frozenset[str]
     """Those that may say what it is about."""
     numbers: frozenset[str]
+    signs: Mapping[str, frozenset[str]]
+    """What it has of each kind of patterns."""
 
 
 def evidence(question: str, older: str, newer: str, near: float) -> Evidence:
@@ -50,11 +72,20 @@ def evidence(question: str, older: str, newer: str, near: float) -> Evidence:
     return Evidence({name: points for name, points in parts if points})
 
 
+def may_replace(older: str, newer: str, near: float) -> Evidence:
+    """Return the evidence that `newer` replaces `older`, whatever is asked; `near` is their rescaled cosine."""
+    parts = _differences(_read(older), _read(newer), near)
+    return Evidence({name: points for name, points in parts if points})
+
+
 @lru_cache(maxsize=4_096)
 def _read(text: str) -> ForeignText:
+    text = _LEFT_OUT.sub("", text)
     plain = composed(text.lower())
-    units = tuple(word[0] if _LETTER.match(word) else _ARTICLE.sub("", word) for word in words(text))
-    return ForeignText(plain, units, frozenset(filter(_tells, units)), frozenset(_NUMBER.findall(plain)))
+    joined = _IN_IDENTIFIER.sub("", text)
+    units = tuple(word[0] if _LETTER.match(word) else _ARTICLE.sub("", word) for word in words(joined))
+    signs = {kind: frozenset(match[0] for match in _pattern(kind).finditer(plain)) for kind in _SIGNS}
+    return ForeignText(plain, units, frozenset(filter(_tells, units)), frozenset(_NUMBER.findall(plain)), signs)
 
 
 def _tells(unit: str) -> bool:
@@ -62,64 +93,94 @@ def _tells(unit: str) -> bool:
 
 
 def _parts(asked: ForeignText, old: ForeignText, new: ForeignText, near: float) -> Iterator[tuple[str, float]]:
-    changes = _has("changes", new)
+    changes, hints = bool(new.signs["changes"]), bool(new.signs["hints"])
+    stated = old.numbers - asked.numbers
+    value = bool(stated and new.numbers - old.numbers)
+    if not (changes or hints or value or _OF_ONE.search(asked.plain)):
+        return
     named = {unit for unit in asked.content if _in(unit, old.content)}
     kept = {unit for unit in named if _in(unit, new.content)}
-    replaced, counterparts = _instead(asked, old, new, changes=changes)
-    about = {unit for unit in named if unit in kept or not _in(unit, replaced)}
     before = [unit for unit in old.content if not _in(unit, asked.content) and _in(unit, new.content)]
+    if not kept and not before:
+        return
     changed = any(re.search(_FROM.format(re.escape(unit)), new.plain) for unit in before)
-    stated = old.numbers - asked.numbers
-    yield "change_words", 1.5 if changes else 1.25 if _has("hints", new) else 0.0
-    yield "same_subject", 1.5 * len(kept) / len(about) if about else 0.0
-    yield "old_value", (1.25 if changed else min(1.0, 0.5 * len(before))) if changes else 0.0
-    yield "asked_value", 0.75 if stated and new.numbers - old.numbers else 0.0
+    lacking = max(0, len(named - kept) - changes * _verb(old))
+    alike = SequenceMatcher(None, old.units, new.units, autojunk=False)
+    same = alike.ratio() >= _SAME_SENTENCE
+    another = named == kept and ((value and same) or _other_end(alike, asked, old, kept))
+    if not (changes or hints or value or another):
+        return
+    yield "change_words", 1.5 if changes else 1.25 if hints else 0.0
+    yield "same_subject", 1.5 * len(kept) / (len(kept) + lacking) if kept else 0.0
+    yield "other_subject", (-1.0 if kept else -0.5) if lacking and not changed else 0.0
+    yield "old_value", (1.25 if changed else min(1.3, 0.65 * len(before))) if changes else 0.0
+    yield "asked_value", 0.75 if value else 0.0
+    yield "same_sentence", 0.0 if changes or not another else 0.5 if value else 1.25
     yield "near_it", 0.5 if near >= _NEAR else -1.0 if near < _FAR else 0.0
-    yield "no_link", -2.0 if not kept and not before else 0.0
-    yield "counterpart", -4.0 if counterparts and not changed else 0.0
-    yield "adds", -3.0 if not changes and _has("adds", new) else 0.0
-    yield "other_owner", -4.0 if _found("others", new) - _found("others", old) - _found("others", asked) else 0.0
+    yield "counterpart", -4.0 if not changed and _counterpart(alike, asked, old, new) else 0.0
+    yield "adds", -3.0 if not changes and new.signs["adds"] else 0.0
+    yield "other_owner", -4.0 if new.signs["others"] - old.signs["others"] - asked.signs["others"] else 0.0
     yield "lacks_value", -2.0 if stated and not new.numbers and not before else 0.0
+    yield "reported", -2.0 if _BEGINS_THERE.search(new.plain) and new.signs["reports"] else 0.0
 
 
-def _instead(asked: ForeignText, old: ForeignText, new: ForeignText, *, changes: bool) -> tuple[set[str], set[str]]:
-    """Return what is in the older text where the newer one has words of a change, and what has a counterpart there.
-
-    The latter are words of the question that the newer text does not have.
-    """
-    changing: set[str] = set()
-    counterparts: set[str] = set()
-    for kind, start, end, start2, end2 in SequenceMatcher(None, old.units, new.units, autojunk=False).get_opcodes():
-        here, there = set(old.units[start:end]), new.units[start2:end2]
-        if (changes and kind == "delete") or _changing(there):
-            changing |= here
-        elif kind == "replace" and end - start <= _SHORT and any(map(_tells, there)):
-            counterparts |= {
-                unit for unit in here & old.content if _in(unit, asked.content) and not _in(unit, new.content)
-            }
-    return changing, counterparts
+def _differences(old: ForeignText, new: ForeignText, near: float) -> Iterator[tuple[str, float]]:
+    changes, shared = bool(new.signs["changes"]), {unit for unit in old.content if _in(unit, new.content)}
+    alike = SequenceMatcher(None, old.units, new.units, autojunk=False)
+    places = sum(kind == "replace" for kind, *_ in alike.get_opcodes())
+    same = alike.ratio() >= _SAME_SENTENCE
+    yield "change_words", (1.0 if changes else 0.75 if new.signs["hints"] else 0.0) if shared else 0.0
+    yield "differs", 0.75 if shared and old.numbers and new.numbers - old.numbers else 0.0
+    yield "same_sentence", 0.75 if same and places <= 1 else 0.0
+    yield "shares_words", 1.5 * len(shared) / max(min(len(old.content), len(new.content)), 1)
+    yield "near", 0.5 if near >= _NEAR else 0.0
+    yield "far", -1.0 if near < _FAR else 0.0
+    yield "two_differences", -1.0 if same and places > 1 and not changes else 0.0
+    yield "adds", -2.0 if not changes and new.signs["adds"] else 0.0
+    yield "other_owner", -3.0 if new.signs["others"] - old.signs["others"] else 0.0
 
 
-def _changing(units: Collection[str]) -> bool:
-    return any(_pattern("changes").search(text) for text in (" ".join(units), "".join(units)))
+def _verb(text: ForeignText) -> int:
+    """Return how many units may be the verb, in whose place a change has another one: `wohnt in`, `ist umgezogen`."""
+    return 2 if _LETTER.match(text.plain) else 1
 
 
-def _has(kind: str, text: ForeignText) -> bool:
-    return bool(_found(kind, text))
+def _other_end(alike: SequenceMatcher[str], asked: ForeignText, old: ForeignText, kept: Collection[str]) -> bool:
+    """Return whether the texts begin with all that is asked and a word more, and only one place or time may be true."""
+    kind, _, end, _, _ = next(iter(alike.get_opcodes()), ("", 0, 0, 0, 0))
+    last = max((place for place, unit in enumerate(old.units) if _in(unit, kept)), default=-1)
+    return kind == "equal" and 0 <= last < end - 1 < len(old.units) - 1 and bool(_OF_ONE.search(asked.plain))
 
 
-def _found(kind: str, text: ForeignText) -> set[str]:
-    return {match[0] for match in _pattern(kind).finditer(text.plain)}
+def _counterpart(alike: SequenceMatcher[str], asked: ForeignText, old: ForeignText, new: ForeignText) -> bool:
+    """Return whether another word stands in the place of one of the question that the newer text does not have."""
+    same = alike.ratio() >= _SAME_SENTENCE
+    return any(
+        kind == "replace"
+        and end - start <= _SHORT
+        and (same or (end2 - start2 <= _SHORT and bool(_LETTER.match(old.units[start]))))
+        and any(map(_tells, new.units[start2:end2]))
+        and not any(_pattern("changes").search(sep.join(new.units[start2:end2])) for sep in ("", " "))
+        and any(
+            unit in old.content and _in(unit, asked.content) and not _in(unit, new.content)
+            for unit in old.units[start:end]
+        )
+        for kind, start, end, start2, end2 in alike.get_opcodes()
+    )
 
 
 @cache
 def _pattern(kind: str) -> re.Pattern[str]:
-    """Return the patterns of all languages; those of letters without blanks between words may begin anywhere."""
+    """Return the patterns of all languages.
+
+    Those in scripts without blanks, and in Korean, may begin anywhere; those in Hindi and Arabic are words' beginnings.
+    """
     lines = Path(__file__).with_name("change_words.txt").read_text("utf-8").splitlines()
     found = [line.partition(": ")[2] for line in lines if line.startswith(f"{kind}: ")]
     unspaced = [one for one in found if _LETTER.search(one)]
-    spaced = [one for one in found if one not in unspaced]
-    return re.compile(rf"(?<!\w)(?:{'|'.join(spaced)})(?!\w)|{'|'.join(unspaced)}")
+    stems = [one for one in found if one not in unspaced and _WITH_ENDINGS.search(one)]
+    spaced = [one for one in found if one not in unspaced and one not in stems]
+    return re.compile(rf"(?<!\w)(?:(?:{'|'.join(spaced)})(?!\w)|{'|'.join(stems)})|{'|'.join(unspaced)}")
 
 
 def _in(unit: str, others: Collection[str]) -> bool:
@@ -128,7 +189,7 @@ def _in(unit: str, others: Collection[str]) -> bool:
 
 def _same(one: str, other: str) -> bool:
     """Return whether two words may be forms of one; `niño` and `niña` are not."""
-    if one == other:
-        return True
+    if one == other or any(map(str.isdigit, one + other)):
+        return one == other
     least = max(_LEAST, math.ceil(_ALIKE * max(len(one), len(other))))
     return one[:least] == other[:least] and (one[:-1] != other[:-1] or one[-1:] + other[-1:] not in _GENDERS)
