@@ -150,13 +150,23 @@ def test_a_record_and_figures_elsewhere_follow(lamps: Tab) -> None:
 
 
 def test_the_keyboard_waits_for_the_forgotten_record_while_another_part_of_the_page_arrives(lamps: Tab) -> None:
-    page, others = lamps.page, []
+    page, others = lamps.page, list[Any]()
+
+    def arrives(route: Any) -> None:
+        others.append(route)
+        route.continue_()
+
+    def comes_late(route: Any) -> None:
+        time.sleep(0.5)
+        route.continue_()
+
     page.locator("a.open").first.evaluate("one => one.click()")
     page.wait_for_selector("main[data-record] .card")
     lamps.misses("Looking…", "aside")
-    page.route("**/alike", lambda route: others.append(route) or route.continue_())
-    page.route("**/m/*", lambda route: time.sleep(0.5) or route.continue_())
-    more = "() => htmx.ajax('GET', document.querySelector('[hx-get$=\"/alike\"]').getAttribute('hx-get'), 'aside section div')"
+    page.route("**/alike", arrives)
+    page.route("**/m/*", comes_late)
+    alike = "document.querySelector('[hx-get$=\"/alike\"]').getAttribute('hx-get')"
+    more = f"() => htmx.ajax('GET', {alike}, 'aside section div')"
     page.evaluate(f"() => document.addEventListener('memoryd:gone', {more}, {{ once: true }})")
     page.locator(".card").first.focus()
     page.keyboard.press("Delete")
