@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memoryd.excerpts import Excerpt, cut, excerpt
@@ -318,6 +318,7 @@ def test_an_excerpt_fits(text: str, tokens: int, words: list[str], best: tuple[i
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=40)  # of each of the kinds
 @given(st.integers(1, 140), WORDS, SPANS)
 def test_every_kind_stays_whole(kind: str, tokens: int, words: list[str], best: tuple[int, int] | None) -> None:
     text = KINDS[kind]

@@ -1,8 +1,8 @@
 """The time of the rules is bounded for any text: a statement about the parsed patterns, not about a clock."""
 
 import math
-from re import _constants as op
-from re import _parser
+from re import _constants as op  # type: ignore[attr-defined]
+from re import _parser  # type: ignore[attr-defined]
 from typing import Any
 
 import pytest

@@ -347,7 +347,7 @@ def test_running_calls_are_finished_before_the_end(tmp_path: Path) -> None:
 def test_many_calls_that_wait_for_the_models_do_not_delay_the_end(tmp_path: Path, model_dir: Path) -> None:
     with process_serving(tmp_path, "--workspace", "default", models=model_dir) as server:
         for number in range(12):
-            server.tool("memory_store", content=f"Fact {number}: harbour {number} has {number} ships. " * 20)
+            server.tool("memory_store", content=f"Fact {number}: harbour {number} has {number} ships. " * 8)
         until(lambda: "loading" not in server.tool("memory_inspect").text, "the models")
 
         def recall(number: int) -> None:

@@ -9,23 +9,27 @@ besides (`adds`), for others than who is asked about, and of what somebody said 
 
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache, lru_cache
+from itertools import pairwise
 from pathlib import Path
 
 from memoryd.core.search.changes import Evidence
 from memoryd.languages import FOREIGN
-from memoryd.text import LEFT_OUT, LETTERS, STOP_WORDS, composed, words
+from memoryd.text import LEFT_OUT, LETTERS, STOP_WORDS, composed, is_letter, words
 
-_ALIKE, _LEAST = 0.65, 3
+_ALIKE, _LEAST = 0.75, 3
 """Two words are the same if they have this share of the longer one, and so many letters, from their beginning."""
 _SHORT = 3  # words, or letters, in the place of which a counterpart can stand: `puerta trasera`, `puerta principal`
 _SAME_SENTENCE = 0.5
 _NEAR, _FAR = 0.5, 0.2  # rescaled cosines
 _LETTER = re.compile(f"[{LETTERS}]")
-_PARTICLES = frozenset("从由在把被用是将的了到也就和跟吗几多少哪里什么谁은는이가을를에의로으와과도만다한했고요서야")
+_PARTICLES = frozenset(
+    "星期曜午从由在把被用是将的了到也就和跟吗几多少哪里什么谁은는이가을를에의로으와과도만다한했고요서야"
+)
+_KATAKANA = re.compile("([\u30a1-\u30fc]{2,})")  # names and words from elsewhere
 _SILENT = re.compile("[\u3041-\u309f]")  # Japanese writes endings and particles in these letters
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*|[零一二三四五六七八九十百千万]+(?=[点點时時元年月日号號])")
 _ARTICLE = re.compile("^[وبلك]?ال(?=..)")
@@ -83,9 +87,15 @@ def _read(text: str) -> ForeignText:
     text = _LEFT_OUT.sub("", text)
     plain = composed(text.lower())
     joined = _IN_IDENTIFIER.sub("", text)
-    units = tuple(word[0] if _LETTER.match(word) else _ARTICLE.sub("", word) for word in words(joined))
+    units = tuple(unit for part in _KATAKANA.split(joined) for unit in _units(part))
     signs = {kind: frozenset(match[0] for match in _pattern(kind).finditer(plain)) for kind in _SIGNS}
     return ForeignText(plain, units, frozenset(filter(_tells, units)), frozenset(_NUMBER.findall(plain)), signs)
+
+
+def _units(part: str) -> Sequence[str]:
+    if _KATAKANA.fullmatch(part):
+        return (part,)
+    return [word[0] if _LETTER.match(word) else _ARTICLE.sub("", word) for word in words(part)]
 
 
 def _tells(unit: str) -> bool:
@@ -98,9 +108,11 @@ def _parts(asked: ForeignText, old: ForeignText, new: ForeignText, near: float) 
     value = bool(stated and new.numbers - old.numbers)
     if not (changes or hints or value or _OF_ONE.search(asked.plain)):
         return
-    named = {unit for unit in asked.content if _in(unit, old.content)}
-    kept = {unit for unit in named if _in(unit, new.content)}
-    before = [unit for unit in old.content if not _in(unit, asked.content) and _in(unit, new.content)]
+    stands = _telling(old)
+    named = {unit for unit in asked.content if _in(unit, stands)}
+    shared = _shared(old, new)
+    kept = {unit for unit in named if _in(unit, shared)}
+    before = [unit for unit in shared if not _in(unit, asked.content)]
     if not kept and not before:
         return
     changed = any(re.search(_FROM.format(re.escape(unit)), new.plain) for unit in before)
@@ -125,7 +137,7 @@ def _parts(asked: ForeignText, old: ForeignText, new: ForeignText, near: float) 
 
 
 def _differences(old: ForeignText, new: ForeignText, near: float) -> Iterator[tuple[str, float]]:
-    changes, shared = bool(new.signs["changes"]), {unit for unit in old.content if _in(unit, new.content)}
+    changes, shared = bool(new.signs["changes"]), _shared(old, new)
     alike = SequenceMatcher(None, old.units, new.units, autojunk=False)
     places = sum(kind == "replace" for kind, *_ in alike.get_opcodes())
     same = alike.ratio() >= _SAME_SENTENCE
@@ -138,6 +150,23 @@ def _differences(old: ForeignText, new: ForeignText, near: float) -> Iterator[tu
     yield "two_differences", -1.0 if same and places > 1 and not changes else 0.0
     yield "adds", -2.0 if not changes and new.signs["adds"] else 0.0
     yield "other_owner", -3.0 if new.signs["others"] - old.signs["others"] else 0.0
+
+
+def _shared(old: ForeignText, new: ForeignText) -> set[str]:
+    """Return what the newer text has of the older one's content; of letters only two that follow each other."""
+    shared = _telling(old, set(pairwise(new.units)))
+    return {unit for unit in shared if is_letter(unit) or _in(unit, new.content)}
+
+
+def _telling(text: ForeignText, pairs: Collection[tuple[str, str]] | None = None) -> set[str]:
+    """Return the content of a text: of letters those with another one beside them, in one of `pairs` if given."""
+    beside = {
+        unit
+        for pair in pairwise(text.units)
+        if all(map(is_letter, pair)) and text.content.issuperset(pair) and (pairs is None or pair in pairs)
+        for unit in pair
+    }
+    return {unit for unit in text.content if unit in beside or not is_letter(unit)}
 
 
 def _verb(text: ForeignText) -> int:
