@@ -12,7 +12,10 @@ as nearest? `prompt` is prompt recall: how often does it add the right fact, and
 facts, of which none answers: how often does it add anything to the first fifty, work for a coding agent, and to the
 other fifty, most of which are about what a fact is about, or about a person that one names?
 
-The second table has the size of the word index, compared with an index that treats a run of letters as one word, on
+The second table has pairs of a fact and its change, and of two facts that hold (changes.jsonl), alone in a workspace:
+how often the change comes first, with the older fact marked or absent, and how often none of two that hold is marked.
+
+The third table has the size of the word index, compared with an index that treats a run of letters as one word, on
 texts drawn from the language's facts.
 """
 
@@ -135,6 +138,27 @@ def quality(languages: Sequence[str], path: Path) -> None:
     show("R@1 / R@5 of the default answer", head, rows)
 
 
+def changes(languages: Sequence[str], path: Path) -> None:
+    rows = [json.loads(line) for line in (HERE / "changes.jsonl").read_text(encoding="utf-8").splitlines()]
+    with Engine(Settings.read(db_path=path, durability="normal")) as engine:
+        engine.helpers.start()
+        assert engine.helpers.other(600), "run `memoryd models pull --all` first"
+        answers, right = Answers(engine), dict[tuple[str, str], list[bool]]()
+        for number, row in enumerate(track(rows, "changes", transient=True)):
+            answers.fill(f"pair {number}", [row["older"], row["newer"]])
+            hits = answers.recalled(f"pair {number}", row["question"])
+            marked = [hit.record.body for hit in hits if hit.changed_by]
+            new_first = bool(hits) and hits[0].record.body == row["newer"] and (len(hits) == 1 or bool(marked))
+            fine = new_first if row["class"] == "change" else not marked
+            right.setdefault((row["language"], row["class"]), []).append(fine)
+    cells = [
+        [language, *(f"{mean(right[language, kind]):.2f}" for kind in ("change", "both"))]
+        for language in languages
+        if (language, "both") in right
+    ]
+    show("changes", ["", "new first", "both hold"], cells)
+
+
 def size(bodies: Sequence[str]) -> int:
     with closing(apsw.Connection(":memory:")) as connection:
         connection.execute(f"CREATE VIRTUAL TABLE t USING fts5({COLUMNS})")
@@ -156,6 +180,7 @@ def main() -> None:
     languages = sys.argv[1:] or list(LANGUAGES)
     with tempfile.TemporaryDirectory() as temporary:
         quality(languages, Path(temporary) / "languages.db")
+        changes(languages, Path(temporary) / "changes.db")
     growth(languages)
 
 

@@ -157,6 +157,27 @@ def test_a_prompt_about_somebody_whom_a_fact_names_gets_that_fact_only_if_it_ans
     assert bearing_on(scope, "Was wünscht sich Julia zu Weihnachten?", 300) is None
 
 
+@pytest.mark.parametrize(
+    ("language", "question", "older", "newer", "changed"),
+    [
+        ("German", "Wo steht die Leiter?", "Die Leiter steht im Keller.", "Die Leiter ist jetzt im Schuppen.", True),
+        ("Russian", "Где живёт Олег?", "Олег живёт в Твери.", "Олег переехал в Казань.", True),
+        ("Japanese", "朝会は何時から？", "朝会は9時からです。", "朝会は10時に変更されました。", True),
+        ("Spanish", "¿Dónde vive Elena?", "Elena vive en Toledo.", "El hermano de Elena se mudó a Bilbao.", False),
+        ("Chinese", "后门的号码是多少？", "后门的号码是4471。", "前门的号码改成9023了。", False),
+    ],
+)
+def test_a_change_comes_before_what_it_changed(
+    engine: Engine, language: str, question: str, older: str, newer: str, changed: bool
+) -> None:
+    named = memories(engine, name=f"{language} {changed}")
+    for text in (older, newer):
+        named.store(text)
+    hits = named.recall(question, 500).hits
+    assert hits[0].record.body == (newer if changed else older)
+    assert [hit.record.body for hit in hits if hit.changed_by] == [older] * changed
+
+
 def test_the_nearest_in_another_language_is_named_beside_the_nearest_in_english(engine: Engine) -> None:
     for number in range(20):
         memories(engine, name="shelves").store(f"Shelf {number} holds the red boxes of lamps in room {number % 7}.")

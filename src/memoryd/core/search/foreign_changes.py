@@ -116,7 +116,8 @@ def _parts(asked: ForeignText, old: ForeignText, new: ForeignText, near: float) 
     if not kept and not before:
         return
     changed = any(re.search(_FROM.format(re.escape(unit)), new.plain) for unit in before)
-    lacking = max(0, len(named - kept) - changes * _verb(old))
+    verbs = _verb(old) if changes else int(hints and _begins_with_other(asked, kept, named))
+    lacking = max(0, len(named - kept) - verbs)
     alike = SequenceMatcher(None, old.units, new.units, autojunk=False)
     same = alike.ratio() >= _SAME_SENTENCE
     another = named == kept and ((value and same) or _other_end(alike, asked, old, kept))
@@ -174,6 +175,11 @@ def _verb(text: ForeignText) -> int:
     return 2 if _LETTER.match(text.plain) else 1
 
 
+def _begins_with_other(asked: ForeignText, kept: Collection[str], named: Collection[str]) -> bool:
+    """Return whether a word that the newer text lacks is asked before all that it has: the verb of `Wo steht X?`."""
+    return next((unit not in kept for unit in asked.units if unit in named), False)
+
+
 def _other_end(alike: SequenceMatcher[str], asked: ForeignText, old: ForeignText, kept: Collection[str]) -> bool:
     """Return whether the texts begin with all that is asked and a word more, and only one place or time may be true."""
     kind, _, end, _, _ = next(iter(alike.get_opcodes()), ("", 0, 0, 0, 0))
@@ -189,13 +195,17 @@ def _counterpart(alike: SequenceMatcher[str], asked: ForeignText, old: ForeignTe
         and end - start <= _SHORT
         and (same or (end2 - start2 <= _SHORT and bool(_LETTER.match(old.units[start]))))
         and any(map(_tells, new.units[start2:end2]))
-        and not any(_pattern("changes").search(sep.join(new.units[start2:end2])) for sep in ("", " "))
+        and not any(_says_changed(sep.join(new.units[start2:end2])) for sep in ("", " "))
         and any(
             unit in old.content and _in(unit, asked.content) and not _in(unit, new.content)
             for unit in old.units[start:end]
         )
         for kind, start, end, start2, end2 in alike.get_opcodes()
     )
+
+
+def _says_changed(text: str) -> bool:
+    return bool(_pattern("changes").search(text) or _pattern("hints").search(text))
 
 
 @cache
