@@ -63,7 +63,7 @@ BOTH = {
 
 
 @pytest.mark.parametrize("name", CHANGED)
-def test_a_change_is_told(name: str) -> None:
+def test_a_change_is_found(name: str) -> None:
     found = foreign_changes.evidence(*CHANGED[name], NEAR)
     assert found.total >= ENOUGH, found.parts
 

@@ -4,7 +4,7 @@ As in `changes`, words of change tell, and what the two texts have in common wit
 in whose place the newer text has another one says that both hold. Endings differ more than in English, so two words are
 the same if they begin alike; Chinese, Japanese and Korean are compared letter by letter, without particles.
 The lines of change_words.txt have patterns of words: of a change, that often come with one (`hints`), of what is true
-besides (`adds`), for others than who is asked about, and of what somebody said (`reports`).
+besides (`adds`), for others than who is asked about, and of what somebody reported (`reports`).
 """
 
 import math
