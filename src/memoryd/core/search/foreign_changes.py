@@ -23,6 +23,7 @@ from memoryd.text import LEFT_OUT, LETTERS, STOP_WORDS, composed, is_letter, wor
 _ALIKE, _LEAST = 0.75, 3
 """Two words are the same if they have this share of the longer one, and so many letters, from their beginning."""
 _SHORT = 3  # words, or letters, in the place of which a counterpart can stand: `puerta trasera`, `puerta principal`
+_BY_CHANCE = 2  # digits of a number that two texts may have in common by chance
 _SAME_SENTENCE = 0.5
 _NEAR, _FAR = 0.5, 0.2  # rescaled cosines
 _LETTER = re.compile(f"[{LETTERS}]")
@@ -113,9 +114,10 @@ def _parts(asked: ForeignText, old: ForeignText, new: ForeignText, near: float) 
     shared = _shared(old, new)
     kept = {unit for unit in named if _in(unit, shared)}
     before = [unit for unit in shared if not _in(unit, asked.content)]
-    if not kept and not before:
-        return
     changed = any(re.search(_FROM.format(re.escape(unit)), new.plain) for unit in before)
+    before = [unit for unit in before if not unit.isdigit() or len(unit) > _BY_CHANCE]
+    if not (kept or before or changed):
+        return
     verbs = _verb(old) if changes else int(hints and _begins_with_other(asked, kept, named))
     lacking = max(0, len(named - kept) - verbs)
     alike = SequenceMatcher(None, old.units, new.units, autojunk=False)
