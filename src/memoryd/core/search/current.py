@@ -83,9 +83,8 @@ def pairs(hits: Sequence[Hit], found: Found, profile: Profile) -> list[Pair]:
     """
     turns = spoken(found.records)
     shown = [hit for hit in hits if hit.bears] or hits
-    if profile.answering > -math.inf:
-        shown = [hit for hit in shown if hit.why.get("reranker", -math.inf) >= profile.answering]
-    best = [hit for hit in shown if states(hit.record) and hit.record.id not in turns][: profile.compared]
+    stating = [hit for hit in shown if states(hit.record) and hit.record.id not in turns]
+    best = [hit for hit in stating if hit.why.get("reranker", -math.inf) >= profile.answering][: profile.compared]
     if not best:
         return []
     known = {hit.record.id: hit for hit in hits}
