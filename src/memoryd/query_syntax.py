@@ -44,17 +44,47 @@ class Phrase:
         parts[-1:] = [part + ends.removesuffix(":") for part in parts[-1:]]
         return " <-> ".join(parts)
 
+    def terms(self) -> Iterator["Phrase"]:
+        """Yield the phrase."""
+        yield self
+
 
 @dataclass(frozen=True, slots=True)
-class Both:
-    """Two expressions joined by `operator`; NOT means the left one without the right one."""
+class Joined:
+    """Expressions joined by `operator`; NOT means the first one without the second one."""
 
     operator: Literal["AND", "OR", "NOT"]
-    left: "Expression"
-    right: "Expression"
+    parts: Sequence["Expression"]
+
+    def matches(self, text: Sequence[str]) -> bool:
+        """Return whether these words match."""
+        found = (part.matches(text) for part in self.parts)
+        match self.operator:
+            case "AND":
+                return all(found)
+            case "OR":
+                return any(found)
+            case "NOT":
+                return next(found) and not any(found)
+
+    def fts5(self) -> str:
+        """Return the expression in FTS5's syntax."""
+        parts = (f"({part.fts5()})" if isinstance(part, Joined) else part.fts5() for part in self.parts)
+        return f" {self.operator} ".join(parts)
+
+    def tsquery(self) -> str:
+        """Return the expression in Postgres' syntax."""
+        return {"AND": " & ", "OR": " | ", "NOT": " & !"}[self.operator].join(
+            f"({one.tsquery()})" for one in self.parts
+        )
+
+    def terms(self) -> Iterator[Phrase]:
+        """Yield the phrases that are not negated, the last one first."""
+        for part in reversed(self.parts[:1] if self.operator == "NOT" else self.parts):
+            yield from part.terms()
 
 
-Expression = Phrase | Both
+Expression = Phrase | Joined
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,19 +101,19 @@ class WordQuery:
 
     def fts5(self) -> str:
         """Return the query for SQLite's FTS5. Every word is quoted, so that no input becomes syntax by accident."""
-        return _fts5(self.expression)
+        return self.expression.fts5()
 
     def tsquery(self) -> str:
         """Return the query for Postgres' to_tsquery."""
-        return _tsquery(self.expression)
+        return self.expression.tsquery()
 
     def matches(self, text: Sequence[str]) -> bool:
         """Return whether a text of these words matches, without an index and therefore without stemming."""
-        return _matches(self.expression, text)
+        return self.expression.matches(text)
 
     def terms(self) -> list[Phrase]:
         """Return every phrase that is not negated, each once."""
-        return list(dict.fromkeys(_wanted(self.expression)))
+        return list(dict.fromkeys(self.expression.terms()))
 
 
 def parse_query(text: str) -> WordQuery | None:
@@ -135,60 +165,12 @@ def _phrase(found: Sequence[str], *, prefix: bool = False) -> Phrase:
 
 
 def _joined(operator: Literal["AND", "OR"], parts: Sequence[Expression]) -> Expression:
-    """Return a chain of the parts without duplicates, for which an index would search repeatedly."""
-    expression, *others = {_fts5(part): part for part in parts}.values()
-    for part in others:
-        expression = Both(operator, expression, part)
-    return expression
-
-
-def _fts5(expression: Expression) -> str:
-    # A chain of ORs is long but flat: walk down its left side instead of recursing into it.
-    tail: list[str] = []
-    while isinstance(expression, Both):
-        right = _fts5(expression.right)
-        tail.append(f" {expression.operator} " + (f"({right})" if isinstance(expression.right, Both) else right))
-        if isinstance(expression.left, Both) and expression.left.operator != expression.operator:
-            return f"({_fts5(expression.left)})" + "".join(reversed(tail))
-        expression = expression.left
-    return expression.fts5() + "".join(reversed(tail))
-
-
-_SIGNS = {"AND": "&", "OR": "|", "NOT": "& !"}
-
-
-def _tsquery(expression: Expression) -> str:
-    tail: list[str] = []
-    while isinstance(expression, Both):
-        tail.append(f" {_SIGNS[expression.operator]} ({_tsquery(expression.right)})")
-        if isinstance(expression.left, Both) and expression.left.operator != expression.operator:
-            return f"({_tsquery(expression.left)})" + "".join(reversed(tail))
-        expression = expression.left
-    return f"({expression.tsquery()})" + "".join(reversed(tail))
-
-
-def _matches(expression: Expression, text: Sequence[str]) -> bool:
-    tail: list[Both] = []
-    while isinstance(expression, Both):
-        tail.append(expression)
-        expression = expression.left
-    found = expression.matches(text)
-    for both in reversed(tail):
-        if found != (both.operator == "OR"):  # otherwise the left side decides
-            found = _matches(both.right, text) != (both.operator == "NOT")
-    return found
-
-
-def _wanted(expression: Expression) -> Iterator[Phrase]:
-    rest = [expression]
-    while rest:
-        match rest.pop():
-            case Phrase() as phrase:
-                yield phrase
-            case Both(operator="NOT", left=left):
-                rest.append(left)
-            case Both(left=left, right=right):
-                rest += [left, right]
+    """Return the parts joined, without duplicates, for which an index would search repeatedly."""
+    first, *others = {part.fts5(): part for part in parts}.values()
+    if not others:
+        return first
+    begun = first.parts if isinstance(first, Joined) and first.operator == operator else (first,)
+    return Joined(operator, (*begun, *others))
 
 
 def _tokens(text: str) -> list[re.Match[str]]:
@@ -221,7 +203,7 @@ class _Parser:
             expression = self._or()
         except _NotParsedError:
             return None
-        written = _fts5(expression)
+        written = expression.fts5()
         if self._peek() is not None or _nesting(written) > self.NESTED or written.count('"*') > self.PREFIXES:
             return None
         return expression
@@ -252,7 +234,7 @@ class _Parser:
         unwanted = []
         while self._take("NOT"):
             unwanted.append(self._atom())
-        return Both("NOT", left, _joined("OR", unwanted)) if unwanted else left  # a chain of NOTs would nest too deeply
+        return Joined("NOT", (left, _joined("OR", unwanted))) if unwanted else left
 
     def _atom(self) -> Expression:
         if self._take("("):
