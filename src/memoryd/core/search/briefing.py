@@ -234,7 +234,7 @@ def chosen(hits: Sequence[Hit], room: float = 1.0, query: str = "") -> list[Hit]
     """
     once = _once(hits)
     if not any(hit.bears for hit in once):
-        if not _all_english(query, once[:NEAREST]):
+        if not all(map(is_english, [query, *(hit.record.body for hit in once[:NEAREST])])):
             return once[:NEAREST_OTHERS]
         return once[:NEAREST] + [hit for hit in once[NEAREST:] if is_foreign(hit.record.body)][:1]
     if room > 1:
@@ -248,10 +248,6 @@ def chosen(hits: Sequence[Hit], room: float = 1.0, query: str = "") -> list[Hit]
         return bearing
     less_sure = [hit for hit in others if is_foreign(query) or is_foreign(hit.record.body)]
     return bearing + less_sure[: max(0, NEAREST - len(bearing))]
-
-
-def _all_english(query: str, hits: Sequence[Hit]) -> bool:
-    return all(map(is_english, [query, *(hit.record.body for hit in hits)]))
 
 
 def _least(hits: Sequence[Hit], room: float) -> float:
@@ -361,13 +357,10 @@ def _widened(lines: Sequence[Line], place: int, budget: int, layout: BriefingLay
     shown = estimate_tokens(line.hit.record.body) - line.left_out
     for tokens in (None, shown + left):  # whole, if the line about what was cut then makes room
         wider = layout.line(line.hit, tokens, layout.mark(line.hit))
-        if wider.left_out < line.left_out and estimate_tokens(layout.text(_with(lines, place, wider))) <= budget:
+        others = [*lines[:place], wider, *lines[place + 1 :]]
+        if wider.left_out < line.left_out and estimate_tokens(layout.text(others)) <= budget:
             return wider
     return line
-
-
-def _with(lines: Sequence[Line], place: int, line: Line) -> list[Line]:
-    return [*lines[:place], line, *lines[place + 1 :]]
 
 
 def shortened(rank: int, left: int) -> int:

@@ -1,9 +1,10 @@
 """Hits as JSON: with the fields that identify a record, or with all fields."""
 
-from typing import NotRequired, TypeVar
+from typing import NotRequired
 
 from typing_extensions import TypedDict
 
+from memoryd.core.base.results import placed, without_empty
 from memoryd.core.search import related
 from memoryd.core.security.prompt_injection import reads_like_instructions
 from memoryd.model import Hit, Kind
@@ -46,25 +47,19 @@ class WholeRecord(FoundRecord):
     """A description of the content if it seems to give orders."""
 
 
-FieldsT = TypeVar("FieldsT", bound=FoundRecord)
-
-
 def found(hit: Hit) -> FoundRecord:
     """Return the identifying fields of a hit, and its score."""
     record = hit.record
-    fields: FoundRecord = {"id": record.id, "kind": record.kind, "key": record.name, "score": round(hit.score, 4)}
-    return _with_relation(fields, hit)
-
-
-def _with_relation(fields: FieldsT, hit: Hit) -> FieldsT:
-    """Add the fields that are absent for most hits; return the result."""
-    if hit.workspace:
-        fields["workspace"] = hit.workspace.name
-    if hit.changed_by:
-        fields["changed_by"] = hit.changed_by
-    if not hit.bears:
-        fields["related"] = True
-    return fields
+    fields: FoundRecord = {
+        "id": record.id,
+        "kind": record.kind,
+        "key": record.name,
+        "score": round(hit.score, 4),
+        **placed(hit.workspace),
+        "changed_by": hit.changed_by,
+        "related": not hit.bears,
+    }
+    return without_empty(fields, "changed_by", "related")
 
 
 def whole(hit: Hit) -> WholeRecord:
@@ -87,10 +82,10 @@ def whole(hit: Hit) -> WholeRecord:
         "accessed_at": record.accessed_at,
         "access_count": record.access_count,
         "why": {name: round(part, 4) for name, part in hit.why.items()},
+        **placed(hit.workspace),
+        "changed_by": hit.changed_by,
+        "related": not hit.bears,
+        "relations": related.lines(record),
+        "reads_like": reads_like_instructions(record.body),
     }
-    fields = _with_relation(fields, hit)
-    if record.related:
-        fields["relations"] = related.lines(record)
-    if like := reads_like_instructions(record.body):
-        fields["reads_like"] = like
-    return fields
+    return without_empty(fields, "changed_by", "related", "relations", "reads_like")

@@ -35,7 +35,7 @@ from memoryd.core.search.times import Span
 from memoryd.core.search.union import union
 from memoryd.errors import ModelError
 from memoryd.model import GENERAL, Filter, Findings, Hit, Record, VectorSet, Workspace
-from memoryd.query_syntax import WordQuery, literal_query, parse_query
+from memoryd.query_syntax import literal_query, parse_query
 from memoryd.store.base import Queries, Vector, visible
 from memoryd.text import asks, content_words, estimate_tokens, speaker
 
@@ -219,24 +219,21 @@ class Search:
 
     def candidates(self, question: Question, allowed: Filter, mode: Mode = "auto", depth: int = 0) -> Candidates:
         """Return the candidates by words, by vectors or both (`mode`), up to `depth` each (0: the profile's)."""
-        found = self._candidates(question, allowed, mode, depth or self._profile.depth)
-        return replace(found, degraded=" ".join(filter(None, (question.cut, found.degraded))))
-
-    def _candidates(self, question: Question, allowed: Filter, mode: Mode, depth: int) -> Candidates:
+        depth = depth or self._profile.depth
         degraded = "" if mode == "text" else question.degraded(allowed)
-        if mode == "embedding":
-            return self._with_vectors(question, Candidates({}, degraded=degraded), allowed, depth)
-        parsed = (literal_query if self._profile.literal or question.cut else parse_query)(question.text)
-        words = self._words(question, parsed, allowed, depth)
-        if not words and parsed and parsed.syntax and not parsed.binding:
-            parsed = literal_query(question.text)
-            words = self._words(question, parsed, allowed, depth)
-        closed = bool(parsed and parsed.syntax)
-        by_words = Candidates(words, closed=closed, degraded="" if closed else degraded)  # syntax means words only
+        words, closed = ({}, False) if mode == "embedding" else self._words(question, allowed, depth)
+        remarks = " ".join(filter(None, (question.cut, "" if closed else degraded)))  # syntax means words only
+        by_words = Candidates(words, closed=closed, degraded=remarks)
         return by_words if mode == "text" else self._with_vectors(question, by_words, allowed, depth)
 
-    def _words(self, question: Question, parsed: WordQuery | None, allowed: Filter, depth: int) -> dict[str, float]:
-        return dict(self._scope.index.words(question.queries, parsed, allowed, depth)) if parsed else {}
+    def _words(self, question: Question, allowed: Filter, depth: int) -> tuple[dict[str, float], bool]:
+        """Return the candidates by words, and whether the query has syntax; a quote that matches nothing is none."""
+        parsed = (literal_query if self._profile.literal or question.cut else parse_query)(question.text)
+        tried = [parsed, literal_query(question.text)] if parsed and parsed.syntax and not parsed.binding else [parsed]
+        for query in filter(None, tried):
+            if words := dict(self._scope.index.words(question.queries, query, allowed, depth)):
+                return words, query.syntax
+        return {}, bool(tried[-1] and tried[-1].syntax)
 
     def _with_vectors(self, question: Question, by_words: Candidates, allowed: Filter, depth: int) -> Candidates:
         """Add the records nearest to the question, each from the perspective from which it is nearest."""

@@ -225,14 +225,11 @@ class Reranking:
                 logits.update(self._read(reranker, {key: pair.newer}, found))
             evidence = pair.evidence(found.query, logits.get(key))
             if changes.ENOUGH - changes.READ / 2 <= evidence.total < changes.CERTAIN:
-                evidence = pair.evidence(found.query, logits.get(key), self._matter(reranker, pair))
+                matter = self._asked(reranker, pair.texts[0], pair.texts[1:])  # of the newer one, asked with the older
+                evidence = pair.evidence(found.query, logits.get(key), next(iter(matter), None))
             return evidence
 
         return current.ordered(hits, current.pairs(hits, found, self._profile), judged, logits)
-
-    def _matter(self, reranker: Reranker, pair: Pair) -> float | None:
-        """Return the cross-encoder's logit of the newer hit, asked with the older one; None if it fails."""
-        return next(iter(self._asked(reranker, pair.texts[0], pair.texts[1:])), None)
 
     # parts -----------------------------------------------------------------------------------------------------------
 

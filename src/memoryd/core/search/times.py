@@ -19,22 +19,9 @@ from memoryd.text import STOP_WORDS, words
 LONGEST = 400  # characters that are read: a longer text is a task or a document, and whatever it names is a detail
 FIRST_YEAR = 2000  # a smaller number of four digits is hardly the year of a memory
 FAR = 1_000  # units back at most: further back there are no memories, and finally no dates
-DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-MONTHS = (
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-)
-NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+DAYS = [day.lower() for day in time_words.DAYS]
+MONTHS = [month.lower() for month in time_words.MONTHS]
+NUMBERS = ["one", *time_words.NUMBERS[1:]]
 VAGUE = {"couple": (2, 3), "few": (2, 6), "several": (3, 8)}
 """The least and the greatest number for which such a word stands."""
 HOURS = {"morning": (0, 12), "afternoon": (12, 18), "evening": (18, 24), "night": (18, 30)}

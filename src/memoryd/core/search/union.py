@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from heapq import nlargest
+from operator import itemgetter
 from typing import TypeVar
 
 from memoryd.core.records.records import full_text
@@ -64,11 +66,17 @@ def _only(found: Found, origins: Mapping[str, Workspace], workspace: Workspace) 
 def _candidates(parts: Sequence[Found], depth: int) -> Candidates:
     first = parts[0].candidates
     words = _joined([_comparable(found) for found in parts])
-    vectors = _joined([_as_of_embedder(found.candidates, unrelated(first)) for found in parts])
+    scale = unrelated(first)  # cosines are as they would be for the first one's embedder
+    vectors = _joined(
+        [
+            {key: ranking.on_scale(cosine, unrelated(of), scale) for key, cosine in of.vectors.items()}
+            for of in (found.candidates for found in parts)
+        ]
+    )
     return replace(
         first,
-        words=_best(words, depth),
-        vectors=_best(vectors, depth),
+        words=dict(nlargest(depth, words.items(), key=itemgetter(1))),
+        vectors=dict(nlargest(depth, vectors.items(), key=itemgetter(1))),
         nearest_from=_joined([found.candidates.nearest_from for found in parts]),
         timely=tuple(key for found in parts for key in found.candidates.timely),
         degraded=" ".join(dict.fromkeys(filter(None, (found.candidates.degraded for found in parts)))),
@@ -89,16 +97,6 @@ def _comparable(found: Found) -> dict[str, float]:
     has = in_common(terms, full_text(found.records[best])) if best in found.records else 0
     worth = 1.0 if found.candidates.closed else max(has, 1) / max(len(terms), 1)
     return {key: worth * score / words[best] for key, score in words.items()}
-
-
-def _as_of_embedder(candidates: Candidates, other: float) -> dict[str, float]:
-    """Return the cosines as they would be for an embedder whose unrelated texts have the cosine `other`."""
-    own = unrelated(candidates)
-    return {key: ranking.on_scale(cosine, own, other) for key, cosine in candidates.vectors.items()}
-
-
-def _best(scores: Mapping[str, float], number: int) -> dict[str, float]:
-    return {key: scores[key] for key in sorted(scores, key=lambda key: -scores[key])[:number]}
 
 
 def _joined(parts: Sequence[Mapping[str, T]]) -> dict[str, T]:
