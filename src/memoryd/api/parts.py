@@ -5,8 +5,9 @@ from typing import Any, TypeAlias
 
 from memoryd.api.local_tools import LocalTools
 from memoryd.api.tools import RecordFields
+from memoryd.core.base.results import WholeList
 from memoryd.core.graph.entities import DeletedNodes
-from memoryd.core.graph.observations import AddedObservations
+from memoryd.core.graph.observations import NodeAdditions
 from memoryd.core.graph.relations import CreatedRelations
 from memoryd.core.graph.view import MatchedNodes, OpenedNodes
 from memoryd.core.journal.view import AddedTurn, ShownTurn
@@ -73,7 +74,7 @@ class MemoryGraph(MemoryPart):
         """Create entities, dicts with name, entity_type and optional observations, summary, tags; return them."""
         return list(self._local.result("create_entities", entities=entities)["result"])
 
-    def add_observations(self, entity_name: str, *contents: str) -> AddedObservations:
+    def add_observations(self, entity_name: str, *contents: str) -> WholeList[NodeAdditions]:
         """Add facts to an entity; return them with their ordinals."""
         wanted = [{"entity_name": entity_name, "contents": list(contents)}]
         return self._local.result("add_observations", observations=wanted)  # type: ignore[no-any-return]

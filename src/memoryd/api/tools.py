@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from memoryd.core.base.results import WholeList
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.journal.view import AddedTurn
 from memoryd.core.maintenance import history as changes
@@ -70,12 +71,6 @@ class RecalledHit(RecordFields):
     """The parts of the score, on request."""
 
 
-class Several(TypedDict):
-    """A list."""
-
-    result: list[Any]
-
-
 @TOOLS.tool("Recall", "read")
 def recall(
     call: Call,
@@ -89,7 +84,7 @@ def recall(
     before: Time | None = None,
     as_of: Time | None = None,
     why: bool = False,
-) -> Several:
+) -> WholeList[Any]:
     """Return the hits of a question."""
     memories = Memories(call.scope)
     hits = memories.hits(query, token_budget, limit, tags, kinds, as_of, after=after, before=before)
@@ -123,27 +118,27 @@ def edit(
 
 
 @TOOLS.tool("List", "read")
-def list_records(call: Call, *, kinds: list[Kind] = [], tags: Tags = [], limit: ListLimit = 100) -> Several:
+def list_records(call: Call, *, kinds: list[Kind] = [], tags: Tags = [], limit: ListLimit = 100) -> WholeList[Any]:
     """Return records, last changed first."""
     page = listing.page(call.scope, Facets(kinds=tuple(kinds), tags=tuple(tags)), limit=limit)
     return {"result": [_plain(whole(Hit(record=one.record, score=0.0)), _UNASKED) for one in page.records]}
 
 
 @TOOLS.tool("History", "read")
-def history(call: Call, *, limit: ListLimit = 50) -> Several:
+def history(call: Call, *, limit: ListLimit = 50) -> WholeList[Any]:
     """Return the latest changes that can be undone, newest first."""
     return {"result": list(map(asdict, changes.entries(Graph(call.scope), limit)))}
 
 
 @TOOLS.tool("Restore", "write")
-def restore(call: Call, *, ids: list[MemoryId], at: Time | None = None) -> Several:
+def restore(call: Call, *, ids: list[MemoryId], at: Time | None = None) -> WholeList[Any]:
     """Undo the last change of records."""
     done = changes.restore(Graph(call.scope), ids, at)
     return {"result": [{"id": one.id, "kind": one.kind, "text": one.text, "along": one.along} for one in done]}
 
 
 @TOOLS.tool("Workspaces", "read", needs="nothing")
-def workspaces(call: Call) -> Several:
+def workspaces(call: Call) -> WholeList[Any]:
     """Return the workspaces."""
     known = call.engine.workspaces.all() if call.engine.store.placement.exists() else []
     return {"result": list(map(project, known))}
@@ -163,7 +158,7 @@ def add_turn(
 
 
 @TOOLS.tool("Get by key", "read")
-def vault_get(call: Call, *, key: MemoryKey) -> Several:
+def vault_get(call: Call, *, key: MemoryKey) -> WholeList[Any]:
     """Return the memory with a key, alone in a list."""
     try:
         record = Vault(call.scope).get(key)
@@ -173,7 +168,7 @@ def vault_get(call: Call, *, key: MemoryKey) -> Several:
 
 
 @TOOLS.tool("Keys", "read")
-def vault_keys(call: Call, *, begins: str = "", after: str = "", limit: ListLimit = 1_000) -> Several:
+def vault_keys(call: Call, *, begins: str = "", after: str = "", limit: ListLimit = 1_000) -> WholeList[Any]:
     """Return keys in order."""
     return {"result": Vault(call.scope).keys(begins, after, limit)}
 

@@ -11,22 +11,22 @@ from pydantic import AliasChoices, AliasGenerator, ConfigDict, Field, StringCons
 from pydantic.alias_generators import to_camel
 
 from memoryd.core.base.limits import KNOWN_NAME, NODE_NAME, NODE_TYPE, TEXT
+from memoryd.core.base.results import WholeList
 from memoryd.core.graph import entities as nodes
 from memoryd.core.graph import missing_relations, report, search, similarity, traversal, view
 from memoryd.core.graph import observations as observed
 from memoryd.core.graph import relations as edges
 from memoryd.core.graph.entities import (
     BriefNode,
-    BriefNodes,
-    CreatedNodes,
+    CreatedNode,
     DeletedNodes,
     NewEntity,
     SummarizedNode,
     TaggedNode,
 )
 from memoryd.core.graph.missing_relations import RelationGap
-from memoryd.core.graph.observations import AddedObservations, DeletedObservations, Deletion, ReplacedObservation
-from memoryd.core.graph.relations import CreatedRelations, DeletedRelations, Edge, RelationList, RetypedRelation
+from memoryd.core.graph.observations import DeletedObservations, Deletion, NodeAdditions, ReplacedObservation
+from memoryd.core.graph.relations import CreatedRelations, DeletedRelations, Edge, RetypedRelation, ShownRelation
 from memoryd.core.graph.report import ConsolidationReport, GraphStats, PendingSummary
 from memoryd.core.graph.search import FoundObservations
 from memoryd.core.graph.similarity import SimilarNodes
@@ -89,7 +89,7 @@ def create_entities(
         list[EntityArguments],
         Field(min_length=1, max_length=ITEMS, description="Observations are self-contained facts, one each."),
     ],
-) -> CreatedNodes:
+) -> WholeList[CreatedNode]:
     """Create nodes of the knowledge graph with their first observations.
 
     A node that exists gains the observations that it lacks, and the summary and tags if given.
@@ -142,7 +142,7 @@ def get_recently_modified(
     *,
     days: Annotated[float, Field(gt=0, le=DAYS, description="Look back this many days.")] = 7,
     limit: Annotated[int, Field(ge=1, le=LIMIT, description="Most nodes.")] = 20,
-) -> BriefNodes:
+) -> WholeList[BriefNode]:
     """Nodes changed recently (own fields, observations or relations), newest first."""
     return nodes.recently_modified(Graph(call.scope), days, limit)
 
@@ -213,7 +213,7 @@ def add_observations(
         list[AdditionArguments],
         Field(min_length=1, max_length=ITEMS, description="Contents are self-contained facts, one each."),
     ],
-) -> AddedObservations:
+) -> WholeList[NodeAdditions]:
     """Append the observations that nodes lack; each gets the next ordinal of its node."""
     return observed.add(Graph(call.scope), [(one.entity_name, one.contents) for one in observations])
 
@@ -328,7 +328,7 @@ def get_relations_between(
     *,
     entity_a: Annotated[NodeName, Field(description="Exact name.")],
     entity_b: Annotated[NodeName, Field(description="Exact name.")],
-) -> RelationList:
+) -> WholeList[ShownRelation]:
     """All relations between two nodes, in both directions."""
     return {"result": list(map(edges.shown, edges.between(Graph(call.scope), entity_a, entity_b)))}
 

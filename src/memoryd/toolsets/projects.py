@@ -4,9 +4,10 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
+from memoryd.core.base.results import WholeList
 from memoryd.core.workspaces import view
 from memoryd.core.workspaces.registry import DESCRIPTION_LENGTH, NAME_LENGTH, StatusFilter
-from memoryd.core.workspaces.view import ChangedProject, CurrentProject, Project, ProjectList
+from memoryd.core.workspaces.view import ChangedProject, CurrentProject, Project
 from memoryd.errors import InvalidInputError
 from memoryd.toolsets.registry import Call, Toolset
 
@@ -19,9 +20,9 @@ TOOLS = Toolset(needs="nothing")
 @TOOLS.tool("List projects", "read")
 def list_projects(
     call: Call, *, status: Annotated[StatusFilter, Field(description="Filter projects by status.")] = "active"
-) -> ProjectList:
+) -> WholeList[Project]:
     """List projects, active ones unless another status is asked for."""
-    return view.listed(call.engine.workspaces.all(status))
+    return {"result": list(map(view.project, call.engine.workspaces.all(status)))}
 
 
 @TOOLS.tool("Create a project", "write")

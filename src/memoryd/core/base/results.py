@@ -1,7 +1,7 @@
 """Results of tools as JSON: compact, without empty fields, with their cost."""
 
 import json
-from typing import Any, NotRequired, TypeVar, cast
+from typing import Any, Generic, NotRequired, TypeVar, cast
 
 from typing_extensions import TypedDict
 
@@ -26,6 +26,15 @@ class Placed(TypedDict):
     """A hit that names its workspace, if several are read together."""
 
     workspace: NotRequired[str]
+
+
+ItemT = TypeVar("ItemT")
+
+
+class WholeList(TypedDict, Generic[ItemT]):
+    """A list that no budget limits."""
+
+    result: list[ItemT]
 
 
 BodyT = TypeVar("BodyT")

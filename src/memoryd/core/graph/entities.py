@@ -7,9 +7,9 @@ from typing import NotRequired
 
 from typing_extensions import TypedDict
 
-from memoryd.core.base.results import without_empty
+from memoryd.core.base.results import WholeList, without_empty
 from memoryd.core.graph import observations, relations
-from memoryd.core.graph.names import MEANT, LookedUp, Suggesting, composed, demand, look_up, spelling
+from memoryd.core.graph.names import MEANT, Suggesting, composed, demand, look_up, spelling
 from memoryd.core.graph.observations import ShownObservation
 from memoryd.core.graph.transaction import Change, Graph, entity
 from memoryd.core.records import records
@@ -40,12 +40,6 @@ class BriefNode(TypedDict):
     updated_at: str
 
 
-class BriefNodes(TypedDict):
-    """Nodes in a list that no budget limits."""
-
-    result: list[BriefNode]
-
-
 class ShownNode(TypedDict):
     """A node with its observations."""
 
@@ -69,12 +63,6 @@ class CreatedNode(TypedDict):
     already_existed: bool
     did_you_mean: NotRequired[list[str]]
     """The names of other nodes that differ from a new one's only in case, blanks, `-` or `_`; absent if none does."""
-
-
-class CreatedNodes(TypedDict):
-    """Nodes that were created or already existed, in the order of the arguments."""
-
-    result: list[CreatedNode]
 
 
 class SummarizedNode(TypedDict):
@@ -101,7 +89,7 @@ class DeletedNodes(Suggesting):
 
 
 @cleaned
-def create(graph: Graph, news: Sequence[NewEntity]) -> CreatedNodes:
+def create(graph: Graph, news: Sequence[NewEntity]) -> WholeList[CreatedNode]:
     """Create entities with their observations, all or none; return them in the order given.
 
     An existing entity keeps its type and gains the observations that it lacks, and the summary and tags if given, so
@@ -113,7 +101,7 @@ def create(graph: Graph, news: Sequence[NewEntity]) -> CreatedNodes:
 
 def put(change: Change, news: Sequence[NewEntity], vectors: Mapping[str, Embedded]) -> list[CreatedNode]:
     """Do the work of `create` within a change."""
-    known, observed = _known(change.queries, news)
+    known, observed = observations.looked_up(change.queries, _wanted(news))
     added: dict[str, Entity] = {}
     made: list[CreatedNode] = []
     for new in news:
@@ -140,16 +128,13 @@ def put(change: Change, news: Sequence[NewEntity], vectors: Mapping[str, Embedde
     return made
 
 
-def _known(queries: Queries, news: Sequence[NewEntity]) -> tuple[LookedUp, dict[str, set[str]]]:
-    """Return the entities that exist, and which of the new observations each has, by id."""
-    known = look_up(queries, [new.name for new in news])
-    ids = [existing.id for existing in known.found.values()]
-    return known, observations.same(queries, ids, [content for new in news for content in new.observations])
+def _wanted(news: Sequence[NewEntity]) -> list[tuple[str, Sequence[str]]]:
+    return [(new.name, new.observations) for new in news]
 
 
 def _texts(queries: Queries, news: Sequence[NewEntity]) -> list[str]:
     """Return the texts that `put` will embed: of an existing entity only the observations that it lacks."""
-    known, observed = _known(queries, news)
+    known, observed = observations.looked_up(queries, _wanted(news))
     found = []
     for new in news:
         existing = known.found.get(new.name)
@@ -299,7 +284,7 @@ def of_type(graph: Graph, entity_type: str) -> list[BriefNode]:
     return [brief(entity(row)) for row in graph.read(lambda q: q.all("entities.by_type", type=entity_type))]
 
 
-def recently_modified(graph: Graph, days: float, limit: int) -> BriefNodes:
+def recently_modified(graph: Graph, days: float, limit: int) -> WholeList[BriefNode]:
     """Return the entities that were changed in the last `days` (fields, observations, relations), latest first."""
     since = graph.engine.clock.ago(timedelta(days=days))
     rows = graph.read(lambda q: q.all("entities.recent", since=since, limit=limit))

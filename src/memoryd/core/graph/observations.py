@@ -11,7 +11,7 @@ from typing import NotRequired
 
 from typing_extensions import TypedDict
 
-from memoryd.core.base.results import without_empty
+from memoryd.core.base.results import WholeList, without_empty
 from memoryd.core.graph.names import LookedUp, demand, look_up
 from memoryd.core.graph.transaction import Change, Graph
 from memoryd.core.records import records
@@ -48,12 +48,6 @@ class NodeAdditions(TypedDict):
     not_found: bool
     did_you_mean: NotRequired[list[str]]
     """If it was not found, the nodes whose names differ only in case, blanks, `-` or `_`; absent if there are none."""
-
-
-class AddedObservations(TypedDict):
-    """The observations added to nodes, in the order of the arguments."""
-
-    result: list[NodeAdditions]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,7 +171,7 @@ def same(queries: Queries, entity_ids: Iterable[str], contents: Iterable[str]) -
 
 
 @cleaned
-def add(graph: Graph, wanted: Sequence[tuple[str, Sequence[str]]]) -> AddedObservations:
+def add(graph: Graph, wanted: Sequence[tuple[str, Sequence[str]]]) -> WholeList[NodeAdditions]:
     """Append the observations that entities lack; return them, the others, and the names that were not found.
 
     So a call can safely be repeated.
@@ -185,7 +179,7 @@ def add(graph: Graph, wanted: Sequence[tuple[str, Sequence[str]]]) -> AddedObser
     vectors = graph.passages(graph.read(lambda q: _texts(q, wanted)))
 
     def work(change: Change) -> list[NodeAdditions]:
-        known, present = _known(change.queries, wanted)
+        known, present = looked_up(change.queries, wanted)
         made = []
         for name, contents in wanted:
             one = known.found.get(name)
@@ -209,7 +203,7 @@ def add(graph: Graph, wanted: Sequence[tuple[str, Sequence[str]]]) -> AddedObser
     return {"result": graph.change(work)}
 
 
-def _known(queries: Queries, wanted: Sequence[tuple[str, Sequence[str]]]) -> tuple[LookedUp, dict[str, set[str]]]:
+def looked_up(queries: Queries, wanted: Sequence[tuple[str, Sequence[str]]]) -> tuple[LookedUp, dict[str, set[str]]]:
     """Return the entities, and which of the texts each already has, by id."""
     known = look_up(queries, [name for name, _ in wanted])
     ids = [one.id for one in known.found.values()]
@@ -218,7 +212,7 @@ def _known(queries: Queries, wanted: Sequence[tuple[str, Sequence[str]]]) -> tup
 
 def _texts(queries: Queries, wanted: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
     """Return the texts that `add` will embed."""
-    known, present = _known(queries, wanted)
+    known, present = looked_up(queries, wanted)
     found = ((known.found[name], contents) for name, contents in wanted if name in known.found)
     return [
         text(one.name, content) for one, contents in found for content in contents if content not in present[one.id]

@@ -57,12 +57,6 @@ class DeletedRelations(Suggesting):
     not_found: int
 
 
-class RelationList(TypedDict):
-    """Relations between two nodes."""
-
-    result: list[ShownRelation]
-
-
 class RetypedRelation(TypedDict):
     """A relation with its old and its new type."""
 

@@ -13,7 +13,7 @@ from memoryd.core.scope import Scope
 from memoryd.core.search import ranking
 from memoryd.core.security.secrets import cleaned, matched
 from memoryd.errors import ChangedMeanwhileError, InvalidInputError, NotFoundError
-from memoryd.model import CLIENT, Filter, Findings, Kind, Record, Shelf, VectorSet, Workspace
+from memoryd.model import CLIENT, Filter, Findings, Hit, Kind, Record, Shelf, VectorSet, Workspace
 from memoryd.query_syntax import WordQuery, literal_query, parse_query
 from memoryd.store.base import Queries, visible
 from memoryd.text import shortened, unstorable
@@ -22,16 +22,6 @@ DEPTH = 100  # candidates by words, and as many by vector, unless more are reque
 TERMS = 16  # maximum terms of a query that are counted in each candidate
 ALL = 1 << 40
 AFTER_ALL = "\U0010ffff" * 401  # sorts after every key with the same beginning, because no key is that long
-
-
-@dataclass(frozen=True, slots=True)
-class Match:
-    """A found memory, and its relevance, 0 to 1."""
-
-    record: Record
-    relevance: float
-    workspace: Workspace | None = None
-    """Its workspace, if several are read together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,8 +187,8 @@ class Vault:
         tags: Sequence[str] = (),
         vector: Sequence[float] | None = None,
         limit: int = 10,
-    ) -> tuple[Findings[Match], int]:
-        """Return the matches of a query, best first, and the number of memories that were searched.
+    ) -> tuple[Findings[Hit], int]:
+        """Return the matches of a query, best first, scored 0 to 1, and the number of memories that were searched.
 
         a: relevance = .4 words + .6 cosine if memory and query both have a vector, else the words alone. Without a
         query, the newest with the tags. Raise InvalidInputError if there is no query, vector or tag.
@@ -208,7 +198,7 @@ class Vault:
         question = _unit(vector) if vector is not None else None
         allowed = Filter(tags=tuple(tags), session=self._scope.session, shelf=shelf)
 
-        def work(queries: Queries) -> tuple[list[Match], int]:
+        def work(queries: Queries) -> tuple[list[Hit], int]:
             tagged = queries.one("vault.tagged", **visible(allowed)) if tags else None
             total = tagged["number"] if tagged else self._scope.index.number(queries, allowed)
             if parsed is None and question is None:
@@ -216,7 +206,8 @@ class Vault:
             else:
                 scores = self._relevant(queries, parsed, question, allowed, max(limit, DEPTH))
             best = sorted(scores, key=lambda key: -scores[key])[:limit]
-            return [Match(one, scores[one.id]) for one in records.listed(queries, best, self._scope.session)], total
+            found = records.listed(queries, best, self._scope.session)
+            return [Hit(record=one, score=scores[one.id]) for one in found], total
 
         parts = [(scope.workspace, *scope.read(work)) for scope in self._scope.each]
         matches = parts[0][1] if len(parts) == 1 else _together([(place, found) for place, found, _ in parts])
@@ -309,18 +300,18 @@ def _named(queries: Queries, key: str) -> Record | None:
     return records.fetch(queries, [row["id"]], "").get(row["id"]) if row else None
 
 
-def _together(parts: Sequence[tuple[Workspace, Sequence[Match]]]) -> list[Match]:
-    """Return the matches of several workspaces by relevance, then by time; of duplicates only the first workspace's.
+def _together(parts: Sequence[tuple[Workspace, Sequence[Hit]]]) -> list[Hit]:
+    """Return the matches of several workspaces by score, then by time; of duplicates only the first workspace's.
 
-    Relevances are comparable: they depend on how much of the query a memory has, not on how rare that is in its
+    Scores are comparable: they depend on how much of the query a memory has, not on how rare that is in its
     workspace.
     """
-    once: dict[str, Match] = {}
+    once: dict[str, Hit] = {}
     for place, matches in parts:
         for match in matches:
             once.setdefault(match.record.id, replace(match, workspace=place))
     newest = sorted(once.values(), key=lambda match: match.record.updated_at, reverse=True)
-    return sorted(newest, key=lambda match: -match.relevance)
+    return sorted(newest, key=lambda match: -match.score)
 
 
 def _unit(vector: Sequence[float]) -> Embedded:

@@ -6,8 +6,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from memoryd.core.base.results import Placed, Searched, placed, without_empty
-from memoryd.core.memories.vault import Match
-from memoryd.model import Findings
+from memoryd.model import Findings, Hit
 
 DIGITS = 3  # decimals of a relevance: storing vectors as float16 changes a cosine of 1 by up to .0005
 
@@ -57,7 +56,7 @@ class NamedSession(TypedDict):
     session_id: str
 
 
-def found(matches: Findings[Match], total: int) -> FoundMemories:
+def found(matches: Findings[Hit], total: int) -> FoundMemories:
     """Return the matches of a search among `total` memories, in their order."""
     result: SearchedMemories = {
         "degraded": matches.degraded,
@@ -67,14 +66,14 @@ def found(matches: Findings[Match], total: int) -> FoundMemories:
     return without_empty(result, "degraded")
 
 
-def _found(match: Match) -> FoundMemory:
+def _found(match: Hit) -> FoundMemory:
     record = match.record
     fields: PlacedMemory = {
         "key": record.name or "",
         "content": record.body,
         "tags": list(record.tags),
         "scope": "session" if record.scope else "vault",
-        "relevance": round(min(1.0, match.relevance), DIGITS),
+        "relevance": round(min(1.0, match.score), DIGITS),
         **placed(match.workspace),
     }
     return fields

@@ -1,6 +1,5 @@
 """The results of the tools for projects: workspaces as JSON (b)."""
 
-from collections.abc import Iterable
 from typing import cast
 
 from typing_extensions import TypedDict
@@ -21,12 +20,6 @@ class Project(TypedDict):
     updated_at: str
 
 
-class ProjectList(TypedDict):
-    """Projects, sorted by name."""
-
-    result: list[Project]
-
-
 class ChangedProject(TypedDict):
     """A changed project, and a message that says what was done."""
 
@@ -44,11 +37,6 @@ class CurrentProject(TypedDict):
 def project(workspace: Workspace) -> Project:
     """Return a workspace as a project (b)."""
     return cast(Project, {name: getattr(workspace, name) for name in Project.__annotations__})
-
-
-def listed(workspaces: Iterable[Workspace]) -> ProjectList:
-    """Return several workspaces, in the given order."""
-    return {"result": list(map(project, workspaces))}
 
 
 def changed(workspace: Workspace, message: str) -> ChangedProject:
