@@ -192,7 +192,13 @@ def add_memory(
 ) -> AddedTurn:
     """Store a new agent interaction (prompt, thought, response) as a memory."""
     session = session_id or _own_session(call) or f"session_{uuid.uuid4()}"
-    return view.added(Journal(call.scope).add(prompt, thought, response, session))
+    turn = Journal(call.scope).add(prompt, thought, response, session)
+    return {
+        "id": turn.id,
+        "sessionId": turn.session_id,
+        "timestamp": turn.created_at,
+        "message": "Memory successfully added.",
+    }
 
 
 @TOOLS.tool("Memories of a session", "read")
@@ -204,7 +210,9 @@ def get_session_memories(
     offset: Annotated[Offset, Field(description="Pagination offset.")] = 0,
 ) -> SessionTurns:
     """All memories of a session, in chronological order."""
-    return view.turns_of(session_id, Journal(call.scope).kept.of_session(session_id, limit, offset))
+    found = Journal(call.scope).kept.of_session(session_id, limit, offset)
+    page = list(map(view.shown_turn, found.page))
+    return {"sessionId": session_id, "count": len(page), "total": found.total, "memories": page}
 
 
 @TOOLS.tool("Search raw memories", "read")
@@ -231,7 +239,9 @@ def get_all_summaries(
     category: Annotated[Category | None, Field(description="Filter by category (bugfix, feature, etc.).")] = None,
 ) -> SummaryPage:
     """All session summaries, newest first, page by page."""
-    return view.summary_page(Journal(call.scope).kept.summaries(limit, offset, category or ""))
+    found = Journal(call.scope).kept.summaries(limit, offset, category or "")
+    page = list(map(view.shown_summary, found.page))
+    return {"count": len(page), "total": found.total, "summaries": page}
 
 
 @TOOLS.tool("Search session summaries", "read")
@@ -249,7 +259,8 @@ def query_summaries(
 @TOOLS.tool("Delete all summaries", "write", destructive=True, idempotent=True)
 def delete_all_summaries(call: Call) -> DeletedSummaries:
     """Delete all session summaries; raw memories are preserved."""
-    return view.deleted(Journal(call.scope).kept.delete_summaries())
+    number = Journal(call.scope).kept.delete_summaries()
+    return {"deleted": number, "message": f"Deleted {number} summaries. Raw memories are preserved."}
 
 
 # sessions ------------------------------------------------------------------------------------------------------------

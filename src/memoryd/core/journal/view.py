@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 from memoryd.core.base.results import Placed, Searched, placed, without_empty
 from memoryd.core.journal import metadata
 from memoryd.model import Findings, Interaction, SessionSummary
-from memoryd.store.journal import Database, JournalCounts, JournalHit, State, Summaries, Turns
+from memoryd.store.journal import Database, JournalCounts, JournalHit, State
 from memoryd.text import SEARCHED
 
 T = TypeVar("T")
@@ -71,28 +71,13 @@ class FoundTurns(Searched):
     results: list[FoundTurn]
 
 
-def added(turn: Interaction) -> AddedTurn:
-    """Return the id and session of a stored turn."""
-    return {
-        "id": turn.id,
-        "sessionId": turn.session_id,
-        "timestamp": turn.created_at,
-        "message": "Memory successfully added.",
-    }
-
-
-def turns_of(session_id: str, turns: Turns) -> SessionTurns:
-    """Return a page of a session's turns."""
-    memories = list(map(_turn, turns.page))
-    return {"sessionId": session_id, "count": len(memories), "total": turns.total, "memories": memories}
-
-
 def found_turns(query: str, found: Findings[JournalHit[Interaction]]) -> FoundTurns:
     """Return the turns that match a query."""
-    return cast(FoundTurns, _found(query, found, _turn))
+    return cast(FoundTurns, _found(query, found, shown_turn))
 
 
-def _turn(turn: Interaction) -> ShownTurn:
+def shown_turn(turn: Interaction) -> ShownTurn:
+    """Return a turn as the tools show it."""
     return cast(ShownTurn, {"id": turn.id, **metadata.of_turn(turn)})
 
 
@@ -163,26 +148,16 @@ SUMMARIES = 50  # maximum summaries that summarize_sessions shows
 
 def summarized(made: list[SessionSummary]) -> SummarizedSessions:
     """Return the summaries that were made."""
-    return {"processed": len(made), "sessions": list(map(_summary, made[:SUMMARIES]))}
-
-
-def summary_page(summaries: Summaries) -> SummaryPage:
-    """Return a page of summaries."""
-    page = list(map(_summary, summaries.page))
-    return {"count": len(page), "total": summaries.total, "summaries": page}
+    return {"processed": len(made), "sessions": list(map(shown_summary, made[:SUMMARIES]))}
 
 
 def found_summaries(query: str, found: Findings[JournalHit[SessionSummary]]) -> FoundSummaries:
     """Return the summaries that match a query."""
-    return cast(FoundSummaries, _found(query, found, _summary))
+    return cast(FoundSummaries, _found(query, found, shown_summary))
 
 
-def deleted(number: int) -> DeletedSummaries:
-    """Return how many summaries were deleted."""
-    return {"deleted": number, "message": f"Deleted {number} summaries. Raw memories are preserved."}
-
-
-def _summary(summary: SessionSummary) -> ShownSummary:
+def shown_summary(summary: SessionSummary) -> ShownSummary:
+    """Return a summary as the tools show it."""
     return cast(ShownSummary, {"id": summary.id, **metadata.of_summary(summary), "summary": summary.summary})
 
 
