@@ -110,7 +110,7 @@ def of_connection(environ: Mapping[str, str]) -> dict[str, str]:
 
 def without_connection(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that a service's process gets from the environment of the client that starts it."""
-    kept = {"MEMORY_READ_ONLY"} if _opens_for_reading(environ) else set()
+    kept = {"MEMORY_READ_ONLY"} if "MEMORY_DATABASE_URL" in environ else set()  # Postgres may be a replica
     dropped = (CONNECTION | {"MEMORY_SERVICE", "MEMORY_TRANSPORT"}) - kept
     return {name: value for name, value in environ.items() if name not in dropped}
 
@@ -122,8 +122,3 @@ def of_engine(environ: Mapping[str, str]) -> dict[str, str]:
         for name, value in without_connection(environ).items()
         if (name.startswith(("MEMORY_", "PG")) and name not in TRANSPORT) or name in BESIDE
     }
-
-
-def _opens_for_reading(environ: Mapping[str, str]) -> bool:
-    """Return whether a read-only client needs a read-only engine: on Postgres, which may be a replica."""
-    return "MEMORY_DATABASE_URL" in environ

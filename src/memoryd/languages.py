@@ -29,12 +29,12 @@ _ENDINGS = re.compile("(?:'s|s|es|ed|d|ing|ly|er)$")
 
 def is_english(text: str) -> bool:
     """Return whether a text is English, or has no word at all."""
-    return _english(text) > 0
+    return _english(text[:READ]) > 0
 
 
 def is_foreign(text: str) -> bool:
     """Return whether a text is surely in another language."""
-    return _english(text) <= FOREIGN_WORD
+    return _english(text[:READ]) <= FOREIGN_WORD
 
 
 def asked_words(question: str) -> list[str]:
@@ -43,14 +43,9 @@ def asked_words(question: str) -> list[str]:
     return found if is_english(question) else [word for word in found if word not in FOREIGN] or found
 
 
-def _english(text: str) -> float:
-    """Return how much a text speaks for English, or below 0 against it."""
-    return _speaks(text[:READ])
-
-
-@lru_cache(maxsize=4_096)
-def _speaks(read: str) -> float:
-    """Return it for what is read of a text. Questions are asked about the same records."""
+@lru_cache(maxsize=4_096)  # questions are asked about the same records
+def _english(read: str) -> float:
+    """Return how much what is read of a text speaks for English, or below 0 against it."""
     if not is_latin(read):
         return -math.inf
     words = _WORD.findall(" ".join([read, *within_names(read)]).lower())

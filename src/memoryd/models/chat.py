@@ -104,7 +104,8 @@ class Chat:
         messages = [{"role": "system", "content": system}, {"role": "user", "content": prompt}]
         body = {"model": self._model, "messages": messages, "max_tokens": tokens, "temperature": 0}
         if self._takes_schemas:
-            answer = self._answer({**body, "response_format": _format(schema)}, until)
+            form = {"type": "json_schema", "json_schema": {"name": "answer", "schema": dict(schema)}}
+            answer = self._answer({**body, "response_format": form}, until)
             self._takes_schemas = answer.status != httpx2.codes.BAD_REQUEST
         if not self._takes_schemas:
             answer = self._answer(body, until)
@@ -149,10 +150,6 @@ _COMPLETIONS = Advice(
     path="/chat/completions",
     late="did not answer in time. Check its load, or raise MEMORY_LLM_TIMEOUT.",
 )
-
-
-def _format(schema: Mapping[str, Any]) -> Any:
-    return {"type": "json_schema", "json_schema": {"name": "answer", "schema": dict(schema)}}
 
 
 _FENCE = re.compile(r"\A\s*```(?:json)?\s*(.*?)\s*```\s*\Z", re.DOTALL)

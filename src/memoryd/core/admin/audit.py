@@ -125,17 +125,14 @@ def _place(mark: str, sources: Sequence[str]) -> tuple[str, Row | None]:
         values = json.loads(key) if key else None
     except (ValueError, RecursionError):
         values = ()
-    if table not in sources or not (values is None or _is_key(values, order)):
+    is_key = isinstance(values, list) and len(values) == len(order) > 0 and all(map(_fits, order, values))
+    if table not in sources or not (values is None or is_key):
         raise InvalidInputError(f"{mark[:50]!r} is not a position in an audit. Start the audit again.")
     return table, dict(zip(order, values, strict=True)) if values else None
 
 
-def _is_key(values: Any, order: Sequence[str]) -> bool:
-    """Return whether a JSON value can be the key of a row: texts, and a number that the database assigns."""
-    return isinstance(values, list) and len(values) == len(order) > 0 and all(map(_fits, order, values))
-
-
 def _fits(column: str, value: Any) -> bool:
+    """Return whether a JSON value can be in the key of a row: a text, or a number that the database assigns."""
     if column == "seq":
         return isinstance(value, int) and 0 <= value < SEQ_LIMIT
     return isinstance(value, str) and not unstorable(value)

@@ -188,7 +188,7 @@ class Doctor:
         folder = next(parent for parent in path.parents if os.access(parent, os.F_OK))
         if not folder.is_dir():
             yield Finding(str(folder), "it is a file, but must be a directory", "Choose another place.")
-        elif not self._refused and not (os.access(folder, os.W_OK) and _may_write(path)):
+        elif not (self._refused or (os.access(folder, os.W_OK) and (not path.exists() or os.access(path, os.W_OK)))):
             yield Finding(str(path), "this user cannot write to it", "Give them write access to it and its directory.")
         needed = max(LITTLE_SPACE, sum(place.size for place in self._places()))
         if (free := shutil.disk_usage(folder).free) < needed:
@@ -272,7 +272,7 @@ class Doctor:
             return
         if missing := self._engine.embedding.unembedded(workspace):
             remedy = "A running server makes them in the background; `memoryd doctor --repair` makes them now."
-            if self._lacks_languages():
+            if helpers.speaks and not weights.present(weights.place(self._settings), weights.LANGUAGES):
                 remedy += " For texts that are not English run `memoryd models pull --all` first."
             lacks = counted(missing, "record has", "records have")
             model = "" if helpers.speaks else f" of {embedder.name}"
@@ -286,10 +286,6 @@ class Doctor:
                     "Another client may use them. If none does, `memoryd doctor --repair` drops them.",
                 )
 
-    def _lacks_languages(self) -> bool:
-        """Return whether texts that are not English have a model of their own, whose files are missing."""
-        return self._engine.helpers.speaks and not weights.present(weights.place(self._settings), weights.LANGUAGES)
-
     def _damaged(self, workspace: Workspace, *, drop: bool = False) -> int:
         """Return the number of vectors that a search cannot use; delete them with `drop`."""
         self._report(f"checking the vectors of {workspace.name}", 0.0)
@@ -297,10 +293,6 @@ class Doctor:
         known = (embedder.name, MULTILINGUAL, ACROSS) if embedder and self._engine.helpers.speaks else ()
         dims = dict.fromkeys(known or (embedder.name,), embedder.dim) if embedder else {}
         return self._store.upkeep.damaged(workspace, dims, drop=drop)
-
-
-def _may_write(path: Path) -> bool:
-    return not path.exists() or os.access(path, os.W_OK)
 
 
 # parts that need no engine -------------------------------------------------------------------------------------------

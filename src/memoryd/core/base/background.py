@@ -69,11 +69,8 @@ class Worker:
 
     def _try_each(self, chores: Sequence[Chore]) -> None:
         for chore in chores:
-            self._try(chore)
-
-    def _try(self, chore: Chore) -> None:
-        try:
-            chore(self._stopping.is_set)
-        except MemorydError as error:
-            if not self._stopping.is_set():  # otherwise the store was closed meanwhile, as expected
-                log.warning("%s", error)
+            try:
+                chore(self._stopping.is_set)
+            except MemorydError as error:
+                if not self._stopping.is_set():  # otherwise the store was closed meanwhile, as expected
+                    log.warning("%s", error)

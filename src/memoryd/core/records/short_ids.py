@@ -63,7 +63,8 @@ def unnamed(given: Sequence[str], ids: Collection[str]) -> list[str]:
 
 def mentioned(queries: Queries, text: str, session: str, among: Among) -> list[str]:
     """Return the ids that a text mentions, whole or by their beginning, in order; no others of that form."""
-    given = dict.fromkeys(_mention(found[0]) for found in _MENTION.finditer(text))
+    found = (match[0] for match in _MENTION.finditer(text))
+    given = dict.fromkeys(one if "_" in one else one.lower() for one in found)  # random ids are in lower case
     return list(
         dict.fromkeys(key for one in list(given)[:MENTIONED] for key in _beginning(queries, one, session, among))
     )
@@ -72,11 +73,6 @@ def mentioned(queries: Queries, text: str, session: str, among: Among) -> list[s
 def unmentioned(text: str) -> str:
     """Return a text without what may be ids."""
     return _MENTION.sub(" ", text)
-
-
-def _mention(found: str) -> str:
-    """Return an id as it is stored: random ones are in lower case."""
-    return found if "_" in found else found.lower()
 
 
 def _beginning(queries: Queries, given: str, session: str, among: Among) -> list[str]:

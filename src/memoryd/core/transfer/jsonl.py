@@ -160,15 +160,11 @@ def opened(path: Path) -> Iterator[LineFile]:
         raise InvalidInputError(f"{path} is not a regular file. Give the path of a file.")
     with path.open("rb") as file:
         begins = file.read(HEADBYTES)
-        _check_text(path, begins)
+        if begins.startswith(b"SQLite format 3\0"):
+            raise InvalidInputError(f"{path} is a database. To use a database of memoryd, pass it with --db.")
+        if b"\0" in begins.partition(b"\n")[0]:
+            raise InvalidInputError(f"{path} is not UTF-8 text. Give the JSON lines that the other memory wrote.")
         yield LineFile(path, file, begins)
-
-
-def _check_text(path: Path, head: bytes) -> None:
-    if head.startswith(b"SQLite format 3\0"):
-        raise InvalidInputError(f"{path} is a database. To use a database of memoryd, pass it with --db.")
-    if b"\0" in head.partition(b"\n")[0]:
-        raise InvalidInputError(f"{path} is not UTF-8 text. Give the JSON lines that the other memory wrote.")
 
 
 def _texts(value: Any) -> Iterator[str]:
