@@ -5,7 +5,7 @@ accepted as well (`GraphArguments`, `validation_alias`).
 """
 
 from collections.abc import Sequence
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AliasChoices, AliasGenerator, ConfigDict, Field, StringConstraints, model_validator
 from pydantic.alias_generators import to_camel
@@ -63,6 +63,11 @@ class GraphArguments(Arguments):
     )
 
 
+def several(description: str) -> Any:
+    """Return what an argument with the items of one call has."""
+    return Field(min_length=1, max_length=ITEMS, description=description)
+
+
 TOOLS = Toolset(needs="project", base=GraphArguments)
 
 
@@ -85,10 +90,7 @@ class EntityArguments(GraphArguments):
 def create_entities(
     call: Call,
     *,
-    entities: Annotated[
-        list[EntityArguments],
-        Field(min_length=1, max_length=ITEMS, description="Observations are self-contained facts, one each."),
-    ],
+    entities: Annotated[list[EntityArguments], several("Observations are self-contained facts, one each.")],
 ) -> WholeList[CreatedNode]:
     """Create nodes of the knowledge graph with their first observations.
 
@@ -176,7 +178,7 @@ def set_tags(
 def open_nodes(
     call: Call,
     *,
-    names: Annotated[list[NodeName], Field(min_length=1, max_length=ITEMS, description="Exact names.")],
+    names: Annotated[list[NodeName], several("Exact names.")],
     token_budget: TokenBudget = BUDGET,
     as_of: Annotated[Time | None, Field(description="Show the nodes as they were at this ISO 8601 time.")] = None,
 ) -> OpenedNodes:
@@ -209,10 +211,7 @@ class AdditionArguments(GraphArguments):
 def add_observations(
     call: Call,
     *,
-    observations: Annotated[
-        list[AdditionArguments],
-        Field(min_length=1, max_length=ITEMS, description="Contents are self-contained facts, one each."),
-    ],
+    observations: Annotated[list[AdditionArguments], several("Contents are self-contained facts, one each.")],
 ) -> WholeList[NodeAdditions]:
     """Append the observations that nodes lack; each gets the next ordinal of its node."""
     return observed.add(Graph(call.scope), [(one.entity_name, one.contents) for one in observations])
@@ -248,10 +247,7 @@ class DeletionArguments(GraphArguments):
 def delete_observations(
     call: Call,
     *,
-    deletions: Annotated[
-        list[DeletionArguments],
-        Field(min_length=1, max_length=ITEMS, description="By ordinals, by exact texts (observations), or both."),
-    ],
+    deletions: Annotated[list[DeletionArguments], several("By ordinals, by exact texts (observations), or both.")],
 ) -> DeletedObservations:
     """Delete observations of nodes. The ordinals of the others stay."""
     wanted = [
@@ -284,10 +280,7 @@ class NewEdgeArguments(EdgeArguments):
 def create_relations(
     call: Call,
     *,
-    relations: Annotated[
-        list[NewEdgeArguments],
-        Field(min_length=1, max_length=ITEMS, description="Types in active voice, such as uses or depends_on."),
-    ],
+    relations: Annotated[list[NewEdgeArguments], several("Types in active voice, such as uses or depends_on.")],
 ) -> CreatedRelations:
     """Create directed, typed relations between nodes that exist."""
     return edges.create(Graph(call.scope), _edges(relations))
@@ -297,9 +290,7 @@ def create_relations(
 def delete_relations(
     call: Call,
     *,
-    relations: Annotated[
-        list[EdgeArguments], Field(min_length=1, max_length=ITEMS, description="Both names and the type, exactly.")
-    ],
+    relations: Annotated[list[EdgeArguments], several("Both names and the type, exactly.")],
 ) -> DeletedRelations:
     """Delete relations by both names and the type."""
     return edges.delete(Graph(call.scope), _edges(relations))

@@ -158,7 +158,7 @@ class Embedding:
             log.warning("searched by words alone: %s", error)
             self._helpers.failed(embedder, error)
             return partial(question, why_not=UNUSABLE["embedder"])
-        return partial(question, embedder=compared[0].embedder, vector=compared[0].vector, compared=compared)
+        return partial(question, embedder=compared[0].embedder, compared=compared)
 
     def _run(
         self,

@@ -1,14 +1,12 @@
 """A question to the records of a workspace: a snapshot, and a vector to compare with theirs."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-
-import numpy as np
+from dataclasses import dataclass
 
 from memoryd.core.records.spaces import Compared
 from memoryd.model import Filter
 from memoryd.models.embedders import Embedder
-from memoryd.store.base import Queries, Vector
+from memoryd.store.base import Queries
 from memoryd.text import shortened
 
 BY_WORDS = "searched by words alone"
@@ -22,10 +20,8 @@ class Question:
     text: str = ""
     embedder: Embedder | None = None
     """The embedder whose vectors are searched in the workspace; None: search by words alone."""
-    vector: Vector = field(default_factory=lambda: np.empty(0, np.float32))
-    """Empty without an embedder or a text."""
     compared: tuple[Compared, ...] = ()
-    """The sets of vectors that are searched, with the question's vector for each; those above are the first one's."""
+    """The sets of vectors that are searched, with the question's vector for each; the embedder is the first one's."""
     gist: tuple[str, ...] = ()
     """What the cross-encoder reads of a query: one line, or two of which either may be answered."""
     cut: str = ""
