@@ -15,10 +15,10 @@ from memoryd.core.journal.view import AddedTurn, ShownTurn
 from memoryd.core.memories.view import ForgottenMemories, InspectedMemories, MemoryView, StoredMemory
 from memoryd.core.transfer import export
 from memoryd.core.transfer.export_formats import OWN, export_format
-from memoryd.core.workspaces.view import Project
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.settings import Settings
 from memoryd.toolsets import TOOLSETS
+from memoryd.toolsets.projects import Project
 from memoryd.toolsets.registry import Tool
 
 Hits: TypeAlias = list[RecalledHit]

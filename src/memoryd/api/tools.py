@@ -18,10 +18,10 @@ from memoryd.core.memories.memories import Memories
 from memoryd.core.memories.vault import Vault
 from memoryd.core.search.briefing import BUDGET
 from memoryd.core.search.hits import whole
-from memoryd.core.workspaces.view import project
 from memoryd.errors import NotFoundError
 from memoryd.model import Hit, Kind
 from memoryd.toolsets.journal import SessionId, TurnText, add_memory
+from memoryd.toolsets.projects import project
 from memoryd.toolsets.recall import Importance, Verbatim
 from memoryd.toolsets.registry import Call, Toolset
 from memoryd.toolsets.registry.arguments import MemoryId, Query, Tags, Time

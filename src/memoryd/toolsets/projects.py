@@ -1,20 +1,63 @@
 """Seed b's project tools: create, switch between, archive, restore and delete workspaces."""
 
-from typing import Annotated
+from typing import Annotated, cast
 
 from pydantic import Field, StringConstraints
+from typing_extensions import TypedDict
 
 from memoryd.core.base.results import WholeList
-from memoryd.core.workspaces import view
 from memoryd.core.workspaces.registry import DESCRIPTION_LENGTH, NAME_LENGTH, StatusFilter
-from memoryd.core.workspaces.view import ChangedProject, CurrentProject, Project
 from memoryd.errors import InvalidInputError
+from memoryd.model import Workspace, WorkspaceStatus
 from memoryd.toolsets.registry import Call, Toolset
 
 ProjectName = Annotated[str, StringConstraints(min_length=1, max_length=NAME_LENGTH)]
 ProjectDescription = Annotated[str, StringConstraints(max_length=DESCRIPTION_LENGTH)]
 
 TOOLS = Toolset(needs="nothing")
+NONE_ACTIVE = "No project is currently active. Use switch_project to select one."
+
+
+class Project(TypedDict):
+    """A workspace, as a project (b)."""
+
+    id: str
+    name: str
+    description: str
+    status: WorkspaceStatus
+    created_at: str
+    updated_at: str
+
+
+class ChangedProject(TypedDict):
+    """A changed project, and a message that says what was done."""
+
+    project: Project
+    message: str
+
+
+class CurrentProject(TypedDict):
+    """The active project, if any."""
+
+    project: Project | None
+    message: str
+
+
+def project(workspace: Workspace) -> Project:
+    """Return a workspace as a project (b)."""
+    return cast(Project, {name: getattr(workspace, name) for name in Project.__annotations__})
+
+
+def changed(workspace: Workspace, message: str) -> ChangedProject:
+    """Return a changed workspace with a message, in which its name replaces {}."""
+    return {"project": project(workspace), "message": message.format(f'"{workspace.name}"')}
+
+
+def current(active: Workspace | None) -> CurrentProject:
+    """Return the active workspace, or if there is none, a message that says how to select one."""
+    if active is None:
+        return {"project": None, "message": NONE_ACTIVE}
+    return {"project": project(active), "message": f'Project "{active.name}" is active.'}
 
 
 @TOOLS.tool("List projects", "read")
@@ -22,7 +65,7 @@ def list_projects(
     call: Call, *, status: Annotated[StatusFilter, Field(description="Filter projects by status.")] = "active"
 ) -> WholeList[Project]:
     """List projects, active ones unless another status is asked for."""
-    return {"result": list(map(view.project, call.engine.workspaces.all(status)))}
+    return {"result": list(map(project, call.engine.workspaces.all(status)))}
 
 
 @TOOLS.tool("Create a project", "write")
@@ -38,7 +81,7 @@ def create_project(
     created = call.engine.workspaces.create(name, description)
     if call.session:  # b: it becomes the active one
         created = call.engine.sessions.switch(call.session, created.name)
-    return view.project(created)
+    return project(created)
 
 
 @TOOLS.tool("Switch to a project", "read")
@@ -52,13 +95,13 @@ def switch_project(
             "(memoryd/session) or, over plain HTTP, in the header X-Memory-Session, connect with a handshake, or name "
             "the project in the header X-Memory-Workspace."
         )
-    return view.changed(call.engine.sessions.switch(call.session, name), "Switched to project {}.")
+    return changed(call.engine.sessions.switch(call.session, name), "Switched to project {}.")
 
 
 @TOOLS.tool("Current project", "read")
 def get_current_project(call: Call) -> CurrentProject:
     """Tell which project is active in this session, if any."""
-    return view.current(call.engine.sessions.active(call.session))
+    return current(call.engine.sessions.active(call.session))
 
 
 @TOOLS.tool("Archive a project", "write")
@@ -66,7 +109,7 @@ def archive_project(
     call: Call, *, name: Annotated[ProjectName, Field(description="Name of the project to archive.")]
 ) -> ChangedProject:
     """Set a project aside. It keeps its content and cannot be used until restore_project."""
-    return view.changed(call.engine.workspaces.archive(name), "Project {} archived.")
+    return changed(call.engine.workspaces.archive(name), "Project {} archived.")
 
 
 @TOOLS.tool("Restore a project", "write")
@@ -74,7 +117,7 @@ def restore_project(
     call: Call, *, name: Annotated[ProjectName, Field(description="Name of the archived project to restore.")]
 ) -> Project:
     """Bring an archived project back; switch_project then makes it the active one."""
-    return view.project(call.engine.workspaces.restore(name))
+    return project(call.engine.workspaces.restore(name))
 
 
 @TOOLS.tool("Delete a project", "write", destructive=True)
@@ -82,4 +125,4 @@ def delete_project(
     call: Call, *, name: Annotated[ProjectName, Field(description="Name of the project to permanently delete.")]
 ) -> ChangedProject:
     """Permanently delete a project, active or archived, and its content. This cannot be undone."""
-    return view.changed(call.engine.workspaces.delete(name), "Project {} permanently deleted.")
+    return changed(call.engine.workspaces.delete(name), "Project {} permanently deleted.")

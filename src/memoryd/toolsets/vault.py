@@ -5,9 +5,9 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from memoryd.core.base.limits import MEMORY_KEY
-from memoryd.core.memories import vault_view
+from memoryd.core.memories import view
 from memoryd.core.memories.vault import Vault
-from memoryd.core.memories.vault_view import CommittedMemory, FoundMemories, NamedSession, PrunedMemories
+from memoryd.core.memories.view import CommittedMemory, FoundMemories, NamedSession, PrunedMemories
 from memoryd.errors import InvalidParamsError
 from memoryd.settings import SESSION_LENGTH
 from memoryd.toolsets.registry import Answer, Call, Toolset
@@ -67,7 +67,7 @@ def search_memories(
     """
     vector = _vector(call, "query_embedding", query_embedding)
     found, total = _vault(call).search(query, scope, tags, vector=vector, limit=limit)
-    return vault_view.found(found, total)
+    return view.matches(found, total)
 
 
 @TOOLS.tool("Prune memories", "write", destructive=True, idempotent=True)

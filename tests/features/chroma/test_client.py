@@ -13,8 +13,7 @@ import httpx2
 import pytest
 
 from memoryd.core.engine import Engine
-from memoryd.core.journal.home import own_home
-from memoryd.core.journal.journal import Journal
+from memoryd.core.journal.journal import Journal, own_home
 from memoryd.core.scope import Scope, together
 from memoryd.errors import InvalidInputError, StoreAwayError, StoreError
 from memoryd.features.chroma import database

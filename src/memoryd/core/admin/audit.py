@@ -8,8 +8,7 @@ from itertools import chain
 from typing import Any, Literal
 
 from memoryd.core.engine import Engine
-from memoryd.core.journal.home import own_home
-from memoryd.core.journal.journal import Journal
+from memoryd.core.journal.journal import Journal, own_home
 from memoryd.core.scope import Scope
 from memoryd.core.security.prompt_injection import reads_like_instructions
 from memoryd.core.security.secrets import find

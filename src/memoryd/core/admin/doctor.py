@@ -13,7 +13,7 @@ from memoryd import __version__, features
 from memoryd.core.admin.shared_folders import REMEDY, shared_folder
 from memoryd.core.base.progress import StepProgress
 from memoryd.core.engine import Engine
-from memoryd.core.journal.home import own_home
+from memoryd.core.journal.journal import own_home
 from memoryd.core.records.spaces import ACROSS
 from memoryd.environment import current
 from memoryd.errors import InvalidInputError, StoreError

@@ -3,16 +3,16 @@
 import logging
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, Protocol
 
+from memoryd import features
 from memoryd.core.base.progress import CountProgress
 from memoryd.core.engine import Engine
 from memoryd.core.journal import summarizer
-from memoryd.core.journal.home import own_home
 from memoryd.core.journal.in_records import JournalRows
 from memoryd.core.llm import generation
 from memoryd.core.scope import Scope
-from memoryd.errors import ModelError, NotFoundError
+from memoryd.errors import ModelError, NotFoundError, StoreError
 from memoryd.model import Interaction, SessionSummary
 from memoryd.models.llm import Writer
 from memoryd.store.journal import Database, JournalStore
@@ -21,6 +21,34 @@ log = logging.getLogger(__name__)
 
 EVERY = 1 << 40
 BATCH = 25  # summaries that are stored in one transaction
+
+
+class JournalHome(Database, Protocol):
+    """A database for the journal alone."""
+
+    def of(self, scope: Scope) -> JournalStore:
+        """Return the journal of a workspace."""
+
+    def check(self) -> None:
+        """Raise StoreError if a server that others run does not answer."""
+
+    def close(self) -> None:
+        """Stop using it."""
+
+
+def own_home(engine: Engine) -> JournalHome | None:
+    """Return the journal's own database, or None if the store has the journal. Raise MemorydError without one."""
+    return engine.part(_opened)
+
+
+def _opened(engine: Engine) -> JournalHome | None:
+    for opened in features.hooked("journal"):
+        home: JournalHome | None = opened(engine)
+        if home:
+            return home
+    if engine.settings.journal_store != "records":
+        raise StoreError(f"Nothing here stores a journal in {engine.settings.journal_store!r} (MEMORY_JOURNAL_STORE).")
+    return None
 
 
 def database(engine: Engine) -> Database:

@@ -1,11 +1,12 @@
 """Answers of the tools for memories: the JSON of what was stored, recalled, forgotten and inspected."""
 
 from collections.abc import Sequence
-from typing import Any, Literal, NotRequired
+from typing import Annotated, Any, Literal, NotRequired
 
+from pydantic import Field
 from typing_extensions import TypedDict
 
-from memoryd.core.base.results import Searched, counted, without_empty
+from memoryd.core.base.results import Placed, Searched, counted, placed, without_empty
 from memoryd.core.memories.memories import Criteria, Memories, Stored
 from memoryd.core.records import short_ids
 from memoryd.core.search.briefing import Briefing, Format
@@ -22,6 +23,7 @@ STORED = {
     "merged": "Merged with existing memory {} (duplicate detected).",
     "updated": "Stored memory {} in place of {}.",
 }
+DIGITS = 3  # decimals of a relevance: storing vectors as float16 changes a cosine of 1 by up to .0005
 REPLACING = "If it does, store it again with supersedes=[id]."
 
 MemoryView = Literal["stats", "recent", "important", "tags", "export"]
@@ -200,3 +202,74 @@ def inspected_by_id(memories: Memories, ids: Sequence[str]) -> InspectedMemories
 def fields(hits: Sequence[Hit]) -> list[dict[str, Any]]:
     """Return the fields of records that were not found by a search, without scores."""
     return [{name: value for name, value in whole(hit).items() if name not in ("score", "why")} for hit in hits]
+
+
+# memories with a key -------------------------------------------------------------------------------------------------
+
+
+class CommittedMemory(TypedDict):
+    """The key and the scope of a stored memory."""
+
+    committed: bool
+    key: str
+    scope: str
+
+
+class FoundMemory(TypedDict):
+    """A found memory."""
+
+    key: str
+    content: str
+    tags: list[str]
+    scope: str
+    relevance: Annotated[float, Field(description="Score in [0,1]; 1.0 = exact match.")]
+
+
+class FoundMemories(TypedDict):
+    """The found memories, best first, and the number that were searched."""
+
+    results: list[FoundMemory]
+    total_searched: int
+
+
+class PlacedMemory(FoundMemory, Placed):
+    """A memory found where several workspaces are read; the tool's schema is a's, which has no workspace."""
+
+
+class SearchedMemories(FoundMemories, Searched):
+    """The found memories, if an included workspace is archived."""
+
+
+class PrunedMemories(TypedDict):
+    """The number of deleted memories."""
+
+    pruned_count: int
+
+
+class NamedSession(TypedDict):
+    """The session of the connection from now on."""
+
+    session_id: str
+
+
+def matches(hits: Findings[Hit], total: int) -> FoundMemories:
+    """Return the matches of a search among `total` memories, in their order."""
+    result: SearchedMemories = {
+        "degraded": hits.degraded,
+        "results": list(map(_match, hits.best)),
+        "total_searched": total,
+    }
+    return without_empty(result, "degraded")
+
+
+def _match(match: Hit) -> FoundMemory:
+    record = match.record
+    fields: PlacedMemory = {
+        "key": record.name or "",
+        "content": record.body,
+        "tags": list(record.tags),
+        "scope": "session" if record.scope else "vault",
+        "relevance": round(min(1.0, match.score), DIGITS),
+        **placed(match.workspace),
+    }
+    return fields

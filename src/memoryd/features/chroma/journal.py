@@ -376,7 +376,7 @@ def _read(read: Callable[[Mapping[str, Any], Mapping[str, Any]], T], row: Chroma
 
 
 class ChromaHome(Chroma):
-    """A ChromaDB with the journals of all workspaces; see `core.journal.home.JournalHome`."""
+    """A ChromaDB with the journals of all workspaces; see `core.journal.journal.JournalHome`."""
 
     def check(self) -> None:
         """Raise StoreError if an external server does not answer; neither start nor stop memoryd's own."""

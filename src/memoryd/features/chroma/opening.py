@@ -4,7 +4,7 @@ import sys
 
 from memoryd import extras
 from memoryd.core.engine import Engine
-from memoryd.core.journal.home import JournalHome
+from memoryd.core.journal.journal import JournalHome
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.settings import Settings
 

@@ -12,8 +12,7 @@ from memoryd.core.base.batches import batches
 from memoryd.core.base.progress import StepProgress
 from memoryd.core.engine import Engine
 from memoryd.core.journal import in_records
-from memoryd.core.journal.home import own_home
-from memoryd.core.journal.journal import Journal
+from memoryd.core.journal.journal import Journal, own_home
 from memoryd.core.scope import Scope
 from memoryd.core.transfer import restore
 from memoryd.core.transfer.export import NOUNS

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from memoryd import features
 from memoryd.core.access.tokens import LEVELS, Level
 from memoryd.core.admin.doctor import Doctor
-from memoryd.core.journal.home import own_home
+from memoryd.core.journal.journal import own_home
 from memoryd.core.memories import listing
 from memoryd.core.memories.memories import Memories
 from memoryd.features.page import chronicle, sharing
