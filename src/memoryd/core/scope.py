@@ -1,15 +1,18 @@
 """The scope of core's work: an engine, a workspace and a session."""
 
+import shlex
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from memoryd.core.access.tokens import EVERYTHING, Grant
 from memoryd.core.engine import Engine
+from memoryd.core.records import records, short_ids
 from memoryd.core.records.question import Question
 from memoryd.core.records.records import Embedded
 from memoryd.core.security.secrets import Secrets
 from memoryd.core.workspaces.registry import ACTIVE
+from memoryd.errors import InvalidInputError
 from memoryd.model import Workspace
 from memoryd.store.base import Index, Queries
 
@@ -70,6 +73,25 @@ class Scope:
     def embed_later(self, ids: Collection[str] | None) -> None:
         """Have the background make the missing vectors of these records, or with None of the whole workspace."""
         self.engine.embed_later(self.workspace, ids)
+
+    def demand_own(self, field: str, ids: Sequence[str]) -> None:
+        """Raise InvalidInputError, naming the workspace, for an id or its beginning that only an included one has."""
+        missing = [given for given in ids if not _has(self, field, given)] if self.included else []
+        for other in self.each[1:]:
+            if elsewhere := next((given for given in missing if _has(other, field, given)), None):
+                name, own = other.workspace.name, self.workspace.name
+                raise InvalidInputError(
+                    f"{field}: {elsewhere[:100]} is in the workspace {name!r}, which {own!r} only reads. "
+                    f"Nothing was changed; change it there, e.g. with `memoryd --workspace {shlex.quote(name)}`."
+                )
+
+
+def _has(scope: Scope, field: str, given: str) -> bool:
+    def work(queries: Queries) -> bool:
+        whole = short_ids.resolve(queries, field, [given], scope.session, "ids.living")
+        return bool(records.fetch(queries, whole, scope.session))
+
+    return scope.read(work)
 
 
 def together(engine: Engine, workspace: Workspace, session: str = "", grant: Grant = EVERYTHING) -> Scope:

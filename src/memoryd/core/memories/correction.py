@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memoryd.core.base.limits import TAG, TAGS, TEXT
-from memoryd.core.memories.own import demand_own
 from memoryd.core.records import records, short_ids
 from memoryd.core.records.deduplication import fingerprint
 from memoryd.core.scope import Scope
@@ -60,7 +59,7 @@ def correct(scope: Scope, correction: Correction) -> Corrected:
     InvalidInputError if another memory already has this text or the record is not a memory, ChangedMeanwhileError if it
     was changed after it was `seen`.
     """
-    demand_own(scope, "id", [correction.id])
+    scope.demand_own("id", [correction.id])
     content = correction.content
     embedded = scope.passages([content])[0] if content is not None else None
 

@@ -12,7 +12,6 @@ from typing import Any, Literal
 from memoryd.core.base.clock import bound, bounds, moment, timestamp
 from memoryd.core.llm import generation
 from memoryd.core.memories import looked, replaceable
-from memoryd.core.memories.own import demand_own
 from memoryd.core.memories.replaceable import Replaceable
 from memoryd.core.records import records, short_ids
 from memoryd.core.records.deduplication import fingerprint
@@ -114,7 +113,7 @@ class Memories:
         questions about an earlier time. If `tags` or `importance` is None, it inherits theirs. Raise NotFoundError,
         with nothing stored, if some of them do not exist.
         """
-        demand_own(self._scope, "supersedes", supersedes)
+        self._scope.demand_own("supersedes", supersedes)
         embedded = self._scope.passages([content])[0]
 
         def work(queries: Queries) -> Stored:
@@ -326,7 +325,7 @@ class Memories:
             raise InvalidInputError(
                 "Bulk deletion requires confirm=true. Use dry_run=true first to preview what would be forgotten."
             )
-        demand_own(self._scope, "ids", criteria.ids or ())
+        self._scope.demand_own("ids", criteria.ids or ())
         found = self._best_matches(criteria) if criteria.query else None
         best, degraded = (found.best, found.degraded) if found else (None, "")
         if dry_run:
