@@ -50,7 +50,7 @@ def found(here: Engine, query: str) -> list[str]:
     question = asked(here, query)
     assert question.embedder
     among = VectorSet(GENERAL, question.embedder.name)
-    ids = [key for key, _ in nearest(here.store, place, among, question.vector, Filter(), 10)]
+    ids = [key for key, _ in nearest(here.store, place, among, question.compared[0].vector, Filter(), 10)]
     return [hit.record.body for hit in memories(here).get(ids)]
 
 

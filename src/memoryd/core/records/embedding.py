@@ -212,8 +212,7 @@ class Embedding:
         # counting the sets is slow: do it once, then every RECHECK seconds while another model's set is searched
         key = queries.workspace_id
         name = self._serving.get(key)
-        due = time.monotonic() > self._checked.get(key, -math.inf) + RECHECK
-        if key not in self._checked or (name != present.name and due):
+        if key not in self._checked or (name != present.name and self._due(key)):
             return self._named(self._most_complete(queries, present.name), present)
         serving = self._named(name, present)
         some = {"perspective": GENERAL, "model": serving.name}
@@ -221,6 +220,9 @@ class Embedding:
             self._backlog.forget(key)
             serving = self._named(self._most_complete(queries, present.name), present)
         return serving
+
+    def _due(self, workspace_id: str) -> bool:
+        return time.monotonic() > self._checked.get(workspace_id, -math.inf) + RECHECK
 
     def _most_complete(self, queries: Queries, present: str) -> str:
         numbers = self._spaces.counted(_sets(queries), present)
