@@ -216,14 +216,13 @@ def assembled(
     callers: Callers,
     *,
     gate: AccessGate | None = None,
-    streams: bool = False,
 ) -> Starlette:
-    """Return the application with all routes to an MCP server. `streams`: /mcp answers with streams of events."""
+    """Return the application with all routes to an MCP server."""
     engine = calls.engine
     settings = engine.settings
     beyond = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # Entrance has checked the names
     lasting = settings.http_sessions
-    manager = McpSessions(server, security_settings=beyond, json_response=not streams, stateless=not lasting)
+    manager = McpSessions(server, security_settings=beyond, json_response=True, stateless=not lasting)
     health, metrics = HealthChecks(engine), Metrics(calls)
     sse = SseServerTransport(MESSAGES, security_settings=beyond)
     public = settings.public_url
