@@ -216,13 +216,14 @@ def assembled(
     callers: Callers,
     *,
     gate: AccessGate | None = None,
+    streams: bool = False,
 ) -> Starlette:
-    """Return the application with all routes to an MCP server."""
+    """Return the application with all routes to an MCP server. `streams`: /mcp answers with streams of events."""
     engine = calls.engine
     settings = engine.settings
     beyond = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # Entrance has checked the names
     lasting = settings.http_sessions
-    manager = McpSessions(server, security_settings=beyond, json_response=True, stateless=not lasting)
+    manager = McpSessions(server, security_settings=beyond, json_response=not streams, stateless=not lasting)
     health, metrics = HealthChecks(engine), Metrics(calls)
     sse = SseServerTransport(MESSAGES, security_settings=beyond)
     public = settings.public_url
