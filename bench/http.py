@@ -7,7 +7,6 @@ cost more than the server.
 """
 
 import asyncio
-import json
 import socket
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from typing import Any
 import httpx2
 import psutil  # type: ignore[import-untyped]
 
+from bench.service import HELLO, Client
 from bench.speed import question
 from bench.tables import show
 from memoryd.environment import current
@@ -67,8 +67,7 @@ class Remote:
 
     async def begin(self) -> "Remote":
         if self._era == LEGACY:
-            info = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "bench", "version": "0"}}
-            answer = await self._post("initialize", info)
+            answer = await self._post("initialize", HELLO)
             self._headers["mcp-session-id"] = answer.headers["mcp-session-id"]
         return self
 
@@ -116,44 +115,18 @@ def cpu(process: psutil.Process) -> float:
 
 def local_calls(era: str, tool: str, command: tuple[str, ...], environment: dict[str, str]) -> float:
     """Return the same over stdio, with one client."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", *command],
-        env=current() | environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdin
-    assert process.stdout
-    number = 0
-
-    def ask(method: str, params: Json) -> None:
-        nonlocal number
-        number += 1
-        assert process.stdin
-        assert process.stdout
-        meta = {"_meta": META} if era == MODERN else {}
-        process.stdin.write(
-            json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params | meta}) + "\n"
-        )
-        process.stdin.flush()
-        while json.loads(process.stdout.readline()).get("id") != number:
-            pass
-
-    if era == LEGACY:
-        info = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "bench", "version": "0"}}
-        ask("initialize", info)
-    call = {"name": tool, "arguments": {"query": "a question"} if tool == "echo" else {}}
-    for _ in range(20):
-        ask("tools/call", call)
-    watched = psutil.Process(process.pid)
-    before = cpu(watched)
-    for _ in range(CALLS):
-        ask("tools/call", call)
-    spent = 1e6 * (cpu(watched) - before) / CALLS
-    process.stdin.close()
-    process.wait(30)
-    return spent
+    with Client(current() | environment, [sys.executable, "-m", *command]) as client:
+        if era == LEGACY:
+            client.ask("initialize", HELLO)
+        call: Json = {"name": tool, "arguments": {"query": "a question"} if tool == "echo" else {}}
+        call |= {"_meta": META} if era == MODERN else {}
+        for _ in range(20):
+            client.ask("tools/call", call)
+        watched = psutil.Process(client.process.pid)
+        before = cpu(watched)
+        for _ in range(CALLS):
+            client.ask("tools/call", call)
+        return 1e6 * (cpu(watched) - before) / CALLS
 
 
 # what is measured ----------------------------------------------------------------------------------------------------

@@ -31,6 +31,7 @@ import psycopg
 from prometheus_client.parser import text_string_to_metric_families
 
 from bench.http import LEGACY, META, MODERN, Json, free_port, serving
+from bench.service import HELLO
 from bench.speed import fact, fill, question
 from bench.tables import show
 from memoryd.core.engine import Engine
@@ -55,7 +56,6 @@ HEADS = [
     "to be tried again",
     "failed",
 ]
-INFO = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "bench", "version": "0"}}
 
 
 def asked(chance: random.Random, number: int, *, reading: bool) -> tuple[str, Json]:
@@ -124,7 +124,7 @@ class LoadClient:
 
     async def begin(self) -> None:
         if self._era == LEGACY:
-            answer = await self._post("/mcp", _message("initialize", INFO))
+            answer = await self._post("/mcp", _message("initialize", HELLO))
             self._headers["mcp-session-id"] = answer.headers["mcp-session-id"]
 
     async def work(self, seen: Seen, end: float) -> None:

@@ -23,9 +23,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 
-from rich.table import Table
-
-from bench.tables import console
+from bench.tables import show
 from memoryd.connect import channel
 from memoryd.connect.address import services_of
 from memoryd.environment import current, resolved
@@ -137,13 +135,6 @@ def cpu(process: int) -> float:
 def megabytes(process: int) -> float:
     pss = Path(f"/proc/{process}/smaps_rollup").read_text().split("Pss:")[1].split()[0]
     return int(pss) / 1024
-
-
-def show(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    table = Table(*head, title=title, title_justify="left")
-    for row in rows:
-        table.add_row(*row)
-    console().print(table)
 
 
 def ratio(part: float, whole: float) -> str:

@@ -20,8 +20,8 @@ from memoryd.core.memories.memories import Criteria, Memories
 from memoryd.core.records import records
 from memoryd.core.records.deduplication import fingerprint
 from memoryd.core.scope import Scope
-from memoryd.features.page.kept import Kept
 from memoryd.features.page.picture import communities, layout
+from memoryd.features.page.visit import Kept
 from memoryd.model import Kind, Record
 from memoryd.settings import Settings
 from memoryd.store.base import Queries

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from memoryd.features.install.catalog import CLIENTS
-from memoryd.features.install.edit_json import parsed
+from memoryd.features.install.editing import parsed
 from memoryd.settings import AUTO, DEFAULT_WORKSPACE
 from memoryd.text import estimate_tokens
 from tests.http import HttpProcess

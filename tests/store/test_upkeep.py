@@ -16,8 +16,8 @@ from memoryd.store.sqlite import connection, vector_index
 from memoryd.store.sqlite.connection import SqliteQueries
 from memoryd.store.sqlite.file import SqliteFile
 from memoryd.store.sqlite.layout import DataDirectory, SingleFile
+from memoryd.store.sqlite.search import WEIGHTS
 from memoryd.store.sqlite.store import SqliteStore
-from memoryd.store.sqlite.word_index import WEIGHTS
 from tests.store.kit import (
     SET,
     axis,

@@ -14,7 +14,6 @@ import typer
 
 from memoryd import features
 from memoryd.cli import exports, show
-from memoryd.cli.foreign import ForeignImport, ImportOptions
 from memoryd.cli.frame import FAILED, AsJson, confirm, demand_writable, fail, named, note, out, stopping
 from memoryd.cli.here import command_here
 from memoryd.core.base.progress import ignore_progress
@@ -22,6 +21,7 @@ from memoryd.core.engine import Engine
 from memoryd.core.transfer import jsonl, migration
 from memoryd.core.transfer.export_formats import ExportFormat, FolderChanges
 from memoryd.errors import InvalidInputError
+from memoryd.features.base import ForeignImport, ImportOptions
 from memoryd.settings import Settings
 from memoryd.text import counted
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # as in connect
 
 INPUT = 16 << 20  # maximum bytes of a hook's JSON: it may repeat the agent's last message
 TOO_LONG = f"The input of the hook on stdin is longer than {INPUT >> 20} MB."
-READING = 30.0  # seconds that the client has to hand over the JSON
+READING = 30.0  # seconds after which a hook gives up on its JSON, or on a transcript
 NOTHING = f"nothing came on stdin (given up after {READING:g} seconds)."
 ANSWER = 35.0  # seconds that a service has to answer, whatever it waits for
 OPTIONS = {"--client": "client", "--budget": "budget", "--http": "http", "--token-variable": "token_variable"}

@@ -1,8 +1,11 @@
 """What a slice may add to memoryd."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
+
+from memoryd.settings import Settings
 
 Hook = Literal[
     "admissions", "chores", "client_app", "foreign_import", "gate", "journal", "routes", "session_hook", "state"
@@ -80,3 +83,25 @@ class SliceState:
     """Where what was purged may still be, and how it is removed there; one sentence, or ''."""
     shared: SharedState | None = None
     """The same of a slice that shares memories, for the page."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportOptions:
+    """The options of an import."""
+
+    include: frozenset[str]
+    dry_run: bool
+    agreed: bool
+    by_project: bool
+    vectors: bool
+    as_json: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignImport:
+    """The import of the files of other programs."""
+
+    formats: Sequence[str]
+    """The names of the formats."""
+    run: Callable[[Settings, Path, str | None, ImportOptions], None]
+    """Shows or imports a source in a given or, with None, recognized format. Raises InvalidInputError."""

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO, Generic, Protocol, TypeVar
 
 import psutil  # type: ignore[import-untyped]
 
@@ -33,8 +33,15 @@ class Running(Protocol):
     def pid(self) -> int:
         """The process id."""
 
+    @property
+    def obstacle(self) -> str:
+        """Why it cannot be used yet, for a sentence that begins with its name; '' if it can."""
 
-class SharedServer(ABC):
+
+R = TypeVar("R", bound=Running)
+
+
+class SharedServer(ABC, Generic[R]):
     """A server in its own directory. The first call of `url` starts it."""
 
     product: str
@@ -69,8 +76,28 @@ class SharedServer(ABC):
         """Return the URL once the server listens."""
 
     @abstractmethod
-    def _running(self) -> Running | None:
+    def _running(self) -> R | None:
         """Return the running server, or None. Another program may have the process id of a dead server."""
+
+    def _ready(self) -> R | None:
+        """Return the server once it can be used, or None if it ended."""
+        deadline = time.monotonic() + START
+        while running := self._running():
+            if not running.obstacle:
+                return running
+            if time.monotonic() > deadline:
+                raise StoreBusyError(
+                    f"{self.product} in {self.place} {running.obstacle} after {START:.0f} s. "
+                    f"Nothing was stored by this call; try again, and see {self._log} if this persists."
+                )
+            time.sleep(POLL)
+        return None
+
+    def _not_started(self, last_words: str) -> StoreError:
+        return StoreError(
+            f"{self.product} did not start in {self.place} ({last_words}). Nothing was stored by this call; "
+            f"see {self._log}."
+        )
 
     def state(self) -> State:
         return "running" if self._running() else "stopped"
@@ -90,7 +117,7 @@ class SharedServer(ABC):
             self._stopped = True
         return running is not None
 
-    def _stop(self, running: Running) -> None:
+    def _stop(self, running: R) -> None:
         using = self._use()
         if not locked(using, fcntl.LOCK_EX):
             fcntl.flock(using, fcntl.LOCK_SH)  # the attempt released it

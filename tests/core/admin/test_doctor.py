@@ -20,7 +20,7 @@ from memoryd.core.transfer import migration
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.models import weights
 from memoryd.settings import Settings
-from memoryd.store.sqlite import checks
+from memoryd.store.sqlite import upkeep
 from memoryd.store.sqlite.connection import equipped
 from tests.core.admin.conftest import Patient
 
@@ -256,7 +256,7 @@ def test_a_journal_that_is_not_a_write_ahead_log(patient: FilesPatient, monkeypa
 
 def test_a_large_write_ahead_log(patient: FilesPatient, monkeypatch: pytest.MonkeyPatch) -> None:
     patient.store("x")
-    monkeypatch.setattr(checks, "LARGE_LOG", -1)
+    monkeypatch.setattr(upkeep, "LARGE_LOG", -1)
     findings = patient.examine().findings
     assert len(findings) == 2
     assert "write-ahead log has grown" in findings[0].problem

@@ -12,9 +12,8 @@ from memoryd.core.memories import prompted
 from memoryd.core.memories.memories import Memories
 from memoryd.core.scope import Scope
 from memoryd.features.agents import command as cli_hook
-from memoryd.features.agents import elsewhere, requests, routes
-from memoryd.features.agents.elsewhere import ServerSpool
-from memoryd.features.agents.spool import SpooledTurns
+from memoryd.features.agents import requests, routes
+from memoryd.features.agents.spool import ServerSpool, SpooledTurns
 from memoryd.model import Interaction
 from memoryd.posting import HookServer
 from tests.clients import PATIENCE, until
@@ -233,7 +232,7 @@ def test_what_cannot_work_is_explained(
 
 
 def test_many_turns_are_posted_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(elsewhere, "PIECE", 500)
+    monkeypatch.setattr("memoryd.features.agents.spool.PIECE", 500)
     usual = {"session_id": "s", "created_at": "2026-03-04T10:00:00.000Z", "thought": "", "response": "So."}
     turns = tuple(Interaction(id=f"mem_{number}", prompt="Why? " * 20, **usual) for number in range(7))
     got = list[dict[str, Any]]()

@@ -17,10 +17,10 @@ from memoryd.core.journal.journal import Journal, own_home
 from memoryd.core.scope import Scope, together
 from memoryd.errors import InvalidInputError, StoreAwayError, StoreError
 from memoryd.features.chroma import database
+from memoryd.features.chroma.across import JournalVectors
 from memoryd.features.chroma.client import Chroma, ExternalChroma
 from memoryd.features.chroma.database import DEFAULT, SWAP, ChromaDatabase, ChromaRow
 from memoryd.features.chroma.journal import JournalChroma
-from memoryd.features.chroma.vectors import JournalVectors
 from memoryd.settings import Settings
 from memoryd.store.journal import COLLECTIONS
 from tests.store.journals import BREAD, CAR, engine, journal, summary, texts, turn

@@ -8,7 +8,7 @@ import pytest
 from memoryd.core.journal.journal import Journal
 from memoryd.core.memories.memories import Criteria, Memories
 from memoryd.core.scope import Scope
-from memoryd.features.page import chronicle
+from memoryd.features.page.journal import days, seen_sessions
 from tests.core.kit import engine
 
 
@@ -23,9 +23,9 @@ def test_days_and_sessions_add_up(scope: Scope) -> None:
     stored = Memories(session).store("one")
     Memories(session).store("two")
     Memories(scope).forget(Criteria(ids=(stored.id,)))
-    (day,) = chronicle.days(scope, 2)
+    (day,) = days(scope, 2)
     assert (day.stored, day.changed, day.forgotten) == (2, 0, 1)
-    (seen,) = chronicle.sessions(scope)
+    (seen,) = seen_sessions(scope)
     assert (seen.id, seen.turns, seen.stored) == ("s1", 0, 1)
 
 
@@ -34,6 +34,6 @@ def test_a_session_without_a_summary_has_the_title_of_its_first_turn(scope: Scop
     for prompt in ("Grüße an Anna. Then the ports.", "Which port?"):
         journal.add(prompt, "thinking", "Done.", "s1")
     Memories(Scope(scope.engine, scope.workspace, "s2")).store("one")
-    assert {one.id: one.title for one in chronicle.sessions(scope)} == {"s1": "Grüße an Anna", "s2": ""}
+    assert {one.id: one.title for one in seen_sessions(scope)} == {"s1": "Grüße an Anna", "s2": ""}
     journal.summarize("s1")
-    assert next(one.title for one in chronicle.sessions(scope) if one.turns) == "Grüße an Anna"
+    assert next(one.title for one in seen_sessions(scope) if one.turns) == "Grüße an Anna"

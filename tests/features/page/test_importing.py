@@ -17,7 +17,7 @@ from memoryd.core.memories.listing import Facets
 from memoryd.core.memories.memories import Memories
 from memoryd.core.scope import Scope
 from memoryd.core.transfer import export
-from memoryd.features.page import uploads
+from memoryd.features.page import transfer
 from tests.clients import until
 from tests.features.imports.formats_kit import SAMPLES
 from tests.features.page.kit import HTMX, OWN, Html, Site, Visitor
@@ -120,7 +120,7 @@ def test_what_cannot_be_imported_is_refused_in_words(here: Site, owner: Visitor,
 
 
 def test_a_file_is_bounded_whatever_its_sender_says(owner: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uploads, "FILE", 2**20)
+    monkeypatch.setattr(transfer, "FILE", 2**20)
     large = send(owner, b"x" * 2**21)
     assert (large.status_code, "larger than 1 MB" in large.text) == (400, True)
 

@@ -29,7 +29,7 @@ from memoryd.core.scope import Scope
 from memoryd.core.transfer import jsonl
 from memoryd.features.login.accounts import Person
 from memoryd.features.login.logins import Asked, logins_of
-from memoryd.features.page import news
+from memoryd.features.page import app
 from memoryd.model import Kind
 from tests.core.kit import NOMIC, ollama
 from tests.features.page.kit import HTMX, OWN, Html, Site, Visitor, site, undo_of
@@ -100,10 +100,10 @@ def test_the_newest_are_first_and_more_follow_on_request(here: Site, owner: Visi
 
 
 def test_news_begin_where_the_list_was_read(here: Site, owner: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(news, "PAUSE", 0)
+    monkeypatch.setattr(app, "PAUSE", 0)
 
     async def next_of(after: str) -> str:
-        async with aclosing(news.stream(here.scope, after, lambda: False, CapacityLimiter(1))) as parts:
+        async with aclosing(app.stream(here.scope, after, lambda: False, CapacityLimiter(1))) as parts:
             return await anext(part async for part in parts if "data: " in part)
 
     seen = re.search(r'data-seen="([0-9]+)"', owner.get().text)

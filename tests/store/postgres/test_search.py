@@ -14,9 +14,9 @@ from memoryd.core.records import records
 from memoryd.model import Filter, Kind, VectorSet, Workspace
 from memoryd.store.base import Queries, Scored, Vector
 from memoryd.store.postgres import queries as postgres
-from memoryd.store.postgres import recent, search
-from memoryd.store.postgres.recent import Recent
+from memoryd.store.postgres import search, word_index
 from memoryd.store.postgres.store import PostgresStore
+from memoryd.store.postgres.word_index import Recent
 from memoryd.store.sql import load, moving
 from tests.clients import database
 from tests.store.kit import EVERY, MODEL, SET, add, axis, forget, near, nearest, put, together, unit, words, workspace
@@ -268,12 +268,12 @@ def test_a_word_that_occurs_more_often_counts_more(store: PostgresStore, here: W
 
 
 def test_counts_expire(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recent, "REMEMBERED", 2)
+    monkeypatch.setattr(word_index, "REMEMBERED", 2)
     known = Recent()
     for number in range(3):
         known.put(number, str(number))
     assert [known.get(number) for number in range(3)] == [None, None, "2"]
-    monkeypatch.setattr(recent, "FRESH", -1.0)
+    monkeypatch.setattr(word_index, "FRESH", -1.0)
     known.put(3, "3")
     assert known.get(3) is None
 

@@ -27,9 +27,8 @@ from memoryd.store import open_store, rows
 from memoryd.store.base import Queries, Store
 from memoryd.store.columns import MOVED, OF_WORKSPACE
 from memoryd.store.rows import Sum
-from memoryd.store.sqlite.backup import written
-from memoryd.store.sqlite.former import copy, former
 from memoryd.store.sqlite.store import SqliteStore
+from memoryd.store.sqlite.upkeep import copy, former, written
 
 OF_REGISTRY = ("sessions", "session_holders", "workspace_keys")
 """The tables of a registry that are copied besides its workspaces."""

@@ -12,15 +12,18 @@ from typing import Annotated, Any, Literal
 import typer
 from typer.core import TyperCommand
 
+from memoryd import environment
 from memoryd.cli.frame import FAILED, PLACE, command, fail, printable, with_suggestion
-from memoryd.connect.hook import INPUT, PROMPT, SHOWING, TOO_LONG
+from memoryd.connect.hook import INPUT, PROMPT, READING, SHOWING, TOO_LONG
 from memoryd.core.engine import Engine
 from memoryd.core.search.briefing import BUDGET, CONTEXT_BUDGET
+from memoryd.core.security.secrets import Secrets
+from memoryd.core.workspaces.project import WorkspaceChoice
 from memoryd.errors import InvalidInputError, StoreError
-from memoryd.features.agents import elsewhere
-from memoryd.features.agents.hooks import ASKING, END, READING, START, Event, Hooks, parse, tell_slices
+from memoryd.features.agents.hooks import END, START, Event, Hooks, TurnKeeper, parse, tell_slices
+from memoryd.features.agents.spool import ASKING, ServerSpool
 from memoryd.posting import TOKEN_VARIABLE, HookServer, NotPostedError
-from memoryd.settings import Settings
+from memoryd.settings import AUTO, Settings
 
 WITHOUT = {"embedder": "none", "reranker": "none", "llm_api_key": None, "llm_base_url": None}
 """A hook has little time, so it uses no model. A server makes the vectors."""
@@ -85,7 +88,7 @@ def hook(
     if not settings.hooks:
         return
     if http is not None:
-        _run_elsewhere(settings, event, data, client, budget, elsewhere.target(settings, http, token_variable))
+        _run_elsewhere(settings, event, data, client, budget, _server(settings, http, token_variable))
         return
     given = parse(data)
     alone = settings.model_copy(update=WITHOUT)
@@ -108,8 +111,9 @@ def _run_elsewhere(
     """Run a hook on a memoryd at a URL. Raise MemorydError, but not for a prompt, which then goes without memory."""
     given = parse(data)
     if event not in SHOWING:
-        ended = event == END
-        elsewhere.keeper(settings, given, server).run(Path.home(), client, ended=ended, bounded=_bounded)
+        spool, choice = ServerSpool(server, settings.data_dir), WorkspaceChoice(server.workspace)
+        keeper = TurnKeeper(given, settings, Secrets(settings.secrets), spool, choice)
+        keeper.run(Path.home(), client, ended=event == END, bounded=_bounded)
         return
     try:
         with _bounded(ASKING, f"{server.url} does not answer"):
@@ -117,6 +121,16 @@ def _run_elsewhere(
     except NotPostedError as error:
         if event != PROMPT:
             raise StoreError(str(error)) from None
+
+
+def _server(settings: Settings, url: str, variable: str) -> HookServer:
+    """Return the server at a URL, with the workspace of the settings. Raise InvalidInputError."""
+    if settings.workspace == AUTO:
+        raise InvalidInputError(f"A server does not see the project's directory: name a --workspace, not {AUTO}.")
+    try:
+        return HookServer(url, settings.workspace, variable, environment.current())
+    except NotPostedError as error:
+        raise InvalidInputError(str(error)) from None
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from typing import Any
 
 from memoryd import disk, features
 from memoryd.connect.channel import object_in
+from memoryd.connect.hook import READING
 from memoryd.core.access.tokens import EVERYTHING, Grant, session_of
 from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Memories
@@ -28,7 +29,7 @@ from memoryd.core.workspaces.project import WorkspaceChoice
 from memoryd.core.workspaces.registry import check_name
 from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, StoreError
 from memoryd.features.agents import transcripts
-from memoryd.features.agents.spool import EngineSpool, Spool, SpooledTurns
+from memoryd.features.agents.spool import ASKING, EngineSpool, Spool, SpooledTurns
 from memoryd.features.agents.transcripts import AgentStop, ReadPosition, Tally
 from memoryd.model import Workspace
 from memoryd.settings import SESSION_LENGTH, Settings
@@ -45,8 +46,6 @@ BRIEFED_ONLY = frozenset({"vscode"})
 EMPTY_CONTEXT = frozenset({"startup", "new", "clear", "compact"})
 """The sources of a session start after which the agent's context contains no earlier briefing."""
 START, END = "session-start", "session-end"
-READING = 30.0  # seconds after which a hook gives up on a transcript ...
-ASKING = 3.0  # ... and on the database, for which a user would wait at every turn
 PROMPTED = 1.0  # seconds after which a prompt is sent without memories
 Bounded = Callable[[float, str], AbstractContextManager[None]]
 """Interrupts a block after a number of seconds, with a message."""

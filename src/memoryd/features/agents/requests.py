@@ -8,18 +8,10 @@ from typing import Any, TypeVar
 
 import anyio
 
-from memoryd.connect.hook import PROMPT, SHOWING
+from memoryd.connect.hook import PROMPT, READING, SHOWING
 from memoryd.errors import InvalidInputError, MemorydError
-from memoryd.features.agents.hooks import (
-    ASKING,
-    END,
-    PROMPTED,
-    READING,
-    START,
-    Hooks,
-    parse,
-    tell_slices,
-)
+from memoryd.features.agents.hooks import END, PROMPTED, START, Hooks, parse, tell_slices
+from memoryd.features.agents.spool import ASKING
 from memoryd.server.calls import Calls
 from memoryd.server.connection import Admission
 from memoryd.server.requests import Json, answered

@@ -10,9 +10,9 @@ import json
 import time
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from memoryd import disk
@@ -26,10 +26,13 @@ from memoryd.errors import MemorydError, NotFoundError, StoreError
 from memoryd.features.agents import transcripts
 from memoryd.features.agents.transcripts import Tally
 from memoryd.model import Interaction, Workspace
+from memoryd.posting import HookServer, NotPostedError
 
 TOOL = "memoryd hook"
 """The provenance of a record written by a hook."""
 WHOLE = ".json"
+PIECE = 1 << 20  # bytes of turns in one request, unless one turn has more
+ASKING = 3.0  # seconds after which a hook gives up on the database, for which a user would wait at every turn
 ABANDONED = 24 * 3600.0
 """Seconds after which the unfinished file of a killed hook is removed; the next hook has read its turns again."""
 
@@ -107,6 +110,43 @@ class EngineSpool(Spool):
         tally = store(self._engine, lambda: choice.ensure(self._engine.workspaces), entry, path)
         if tally.first:
             raise StoreError(f"Turns of {path} were not stored: {tally.first.text}.")
+
+
+class ServerSpool(Spool):
+    """The files on their way to a workspace of a server."""
+
+    def __init__(self, server: HookServer, data_dir: Path) -> None:
+        name = hashlib.sha256(f"{server.workspace} at {server.url}".encode()).hexdigest()[:16]
+        super().__init__(data_dir / "spool" / name, server.url)
+        self._server = server
+
+    def put(self, entry: SpooledTurns) -> None:
+        """Store turns durably, in files that each fit into a request. Raise OSError if they cannot be written."""
+        pieces = list(_pieces(entry.turns))
+        for number, turns in enumerate(pieces, 1):
+            ended = entry.ended if number == len(pieces) else ()
+            super().put(replace(entry, turns=turns, ended=ended))
+
+    def _store(self, entry: SpooledTurns, _path: Path) -> None:
+        turns = [asdict(turn) for turn in entry.turns]
+        message = {"event": "turns", "client": entry.client, "turns": turns, "ended": entry.ended}
+        try:
+            self._server.post(message, ASKING)
+        except NotPostedError as error:
+            raise StoreError(str(error)) from None
+
+
+def _pieces(turns: tuple[Interaction, ...]) -> Iterator[tuple[Interaction, ...]]:
+    piece, size = list[Interaction](), 0
+    for turn in turns:
+        length = len(json.dumps(asdict(turn)))
+        if piece and size + length > PIECE:
+            yield tuple(piece)
+            piece, size = [], 0
+        piece.append(turn)
+        size += length
+    if piece:
+        yield tuple(piece)
 
 
 def store(engine: Engine, found: Callable[[], Workspace], entry: SpooledTurns, origin: Path) -> Tally:

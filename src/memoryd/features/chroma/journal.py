@@ -13,10 +13,9 @@ from memoryd.core.journal.metadata import CollectionName
 from memoryd.core.scope import Scope
 from memoryd.core.security.secrets import cleaned
 from memoryd.errors import InvalidInputError, StoreError
-from memoryd.features.chroma.across import EMBEDDER, WAIT, Across
+from memoryd.features.chroma.across import EMBEDDER, WAIT, Across, JournalVectors
 from memoryd.features.chroma.client import OTHER_MODEL, Chroma
 from memoryd.features.chroma.database import DEFAULT, ChromaDatabase, ChromaRow, Collection, GoneError
-from memoryd.features.chroma.vectors import JournalVectors
 from memoryd.model import Findings, Interaction, SessionSummary, Workspace
 from memoryd.store.journal import COLLECTIONS, JournalCounts, JournalHit, Summaries, Turns
 from memoryd.text import shortened

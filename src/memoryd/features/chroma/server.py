@@ -19,8 +19,8 @@ import psutil  # type: ignore[import-untyped]
 
 from memoryd import disk
 from memoryd.environment import current
-from memoryd.errors import StoreBusyError, StoreError
-from memoryd.store.shared_server import POLL, START, STOP, SharedServer, locked, works_in
+from memoryd.errors import StoreError
+from memoryd.store.shared_server import POLL, STOP, SharedServer, locked, works_in
 
 distribution("chromadb")  # raises immediately if it is not installed
 
@@ -42,8 +42,12 @@ class _Running:
     port: int
     process: psutil.Process
 
+    @property
+    def obstacle(self) -> str:
+        return "" if self.port else "does not listen"
 
-class ChromaServer(SharedServer):
+
+class ChromaServer(SharedServer[_Running]):
     """memoryd's own server. The first call of `url` starts it."""
 
     product = "ChromaDB"
@@ -67,27 +71,10 @@ class ChromaServer(SharedServer):
         for _ in range(ATTEMPTS):
             if self._running() is None:
                 self._start()
-            if running := self._listening():
+            if running := self._ready():
                 self._process = running.process
                 return f"http://127.0.0.1:{running.port}"
-        raise StoreError(
-            f"ChromaDB did not start in {self.place} ({self._last_words()}). Nothing was stored by this call; "
-            f"see {self._log}."
-        )
-
-    def _listening(self) -> _Running | None:
-        """Return the server once it listens; None if it ended."""
-        deadline = time.monotonic() + START
-        while running := self._running():
-            if running.port:
-                return running
-            if time.monotonic() > deadline:
-                raise StoreBusyError(
-                    f"ChromaDB in {self.place} does not listen after {START:.0f} s. Nothing was stored by this call; "
-                    f"try again, and see {self._log} if this persists."
-                )
-            time.sleep(POLL)
-        return None
+        raise self._not_started(self._last_words())
 
     def _running(self) -> _Running | None:
         directory = self._data.resolve()

@@ -9,11 +9,11 @@ from typing import Any
 import typer
 
 from memoryd.cli import exports, show
-from memoryd.cli.foreign import ForeignImport, ImportOptions
 from memoryd.cli.frame import FAILED, fail, note, out, reported, stopping
 from memoryd.core.engine import Engine
 from memoryd.core.transfer.export import NOUNS
 from memoryd.errors import InvalidInputError
+from memoryd.features.base import ForeignImport, ImportOptions
 from memoryd.features.imports import intake
 from memoryd.features.imports.formats.source import Source
 from memoryd.features.imports.formats.table import FORMATS

@@ -23,8 +23,8 @@ from memoryd.core.transfer.schema import KEY_LENGTH, NEW_MEMORY, UNKNOWN, UNSCOR
 from memoryd.errors import InvalidInputError
 from memoryd.features.imports.formats import items
 from memoryd.features.imports.formats.fields import brief
+from memoryd.features.imports.formats.notes import parts
 from memoryd.features.imports.formats.source import ForeignFormat
-from memoryd.features.imports.formats.splitting import parts
 from memoryd.model import AGENT_INTERACTION, Kind
 from memoryd.settings import AUTO
 from memoryd.store import rows

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memoryd.features.install import edit_json
+from memoryd.features.install import editing
 from memoryd.features.install.catalog import ClientName, below
-from memoryd.features.install.edit_json import Keys
+from memoryd.features.install.editing import Keys
 from memoryd.features.install.safe_replace import FileEdit
 
 SECONDS = 15
@@ -64,8 +64,8 @@ def added(client: ClientName, command: Sequence[str], arguments: Sequence[str]) 
     place = HOOK_FILES[client]
 
     def edit(text: str) -> str:
-        if place.version and edit_json.value_at(edit_json.parsed(text, toml=False), ["version"]) is None:
-            text = edit_json.put(text, ["version"], place.version, toml=False)
+        if place.version and editing.value_at(editing.parsed(text, toml=False), ["version"]) is None:
+            text = editing.put(text, ["version"], place.version, toml=False)
         for event, ours in place.events.items():
             line = _line([*command, "hook", ours, "--client", client, *arguments])
             text = _with(text, place, event, line + UNBLOCKING * (Path(command[0]).stem == "uvx"))
@@ -81,7 +81,7 @@ def removed(client: ClientName) -> FileEdit:
     def edit(text: str) -> str:
         for event in place.events:
             while OURS.search(text) and (keys := _ours(text, event)):  # a text without any need not be JSON
-                text = edit_json.drop(text, keys, toml=False)
+                text = editing.drop(text, keys, toml=False)
         return text
 
     return FileEdit(place.file(), edit, OTHERWISE)
@@ -90,16 +90,16 @@ def removed(client: ClientName) -> FileEdit:
 def _with(text: str, place: HookFile, event: str, line: str) -> str:
     """Return a text in which an event runs a command line; the timeout of an existing hook stays."""
     if keys := _ours(text, event):
-        return edit_json.put(text, [*keys, "command"], line, toml=False)
-    groups = edit_json.value_at(edit_json.parsed(text, toml=False), ["hooks", event]) or []
+        return editing.put(text, [*keys, "command"], line, toml=False)
+    groups = editing.value_at(editing.parsed(text, toml=False), ["hooks", event]) or []
     hook = {"type": "command", "command": line, "timeout": place.timeout}
     new = {"command": line} if place.timeout is None else {"hooks": [hook]}
-    return edit_json.put(text, ["hooks", event, len(groups)], new, toml=False)
+    return editing.put(text, ["hooks", event, len(groups)], new, toml=False)
 
 
 def _ours(text: str, event: str) -> Keys:
     """Return the path to a hook of memoryd; an empty one if there is none."""
-    groups = edit_json.value_at(edit_json.parsed(text, toml=False), ["hooks", event])
+    groups = editing.value_at(editing.parsed(text, toml=False), ["hooks", event])
     ways = (
         (("hooks", event, at, *within), one.get("command"))
         for at, group in enumerate(groups if isinstance(groups, list) else ())

@@ -11,7 +11,7 @@ import typer
 from memoryd.cli import show
 from memoryd.cli.frame import command, note
 from memoryd.errors import InvalidInputError, NotFoundError
-from memoryd.features.install import edit_json, hooks, projects, starting
+from memoryd.features.install import editing, hooks, projects, starting
 from memoryd.features.install.catalog import (
     BEARER,
     CLIENTS,
@@ -26,7 +26,7 @@ from memoryd.features.install.catalog import (
     token_prompt,
     workspace_of,
 )
-from memoryd.features.install.edit_json import RefusedError
+from memoryd.features.install.editing import RefusedError
 from memoryd.features.install.safe_replace import FileChanges, FileEdit, clear_away, text_of
 from memoryd.posting import TOKEN_VARIABLE, NotPostedError, endpoint, is_here
 from memoryd.settings import AUTO, DEFAULT_WORKSPACE, Settings, demand_home
@@ -193,25 +193,25 @@ class _Place:
     def workspace(self) -> str | None:
         """Return the workspace that the entry names now; None if there is none, or the file cannot be read."""
         try:
-            held = edit_json.parsed(text_of(self.file), toml=self._toml)
-            return workspace_of(edit_json.value_at(held, self._keys))
+            held = editing.parsed(text_of(self.file), toml=self._toml)
+            return workspace_of(editing.value_at(held, self._keys))
         except RefusedError:
             return None
 
     def put(self, text: str, entry: ServerEntry, url: str = "", *, force: bool = False) -> str:
         """Return a text with the entry; what the user added to an older one stays."""
-        held = edit_json.parsed(text, toml=self._toml)
-        if (old := edit_json.value_at(held, self._keys)) is not None:
+        held = editing.parsed(text, toml=self._toml)
+        if (old := editing.value_at(held, self._keys)) is not None:
             if not (force or is_of_memoryd(old, url)):
                 raise RefusedError(
                     f"{self._name} is another server there. Choose another --name, or add --force to replace it."
                 )
             entry = renewed(old, entry) if isinstance(old, dict) else entry
         if old != entry:
-            text = edit_json.put(text, self._keys, entry, toml=self._toml)
-        inputs = edit_json.value_at(held, ["inputs"]) or []
+            text = editing.put(text, self._keys, entry, toml=self._toml)
+        inputs = editing.value_at(held, ["inputs"]) or []
         if needs_prompt(entry, self._name) and self._input(inputs) is None:
-            text = edit_json.put(text, ["inputs", len(inputs)], token_prompt(self._name), toml=self._toml)
+            text = editing.put(text, ["inputs", len(inputs)], token_prompt(self._name), toml=self._toml)
         return text
 
     def drop(self, text: str, *, force: bool) -> str:
@@ -221,14 +221,14 @@ class _Place:
         """
         if (self._name if self._toml else f'"{self._name}"') not in text:
             return text
-        held = edit_json.parsed(text, toml=self._toml)
-        if (old := edit_json.value_at(held, self._keys)) is None:
+        held = editing.parsed(text, toml=self._toml)
+        if (old := editing.value_at(held, self._keys)) is None:
             return text
         if not (force or is_of_memoryd(old)):
             raise RefusedError(f"{self._name} does not look like memoryd there. Add --force to remove it.")
-        text = edit_json.drop(text, self._keys, toml=self._toml)
-        number = self._input(edit_json.value_at(held, ["inputs"]) or [])
-        return text if number is None else edit_json.drop(text, ["inputs", number], toml=self._toml)
+        text = editing.drop(text, self._keys, toml=self._toml)
+        number = self._input(editing.value_at(held, ["inputs"]) or [])
+        return text if number is None else editing.drop(text, ["inputs", number], toml=self._toml)
 
     def _input(self, inputs: Any) -> int | None:
         """Return the index of the entry's question, or None."""
@@ -292,12 +292,12 @@ def _calling(file: Path, name: str, *, allowed: bool) -> FileEdit:
     def edit(text: str) -> str:
         if not allowed and rule not in text:  # then it does not even have to be JSON
             return text
-        rules = edit_json.value_at(edit_json.parsed(text, toml=False), RULES) or []
+        rules = editing.value_at(editing.parsed(text, toml=False), RULES) or []
         if (isinstance(rules, list) and rule in rules) == allowed:
             return text
         if allowed:
-            return edit_json.put(text, [*RULES, len(rules)], rule, toml=False)
-        return edit_json.drop(text, [*RULES, rules.index(rule)], toml=False)
+            return editing.put(text, [*RULES, len(rules)], rule, toml=False)
+        return editing.drop(text, [*RULES, rules.index(rule)], toml=False)
 
     return FileEdit(file, edit, OTHERWISE.format(rule))
 

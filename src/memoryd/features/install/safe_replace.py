@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memoryd import disk
-from memoryd.features.install.edit_json import RefusedError
+from memoryd.features.install.editing import RefusedError
 
 TRIES = 5
 """How often to retry if the file changes during the edit: clients write only now and then."""

@@ -12,6 +12,7 @@ from memoryd.core.access.hashes import derived
 from memoryd.core.access.tokens import NAME_LENGTH, Level, is_name
 from memoryd.core.base.clock import FOREVER
 from memoryd.core.engine import Engine
+from memoryd.core.workspaces.registry import from_registry
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.store.base import Queries, Row, of_row
 
@@ -55,9 +56,7 @@ class Accounts:
 
     def all(self) -> list[Account]:
         """Return all accounts, sorted by name."""
-        if not self._store.placement.exists():
-            return []
-        rows = self._store.read(None, lambda q: q.all("accounts.all"))
+        rows = from_registry(self._store, lambda q: q.all("accounts.all"), ())
         return [of_row(Account, row) for row in rows]
 
     def set(self, name: str, password: str, level: Level | None = None, workspace: str | None = None) -> bool:
@@ -114,9 +113,7 @@ class Accounts:
         return derived(known["hash"], "browser") if known else ""
 
     def _known(self, name: str) -> Row | None:
-        if not self._store.placement.exists():
-            return None
-        return self._store.read(None, lambda q: q.one("accounts.by_name", name=name))
+        return from_registry(self._store, lambda q: q.one("accounts.by_name", name=name), None)
 
 
 def accounts_of(engine: Engine) -> Accounts:

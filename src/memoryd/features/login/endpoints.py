@@ -16,7 +16,7 @@ from memoryd.core.access.tokens import LEVELS, Level
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.features.login.forms import UNSTORED, OAuthProblem, count, demand_resource, form_of, json_of
-from memoryd.features.login.logins import Issued, logins_of
+from memoryd.features.login.logins import ACCESS_TIME, Issued, logins_of
 from memoryd.features.login.metadata import METHODS, REGISTER, REVOKE, TOKEN, resource_of
 from memoryd.features.login.oauth_clients import EDITORS, OAuthClient, acceptable, clients_of
 from memoryd.server.http.bodies import Rate
@@ -62,7 +62,7 @@ class Endpoints:
             body = {
                 "access_token": issued.access,
                 "token_type": "Bearer",
-                "expires_in": issued.expires_in,
+                "expires_in": int(ACCESS_TIME.total_seconds()),
                 "refresh_token": issued.refresh,
                 "scope": scope_of(issued.level),
             }

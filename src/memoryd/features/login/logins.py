@@ -15,6 +15,7 @@ from memoryd.core.access.hashes import derived, hashed, pkce_challenge
 from memoryd.core.access.tokens import LEVELS, PREFIX, Grant, Level
 from memoryd.core.base.background import Chore
 from memoryd.core.engine import Engine
+from memoryd.core.workspaces.registry import from_registry
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.features.login.accounts import Person
 from memoryd.store.base import Queries, Row, of_row
@@ -66,8 +67,6 @@ class Issued:
 
     access: str
     refresh: str
-    expires_in: int
-    """Seconds."""
     level: Level
 
 
@@ -113,7 +112,7 @@ class Logins:
 
     def pending(self, key: str) -> Authorization:
         """Return a request that waits for a decision. Raise NotFoundError."""
-        row = self._store.placement.exists() and self._store.read(None, lambda q: self._waiting(q, key))
+        row = from_registry(self._store, lambda q: self._waiting(q, key), None)
         if not row:
             raise _over()
         return _authorization(row)
@@ -275,26 +274,19 @@ class Logins:
         for kind, token in (("access", access), ("refresh", refresh)):
             queries.run("login_tokens.add", hash=hashed(token), login=login, kind=kind, until=until[kind])
         queries.run("logins.use", id=login, now=self._clock.now())
-        return Issued(
-            access=ACCESS + access,
-            refresh=REFRESH + refresh,
-            expires_in=int(ACCESS_TIME.total_seconds()),
-            level=row["level"],
-        )
+        return Issued(access=ACCESS + access, refresh=REFRESH + refresh, level=row["level"])
 
     def check(self, presented: str) -> Login | None:
         """Return the login of an access token, until the token's end; None if it is unknown, revoked or expired."""
-        if not presented.startswith(ACCESS) or not self._store.placement.exists():
+        if not presented.startswith(ACCESS):
             return None
         known, now = hashed(presented.removeprefix(ACCESS)), self._clock.now()
-        row = self._store.read(None, lambda q: q.one("logins.by_token", hash=known, now=now))
+        row = from_registry(self._store, lambda q: q.one("logins.by_token", hash=known, now=now), None)
         return _login(row) if row else None
 
     def admitted(self, client: str) -> bool:
         """Return whether a person has admitted a client, and the login has not ended."""
-        return self._store.placement.exists() and bool(
-            self._store.read(None, lambda q: q.one("logins.of_client", client=client))
-        )
+        return from_registry(self._store, lambda q: q.one("logins.of_client", client=client), None) is not None
 
     def holds(self, queries: Queries, credential: str) -> bool:
         """Return whether a login with this id exists."""
@@ -304,9 +296,7 @@ class Logins:
 
     def all(self) -> list[Login]:
         """Return all logins, the oldest first."""
-        if not self._store.placement.exists():
-            return []
-        return [_login(row) for row in self._store.read(None, lambda q: q.all("logins.all"))]
+        return [_login(row) for row in from_registry(self._store, lambda q: q.all("logins.all"), ())]
 
     def revoke_token(self, client: str, presented: str) -> None:
         """End the login of one of a client's tokens; an unknown token is no error (RFC 7009, 2.2)."""
@@ -357,7 +347,7 @@ class Logins:
         def ended(queries: Queries) -> bool:
             return queries.one("logins.ended", now=now, before=before) is not None
 
-        if not stopping() and self._store.placement.exists() and self._store.read(None, ended):
+        if not stopping() and from_registry(self._store, ended, otherwise=False):
             self._store.write(None, write)
 
 

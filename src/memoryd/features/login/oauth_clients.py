@@ -12,6 +12,7 @@ from urllib.parse import SplitResult, urlsplit
 from memoryd.core.access import access_log
 from memoryd.core.access.hashes import hashed
 from memoryd.core.engine import Engine
+from memoryd.core.workspaces.registry import from_registry
 from memoryd.hidden import shown
 from memoryd.loopback import is_loopback
 from memoryd.store.base import Queries, of_row
@@ -48,9 +49,7 @@ class OAuthClients:
 
     def get(self, client_id: str) -> OAuthClient | None:
         """Return a registered client, or None."""
-        if not self._store.placement.exists():
-            return None
-        row = self._store.read(None, lambda q: q.one("clients.by_id", id=client_id))
+        row = from_registry(self._store, lambda q: q.one("clients.by_id", id=client_id), None)
         if row is None:
             return None
         uris = tuple(json.loads(row["redirect_uris"]))

@@ -170,7 +170,7 @@ class LoginPages:
         page = render(
             "oauth_login.html",
             key=key,
-            sign=_sign(browser, key),
+            sign=derived(browser, key),
             problem=problem,
             named=len(accounts) > 1,
             no_one=not accounts,
@@ -235,8 +235,7 @@ class LoginPages:
     # consent ---------------------------------------------------------------------------------------------------------
 
     async def _consent_form(self, request: Request) -> Response:
-        key, browser = _key(request.query_params), self._browser(request)
-        return await to_thread.run_sync(self._consent_page, key, browser)
+        return await to_thread.run_sync(self._consent_page, _key(request.query_params), self._browser(request))
 
     def _consent_page(self, key: str, browser: str) -> Response:
         found = self._logins.decided(key, browser)
@@ -250,7 +249,7 @@ class LoginPages:
         page = render(
             "oauth_consent.html",
             key=key,
-            sign=_sign(browser, key),
+            sign=derived(browser, key),
             person=found.person.name,
             levels=levels,
             level=level,
@@ -298,7 +297,8 @@ class LoginPages:
             minutes = int(REQUEST_TIME.total_seconds() // 60)
             why = f"This took longer than {minutes} minutes, or your browser accepts no cookies."
             raise OAuthProblem("access_denied", f"{why} Begin again in your client.", 403)
-        if not own or not hmac.compare_digest(_sign(browser, key).encode(), form.get("sign", "").encode()):
+        # only a page shown to this browser contains the sign
+        if not own or not hmac.compare_digest(derived(browser, key).encode(), form.get("sign", "").encode()):
             raise OAuthProblem("access_denied", "This form does not belong to this browser. Begin again.", 403)
         return key, browser, form
 
@@ -340,11 +340,6 @@ def _key(given: Mapping[str, str]) -> str:
     if not KEY.fullmatch(key):
         raise NotFoundError("This URL belongs to no login. Begin again in your client.")
     return key
-
-
-def _sign(browser: str, key: str) -> str:
-    """Return a value that only a page shown to this browser contains, against forms of other sites."""
-    return derived(browser, key)
 
 
 def _problem(text: str, status: int, heading: str = "This did not work", **link: str) -> Response:

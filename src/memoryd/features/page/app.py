@@ -1,7 +1,9 @@
 """The routes of the page, and the checks before each: session, origin, grant, workspace, headers."""
 
+import json
 import logging
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -9,6 +11,7 @@ from threading import Event
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlencode, urlsplit, urlunsplit
 
+import anyio
 from anyio import CapacityLimiter, to_thread
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response, StreamingResponse
@@ -27,23 +30,19 @@ from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, Store
 from memoryd.features.page import (
     audit,
     correcting,
-    finding,
     graph,
     history,
     journal,
     memories,
     recall,
-    sharing,
     state,
     transfer,
     upkeep,
     vault,
 )
 from memoryd.features.page.access import COOKIE, PageAccess, cookie_of, is_elsewhere, is_own
-from memoryd.features.page.kept import Kept
-from memoryd.features.page.news import stream
-from memoryd.features.page.uploads import received
-from memoryd.features.page.visit import CLIENT, Right, View, Visit
+from memoryd.features.page.transfer import received
+from memoryd.features.page.visit import CLIENT, Kept, Right, View, Visit
 from memoryd.model import Workspace
 from memoryd.server import html
 from memoryd.server.calls import Calls
@@ -71,7 +70,7 @@ ENDED = "Your session has ended, and nothing was stored. Your text is still here
 STATUS: Mapping[type[MemorydError], int] = {NotFoundError: 404, InvalidInputError: 400, StoreError: 503}
 
 
-_ROOMS = (memories, correcting, recall, finding, graph, vault, journal, history, upkeep, audit, state, sharing)
+_ROOMS = (memories, correcting, recall, graph, vault, journal, history, upkeep, audit, state)
 VIEWS = [view for room in (*_ROOMS, transfer) for view in room.VIEWS]
 """The views of a workspace."""
 
@@ -336,3 +335,38 @@ class WithHeaders:
             await send(message)
 
         await self._app(scope, receive, guarded)
+
+
+# news: the changes in a workspace, as a stream of server-sent events -------------------------------------------------
+
+
+PAUSE = 1.0  # seconds between looks: each is an indexed read of the new events
+QUIET = 15  # looks without news after which a comment keeps the connection alive
+SHOWN = 100  # ids of one message
+NUMBER = re.compile("[0-9]{1,18}")
+
+
+async def stream(
+    scope: CoreScope, after: str, ended: Callable[[], bool], threads: CapacityLimiter
+) -> AsyncGenerator[str]:
+    """Yield an event for each look that finds something, until the session or the server ends.
+
+    `after`: the number of the last event that the browser has seen, which it also sends when it reconnects; with any
+    other value the news begin now.
+    """
+    last = int(after) if NUMBER.fullmatch(after) else await to_thread.run_sync(listing.latest, scope, limiter=threads)
+    quiet = 0
+    yield "retry: 3000\n\n"
+    while True:
+        await anyio.sleep(PAUSE)
+        if await to_thread.run_sync(ended, limiter=threads):
+            return
+        try:
+            news = await to_thread.run_sync(listing.news, scope, last, limiter=threads)
+        except MemorydError:  # the next request shows why; the browser reconnects by itself
+            return
+        last, quiet = news.last, 0 if news.ids else quiet + 1
+        if news.ids:
+            yield f"id: {last}\ndata: {json.dumps({'ids': news.ids[:SHOWN], 'graph': news.graph})}\n\n"
+        elif quiet % QUIET == 0:
+            yield ":\n\n"

@@ -1,5 +1,9 @@
 """Sessions turn by turn, and the days of a workspace."""
 
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
 from itertools import pairwise
 from urllib.parse import quote
 
@@ -9,9 +13,11 @@ from memoryd.core.journal import summarizer
 from memoryd.core.journal.journal import Journal
 from memoryd.core.memories import listing
 from memoryd.core.memories.listing import Facets
-from memoryd.features.page import chronicle
+from memoryd.core.records.client_names import client_name
+from memoryd.core.scope import Scope
 from memoryd.features.page.visit import View, Visit
 from memoryd.model import Kind
+from memoryd.store.base import of_row
 
 AFTER_ALL = "~"  # sorts after every time
 TURNS = 50  # of a page
@@ -23,7 +29,7 @@ def sessions(visit: Visit) -> Response:
     """Show the sessions, the latest first; with a query, the turns that match it."""
     query = visit.text("q").strip()
     found = Journal(visit.scope).kept.find(query, TURNS, "") if query else None
-    every = visit.kept.get(visit.scope, "sessions", lambda: chronicle.sessions(visit.scope))
+    every = visit.kept.get(visit.scope, "sessions", lambda: seen_sessions(visit.scope))
     return visit.page("sessions.html", "sessions", sessions=every, q=query, found=found)
 
 
@@ -61,8 +67,61 @@ def timeline(visit: Visit) -> Response:
     """Show what was stored, changed and forgotten on each day."""
     number = int(visit.number("days", RANGES[0]))
     number = number if number in RANGES else RANGES[0]
-    days = visit.kept.get(visit.scope, f"days {number}", lambda: chronicle.days(visit.scope, number))
-    return visit.page("timeline.html", "timeline", days=days, number=number, ranges=RANGES)
+    found = visit.kept.get(visit.scope, f"days {number}", lambda: days(visit.scope, number))
+    return visit.page("timeline.html", "timeline", days=found, number=number, ranges=RANGES)
+
+
+# what happened on each day, and the sessions -------------------------------------------------------------------------
+
+SESSIONS = 1_000  # maximum sessions listed
+BEGINNING = 1_000  # characters of a prompt that its title is taken from
+VERBS: Mapping[str, str] = {"create": "stored", "update": "changed", "restore": "changed", "delete": "forgotten"}
+"""The figure of a day that each verb of an event counts towards."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChronicleDay:
+    """The numbers of events on a day (UTC)."""
+
+    day: str
+    stored: int
+    changed: int
+    forgotten: int
+
+
+@dataclass(frozen=True, slots=True)
+class SeenSession:
+    """A session of which something is still stored."""
+
+    id: str
+    ended: str
+    turns: int
+    stored: int
+    """The number of memories and observations."""
+    title: str
+    """The title of its summary, else that of its first turn; '' if there is neither."""
+    client: str
+
+
+def days(scope: Scope, number: int) -> list[ChronicleDay]:
+    """Return those of the last `number` days on which anything happened, latest first."""
+    since = scope.engine.clock.ago(timedelta(days=number))
+    figures: defaultdict[str, dict[str, int]] = defaultdict(
+        lambda: dict.fromkeys(("stored", "changed", "forgotten"), 0)
+    )
+    for row in scope.read(lambda q: q.all("chronicle.days", since=since)):
+        if word := VERBS.get(row["operation"].partition("_")[0]):
+            figures[row["day"]][word] += row["number"]
+    return [ChronicleDay(day, **of) for day, of in figures.items()]
+
+
+def seen_sessions(scope: Scope) -> list[SeenSession]:
+    """Return the sessions from which something durable is stored, latest first."""
+    found = []
+    for row in scope.read(lambda q: q.all("chronicle.sessions", limit=SESSIONS)):
+        title = row["title"] or (summarizer.title(row["prompt"][:BEGINNING]) if row["prompt"] else "")
+        found.append(of_row(SeenSession, row, title=title, client=client_name(row["client"])))
+    return found
 
 
 VIEWS = (

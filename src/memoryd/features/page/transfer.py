@@ -1,16 +1,22 @@
 """A file that is imported, once it was read, compared and shown; and the workspace as a file to download."""
 
 import hashlib
+import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from urllib.parse import quote
 
+from anyio import to_thread
+from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
+from starlette.types import Message
 
 from memoryd.core.base.progress import ignore_progress
 from memoryd.core.transfer import export, jsonl, reader, restore
@@ -18,13 +24,14 @@ from memoryd.core.transfer.export import NOUNS
 from memoryd.core.transfer.export_formats import export_format
 from memoryd.core.transfer.file_names import readable
 from memoryd.core.transfer.restore import RestoredWorkspace, rehearse
-from memoryd.errors import InvalidInputError
+from memoryd.errors import InvalidInputError, StoreError
 from memoryd.features.imports import intake
 from memoryd.features.imports.formats.table import FORMATS
 from memoryd.features.imports.intake import Intake
 from memoryd.features.page.answers import changed, toast
 from memoryd.features.page.visit import View, Visit
 from memoryd.server.html import render
+from memoryd.text import storable
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +158,59 @@ def _blocks(path: Path, held: ExitStack) -> Iterator[bytes]:
     with held, path.open("rb") as file:
         while block := file.read(BLOCK):
             yield block
+
+
+# a form with a file, which is received into a private folder and removed with the answer -----------------------------
+
+
+FILE = 512 * 1024 * 1024  # bytes of a file
+FIELDS = 10  # maximum other fields of its form
+
+
+@asynccontextmanager
+async def received(request: Request) -> AsyncIterator[tuple[dict[str, list[str]], Path | None]]:
+    """Yield the fields of a form and the path of its file, None without one.
+
+    The file has the name that it had elsewhere, as far as every system accepts that. Raise InvalidInputError if the
+    form is malformed or larger than FILE, StoreError if there is no room for it.
+    """
+    size = 0
+
+    async def limited() -> Message:
+        nonlocal size
+        message = await request.receive()
+        size += len(message.get("body", b""))
+        if size > FILE:
+            raise InvalidInputError(_too_large())
+        return message
+
+    if int(request.headers.get("content-length") or 0) > FILE:
+        raise InvalidInputError(_too_large())
+    try:
+        async with Request(request.scope, limited).form(max_files=1, max_fields=FIELDS) as form:
+            fields = {name: [value for value in form.getlist(name) if isinstance(value, str)] for name in form}
+            files = [value for value in form.values() if isinstance(value, UploadFile)]
+            with tempfile.TemporaryDirectory(prefix="memoryd-import-") as folder:
+                path = await to_thread.run_sync(_kept, files[0], Path(folder)) if files and files[0].filename else None
+                yield fields, path
+    except HTTPException as error:
+        raise InvalidInputError(f"The form cannot be read: {error.detail}") from None
+    except OSError as error:
+        raise StoreError(f"The file cannot be received: {error.strerror}. Nothing was imported.") from error
+
+
+def _too_large() -> str:
+    return (
+        f"The file is larger than {FILE // 2**20} MB. Nothing was imported; where memoryd runs, `memoryd import FILE` "
+        "reads it."
+    )
+
+
+def _kept(file: UploadFile, folder: Path) -> Path:
+    path = folder / readable(PureWindowsPath(storable(file.filename or "")).name)
+    with path.open("xb") as kept:
+        shutil.copyfileobj(file.file, kept)
+    return path
 
 
 VIEWS = (

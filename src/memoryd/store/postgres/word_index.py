@@ -8,10 +8,11 @@ of changes: records changed since it was read are read again.
 import json
 import math
 import threading
+import time
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +20,41 @@ from numpy.typing import NDArray
 from memoryd.model import Filter
 from memoryd.query_syntax import Phrase, WordQuery
 from memoryd.store.base import Queries, Row, Scored, visible
-from memoryd.store.postgres.recent import Recent
 from memoryd.store.postings import MEMORY, Posting, Postings, best
 
 STEADY = 1_000  # records of a workspace from which on its counts do not change much in a minute
 SAMPLE = 5_000  # records whose mean length is taken as that of all
 ADMITTED = (0, 1, 2, 4, 8)  # records per hit that are checked one by one, in steps; then all that may be found
 PART = np.dtype([("rid", ">i8"), ("part", ">f4")])  # as Postgres sends it
+
+
+FRESH = 60.0  # seconds for which a count is valid
+REMEMBERED = 10_000  # maximum entries
+
+
+class Recent:
+    """A thread-safe cache whose entries expire after FRESH seconds."""
+
+    def __init__(self) -> None:
+        self._known: dict[Hashable, tuple[float, Any]] = {}
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable) -> Any:
+        """Return the value of a key if it is fresh, else None."""
+        until, value = self._known.get(key, (0.0, None))
+        return value if time.monotonic() < until else None
+
+    def put(self, key: Hashable, value: Any) -> None:
+        """Remember a value for FRESH seconds."""
+        with self._lock:
+            if len(self._known) >= REMEMBERED:
+                self._known.clear()
+            self._known[key] = time.monotonic() + FRESH, value
+
+    def clear(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._known.clear()
 
 
 class Roll:

@@ -9,9 +9,8 @@ from typing import Any
 from memoryd.features.imports.formats import basic_memory
 from memoryd.features.imports.formats.fields import digest, mapping, tagged, text, when
 from memoryd.features.imports.formats.items import Hint, LeftOut, SourceMemory, Yielded
-from memoryd.features.imports.formats.notes import Note, note
+from memoryd.features.imports.formats.notes import Note, note, sections
 from memoryd.features.imports.formats.source import ForeignFormat, Source, SourceFile
-from memoryd.features.imports.formats.splitting import sections
 
 IDEA = 1_500  # maximum characters of a note that stays one memory; a longer note is split at its headings
 SUFFIXES = (".md", ".markdown", ".mdc")

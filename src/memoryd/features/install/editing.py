@@ -6,13 +6,15 @@ The result is parsed again, and must contain the intended change and no other.
 import json
 import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
+import tomlkit
+
 from memoryd.errors import MemorydError
-from memoryd.features.install import edit_toml
 
 Key = str | int
 Keys = Sequence[Key]
@@ -49,7 +51,7 @@ def value_at(held: Any, keys: Keys) -> Any:
 def put(text: str, keys: Keys, value: object, *, toml: bool) -> str:
     """Return a text with the value there; blank text becomes a new configuration. Raise RefusedError."""
     meant = _with(parsed(text, toml=toml), keys, value)
-    ways: Sequence[Callable[..., str]] = edit_toml.PUT if toml else (_put_json,)
+    ways: Sequence[Callable[..., str]] = (_put_section, _put_inside) if toml else (_put_json,)
     return _first([partial(way, text, keys, value) for way in ways], text, meant, toml=toml)
 
 
@@ -61,7 +63,7 @@ def drop(text: str, keys: Keys, *, toml: bool) -> str:
     while not toml and len(keys) > 1 and len(value_at(meant, keys[:-1])) == 1:
         keys = keys[:-1]
     del value_at(meant, keys[:-1])[keys[-1]]
-    ways: Sequence[Callable[..., str]] = edit_toml.DROP if toml else (_drop_json,)
+    ways: Sequence[Callable[..., str]] = (_drop_section, _drop_inside) if toml else (_drop_json,)
     return _first([partial(way, text, keys) for way in ways], text, meant, toml=toml)
 
 
@@ -202,3 +204,80 @@ def _rendered(text: str, value: object, indent: str, *, flat: bool) -> str:
     if flat:
         return json.dumps(value, ensure_ascii=False)
     return json.dumps(value, ensure_ascii=False, indent=_unit(text)).replace("\n", f"\n{indent}")
+
+
+# TOML, with tomlkit. An entry under its own header is a few whole lines, which are inserted or removed; every other
+# character stays as it is. An entry in an inline table or under dotted keys is left to tomlkit, which is tried second.
+
+TableKeys = Sequence[str]
+
+
+def _put_section(text: str, keys: TableKeys, value: Mapping[str, Any]) -> str:
+    """Return the text with the entry under its own header: in place of an existing one, or at the end."""
+    table, name = keys
+    whole = tomlkit.document()
+    whole[table] = tomlkit.table(is_super_table=True).append(name, _filled(tomlkit.table(), value))
+    block = tomlkit.dumps(whole)
+    spans = list(_own_sections(text, keys))
+    if not spans:
+        return text + ("" if text.endswith("\n") or not text else "\n") + ("\n" if text.strip() else "") + block
+    for start, end in reversed(spans):
+        text = text[:start] + (block if start == spans[0][0] else "") + text[end:]
+    return text
+
+
+def _drop_section(text: str, keys: TableKeys) -> str:
+    for start, end in reversed(list(_own_sections(text, keys))):
+        before, rest = text[:start], text[end:]
+        if before.endswith("\n\n") and (not rest or rest.startswith("\n")):
+            before = before[:-1]
+        text = before + rest
+    return text
+
+
+def _own_sections(text: str, keys: TableKeys) -> Iterator[tuple[int, int]]:
+    """Yield the spans of an entry's sections, without trailing comments: those belong to the next section."""
+    headers = [*_headers(text), (len(text), ())]
+    for (start, way), (end, _) in pairwise(headers):
+        if way[: len(keys)] == tuple(keys):
+            trailing = re.search(r"(?:^[ \t]*(?:#.*)?\n)*(?:^[ \t]*#.*)?\Z", text[start:end], re.MULTILINE)
+            yield start, start + trailing.start() if trailing else end
+
+
+def _headers(text: str) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Yield each header's position and names. A line inside a string or a list only looks like a header."""
+    for line in re.finditer(r"^[ \t]*\[.*$", text, re.MULTILINE):
+        try:
+            tomllib.loads(text[: line.start()])
+            held: Any = tomllib.loads(line[0])
+        except tomllib.TOMLDecodeError:
+            continue
+        way = []
+        while held:
+            ((name, held),) = held.items()
+            held = held[0] if isinstance(held, list) else held
+            way.append(name)
+        yield line.start(), tuple(way)
+
+
+def _put_inside(text: str, keys: TableKeys, value: Mapping[str, Any]) -> str:
+    """Return the text with the entry in an inline table, or under dotted keys."""
+    table, name = keys
+    document = tomlkit.parse(text)
+    held: Any = document.setdefault(table, tomlkit.table())
+    held[name] = _filled(tomlkit.inline_table(), value)
+    return tomlkit.dumps(document)
+
+
+def _drop_inside(text: str, keys: TableKeys) -> str:
+    table, name = keys
+    document = tomlkit.parse(text)
+    held: Any = document[table]
+    del held[name]
+    return tomlkit.dumps(document)
+
+
+def _filled(table: Any, held: Mapping[str, Any]) -> Any:
+    for key, part in held.items():
+        table[key] = _filled(tomlkit.inline_table(), part) if isinstance(part, Mapping) else part
+    return table
