@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from memoryd.core.base.clock import day
 from memoryd.core.base.results import compact
 from memoryd.core.records.records import full_text, labels, text_of
 from memoryd.core.search import related
@@ -390,7 +391,7 @@ def _place(hit: Hit) -> str:
 def _date(hit: Hit) -> str:
     """Return the date of a hit, with its time of day if that matters, and a mark if a newer hit changes it."""
     if not hit.timed:
-        return hit.record.created_at[:10]
+        return day(hit.record.created_at)
     time = hit.record.created_at[:16].replace("T", " ")
     return f"{OLDER}, {time}Z" if hit.changed_by else f"{time}Z"
 
