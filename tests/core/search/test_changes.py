@@ -91,21 +91,6 @@ CHANGED = {
         "The bar is open until 22:00.",
         "Since last week the bar is open until 23:30.",
     ),
-    "who went": (
-        "Who works at the Gutenberg press?",
-        "Ove Lind works at Gutenberg.",
-        "Ove Lind left Gutenberg.",
-    ),
-    "same tool": (
-        "Which framework does the shop use?",
-        "Shop uses Django 4.",
-        "Shop uses Django 5.",
-    ),
-    "one of a kind": (
-        "What does the search index run on?",
-        "The search index runs on Elasticsearch 7.",
-        "The search index runs on OpenSearch 2.",
-    ),
 }  # fmt: skip
 """Questions, with a fact and what changed it."""
 
@@ -169,16 +154,6 @@ BOTH = {
         "Which paint did we use for the fence?",
         "We painted the fence with larch oil.",
         "We painted the shed with red ochre.",
-    ),
-    "two tools": (
-        "Which framework does the shop use?",
-        "Shop uses Django 5.",
-        "Shop uses Postgres 16.",
-    ),
-    "closed at": (
-        "When is the north door closed?",
-        "The north door is closed at 8.",
-        "The east door closed at 9.",
     ),
 }  # fmt: skip
 """Questions, with a fact that answers, and a later one that changes nothing about it."""
