@@ -148,6 +148,14 @@ class Memory:
         seconds = time.perf_counter() - start
         return Answer(asked=asked, hits=raw["memories"], tokens=summary["tokens_used"], seconds=seconds)
 
+    async def understood(self, asked: Question) -> None:
+        """Wait until every fact can be compared with a question in another language: the first one has that made."""
+        with anyio.move_on_after(3 * PATIENCE):  # on a busy machine
+            while True:
+                if "degraded" not in await self.call("memory_recall", query=asked.question, format="raw"):
+                    return
+                await anyio.sleep(0.5)
+
     async def stats(self) -> dict[str, Any]:
         """Return what the server reports about itself."""
         stats: dict[str, Any] = (await self.call("memory_inspect", view="stats"))["stats"]
@@ -371,6 +379,7 @@ async def visit(report: Report, memory: Memory, facts: Sequence[Fact]) -> tuple[
     answers = await ask(report, memory, [Question(**line) for line in lines_of("questions.jsonl")])
     if weights.present(Settings.read().models, weights.LANGUAGES):
         report.title("Asked in another language")
+        await memory.understood(JAPANESE)
         await ask(report, memory, [JAPANESE])
     report.title(f"Briefing for the task: {TASK}")
     await brief(report, memory)

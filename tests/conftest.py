@@ -7,6 +7,7 @@ import shutil
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, closing, suppress
 from functools import cache, partial
@@ -64,6 +65,9 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["PYTEST_DEBUG_TEMPROOT"] = root
         config.add_cleanup(partial(shutil.rmtree, root, ignore_errors=True))
         config.add_cleanup(partial(os.environ.__delitem__, "PYTEST_DEBUG_TEMPROOT"))
+    os.environ.setdefault("TZ", "UTC")  # the dates in answers are of the machine
+    if hasattr(time, "tzset"):
+        time.tzset()
     environ.limit_threads()  # applies to the workers too, which start after this
     gc.disable()  # during collection, which makes no garbage
 

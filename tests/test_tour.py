@@ -1,5 +1,6 @@
 """The tour of `make run`, which newcomers see first."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -25,3 +26,4 @@ def test_the_tour_finds_its_facts_and_loses_none(tmp_path: Path, model_dir: Path
     )
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert "51 of 51 facts survived a kill -9" in ended.stdout
+    assert "explained in two sentences" not in re.findall(r"^missed +(.+?) *$", ended.stdout, re.MULTILINE)

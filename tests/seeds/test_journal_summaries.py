@@ -70,6 +70,21 @@ def test_a_summary_leaves_out_thanks_but_not_what_was_done_on_approval(journal: 
     assert summary["summary"] == "At the end: The trench is marked."
 
 
+def test_a_session_that_begins_with_a_greeting_is_called_after_what_was_asked(journal: Agent) -> None:
+    add(journal, "hello", "Good morning.", "s")
+    add(journal, "Why is the build slow?", "The cache is cold.", "s")
+    add(journal, "Traceback (most recent call last):\nOSError: no space", "The disk was full.", "s")
+    summary = summarize(journal)
+    assert summary["title"] == "Why is the build slow?"
+    assert summary["summary"] == "Also asked: Traceback (most recent call last): At the end: The disk was full."
+
+
+def test_a_session_of_nothing_but_small_talk_is_called_after_its_beginning(journal: Agent) -> None:
+    add(journal, "hello", "Good morning.", "s")
+    add(journal, "thanks", "You're welcome.", "s")
+    assert summarize(journal)["title"] == "hello"
+
+
 def test_a_summary_of_one_prompt_does_not_repeat_its_title(journal: Agent) -> None:
     add(journal, "Why is the build slow? It was fast on Monday.", "The cache is cold.", "answered")
     add(journal, "Warm it every night. Each one.", "...", "unanswered")

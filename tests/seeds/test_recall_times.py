@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from memoryd.core.base.clock import Clock, timestamp
+from memoryd.core.search.briefing import UNSURE
 from tests.clients import Agent
 from tests.conftest import Start
 
@@ -203,6 +204,19 @@ def test_a_named_time_brings_what_others_crowded_out(words: Agent, hands: Hands)
     asked = "What did we decide about the database"
     assert kept not in [memory["id"] for memory in words.raw(f"{asked}?")]
     assert kept in [memory["id"] for memory in words.raw(f"{asked} in October?")]
+
+
+def test_what_was_noted_the_day_after_is_no_sure_answer(memory: Agent, hands: Hands) -> None:
+    call = "Our dentist is Dr. Weber, phone 0341 55512."
+    hands.back(1)
+    memory.store("The plumber called about the boiler.")
+    hands.back(0)
+    memory.store_all([call, "I drink coffee without sugar.", "The cat only eats dry food."])
+    answer = memory.text("memory_recall", query="Who called yesterday?")
+    assert "The plumber called" in answer
+    assert UNSURE not in answer
+    eaten = memory.text("memory_recall", query="What did I eat yesterday?")
+    assert "coffee" not in eaten or UNSURE in eaten
 
 
 def test_operators_and_phrases_name_no_time(filled: Agent) -> None:

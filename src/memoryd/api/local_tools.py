@@ -120,7 +120,7 @@ def _program() -> str:
 # the words of this API in place of those of tools and commands, for messages of errors ------------------------------
 
 SAYINGS = {
-    "find ids with memory_recall in the format list": "find ids with recall()",
+    "find ids with memory_recall": "find ids with recall()",
     "confirm=true": "confirm=True",
     "dry_run=true": "dry_run=True",
     "MEMORY_READ_ONLY": "read_only",

@@ -11,6 +11,7 @@ from memoryd import features
 from memoryd.cli import exports, show
 from memoryd.cli.frame import FAILED, AsJson, confirm, demand_writable, err, note, out
 from memoryd.cli.here import command_here
+from memoryd.core.base.clock import day
 from memoryd.core.engine import Engine
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.maintenance import compaction, contradictions, purging, scheduler
@@ -98,8 +99,8 @@ def _print_survey(survey: Survey) -> None:
     """Print which pairs a person should judge, and what was not compared."""
     for pair in survey.found:
         newer, older = pair.newer, pair.older
-        show.verbatim(f"- {newer.id} of {newer.created_at[:10]} may replace: {_short(newer.body)}")
-        show.verbatim(f"  {older.id} of {older.created_at[:10]}: {_short(older.body)}", style="dim")
+        show.verbatim(f"- {newer.id} of {day(newer.created_at)} may replace: {_short(newer.body)}")
+        show.verbatim(f"  {older.id} of {day(older.created_at)}: {_short(older.body)}", style="dim")
         show.verbatim(f"  {', '.join(pair.why)}", style="dim")
     if survey.found:
         note(f"{counted(len(survey.found), 'pair')} may contradict. Judge them on the page (`memoryd ui`, Upkeep).")

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from memoryd.cli.frame import delivered, out, printable
+from memoryd.core.base.clock import day
 from memoryd.core.search.briefing import indented, line_of
 from memoryd.model import Workspace
 
@@ -52,7 +53,7 @@ def _details(memory: Mapping[str, Any], scores: Mapping[str, float]) -> str:
     parts = [
         memory["id"],
         memory["kind"] if memory["kind"] != "memory" else "",
-        memory["created_at"][:10],
+        day(memory["created_at"]),
         f"importance {memory['importance']:g}",
         f"recalled {memory['access_count']}x" if memory["access_count"] else "",
         f"score {scores[memory['id']]:.2f}" if memory["id"] in scores else "",

@@ -14,6 +14,7 @@ from memoryd.cli import service, show
 from memoryd.cli.frame import FAILED, FILES, PLACE, AsJson, command, demand_writable, named, new_file, out, reported
 from memoryd.core.admin.audit import AuditFinding, findings
 from memoryd.core.admin.doctor import Diagnosis, Doctor
+from memoryd.core.base.clock import day
 from memoryd.core.engine import Engine
 from memoryd.core.transfer import migration
 from memoryd.core.workspaces.registry import ARCHIVED
@@ -100,7 +101,7 @@ def _print_finding(finding: AuditFinding, number: int, *, as_json: bool) -> None
         out.file.write((",\n" if number > 1 else "[\n") + json.dumps(finding.as_dict()))
         return
     what = f"{finding.where} {finding.predicate}" + (", deleted" if finding.deleted else "")
-    show.verbatim(f"{finding.workspace}  {finding.kind} {finding.id}  {finding.created_at[:10]}  {what}")
+    show.verbatim(f"{finding.workspace}  {finding.kind} {finding.id}  {day(finding.created_at)}  {what}")
 
 
 # backup --------------------------------------------------------------------------------------------------------------

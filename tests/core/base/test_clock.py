@@ -1,11 +1,13 @@
 """Times: one format, strictly increasing, with any offset understood."""
 
 import re
+import time
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from memoryd.core.base.clock import FOREVER, Clock, hours_since, moment, timestamp
+from memoryd.core.base.clock import FOREVER, Clock, bound, day, hours_since, moment, timestamp
 from memoryd.errors import InvalidInputError
 from tests.store.kit import together
 
@@ -74,3 +76,27 @@ def test_stored_times_sort_as_text_whatever_the_year(text: str) -> None:
 def test_hours_are_never_negative() -> None:
     assert hours_since("2026-03-04T00:00:00.000Z", moment("2026-03-05T12:00:00.000Z")) == 36
     assert hours_since("2026-03-05T00:00:00.000Z", moment("2026-03-04T00:00:00.000Z")) == 0
+
+
+@pytest.fixture
+def in_zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Return a function that moves this process into a zone."""
+
+    def move(zone: str) -> None:
+        monkeypatch.setenv("TZ", zone)
+        time.tzset()
+
+    yield move
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the zone of a process cannot be changed here")
+def test_a_date_is_that_of_this_machine(in_zone: Callable[[str], None]) -> None:
+    for zone, shown in (("UTC", "2026-03-04"), ("Asia/Tokyo", "2026-03-05"), ("America/Sao_Paulo", "2026-03-04")):
+        in_zone(zone)
+        assert day("2026-03-04T23:30:00.000Z") == shown, zone
+        for date in ("2026-03-04", "2026-07-14"):
+            assert day(bound(date)) == date, "a note of this day is shown with it"
+    in_zone("America/Sao_Paulo")
+    assert day("0001-01-01T00:00:00.000Z") == "0001-01-01", "there is no day before"

@@ -26,6 +26,11 @@ CHANGED = {
     "pt, tool": ("Que banco usa a loja?", "A loja usa o banco BPI.", "A loja mudou do banco BPI para o Montepio."),
     "ru, ending of a word": ("Где хранится краска?", "Краска хранится в гараже.", "Краску перенесли в подвал."),
     "ru, from a month on": ("Кто ведёт кружок?", "Кружок ведёт Антон.", "С мая кружок ведёт Полина."),
+    "de, called by name": ("Wo lebt meine Tochter?", "Meine Tochter Ida lebt in Ulm.", "Ida ist nach Jena gezogen."),
+    "es, called by name": ("¿Dónde vive mi hija?", "Mi hija Inés vive en Vigo.", "Inés se ha mudado a Lugo."),
+    "fr, called by name": ("Où habite mon oncle ?", "Mon oncle Luc habite à Metz.", "Luc a déménagé à Pau."),
+    "pt, called by name": ("Onde mora meu tio?", "Meu tio Caio mora em Belém.", "Caio se mudou para Natal."),
+    "ru, called by name": ("Где живёт мой дядя?", "Мой дядя Лев живёт в Перми.", "Лев переехал в Омск."),
     "zh, place": ("小王住在哪里？", "小王住在南京。", "小王搬到了武汉。"),
     "zh, not but": ("合同哪天到期？", "合同三月五日到期。", "更正：合同不是三月五日到期，而是三月八日。"),
     "ja, tool": (
@@ -43,6 +48,10 @@ BOTH = {
     "de, people": ("Wann hat Ina Urlaub?", "Ina hat ab 3. Mai Urlaub.", "Ole hat ab 9. Juni Urlaub."),
     "de, a relative": ("Wo wohnt Ina?", "Ina wohnt in Kiel.", "Inas Bruder ist nach Ulm gezogen."),
     "de, servers": ("Wo läuft das Wiki?", "Das Wiki läuft auf elch-02.", "Der Chat zog von elch-03 auf elch-07 um."),
+    "de, called, a car": ("Wo lebt meine Tochter?", "Meine Tochter Ida lebt in Ulm.", "Ida hat ihr Auto verkauft."),
+    "de, called otherwise": ("Wo lebt meine Tochter?", "Meine Tochter Ida lebt in Ulm.", "Tom ist nach Jena gezogen."),
+    "pt, called, a job": ("Onde mora meu tio?", "Meu tio Caio mora em Belém.", "Caio mudou de emprego."),
+    "pt, called, when": ("Quando nasceu meu tio?", "Meu tio Caio nasceu em maio.", "Caio se mudou para Natal."),
     "es, genders": ("¿Qué talla usa el niño?", "El niño usa la talla 8.", "La niña usa la talla 10."),
     "es, addition": ("¿Qué toca Pía?", "Pía toca el piano.", "Pía ahora también toca el arpa."),
     "es, reported": (

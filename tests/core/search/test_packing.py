@@ -10,6 +10,7 @@ from memoryd.core.search.briefing import (
     LATER,
     LAYOUTS,
     LONGEST,
+    NEARBY,
     NEAREST,
     NEAREST_OTHERS,
     PART,
@@ -27,6 +28,7 @@ from memoryd.core.search.briefing import (
     SummaryLayout,
     brief,
     chosen,
+    pack,
     shortened,
 )
 from memoryd.model import Hit, Kind, Record
@@ -192,6 +194,17 @@ def test_related_hits_follow_a_line_of_their_own() -> None:
     assert brief(more, 500, SummaryLayout("")).text.endswith(f"\n\n{RELATED}\n{faro}")
     assert brief([bearing, other, other], 500, SummaryLayout("")).text == porto, "no more than what bears"
     assert brief([other], 500, SummaryLayout("")).text == f"{UNSURE}\n{faro}"
+
+
+@pytest.mark.parametrize("budget", [200, 500, 2_000])
+def test_a_long_text_that_may_not_answer_takes_no_more_than_a_part_of_the_budget(budget: int) -> None:
+    unsure = replace(
+        hit(1, "\n".join(f"Line {number} of a trace that somebody pasted." for number in range(900))), bears=False
+    )
+    lines = pack([unsure, replace(hit(2, "Faro"), bears=False)], budget, BulletsLayout(""))
+    assert estimate_tokens(lines[0].text) <= max(LONGEST, budget // NEARBY) + SHORTEST
+    assert [line.hit.record.body for line in lines[1:]] == ["Faro"]
+    assert estimate_tokens(pack([replace(unsure, bears=True)], budget, BulletsLayout(""))[0].text) > budget // 2
 
 
 @pytest.mark.parametrize(("tokens", "whole"), [(LATER + 15, True), (2 * LATER, False)])

@@ -83,7 +83,32 @@ O que aconteceu ontem?
 Cosa è successo ieri?
 Что случилось вчера?
 어제 무슨 일이 있었지?
-ماذا حدث أمس؟"""
+ماذا حدث أمس؟
+Was habe ich gestern gemacht?
+O que eu fiz ontem?
+¿Qué hice ayer?
+Qu'est-ce que j'ai fait hier ?
+Cosa ho fatto ieri?
+Что я делал вчера?
+Что мы сделали вчера?
+昨日何をしましたか
+昨日は何をした？
+昨日私は何をしていましたか
+昨天我做了什么？
+昨天都干了些啥
+어제 뭐 했어?
+어제 무엇을 했나요?
+मैंने कल क्या किया?
+ماذا فعلت أمس؟"""
+SOMETHING = """昨日アンナは何をしましたか
+昨日何を決めましたか
+昨天安娜做了什么？
+昨天我们决定了什么？
+어제 안나는 뭐 했어?
+어제 무엇을 결정했나요?
+Cosa ha fatto Anna ieri?
+Что Анна делала вчера?
+ماذا فعلت آنا أمس؟"""
 UNNAMED = """Wann ist das Treffen am Montag?
 Ich trainiere montags und donnerstags.
 Wer kümmert sich um Mai-Ling?
@@ -145,8 +170,9 @@ def test_a_question_may_ask_for_nothing_but_a_day() -> None:
         assert shown(times.span(time_words.in_english(question), NOW, UTC)) == "2026-11-18..2026-11-19"
 
 
-def test_who_is_asked_about_is_more_than_a_day() -> None:
-    for question in ("Was hat Anna gestern gelernt?", "¿Qué anotó Ana ayer?", "Qu'a appris Anna hier ?"):
+def test_who_or_what_is_asked_about_is_more_than_a_day() -> None:
+    others = ("Was hat Anna gestern gelernt?", "¿Qué anotó Ana ayer?", "Qu'a appris Anna hier ?")
+    for question in (*others, *SOMETHING.splitlines()):
         found = times.named(question, NOW)
         assert found, question
         assert not found.alone, question

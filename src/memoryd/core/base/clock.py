@@ -25,6 +25,14 @@ def moment(text: str) -> datetime:
         raise InvalidInputError(f"{text!r} is not an ISO 8601 time such as 2026-03-04T05:06:07Z.") from None
 
 
+def day(stored: str) -> str:
+    """Return the date of a stored time on this machine, as `bound` reads one: a note of 5 June is of 5 June."""
+    try:
+        return datetime.fromisoformat(stored).astimezone().date().isoformat()
+    except (ValueError, OverflowError):
+        return stored[:10]
+
+
 def bound(text: str) -> str:
     """Parse a bound of a span of time, in the format of the database; a date alone is its midnight on this machine.
 

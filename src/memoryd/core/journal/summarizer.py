@@ -1,8 +1,9 @@
 """Summaries of sessions without a language model, by rules that quote and count.
 
-Title: the first prompt's first sentence. Summary: the first sentence of each other prompt, and of the last response, up
-to a length. Category: the one of CATEGORIES whose words occur in most prompts, the first one in a tie, else `other`.
-Technologies: the mentioned ones of TECHNOLOGIES, most frequent first. There are no scores: rules cannot judge.
+Title: the first sentence of the first prompt that is no small talk. Summary: the first sentence of each other prompt,
+and of the last response, up to a length. Category: the one of CATEGORIES whose words occur in most prompts, the first
+one in a tie, else `other`. Technologies: the mentioned ones of TECHNOLOGIES, most frequent first. There are no
+scores: rules cannot judge.
 """
 
 import re
@@ -45,9 +46,10 @@ _TERM = re.compile(r"[a-z0-9][a-z0-9.+#-]*[a-z0-9+#]|[a-z0-9]")
 
 def of(turns: Sequence[Interaction]) -> dict[str, Any]:
     """Return the title, summary, category and technologies of a session, given its turns, at least one."""
+    asked = [turn.prompt for turn in turns if not is_small_talk(turn.prompt)] or [turns[0].prompt]
     return {
-        "title": title(turns[0].prompt),
-        "summary": _summary(turns),
+        "title": title(asked[0]),
+        "summary": _summary(asked, turns),
         "category": _category(turns),
         "technologies": tuple(_technologies(turns)),
     }
@@ -58,10 +60,9 @@ def title(prompt: str) -> str:
     return cut(_first(prompt), TITLE).rstrip(".") or "Untitled"
 
 
-def _summary(turns: Sequence[Interaction]) -> str:
+def _summary(asked: Sequence[str], turns: Sequence[Interaction]) -> str:
     """Return the prompts, turn by turn, and the end, without small talk; if too long, without turns from the middle."""
-    asked = [turns[0], *(turn for turn in turns[1:] if not is_small_talk(turn.prompt))]
-    prompts = list(dict.fromkeys(filter(None, (cut(_first(turn.prompt), LINE) for turn in asked))))
+    prompts = list(dict.fromkeys(filter(None, (cut(_first(prompt), LINE) for prompt in asked))))
     answers = [turn.response for turn in turns if not is_small_talk(turn.response)]
     ended = cut(_first((answers or [turns[-1].response])[-1]), LINE)
     while prompts and sum(map(len, prompts)) + len(prompts) + len(ended) > SUMMARY:
@@ -72,7 +73,7 @@ def _summary(turns: Sequence[Interaction]) -> str:
 
 
 def _closed(sentence: str) -> str:
-    marks = (".", "!", "?", "\N{HORIZONTAL ELLIPSIS}", "\N{IDEOGRAPHIC FULL STOP}")
+    marks = (".", "!", "?", ":", "\N{HORIZONTAL ELLIPSIS}", "\N{IDEOGRAPHIC FULL STOP}")
     return sentence if sentence.endswith(marks) else f"{sentence}."
 
 

@@ -154,7 +154,7 @@ class Memories:
         if missing := [key for key in dict.fromkeys(ids) if key not in rows or key == by]:
             raise NotFoundError(
                 f"supersedes: {', '.join(key[:100] for key in missing[:10])}: no living memory without a key has this "
-                "id, or it is the memory to store. Nothing was stored; find ids with memory_recall in the format list."
+                "id, or it is the memory to store. Nothing was stored; find ids with memory_recall."
             )
         return [rows[key] for key in dict.fromkeys(ids)]
 

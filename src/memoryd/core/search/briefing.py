@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from memoryd.core.base.clock import day
 from memoryd.core.base.results import compact
 from memoryd.core.records.records import full_text, labels, text_of
 from memoryd.core.search import related
@@ -31,6 +32,7 @@ SAVED = 20  # tokens that cutting must save: so many tell how to read the rest
 PARTS, PART = 3, 25  # and after the very first one to 1/PARTS of what the budget leaves, or to PART tokens
 SHORTEST = 15  # tokens below which an extract says too little
 NEAREST = 3  # hits that are named where none bears on the question, ...
+NEARBY = 5  # the first of them is cut to 1/NEARBY of the budget, or to LONGEST
 NEAREST_OTHERS = 5  # ... and if that or one of these is not English: their order is less sure
 UNSURE = "Nothing surely bears on this; nearest:"
 RELATED = "Perhaps related:"
@@ -317,7 +319,7 @@ def pack(hits: Sequence[Hit], budget: int, layout: BriefingLayout) -> list[Line]
     """
     lines = _excerpts(hits, budget, layout)
     for place, line in enumerate(lines):
-        if line.left_out and (line.hit.bears or not place):
+        if line.left_out and line.hit.bears:
             lines[place] = _widened(lines, place, budget, layout)
     return lines
 
@@ -331,11 +333,11 @@ def _excerpts(hits: Sequence[Hit], budget: int, layout: BriefingLayout) -> list[
     most, lines, spent = budget, list[Line](), 0
     for rank, hit in enumerate(hits):
         allowance = layout.allowance(rank, budget - spent) if wanted > budget else None
-        if lines and not hit.bears:  # what may not answer at all says what it is about, no more
-            allowance = min(allowance or LATER, LATER)
+        if not hit.bears:  # what may not answer at all says what it is about, no more
+            allowance = min(allowance or budget, LATER if lines else max(LONGEST, budget // NEARBY))
             if estimate_tokens(hit.record.body) <= allowance + SAVED:
                 allowance = None
-            if lines[-1].hit.bears:
+            if lines and lines[-1].hit.bears:
                 most = min(budget, 2 * spent)
         if spent + layout.least(hit, allowance) > most:
             continue
@@ -382,7 +384,7 @@ def _place(hit: Hit) -> str:
 def _date(hit: Hit) -> str:
     """Return the date of a hit, with its time of day if that matters, and a mark if a newer hit changes it."""
     if not hit.timed:
-        return hit.record.created_at[:10]
+        return day(hit.record.created_at)
     time = hit.record.created_at[:16].replace("T", " ")
     return f"{OLDER}, {time}Z" if hit.changed_by else f"{time}Z"
 

@@ -36,7 +36,8 @@ _BEFORE = re.compile(
     r"\bfrom ([^,.;]{1,40}?) (?:to|into|over)\b|\binstead of ([^,.;]{1,40})|\brather than ([^,.;]{1,40})", re.IGNORECASE
 )
 _ONE_VALUE = re.compile(
-    r"(?:the|our|my|your|his|her|their|its|[\w-]+['’]s|to)\b[^.;]{0,60}?(?:\bis\b|\bare\b|\bhave\b|=|:)", re.IGNORECASE
+    r"(?:the|our|my|your|his|her|their|its|[\w-]+['’]s|to)\b[^.;]{0,60}?(?:\bis\b|\bare\b|\bhave\b|\bruns on\b|=|:)",
+    re.IGNORECASE,
 )
 """A text of the form `the code word is`, of which there is one; there may be several of `Lene is allergic to`."""
 _CONDITION = re.compile(
@@ -164,8 +165,24 @@ def _other_part(asked: ComparedText, old: ComparedText, new: ComparedText) -> bo
 
 
 def _second_answer(old: ComparedText, new: ComparedText) -> bool:
-    """Return whether the newer text is the same sentence with something else of which there may be several."""
-    return not same_kind(old, new) and not _ONE_VALUE.match(old.text) and alike(old, new, 0.55)
+    """Return whether the newer text is the same sentence with something else of which there may be several.
+
+    The number of another name is no other value: `uses Django 5`, `uses Postgres 16`.
+    """
+    versions, others = _versions(old), _versions(new)
+    elsewhere = bool(versions and others) and versions.isdisjoint(others)
+    several = not _ONE_VALUE.match(old.text) and (elsewhere or not same_kind(old, new))
+    return several and alike(old, new, 0.5 if elsewhere else 0.55)
+
+
+def _versions(one: ComparedText) -> set[str]:
+    """Return the stems of the names with a number after them; `May 5` is a date."""
+    after_first = list(zip(one.tokens, one.stems, strict=True))[1:]
+    return {
+        stem
+        for (name, stem), (number, _) in pairwise(after_first)
+        if name[:1].isupper() and number[:1].isdigit() and name.lower() not in DAYS
+    }
 
 
 def stated_before(new: ComparedText) -> frozenset[str]:
@@ -293,9 +310,10 @@ def _in_its_place(asked: ComparedText, one: ComparedText, other: ComparedText, m
         return False
     for kind, start, end, start2, end2 in alignment(one, other).get_opcodes():
         instead = " ".join(other.tokens[start2:end2])
+        change = CHANGE.search(" ".join(other.tokens[start2 : end2 + 1]))  # `left Acme` says more than `left`
         asked_for = kind == "replace" and missing.intersection(one.stems[start:end])
         named = {stem for stem in other.stems[start2:end2] if not stem[:1].isdigit()}  # `allows 900` is one of `600`
-        if asked_for and (named & other.content) - asked.content and not CHANGE.search(instead):
+        if asked_for and (named & other.content) - asked.content and not (change and change.start() < len(instead)):
             return True
     return False
 

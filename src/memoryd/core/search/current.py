@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from memoryd.core.base.clock import day
 from memoryd.core.records.records import full_text
 from memoryd.core.search import changes, foreign_changes, ranking
 from memoryd.core.search.candidates import Found, unrelated
@@ -208,7 +209,7 @@ def ordered(
                 newer, bears=newer.bears or older.bears, timed=True, score=max(newer.score, older.score), why=why
             )
             order = _placed(order, newer, replace(older, timed=True, changed_by=key))
-        elif key in order and older.record.created_at[:10] == newer.record.created_at[:10]:  # which one is newer?
+        elif key in order and day(older.record.created_at) == day(newer.record.created_at):  # which one is newer?
             order |= {hit.record.id: replace(hit, timed=True) for hit in (older, newer)}
     return list(order.values())
 

@@ -52,6 +52,9 @@ _OF_ONE = re.compile(
     r"|कितने|أين|متى|كم)|哪里|哪儿|几点|什么时候|哪天|多少|どこ|いつ|何時|何曜日|いくら|어디|언제|몇 시|얼마"
 )
 """Questions for a place, a time or an amount, of which there is one."""
+_WHERE = re.compile(r"\b(?:wo|wohin|dónde|où|a?onde|где|куда)\b")
+_MOVED = re.compile(r"\b(?:(?:um|weg|hin)?gezogen|se (?:ha )?mud\w+|mudou(?:-se| para)|déménagé|переехал)")
+"""Somebody lives elsewhere now: that answers where, whatever else is true of them."""
 _WITH_ENDINGS = re.compile("[\u0600-\u06ff\u0900-\u097f]")
 _SIGNS = ("changes", "hints", "adds", "others", "reports")
 _GENDERS = frozenset(("oa", "ao"))
@@ -120,6 +123,8 @@ def _parts(asked: ForeignText, old: ForeignText, new: ForeignText, near: float) 
         return
     verbs = _verb(old) if changes else int(hints and _begins_with_other(asked, kept, named))
     lacking = max(0, len(named - kept) - verbs)
+    if changes and _WHERE.search(asked.plain) and _MOVED.search(new.plain) and (called := _called(named, old, new)):
+        kept, lacking = kept | called, 0
     alike = SequenceMatcher(None, old.units, new.units, autojunk=False)
     same = alike.ratio() >= _SAME_SENTENCE
     another = named == kept and ((value and same) or _other_end(alike, asked, old, kept))
@@ -170,6 +175,11 @@ def _telling(text: ForeignText, pairs: Collection[tuple[str, str]] | None = None
         for unit in pair
     }
     return {unit for unit in text.content if unit in beside or not is_letter(unit)}
+
+
+def _called(named: Collection[str], old: ForeignText, new: ForeignText) -> set[str]:
+    """Return the words of the question after which the older text has the name with which the newer one begins."""
+    return {one for one, name in pairwise(old.units) if one in named and new.units[:1] == (name,)}
 
 
 def _verb(text: ForeignText) -> int:

@@ -186,7 +186,8 @@ class Reranking:
             return [
                 replace(
                     hit,
-                    bears=near.get(hit.record.id, 0.0) >= least or not asked.isdisjoint(stems(full_text(hit.record))),
+                    bears=hit.why["time"] == 1  # what was noted the day after may be about that day itself
+                    and (near.get(hit.record.id, 0.0) >= least or not asked.isdisjoint(stems(full_text(hit.record)))),
                 )
                 for hit in of_time
             ]

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from memoryd.core.base.clock import day
 from memoryd.core.base.limits import MEMORY_KEY, NODE_NAME, NODE_TYPE, TAG, TAGS, TEXT, TURN_TEXT
 from memoryd.core.engine import Engine
 from memoryd.core.journal.in_records import BETWEEN
@@ -415,7 +416,7 @@ class Staging:
         noun = NOUNS[kind]
         if item:
             self.found.projects[item.project] += 1
-        self._show(noun, f"{item.created_at[:10]}  {brief(text)}" if item else brief(text))
+        self._show(noun, f"{day(item.created_at)}  {brief(text)}" if item else brief(text))
 
     def _show(self, noun: str, text: str) -> None:
         if len(self.found.first[noun]) < FIRST:
