@@ -46,6 +46,9 @@ class Found:
     records: Mapping[str, Record]
     vectors: Mapping[str, Vector]
     """The vectors of the records, from the general perspective; empty without an embedder."""
+    across: Mapping[str, Vector] = field(default_factory=dict)
+    """The multilingual vectors of English records, if `vectors` has English ones of them and multilingual ones of
+    others."""
     beside: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
     """The neighbours of some records in their sessions, by id and place: 1 is the next, -1 the previous one."""
     hits: Sequence[Hit] = ()

@@ -33,6 +33,7 @@ def union(parts: Sequence[tuple[Workspace, Found]], depth: int) -> Found:
         candidates=_candidates(own, depth),
         records=_joined([found.records for found in own]),
         vectors=_joined([found.vectors for found in same]),  # vectors of different embedders cannot be compared
+        across=_joined([found.across for found in same]),
         beside=_joined([found.beside for found in own]),
         past=Past(tuple(key for one in pasts for key in one.unchanged), _joined([one.others for one in pasts]))
         if pasts
