@@ -46,9 +46,6 @@ class Found:
     records: Mapping[str, Record]
     vectors: Mapping[str, Vector]
     """The vectors of the records, from the general perspective; empty without an embedder."""
-    across: Mapping[str, Vector] = field(default_factory=dict)
-    """The multilingual vectors of English records, if `vectors` has English ones of them and multilingual ones of
-    others."""
     beside: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
     """The neighbours of some records in their sessions, by id and place: 1 is the next, -1 the previous one."""
     hits: Sequence[Hit] = ()
@@ -63,6 +60,9 @@ class Found:
     """Whether the caller limits the search to tags or kinds: what has these is worth naming even if nothing bears."""
     origins: Mapping[str, Workspace] = field(default_factory=dict)
     """The workspace of each record; empty if only one was searched."""
+    across: Mapping[str, Vector] = field(default_factory=dict)
+    """The multilingual vectors of English records, if `vectors` has English ones of them and multilingual ones of
+    others."""
     gist: tuple[str, ...] = ()
     """What the cross-encoder reads of the query, if that is not all of it."""
 

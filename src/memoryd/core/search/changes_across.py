@@ -11,15 +11,17 @@ from collections.abc import Iterator
 
 from memoryd.core.search import foreign_changes
 from memoryd.core.search.changes import Evidence
-from memoryd.core.search.compared import COUNTERPARTS, compared, stem_of
+from memoryd.core.search.compared import COUNTERPARTS, compared
 from memoryd.core.search.foreign_changes import ForeignText
 from memoryd.languages import is_english
 
 _ANSWERS = ((1.0, 1.5), (0.0, 0.75), (-2.0, 0.25))
 """Logits of a newer text in the language of the question, and their points. Of 21 changes 18 have the first one, of 20
 facts beside them 5, of which 4 are about a relative of whom is asked about."""
-_CLOSE, _NEAR = 0.6, 0.4
+_CLOSE, _NEAR = 0.8, 0.6
 """How near a newer text in another language than the question is to both the question and the older one, in all."""
+_NAME = re.compile(r"[^\W\da-z_].+|[a-z].*\d|\d{3}")
+"""A name, an identifier or a long number, which both texts write alike."""
 _OWNER = re.compile(r"\b(\w+)['’]s\b")
 """Whose something is: of `Ivan's parents moved` not Ivan himself."""
 
@@ -37,8 +39,9 @@ def evidence(question: str, older: str, newer: str, near: float, asked: float, l
     """
     read = map(foreign_changes.read, (question, older, newer))
     about = _answers(logit) if logit is not None else _about(near + asked)
-    parts = (("answers", about), *_parts(*read, english=is_english(newer)))
-    return Evidence({name: points for name, points in parts if points})
+    parts = dict(_parts(*read, alike=logit is not None))
+    parts["answers"] = max(about, 0.0) if parts["old_value"] else about
+    return Evidence({name: points for name, points in parts.items() if points})
 
 
 def _answers(logit: float) -> float:
@@ -49,21 +52,21 @@ def _about(near: float) -> float:
     return 1.5 if near >= _CLOSE else 0.75 if near >= _NEAR else -1.0
 
 
-def _parts(asked: ForeignText, old: ForeignText, new: ForeignText, *, english: bool) -> Iterator[tuple[str, float]]:
-    text = compared(new.text)
-    changes = text.changes if english else bool(new.signs["changes"])
-    hints = text.hints if english else bool(new.signs["hints"])
-    yield "change_words", 1.5 if changes else 1.0 if hints else 0.0
+def _parts(asked: ForeignText, old: ForeignText, new: ForeignText, *, alike: bool) -> Iterator[tuple[str, float]]:
+    """Yield what the words say; `alike` says whether the question is in the language of the newer text."""
+    text, before = compared(new.text), compared(old.text)
+    changes, hints = bool(text.changes or new.signs["changes"]), bool(text.hints or new.signs["hints"])
+    yield "change_words", 1.5 if changes else 0.75 if hints else 0.0
     stated = old.numbers - asked.numbers
     yield "asked_value", 0.75 if stated and new.numbers - old.numbers else 0.0
-    before = [unit for unit in old.content - asked.content if len(unit) > 1]
-    if english:
-        changed = any(stem_of(unit) in text.beside_change for unit in before)
-    else:
-        changed = foreign_changes.names_before(before, new)
-    yield "old_value", 1.25 if changed and (changes or hints) else 0.0
-    named = asked.content & old.content
-    yield "same_subject", 0.5 if named & new.content else 0.0
+    stood = {unit for unit in old.content - asked.content if len(unit) > 2}
+    named = any(map(_NAME.search, stood & new.content)) or foreign_changes.names_before(stood, new)
+    yield "old_value", 1.3 if changes and named else 0.0
+    again = changes and (before.changes or old.signs["changes"]) and old.numbers == new.numbers
+    yield "same_change", -2.0 if again else 0.0
+    subject = asked.content & old.content
+    yield "same_subject", 0.5 if subject & new.content else 0.0
+    yield "other_subject", -1.5 if alike and subject - new.content else 0.0
     yield "counterpart", -4.0 if _counterpart(asked.content, new.content) else 0.0
     owners = {owner.lower() for owner in _OWNER.findall(new.text)} - set(map(str.lower, _OWNER.findall(asked.text)))
     of_another = owners & {unit.lower() for unit in asked.content} or new.signs["others"] - asked.signs["others"]

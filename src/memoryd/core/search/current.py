@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memoryd.core.records.records import full_text
 from memoryd.core.search import changes, changes_across, foreign_changes, ranking
@@ -16,6 +17,7 @@ from memoryd.core.search.ranking import Profile
 from memoryd.languages import is_english, is_foreign
 from memoryd.model import Hit, Kind, Record
 from memoryd.models.embedders import MULTILINGUAL_UNRELATED
+from memoryd.store.base import Vector
 from memoryd.text import speaker
 
 FACTS = (Kind.MEMORY, Kind.OBSERVATION)
@@ -127,15 +129,19 @@ class _Places:
         self._near = ranking.rescale(vectors @ vectors.T, unrelated(found.candidates))
         if found.across:
             english = np.array([fact.record.id in found.across for fact in facts])
-            width = len(found.candidates.compared[0].vector)
-            meant = np.array(
-                [
-                    ranking.whole(found.across[fact.record.id]) if fact.record.id in found.across else row[width:]
-                    for fact, row in zip(facts, vectors, strict=True)
-                ]
-            )
-            across = ranking.rescale(meant @ meant.T, MULTILINGUAL_UNRELATED)
-            self._near = np.where(english[:, None] != english, across, self._near)
+            between = english[:, None] != english
+            self._near = np.where(between, self._across(vectors, found, between), self._near)
+
+    def _across(self, vectors: Vector, found: Found, between: NDArray[np.bool_]) -> Vector:
+        """Return how near facts in two languages are; most of those `between` two languages have nothing in common."""
+        width = len(found.candidates.compared[0].vector)
+        rows = [
+            ranking.whole(found.across[fact.record.id]) if fact.record.id in found.across else row[width:]
+            for fact, row in zip(self._facts, vectors, strict=True)
+        ]
+        near: Vector = ranking.rescale(np.array(rows) @ np.array(rows).T, MULTILINGUAL_UNRELATED)
+        near -= near[between].sum() / (between.sum() + ranking.GAP_COUNTED)
+        return near
 
     def newer(self, older: Hit, profile: Profile) -> Iterator[tuple[Hit, float, int | None]]:
         """Yield the newer facts that are near an older one, how near, and how many are between the two (see Pair)."""

@@ -37,7 +37,7 @@ _ARTICLE = re.compile("^[وبلك]?ال(?=..)")
 _LEFT_OUT = re.compile(f"[{LEFT_OUT}]")
 _IN_IDENTIFIER = re.compile(r"(?<=[a-zA-Z])[-.](?=\d)")
 _FROM = (
-    r"(?<!\w)(?:von|vom|del?|des|du|d[oa]s?|со?|из|من)\s+{0}|从\s*{0}|{0}\s*(?:から|에서|से(?!\w))"
+    r"(?<!\w)(?:from|von|vom|del?|des|du|d[oa]s?|со?|из|من)\s+{0}|从\s*{0}|{0}\s*(?:から|에서|से(?!\w))"
     r"|(?<!\w)(?:nicht|no|pas|não|не|ليس|وليس)\s(?:\w{{1,3}}\s)?{0}"
     r"|不是[^，。]{{0,4}}{0}|{0}(?:で|じゃ)は?なく|{0}\S{{0,3}} 아니라"
 )

@@ -253,10 +253,12 @@ class Search:
                 cosines = index.cosines(queries, sets, one.vector, list(by_words.words))
             else:
                 cosines = list(map(dict, index.nearest(queries, sets, one.vector, allowed, depth)))
-            for perspective, near in zip(names, cosines, strict=True):
+            scaled = [ranking.on_scale(near, one.embedder.unrelated, embedder.unrelated) for near in cosines]
+            raised = ranking.gap(best, scaled[0], embedder.unrelated) if best else 0.0
+            for perspective, near in zip(names, scaled, strict=True):
                 aside = 0.0 if perspective == GENERAL else self._profile.aside * (1 - embedder.unrelated)
                 for key, own in near.items():
-                    cosine = ranking.on_scale(own, one.embedder.unrelated, embedder.unrelated) - aside
+                    cosine = own + raised - aside
                     if cosine > best.get(key, -np.inf):
                         best[key], nearest_from[key] = cosine, perspective
         if len(question.compared) > 1:

@@ -65,7 +65,8 @@ def _only(found: Found, origins: Mapping[str, Workspace], workspace: Workspace) 
 def _candidates(parts: Sequence[Found], depth: int) -> Candidates:
     first = parts[0].candidates
     words = _joined([_comparable(found) for found in parts])
-    vectors = _joined([_as_of_embedder(found.candidates, unrelated(first)) for found in parts])
+    cosines = (found.candidates for found in parts)
+    vectors = _joined([ranking.on_scale(one.vectors, unrelated(one), unrelated(first)) for one in cosines])
     return replace(
         first,
         words=_best(words, depth),
@@ -90,12 +91,6 @@ def _comparable(found: Found) -> dict[str, float]:
     has = in_common(terms, full_text(found.records[best])) if best in found.records else 0
     worth = 1.0 if found.candidates.closed else max(has, 1) / max(len(terms), 1)
     return {key: worth * score / words[best] for key, score in words.items()}
-
-
-def _as_of_embedder(candidates: Candidates, other: float) -> dict[str, float]:
-    """Return the cosines as they would be for an embedder whose unrelated texts have the cosine `other`."""
-    own = unrelated(candidates)
-    return {key: ranking.on_scale(cosine, own, other) for key, cosine in candidates.vectors.items()}
 
 
 def _best(scores: Mapping[str, float], number: int) -> dict[str, float]:
