@@ -4,16 +4,18 @@
 
 The facts and questions (LANGUAGE.jsonl here) are the same in every language, so that those in one language can be asked
 about facts in another. A cell of the first table is the share of questions whose fact is the first hit of the answer,
-and that whose fact is among its first five: asked in the language of the facts, in English, of the English facts, and
-in English of the facts of both languages, of which the English one is right. `no answer` asks the facts that answer
-nothing: in which share does the answer say that something bears on the question, and in which does it name something
-as nearest? `prompt` is prompt recall: how often does it add the right fact, and how often anything if nothing answers?
+and that whose fact is among its first five: asked in the language of the facts, in English, of the English facts, in
+English of the facts of both languages, of which the English one is right, and in both of facts of which half are
+English. `no answer` asks the facts that answer nothing: in which share does the answer say that something bears on the
+question, and in which does it name something as nearest? `prompt` is prompt recall: how often does it add the right
+fact, and how often anything if nothing answers?
 `beside` has its answers to a hundred other prompts (beside/LANGUAGE.txt, the same in every language), asked of all 60
 facts, of which none answers: how often does it add anything to the first fifty, work for a coding agent, and to the
 other fifty, most of which are about what a fact is about, or about a person that one names?
 
 The second table has pairs of a fact and its change, and of two facts that hold (changes.jsonl), alone in a workspace:
-how often the change comes first, with the older fact marked or absent, and how often none of two that hold is marked.
+how often the change comes first, with the older fact marked or absent, and how often none of two that hold is marked;
+`across` are pairs in two languages.
 
 The third table has the size of the word index, compared with an index that treats a run of letters as one word, on
 texts drawn from the language's facts.
@@ -57,6 +59,18 @@ def texts(language: str, *, asked: bool = True) -> list[str]:
     return [fact["text"] for fact in facts(language) if asked or "question" not in fact]
 
 
+def half(language: str) -> list[str]:
+    """Return every second fact of a language, and the others in English."""
+    return [
+        own if number % 2 else english
+        for number, (own, english) in enumerate(zip(texts(language), texts("en"), strict=True))
+    ]
+
+
+def nothing(done: float) -> None:
+    """Report no progress."""
+
+
 class Answers:
     """Workspaces with facts, and the answers from them."""
 
@@ -73,13 +87,12 @@ class Answers:
     def recalled(self, workspace: str, question: str) -> tuple[Hit, ...]:
         return Memories(self.scope(workspace)).recall(question, TOKENS, note=False).hits
 
-    def found(self, workspace: str, asked: str, stored: str) -> str:
-        """Return how often the question of a language finds its fact in another, first and among the first five."""
+    def found(self, workspace: str, asked: str, stored: Sequence[str]) -> str:
+        """Return how often the question of a language finds its fact, first and among the first five."""
         first, five = [], []
         for number, fact in enumerate(facts(asked)):
             if "question" in fact:
-                right = facts(stored)[number]["text"]
-                hits = [hit.record.body == right for hit in self.recalled(workspace, fact["question"])]
+                hits = [hit.record.body == stored[number] for hit in self.recalled(workspace, fact["question"])]
                 first.append(any(hits[:1]))
                 five.append(any(hits[:5]))
         return f"{mean(first):.2f} / {mean(five):.2f}"
@@ -117,11 +130,17 @@ def quality(languages: Sequence[str], path: Path) -> None:
         for language in dict.fromkeys(["en", *languages]):
             answers.fill(language, texts(language))
             answers.fill(f"{language}, no answer", texts(language, asked=False))
-        for language in track(languages, "asking", transient=True):
             answers.fill(f"{language}, both", texts(language) + (texts("en") if language != "en" else []))
+            answers.fill(f"{language}, half", half(language))
+        engine.embedding.complete(nothing)
+        english = texts("en")
+        for language in track(languages, "asking", transient=True):
+            own = texts(language)
             rows.append([
-                language, answers.found(language, language, language), answers.found(language, "en", language),
-                answers.found("en", language, "en"), answers.found(f"{language}, both", "en", "en"),
+                language, answers.found(language, language, own), answers.found(language, "en", own),
+                answers.found("en", language, english), answers.found(f"{language}, both", "en", english),
+                answers.found(f"{language}, half", language, half(language)),
+                answers.found(f"{language}, half", "en", half(language)),
                 answers.unanswered(f"{language}, no answer", language), answers.prompted(language),
                 answers.beside(language),
             ])  # fmt: skip
@@ -131,6 +150,8 @@ def quality(languages: Sequence[str], path: Path) -> None:
         "in English",
         "of English",
         "in English, both",
+        "half",
+        "in English, half",
         "no answer: bears / any",
         "prompt: right / wrong",
         "beside: work / near",
@@ -144,8 +165,10 @@ def changes(languages: Sequence[str], path: Path) -> None:
         engine.helpers.start()
         assert engine.helpers.other(600), "run `memoryd models pull --all` first"
         answers, right = Answers(engine), dict[tuple[str, str], list[bool]]()
-        for number, row in enumerate(track(rows, "changes", transient=True)):
+        for number, row in enumerate(rows):
             answers.fill(f"pair {number}", [row["older"], row["newer"]])
+        engine.embedding.complete(nothing)
+        for number, row in enumerate(track(rows, "changes", transient=True)):
             hits = answers.recalled(f"pair {number}", row["question"])
             marked = [hit.record.body for hit in hits if hit.changed_by]
             new_first = bool(hits) and hits[0].record.body == row["newer"] and (len(hits) == 1 or bool(marked))
@@ -153,7 +176,7 @@ def changes(languages: Sequence[str], path: Path) -> None:
             right.setdefault((row["language"], row["class"]), []).append(fine)
     cells = [
         [language, *(f"{mean(right[language, kind]):.2f}" for kind in ("change", "both"))]
-        for language in languages
+        for language in (*languages, "across")
         if (language, "both") in right
     ]
     show("changes", ["", "new first", "both hold"], cells)

@@ -175,7 +175,7 @@ def test_a_text_that_changes_one_fact_hardly_changes_another() -> None:
         return Hit(record=Record(id=key, kind=Kind.MEMORY, body=key, created_at="2026-03-04T00:00:00Z"), score=1.0)
 
     first, second, new = map(hit, ("first", "second", "new"))
-    pairs = [Pair(old, new, 0.5, frozenset(), frozenset(), None) for old in (first, second)]
+    pairs = [Pair(old, new, 0.5, frozenset(), frozenset(), None, 0.0) for old in (first, second)]
 
     def older(points: float) -> list[str]:
         found = {"first": changes.ENOUGH, "second": points}

@@ -187,6 +187,40 @@ def test_the_nearest_in_another_language_is_named_beside_the_nearest_in_english(
     assert german in [hit.record.body for hit in hits]
 
 
+def test_of_facts_in_two_languages_the_one_that_answers_comes_first_whatever_its_language(engine: Engine) -> None:
+    english = ["The spare key hangs behind the boiler.", "Ruta drives the second van.", "Rent is due on the third."]
+    mixed = memories(engine, name="two languages")
+    for text in [*GERMAN.strip().splitlines(), *FACTS, *english]:
+        mixed.store(text)
+    engine.embedding.complete(lambda _: None)
+    assert first(engine, "Wann muss die Miete bezahlt werden?", "two languages") == "Rent is due on the third."
+    assert first(engine, "Wo ist der Ersatzschlüssel?", "two languages") == "The spare key hangs behind the boiler."
+    assert "Kaffeemaschine" in first(engine, "When do we clean the espresso machine?", "two languages")
+    assert "Garagentor" in first(engine, "How do I get into the garage?", "two languages")
+
+
+@pytest.mark.parametrize(
+    ("question", "older", "newer", "changed"),
+    [
+        ("Where is the archive?", "Das Archiv liegt im Keller.", "The archive was moved to the second floor.", True),
+        ("Wo probt der Chor?", "The choir rehearses in the minster.", "Der Chor probt jetzt in der Aula.", True),
+        ("¿Dónde vive Elena?", "Elena lives in Toledo.", "Elena se mudó a Bilbao.", True),
+        ("Где живёт Олег?", "Oleg lives in Tver.", "Брат Олега переехал в Казань.", False),
+        ("When is the town meeting?", "Die Bürgerversammlung ist am 4. Mai.", "The book club moved to 9 May.", False),
+    ],
+)
+def test_a_change_in_another_language_than_the_fact_comes_before_it(
+    engine: Engine, question: str, older: str, newer: str, changed: bool
+) -> None:
+    named = memories(engine, name=f"across {older}")
+    for text in (older, newer):
+        named.store(text)
+    engine.embedding.complete(lambda _: None)
+    hits = named.recall(question, 500).hits
+    assert (hits[0].record.body == newer) or not changed
+    assert [hit.record.body for hit in hits if hit.changed_by] == [older] * (changed and len(hits) > 1)
+
+
 def test_without_fetching_the_answer_says_how_to_get_the_model(tmp_path: Path, model_dir: Path) -> None:
     with Engine(without_other(tmp_path, model_dir), fetch=False) as here:
         here.helpers.start()

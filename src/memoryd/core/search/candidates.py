@@ -60,6 +60,9 @@ class Found:
     """Whether the caller limits the search to tags or kinds: what has these is worth naming even if nothing bears."""
     origins: Mapping[str, Workspace] = field(default_factory=dict)
     """The workspace of each record; empty if only one was searched."""
+    across: Mapping[str, Vector] = field(default_factory=dict)
+    """The multilingual vectors of English records, if `vectors` has English ones of them and multilingual ones of
+    others."""
     gist: tuple[str, ...] = ()
     """What the cross-encoder reads of the query, if that is not all of it."""
 

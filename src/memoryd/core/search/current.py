@@ -6,16 +6,19 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memoryd.core.base.clock import day
 from memoryd.core.records.records import full_text
-from memoryd.core.search import changes, foreign_changes, ranking
-from memoryd.core.search.candidates import Found, unrelated
+from memoryd.core.search import changes, changes_across, foreign_changes, ranking
+from memoryd.core.search.candidates import Found, similarities, unrelated
 from memoryd.core.search.changes import Evidence
 from memoryd.core.search.compared import stems
 from memoryd.core.search.ranking import Profile
-from memoryd.languages import is_foreign
+from memoryd.languages import is_english, is_foreign
 from memoryd.model import Hit, Kind, Record
+from memoryd.models.embedders import MULTILINGUAL_UNRELATED
+from memoryd.store.base import Vector
 from memoryd.text import speaker
 
 FACTS = (Kind.MEMORY, Kind.OBSERVATION)
@@ -49,6 +52,8 @@ class Pair:
     """Stems of words that more of them have than these two."""
     between: int | None
     """How many facts are nearer to one of the two than the other one is; None if there are few facts."""
+    asked: float
+    """How near the newer one is to the question, as a rescaled cosine."""
 
     @property
     def texts(self) -> tuple[str, str]:
@@ -59,6 +64,10 @@ class Pair:
         """Return whether the question or one of the texts is surely not English."""
         return any(map(is_foreign, (question, *self.texts)))
 
+    def read(self, question: str) -> bool:
+        """Return whether the cross-encoder reads the newer text: alone, or with the older one, if that is English."""
+        return not self.foreign(question) or (is_english(question) and is_english(self.texts[1]))
+
     def evidence(
         self, question: str, newer: float | None = None, matter: float | None = None, least: float = -math.inf
     ) -> Evidence:
@@ -66,7 +75,11 @@ class Pair:
 
         `newer` is its logit if it is asked with the question, `matter` if with the older hit. For `least` see changes.
         """
-        if self.foreign(question):
+        if changes_across.differ(*self.texts):
+            alike = not changes_across.differ(question, self.texts[1])
+            logit = self.newer.why.get("reranker", newer) if alike else None
+            found = changes_across.evidence(question, *self.texts, self.near, self.asked, logit)
+        elif self.foreign(question):
             found = foreign_changes.evidence(question, *self.texts, self.near)
         else:
             older = self.older.why.get("reranker") if self.older.bears else None  # near the floor it says nothing
@@ -97,8 +110,9 @@ def pairs(hits: Sequence[Hit], found: Found, profile: Profile) -> list[Pair]:
     texts = [full_text(fact.record) for fact in facts]
     common, frequent = common_stems(texts), common_stems(texts, 2, 0)
     placed = _Places([fact for fact in facts if fact.record.id in found.vectors], found)
+    asked = similarities(found.candidates)
     pairs = [
-        Pair(older, newer, near, common, frequent, between)
+        Pair(older, newer, near, common, frequent, between, asked.get(newer.record.id, 0.0))
         for older in best
         for newer, near, between in placed.newer(older, profile)
     ]
@@ -110,11 +124,25 @@ class _Places:
 
     def __init__(self, facts: Sequence[Hit], found: Found) -> None:
         self._facts = facts
-        self._unrelated = unrelated(found.candidates)
         self._times = np.unique([fact.record.created_at for fact in facts], return_inverse=True)[1]
         self._places = {fact.record.id: place for place, fact in enumerate(facts)}
         vectors = np.array([ranking.whole(found.vectors[fact.record.id]) for fact in facts])
-        self._near = vectors @ vectors.T
+        self._near = ranking.rescale(vectors @ vectors.T, unrelated(found.candidates))
+        if found.across:
+            english = np.array([fact.record.id in found.across for fact in facts])
+            between = english[:, None] != english
+            self._near = np.where(between, self._across(vectors, found, between), self._near)
+
+    def _across(self, vectors: Vector, found: Found, between: NDArray[np.bool_]) -> Vector:
+        """Return how near facts in two languages are; most of those `between` two languages have nothing in common."""
+        width = len(found.candidates.compared[0].vector)
+        rows = [
+            ranking.whole(found.across[fact.record.id]) if fact.record.id in found.across else row[width:]
+            for fact, row in zip(self._facts, vectors, strict=True)
+        ]
+        near: Vector = ranking.rescale(np.array(rows) @ np.array(rows).T, MULTILINGUAL_UNRELATED)
+        near -= near[between].sum() / (between.sum() + ranking.GAP_COUNTED)
+        return near
 
     def newer(self, older: Hit, profile: Profile) -> Iterator[tuple[Hit, float, int | None]]:
         """Yield the newer facts that are near an older one, how near, and how many are between the two (see Pair)."""
@@ -122,13 +150,12 @@ class _Places:
         if place is None:
             return
         near, later = self._near[place], self._times > self._times[place]
-        rescaled = ranking.rescale(near, self._unrelated)
-        others = np.flatnonzero(later & (rescaled >= profile.related))
+        others = np.flatnonzero(later & (near >= profile.related))
         own = near[others, None]
         nearer = ((near > own) & later).sum(axis=1)
         to_other = ((self._near[others] > own) & (self._times < self._times[others, None])).sum(axis=1)
         for other, between in zip(others.tolist(), (nearer + to_other).tolist(), strict=True):
-            yield self._facts[other], float(rescaled[other]), between if len(self._facts) >= TELLING else None
+            yield self._facts[other], float(near[other]), between if len(self._facts) >= TELLING else None
 
 
 def may_replace(older: str, newer: str, near: float, common: Collection[str] = ()) -> Evidence:
@@ -169,7 +196,7 @@ def _likely(pairs: Sequence[Pair], question: str, most: int) -> list[Pair]:
     """
     scored = []
     for pair in pairs:
-        read = "reranker" in pair.newer.why or not pair.older.bears or pair.foreign(question)
+        read = "reranker" in pair.newer.why or not pair.older.bears or not pair.read(question)
         least = changes.ENOUGH - (changes.READ / 2 if read else changes.READ)
         if (total := pair.evidence(question, least=least).total) >= least:
             scored.append((total + NEAR * pair.near, pair))

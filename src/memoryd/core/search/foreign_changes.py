@@ -37,7 +37,7 @@ _ARTICLE = re.compile("^[وبلك]?ال(?=..)")
 _LEFT_OUT = re.compile(f"[{LEFT_OUT}]")
 _IN_IDENTIFIER = re.compile(r"(?<=[a-zA-Z])[-.](?=\d)")
 _FROM = (
-    r"(?<!\w)(?:von|vom|del?|des|du|d[oa]s?|со?|из|من)\s+{0}|从\s*{0}|{0}\s*(?:から|에서|से(?!\w))"
+    r"(?<!\w)(?:from|von|vom|del?|des|du|d[oa]s?|со?|из|من)\s+{0}|从\s*{0}|{0}\s*(?:から|에서|से(?!\w))"
     r"|(?<!\w)(?:nicht|no|pas|não|не|ليس|وليس)\s(?:\w{{1,3}}\s)?{0}"
     r"|不是[^，。]{{0,4}}{0}|{0}(?:で|じゃ)は?なく|{0}\S{{0,3}} 아니라"
 )
@@ -64,6 +64,7 @@ _GENDERS = frozenset(("oa", "ao"))
 class ForeignText:
     """A text as it is compared."""
 
+    text: str
     plain: str
     units: tuple[str, ...]
     """Its words, or letters of scripts without blanks and of Korean."""
@@ -76,24 +77,25 @@ class ForeignText:
 
 def evidence(question: str, older: str, newer: str, near: float) -> Evidence:
     """Return the evidence that `newer` changes what `older` says about a question; `near` is their rescaled cosine."""
-    parts = _parts(_read(question), _read(older), _read(newer), near)
+    parts = _parts(read(question), read(older), read(newer), near)
     return Evidence({name: points for name, points in parts if points})
 
 
 def may_replace(older: str, newer: str, near: float) -> Evidence:
     """Return the evidence that `newer` replaces `older`, whatever is asked; `near` is their rescaled cosine."""
-    parts = _differences(_read(older), _read(newer), near)
+    parts = _differences(read(older), read(newer), near)
     return Evidence({name: points for name, points in parts if points})
 
 
 @lru_cache(maxsize=4_096)
-def _read(text: str) -> ForeignText:
+def read(text: str) -> ForeignText:
+    """Return a text as it is compared; a question compares many pairs of the same few texts."""
     text = _LEFT_OUT.sub("", text)
     plain = composed(text.lower())
     joined = _IN_IDENTIFIER.sub("", text)
     units = tuple(unit for part in _KATAKANA.split(joined) for unit in _units(part))
     signs = {kind: frozenset(match[0] for match in _pattern(kind).finditer(plain)) for kind in _SIGNS}
-    return ForeignText(plain, units, frozenset(filter(_tells, units)), frozenset(_NUMBER.findall(plain)), signs)
+    return ForeignText(text, plain, units, frozenset(filter(_tells, units)), frozenset(_NUMBER.findall(plain)), signs)
 
 
 def _units(part: str) -> Sequence[str]:
@@ -117,7 +119,7 @@ def _parts(asked: ForeignText, old: ForeignText, new: ForeignText, near: float) 
     shared = _shared(old, new)
     kept = {unit for unit in named if _in(unit, shared)}
     before = [unit for unit in shared if not _in(unit, asked.content)]
-    changed = any(re.search(_FROM.format(re.escape(unit)), new.plain) for unit in before)
+    changed = names_before(before, new)
     before = [unit for unit in before if not unit.isdigit() or len(unit) > _BY_CHANCE]
     if not (kept or before or changed):
         return
@@ -142,6 +144,11 @@ def _parts(asked: ForeignText, old: ForeignText, new: ForeignText, near: float) 
     yield "other_owner", -4.0 if new.signs["others"] - old.signs["others"] - asked.signs["others"] else 0.0
     yield "lacks_value", -2.0 if stated and not new.numbers and not before else 0.0
     yield "reported", -2.0 if _BEGINS_THERE.search(new.plain) and new.signs["reports"] else 0.0
+
+
+def names_before(units: Collection[str], new: ForeignText) -> bool:
+    """Return whether a text says of one of some words that it was before: `von Vim zu Helix`."""
+    return any(re.search(_FROM.format(re.escape(unit.lower())), new.plain) for unit in units)
 
 
 def _differences(old: ForeignText, new: ForeignText, near: float) -> Iterator[tuple[str, float]]:

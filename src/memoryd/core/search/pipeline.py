@@ -15,6 +15,7 @@ from memoryd.core.records import perspectives, short_ids
 from memoryd.core.records.deduplication import may_differ
 from memoryd.core.records.question import Question
 from memoryd.core.records.records import fetch, full_text
+from memoryd.core.records.spaces import ACROSS
 from memoryd.core.scope import Scope
 from memoryd.core.search import as_of as past
 from memoryd.core.search import ranking, related, side_by_side, times
@@ -127,7 +128,7 @@ class Search:
         hits = self._scored(found, *parts)
         further = [] if apart else [_id(hit) for hit in hits[: self._profile.lifting] if _id(hit) not in lifting]
         found = replace(found, hits=hits, beside={**beside, **self._beside(queries, further, allowed)})
-        return found if candidates.closed else self._with_alike(question, found, allowed)
+        return self._with_across(question, found if candidates.closed else self._with_alike(question, found, allowed))
 
     def _with_alike(self, question: Question, found: Found, allowed: Filter) -> Found:
         """Return `found` with the records nearest to its best ones: a change may have no word of the question."""
@@ -249,10 +250,12 @@ class Search:
                 cosines = index.cosines(queries, sets, one.vector, list(by_words.words))
             else:
                 cosines = list(map(dict, index.nearest(queries, sets, one.vector, allowed, depth)))
-            for perspective, near in zip(names, cosines, strict=True):
+            scaled = [ranking.on_scale(near, one.embedder.unrelated, embedder.unrelated) for near in cosines]
+            raised = ranking.gap(best, scaled[0], embedder.unrelated) if best else 0.0
+            for perspective, near in zip(names, scaled, strict=True):
                 aside = 0.0 if perspective == GENERAL else self._profile.aside * (1 - embedder.unrelated)
                 for key, own in near.items():
-                    cosine = ranking.on_scale(own, one.embedder.unrelated, embedder.unrelated) - aside
+                    cosine = own + raised - aside
                     if cosine > best.get(key, -np.inf):
                         best[key], nearest_from[key] = cosine, perspective
         if len(question.compared) > 1:
@@ -316,6 +319,13 @@ class Search:
             return {}
         found = [self._scope.index.vectors(queries, VectorSet(GENERAL, one.model), ids) for one in candidates.compared]
         return side_by_side.joined(candidates.compared, found)
+
+    def _with_across(self, question: Question, found: Found) -> Found:
+        """Return `found` with the vectors by which its English records are compared with those in other languages."""
+        if len({one.embedder.name for one in found.candidates.compared}) < 2:
+            return found
+        across = self._scope.index.vectors(question.queries, VectorSet(GENERAL, ACROSS), list(found.records))
+        return replace(found, across=across)
 
     def _beside(self, queries: Queries, ids: Sequence[str], allowed: Filter) -> dict[str, dict[int, str]]:
         """Return the neighbours of each of `ids` in its session, by place."""

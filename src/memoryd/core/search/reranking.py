@@ -220,10 +220,10 @@ class Reranking:
         def judged(pair: Pair) -> Evidence:
             """Return the evidence of a pair; the cross-encoder reads only what may decide whether it is enough."""
             key = pair.newer.record.id
-            if pair.foreign(found.query):
-                return pair.evidence(found.query)
-            if "reranker" not in pair.newer.why and key not in logits:
+            if pair.read(found.query) and "reranker" not in pair.newer.why and key not in logits:
                 logits.update(self._read(reranker, {key: pair.newer}, found))
+            if pair.foreign(found.query):
+                return pair.evidence(found.query, logits.get(key))
             evidence = pair.evidence(found.query, logits.get(key))
             if changes.ENOUGH - changes.READ / 2 <= evidence.total < changes.CERTAIN:
                 matter = self._asked(reranker, pair.texts[0], pair.texts[1:])  # of the newer one, asked with the older

@@ -35,6 +35,7 @@ def union(parts: Sequence[tuple[Workspace, Found]], depth: int) -> Found:
         candidates=_candidates(own, depth),
         records=_joined([found.records for found in own]),
         vectors=_joined([found.vectors for found in same]),  # vectors of different embedders cannot be compared
+        across=_joined([found.across for found in same]),
         beside=_joined([found.beside for found in own]),
         past=Past(tuple(key for one in pasts for key in one.unchanged), _joined([one.others for one in pasts]))
         if pasts
@@ -66,13 +67,8 @@ def _only(found: Found, origins: Mapping[str, Workspace], workspace: Workspace) 
 def _candidates(parts: Sequence[Found], depth: int) -> Candidates:
     first = parts[0].candidates
     words = _joined([_comparable(found) for found in parts])
-    scale = unrelated(first)  # cosines are as they would be for the first one's embedder
-    vectors = _joined(
-        [
-            {key: ranking.on_scale(cosine, unrelated(of), scale) for key, cosine in of.vectors.items()}
-            for of in (found.candidates for found in parts)
-        ]
-    )
+    cosines = (found.candidates for found in parts)
+    vectors = _joined([ranking.on_scale(one.vectors, unrelated(one), unrelated(first)) for one in cosines])
     return replace(
         first,
         words=dict(nlargest(depth, words.items(), key=itemgetter(1))),

@@ -86,9 +86,8 @@ class Across:
             foreign = {"english": False}
             where = {"$and": [where, foreign]} if where else foreign
         found = self._database.nearest(beside, other.vector.tolist(), number, where)
-        scores = {
-            row.id: ranking.on_scale(row.score, other.embedder.unrelated, first.embedder.unrelated) for row in found
-        }
+        cosines = {row.id: row.score for row in found}
+        scores = ranking.on_scale(cosines, other.embedder.unrelated, first.embedder.unrelated)
         others = [replace(row, score=max(0.0, scores[row.id])) for row in self._database.rows(collection, list(scores))]
         return sorted([*own, *others], key=lambda row: -row.score)[:number]
 
