@@ -29,6 +29,8 @@ class Candidates:
     """The sets of vectors that were searched."""
     nearest_from: Mapping[str, str] = field(default_factory=dict)
     """The perspective from which each record is nearest, by id."""
+    raised: float = 0.0
+    """How much the cosines of texts in another language than the question were raised."""
     timely: tuple[str, ...] = ()
     """The best candidates of the time that the question names, which no other may crowd out."""
     closed: bool = False

@@ -244,6 +244,7 @@ class Search:
         names = list(perspectives.templates(queries)) if self._profile.every_perspective else [GENERAL]
         best: dict[str, float] = {}
         nearest_from: dict[str, str] = {}
+        raised = 0.0
         for one in question.compared:
             sets = [VectorSet(name, one.model) for name in names]
             if by_words.closed:
@@ -251,7 +252,8 @@ class Search:
             else:
                 cosines = list(map(dict, index.nearest(queries, sets, one.vector, allowed, depth)))
             scaled = [ranking.on_scale(near, one.embedder.unrelated, embedder.unrelated) for near in cosines]
-            raised = ranking.gap(best, scaled[0], embedder.unrelated) if best else 0.0
+            if best:
+                raised = ranking.gap(best, scaled[0], embedder.unrelated)
             for perspective, near in zip(names, scaled, strict=True):
                 aside = 0.0 if perspective == GENERAL else self._profile.aside * (1 - embedder.unrelated)
                 for key, own in near.items():
@@ -267,6 +269,7 @@ class Search:
             vector=side_by_side.joint(question.compared),
             compared=question.compared,
             nearest_from=nearest_from,
+            raised=raised,
         )
 
     def _with_time(self, question: Question, found: Candidates, allowed: Filter) -> Candidates:

@@ -15,7 +15,7 @@ import numpy as np
 
 from memoryd.core.records.records import full_text
 from memoryd.core.search import ranking
-from memoryd.core.search.candidates import Found, similarities
+from memoryd.core.search.candidates import Found, similarities, unrelated
 from memoryd.languages import FOREIGN, asked_words, is_english
 from memoryd.models.embedders import MULTILINGUAL, MULTILINGUAL_UNRELATED
 from memoryd.store.base import Vector
@@ -70,15 +70,17 @@ def logits(found: Found, legible: Collection[str]) -> dict[str, float]:
     if is_english(found.query):
         near[True].clear()  # their cosines are the English embedder's
     made = {}
-    for group in filter(None, near.values()):
+    raised = found.candidates.raised / (1 - unrelated(found.candidates))
+    for english, group in near.items():
+        usual = raised if english != is_english(found.query) else 0.0
         evidence = {}
-        for key, deviations in _outstanding(group, found, plain, alone=alone).items():
+        for key, deviations in _outstanding(group, found, plain, alone=alone).items() if group else ():
             share = in_common(terms, full_text(found.records[key])) / max(1, len(terms))
             evidence[key] = deviations + WORDED * share
-        best = max(evidence, key=evidence.__getitem__) if len(group) < FEW else ""
+        best = max(evidence, key=evidence.__getitem__, default="") if len(group) < FEW else ""
         answer = ANSWER - _best_of(COUNTED) + _best_of(min(max(len(cosines), FEWEST), COUNTED))
         for key, own in evidence.items():
-            named = len(cosines) < FEW or (key == best and group[key] > 0)
+            named = len(cosines) < FEW or (key == best and group[key] > usual)
             logit = min(STEEP * (own - answer), HIGHEST)
             made[key] = max(NEAREST, logit) if named else logit
     return made
